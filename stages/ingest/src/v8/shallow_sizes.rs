@@ -3,8 +3,8 @@
 //! * Computes: the backing stores, hidden parts and external string data that exactly one object owns, and hands their
 //!   size to it. Owners spread over all edges but weak ones, through owned nodes too; a node with two owners has none,
 //!   and that spreads as well.
-//! * Resident memory: 5.2 bytes per node and 5 per edge while owners spread, then 9 per node, where the budget allows,
-//!   paged where not; 1 MiB of stack.
+//! * Resident memory: 1.5 bits per node; 4 bytes per node that can be owned, and 1.2 per node and 5 per edge while owners
+//!   spread, then 9 per node, where the budget allows, paged where not; 1 MiB of stack.
 //! * Passes over disk: one over the edges; those of ownable nodes again, at random.
 //! * Worst case: every ownable node is visited twice.
 //! * Fails when: the budget is too small, or sizes leave 64 bits.
@@ -14,12 +14,12 @@
 
 use super::names;
 use super::snapshot::{DOCUMENT, Snapshot};
-use heaplake_kit::access::{column, document, per_edge, per_node, texts};
+use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{filled, loaded, lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, Job, OffsetBlock, Offsets, ReadAt, Scratch, Stack, Stage, StageError, Stats, WriteAt,
-    on_resident,
+    ArrayPlan, Bitset, ColumnReader, Job, OffsetBlock, Offsets, Ranks, ReadAt, Stack, Stage, StageError, Stats,
+    WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Per, STRING_HASH, STRINGS};
@@ -43,6 +43,7 @@ pub const STAGE: Stage = Stage {
         &[per_node::<u32>(), Offsets::SIZE, per_edge::<u8>(), per_edge::<NodeId>()],
         &[per_node::<u64>(), per_node::<u8>()],
     ],
+    least: &[bits_per_node(2)],
     fixed: 8 << 20,
     shares: true,
     temporary: &[per_node::<u32>()],
@@ -51,7 +52,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Owner of each node, between the two halves of this stage.
+/// Owner of each node that can be owned, between the two halves of this stage.
 const OWNER: Column<u32> = Column::of("v8.owner", Per::Node);
 
 /// No owner found yet.
@@ -66,8 +67,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, facts.edge_count);
     let mut spilled_bytes = 0;
     if facts.distance_seeds.first().is_some_and(|seed| seed.count > 0) {
-        spilled_bytes += find_owners(snapshot, job)?;
-        spilled_bytes += hand_over(snapshot, job)?;
+        let ownable = ownable(snapshot, job)?;
+        spilled_bytes += find_owners(snapshot, &ownable, job)?;
+        spilled_bytes += hand_over(snapshot, &ownable, job)?;
         scratch.discard(OWNER);
     } else {
         scratch.copy(columns::NODE_SELF, columns::NODE_SHALLOW)?;
@@ -76,47 +78,86 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: facts.node_count, spilled_bytes })
 }
 
-/// Finds the owner of every node, [`NOBODY`] or [`MANY`]; nodes that cannot be owned own themselves. Gives the bytes
-/// that were spilled.
-fn find_owners(snapshot: &Snapshot, job: &Job<'_>) -> Result<u64, StageError> {
+/// The nodes that can be owned. They are few, and most edges lead to others, which a bit tells.
+fn ownable(snapshot: &Snapshot, job: &Job<'_>) -> Result<Ranks, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let header = &snapshot.header;
+    let external_data = names::find(scratch, &["system / ExternalStringData"])?[0];
+    let (hidden, array, native) = (header.node_type("hidden"), header.node_type("array"), header.node_type("native"));
+    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
+    let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+    let mut ownable = Bitset::new(&context.budget, STAGE.name, header.node_count as usize)?;
+    for node in 0..header.node_count as usize {
+        let (kind, name) = (Some(kinds.next()?), names.next()?);
+        if kind == hidden || kind == array || kind == native && name == external_data {
+            ownable.insert(node);
+        }
+    }
+    ownable.ranked(&context.budget, STAGE.name)
+}
+
+/// Finds the owner of each node that can be owned, [`NOBODY`] or [`MANY`]. Gives the bytes that were spilled.
+fn find_owners(snapshot: &Snapshot, ownable: &Ranks, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let header = &snapshot.header;
     let weak = header.edge_type("weak").map_or(u16::MAX, u16::from);
     let mut open: Stack<u32> = Stack::new(&context.budget, scratch, "owners.open")?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut owners, mut offsets, mut kind, mut to) = plan.make((
-        filled(header.node_count as usize, NOBODY),
+        filled(ownable.count(), NOBODY),
         offsets(columns::NODE_EDGE_COUNT, columns::EDGE_TO),
         lookup(columns::EDGE_KIND),
         lookup(columns::EDGE_TO),
     ))?;
-    on_resident!(owners => begin(snapshot, weak, owners, &mut open, job))?;
-    on_resident!(owners, offsets, kind, to => spread_further(weak, owners, (offsets, kind, to), &mut open, job))?;
+    on_resident!(owners => begin(snapshot, weak, &mut Owners { ownable, owners }, &mut open, job))?;
+    on_resident!(owners, offsets, kind, to => {
+        spread_further(weak, &mut Owners { ownable, owners }, (offsets, kind, to), &mut open, job)
+    })?;
     owners.write_to(scratch, OWNER)?;
     Ok(plan.spilled_bytes())
 }
 
-/// Spreads the owners that own themselves over their edges. They never change, so their edges are needed only once, in
-/// order.
+/// Owners of the nodes that can be owned.
+struct Owners<'a, A> {
+    ownable: &'a Ranks,
+    /// By the rank of the node.
+    owners: A,
+}
+
+impl<A: WriteAt<u32>> Owners<'_, A> {
+    /// Adds an owner to `target`; returns whether that changed its state.
+    #[inline]
+    fn spread(&mut self, owner: u32, target: u32) -> Result<bool, Fault> {
+        let Some(at) = self.ownable.rank(target as usize) else { return Ok(false) };
+        let known = self.owners.get(at)?;
+        if known == owner || known == MANY {
+            return Ok(false);
+        }
+        self.owners.set(at, if known == NOBODY { owner } else { MANY })?;
+        Ok(true)
+    }
+}
+
+/// Spreads the nodes that cannot be owned over their edges. They own themselves whatever else is found, so their edges are
+/// needed only once, in order.
 fn begin(
     snapshot: &Snapshot,
     weak: u16,
-    mut owners: impl WriteAt<u32>,
+    owners: &mut Owners<'_, impl WriteAt<u32>>,
     open: &mut Stack<u32>,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
-    initial(snapshot, &mut owners, scratch)?;
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
     let mut edge_kind = ColumnReader::open(scratch, columns::EDGE_KIND)?;
     let mut edge_to = ColumnReader::open(scratch, columns::EDGE_TO)?;
     let mut edges = 0;
     for node in 0..snapshot.header.node_count as u32 {
         let count = u64::from(counts.next()?);
-        if owners.get(node as usize)? == node {
+        if owners.ownable.rank(node as usize).is_none() {
             for _ in 0..count {
                 let (kind, to) = (u16::from(edge_kind.next()?), edge_to.next()?);
-                if kind != weak && spread(&mut owners, node, to.0)? {
+                if kind != weak && owners.spread(node, to.0)? {
                     open.push(to.0)?;
                 }
             }
@@ -135,7 +176,7 @@ fn begin(
 /// Spreads owners from the nodes whose own has changed, until none changes any more.
 fn spread_further<O>(
     weak: u16,
-    mut owners: impl WriteAt<u32>,
+    owners: &mut Owners<'_, impl WriteAt<u32>>,
     (mut offsets, mut edge_kind, mut edge_to): (Offsets<O>, impl ReadAt<u8>, impl ReadAt<NodeId>),
     open: &mut Stack<u32>,
     job: &Job<'_>,
@@ -145,13 +186,14 @@ where
 {
     let mut steps = 0u64;
     while let Some(node) = open.pop()? {
-        let owner = owners.get(node as usize)?;
+        let Some(at) = owners.ownable.rank(node as usize) else { continue };
+        let owner = owners.owners.get(at)?;
         for edge in offsets.range(node as usize)? {
             if u16::from(edge_kind.get(edge)?) == weak {
                 continue;
             }
             let target = edge_to.get(edge)?.0;
-            if spread(&mut owners, owner, target)? {
+            if owners.spread(owner, target)? {
                 open.push(target)?;
             }
         }
@@ -163,42 +205,19 @@ where
     Ok(())
 }
 
-/// Before anything spreads.
-fn initial(snapshot: &Snapshot, owners: &mut impl WriteAt<u32>, scratch: &Scratch) -> Result<(), StageError> {
-    let header = &snapshot.header;
-    let external_data = names::find(scratch, &["system / ExternalStringData"])?[0];
-    let (hidden, array, native) = (header.node_type("hidden"), header.node_type("array"), header.node_type("native"));
-    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-    for node in 0..owners.count() {
-        let (kind, name) = (Some(kinds.next()?), names.next()?);
-        let ownable = kind == hidden || kind == array || kind == native && name == external_data;
-        owners.set(node, if ownable { NOBODY } else { node as u32 })?;
-    }
-    Ok(())
-}
-
-/// Adds an owner to `target`; returns whether that changed its state.
-#[inline]
-fn spread(owners: &mut impl WriteAt<u32>, owner: u32, target: u32) -> Result<bool, Fault> {
-    let known = owners.get(target as usize)?;
-    if known == target || known == owner || known == MANY {
-        return Ok(false);
-    }
-    owners.set(target as usize, if known == NOBODY { owner } else { MANY })?;
-    Ok(true)
-}
-
 /// Moves the sizes of what is owned to its owner, unless that is synthetic. Gives the bytes that were spilled.
-fn hand_over(snapshot: &Snapshot, job: &Job<'_>) -> Result<u64, StageError> {
+fn hand_over(snapshot: &Snapshot, ownable: &Ranks, job: &Job<'_>) -> Result<u64, StageError> {
     let header = &snapshot.header;
     let synthetic = header.node_type("synthetic");
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut sizes, mut kinds) = plan.make((loaded(columns::NODE_SELF), lookup(columns::NODE_KIND)))?;
     let mut owners = ColumnReader::open(job.scratch, OWNER)?;
     for node in 0..sizes.count() {
+        if ownable.rank(node).is_none() {
+            continue;
+        }
         let owner = owners.next()?;
-        let is_owned = owner != NOBODY && owner != MANY && owner as usize != node;
+        let is_owned = owner != NOBODY && owner != MANY;
         if !is_owned || Some(kinds.get(owner as usize)?) == synthetic || u64::from(owner) == header.root {
             continue;
         }

@@ -1,7 +1,7 @@
 //! Reads partitions back and writes the groups of their keys.
 
 use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill};
-use crate::{Budget, ColumnWriter, Context, OrderedPool, Scratch, StageError};
+use crate::{ColumnWriter, Context, OrderedPool, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::ops::Range;
@@ -47,7 +47,7 @@ impl PairSpill {
                 let fits = std::mem::replace(&mut group.fits, Ok(false))?;
                 sizes.extend(&group.sizes)?;
                 if !fits {
-                    return self.write_parts(group, room, &context.budget, scratch, &mut values);
+                    return self.write_parts(group, room, (scratch, context), &mut values);
                 }
                 // The partition is in memory now.
                 self.release(group.index, scratch);
@@ -93,62 +93,8 @@ impl PairSpill {
         Ok(fits)
     }
 
-    /// Writes the values of a partition that has more than `room` values. Each pass reads the whole partition and
-    /// writes as many keys as fit half of the free budget. Releases the file of the partition before the last values
-    /// are written.
-    fn write_parts<V: Pod + From32>(
-        &self,
-        group: &mut Group<V>,
-        room: usize,
-        budget: &Budget,
-        scratch: &Scratch,
-        out: &mut ColumnWriter<V>,
-    ) -> Result<(), StageError> {
-        let Group { index, keys, counts, sizes, values, block, .. } = group;
-        let base = *index << self.shift;
-        let total: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
-        let more = total.min(budget.free() / 8);
-        let mut many = Vec::new();
-        let (room, values, _held) = if more > room as u64 {
-            (more as usize, &mut many, Some(budget.reserve("grouping: keys with many values", more * 4)?))
-        } else {
-            (room, values, None)
-        };
-        let mut high = keys.end;
-        while high > keys.start {
-            values.clear();
-            let (mut low, mut total) = (high, 0usize);
-            while low > keys.start && total + counts[low - 1 - base] as usize <= room {
-                low -= 1;
-                total += counts[low - base] as usize;
-            }
-            if low == high {
-                // One key with more values than fit: they are in order already, so they are streamed.
-                low = high - 1;
-                let pass = |[key, value]: Pair| {
-                    if key as usize == low { out.push(V::from_u32(value)) } else { Ok(()) }
-                };
-                self.for_each(*index, block, pass)?;
-            } else if total > 0 {
-                let keys = low..high;
-                positions(counts, base, &keys);
-                values.resize(total, V::zeroed());
-                self.for_each(*index, block, |pair| {
-                    place(pair, counts, base, &keys, values);
-                    Ok(())
-                })?;
-            }
-            if low == keys.start {
-                self.release(*index, scratch);
-            }
-            out.extend(values)?;
-            high = low;
-        }
-        Ok(())
-    }
-
     /// Releases a file when the last of its partitions has been read.
-    fn release(&self, index: usize, scratch: &Scratch) {
+    pub(super) fn release(&self, index: usize, scratch: &Scratch) {
         if index.is_multiple_of(self.partitions_per_file) {
             scratch.measure();
             self.files[index / self.partitions_per_file].release();
@@ -186,7 +132,7 @@ impl PairSpill {
 
 /// Turns the counts of `keys` into the positions of their values, in descending order of the keys; returns the number
 /// of values. Counts of other keys are unchanged.
-fn positions(counts: &mut [u32], base: usize, keys: &Range<usize>) -> usize {
+pub(super) fn positions(counts: &mut [u32], base: usize, keys: &Range<usize>) -> usize {
     let mut position = 0u32;
     for key in keys.clone().rev() {
         position += std::mem::replace(&mut counts[key - base], position);
@@ -196,7 +142,13 @@ fn positions(counts: &mut [u32], base: usize, keys: &Range<usize>) -> usize {
 
 /// Stores the value of a pair at its position, if its key is one of `keys`.
 #[inline]
-fn place<V: From32>([key, value]: Pair, positions: &mut [u32], base: usize, keys: &Range<usize>, values: &mut [V]) {
+pub(super) fn place<V: From32>(
+    [key, value]: Pair,
+    positions: &mut [u32],
+    base: usize,
+    keys: &Range<usize>,
+    values: &mut [V],
+) {
     if keys.contains(&(key as usize)) {
         let position = &mut positions[key as usize - base];
         values[*position as usize] = V::from_u32(value);
@@ -205,18 +157,18 @@ fn place<V: From32>([key, value]: Pair, positions: &mut [u32], base: usize, keys
 }
 
 /// A partition that is being sorted.
-struct Group<V> {
-    index: usize,
-    keys: Range<usize>,
+pub(super) struct Group<V> {
+    pub index: usize,
+    pub keys: Range<usize>,
     /// Number of values of each key of the partition, then the position of its next value.
-    counts: Vec<u32>,
+    pub counts: Vec<u32>,
     /// Number of values of each of `keys`, in descending order of the keys.
-    sizes: Vec<u32>,
+    pub sizes: Vec<u32>,
     /// The values in order, if they fit.
-    values: Vec<V>,
+    pub values: Vec<V>,
     /// The partition's pairs, if they fit.
     pairs: Vec<Pair>,
-    block: Vec<u8>,
+    pub block: Vec<u8>,
     fits: Result<bool, StageError>,
 }
 

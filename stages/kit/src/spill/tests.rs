@@ -109,3 +109,12 @@ fn a_hub_that_does_not_fit_is_streamed() {
     let pairs: Vec<Pair> = (0..150_000u32).map(|i| [if i % 3 == 0 { i % 40 } else { 17 }, i]).collect();
     assert_eq!(grouped(&pairs, 40, 1 << 20, 150_000), expected(&pairs, 40));
 }
+
+#[test]
+fn hubs_that_do_not_fit_together_are_taken_apart() {
+    // More keys than are taken apart at once, each with more values than fit, and some in between.
+    let (hubs, values) = (70u32, 66_000);
+    let pairs: Vec<Pair> =
+        (0..hubs * values).map(|i| [if i % 50 == 0 { i % 700 } else { 10 * (i % hubs) }, i]).collect();
+    assert_eq!(grouped(&pairs, 700, 1 << 20, 1 << 17), expected(&pairs, 700));
+}

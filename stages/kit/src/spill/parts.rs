@@ -1,0 +1,197 @@
+//! Writes the groups of a partition that has more pairs than fit: range by range of its keys.
+//!
+//! Each range has as many keys as fit, or one. A few ranges are a pass each over the partition. Where there are more, as where
+//! few keys have most of the pairs, a pass takes the pairs of many ranges apart first, so that all are read three times in
+//! all, and not once for each range.
+
+use super::blocks::Blocks;
+use super::groups::{From32, Group, place, positions};
+use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill};
+use crate::{ColumnWriter, Context, Scratch, StageError};
+use bytemuck::Pod;
+use std::ops::Range;
+
+/// Ranges that are a pass each, at most.
+const FEW: usize = 2;
+/// Ranges that are taken apart in one pass, at most.
+const AT_ONCE: usize = 64;
+
+impl PairSpill {
+    /// Writes the values of a partition that has more than `room` values, from the last key down. Releases the file of the
+    /// partition after the last pass over it.
+    pub(super) fn write_parts<V: Pod + From32>(
+        &self,
+        group: &mut Group<V>,
+        room: usize,
+        (scratch, context): (&Scratch, &Context<'_>),
+        out: &mut ColumnWriter<V>,
+    ) -> Result<(), StageError> {
+        let budget = &context.budget;
+        let base = group.index << self.shift;
+        let total: u64 = group.sizes.iter().map(|&size| u64::from(size)).sum();
+        let more = total.min(budget.free() / 8) as usize;
+        let mut many = Vec::new();
+        let (room, values, _held) = if more > room {
+            (more, &mut many, Some(budget.reserve("grouping: keys with many values", more as u64 * 4)?))
+        } else {
+            (room, &mut group.values, None)
+        };
+        let ranges = ranges(&group.counts, base, &group.keys, room);
+        let mut writer = RangeWriter { base, counts: &mut group.counts, values, block: &mut group.block };
+        let at_once = AT_ONCE.min((budget.free() / 2) as usize / BUFFER_BYTES).max(1);
+        let mut left = ranges.len();
+        for ranges in ranges.chunks(at_once) {
+            context.check()?;
+            left -= ranges.len();
+            let for_parts = (ranges.len() * BUFFER_BYTES + (1 << self.shift)) as u64;
+            if ranges.len() <= FEW || budget.free() < for_parts {
+                for (nth, range) in ranges.iter().enumerate() {
+                    writer.take(range, &(self, group.index), out)?;
+                    if left == 0 && nth + 1 == ranges.len() {
+                        self.release(group.index, scratch);
+                    }
+                    writer.write(out)?;
+                }
+                continue;
+            }
+            let _buffers = budget.reserve("grouping: ranges of keys", for_parts)?;
+            let parts = self.apart(ranges, group.index, writer.block, scratch)?;
+            if left == 0 {
+                self.release(group.index, scratch);
+            }
+            for (range, part) in ranges.iter().zip(parts) {
+                context.check()?;
+                writer.take(range, &part, out)?;
+                drop(part);
+                writer.write(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pairs of each of these ranges, which descend without a gap.
+    fn apart(
+        &self,
+        ranges: &[Range<usize>],
+        index: usize,
+        block: &mut Vec<u8>,
+        scratch: &Scratch,
+    ) -> Result<Vec<Part>, StageError> {
+        let base = index << self.shift;
+        let mut of = vec![u8::MAX; 1 << self.shift];
+        for (nth, range) in (0..).zip(ranges) {
+            of[range.start - base..range.end - base].fill(nth);
+        }
+        let mut parts: Vec<Part> = ranges.iter().map(|_| Part::new(scratch)).collect();
+        self.for_each(index, block, |pair| match parts.get_mut(usize::from(of[pair[0] as usize - base])) {
+            Some(part) => part.push(pair),
+            None => Ok(()),
+        })?;
+        scratch.measure();
+        Ok(parts)
+    }
+}
+
+/// The keys from the last one down in ranges of at most `room` values, or of one key.
+fn ranges(counts: &[u32], base: usize, keys: &Range<usize>, room: usize) -> Vec<Range<usize>> {
+    let (mut ranges, mut high) = (Vec::new(), keys.end);
+    while high > keys.start {
+        let (mut low, mut total) = (high, 0usize);
+        while low > keys.start && total + counts[low - 1 - base] as usize <= room {
+            low -= 1;
+            total += counts[low - base] as usize;
+        }
+        // One key with more values than fit has a range of its own.
+        let low = low.min(high - 1);
+        ranges.push(low..high);
+        high = low;
+    }
+    ranges
+}
+
+/// Pairs that can be gone through.
+trait Pairs {
+    /// Passes every pair to `each`, in the order of insertion.
+    fn each(&self, block: &mut Vec<u8>, each: impl FnMut(Pair) -> Result<(), StageError>) -> Result<(), StageError>;
+}
+
+/// A partition of a spill.
+impl Pairs for (&PairSpill, usize) {
+    fn each(&self, block: &mut Vec<u8>, each: impl FnMut(Pair) -> Result<(), StageError>) -> Result<(), StageError> {
+        self.0.for_each(self.1, block, each)
+    }
+}
+
+/// The pairs of a range of keys.
+struct Part {
+    buffer: Vec<Pair>,
+    blocks: Blocks,
+    starts: Vec<u64>,
+}
+
+impl Part {
+    fn new(scratch: &Scratch) -> Self {
+        Self { buffer: Vec::with_capacity(BLOCK_PAIRS), blocks: Blocks::new(scratch), starts: Vec::new() }
+    }
+
+    #[inline]
+    fn push(&mut self, pair: Pair) -> Result<(), StageError> {
+        if self.buffer.len() == BLOCK_PAIRS {
+            self.starts.push(self.blocks.push(bytemuck::cast_slice(&self.buffer))?);
+            self.buffer.clear();
+        }
+        self.buffer.push(pair);
+        Ok(())
+    }
+}
+
+impl Pairs for Part {
+    fn each(
+        &self,
+        block: &mut Vec<u8>,
+        mut each: impl FnMut(Pair) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        for &at in &self.starts {
+            self.blocks.with(at, BUFFER_BYTES, block, |block| {
+                let (words, _) = block.as_chunks::<4>();
+                let (pairs, _) = words.as_chunks::<2>();
+                pairs.iter().try_for_each(|pair| each(pair.map(u32::from_ne_bytes)))
+            })?;
+        }
+        self.buffer.iter().try_for_each(|&pair| each(pair))
+    }
+}
+
+/// Brings the values of a range in order, and writes them.
+struct RangeWriter<'a, V> {
+    base: usize,
+    /// Values of each key of the partition.
+    counts: &'a mut [u32],
+    values: &'a mut Vec<V>,
+    block: &'a mut Vec<u8>,
+}
+
+impl<V: Pod + From32> RangeWriter<'_, V> {
+    /// Takes the values of the keys of a range. If it is one key they are in order already, and are written at once.
+    fn take(&mut self, range: &Range<usize>, pairs: &impl Pairs, out: &mut ColumnWriter<V>) -> Result<(), StageError> {
+        self.values.clear();
+        if range.len() == 1 {
+            return pairs.each(self.block, |[key, value]| {
+                if key as usize == range.start { out.push(V::from_u32(value)) } else { Ok(()) }
+            });
+        }
+        let total = positions(self.counts, self.base, range);
+        if total == 0 {
+            return Ok(());
+        }
+        self.values.resize(total, V::zeroed());
+        pairs.each(self.block, |pair| {
+            place(pair, self.counts, self.base, range, self.values);
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, out: &mut ColumnWriter<V>) -> Result<(), StageError> {
+        out.extend(self.values)
+    }
+}
