@@ -9,6 +9,7 @@
 //!   use has).
 
 mod faults;
+mod folders;
 mod hints;
 mod private;
 
@@ -366,14 +367,14 @@ pub fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     fs::remove_dir_all(path)
 }
 
-/// Makes a folder and those above it.
+/// Makes a folder and those above it, also where another process removes such folders while they are empty.
 ///
 /// # Errors
 /// Those of the system.
 pub fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     refuse_url(path.as_ref())?;
     before(Operation::Folder, At::Path(path.as_ref()))?;
-    fs::create_dir_all(path)
+    folders::make(path.as_ref())
 }
 
 /// Makes one folder.

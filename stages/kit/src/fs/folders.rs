@@ -1,0 +1,55 @@
+//! Folders that several processes make and remove.
+
+use std::path::Path;
+use std::{fs, io};
+
+/// Tries to make a folder that another process removes each time.
+const MOST_TRIES: u32 = 1000;
+
+/// Makes a folder and those above it, also where another process removes such folders while they are empty.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn make(path: &Path) -> io::Result<()> {
+    let in_the_way = || path.ancestors().any(|above| fs::metadata(above).is_ok_and(|found| !found.is_dir()));
+    let mut tries = 0;
+    loop {
+        match fs::create_dir_all(path) {
+            // It was there when it was to be made, or the one above was, and not a moment later.
+            Err(error) if was_removed(&error) && tries < MOST_TRIES && !in_the_way() => tries += 1,
+            result => return result,
+        }
+    }
+}
+
+fn was_removed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn folders_that_others_remove_are_made() {
+        let root = tempfile::tempdir().unwrap();
+        let (outer, inner) = (root.path().join("outer"), root.path().join("outer/inner"));
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let _ = fs::remove_dir(&inner);
+                    let _ = fs::remove_dir(&outer);
+                }
+            });
+            let made: Vec<io::Result<()>> = (0..3000).map(|_| make(&inner)).collect();
+            done.store(true, Ordering::Relaxed);
+            made.into_iter().for_each(|made| made.unwrap());
+        });
+        fs::write(root.path().join("file"), "").unwrap();
+        let refused = make(&root.path().join("file")).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert!(make(&root.path().join("file/below")).is_err());
+    }
+}
