@@ -8,7 +8,7 @@
 //!   [`Passes::bytes`]. Where not, 4 bytes per node, paged if need be; a [`PairSpill`]; [`BLOCK_BYTES`] for each block of
 //!   edges in work.
 //! * Passes over disk: in memory none, but two over the edges, which count and place. Otherwise one over the edges; the
-//!   pairs (6 or 7 bytes each) written once and read once, more often if a node has very many retainers; the groups once.
+//!   pairs (6 or 7 bytes each) written once and read once, those of nodes with very many retainers twice more; the groups once.
 //! * Worst case: linear; the retainers of a node with very many are streamed.
 //! * Fails when: the budget is too small, or the disk is full.
 //! * Determinism: in memory each thread has targets of its own, see [`crate::transpose`]; else threads number targets, take

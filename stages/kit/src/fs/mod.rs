@@ -12,6 +12,7 @@ mod faults;
 mod folders;
 mod hints;
 mod private;
+mod space;
 
 use crate::scheme::is_url;
 use faults::{At, before};
@@ -167,11 +168,15 @@ impl File {
     /// # Errors
     /// Those of the system.
     pub fn allocate(&self, bytes: u64) -> io::Result<()> {
-        before(Operation::Resize, At::File(&self.file))?;
-        match rustix::io::retry_on_intr(|| rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, bytes)) {
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        space::change(&self.file, FallocateFlags::empty(), 0, bytes)
+    }
+
+    /// Gives the space of a part of it back where the file system can do that. Nobody may read the part any more.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn free(&self, at: u64, bytes: u64) -> io::Result<()> {
+        space::change(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes)
     }
 
     /// Refuses a file that does not have the length of what was written to it since [`Self::create`].

@@ -67,6 +67,16 @@ impl Blocks {
         each(buffer)
     }
 
+    /// Frees the disk space of blocks of so many bytes, which are not read any more. Space that cannot be freed here goes
+    /// with the file.
+    pub fn free(&self, blocks: &[u64], bytes: usize) {
+        let Some(file) = &self.file else { return };
+        let on_disk = &blocks[blocks.partition_point(|&at| at < self.in_memory)..];
+        for run in on_disk.chunk_by(|&a, &b| a + bytes as u64 == b) {
+            let _ = file.free(run[0] - self.in_memory, (run.len() * bytes) as u64);
+        }
+    }
+
     /// Releases everything. Space that cannot be released here is released with the file.
     pub fn release(&self) {
         *self.memory.write().unwrap_or_else(PoisonError::into_inner) = None;

@@ -1,5 +1,6 @@
 //! Reads partitions back and writes the groups of their keys.
 
+use super::blocks::Blocks;
 use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill};
 use crate::{ColumnWriter, Context, OrderedPool, Scratch, StageError};
 use bytemuck::Pod;
@@ -9,6 +10,8 @@ use std::ops::Range;
 /// Minimum of pairs of a partition that are held at once.
 const LEAST_PAIRS: u64 = 1 << 16;
 const MOST_PAIRS: u64 = 1 << 20;
+/// Blocks whose disk space is freed together.
+const FREED_AT_ONCE: usize = 256;
 /// More threads do not help in reading back: writing, on one thread, is then the bottleneck.
 const MOST_THREADS: usize = 8;
 
@@ -108,9 +111,37 @@ impl PairSpill {
         block: &mut Vec<u8>,
         mut each: impl FnMut(Pair) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
-        let (partition, base) = (&self.partitions[index], (index << self.shift) as u32);
-        let file = &self.files[index / self.partitions_per_file];
-        for &at in &partition.blocks {
+        let (partition, file) = (&self.partitions[index], &self.files[index / self.partitions_per_file]);
+        self.for_each_in(index, file, &partition.blocks, block, &mut each)?;
+        partition.buffer.iter().try_for_each(|&pair| each(pair))
+    }
+
+    /// The same for the last time: disk space of what was read is freed on the way.
+    pub(super) fn for_each_freed(
+        &self,
+        index: usize,
+        block: &mut Vec<u8>,
+        mut each: impl FnMut(Pair) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let (partition, file) = (&self.partitions[index], &self.files[index / self.partitions_per_file]);
+        for blocks in partition.blocks.chunks(FREED_AT_ONCE) {
+            self.for_each_in(index, file, blocks, block, &mut each)?;
+            file.free(blocks, self.block_bytes());
+        }
+        partition.buffer.iter().try_for_each(|&pair| each(pair))
+    }
+
+    /// Passes the pairs of some blocks of a file, all of one partition, to `each`.
+    pub(super) fn for_each_in(
+        &self,
+        index: usize,
+        file: &Blocks,
+        blocks: &[u64],
+        block: &mut Vec<u8>,
+        mut each: impl FnMut(Pair) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let base = (index << self.shift) as u32;
+        for &at in blocks {
             file.with(at, self.block_bytes(), block, |block| {
                 let (values, keys) = block.split_at(BLOCK_PAIRS * 4);
                 let (low, high) = keys.split_at(BLOCK_PAIRS * 2);
@@ -126,7 +157,7 @@ impl PairSpill {
                 }
             })?;
         }
-        partition.buffer.iter().try_for_each(|&pair| each(pair))
+        Ok(())
     }
 }
 

@@ -9,10 +9,11 @@
 //! Memory: 16 KiB per partition while writing; while reading, 8 bytes per key and 12 per pair of a partition, for
 //! each partition that a thread is processing. A partition that does not fit (keys with very many values) is taken apart
 //! into ranges of keys whose values fit an eighth of the free budget, with 16 KiB for each of at most 64 of them: it is
-//! read twice, to count and to take it apart, and the ranges are written and read once. The values of a single key that
-//! does not fit are streamed. Blocks stay in memory while columns may ([`Residents`](crate::Residents)); else on disk: 6
-//! bytes per pair if a partition has at most 65,536 keys, else 7, written once and, if a partition fits, read once. Files
-//! are released one by one while groups are written, so groups replace pairs.
+//! read twice, to count and to take it apart, when its disk space is freed, and the ranges are written and read once. The
+//! values of a single key that does not fit are streamed. Blocks stay in memory while columns may
+//! ([`Residents`](crate::Residents)); else on disk: 6 bytes per pair if a partition has at most 65,536 keys, else 7,
+//! written once and, if a partition fits, read once. Files are released one by one while groups are written, so groups
+//! replace pairs.
 
 mod blocks;
 mod groups;

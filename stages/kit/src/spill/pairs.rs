@@ -39,6 +39,21 @@ impl Partition {
     pub(super) fn pairs(&self) -> usize {
         self.blocks.len() * BLOCK_PAIRS + self.buffer.len()
     }
+
+    /// Writes a full buffer to a file, by way of `block`: all values, then the low 16 bits of all keys, then the higher bits
+    /// that the partition, which has keys of `shift` bits, does not determine.
+    pub(super) fn flush(&mut self, shift: u32, block: &mut Vec<u8>, file: &mut Blocks) -> Result<(), StageError> {
+        let Self { buffer, blocks } = self;
+        block.clear();
+        block.extend(buffer.iter().flat_map(|[_, value]| value.to_ne_bytes()));
+        block.extend(buffer.iter().flat_map(|[key, _]| (*key as u16).to_ne_bytes()));
+        if shift > u16::BITS {
+            block.extend(buffer.iter().map(|[key, _]| (key >> u16::BITS) as u8));
+        }
+        buffer.clear();
+        blocks.push(file.push(block)?);
+        Ok(())
+    }
 }
 
 impl PairSpill {
@@ -115,20 +130,11 @@ impl PairSpill {
         Ok(())
     }
 
-    /// Writes a full buffer: all values, then the low 16 bits of all keys, then the higher bits that the partition
-    /// does not determine.
+    /// Writes a full buffer.
     #[cold]
     fn flush(&mut self, index: usize) -> Result<(), StageError> {
-        let Partition { buffer, blocks } = &mut self.partitions[index];
-        self.block.clear();
-        self.block.extend(buffer.iter().flat_map(|[_, value]| value.to_ne_bytes()));
-        self.block.extend(buffer.iter().flat_map(|[key, _]| (*key as u16).to_ne_bytes()));
-        if self.shift > u16::BITS {
-            self.block.extend(buffer.iter().map(|[key, _]| (key >> u16::BITS) as u8));
-        }
-        buffer.clear();
-        blocks.push(self.files[index / self.partitions_per_file].push(&self.block)?);
-        Ok(())
+        let file = &mut self.files[index / self.partitions_per_file];
+        self.partitions[index].flush(self.shift, &mut self.block, file)
     }
 
     /// Bytes of a block.

@@ -1,12 +1,11 @@
 //! Writes the groups of a partition that has more pairs than fit: range by range of its keys.
 //!
 //! Each range has as many keys as fit, or one. A few ranges are a pass each over the partition. Where there are more, as where
-//! few keys have most of the pairs, a pass takes the pairs of many ranges apart first, so that all are read three times in
-//! all, and not once for each range.
+//! few keys have most of the pairs, a pass takes the pairs of many ranges apart first, and each range is read once.
 
 use super::blocks::Blocks;
 use super::groups::{From32, Group, place, positions};
-use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill};
+use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill, Partition};
 use crate::{ColumnWriter, Context, Scratch, StageError};
 use bytemuck::Pod;
 use std::ops::Range;
@@ -37,7 +36,7 @@ impl PairSpill {
             (room, &mut group.values, None)
         };
         let ranges = ranges(&group.counts, base, &group.keys, room);
-        let mut writer = RangeWriter { base, counts: &mut group.counts, values, block: &mut group.block };
+        let mut of_range = RangeValues { base, counts: &mut group.counts, values, block: &mut group.block };
         let at_once = AT_ONCE.min((budget.free() / 2) as usize / BUFFER_BYTES).max(1);
         let mut left = ranges.len();
         for ranges in ranges.chunks(at_once) {
@@ -46,47 +45,55 @@ impl PairSpill {
             let for_parts = (ranges.len() * BUFFER_BYTES + (1 << self.shift)) as u64;
             if ranges.len() <= FEW || budget.free() < for_parts {
                 for (nth, range) in ranges.iter().enumerate() {
-                    writer.take(range, &(self, group.index), out)?;
+                    of_range.take(range, &(self, group.index), out)?;
                     if left == 0 && nth + 1 == ranges.len() {
                         self.release(group.index, scratch);
                     }
-                    writer.write(out)?;
+                    out.extend(of_range.values)?;
                 }
                 continue;
             }
             let _buffers = budget.reserve("grouping: ranges of keys", for_parts)?;
-            let parts = self.apart(ranges, group.index, writer.block, scratch)?;
+            let parts = self.apart(ranges, group.index, left == 0, of_range.block, scratch)?;
             if left == 0 {
                 self.release(group.index, scratch);
             }
             for (range, part) in ranges.iter().zip(parts) {
                 context.check()?;
-                writer.take(range, &part, out)?;
+                of_range.take(range, &part, out)?;
                 drop(part);
-                writer.write(out)?;
+                out.extend(of_range.values)?;
             }
         }
         Ok(())
     }
 
-    /// The pairs of each of these ranges, which descend without a gap.
+    /// The pairs of each of these ranges, which descend without a gap. In the last pass over the partition its disk space is
+    /// freed on the way, so that both together take little more than it did.
     fn apart(
         &self,
         ranges: &[Range<usize>],
         index: usize,
+        is_last: bool,
         block: &mut Vec<u8>,
         scratch: &Scratch,
-    ) -> Result<Vec<Part>, StageError> {
+    ) -> Result<Vec<Part<'_>>, StageError> {
         let base = index << self.shift;
         let mut of = vec![u8::MAX; 1 << self.shift];
         for (nth, range) in (0..).zip(ranges) {
             of[range.start - base..range.end - base].fill(nth);
         }
-        let mut parts: Vec<Part> = ranges.iter().map(|_| Part::new(scratch)).collect();
-        self.for_each(index, block, |pair| match parts.get_mut(usize::from(of[pair[0] as usize - base])) {
-            Some(part) => part.push(pair),
+        let part = |_| Part { spill: self, index, pairs: Partition::default(), file: Blocks::new(scratch) };
+        let mut parts: Vec<Part<'_>> = ranges.iter().map(part).collect();
+        let mut written = Vec::new();
+        let each = |pair: Pair| match parts.get_mut(usize::from(of[pair[0] as usize - base])) {
+            Some(part) => part.push(pair, &mut written),
             None => Ok(()),
-        })?;
+        };
+        match is_last {
+            true => self.for_each_freed(index, block, each)?,
+            false => self.for_each(index, block, each)?,
+        }
         scratch.measure();
         Ok(parts)
     }
@@ -122,48 +129,38 @@ impl Pairs for (&PairSpill, usize) {
     }
 }
 
-/// The pairs of a range of keys.
-struct Part {
-    buffer: Vec<Pair>,
-    blocks: Blocks,
-    starts: Vec<u64>,
+/// The pairs of a range of the keys of a partition, and their file.
+struct Part<'a> {
+    spill: &'a PairSpill,
+    index: usize,
+    pairs: Partition,
+    file: Blocks,
 }
 
-impl Part {
-    fn new(scratch: &Scratch) -> Self {
-        Self { buffer: Vec::with_capacity(BLOCK_PAIRS), blocks: Blocks::new(scratch), starts: Vec::new() }
-    }
-
+impl Part<'_> {
     #[inline]
-    fn push(&mut self, pair: Pair) -> Result<(), StageError> {
-        if self.buffer.len() == BLOCK_PAIRS {
-            self.starts.push(self.blocks.push(bytemuck::cast_slice(&self.buffer))?);
-            self.buffer.clear();
+    fn push(&mut self, pair: Pair, block: &mut Vec<u8>) -> Result<(), StageError> {
+        self.pairs.buffer.push(pair);
+        if self.pairs.buffer.len() < BLOCK_PAIRS {
+            return Ok(());
         }
-        self.buffer.push(pair);
-        Ok(())
+        self.pairs.flush(self.spill.shift, block, &mut self.file)
     }
 }
 
-impl Pairs for Part {
+impl Pairs for Part<'_> {
     fn each(
         &self,
         block: &mut Vec<u8>,
         mut each: impl FnMut(Pair) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
-        for &at in &self.starts {
-            self.blocks.with(at, BUFFER_BYTES, block, |block| {
-                let (words, _) = block.as_chunks::<4>();
-                let (pairs, _) = words.as_chunks::<2>();
-                pairs.iter().try_for_each(|pair| each(pair.map(u32::from_ne_bytes)))
-            })?;
-        }
-        self.buffer.iter().try_for_each(|&pair| each(pair))
+        self.spill.for_each_in(self.index, &self.file, &self.pairs.blocks, block, &mut each)?;
+        self.pairs.buffer.iter().try_for_each(|&pair| each(pair))
     }
 }
 
-/// Brings the values of a range in order, and writes them.
-struct RangeWriter<'a, V> {
+/// Brings the values of a range in order.
+struct RangeValues<'a, V> {
     base: usize,
     /// Values of each key of the partition.
     counts: &'a mut [u32],
@@ -171,7 +168,7 @@ struct RangeWriter<'a, V> {
     block: &'a mut Vec<u8>,
 }
 
-impl<V: Pod + From32> RangeWriter<'_, V> {
+impl<V: Pod + From32> RangeValues<'_, V> {
     /// Takes the values of the keys of a range. If it is one key they are in order already, and are written at once.
     fn take(&mut self, range: &Range<usize>, pairs: &impl Pairs, out: &mut ColumnWriter<V>) -> Result<(), StageError> {
         self.values.clear();
@@ -189,9 +186,5 @@ impl<V: Pod + From32> RangeWriter<'_, V> {
             place(pair, self.counts, self.base, range, self.values);
             Ok(())
         })
-    }
-
-    fn write(&mut self, out: &mut ColumnWriter<V>) -> Result<(), StageError> {
-        out.extend(self.values)
     }
 }
