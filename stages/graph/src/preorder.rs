@@ -47,14 +47,14 @@ const AHEAD: usize = 8;
 /// Nodes of the preorder that are numbered between two looks at whether the run is to end.
 const BATCH: usize = 1 << 16;
 
-/// A node on the path from the root to the current node.
+/// A node on the path from the root to the current node. Where its edges are is kept, since to find it again takes longer.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Level {
-    node: NodeId,
+    /// The first of its edges that the search has not followed, and how many there are.
+    next: u64,
+    left: u32,
     number: Preorder,
-    /// Number of its edges that the search has followed.
-    seen: u32,
 }
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -150,32 +150,11 @@ where
     fn visit(&mut self, start: NodeId, parent: Preorder) -> Result<(), StageError> {
         let mut level = self.discover(start, parent)?;
         loop {
-            let edges = self.offsets.range(level.node.index())?;
-            let mut next = edges.start + level.seen as usize;
-            let mut down = None;
-            if level.seen == 0 {
-                for edge in edges.clone().take(AHEAD) {
-                    let target = self.to.get(edge)?.index();
-                    if !self.found.contains(target) {
-                        let first = self.offsets.start(target)?;
-                        self.to.prefetch(first);
-                    }
-                }
-            }
-            while next < edges.end {
-                let target = self.to.get(next)?;
-                next += 1;
-                if !self.found.contains(target.index()) {
-                    down = Some(target);
-                    break;
-                }
-            }
-            match down {
+            match self.descend(&mut level)? {
                 Some(target) => {
                     let below = self.discover(target, level.number)?;
                     // A node without further edges need not return to the stack.
-                    if next < edges.end {
-                        level.seen = (next - edges.start) as u32;
+                    if level.left > 0 {
                         self.path.push(level)?;
                     }
                     level = below;
@@ -188,7 +167,21 @@ where
         }
     }
 
-    /// Numbers a node.
+    /// Follows the edges of a level up to the next node without a number.
+    #[inline]
+    fn descend(&mut self, level: &mut Level) -> Result<Option<NodeId>, StageError> {
+        while level.left > 0 {
+            let target = self.to.get(level.next as usize)?;
+            level.next += 1;
+            level.left -= 1;
+            if !self.found.contains(target.index()) {
+                return Ok(Some(target));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Numbers a node, and prefetches what follows.
     #[inline]
     fn discover(&mut self, node: NodeId, parent: Preorder) -> Result<Level, StageError> {
         let number = Preorder(self.count);
@@ -199,6 +192,14 @@ where
         if self.count.is_multiple_of(1 << 16) {
             self.context.step(1 << 16)?;
         }
-        Ok(Level { node, number, seen: 0 })
+        let edges = self.offsets.range(node.index())?;
+        for edge in edges.clone().take(AHEAD) {
+            let target = self.to.get(edge)?.index();
+            if !self.found.contains(target) {
+                let first = self.offsets.start(target)?;
+                self.to.prefetch(first);
+            }
+        }
+        Ok(Level { next: edges.start as u64, left: edges.len() as u32, number })
     }
 }
