@@ -29,30 +29,18 @@ impl Scanner<'_> {
         width: usize,
         mut rows: impl FnMut(&[u64]) -> Result<Result<(), BadNumber>, StageError>,
     ) -> Result<u64, StageError> {
-        self.placed_array(width, |numbers, _| rows(numbers))
-    }
-
-    /// The same, telling `rows` where they stand, too.
-    ///
-    /// # Errors
-    /// As [`Self::number_array`].
-    pub fn placed_array(
-        &mut self,
-        width: usize,
-        mut rows: impl FnMut(&[u64], &Place<'_>) -> Result<Result<(), BadNumber>, StageError>,
-    ) -> Result<u64, StageError> {
         let Some(mut cutter) = self.begin_array(width, Sign::Unsigned)? else { return Ok(0) };
         let (mut chunk, mut numbers) = (Chunk::default(), Vec::new());
         let mut count = 0;
         while cutter.next(self, &mut chunk)? {
-            count += chunk.parse(width, &mut numbers, &mut rows).map_err(|flaw| flaw.within(self))?;
+            count += chunk.parse(width, &mut numbers, |numbers, _| rows(numbers)).map_err(|flaw| flaw.within(self))?;
         }
         Ok(count)
     }
 
-    /// As [`Self::number_array`], for numbers of this kind and on as many threads as the context has. `read` checks rows and appends them to
-    /// columns, anywhere; `write` takes what is in the columns, in order, and leaves them empty. It gets the rows before
-    /// an error as well.
+    /// As [`Self::number_array`], for numbers of this kind and on as many threads as the context has. `read` is told where
+    /// rows stand, checks them and appends them to columns, anywhere; `write` takes what is in the columns, in order, and
+    /// leaves them empty. It gets the rows before an error as well.
     ///
     /// # Errors
     /// As [`Self::number_array`], and what `write` returns; of several errors the first in the input.
@@ -132,6 +120,10 @@ mod tests {
     }
 
     fn take(numbers: &[u64], _: &Place<'_>, column: &mut Vec<u64>) -> Result<(), BadNumber> {
+        accept(numbers, column)
+    }
+
+    fn accept(numbers: &[u64], column: &mut Vec<u64>) -> Result<(), BadNumber> {
         column.extend(numbers);
         match numbers.iter().position(|&number| number > MOST) {
             Some(index) => Err(BadNumber { index, expected: "a smaller number".to_owned() }),
@@ -157,7 +149,7 @@ mod tests {
     fn array(text: &str, width: usize, block: usize) -> Result<(Vec<u64>, Option<u8>), StageError> {
         with_scanner(text, block, 1, |scanner| {
             let mut all = Vec::new();
-            let rows = scanner.placed_array(width, |rows, place| Ok(take(rows, place, &mut all)))?;
+            let rows = scanner.number_array(width, |rows| Ok(accept(rows, &mut all)))?;
             assert_eq!(rows * width as u64, all.len() as u64);
             Ok((all, scanner.peek_token()?))
         })

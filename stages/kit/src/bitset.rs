@@ -94,13 +94,19 @@ impl Bitset {
 pub struct SharedBitset<'a>(&'a [AtomicU64]);
 
 impl SharedBitset<'_> {
+    /// Whether `i` is in the set, as far as this thread has seen.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, i: usize) -> bool {
+        self.0[i / 64].load(Ordering::Relaxed) >> (i % 64) & 1 == 1
+    }
+
     /// Inserts `i`, which other threads see when they have been waited for.
     #[inline]
     pub fn insert(&self, i: usize) {
-        let (word, bit) = (&self.0[i / 64], 1 << (i % 64));
         // A look costs less than a change, and many elements come more than once.
-        if word.load(Ordering::Relaxed) & bit == 0 {
-            word.fetch_or(bit, Ordering::Relaxed);
+        if !self.contains(i) {
+            self.0[i / 64].fetch_or(1 << (i % 64), Ordering::Relaxed);
         }
     }
 }
@@ -176,6 +182,8 @@ mod tests {
         });
         let among = |i: &usize| [2, 3, 7].iter().any(|step| i.is_multiple_of(*step));
         (0..1000).for_each(|i| assert_eq!(set.contains(i), among(&i), "{i}"));
+        let shared = set.shared();
+        (0..1000).for_each(|i| assert_eq!(shared.contains(i), among(&i), "{i}"));
         let mut all = Bitset::new(&budget, "test", 1000).unwrap();
         (0..1000).filter(|i| i % 5 == 0).for_each(|i| assert!(all.insert(i)));
         let new = (0..1000).filter(|i| i % 5 != 0 && among(i)).count();

@@ -43,6 +43,7 @@ pub mod array;
 pub mod array_plan;
 #[allow(unsafe_code)]
 pub mod bitset;
+mod both;
 pub mod budget;
 #[allow(unsafe_code)]
 mod bus;
@@ -82,6 +83,7 @@ mod window;
 pub use array::{Array, Lookup, ReadAt, SharedLookup, WriteAt};
 pub use array_plan::ArrayPlan;
 pub use bitset::{Bitset, Ranks, SharedBitset};
+pub use both::both;
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Residents, ReverseReader};
 pub use error::{InputError, StageError};

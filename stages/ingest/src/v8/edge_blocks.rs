@@ -1,8 +1,8 @@
 //! Edges in blocks, with the nodes that they leave, from columns and back into columns. Used by
 //! [`super::essential_edges`].
 
-use super::edge_rules::{Rules, Source, Special};
-use heaplake_kit::{Bitset, ColumnReader, ColumnWriter, Context, Scratch, StageError};
+use super::edge_rules::{Rules, Source};
+use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, SharedBitset, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
@@ -11,49 +11,68 @@ const BLOCK_EDGES: u32 = 1 << 15;
 const BLOCK_NODES: usize = 1 << 14;
 
 /// Bytes of a block.
-pub const BLOCK_BYTES: u64 = 22 * BLOCK_EDGES as u64 + (BLOCK_NODES * size_of::<Part>()) as u64;
+pub const BLOCK_BYTES: u64 = 22 * BLOCK_EDGES as u64 + 21 * BLOCK_NODES as u64;
 
-/// A node with its edges, or with as many of them as fit the block.
-#[derive(Clone, Copy)]
-struct Part {
-    source: Source,
-    kind: u8,
-    name: StringId,
-    /// Its edges in the block, and then those of them that are essential.
-    edges: u32,
-    /// Whether the block has the node's last edge.
-    ends: bool,
+/// The columns of some nodes, of the last of which the edges may go on behind the block.
+#[derive(Default)]
+struct Nodes {
+    first: u32,
+    kinds: Vec<u8>,
+    names: Vec<StringId>,
+    ids: Vec<u64>,
+    /// Of the edges in the block.
+    counts: Vec<u32>,
+    is_cut: bool,
+}
+
+impl Nodes {
+    fn clear(&mut self) {
+        self.kinds.clear();
+        self.names.clear();
+        self.ids.clear();
+        self.counts.clear();
+    }
+
+    /// Kind, name and id of the last one.
+    fn last(&self) -> Option<(u8, StringId, u64)> {
+        Some((*self.kinds.last()?, *self.names.last()?, *self.ids.last()?))
+    }
 }
 
 /// Edges, many at a time, with the nodes that they leave.
 #[derive(Default)]
 pub struct Block {
-    parts: Vec<Part>,
+    nodes: Nodes,
     kinds: Vec<u8>,
     names: Vec<u32>,
     to: Vec<NodeId>,
     flags: Vec<u8>,
     essential: Vec<NodeId>,
+    /// For each node how many edges are essential.
+    degrees: Vec<u32>,
     /// Positions in the block of the edges that belong to a pair, and the pairs.
     paired: Vec<(u32, u32)>,
 }
 
 impl Block {
-    /// Applies the rules to all edges.
-    pub fn sort_out(&mut self, rules: &Rules) {
+    /// Applies the rules to all edges. What an essential edge enters is held.
+    pub fn sort_out(&mut self, rules: &Rules, held: SharedBitset<'_>) {
         self.flags.clear();
         self.essential.clear();
+        self.degrees.clear();
         self.paired.clear();
-        let mut first = 0;
-        for part in &mut self.parts {
-            part.source.special = rules.special(part.kind, part.name);
-            let edges = first..first + part.edges as usize;
+        let Nodes { first, kinds, names, ids, counts, .. } = &self.nodes;
+        let mut before = 0;
+        for (((&kind, &name), (&id, &count)), node) in kinds.iter().zip(names).zip(ids.iter().zip(counts)).zip(*first..)
+        {
+            let source = Source { node, id, special: rules.special(kind, name) };
+            let edges = before..before + count as usize;
             let held = self.essential.len();
-            first = edges.end;
+            before = edges.end;
             for ((&kind, &name), &to) in
                 self.kinds[edges.clone()].iter().zip(&self.names[edges.clone()]).zip(&self.to[edges])
             {
-                let (flags, pair) = rules.judge(&part.source, kind, name, to);
+                let (flags, pair) = rules.judge(&source, kind, name, to);
                 if flags & edge_flags::ESSENTIAL != 0 {
                     self.essential.push(to);
                 }
@@ -62,8 +81,9 @@ impl Block {
                 }
                 self.flags.push(flags);
             }
-            part.edges = (self.essential.len() - held) as u32;
+            self.degrees.push((self.essential.len() - held) as u32);
         }
+        self.essential.iter().for_each(|to| held.insert(to.index()));
     }
 }
 
@@ -77,8 +97,9 @@ pub struct Input {
     edge_name: ColumnReader<u32>,
     edge_to: ColumnReader<NodeId>,
     node: u32,
-    /// The node whose edges did not all fit the last block, and how many are left.
-    rest: Option<(Part, u32)>,
+    /// How many edges are left of the node before that one, whose edges did not all fit the last block; its columns.
+    left: u32,
+    cut: Option<(u8, StringId, u64)>,
 }
 
 impl Input {
@@ -96,7 +117,8 @@ impl Input {
             edge_name: ColumnReader::open(scratch, columns::EDGE_NAME)?,
             edge_to: ColumnReader::open(scratch, columns::EDGE_TO)?,
             node: 0,
-            rest: None,
+            left: 0,
+            cut: None,
         })
     }
 
@@ -105,37 +127,46 @@ impl Input {
     /// # Errors
     /// [`StageError::Io`].
     pub fn fill(&mut self, block: &mut Block) -> Result<bool, StageError> {
-        block.parts.clear();
-        block.kinds.clear();
-        block.names.clear();
-        block.to.clear();
+        let nodes = &mut block.nodes;
+        nodes.clear();
+        nodes.first = self.node;
         let mut room = BLOCK_EDGES;
-        while room > 0 && block.parts.len() < BLOCK_NODES {
-            let (part, left) = match self.rest.take() {
-                Some(rest) => rest,
-                None if self.node_kind.remaining() == 0 => break,
-                None => self.next_node()?,
-            };
-            let edges = left.min(room);
-            room -= edges;
-            if edges < left {
-                self.rest = Some((part, left - edges));
-            }
-            block.parts.push(Part { edges, ends: edges == left, ..part });
+        if let Some((kind, name, id)) = self.cut.take() {
+            nodes.first -= 1;
+            nodes.kinds.push(kind);
+            nodes.names.push(name);
+            nodes.ids.push(id);
+            self.take(self.left, &mut room, nodes);
         }
+        let known = nodes.counts.len();
+        while room > 0 && nodes.counts.len() < BLOCK_NODES && self.edge_count.remaining() > 0 {
+            let count = self.edge_count.next()?;
+            self.take(count, &mut room, nodes);
+        }
+        let new = nodes.counts.len() - known;
+        self.node += new as u32;
+        self.node_kind.append_to(&mut nodes.kinds, new)?;
+        self.node_name.append_to(&mut nodes.names, new)?;
+        self.node_id.append_to(&mut nodes.ids, new)?;
+        nodes.is_cut = self.left > 0;
+        self.cut = if nodes.is_cut { nodes.last() } else { None };
         let edges = (BLOCK_EDGES - room) as usize;
+        block.kinds.clear();
         self.edge_kind.append_to(&mut block.kinds, edges)?;
+        block.names.clear();
         self.edge_name.append_to(&mut block.names, edges)?;
+        block.to.clear();
         self.edge_to.append_to(&mut block.to, edges)?;
-        Ok(!block.parts.is_empty())
+        Ok(!block.nodes.counts.is_empty())
     }
 
-    fn next_node(&mut self) -> Result<(Part, u32), StageError> {
-        let (node, kind, name) = (self.node, self.node_kind.next()?, self.node_name.next()?);
-        let source = Source { node, id: self.node_id.next()?, special: Special::No };
-        let part = Part { source, kind, name, edges: 0, ends: false };
-        self.node += 1;
-        Ok((part, self.edge_count.next()?))
+    /// Takes a node with as many of its edges as there is room for.
+    #[inline]
+    fn take(&mut self, count: u32, room: &mut u32, nodes: &mut Nodes) {
+        let edges = count.min(*room);
+        nodes.counts.push(edges);
+        *room -= edges;
+        self.left = count - edges;
     }
 }
 
@@ -166,26 +197,25 @@ impl Output {
         })
     }
 
-    /// Writes a block, and notes the targets of essential edges.
+    /// Writes a block.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Cancelled`].
-    pub fn write(&mut self, block: &Block, held: &mut Bitset, context: &Context<'_>) -> Result<(), StageError> {
+    pub fn write(&mut self, block: &mut Block, context: &Context<'_>) -> Result<(), StageError> {
         for &(edge, pair) in &block.paired {
             self.paired_edge.push(self.flags.len() + u64::from(edge))?;
             self.paired_pair.push(pair)?;
         }
         self.flags.extend(&block.flags)?;
         self.essential.extend(&block.essential)?;
-        for part in &block.parts {
-            self.degree += part.edges;
-            if part.ends {
-                self.degrees.push(std::mem::take(&mut self.degree))?;
-            }
+        // Of a node whose edges are in several blocks, the last one has the degree.
+        if let Some(first) = block.degrees.first_mut() {
+            *first += std::mem::take(&mut self.degree);
         }
-        for to in &block.essential {
-            held.insert(to.index());
+        if block.nodes.is_cut {
+            self.degree = block.degrees.pop().unwrap_or(0);
         }
+        self.degrees.extend(&block.degrees)?;
         context.step(block.flags.len() as u64)
     }
 

@@ -7,7 +7,7 @@
 //! * Passes over disk: one over nodes and edges.
 //! * Worst case: linear, plus sorting the names of weak maps' entries.
 //! * Fails when: the budget is too small.
-//! * Determinism: threads judge blocks of edges, which are written in input order.
+//! * Determinism: threads judge blocks of edges, which are written in input order; what pages own is a set.
 //! * Reference: Chrome DevTools, "essential edges", and its filter for distances. Dropped are weak edges, self edges,
 //!   the edge from a weak map's table to a value (the key's edge stays), and from any node but the root: shortcuts, and
 //!   edges from what no page owns to what a page owns.
@@ -79,11 +79,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let pool = OrderedPool::plan(context, "essential edges: edges under way", MOST_THREADS, BLOCK_BYTES)?;
     let mut input = Input::open(scratch)?;
     let mut output = Output::create(scratch)?;
+    let shared = held.shared();
     pool.run(
         context,
         |block| input.fill(block),
-        || |block: &mut Block| block.sort_out(&rules),
-        |block| output.write(block, &mut held, context),
+        || |block: &mut Block| block.sort_out(&rules, shared),
+        |block| output.write(block, context),
     )?;
     facts.essential_edge_count = output.finish()?;
     write_orphans(header, &held, nodes, scratch)?;

@@ -3,8 +3,9 @@
 //! * Computes: for every string that occurs twice in the file's table, its first position; V8 itself writes each
 //!   string once, other writers need not. Where there are such strings, all columns of string ids become ones of
 //!   first positions.
-//! * Resident memory: 16 bytes per string, or less in several passes.
-//! * Passes over disk: one over the hashes per slice of their range that fits the memory; one over the id columns.
+//! * Resident memory: four to eight bytes per string; 16 bytes for each of those of which low bits of the hash occur twice, or
+//!   less in several passes.
+//! * Passes over disk: two over the hashes, and one per slice of their range that fits the memory; one over the id columns.
 //! * Worst case: all strings equal: every one is compared with the first.
 //! * Fails when: scratch cannot be read or written.
 //! * Determinism: hashes only select; the contents are compared.
@@ -14,8 +15,9 @@ use super::header::is_indexed;
 use super::snapshot::{DOCUMENT, EPHEMERON_STRING, Snapshot, TAG_STRING};
 use bytemuck::Pod;
 use heaplake_kit::access::{column, document, per_edge, texts};
+use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    BudgetVec, ColumnReader, ColumnWriter, Context, Job, Scratch, Stage, StageError, Stats, StringTable,
+    Bitset, BudgetVec, ColumnReader, ColumnWriter, Context, Job, Scratch, Stage, StageError, Stats, StringTable,
 };
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
@@ -34,7 +36,7 @@ pub const STAGE: Stage = Stage {
     ],
     fixed: 8 << 20,
     temporary: &[per_edge::<u32>()],
-    passes: "string hashes once for each slice that fits",
+    passes: "string hashes twice, and once for each slice that fits",
     run,
     ..Stage::NEW
 };
@@ -74,19 +76,21 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// Strings that occurred before, ascending, each with its first position.
 fn repeated(scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<(StringId, StringId)>, StageError> {
     let table = StringTable::open(scratch, STRINGS)?;
+    let maybe = Maybe::new(table.len(), scratch, context)?;
     let room = (context.budget.free() / 4).max(1 << 20);
-    let slices = (table.len() as u64 * 16).div_ceil(room).next_power_of_two();
+    let slices = (maybe.count * size_of::<(u64, u32)>() as u64).div_ceil(room).max(1).next_power_of_two();
     let mut repeated = context.budget.growing("repeated strings");
     for slice in 0..slices {
         let mut entries = context.budget.growing::<(u64, u32)>("string hashes");
-        let mut hashes = ColumnReader::open(scratch, STRING_HASH)?;
-        for id in 0..table.len() as u32 {
-            let hash = hashes.next()?;
+        let mut id = 0;
+        each_hash(scratch, context, |hash| {
             // The high bits choose the slice; there may be only one.
-            if (u128::from(hash) * u128::from(slices)) >> 64 == u128::from(slice) {
+            if maybe.has(hash) && (u128::from(hash) * u128::from(slices)) >> 64 == u128::from(slice) {
                 entries.push((hash, id))?;
             }
-        }
+            id += 1;
+            Ok(())
+        })?;
         context.step(table.len() as u64 / slices)?;
         entries.sort_unstable();
         for group in entries.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
@@ -101,6 +105,64 @@ fn repeated(scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<(Strin
     }
     repeated.sort_unstable();
     Ok(repeated)
+}
+
+/// Calls `each` with the hash of every string, in order.
+fn each_hash(
+    scratch: &Scratch,
+    context: &Context<'_>,
+    mut each: impl FnMut(u64) -> Result<(), StageError>,
+) -> Result<(), StageError> {
+    let mut hashes = ColumnReader::open(scratch, STRING_HASH)?;
+    while hashes.remaining() > 0 {
+        hashes.next_slice(BLOCK)?.iter().try_for_each(|&hash| each(hash))?;
+        context.check()?;
+    }
+    Ok(())
+}
+
+/// The strings that may occur twice: of hashes whose low bits occur twice. Nearly all strings occur once, so sorting them all
+/// would take longer.
+struct Maybe {
+    twice: Bitset,
+    mask: u64,
+    /// How many strings these are.
+    count: u64,
+}
+
+/// Bits for each string: one in so many that occur once has low bits of another.
+const BITS_PER_STRING: u64 = 16;
+
+impl Maybe {
+    fn new(strings: usize, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        // With less memory more strings are sorted, with the same result.
+        let bits = (strings as u64 * BITS_PER_STRING).next_power_of_two().max(64);
+        let most = 1 << (context.budget.free() * 8 / 4).max(1 << 20).ilog2();
+        let mask = bits.min(most) - 1;
+        let bitset = |who| Bitset::new(&context.budget, who, mask as usize + 1);
+        let (mut once, twice) = (bitset("strings: low bits of hashes")?, bitset("strings: repeated low bits")?);
+        let mut maybe = Self { twice, mask, count: 0 };
+        each_hash(scratch, context, |hash| {
+            let bits = (hash & mask) as usize;
+            if !once.insert(bits) {
+                maybe.twice.insert(bits);
+            }
+            Ok(())
+        })?;
+        drop(once);
+        let mut count = 0;
+        each_hash(scratch, context, |hash| {
+            count += u64::from(maybe.has(hash));
+            Ok(())
+        })?;
+        maybe.count = count;
+        Ok(maybe)
+    }
+
+    #[inline]
+    fn has(&self, hash: u64) -> bool {
+        self.twice.contains((hash & self.mask) as usize)
+    }
 }
 
 /// Changes every element of a column, which stays as it was until that is done.

@@ -6,6 +6,7 @@ use super::salvage::BadReferences;
 use bytemuck::{Pod, Zeroable};
 use heaplake_input::chunks::{BadNumber, Place};
 use heaplake_input::json::Scanner;
+use heaplake_input::numbers::Sign;
 use heaplake_kit::sorter::Sorter;
 use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
@@ -35,12 +36,17 @@ pub fn read(
     let mut sorter = Sorter::new("source locations", at_once, SORTED, &context.budget, scratch)?;
     let mut order = 0;
     let salvage = bad.is_some();
-    let read = scanner.placed_array(rows.width, |numbers, place| {
-        rows.read(numbers, place, bad.as_deref_mut(), |location| {
-            order += 1;
-            sorter.push(Location { order, ..location })
-        })
-    });
+    let read = scanner.number_columns(
+        (rows.width, Sign::Unsigned),
+        |numbers, place, columns| rows.read(numbers, place, salvage, columns),
+        |columns: &mut LocationColumns| {
+            bad.iter_mut().for_each(|bad| bad.append(&mut columns.bad));
+            columns.rows.drain(..).try_for_each(|location| {
+                order += 1;
+                sorter.push(Location { order, ..location })
+            })
+        },
+    );
     let flaw = match read {
         Err(error @ StageError::Input(_)) if salvage => Err(error),
         other => other.map(Ok)?,
@@ -105,23 +111,27 @@ impl Writer {
 /// A source location of a node, as the file gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
-pub struct Location {
-    /// The node.
-    pub node: u32,
+struct Location {
+    node: u32,
     /// Place among the file's locations: of two for one node, the later counts.
-    pub order: u32,
-    /// Script.
-    pub script: u32,
-    /// Line.
-    pub line: u32,
-    /// Column.
-    pub column: u32,
+    order: u32,
+    script: u32,
+    line: u32,
+    column: u32,
+}
+
+/// Some rows of `locations`.
+#[derive(Default)]
+struct LocationColumns {
+    rows: Vec<Location>,
+    /// What could not be: these locations are left out.
+    bad: BadReferences,
 }
 
 /// Reads rows of `locations` into [`Location`]s.
-pub struct LocationRows {
+struct LocationRows {
     /// Numbers in a row.
-    pub width: usize,
+    width: usize,
     object: usize,
     script: usize,
     line: usize,
@@ -133,8 +143,7 @@ pub struct LocationRows {
 
 impl LocationRows {
     /// Nothing when the header names no such fields.
-    #[must_use]
-    pub fn new(header: &Header) -> Option<Self> {
+    fn new(header: &Header) -> Option<Self> {
         let fields = &header.location_fields;
         let (object, script) = (position(fields, "object_index")?, position(fields, "script_id")?);
         let (line, column) = (position(fields, "line")?, position(fields, "column")?);
@@ -149,39 +158,37 @@ impl LocationRows {
         Some(Self { width: fields.len(), object, script, line, column, limits, node_width })
     }
 
-    /// Hands the locations of a batch of rows to `each`. Those that cannot be are refused, or go to `bad`.
+    /// Appends the locations of a batch of rows to `columns`. With `salvage`, those that cannot be are passed over.
     ///
     /// # Errors
-    /// What `each` returns.
-    pub fn read(
+    /// The first number that cannot be.
+    fn read(
         &self,
         rows: &[u64],
         place: &Place<'_>,
-        mut bad: Option<&mut BadReferences>,
-        mut each: impl FnMut(Location) -> Result<(), StageError>,
-    ) -> Result<Result<(), BadNumber>, StageError> {
+        salvage: bool,
+        columns: &mut LocationColumns,
+    ) -> Result<(), BadNumber> {
         let misaligned = self.node_width.misaligned(rows, self.width, self.object);
         let refused = first_of(beyond(rows, self.width, &self.limits), misaligned);
         let flawed = refused.is_err();
-        if bad.is_none() && flawed {
-            return Ok(refused);
+        if flawed && !salvage {
+            return refused;
         }
         for (row, numbers) in rows.chunks_exact(self.width).enumerate() {
-            if let Some(bad) = bad.as_deref_mut().filter(|_| flawed)
-                && let Some((at, expected)) = self.flaw(numbers)
-            {
-                bad.note(place, row * self.width + at, numbers[at], &expected);
+            if flawed && let Some((at, expected)) = self.flaw(numbers) {
+                columns.bad.note(place, row * self.width + at, numbers[at], &expected);
                 continue;
             }
-            each(Location {
+            columns.rows.push(Location {
                 node: self.node_width.divide(numbers[self.object]).0 as u32,
                 order: 0,
                 script: numbers[self.script] as u32,
                 line: numbers[self.line] as u32,
                 column: numbers[self.column] as u32,
-            })?;
+            });
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// The first number of a row that cannot be, and what should be there.

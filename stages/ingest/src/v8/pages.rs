@@ -2,14 +2,15 @@
 //! a debugger's, do not count for dominators. Used by [`super::essential_edges`].
 //!
 //! Resident memory: one bit per node for the answer; while it spreads, one bit per node more, and where it does not
-//! spread in a few passes, 1.2 bytes per node and 5 per edge where the budget allows, paged where not, and 1 MiB of stack.
+//! spread in a few passes, 1.2 bytes per node and 5 per edge where the budget allows, paged where not, and 1 MiB of stack;
+//! for each part of the nodes that a thread works on half a MiB.
 
 use super::header::Header;
 use super::root_edges::RootEdges;
 use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnPoints, ColumnReader, Context, OffsetBlock, Offsets, ReadAt, Scratch, Stack, StageError,
-    on_resident,
+    ArrayPlan, Bitset, ColumnPoints, ColumnReader, Context, OffsetBlock, Offsets, OrderedPool, ReadAt, Scratch,
+    SharedBitset, Stack, StageError, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
@@ -34,7 +35,8 @@ pub fn owned(
     let mut open = u64::MAX;
     for _ in 0..MOST_PASSES {
         // A pass is worth it while it takes much from the search.
-        let before = std::mem::replace(&mut open, spread_forwards(weak, &mut owned, &mut followed, scratch, context)?);
+        spread_forwards(weak, &mut owned, &mut followed, scratch, context)?;
+        let before = std::mem::replace(&mut open, (owned.count() - followed.count()) as u64);
         if open == 0 {
             return Ok(Some(owned));
         }
@@ -88,45 +90,87 @@ fn seeds(
 /// Passes in order, at most.
 const MOST_PASSES: u32 = 6;
 
-/// Spreads ownership in one pass in order, which brings it far, because most edges lead forwards. Returns how many nodes
-/// the pass had gone by before they were owned.
+/// Threads that share a pass, at most.
+const MOST_THREADS: usize = 16;
+/// Words of a part, each of which stands for 64 nodes.
+const WORDS: usize = 1 << 10;
+/// Bytes of the buffers of a part, where columns are in files.
+const PART_BYTES: u64 = 512 << 10;
+
+/// Some nodes in order, and where their edges begin.
+#[derive(Default)]
+struct Part<'a> {
+    node: usize,
+    edge: u64,
+    /// Which of them were followed.
+    followed: &'a mut [u64],
+    failed: Option<StageError>,
+}
+
+/// Spreads ownership in one pass in order, which brings it far, because most edges lead forwards. Threads take parts of the
+/// nodes; what they own is the same after the last pass, however far each of them brings it.
 fn spread_forwards(
     weak: Option<u8>,
     owned: &mut Bitset,
     followed: &mut Bitset,
     scratch: &Scratch,
     context: &Context<'_>,
-) -> Result<u64, StageError> {
+) -> Result<(), StageError> {
+    let pool = OrderedPool::plan(context, "page ownership: parts of the nodes", MOST_THREADS, PART_BYTES)?;
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-    let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
-    let mut behind = 0;
-    // Edges of nodes that are not followed.
-    let mut between = 0;
-    for node in 0..counts.remaining() as usize {
-        let count = counts.next()?;
-        if !owned.contains(node) || !followed.insert(node) {
-            between += u64::from(count);
-            continue;
-        }
-        kinds.skip(between)?;
-        targets.skip(between)?;
-        between = 0;
-        let mut left = count as usize;
-        while left > 0 {
-            let now = targets.next_slice(left)?;
-            left -= now.len();
-            for target in now {
-                if Some(kinds.next()?) != weak && owned.insert(target.index()) && target.index() < node {
-                    behind += 1;
+    let owned = owned.shared();
+    let mut parts = followed.words_mut().chunks_mut(WORDS).zip((0..).step_by(64 * WORDS));
+    let mut edge = 0;
+    pool.run(
+        context,
+        |part: &mut Part<'_>| {
+            let Some((followed, node)) = parts.next() else { return Ok(false) };
+            *part = Part { node, edge, followed, failed: None };
+            let mut left = counts.remaining().min(64 * WORDS as u64) as usize;
+            while left > 0 {
+                let counts = counts.next_slice(left)?;
+                left -= counts.len();
+                edge += counts.iter().map(|&count| u64::from(count)).sum::<u64>();
+            }
+            Ok(true)
+        },
+        || |part: &mut Part<'_>| part.failed = part.spread(weak, owned, scratch).err(),
+        |part| part.failed.take().map_or(context.check(), Err),
+    )
+}
+
+impl Part<'_> {
+    fn spread(&mut self, weak: Option<u8>, owned: SharedBitset<'_>, scratch: &Scratch) -> Result<(), StageError> {
+        let mut counts = ColumnReader::open_at(scratch, columns::NODE_EDGE_COUNT, self.node as u64)?;
+        let mut kinds = ColumnReader::open_at(scratch, columns::EDGE_KIND, self.edge)?;
+        let mut targets = ColumnReader::open_at(scratch, columns::EDGE_TO, self.edge)?;
+        let nodes = counts.remaining().min(64 * self.followed.len() as u64) as usize;
+        // Edges of nodes that are not followed.
+        let mut between = 0;
+        for at in 0..nodes {
+            let count = counts.next()?;
+            let (word, bit) = (&mut self.followed[at / 64], 1 << (at % 64));
+            if *word & bit != 0 || !owned.contains(self.node + at) {
+                between += u64::from(count);
+                continue;
+            }
+            *word |= bit;
+            kinds.skip(between)?;
+            targets.skip(between)?;
+            between = 0;
+            let mut left = count as usize;
+            while left > 0 {
+                let now = targets.next_slice(left)?;
+                left -= now.len();
+                for target in now {
+                    if Some(kinds.next()?) != weak {
+                        owned.insert(target.index());
+                    }
                 }
             }
         }
-        if node.is_multiple_of(1 << 16) {
-            context.check()?;
-        }
+        Ok(())
     }
-    Ok(behind)
 }
 
 /// Spreads ownership from the nodes in `open`.
@@ -157,4 +201,63 @@ where
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_kit::stage::Silent;
+    use heaplake_kit::{Budget, ColumnWriter};
+    use heaplake_schemas::scratch::Column;
+    use std::sync::atomic::AtomicBool;
+
+    const WEAK: u8 = 3;
+    const SEEDS: usize = 20;
+
+    fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl IntoIterator<Item = T>) {
+        let mut writer = ColumnWriter::create(scratch, column).unwrap();
+        values.into_iter().for_each(|value| writer.push(value).unwrap());
+        writer.finish().unwrap();
+    }
+
+    #[test]
+    fn passes_end_with_all_that_is_reached() {
+        let nodes = 3 * 64 * WORDS + 100;
+        let mut state = 11u64;
+        let mut below = |most: usize| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (state >> 33) as usize % most
+        };
+        // Many nodes without edges, and some with many.
+        let mut edges = vec![Vec::new(); nodes];
+        for edges in &mut edges {
+            *edges = (0..below(5) * below(3)).map(|_| (below(4) as u8, below(nodes) as u32)).collect::<Vec<_>>();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        write(&scratch, columns::NODE_EDGE_COUNT, edges.iter().map(|edges| edges.len() as u32));
+        write(&scratch, columns::EDGE_KIND, edges.iter().flatten().map(|edge| edge.0));
+        write(&scratch, columns::EDGE_TO, edges.iter().flatten().map(|edge| NodeId(edge.1)));
+        let (mut reached, mut open) = (vec![false; nodes], (0..SEEDS).collect::<Vec<_>>());
+        reached[..SEEDS].fill(true);
+        while let Some(node) = open.pop() {
+            for &(_, to) in edges[node].iter().filter(|edge| edge.0 != WEAK) {
+                if !std::mem::replace(&mut reached[to as usize], true) {
+                    open.push(to as usize);
+                }
+            }
+        }
+        let cancel = AtomicBool::new(false);
+        for threads in [1, 2, 5] {
+            let context = Context { budget: Budget::new(64 << 20), threads, progress: &Silent, cancel: &cancel };
+            let bitset = || Bitset::new(&context.budget, "test", nodes).unwrap();
+            let (mut owned, mut followed) = (bitset(), bitset());
+            (0..SEEDS).for_each(|seed| assert!(owned.insert(seed)));
+            while owned.count() > followed.count() {
+                spread_forwards(Some(WEAK), &mut owned, &mut followed, &scratch, &context).unwrap();
+            }
+            assert!((0..nodes).all(|node| owned.contains(node) == reached[node]), "{threads} threads");
+            assert!(owned.count() > nodes / 10 && owned.count() < nodes);
+        }
+    }
 }

@@ -8,19 +8,19 @@
 //! * Determinism: one thread. Nothing but the table waits for it, so it runs beside the stages of the graph.
 //! * Reference: Chrome DevTools, the retainers that its panel lists for an object.
 
-use heaplake_kit::access::{column, document, per_node};
+use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{ArrayPlan, ColumnReader, Context, Job, Stage, StageError, Stats, WriteAt, on_resident};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, documents};
+use heaplake_schemas::scratch as columns;
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "retainer counts",
     when: |setting| setting.has(TableName::Nodes),
-    reads: &[document(documents::FACTS), column(columns::EDGE_TO)],
+    reads: &[column(columns::NODE_EDGE_COUNT), column(columns::EDGE_TO)],
     writes: &[column(columns::NODE_RETAINER_COUNT)],
     arrays: &[&[per_node::<u32>()]],
     fixed: 1 << 20,
@@ -31,15 +31,16 @@ pub const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = job.facts()?;
-    context.progress.begin(STAGE.name, facts.edge_count);
-    let mut plan = ArrayPlan::of(job, STAGE.name);
-    let mut counts = plan.one(filled(facts.node_count as usize, 0u32))?;
+    // Not the facts, which later stages change: it can run beside these.
+    let nodes = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?.remaining();
     let targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
+    context.progress.begin(STAGE.name, targets.remaining());
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let mut counts = plan.one(filled(nodes as usize, 0u32))?;
     on_resident!(counts => count(targets, counts, context))?;
     counts.write_to(scratch, columns::NODE_RETAINER_COUNT)?;
     context.progress.end();
-    Ok(Stats { rows: facts.node_count, spilled_bytes: plan.spilled_bytes() })
+    Ok(Stats { rows: nodes, spilled_bytes: plan.spilled_bytes() })
 }
 
 fn count(

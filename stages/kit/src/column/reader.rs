@@ -31,6 +31,16 @@ impl<T: Pod> ColumnReader<T> {
         Ok(Self { source, position: 0, next: 0, count })
     }
 
+    /// Opens a column to read it from this element on.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`StageError::Scratch`] when it has fewer.
+    pub fn open_at(scratch: &Scratch, column: Column<T>, first: u64) -> Result<Self, StageError> {
+        let mut reader = Self::open(scratch, column)?;
+        reader.skip(first)?;
+        Ok(reader)
+    }
+
     /// Elements not yet returned.
     #[must_use]
     pub fn remaining(&self) -> u64 {
