@@ -13,8 +13,8 @@ use heaplake_kit::access::Access;
 use heaplake_publish::{TABLES, function_signatures, replay_summary, signatures, summary, totals, trace_signatures};
 use heaplake_replay::replay_trace;
 use heaplake_summarise::{
-    allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, original_places, owners,
-    possible_classes, retainer_trees,
+    allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, original_places, outermost,
+    owners, possible_classes, retainer_trees,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -66,6 +66,7 @@ const NEUTRAL: &[Entry] = &[
     stage(&retainers::STAGE),
     stage(&dominators::STAGE),
     stage(&retained::STAGE),
+    stage(&outermost::STAGE),
     stage(&owners::STAGE),
     stage(&trivial::STAGE),
     stage(&components::STAGE),

@@ -6,11 +6,12 @@
 //!   (as in the class rows), and the instance that retains most, the first of equals. So the chains of a class sum to
 //!   its row.
 //! * Resident memory: 16 bytes per node (element, parent, class, label) paged where the budget does not allow it; 1
-//!   MiB of stack; some 200 bytes per element of paths, of which there are not many more than 2^17.
+//!   MiB of stack; some 200 bytes per element of paths, of which there are not many more than 2^17. Both trees at the same
+//!   time have twice as much, where the budget allows it.
 //! * Passes over disk: for each tree one over the node columns in order, and their ancestors at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
-//! * Determinism: one thread; elements are made in the order of nodes, rows are in that of the table.
+//! * Determinism: one thread for each tree; elements are made in the order of nodes, rows are in that of the table.
 //! * Reference: counts and sizes equal those of an enumeration, in tests.
 
 use crate::class_rows::counts;
@@ -21,7 +22,7 @@ use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
     ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stack, Stage, StageError, Stats,
-    StringTable, WriteAt, on_resident,
+    StringTable, WriteAt, both, on_resident,
 };
 use heaplake_schemas::chains::{ChainRow, Element, label};
 use heaplake_schemas::ids::{ClassId, NodeId};
@@ -109,15 +110,19 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, 2 * facts.node_count);
     let mut elements = ColumnWriter::create(scratch, columns::CHAIN_ELEMENT)?;
     let mut rows = context.budget.growing("chains: rows");
-    let mut spilled_bytes = 0;
-    // Lighter chains keep no edge labels.
-    let least = heap_bytes(scratch)? / LIGHT;
-    for (kind, parents) in [columns::PATH_PARENT, columns::NODE_DOMINATOR].into_iter().enumerate() {
-        let (trie, tallies, spilled) = walk(facts, parents, job)?;
-        spilled_bytes += spilled;
-        let (folded, tallies) = fold(trie.elements(), &tallies, least, &context.budget)?;
+    let paths = || folded(facts, columns::PATH_PARENT, job);
+    let dominators = || folded(facts, columns::NODE_DOMINATOR, job);
+    let fit = context.budget.free() >= 2 * STAGE.resident_bytes(facts.node_count, facts.edge_count);
+    let (paths, dominators) = if fit {
+        let (dominators, paths) = both(context, dominators, paths);
+        (paths?, dominators?)
+    } else {
+        (paths()?, dominators()?)
+    };
+    let spilled_bytes = paths.spilled_bytes + dominators.spilled_bytes;
+    for (kind, tree) in [paths, dominators].iter().enumerate() {
         let first = elements.len() as u32;
-        for (at, (element, tally)) in folded.iter().zip(tallies.iter()).enumerate() {
+        for (at, (element, tally)) in tree.elements.iter().zip(tree.tallies.iter()).enumerate() {
             let parent = if element.parent == NONE { NONE } else { element.parent + first };
             elements.push(Element { parent, ..*element })?;
             if tally.count > 0 {
@@ -145,6 +150,21 @@ fn row(kind: usize, element: u32, of: &Element, tally: &Tally) -> ChainRow {
         shallow_bytes: tally.shallow_bytes,
         retained_bytes: tally.retained_bytes,
     }
+}
+
+/// The folded paths in one tree, and what the instances at each of their elements sum to.
+struct Folded {
+    elements: BudgetVec<Element>,
+    tallies: BudgetVec<Tally>,
+    spilled_bytes: u64,
+}
+
+fn folded(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<Folded, StageError> {
+    let (trie, tallies, spilled_bytes) = walk(facts, parents, job)?;
+    // Lighter chains keep no edge labels.
+    let least = heap_bytes(job.scratch)? / LIGHT;
+    let (elements, tallies) = fold(trie.elements(), &tallies, least, &job.context.budget)?;
+    Ok(Folded { elements, tallies, spilled_bytes })
 }
 
 /// The paths in one tree, what the instances at each of their elements sum to, and the bytes that were spilled.

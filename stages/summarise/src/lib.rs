@@ -16,6 +16,7 @@ pub mod largest;
 pub mod live_allocations;
 mod nodes;
 pub mod original_places;
+pub mod outermost;
 pub mod owners;
 pub mod possible_classes;
 pub mod retainer_trees;

@@ -10,13 +10,13 @@
 //! * Passes over disk: up to three over node columns, one over containers for each rule about them.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or scratch cannot be read or written.
-//! * Determinism: order of the nodes and of the classes.
+//! * Determinism: order of the nodes and of the classes; threads let rules report, and findings are in the order of rules.
 //! * Reference: the idea of leak suspects is that of Eclipse MAT; the rules are ours.
 //!
 //! # How to add a rule
 //!
 //! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the names of its findings, what it reads
-//!    beyond `COMMON`, its bounds on memory, and how its `Detector` begins. A detector is shown every node, then
+//!    beyond `COMMON`, its bounds on memory, and how its `Detector` begins. A detector is shown the nodes that it minds, then
 //!    every class, and then asked what it found; it may look things up in the `Heap`. The `node` of a finding is where
 //!    memory accumulates, or an example: the stage fills in path, holder, owner and place for all rules. What a rule
 //!    `tells` decides which of several findings about the same bytes stays; the others become its evidence.
@@ -67,7 +67,7 @@ pub(crate) use class_roles::Kinds;
 use heap::Heap;
 pub(crate) use heap::{blank, shorten};
 use heaplake_kit::access::{Access, Size, bits_per_node, column, document, texts};
-use heaplake_kit::{Job, Stage, StageError, Stats};
+use heaplake_kit::{Context, Job, OrderedPool, Stage, StageError, Stats};
 use heaplake_schemas::findings::{Finding, Scope};
 use heaplake_schemas::owners;
 use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
@@ -167,6 +167,8 @@ const BUFFERS: u64 = 9 << 20;
 const SHOWN: usize = 256;
 /// Findings of one rule that are kept.
 const MOST_OF_A_RULE: usize = 20;
+/// Rules that report at the same time, at most: few take long.
+const MOST_THREADS: u64 = 4;
 
 const fn reads_of_rules() -> usize {
     let (mut count, mut rule) = (0, 0);
@@ -239,16 +241,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     show_nodes(&mut detectors, &facts, job)?;
     let heap = Heap::open(facts, job)?;
     heap.each_class(|row| detectors.iter_mut().for_each(|detector| detector.see_class(row, &heap)))?;
-    let mut findings = Vec::new();
-    for (rule, detector) in RULES.iter().zip(&mut detectors) {
-        let _working = context.budget.reserve("findings of a rule", rule.working)?;
-        let mut found = detector.report(&heap)?;
-        debug_assert!(found.iter().all(|finding| rule.names.contains(&&*finding.rule)), "{:?}", rule.names);
-        heap.release();
-        rank(&mut found);
-        found.truncate(MOST_OF_A_RULE);
-        findings.append(&mut found);
-    }
+    let mut findings = reports(&mut detectors, &heap, context)?;
     rank(&mut findings);
     RULES.iter().for_each(|rule| (rule.settle)(&mut findings));
     let mut findings = causes::settle(findings, RULES, &heap);
@@ -258,6 +251,60 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     scratch.write_document(documents::FINDINGS, &findings)?;
     context.progress.end();
     Ok(Stats { rows: findings.len() as u64, spilled_bytes: 0 })
+}
+
+/// A rule with its detector, and then what it found.
+#[derive(Default)]
+enum Report<'a> {
+    #[default]
+    Nothing,
+    Due(&'a Rule, &'a mut (dyn Detector + Send)),
+    Done(Result<Vec<Finding>, StageError>),
+}
+
+/// Lets all rules report, several at the same time where the arrays of all fit the budget.
+fn reports(
+    detectors: &mut [Box<dyn Detector + Send>],
+    heap: &Heap<'_>,
+    context: &Context<'_>,
+) -> Result<Vec<Finding>, StageError> {
+    let Facts { node_count, edge_count, .. } = *heap.facts;
+    let most = (context.budget.free() / STAGE.resident_bytes(node_count, edge_count)).clamp(1, MOST_THREADS);
+    let pool = OrderedPool::plan(context, "findings of rules", most as usize, BOUNDS.working)?;
+    let mut rules = RULES.iter().zip(detectors);
+    let mut findings = Vec::new();
+    pool.run(
+        context,
+        |report| {
+            let Some((rule, detector)) = rules.next() else { return Ok(false) };
+            *report = Report::Due(rule, &mut **detector);
+            Ok(true)
+        },
+        || {
+            |report: &mut Report<'_>| {
+                if let Report::Due(rule, detector) = std::mem::take(report) {
+                    *report = Report::Done(of_rule(rule, detector, heap));
+                }
+            }
+        },
+        |report| {
+            if let Report::Done(found) = std::mem::take(report) {
+                findings.append(&mut found?);
+            }
+            Ok::<_, StageError>(())
+        },
+    )?;
+    Ok(findings)
+}
+
+/// The most severe findings of a rule.
+fn of_rule(rule: &Rule, detector: &mut dyn Detector, heap: &Heap<'_>) -> Result<Vec<Finding>, StageError> {
+    let mut found = detector.report(heap)?;
+    debug_assert!(found.iter().all(|finding| rule.names.contains(&&*finding.rule)), "{:?}", rule.names);
+    heap.release();
+    rank(&mut found);
+    found.truncate(MOST_OF_A_RULE);
+    Ok(found)
 }
 
 /// Fills in what follows from the node and the class of a finding, whatever its rule.
@@ -296,15 +343,17 @@ fn fill_in(finding: &mut Finding, origins: Option<&mut Origins>, heap: &Heap) ->
     Ok(())
 }
 
-fn show_nodes(detectors: &mut [Box<dyn Detector>], facts: &Facts, job: &Job<'_>) -> Result<(), StageError> {
+fn show_nodes(detectors: &mut [Box<dyn Detector + Send>], facts: &Facts, job: &Job<'_>) -> Result<(), StageError> {
     let mut sweep = Sweep::open(facts, job.scratch)?;
-    let (mut nodes, count) = (Vec::with_capacity(SHOWN), facts.node_count as u32);
+    let (mut shown, count) = (Vec::with_capacity(SHOWN), facts.node_count as u32);
     for first in (0..count).step_by(SHOWN) {
-        nodes.clear();
-        let extent = sweep.next(first..count.min(first.saturating_add(SHOWN as u32)), &mut nodes)?;
-        let minding = detectors.iter_mut().filter(|detector| detector.minds(&extent));
-        minding.for_each(|detector| detector.see_all(&nodes));
+        shown.clear();
+        let nodes = first..count.min(first.saturating_add(SHOWN as u32));
         job.context.step(nodes.len() as u64)?;
+        let matters = |extent: &_| detectors.iter().any(|detector| detector.minds(extent));
+        let extent = sweep.next(nodes, matters, &mut shown)?;
+        let minding = detectors.iter_mut().filter(|detector| detector.minds(&extent));
+        minding.for_each(|detector| detector.see_all(&shown));
     }
     Ok(())
 }

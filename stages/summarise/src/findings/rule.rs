@@ -60,7 +60,7 @@ pub enum Tells {
 }
 
 /// A rule at work, or why it cannot be.
-pub type Opened = Result<Box<dyn Detector>, StageError>;
+pub type Opened = Result<Box<dyn Detector + Send>, StageError>;
 
 struct Nothing;
 
@@ -98,12 +98,12 @@ pub struct Extent {
 
 /// A rule at work: looks at all nodes and classes, then says what it found.
 pub trait Detector {
-    /// Is shown every node, in order.
+    /// Is shown every node, in order, that it [minds](Self::minds).
     fn see(&mut self, _node: &Node) {}
 
     /// Whether nodes that have so much at most can matter to it. Others it is not shown.
     fn minds(&self, _extent: &Extent) -> bool {
-        true
+        false
     }
 
     /// Is shown nodes, some at a time: each rule has a loop of its own, and one that sees no nodes has none.

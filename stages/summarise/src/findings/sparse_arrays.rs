@@ -5,7 +5,7 @@
 use super::class_roles::Kinds;
 use super::containers::{self, Judge};
 use super::heap::{Heap, about_class};
-use super::rule::{Detector, Node, Rule, map_bytes, severity};
+use super::rule::{Detector, Extent, Node, Rule, map_bytes, severity};
 use heaplake_kit::text::{count, size};
 use heaplake_kit::{Bitset, ColumnReader, Job, StageError};
 use heaplake_schemas::containers::flags;
@@ -81,6 +81,10 @@ impl SparseArrays {
 }
 
 impl Detector for SparseArrays {
+    fn minds(&self, _extent: &Extent) -> bool {
+        self.kinds.any()
+    }
+
     fn see(&mut self, node: &Node) {
         if !self.kinds.has(node.kind) || !node.reachable || self.stores.contains(node.node as usize) {
             return;

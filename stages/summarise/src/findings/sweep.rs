@@ -42,8 +42,14 @@ impl Sweep {
         })
     }
 
-    /// The next nodes, at most as many as a block has, and what they have at most.
-    pub fn next(&mut self, nodes: Range<u32>, out: &mut Vec<Node>) -> Result<Extent, StageError> {
+    /// The next nodes, at most as many as a block has: what they have at most, and the nodes themselves, in `out`, if that
+    /// matters to somebody.
+    pub fn next(
+        &mut self,
+        nodes: Range<u32>,
+        matters: impl FnOnce(&Extent) -> bool,
+        out: &mut Vec<Node>,
+    ) -> Result<Extent, StageError> {
         let count = nodes.len();
         let (class, kind, edges) = (self.class.block(count)?, self.kind.block(count)?, self.edges.block(count)?);
         let dominator = self.dominator.block(count)?;
@@ -51,25 +57,28 @@ impl Sweep {
         let detached = self.detached.as_mut().map(|detached| detached.block(count)).transpose()?;
         let native = self.native.as_mut().map(|native| native.block(count)).transpose()?;
         let order = self.preorder.as_mut().map(|order| order.block(count)).transpose()?;
-        out.extend((0..count).zip(nodes).map(|(at, node)| Node {
-            node,
-            class: class[at].0,
-            kind: kind[at],
-            detached: detached.is_some_and(|detached| detached[at] == DETACHED),
-            reachable: order.is_none_or(|order| !order[at].is_none()),
-            edges: edges[at],
-            dominator: dominator[at].0,
-            shallow: shallow[at],
-            native: native.map_or(0, |native| native[at]),
-            retained: retained[at],
-        }));
         let most = |sizes: &[u64]| sizes.iter().fold(0, |most, &size| most.max(size));
-        Ok(Extent {
+        let extent = Extent {
             shallow: most(shallow),
             native: native.map_or(0, most),
             retained: most(retained),
             detached: detached.is_some_and(|detached| detached.contains(&DETACHED)),
             unreachable: order.is_some_and(|order| order.iter().any(|number| number.is_none())),
-        })
+        };
+        if matters(&extent) {
+            out.extend((0..count).zip(nodes).map(|(at, node)| Node {
+                node,
+                class: class[at].0,
+                kind: kind[at],
+                detached: detached.is_some_and(|detached| detached[at] == DETACHED),
+                reachable: order.is_none_or(|order| !order[at].is_none()),
+                edges: edges[at],
+                dominator: dominator[at].0,
+                shallow: shallow[at],
+                native: native.map_or(0, |native| native[at]),
+                retained: retained[at],
+            }));
+        }
+        Ok(extent)
     }
 }

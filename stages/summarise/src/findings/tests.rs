@@ -67,12 +67,20 @@ fn lay_down(scratch: &Scratch) {
 
 #[test]
 fn a_small_heap_has_its_findings() {
+    let least = STAGE.resident_bytes(4, 3);
+    // Rules that report one after the other, and several at the same time.
+    for (memory, threads) in [(least, 1), (least, 4), (8 * least, 4)] {
+        check(memory, threads);
+    }
+}
+
+fn check(memory: u64, threads: usize) {
     let folder = tempfile::tempdir().unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
     lay_down(&scratch);
     let (cancel, options) = (AtomicBool::new(false), Options::Analysis(AnalysisOptions::default()));
-    let budget = Budget::new(STAGE.resident_bytes(4, 3));
-    let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
+    let budget = Budget::new(memory);
+    let context = Context { budget: budget.clone(), threads, progress: &Silent, cancel: &cancel };
     (STAGE.run)(&Job::on(&scratch, &context, &options)).unwrap();
     assert_eq!(budget.used(), 0, "all memory is given back");
     let findings: Vec<Finding> = scratch.read_document(documents::FINDINGS).unwrap();

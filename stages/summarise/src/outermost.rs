@@ -1,0 +1,202 @@
+//! Stage `outermost`: the nodes that no other node of their class dominates.
+//!
+//! * Computes: for every node that counts for its class whether it is the outermost one of that class on its path in the
+//!   dominator tree. The retained sizes of these nodes add up to that of their class, with nothing counted twice.
+//! * Resident memory: 8 bytes per node for the layout of the dominator tree (node, and size of its subtree), beside it 4
+//!   (subtree sizes, then free places; after that, classes), paged where the budget does not allow it; two bits per node
+//!   (which count, and which are outermost); 4 bytes per class.
+//! * Passes over disk: two over the tree, two over node columns in order, one over the classes at random.
+//! * Worst case: linear.
+//! * Fails when: the budget is too small.
+//! * Determinism: one thread.
+//! * Reference: Chrome DevTools, retained sizes of aggregates. DevTools walks the tree with a set of the classes on the
+//!   path. Here every subtree is an interval of the tree's preorder, so one number per class, the end of its outermost
+//!   open interval, replaces that set.
+
+use crate::class_rows::counts;
+use heaplake_kit::access::{bits_per_node, column, document, per_node};
+use heaplake_kit::array_plan::{filled, lookup};
+use heaplake_kit::column::BLOCK;
+use heaplake_kit::{
+    Array, ArrayPlan, Bitset, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, ReverseReader, Stage, StageError,
+    Stats, WriteAt, on_resident,
+};
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
+use heaplake_schemas::scratch::{self as columns, Facts, documents};
+
+/// The stage's declaration.
+pub const STAGE: Stage = Stage {
+    name: "outermost",
+    reads: &[
+        document(documents::FACTS),
+        column(columns::PREORDER_NODE),
+        column(columns::PREORDER_DOMINATOR),
+        column(columns::NODE_PREORDER),
+        column(columns::CLASS_NAME),
+        column(columns::NODE_CLASS),
+        column(columns::NODE_SHALLOW),
+    ],
+    writes: &[column(columns::NODE_OUTERMOST)],
+    arrays: &[&[per_node::<[u32; 2]>(), per_node::<u32>()], &[per_node::<[u32; 2]>(), per_node::<ClassId>()]],
+    least: &[bits_per_node(2)],
+    fixed: 8 << 20,
+    passes: "dominator tree twice, node columns twice",
+    run,
+    ..Stage::NEW
+};
+
+/// A node's class is prefetched so many nodes before it is used.
+const AHEAD: usize = 16;
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = &job.facts()?;
+    context.progress.begin(STAGE.name, facts.node_count);
+    let members = &members(facts, job)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let mut layout = lay_out(&mut plan, job)?;
+    let covered = context.budget.zeroed("outermost: covered", job.class_count()?)?;
+    let mut outermost = Bitset::new(&context.budget, "outermost: nodes", facts.node_count as usize)?;
+    let mut class = plan.one(lookup(columns::NODE_CLASS))?;
+    on_resident!(layout, class => {
+        Outermost { facts, members, covered, outermost: &mut outermost, class }.find(layout, job)
+    })?;
+    let mut column = ColumnWriter::create(scratch, columns::NODE_OUTERMOST)?;
+    for node in 0..facts.node_count as usize {
+        column.push(u8::from(outermost.contains(node)))?;
+    }
+    context.progress.end();
+    Ok(Stats { rows: column.finish()?, spilled_bytes: plan.spilled_bytes() })
+}
+
+/// The nodes that count for their class.
+fn members(facts: &Facts, job: &Job<'_>) -> Result<Bitset, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let mut members = Bitset::new(&context.budget, "outermost: members", facts.node_count as usize)?;
+    let mut shallow = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
+    let preorder = facts.keeps_garbage.then(|| ColumnReader::open(scratch, columns::NODE_PREORDER));
+    let mut preorder = preorder.transpose()?;
+    for first in (0..facts.node_count as usize).step_by(BLOCK) {
+        let count = BLOCK.min(facts.node_count as usize - first);
+        let sizes = shallow.block(count)?;
+        let order = preorder.as_mut().map(|order| order.block(count)).transpose()?;
+        for (at, &size) in sizes.iter().enumerate() {
+            let is_garbage = order.is_some_and(|order| order[at].is_none());
+            if counts(facts, (first + at) as u32, size) && !is_garbage {
+                members.insert(first + at);
+            }
+        }
+        context.check()?;
+    }
+    Ok(members)
+}
+
+/// Finds the members that no other member of their class dominates.
+struct Outermost<'a, C> {
+    facts: &'a Facts,
+    members: &'a Bitset,
+    /// For each class the end, in the tree's preorder, of the subtree of a member that is already counted.
+    covered: BudgetVec<u32>,
+    outermost: &'a mut Bitset,
+    class: C,
+}
+
+impl<C: ReadAt<ClassId>> Outermost<'_, C> {
+    /// Goes through the nodes in the order of the layout.
+    fn find(&mut self, mut layout: impl ReadAt<[u32; 2]>, job: &Job<'_>) -> Result<(), StageError> {
+        let reached = layout.count();
+        for place in 0..reached {
+            if place + AHEAD < reached {
+                let [soon, _] = layout.get(place + AHEAD)?;
+                self.class.prefetch(soon as usize);
+            }
+            let [node, size] = layout.get(place)?;
+            let class = self.class.get(node as usize)?;
+            if place >= self.covered[class.index()] as usize {
+                self.add(NodeId(node), class, place as u32 + size);
+            }
+            if place.is_multiple_of(1 << 16) {
+                job.context.step(1 << 16)?;
+            }
+        }
+        // Unreached nodes are leaves under the root, or garbage.
+        if reached < self.facts.node_count as usize && !self.facts.keeps_garbage {
+            self.find_unreached(reached as u32, job)?;
+        }
+        Ok(())
+    }
+
+    fn find_unreached(&mut self, end: u32, job: &Job<'_>) -> Result<(), StageError> {
+        let root = self.facts.root.index();
+        let root_class = self.class.get(root)?;
+        let root_covers = self.members.contains(root);
+        let mut numbers = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;
+        for node in 0..self.facts.node_count as u32 {
+            if numbers.next()?.is_none() {
+                let class = self.class.get(node as usize)?;
+                if !root_covers || class != root_class {
+                    self.add(NodeId(node), class, end);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A node that no member of its class dominates, with the end of its subtree; it may be no member itself.
+    #[inline]
+    fn add(&mut self, node: NodeId, class: ClassId, end: u32) {
+        if self.members.contains(node.index()) {
+            self.covered[class.index()] = end;
+            self.outermost.insert(node.index());
+        }
+    }
+}
+
+/// Lays the dominator tree out in a preorder of its own: the node at each place, and the size of its subtree.
+///
+/// A dominator comes before what it dominates in the graph's preorder. So one sweep backwards gives the sizes of the
+/// subtrees, and one forwards hands every node the next free place inside its dominator's interval.
+fn lay_out(plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Array<[u32; 2]>, StageError> {
+    let nodes = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?.remaining() as usize;
+    let (mut layout, mut tree) = plan.make((filled(nodes, [0u32; 2]), filled(nodes, 1u32)))?;
+    on_resident!(layout, tree => place(layout, tree, job))?;
+    Ok(layout)
+}
+
+fn place(
+    mut layout: impl WriteAt<[u32; 2]>,
+    // By position the size of the subtree; once the node has its place, the next free place inside its interval.
+    mut tree: impl WriteAt<u32>,
+    job: &Job<'_>,
+) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
+    let nodes = tree.count();
+    let mut backwards = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
+    let mut position = nodes;
+    while position > 1 {
+        for dominator in backwards.next_slice(position - 1)?.iter().rev() {
+            position -= 1;
+            let below = tree.get(position)?;
+            tree.change(dominator.index(), |size| *size += below)?;
+        }
+    }
+    let mut dominators = ColumnReader::<Preorder>::open(scratch, columns::PREORDER_DOMINATOR)?;
+    let mut order = ColumnReader::<NodeId>::open(scratch, columns::PREORDER_NODE)?;
+    for first in (0..nodes).step_by(BLOCK) {
+        let count = BLOCK.min(nodes - first);
+        let (dominators, order) = (dominators.block(count)?, order.block(count)?);
+        for (at, (dominator, node)) in dominators.iter().zip(order).enumerate() {
+            let position = first + at;
+            let size = tree.get(position)?;
+            let place = if position == 0 {
+                0
+            } else {
+                tree.change(dominator.index(), |next| std::mem::replace(next, *next + size))?
+            };
+            tree.set(position, place + 1)?;
+            layout.set(place as usize, [node.0, size])?;
+        }
+        context.check()?;
+    }
+    Ok(())
+}
