@@ -47,7 +47,7 @@ const AHEAD: usize = 8;
 /// Nodes of the preorder that are numbered between two looks at whether the run is to end.
 const BATCH: usize = 1 << 16;
 
-/// A node on the path from the root to the current node. Where its edges are is kept, since to find it again takes longer.
+/// A node on the path from the root to the current node, with the place of its edges, so that it is looked up once.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Level {

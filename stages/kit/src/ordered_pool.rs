@@ -19,12 +19,14 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// See the module.
 pub struct OrderedPool {
     threads: usize,
+    /// Whether more threads, if there were some, could share the jobs.
+    is_shared: bool,
     _room: Reservation,
 }
 
 impl OrderedPool {
     /// Uses as many threads as the context allows, at most `most`, and fewer if the budget cannot hold their jobs of
-    /// `job_bytes` each.
+    /// `job_bytes` each. The work counts as [divisible](divisible::part) if `most` is more than one.
     ///
     /// # Errors
     /// [`StageError::Budget`] when not even one job fits.
@@ -32,7 +34,7 @@ impl OrderedPool {
         let mut threads = context.threads.clamp(1, most);
         loop {
             match context.budget.reserve(who, Self::jobs(threads) as u64 * job_bytes) {
-                Ok(room) => return Ok(Self { threads, _room: room }),
+                Ok(room) => return Ok(Self { threads, is_shared: most > 1, _room: room }),
                 Err(error) if threads == 1 => return Err(error),
                 Err(_) => threads /= 2,
             }
@@ -73,7 +75,11 @@ impl OrderedPool {
         if self.threads == 1 {
             let mut job = J::default();
             while fill(&mut job)? {
-                divisible::part(|| work(&mut job));
+                if self.is_shared {
+                    divisible::part(|| work(&mut job));
+                } else {
+                    work(&mut job);
+                }
                 finish(&mut job)?;
             }
             return Ok(());

@@ -8,7 +8,6 @@ use heaplake_kit::fs::before_thread;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 /// What threads and their leader share.
 struct Shared<T, K, E> {
@@ -23,11 +22,8 @@ struct Shared<T, K, E> {
 type Outcome<E> = thread::Result<Result<(), E>>;
 
 struct State<T, K, E> {
-    /// The last one is next.
     waiting: Vec<(usize, T, K)>,
     returned: Vec<(usize, T, Outcome<E>)>,
-    /// What each item took in all rounds so far.
-    taken: Vec<Duration>,
     is_over: bool,
 }
 
@@ -45,13 +41,9 @@ impl<T, K, E> Shared<T, K, E> {
     /// Works on an item, if one waits; whether one did.
     fn take_one(&self, work: &(dyn Fn(&mut T, K) -> Result<(), E> + Sync)) -> bool {
         let Some((at, mut item, task)) = self.state().waiting.pop() else { return false };
-        let begun = Instant::now();
         // A panic goes on in the leader.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| divisible::part(|| work(&mut item, task))));
-        let mut state = self.state();
-        state.taken[at] += begun.elapsed();
-        state.returned.push((at, item, outcome));
-        drop(state);
+        self.state().returned.push((at, item, outcome));
         self.returned.notify_one();
         true
     }
@@ -85,7 +77,7 @@ pub fn lead<T: Send, K: Copy + Send, E: Send, O>(
     work: impl Fn(&mut T, K) -> Result<(), E> + Sync,
     leader: impl FnOnce(&Team<'_, T, K, E>) -> O,
 ) -> O {
-    let state = State { waiting: Vec::new(), returned: Vec::new(), taken: Vec::new(), is_over: false };
+    let state = State { waiting: Vec::new(), returned: Vec::new(), is_over: false };
     let shared = Shared { state: Mutex::new(state), called: Condvar::new(), returned: Condvar::new() };
     let (shared, work) = (&shared, &work);
     thread::scope(|scope| {
@@ -101,19 +93,13 @@ pub fn lead<T: Send, K: Copy + Send, E: Send, O>(
 }
 
 impl<T, K: Copy, E> Team<'_, T, K, E> {
-    /// Does the task with all items, which keep their order. Those that took long before come first, so that nobody waits
-    /// long for the last one.
+    /// Does the task with all items, which keep their order.
     ///
     /// # Errors
     /// That of the first item that has one, when all are done.
     pub fn each(&self, items: &mut Vec<T>, task: K) -> Result<(), E> {
         let count = items.len();
-        let mut state = self.shared.state();
-        let State { waiting, taken, .. } = &mut *state;
-        taken.resize(count.max(taken.len()), Duration::ZERO);
-        waiting.extend(items.drain(..).enumerate().map(|(at, item)| (at, item, task)));
-        waiting.sort_by_key(|&(at, ..)| taken[at]);
-        drop(state);
+        self.shared.state().waiting.extend(items.drain(..).enumerate().map(|(at, item)| (at, item, task)).rev());
         self.shared.called.notify_all();
         while self.shared.take_one(self.work) {}
         let pending = |state: &mut State<T, K, E>| state.returned.len() < count;

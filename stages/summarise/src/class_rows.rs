@@ -44,7 +44,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Most threads that are of use: memory is not faster.
+/// Threads that share the nodes, at most.
 const MOST_THREADS: usize = 16;
 /// Nodes of a part, at least.
 const LEAST_NODES: usize = 16 * BLOCK;

@@ -16,7 +16,6 @@ use super::names;
 use super::snapshot::{DETACHEDNESS, DOCUMENT, Snapshot, TAG_STRING};
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{loaded, lookup, offsets};
-use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
     ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, OffsetBlock, Offsets, ReadAt, Scratch, Stack, Stage,
     StageError, Stats, StringTable, WriteAt, on_resident,
@@ -150,22 +149,16 @@ where
     /// Attached nodes first: what they reach can no longer become detached. The nodes of each state are looked for
     /// anew, because spreading adds to them only what is spread already.
     fn spread_all(&mut self, renamed: &mut Bitset, open: &mut Stack<u32>, job: &Job<'_>) -> Result<(), StageError> {
-        let Some(native) = self.native else { return Ok(()) };
         for state in [ATTACHED, DETACHED] {
-            let mut kinds = ColumnReader::open(job.scratch, columns::NODE_KIND)?;
-            let mut first = 0;
-            while kinds.remaining() > 0 {
-                let block = kinds.next_slice(BLOCK)?;
-                for (start, _) in (first..).zip(block).filter(|(_, kind)| **kind == native) {
-                    if self.states.get(start)? != state || (state == DETACHED && !renamed.insert(start)) {
-                        continue;
-                    }
-                    open.push(start as u32)?;
-                    while let Some(node) = open.pop()? {
-                        self.spread(node as usize, state, renamed, open)?;
-                    }
+            for start in 0..self.states.count() {
+                let spreads = self.states.get(start)? == state && Some(self.kind.get(start)?) == self.native;
+                if !spreads || (state == DETACHED && !renamed.insert(start)) {
+                    continue;
                 }
-                first += block.len();
+                open.push(start as u32)?;
+                while let Some(node) = open.pop()? {
+                    self.spread(node as usize, state, renamed, open)?;
+                }
                 job.context.check()?;
             }
         }

@@ -13,7 +13,7 @@
 //!   what it meets of the essential edges.
 //! * Worst case: linear, except that a node is visited again for each owner that turns out not to hold it alone.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
-//! * Determinism: one thread for each pass; the sets of avoidable owners only grow, so their order does not matter.
+//! * Determinism: one thread; the sets of avoidable owners only grow, so their order does not matter.
 //! * Reference: none needed; tests compare with a search for each owner.
 
 mod chosen;
@@ -29,8 +29,8 @@ use heaplake_kit::access::{column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, ColumnWriter, Job, Offsets, OrderedPool, ReadAt, Scratch, Stage, StageError, Stats,
-    WriteAt, on_resident,
+    ArrayPlan, ColumnReader, ColumnWriter, Job, Offsets, ReadAt, Scratch, Stage, StageError, Stats, WriteAt,
+    on_resident,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::options::TableName;
@@ -113,50 +113,19 @@ fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
     let mut order = context.budget.growing("owners: order");
     (0..names.len() as u32).try_for_each(|owner| order.push(owner))?;
     order.sort_unstable_by_key(|&owner| (Reverse(tallies.owner(owner).retained_bytes), &names[owner as usize]));
-    spilled_bytes += free(&order, effort, &mut tallies, job)?;
+    for owners in order.chunks(chosen::AT_ONCE).take(PASSES) {
+        let (bytes, spilled) = freed::find(owners, OWNER_AT, effort, NAME, job)?;
+        spilled_bytes += spilled;
+        for (&owner, mut bytes) in owners.iter().zip(bytes) {
+            // What hangs under the root, each for itself, goes with its owner alone.
+            add(&mut bytes, *tallies.apart(owner))?;
+            tallies.owner(owner).freed_bytes = bytes;
+        }
+    }
     scratch.discard(OWNER_AT);
     let rows = tallies.write(&names, scratch)?;
     context.progress.end();
     Ok(Stats { rows, spilled_bytes })
-}
-
-/// Owners of one pass, and what would be freed with each of them.
-#[derive(Default)]
-struct Pass<'a> {
-    owners: &'a [u32],
-    found: Option<Result<(Vec<u64>, u64), StageError>>,
-}
-
-/// Finds what would be freed with the first of these owners, in passes that run at the same time where the budget has the
-/// arrays of several. Gives the bytes that were spilled.
-fn free(order: &[u32], effort: Effort, tallies: &mut Tallies, job: &Job<'_>) -> Result<u64, StageError> {
-    let mut spilled_bytes = 0;
-    let mut take = |owners: &[u32], (bytes, spilled): (Vec<u64>, u64)| {
-        spilled_bytes += spilled;
-        owners.iter().zip(bytes).try_for_each(|(&owner, mut bytes)| {
-            // What hangs under the root, each for itself, goes with its owner alone.
-            add(&mut bytes, *tallies.apart(owner))?;
-            tallies.owner(owner).freed_bytes = bytes;
-            Ok(())
-        })
-    };
-    let find = |owners: &[u32]| freed::find(owners, OWNER_AT, effort, NAME, job);
-    let mut passes = order.chunks(chosen::AT_ONCE).take(PASSES);
-    if passes.len() == 1 {
-        // Other threads have no part in it.
-        passes.try_for_each(|owners| take(owners, find(owners)?))?;
-        return Ok(spilled_bytes);
-    }
-    let Facts { node_count, edge_count, .. } = *job.facts()?;
-    let most = (job.context.budget.free() / STAGE.resident_bytes(node_count, edge_count)).clamp(1, PASSES as u64);
-    let pool = OrderedPool::plan(job.context, "owners: passes", most as usize, 0)?;
-    pool.run(
-        job.context,
-        |pass: &mut Pass<'_>| Ok(passes.next().map(|owners| pass.owners = owners).is_some()),
-        || |pass: &mut Pass<'_>| pass.found = Some(find(pass.owners)),
-        |pass| pass.found.take().map_or(Ok::<_, StageError>(()), |found| take(pass.owners, found?)),
-    )?;
-    Ok(spilled_bytes)
 }
 
 /// Gives each node its own owner, and adds up what is each owner's own.

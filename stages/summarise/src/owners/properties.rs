@@ -186,13 +186,13 @@ fn rule(rng: &mut SplitMix64, classes: usize, packages: usize) -> OwnerRule {
 }
 
 /// What the stage says; nothing for a share that would go where that is not worked out.
-fn found(case: &Case, (memory, threads): (u64, usize), effort: Effort) -> BTreeMap<String, (u64, u64, Option<u64>)> {
+fn found(case: &Case, memory: u64, effort: Effort) -> BTreeMap<String, (u64, u64, Option<u64>)> {
     let place = Path::new("/dev/shm");
     let folder = if place.is_dir() { tempfile::tempdir_in(place) } else { tempfile::tempdir() }.unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
     case.lay_down(&scratch);
     let (budget, cancel) = (Budget::new(memory), AtomicBool::new(false));
-    let context = Context { budget: budget.clone(), threads, progress: &Silent, cancel: &cancel };
+    let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
     let options = Options::Analysis(AnalysisOptions { owners: case.rules.clone(), ..AnalysisOptions::default() });
     run_with(effort, &Job::on(&scratch, &context, &options)).unwrap();
     drop(context);
@@ -218,8 +218,7 @@ const EFFORTS: [Effort; 3] = [
 /// Compares all, and which owners have been looked at for what would go with them; the number of owners.
 fn check(case: &Case, memory: u64, hint: u64) -> usize {
     let effort = EFFORTS[hint as usize % EFFORTS.len()];
-    let threads = 1 + hint as usize % 3;
-    let (ours, theirs) = (found(case, (memory, threads), effort), case.expected());
+    let (ours, theirs) = (found(case, memory, effort), case.expected());
     let mut order: Vec<_> = ours.iter().filter(|(name, _)| !name.starts_with('(')).collect();
     order.sort_by_key(|(name, (_, retained, _))| (u64::MAX - retained, *name));
     let known = |name: &str| order.iter().position(|(other, _)| *other == name).is_some_and(|at| at < PASSES * AT_ONCE);
@@ -250,12 +249,12 @@ fn more_owners_than_are_looked_at() {
 fn paging_changes_nothing() {
     for (owners, memory) in [(6, 8 << 20), (60, 9 << 20)] {
         let case = large(owners);
-        let resident = found(&case, (64 << 20, 1), Effort::NORMAL);
+        let resident = found(&case, 64 << 20, Effort::NORMAL);
         // As many as have words of a byte, or of eight.
         assert_eq!(resident.len() > 2 * FEW, owners > FEW, "{resident:?}");
         assert!(resident.values().any(|share| share.2 > Some(share.0)), "{resident:?}");
         for effort in EFFORTS {
-            assert_eq!(found(&case, (memory, 1), effort), resident);
+            assert_eq!(found(&case, memory, effort), resident);
         }
     }
 }
