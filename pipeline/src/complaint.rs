@@ -118,7 +118,7 @@ impl Complaint {
             Some(StageError::Thread { .. }) => Kind::Threads,
             Some(StageError::Scratch { .. } | StageError::Table { .. }) => Kind::Stored,
             Some(StageError::Cancelled) => Kind::Interrupted,
-            Some(StageError::Refused { .. }) | None => Kind::Refused,
+            Some(StageError::Refused { .. } | StageError::Unusable { .. }) | None => Kind::Refused,
         }
     }
 
@@ -163,6 +163,7 @@ impl From<StageError> for Complaint {
     fn from(error: StageError) -> Self {
         let exit = match &error {
             StageError::Cancelled => Exit::Interrupted,
+            StageError::Unusable { .. } => Exit::Usage,
             error if error.is_resource() => Exit::Resources,
             _ => Exit::Failed,
         };

@@ -72,6 +72,16 @@ pub enum StageError {
         /// What to do.
         advice: String,
     },
+    /// A file or a folder that the user named cannot be used for that (exit code 2).
+    #[error("{}: {problem}", path.display())]
+    Unusable {
+        /// The file or the folder.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+        /// What to do.
+        advice: &'static str,
+    },
     /// A sum exceeds 64 bits.
     #[error("{0} is larger than 2^64 - 1 bytes")]
     Overflow(&'static str),
@@ -129,6 +139,12 @@ impl StageError {
         Self::Io { path: path.to_owned(), action, source }
     }
 
+    /// Refuses a file or a folder that the user named.
+    #[must_use]
+    pub fn unusable(path: &Path, problem: impl Into<String>, advice: &'static str) -> Self {
+        Self::Unusable { path: path.to_owned(), problem: problem.into(), advice }
+    }
+
     /// A file of scratch that does not have the length in which it was left.
     #[must_use]
     pub fn cut_off(path: &Path, had: u64, has: u64) -> Self {
@@ -178,6 +194,7 @@ impl StageError {
             Self::Scratch { .. } => "remove the scratch folder and run again".to_owned(),
             Self::Table { .. } => "analyse the snapshot again, with --force".to_owned(),
             Self::Refused { advice, .. } => advice.clone(),
+            Self::Unusable { advice, .. } => (*advice).to_owned(),
             Self::Overflow(_) => "the sizes in this file cannot be right; take the snapshot again".to_owned(),
             Self::Thread { .. } => "raise the limit of processes (ulimit -u, or pids of the cgroup)".to_owned(),
             Self::Cancelled => "run the same command again".to_owned(),

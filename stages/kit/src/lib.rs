@@ -75,6 +75,7 @@ pub mod spill;
 pub mod stack;
 pub mod stage;
 pub mod storage;
+pub mod stream;
 pub mod strings;
 pub mod sums;
 pub mod text;
