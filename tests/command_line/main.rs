@@ -22,6 +22,7 @@ mod inputs;
 mod many;
 mod operations;
 mod output;
+mod outputs;
 mod questions;
 mod report;
 mod runs;

@@ -95,7 +95,7 @@ fn pages_and_comparisons_in_the_making_go() {
     let names = |folder: &Path| -> Vec<String> {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
-    assert!(names(&run).iter().any(|name| name.starts_with(".report.html.")));
+    assert!(names(&run).iter().any(|name| name.starts_with(".heaplake-output-")));
     succeed(&mut case.command(&lake, &input), "the next command");
     assert!(!names(&run).iter().any(|name| name.starts_with('.')));
 

@@ -5,6 +5,8 @@ use crate::shared::{fleet, json, rows, sql};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::json;
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::process::{Command, Stdio};
 
 const STATEMENT: &str = "SELECT release, snapshot, labels, captured_at IS NULL AS unknown, count(*) AS classes FROM classes \
                          GROUP BY 1, 2, 3, 4 ORDER BY 1, 2";
@@ -87,4 +89,36 @@ fn a_terminal_obeys_nothing_of_a_name() {
     let lake = fleet();
     let output = sql(&lake.path(), &["SELECT chr(27) || '[2J' AS name"]).output().unwrap();
     assert!(String::from_utf8(output.stdout).unwrap().contains('['));
+}
+
+#[test]
+fn answers_go_through_pipes_and_devices_and_keep_the_mode_of_files() {
+    let lake = fleet();
+    let at = |name: &str| lake.folder().join(name);
+    let to =
+        |name: &str| sql(&lake.path(), &["SELECT 'it' AS b", "--format", "csv", "--out", at(name).to_str().unwrap()]);
+    fs::write(at("file"), "before").unwrap();
+    fs::set_permissions(at("file"), fs::Permissions::from_mode(0o604)).unwrap();
+    symlink("file", at("link")).unwrap();
+    to("link").assert().success().stdout("");
+    assert_eq!(fs::read_to_string(at("file")).unwrap(), "b\nit\n");
+    assert_eq!(fs::metadata(at("file")).unwrap().permissions().mode() & 0o777, 0o604);
+    assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+    assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    let reader = Command::new("cat").arg(at("pipe")).stdout(Stdio::piped()).spawn().unwrap();
+    to("pipe").assert().success();
+    assert_eq!(reader.wait_with_output().unwrap().stdout, b"b\nit\n");
+    let (cause, _) = complaint(&mut to("."), 2);
+    assert!(cause.ends_with("cannot write: this is a folder"), "{cause}");
+    for (name, minor) in [("null", "3"), ("full", "7")] {
+        let made = Command::new("mknod").args(["-m", "666"]).arg(at(name)).args(["c", "1", minor]).output().unwrap();
+        if !made.status.success() || fs::File::options().write(true).open(at(name)).is_err() {
+            eprintln!("SKIPPED: devices cannot be made and opened here");
+            return;
+        }
+    }
+    to("null").assert().success();
+    let (cause, _) = complaint(&mut to("full"), 3);
+    assert!(cause.contains("full: cannot write: No space left on device"), "{cause}");
+    assert!(["null", "full"].iter().all(|name| fs::metadata(at(name)).unwrap().file_type().is_char_device()));
 }

@@ -12,16 +12,16 @@ use crate::inputs::Unusable;
 use crate::metrics;
 use crate::print::progress::{Display, Mode};
 use crate::print::terminal::Look;
-use crate::print::{self, summary};
+use crate::print::{self, stdout, summary};
 use heaplake_input::source::Input;
 use heaplake_kit::text::visible;
-use heaplake_kit::{Progress, StageError, storage};
+use heaplake_kit::{Progress, StageError, fs, storage};
+use heaplake_lake::output_file;
 use heaplake_report as reports;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
 use serde::Serialize;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +52,8 @@ impl Batch<'_> {
             return Err(Complaint::usage(cause, "leave --snapshot out"));
         }
         prepare(&placement.out).map_err(Complaint::of_usage)?;
+        telling.findings_json.iter().try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)?;
+        telling.ending.check()?;
         sweep(&placement.out, resources.scratch.as_deref());
         let cancel = stopped_by_signals();
         let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
@@ -85,7 +87,7 @@ impl Batch<'_> {
             }
         };
         let code = work_through(requests.into_iter(), lanes, make, (&cancel, &telling.ending), done)?;
-        Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found))))
+        Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found, &cancel))))
     }
 }
 
@@ -134,7 +136,7 @@ pub fn work_through(
     let not_started = side_by_side::work(&mut requests, lanes, |request| make(request, mode_of_each, cancel), tell);
     drop(bar);
     telling.tally.not_started = not_started;
-    telling.end(ending)
+    telling.end(ending, cancel)
 }
 
 /// What is told of the inputs so far.
@@ -176,7 +178,7 @@ impl Told {
     }
 
     /// Tells what became of all; the exit code.
-    fn end(self, ending: &Ending) -> Done {
+    fn end(self, ending: &Ending, cancel: &AtomicBool) -> Done {
         let Self { code, reports, tally, quiet, json, .. } = self;
         if json {
             print::json(&reports)?;
@@ -187,7 +189,7 @@ impl Told {
         let written = ending
             .metrics
             .as_deref()
-            .map_or(Ok(()), |path| metrics::write(path, |now| metrics::batch::text(&tally, now)));
+            .map_or(Ok(()), |path| metrics::write(path, cancel, |now| metrics::batch::text(&tally, now)));
         Ok(written.map_or_else(|error| Complaint::from(error).tell(), |()| code).max(code))
     }
 }
@@ -195,6 +197,7 @@ impl Told {
 /// Is set when the user wants to stop.
 pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
     let cancel = Arc::new(AtomicBool::new(false));
+    stdout::hear(&cancel);
     let on_signal = Arc::clone(&cancel);
     // Without a handler an interrupt ends the process at once, which is only less tidy.
     let _ = ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed));
@@ -264,10 +267,8 @@ impl Found {
 }
 
 /// Writes the findings of all runs; the exit code.
-fn write_findings(path: &Path, found: &[Found]) -> u8 {
-    let text = serde_json::to_vec_pretty(found).map_err(std::io::Error::from);
-    match text.and_then(|text| fs::write(path, text)) {
-        Ok(()) => 0,
-        Err(error) => Complaint::from(StageError::io(path, "write", error)).tell(),
-    }
+fn write_findings(path: &Path, found: &[Found], cancel: &AtomicBool) -> u8 {
+    let text = serde_json::to_vec_pretty(found).map_err(|error| StageError::io(path, "write", error.into()));
+    let written = text.and_then(|text| output_file::write(path, &text, cancel));
+    written.map_or_else(|error| Complaint::from(error).tell(), |()| 0)
 }

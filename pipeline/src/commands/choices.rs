@@ -10,6 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::{Budget, Context, Progress, storage};
+use heaplake_lake::output_file;
 use heaplake_names::{Names, Runtime};
 use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
@@ -134,6 +135,16 @@ pub struct Ending {
     /// Print the outcome as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+impl Ending {
+    /// Refuses a file that cannot be written to.
+    ///
+    /// # Errors
+    /// A [`Complaint`], of usage.
+    pub fn check(&self) -> Result<(), Complaint> {
+        self.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)
+    }
 }
 
 /// What is believed of inputs.

@@ -91,6 +91,7 @@ pub fn run(arguments: &Arguments) -> Done {
         return Err(Complaint::usage(cause, "leave --input out"));
     }
     let names = arguments.naming.rules()?;
+    arguments.ending.check()?;
     let cancel = stopped_by_signals();
     let requests = arguments.targets.iter().map(|target| Requested {
         name: target.display().to_string(),

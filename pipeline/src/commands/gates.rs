@@ -6,9 +6,8 @@ use heaplake_compare::gates::junit::junit;
 use heaplake_compare::gates::markdown::markdown;
 use heaplake_compare::gates::{GateError, Gates, Verdicts};
 use heaplake_kit::{Context, StageError};
+use heaplake_lake::output_file;
 use std::env;
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The variable in which GitHub names the file that collects the summary of a step.
@@ -61,6 +60,15 @@ impl GateArguments {
         !self.fail_if.is_empty() || self.gates.is_some() || self.markdown.is_some()
     }
 
+    /// Refuses files that cannot be written to.
+    ///
+    /// # Errors
+    /// A [`Complaint`], of usage.
+    pub fn check_files(&self) -> Result<(), Complaint> {
+        let files = [&self.junit, &self.markdown].into_iter().flatten();
+        files.map(|file| output_file::check(file)).collect::<Result<(), _>>().map_err(Complaint::of_usage)
+    }
+
     /// Checks the gates against the comparison in `folder` and writes the files that are asked for.
     ///
     /// # Errors
@@ -69,11 +77,11 @@ impl GateArguments {
         let verdicts = gates.check(folder, context)?;
         if let Some(file) = &self.junit {
             let text = junit(&verdicts).map_err(|error| StageError::io(file, "write", error))?;
-            write(file, &text, false)?;
+            output_file::write(file, text.as_bytes(), context.cancel)?;
         }
         if let Some(file) = &self.markdown {
-            let is_summary = env::var_os(STEP_SUMMARY).is_some_and(|summary| Path::new(&summary) == file);
-            write(file, &markdown(&verdicts), is_summary)?;
+            let write = if is_summary(file) { output_file::append } else { output_file::write };
+            write(file, markdown(&verdicts).as_bytes(), context.cancel)?;
         }
         Ok(verdicts)
     }
@@ -83,9 +91,8 @@ fn complaint(error: GateError) -> Complaint {
     Complaint::usage(error.cause, error.advice)
 }
 
-fn write(file: &Path, text: &str, append: bool) -> Result<(), Complaint> {
-    let mut options = OpenOptions::new();
-    options.create(true).write(true).append(append).truncate(!append);
-    let written = options.open(file).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| StageError::io(file, "write", error).into())
+/// Whether a file is the one that collects the summary of a step.
+fn is_summary(file: &Path) -> bool {
+    let Some(summary) = env::var_os(STEP_SUMMARY).map(PathBuf::from) else { return false };
+    summary == file || summary.canonicalize().is_ok_and(|summary| file.canonicalize().is_ok_and(|file| summary == file))
 }

@@ -27,8 +27,9 @@ pub mod why;
 
 #[cfg(not(feature = "stores"))]
 use crate::complaint::Complaint;
-use crate::print::log;
+use crate::complaint::Exit;
 use crate::print::terminal::{self, Colour};
+use crate::print::{log, stdout};
 use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(not(feature = "stores"))]
 use heaplake_kit::error::WITHOUT_STORES;
@@ -122,7 +123,9 @@ pub fn start() -> ExitCode {
         Err(error) => {
             // Arguments are texts from anybody too: a shell puts names of files in the place of a pattern.
             let words = std::env::args_os().map(|word| visible(&word.to_string_lossy()));
-            Cli::try_parse_from(words).err().unwrap_or(error).exit()
+            let error = Cli::try_parse_from(words).err().unwrap_or(error);
+            let printed = error.print().map_or_else(stdout::failed, |()| 0);
+            ExitCode::from(printed.max(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8)))
         }
     }
 }
@@ -159,7 +162,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Completions(arguments) => completions::run(&arguments, Cli::command()),
         Command::Man(arguments) => man::run(&arguments, Cli::command()),
     };
-    ExitCode::from(done.unwrap_or_else(|complaint| complaint.tell()))
+    let code = done.unwrap_or_else(|complaint| complaint.tell());
+    ExitCode::from(code.max(stdout::exit_code()))
 }
 
 /// Refuses a command line with the URL of an object, in a build that knows none.

@@ -2,13 +2,14 @@
 
 use super::choices::budget;
 use super::{pages, show};
-use crate::complaint::Done;
+use crate::complaint::{Complaint, Done};
 use crate::memory::Size;
 use crate::print;
 use clap::Args;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, storage};
+use heaplake_lake::output_file;
 use heaplake_report as reports;
 use heaplake_schemas::{comparison, rollup, series};
 use std::path::PathBuf;
@@ -38,10 +39,12 @@ pub struct Arguments {
 /// Makes the page.
 ///
 /// # Errors
-/// A [`Complaint`](crate::complaint::Complaint) where there is no run, or the page cannot be made.
+/// A [`Complaint`] where there is no run, or the page cannot be made.
 pub fn run(arguments: &Arguments) -> Done {
     let has = |file: &str| storage::is_file(&arguments.run.join(file));
     let (memory, cancel) = (budget(arguments.memory), AtomicBool::new(false));
+    let mut named = arguments.output.iter().filter(|page| !storage::is_url(page));
+    named.try_for_each(|page| output_file::check(page)).map_err(Complaint::of_usage)?;
     let page = |usual: &str| arguments.output.clone().unwrap_or_else(|| arguments.run.join(usual));
     let budget = Budget::new(memory.saturating_sub(FIXED_OVERHEAD));
     let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };

@@ -5,10 +5,10 @@ use super::request::Request;
 use crate::complaint::Complaint;
 use crate::inputs;
 use heaplake_input::source::Input;
-use heaplake_kit::{Scratch, StageError, storage};
+use heaplake_kit::{Scratch, StageError, fs as files, storage};
 use heaplake_lake::hidden::{self, Hidden};
 use heaplake_lake::lock::Lock;
-use heaplake_lake::place;
+use heaplake_lake::{output_file, place};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -63,7 +63,7 @@ impl Drop for Workplace {
     fn drop(&mut self) {
         if !self.keep {
             // A file that cannot be removed only wastes space; the outcome of the run does not depend on it.
-            let _ = fs::remove_dir_all(self.scratch.folder());
+            let _ = files::remove_dir_all(self.scratch.folder());
         }
     }
 }
@@ -85,13 +85,12 @@ fn private(scratch: Option<&Path>, lake: &Path) -> Result<PathBuf, StageError> {
     let beside = beside(lake);
     let base = scratch.unwrap_or(&beside);
     let made = |error: io::Error| StageError::io(base, "create", error);
-    heaplake_kit::fs::create_dir_all(base).map_err(made)?;
+    files::create_dir_all(base).map_err(made)?;
     if let Some(scratch) = scratch {
         refuse_open(scratch)?;
     }
-    let names = [SCRATCH.to_owned(), format!("{SCRATCH}-{}", heaplake_kit::fs::user())];
-    for folder in names.map(|name| base.join(name)) {
-        if heaplake_kit::fs::private_folder(&folder).map_err(|error| StageError::io(&folder, "create", error))? {
+    for folder in roots().map(|name| base.join(name)) {
+        if files::private_folder(&folder).map_err(|error| StageError::io(&folder, "create", error))? {
             return Ok(folder);
         }
     }
@@ -99,6 +98,17 @@ fn private(scratch: Option<&Path>, lake: &Path) -> Result<PathBuf, StageError> {
         problem: format!("{}: {SCRATCH} here belongs to somebody else", base.display()),
         advice: "name a folder of your own with --scratch".to_owned(),
     })
+}
+
+/// Names of the folders that hold scratch: that of whoever came first, and that of this user.
+fn roots() -> [String; 2] {
+    [SCRATCH.to_owned(), format!("{SCRATCH}-{}", files::user())]
+}
+
+/// Whether a name is that of a folder of scratch: a stem, and an identity of sixteen digits.
+fn is_scratch(name: &str) -> bool {
+    let identity = name.rsplit_once('-').map(|(_, identity)| identity);
+    identity.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// Where scratch goes by default: into the lake, or among the files of the system if the lake is in a store.
@@ -111,7 +121,7 @@ fn beside(lake: &Path) -> PathBuf {
 /// # Errors
 /// [`StageError::Refused`], [`StageError::Io`].
 fn refuse_open(folder: &Path) -> Result<(), StageError> {
-    if heaplake_kit::fs::is_open_to_all(folder).map_err(|error| StageError::io(folder, "examine", error))? {
+    if files::is_open_to_all(folder).map_err(|error| StageError::io(folder, "examine", error))? {
         return Err(StageError::Refused {
             problem: format!("{}: any user may replace files in this folder", folder.display()),
             advice: "name a folder of your own with --scratch, or set its sticky bit".to_owned(),
@@ -126,7 +136,7 @@ fn refuse_open(folder: &Path) -> Result<(), StageError> {
 /// [`StageError::Refused`], [`StageError::Io`].
 pub fn passing(scratch: Option<&Path>) -> Result<Hidden, StageError> {
     let base = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
-    heaplake_kit::fs::create_dir_all(&base).map_err(|error| StageError::io(&base, "create", error))?;
+    files::create_dir_all(&base).map_err(|error| StageError::io(&base, "create", error))?;
     if scratch.is_some() {
         refuse_open(&base)?;
     }
@@ -146,18 +156,20 @@ pub fn sweep(lake: &Path, scratch: Option<&Path>) {
     for release in entries(lake).iter().filter(|name| name.starts_with("release=")) {
         let release = lake.join(release);
         for run in entries(&release).iter().filter(|name| name.starts_with("snapshot=")) {
-            hidden::sweep(&release.join(run), &format!(".{}.", heaplake_report::FILE));
+            hidden::sweep(&release.join(run), output_file::HIDDEN);
         }
     }
     let beside = beside(lake);
     let base = scratch.unwrap_or(&beside);
-    let roots = entries(base).into_iter().filter(|name| name.starts_with(SCRATCH)).map(|name| base.join(name));
-    for root in roots.filter(|root| heaplake_kit::fs::is_private(root)) {
+    let roots = roots().map(|name| base.join(name));
+    for root in roots.into_iter().filter(|root| files::is_private(root)) {
         for name in entries(&root) {
             let name = name.strip_suffix(LOCK).unwrap_or(&name);
-            sweep_scratch(&root, name);
+            if is_scratch(name) {
+                sweep_scratch(&root, name);
+            }
         }
-        let _ = fs::remove_dir(root);
+        let _ = files::remove_dir(root);
     }
 }
 
@@ -167,14 +179,14 @@ fn sweep_scratch(root: &Path, name: &str) {
     if let Ok(Some(_lock)) = Lock::try_take(root.join(format!("{name}{LOCK}")))
         && !Journal::is_of_use(&folder)
     {
-        let _ = fs::remove_dir_all(folder);
+        let _ = files::remove_dir_all(folder);
     }
 }
 
 impl Drop for Root {
     fn drop(&mut self) {
         // Removes it only if it is empty: no other process works there.
-        let _ = fs::remove_dir(&self.folder);
+        let _ = files::remove_dir(&self.folder);
     }
 }
 

@@ -7,28 +7,19 @@ pub mod batch;
 pub mod fleet;
 
 use heaplake_kit::StageError;
+use heaplake_lake::output_file;
 use std::fmt::{Display, Write as _};
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writes the file; `text` makes it, as of a time in seconds since 1970.
+/// Writes the file; `text` makes it, as of a time in seconds since 1970. `cancel` is set by signals.
 ///
 /// # Errors
-/// [`StageError::Io`]; a file of before is then unchanged.
-pub fn write(path: &Path, text: impl FnOnce(f64) -> String) -> Result<(), StageError> {
-    let io = |error| StageError::io(path, "write", error);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Collectors read files by their ending, so the one in the making has another.
-    let mut file = tempfile::Builder::new().prefix(".heaplake-").suffix(".tmp").tempfile_in(folder).map_err(io)?;
+/// As [`output_file::write`]; a file of before is then unchanged.
+pub fn write(path: &Path, cancel: &AtomicBool, text: impl FnOnce(f64) -> String) -> Result<(), StageError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    file.write_all(text(now).as_bytes()).map_err(io)?;
-    // A collector is another user.
-    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644)).map_err(io)?;
-    file.as_file().sync_all().map_err(io)?;
-    file.persist(path).map(drop).map_err(|error| io(error.error))
+    output_file::write(path, text(now).as_bytes(), cancel)
 }
 
 /// Metrics in the making.

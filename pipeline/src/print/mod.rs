@@ -11,6 +11,7 @@ pub mod plan;
 pub mod progress;
 pub mod replay_summary;
 pub mod rollup;
+pub mod stdout;
 pub mod summary;
 pub mod terminal;
 pub mod trend;
@@ -18,14 +19,11 @@ pub mod trend;
 use crate::complaint::Complaint;
 use heaplake_kit::text::is_unseen;
 use serde::Serialize;
-use std::io::Write;
 use terminal::Look;
 
 /// Prints bytes on standard output; returns the exit code. A closed pipe is not an error.
 pub fn bytes(bytes: &[u8]) -> u8 {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
-    0
+    stdout::write(bytes)
 }
 
 /// Prints a text for people, of which a terminal obeys [nothing but its colours](terminal::shown); the exit code.

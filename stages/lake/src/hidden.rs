@@ -1,16 +1,22 @@
 //! A hidden folder for files that go, or are moved away, when a command ends.
 //!
 //! Its name cannot be guessed, only its owner can look into it, and it is locked by the process that uses it: so
-//! whoever makes the next one beside it can tell the folders that killed processes left, and removes them.
+//! whoever makes the next one beside it can tell the folders that killed processes left, and removes them. The name ends
+//! with a checksum of itself, so that no folder of a user is taken for such a leftover, whatever its name begins with.
 
 use heaplake_kit::{StageError, fs};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
-use std::fs::{Metadata, symlink_metadata};
+use std::fs::{DirBuilder, Metadata, symlink_metadata};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Digits of the random part of a name, and of its checksum.
+const DIGITS: usize = 16;
 
 /// The folder, removed when dropped.
 #[derive(Debug)]
@@ -29,8 +35,11 @@ impl Hidden {
         let failed = |error: io::Error| StageError::io(folder, "create a folder in", error);
         loop {
             fs::before_folder(folder).map_err(failed)?;
-            let made = tempfile::Builder::new().prefix(prefix).tempdir_in(folder).map_err(failed)?;
-            let path = made.keep();
+            let path = folder.join(name(prefix, RandomState::new().build_hasher().finish()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made.map_err(failed)?,
+            }
             match locked(&path) {
                 Ok(Some(locked)) => return Ok(Self { path, _locked: Some(locked) }),
                 // Another process took it for a leftover before it was locked.
@@ -55,10 +64,24 @@ impl Drop for Hidden {
     }
 }
 
+fn name(prefix: &str, random: u64) -> String {
+    let begin = format!("{prefix}{random:016x}");
+    format!("{begin}{:016x}", xxh3_64(begin.as_bytes()))
+}
+
+/// Whether a name is that of such a folder.
+#[must_use]
+pub fn is_hidden(name: &str, prefix: &str) -> bool {
+    let checked = name.len().checked_sub(DIGITS).and_then(|end| name.split_at_checked(end));
+    checked.is_some_and(|(begin, checksum)| {
+        begin.starts_with(prefix) && format!("{:016x}", xxh3_64(begin.as_bytes())) == checksum
+    })
+}
+
 /// Removes the folders that killed processes left.
 pub fn sweep(folder: &Path, prefix: &str) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(prefix) && matches!(locked(&entry.path()), Ok(Some(_))) {
+        if is_hidden(&entry.file_name().to_string_lossy(), prefix) && matches!(locked(&entry.path()), Ok(Some(_))) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -85,15 +108,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_uses_goes() {
+    fn what_nobody_uses_goes_and_what_heaplake_did_not_make_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let left = folder.path().join(".it-left");
-        std::fs::create_dir(&left).unwrap();
-        std::fs::write(left.join("file"), "").unwrap();
+        let left = folder.path().join(name(".it-", 7));
+        let of_user = [".it-", ".it-backup", ".it-00000000000000070000000000000000", &name(".other-", 7)];
+        let make = |folder: &Path| {
+            std::fs::create_dir(folder).unwrap();
+            std::fs::write(folder.join("file"), "").unwrap();
+        };
+        make(&left);
+        of_user.iter().for_each(|name| make(&folder.path().join(name)));
         let one = Hidden::create(folder.path(), ".it-").unwrap();
         let other = Hidden::create(folder.path(), ".it-").unwrap();
         assert!(!left.exists() && one.path().exists() && other.path().exists());
         drop((one, other));
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), of_user.len());
+        assert!(of_user.iter().all(|name| folder.path().join(name).join("file").exists()));
     }
 }

@@ -22,6 +22,8 @@
 //! | know whether files are what was written | [`seal`] of `run.json`, [`checksum`] of tables |
 //! | find the runs that a user means | [`selection`] |
 //! | write several files that appear together | [`files`] |
+//! | write a file that the user named | [`output_file`] |
+//! | know what in a folder of the user may be removed or replaced | [`manifest`], [`run_files`] |
 //! | be the only one that makes a run | [`place`] |
 //! | have a folder that goes when the command ends | [`hidden`] |
 //! | open the files of a run, in a folder or in an object store | [`stored`] |
@@ -43,13 +45,16 @@ pub mod files;
 mod guarded;
 pub mod hidden;
 pub mod lock;
+pub mod manifest;
 mod numbers;
+pub mod output_file;
 mod pages;
 mod parquet_file;
 pub mod place;
 pub mod reader;
 mod remote;
 mod row_group;
+pub mod run_files;
 mod runs;
 pub mod seal;
 pub mod selection;

@@ -10,6 +10,7 @@ use crate::print::{self, rollup as text};
 use clap::Args;
 use heaplake_compare::rollup::{self, Key};
 use heaplake_kit::storage;
+use heaplake_lake::output_file;
 use std::path::PathBuf;
 
 const MORE: &str = "\
@@ -69,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Done {
         let cause = format!("{}: a rollup is made in a folder of this machine", arguments.lake.display());
         return Err(Complaint::usage(cause, "name one with --out"));
     }
+    arguments.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
     let context = arguments.resources.context(&display, &cancel);
@@ -76,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let folder = arguments.out.clone().unwrap_or_else(|| arguments.lake.join("fleet"));
     let answer = rollup::roll((&arguments.lake, &arguments.by), &folder, scratch.path(), &context)?;
     if let Some(path) = &arguments.metrics {
-        metrics::write(path, |now| metrics::fleet::text(&answer.rollup, now))?;
+        metrics::write(path, &cancel, |now| metrics::fleet::text(&answer.rollup, now))?;
     }
     if arguments.json {
         return print::json(&answer);

@@ -10,6 +10,7 @@ use crate::print;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 #[cfg(feature = "stores")]
 use heaplake_kit::{StageError, storage};
+use heaplake_lake::output_file;
 use heaplake_sql::named;
 use heaplake_sql::session::{Bucket, Limits, Session};
 use std::io::{self, IsTerminal, Read};
@@ -28,6 +29,7 @@ pub fn run(arguments: &Arguments) -> Done {
     if arguments.format == Format::Parquet && (arguments.out.is_none() && io::stdout().is_terminal()) {
         return Err(Complaint::usage("a Parquet file is nothing for a terminal", "name a file with --out"));
     }
+    arguments.out.iter().try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)?;
     let cancel = stopped_by_signals();
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let bucket = bucket(&arguments.lake)?;
@@ -46,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Done {
     match &arguments.named {
         Some(name) => {
             let (statement, values) = Session::named(&named::find(name)?, &arguments.parameters)?;
-            written(arguments, |writer| session.run(statement, Some(values), writer, &cancel))?;
+            written(arguments, &cancel, |writer| session.run(statement, Some(values), writer, &cancel))?;
         }
         None => {
             let text = arguments.statement.clone().map_or_else(standard_input, Ok)?;
@@ -58,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Done {
                 let cause = format!("{} statements have no common columns", statements.len());
                 return Err(Complaint::usage(cause, "give one statement, or write tables"));
             }
-            written(arguments, |writer| {
+            written(arguments, &cancel, |writer| {
                 statements.into_iter().try_fold(0, |_, statement| session.run(statement, None, writer, &cancel))
             })?;
         }

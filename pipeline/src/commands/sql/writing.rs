@@ -2,13 +2,16 @@
 
 use super::arguments::{Arguments, Format};
 use crate::complaint::{Complaint, Exit};
-use crate::print::terminal;
+use crate::print::{stdout, terminal};
+use heaplake_lake::output_file::OutputFile;
 use heaplake_sql::error::{Kind, SqlError};
 use heaplake_sql::output;
 use heaplake_sql::writer::Writer;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
-use tempfile::NamedTempFile;
+use std::sync::atomic::AtomicBool;
+
+/// Bytes that are written at a time.
+const PIECE: usize = 1 << 16;
 
 /// Writes an answer to the file, which is replaced when it is whole, or to standard output; the number of its rows.
 ///
@@ -16,45 +19,87 @@ use tempfile::NamedTempFile;
 /// A [`Complaint`] where there is no answer, or it cannot be written.
 pub fn written(
     arguments: &Arguments,
+    cancel: &AtomicBool,
     answer: impl FnOnce(&mut dyn Writer) -> Result<u64, SqlError>,
 ) -> Result<u64, Complaint> {
     let Some(path) = &arguments.out else { return to_standard_output(arguments, answer) };
-    let failed = |error: io::Error| {
-        Complaint::usage(format!("{}: it cannot be written: {error}", path.display()), "name another file with --out")
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
-    let rows = {
-        let mut buffered = io::BufWriter::new(file.as_file_mut());
-        let rows = answer(output::writer(format(arguments), 0, &mut buffered).as_mut())?;
-        buffered.flush().map_err(failed)?;
-        rows
-    };
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    let mut file = OutputFile::create(path, cancel).map_err(Complaint::of_usage)?;
+    let (rows, failure) = piecewise(&mut file, |to| answer(output::writer(format(arguments), 0, to).as_mut()));
+    if let Some(failure) = failure {
+        return Err(file.failed(failure).into());
+    }
+    let rows = rows?;
+    file.commit()?;
     Ok(rows)
 }
 
 /// Writes an answer to standard output; the number of its rows.
 ///
 /// # Errors
-/// As [`written`].
+/// As [`written`], but for standard output that cannot be written to, which is told: see [`stdout`].
 pub fn to_standard_output(
     arguments: &Arguments,
     answer: impl FnOnce(&mut dyn Writer) -> Result<u64, SqlError>,
 ) -> Result<u64, Complaint> {
-    let stdout = io::stdout();
-    let mut out: Box<dyn Write + Send> = match stdout.is_terminal() {
-        true => Box::new(Shown { line: Vec::new() }),
-        false => Box::new(io::BufWriter::new(stdout)),
+    let answer = |to: &mut (dyn Write + Send)| answer(output::writer(format(arguments), arguments.rows, to).as_mut());
+    let (rows, failure) = match io::stdout().is_terminal() {
+        true => piecewise(&mut Shown { line: Vec::new() }, answer),
+        false => match stdout::open() {
+            Ok(mut out) => piecewise(&mut out, answer),
+            Err(error) => (Ok(0), Some(error)),
+        },
     };
-    let rows = match answer(output::writer(format(arguments), arguments.rows, out.as_mut()).as_mut()) {
-        // The program that reads has enough.
-        Err(error) if error.cause.contains("Broken pipe") => return Ok(0),
-        rows => rows?,
-    };
-    let _ = out.flush();
-    Ok(rows)
+    match failure {
+        Some(failure) => {
+            stdout::failed(failure);
+            Ok(0)
+        }
+        None => Ok(rows?),
+    }
+}
+
+/// Lets an answer be written in large pieces; what came of it, and the error of the first piece that could not be written.
+fn piecewise<W: Write + Send>(
+    to: &mut W,
+    answer: impl FnOnce(&mut (dyn Write + Send)) -> Result<u64, SqlError>,
+) -> (Result<u64, SqlError>, Option<io::Error>) {
+    let mut watched = Watched { to, failure: None };
+    let mut buffered = io::BufWriter::with_capacity(PIECE, &mut watched);
+    let rows = answer(&mut buffered);
+    // An error is in the failure by then, as is that of a flush.
+    let _ = buffered.flush();
+    drop(buffered);
+    (rows, watched.failure)
+}
+
+/// Keeps the error of a write: callers make a text of it.
+struct Watched<'a, W> {
+    to: &'a mut W,
+    failure: Option<io::Error>,
+}
+
+impl<W: Write> Watched<'_, W> {
+    fn kept<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            let kind = error.kind();
+            if kind != io::ErrorKind::Interrupted {
+                self.failure.get_or_insert(error);
+            }
+            kind.into()
+        })
+    }
+}
+
+impl<W: Write> Write for Watched<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes);
+        self.kept(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.to.flush();
+        self.kept(flushed)
+    }
 }
 
 fn format(arguments: &Arguments) -> output::Format {

@@ -11,9 +11,10 @@
 mod document;
 mod table;
 
-use crate::{page, report};
+use crate::page;
 use document::Document;
 use heaplake_kit::{Context, StageError};
+use heaplake_lake::output_file;
 use heaplake_lake::reader::damaged;
 use heaplake_schemas::comparison;
 use std::fs;
@@ -37,5 +38,5 @@ pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), Stag
     let comparison = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
     let document = Document::read(&comparison, folder, context)?;
     let json = serde_json::to_string(&document).map_err(|error| damaged(folder, error))?;
-    report::write(to, page::of_comparison(&document.title(), &json, document.has_map()).as_bytes())
+    output_file::write(to, page::of_comparison(&document.title(), &json, document.has_map()).as_bytes(), context.cancel)
 }

@@ -10,9 +10,10 @@
 
 mod document;
 
-use crate::{page, report};
+use crate::page;
 use document::Document;
 use heaplake_kit::{Context, StageError};
+use heaplake_lake::output_file;
 use heaplake_lake::reader::damaged;
 use heaplake_schemas::rollup::{self, Rollup};
 use std::fs;
@@ -39,5 +40,5 @@ pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), Stag
     let rollup: Rollup = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
     let document = Document::of(&rollup, folder, to);
     let json = serde_json::to_string(&document).map_err(|error| damaged(folder, error))?;
-    report::write(to, page::of_fleet(&document.title(), &json).as_bytes())
+    output_file::write(to, page::of_fleet(&document.title(), &json).as_bytes(), context.cancel)
 }

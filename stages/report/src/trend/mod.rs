@@ -11,9 +11,10 @@
 mod document;
 mod table;
 
-use crate::{page, report};
+use crate::page;
 use document::Document;
 use heaplake_kit::{Context, StageError};
+use heaplake_lake::output_file;
 use heaplake_lake::reader::damaged;
 use heaplake_schemas::series::{self, Series};
 use std::fs;
@@ -37,5 +38,5 @@ pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), Stag
     let series: Series = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
     let document = Document::read(&series, folder, context)?;
     let json = serde_json::to_string(&document).map_err(|error| damaged(folder, error))?;
-    report::write(to, page::of_trend(&document.title(), &json).as_bytes())
+    output_file::write(to, page::of_trend(&document.title(), &json).as_bytes(), context.cancel)
 }

@@ -1,0 +1,176 @@
+//! What heaplake may remove or replace in a folder that the user named: the entries that a manifest of its own lists.
+//!
+//! A comparison (`diff.json`), a trend (`trend.json`) and a rollup (`rollup.json`) each lie in a folder that may hold files
+//! of the user as well. Their manifest is replaced last, so between the first new file and the manifest a second file,
+//! [`PENDING`], lists what comes and what goes: a command that finds it knows what a killed one left.
+//!
+//! Invariants: a name in either list counts only if it is the name of an entry of the folder itself (no `/`, no `..`) and
+//! has the form of names that heaplake gives. A manifest that is none of heaplake's is never replaced.
+
+use heaplake_kit::{StageError, fs};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs::symlink_metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Name of the list of what a command is about to add and to remove.
+pub const PENDING: &str = ".heaplake-pending.json";
+
+/// What to do where heaplake would have to replace a file that it did not write.
+const ADVICE: &str = "move it away, or name another folder with --out";
+
+/// The entries of a folder that are heaplake's.
+#[derive(Debug)]
+pub struct Manifest {
+    folder: PathBuf,
+    owned: BTreeSet<String>,
+}
+
+/// The part of a manifest that names entries of its folder.
+#[derive(Deserialize)]
+struct Listing {
+    #[serde(rename = "heaplake_version")]
+    _heaplake_version: String,
+    #[serde(rename = "schema_version")]
+    _schema_version: u32,
+    #[serde(default)]
+    tables: Vec<Table>,
+    #[serde(default)]
+    groups: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    file: String,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    folder: String,
+}
+
+#[derive(Default, Deserialize, Serialize)]
+struct Pending {
+    names: BTreeSet<String>,
+}
+
+impl Manifest {
+    /// Reads the manifest `file` of a folder, which need not exist. `is_form` says whether a name has the form of those that
+    /// heaplake gives there.
+    ///
+    /// # Errors
+    /// [`StageError::Unusable`] where something else has the name of the manifest; [`StageError::Io`].
+    pub fn read(folder: &Path, file: &str, is_form: fn(&str) -> bool) -> Result<Self, StageError> {
+        let listed = listed(&folder.join(file))?;
+        let pending =
+            fs::read(folder.join(PENDING)).ok().and_then(|text| serde_json::from_slice::<Pending>(&text).ok());
+        let all = listed.into_iter().chain(pending.unwrap_or_default().names);
+        Ok(Self { folder: folder.to_owned(), owned: all.filter(|name| is_plain(name) && is_form(name)).collect() })
+    }
+
+    /// Whether an entry is heaplake's.
+    #[must_use]
+    pub fn owns(&self, name: &str) -> bool {
+        self.owned.contains(name)
+    }
+
+    /// Refuses new entries in whose place something stands that is not heaplake's: `is_kind` says of what is there whether it
+    /// is a file, or a folder, as the new entry is.
+    ///
+    /// # Errors
+    /// [`StageError::Unusable`].
+    pub fn refuse_others(
+        &self,
+        new: &BTreeSet<String>,
+        is_kind: fn(&std::fs::Metadata) -> bool,
+    ) -> Result<(), StageError> {
+        for name in new {
+            let path = self.folder.join(name);
+            let Ok(there) = symlink_metadata(&path) else { continue };
+            if !self.owns(name) || !is_kind(&there) {
+                return Err(StageError::unusable(&path, "heaplake did not write this, so it is not replaced", ADVICE));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what comes and what goes, by way of a hidden folder in this one; the entries that go.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn begin(&self, new: &BTreeSet<String>, hidden: &Path) -> Result<Vec<String>, StageError> {
+        let path = self.folder.join(PENDING);
+        let pending = Pending { names: self.owned.union(new).cloned().collect() };
+        let written = serde_json::to_vec(&pending).map_err(io::Error::from).and_then(|text| {
+            let passing = hidden.join(PENDING);
+            fs::write(&passing, text)?;
+            fs::sync(&passing)?;
+            fs::rename(&passing, &path)?;
+            fs::sync(&self.folder)
+        });
+        written.map_err(|error| StageError::io(&path, "write", error))?;
+        Ok(self.owned.difference(new).cloned().collect())
+    }
+
+    /// Ends what [`Self::begin`] began: the manifest says it all.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn end(self) -> Result<(), StageError> {
+        let path = self.folder.join(PENDING);
+        fs::remove_file_if_any(&path).map_err(|error| StageError::io(&path, "remove", error))
+    }
+}
+
+/// What a manifest lists; nothing where there is none.
+fn listed(path: &Path) -> Result<Vec<String>, StageError> {
+    match symlink_metadata(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(StageError::io(path, "examine", error)),
+        Ok(there) if there.is_file() => {}
+        Ok(_) => return Err(StageError::unusable(path, "this is no regular file", ADVICE)),
+    }
+    let text = fs::read(path).map_err(|error| StageError::io(path, "read", error))?;
+    let listing: Listing = serde_json::from_slice(&text)
+        .map_err(|_| StageError::unusable(path, "this is no manifest of heaplake's, so it is not replaced", ADVICE))?;
+    let files = listing.tables.into_iter().map(|table| table.file);
+    Ok(files.chain(listing.groups.into_iter().map(|group| group.folder)).collect())
+}
+
+/// Whether a name is that of an entry of a folder.
+fn is_plain(name: &str) -> bool {
+    !name.contains(['/', '\0']) && !name.starts_with('.') && !name.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_form(name: &str) -> bool {
+        name.contains("diff_")
+    }
+
+    #[test]
+    fn only_what_a_manifest_lists_is_owned() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write(PENDING, r#"{"names": ["diff_b", "/diff_x"]}"#);
+        let made = r#"{"heaplake_version": "0", "schema_version": 1, "tables": "#;
+        write("m", &format!(r#"{made}[{{"file": "diff_a"}}, {{"file": "../diff_x"}}, {{"file": "thesis"}}]}}"#));
+        let manifest = Manifest::read(folder.path(), "m", is_form).unwrap();
+        assert_eq!(manifest.owned.iter().collect::<Vec<_>>(), ["diff_a", "diff_b"]);
+        let new = |name: &str| BTreeSet::from([name.to_owned()]);
+        let refused = |name: &str| manifest.refuse_others(&new(name), std::fs::Metadata::is_file).is_err();
+        write("diff_a", "");
+        write("diff_c", "");
+        std::fs::create_dir(folder.path().join("diff_b")).unwrap();
+        assert!(!refused("diff_a") && refused("diff_b") && refused("diff_c") && !refused("diff_d"));
+        for other in ["{}", "", r#"{"tables": []}"#] {
+            write("m", other);
+            assert!(matches!(Manifest::read(folder.path(), "m", is_form), Err(StageError::Unusable { .. })), "{other}");
+        }
+    }
+}

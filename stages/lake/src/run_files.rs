@@ -1,0 +1,129 @@
+//! Which files in the folder of a run are heaplake's: its description, the tables and the files for other programs that the
+//! description lists, its page.
+//!
+//! A run is replaced and dropped as a whole. So where its folder holds anything else, it is neither: the refusal names the
+//! file, and nothing is touched.
+
+use crate::{hidden, output_file};
+use heaplake_kit::{StageError, fs};
+use heaplake_schemas::{run, tables};
+use serde::Deserialize;
+use std::fs::{DirEntry, symlink_metadata};
+use std::io;
+use std::path::Path;
+
+/// File name of the page of a run.
+pub const PAGE: &str = "report.html";
+
+/// Files for other programs.
+const FOR_OTHERS: [&str; 2] = ["allocations.pb.gz", "allocations.collapsed"];
+
+/// What names of folders begin with in which earlier versions made pages; six characters follow.
+const OLD_PAGES: &str = ".report.html.";
+
+/// Refuses a place in which something stands that would go with a run, or in place of one, and is not heaplake's. A place
+/// that is a symbolic link is not looked into: only the link would go.
+///
+/// # Errors
+/// [`StageError::Unusable`], which names it; [`StageError::Io`].
+pub fn refuse_others(place: &Path) -> Result<(), StageError> {
+    let failed = |error| StageError::io(place, "read", error);
+    match symlink_metadata(place) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
+        Ok(there) if there.is_symlink() => return Ok(()),
+        Ok(there) if there.is_dir() => {}
+        Ok(_) => return Err(StageError::unusable(place, "this is no folder of a run", "move it away")),
+        Err(error) => return Err(failed(error)),
+    }
+    let entries = fs::read_dir(place).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
+    if entries.is_empty() {
+        return Ok(());
+    }
+    if !entries.iter().any(|entry| entry.file_name() == run::FILE) {
+        let problem = "this folder is no run, since it has no run.json, so it is not replaced";
+        return Err(StageError::unusable(place, problem, "move it away, or give the run another name with --snapshot"));
+    }
+    let listed = listed(place);
+    let is_own = |entry: &DirEntry| is_own(entry, listed.as_deref());
+    match entries.iter().find(|entry| !is_own(entry)) {
+        None => Ok(()),
+        Some(other) => {
+            let problem = "heaplake did not write this, and it would go with the run";
+            Err(StageError::unusable(&other.path(), problem, "move it out of the folder of the run, and try again"))
+        }
+    }
+}
+
+/// Whether an entry is one of a run with these tables. A folder is one only if a page was made there.
+fn is_own(entry: &DirEntry, listed: Option<&[String]>) -> bool {
+    let name = entry.file_name();
+    let name = &*name.to_string_lossy();
+    if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        return hidden::is_hidden(name, output_file::HIDDEN) || is_old_page(name, &entry.path());
+    }
+    let of_tables = match listed {
+        Some(listed) => listed.iter().any(|file| file == name),
+        // The description is damaged, so names decide.
+        None => FOR_OTHERS.contains(&name) || tables::ALL.iter().any(|table| table.file == name),
+    };
+    of_tables || name == run::FILE || name == PAGE
+}
+
+/// Whether an earlier version was killed while it made a page in a folder.
+fn is_old_page(name: &str, folder: &Path) -> bool {
+    let is_named = name.strip_prefix(OLD_PAGES).is_some_and(|end| end.len() == 6);
+    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    is_named && entries.all(|entry| ["page", "scratch"].iter().any(|own| entry.file_name() == *own))
+}
+
+/// The part of a description that names files.
+#[derive(Deserialize)]
+struct Listing {
+    tables: Vec<Table>,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    file: String,
+}
+
+/// The tables that a description lists; nothing where it is damaged.
+fn listed(place: &Path) -> Option<Vec<String>> {
+    let text = fs::read(place.join(run::FILE)).ok()?;
+    let Listing { tables } = serde_json::from_slice(&text).ok()?;
+    Some(tables.into_iter().map(|table| table.file).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_file_of_the_user_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("snapshot=a");
+        let refused = || match refuse_others(&place) {
+            Ok(()) => None,
+            Err(StageError::Unusable { path, .. }) => path.strip_prefix(folder.path()).map(PathBuf::from).ok(),
+            Err(other) => panic!("{other}"),
+        };
+        assert_eq!(refused(), None);
+        std::fs::write(&place, "").unwrap();
+        assert_eq!(refused(), Some("snapshot=a".into()));
+        std::fs::remove_file(&place).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        assert_eq!(refused(), None, "empty");
+        let write = |name: &str, text: &str| std::fs::write(place.join(name), text).unwrap();
+        write("nodes.parquet", "");
+        assert_eq!(refused(), Some("snapshot=a".into()), "no run.json");
+        for description in [r#"{"tables": [{"file": "nodes.parquet"}]}"#, "damaged"] {
+            write(run::FILE, description);
+            write(PAGE, "");
+            assert_eq!(refused(), None, "{description}");
+            write("notes.txt", "");
+            assert_eq!(refused(), Some("snapshot=a/notes.txt".into()));
+            std::fs::remove_file(place.join("notes.txt")).unwrap();
+        }
+    }
+}
