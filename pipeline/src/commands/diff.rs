@@ -14,12 +14,12 @@ use heaplake_compare::gates::{Gates, Verdicts};
 use heaplake_compare::objects::{self, Question};
 use heaplake_compare::sides::Sides;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::files::NewFiles;
 use heaplake_lake::hidden::Hidden;
+use heaplake_lake::output_file;
 use heaplake_schemas::comparison;
 use serde::Serialize;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 const MORE: &str = "\
@@ -125,9 +125,9 @@ pub fn run(arguments: &Arguments) -> Done {
     let scratch = scratch(arguments)?;
     let told = match &arguments.out {
         Some(folder) => {
-            let new = NewFiles::create(folder).map_err(Complaint::of_usage)?;
+            let new = NewFiles::create(folder, comparison::FILE, is_table).map_err(Complaint::of_usage)?;
             let told = work(arguments, (&sides, &gates), (new.hidden(), scratch.path()), &context)?;
-            new.commit(comparison::FILE, "diff_")?;
+            new.commit()?;
             told
         }
         None => work(arguments, (&sides, &gates), (scratch.path(), scratch.path()), &context)?,
@@ -142,6 +142,8 @@ fn work(
     (folder, scratch): (&Path, &Path),
     context: &Context<'_>,
 ) -> Result<Told, Complaint> {
+    arguments.gates.check_files()?;
+    arguments.report.iter().try_for_each(|page| output_file::check(page)).map_err(Complaint::of_usage)?;
     let mut answer = compare(&arguments.naming, sides, folder, scratch, context)?;
     let objects = arguments.objects.then(|| objects_of(arguments, sides, folder, context)).transpose()?;
     if let Some(objects) = &objects {
@@ -212,6 +214,11 @@ fn compare(
     let rules = Rules { names: &names, own_names, scratch };
     let output = Output { folder: folder.to_owned(), ..Output::default() };
     Ok(diff::compare(sides, rules, &output, context)?)
+}
+
+/// Whether a name has the form of the tables of comparisons.
+fn is_table(name: &str) -> bool {
+    name.starts_with("diff_") && name.ends_with(".parquet")
 }
 
 /// A folder for files that go when the command ends.

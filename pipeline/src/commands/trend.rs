@@ -11,10 +11,9 @@ use heaplake_compare::diff::Rules;
 use heaplake_compare::trend::steps::{By, Steps};
 use heaplake_compare::trend::{self, Answer};
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::files::NewFiles;
 use heaplake_schemas::series;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 const MORE: &str = "\
@@ -78,9 +77,9 @@ pub fn run(arguments: &Arguments) -> Done {
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let answer = match &arguments.out {
         Some(folder) => {
-            let new = NewFiles::create(folder).map_err(Complaint::of_usage)?;
+            let new = NewFiles::create(folder, series::FILE, is_table).map_err(Complaint::of_usage)?;
             let answer = follow(&arguments.naming, &steps, new.hidden(), scratch.path(), &context)?;
-            new.commit(series::FILE, "trend_")?;
+            new.commit()?;
             answer
         }
         None => follow(&arguments.naming, &steps, scratch.path(), scratch.path(), &context)?,
@@ -95,6 +94,11 @@ pub fn run(arguments: &Arguments) -> Done {
         print::text(&format!("\n{}\n", folder.display()));
     }
     Ok(0)
+}
+
+/// Whether a name has the form of the tables of trends.
+fn is_table(name: &str) -> bool {
+    name.starts_with("trend_") && name.ends_with(".parquet")
 }
 
 /// Writes the tables, and what was followed, into `folder`.

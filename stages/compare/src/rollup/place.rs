@@ -1,17 +1,24 @@
 //! The folder of a rollup: a folder for each group, and `rollup.json`, which says which of them count.
+//!
+//! What else is in the folder stays: only groups that a `rollup.json` of heaplake's names are removed or replaced, and of
+//! their folders only the tables.
 
+use super::write::kept_file;
 use crate::error::CompareError;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{StageError, fs, storage};
 use heaplake_lake::hidden::Hidden;
 use heaplake_lake::lock::Lock;
+use heaplake_lake::manifest::Manifest;
 use heaplake_schemas::rollup::{self, Rollup};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
+use std::collections::BTreeSet;
+use std::fs::{Metadata, symlink_metadata};
 use std::path::{Path, PathBuf};
 
 /// What names of hidden folders begin with.
 const HIDDEN: &str = ".heaplake-new-";
-/// What names of the folders of groups begin with.
+/// What names of the folders of groups begin with; sixteen digits follow.
 const GROUP: &str = "group-";
 /// Name of the lock.
 const LOCK: &str = ".heaplake-lock";
@@ -27,8 +34,9 @@ impl Place {
     /// Locks the folder, which is made if needed.
     ///
     /// # Errors
-    /// [`CompareError`] where it cannot be made, or another process works there.
+    /// [`CompareError`] where it cannot be made, another process works there, or its `rollup.json` is none of heaplake's.
     pub fn open(folder: &Path) -> Result<Self, CompareError> {
+        Manifest::read(folder, rollup::FILE, is_group)?;
         fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
         let Some(lock) = Lock::try_take(folder.join(LOCK))? else {
             let cause = format!("{}: another process makes this rollup", folder.display());
@@ -40,7 +48,7 @@ impl Place {
     /// The rollup of last time, if it is one of the same kind; else one without groups.
     #[must_use]
     pub fn earlier(&self, by: &[String]) -> Rollup {
-        let read = std::fs::read(self.folder.join(rollup::FILE)).ok();
+        let read = fs::read(self.folder.join(rollup::FILE)).ok();
         let earlier: Option<Rollup> = read.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let same = |rollup: &Rollup| {
             (&*rollup.heaplake_version, rollup.schema_version, &*rollup.by) == (HEAPLAKE_VERSION, SCHEMA_VERSION, by)
@@ -50,9 +58,10 @@ impl Place {
         earlier.groups.retain(|group| {
             let folder = self.committed(&group.folder);
             let whole = |table: &heaplake_schemas::run::Table| {
-                std::fs::metadata(folder.join(&table.file)).is_ok_and(|file| file.len() == table.bytes)
+                is_table(&table.file)
+                    && std::fs::metadata(folder.join(&table.file)).is_ok_and(|file| file.len() == table.bytes)
             };
-            group.folder.starts_with(GROUP) && !group.folder.contains('/') && group.tables.iter().all(whole)
+            is_group(&group.folder) && group.tables.iter().all(whole)
         });
         earlier
     }
@@ -96,47 +105,96 @@ impl Place {
         Ok(Output { folder, ..Output::default() })
     }
 
-    /// Moves the new folders to their place, then the description, and removes what it does not name.
+    /// Moves the new folders to their place, then the description, and removes the groups of last time that it does not
+    /// name.
     ///
     /// # Errors
-    /// [`StageError::Io`]. The rollup of last time is then still there.
+    /// [`StageError::Unusable`] where something stands in the place of a group that is not heaplake's; [`StageError::Io`].
+    /// The rollup of last time is then still there.
     pub fn commit(self, rollup: &Rollup) -> Result<(), StageError> {
-        let io = |path: &Path, action| {
-            let path = path.to_owned();
-            move |error| StageError::io(&path, action, error)
-        };
+        let new: BTreeSet<String> = folders(self.hidden.path());
+        let manifest = self.manifest(&new)?;
         let written = self.hidden.path().join(rollup::FILE);
-        let text = serde_json::to_vec_pretty(rollup).map_err(|error| io(&written, "write")(error.into()))?;
-        fs::write(&written, text).map_err(io(&written, "write"))?;
-        fs::sync(&written).map_err(io(&written, "write"))?;
-        for group in folders(self.hidden.path()) {
-            let (new, place) = (self.hidden.path().join(&group), self.committed(&group));
-            if place.exists() {
-                // Left by a process that was killed before it wrote the description, or damaged.
-                fs::remove_dir_all(&place).map_err(io(&place, "remove"))?;
-            }
-            fs::sync(&new).map_err(io(&new, "write"))?;
-            fs::rename(&new, &place).map_err(io(&place, "write"))?;
-        }
-        fs::sync(&self.folder).map_err(io(&self.folder, "write"))?;
+        let text =
+            serde_json::to_vec_pretty(rollup).map_err(|error| StageError::io(&written, "write", error.into()))?;
+        fs::write(&written, text).map_err(|error| StageError::io(&written, "write", error))?;
+        fs::sync(&written).map_err(|error| StageError::io(&written, "write", error))?;
+        let counting = rollup.groups.iter().map(|group| group.folder.clone()).collect();
+        let stale = manifest.begin(&counting, self.hidden.path())?;
+        new.iter().try_for_each(|group| self.bring(group))?;
+        let synced = |folder: &Path| fs::sync(folder).map_err(|error| StageError::io(folder, "write", error));
+        synced(&self.folder)?;
         let description = self.folder.join(rollup::FILE);
-        fs::rename(&written, &description).map_err(io(&description, "write"))?;
-        fs::sync(&self.folder).map_err(io(&self.folder, "write"))?;
-        for group in folders(&self.folder) {
-            if !rollup.groups.iter().any(|counts| counts.folder == group) {
-                // What cannot be removed goes next time.
-                let _ = fs::remove_dir_all(self.folder.join(group));
+        fs::rename(&written, &description).map_err(|error| StageError::io(&description, "write", error))?;
+        synced(&self.folder)?;
+        for group in stale {
+            // What cannot be removed stays: the description does not name it.
+            let _ = remove(&self.folder.join(group));
+        }
+        manifest.end()
+    }
+
+    /// What is heaplake's here, after a look that nothing else stands in the way of the new groups.
+    fn manifest(&self, new: &BTreeSet<String>) -> Result<Manifest, StageError> {
+        let manifest = Manifest::read(&self.folder, rollup::FILE, is_group)?;
+        manifest.refuse_others(new, Metadata::is_dir)?;
+        for folder in new.iter().map(|group| self.committed(group)).filter(|folder| folder.exists()) {
+            if let Some(other) = others(&folder)?.first() {
+                let problem = "heaplake did not write this, and it is in the way of a group";
+                return Err(StageError::unusable(other, problem, "move it away, or name another folder with --out"));
             }
         }
-        Ok(())
+        Ok(manifest)
+    }
+
+    /// Moves the folder of a group to its place, in which one may stand that is damaged, or that a killed process left.
+    fn bring(&self, group: &str) -> Result<(), StageError> {
+        let (new, place) = (self.hidden.path().join(group), self.committed(group));
+        if place.exists() {
+            remove(&place)?;
+        }
+        fs::sync(&new).map_err(|error| StageError::io(&new, "write", error))?;
+        fs::rename(&new, &place).map_err(|error| StageError::io(&place, "write", error))
     }
 }
 
 /// Names of the folders of groups in a folder.
-fn folders(folder: &Path) -> Vec<String> {
+fn folders(folder: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with(GROUP)).collect();
-    names.sort();
-    names
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_group(name)).collect()
+}
+
+/// Whether a name is that of the folder of a group.
+fn is_group(name: &str) -> bool {
+    name.strip_prefix(GROUP).is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|c| c.is_ascii_hexdigit()))
+}
+
+/// Whether a name is that of a file of a group.
+fn is_table(name: &str) -> bool {
+    rollup::TABLES.iter().any(|table| name == table.table.file || name == kept_file(table))
+}
+
+/// What is in the folder of a group that heaplake did not write.
+fn others(folder: &Path) -> Result<Vec<PathBuf>, StageError> {
+    let failed = |error| StageError::io(folder, "read", error);
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
+    let of_group = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| is_table(&name.to_string_lossy()))
+            && symlink_metadata(path).is_ok_and(|there| there.is_file())
+    };
+    Ok(entries.into_iter().map(|entry| entry.path()).filter(|path| !of_group(path)).collect())
+}
+
+/// Removes the tables of a group, and its folder if nothing else is in it. Links are not followed.
+fn remove(folder: &Path) -> Result<(), StageError> {
+    if !symlink_metadata(folder).is_ok_and(|there| there.is_dir()) {
+        return Ok(());
+    }
+    let files = rollup::TABLES.iter().flat_map(|table| [table.table.file, kept_file(table)]);
+    for path in files.map(|file| folder.join(file)) {
+        if symlink_metadata(&path).is_ok_and(|there| there.is_file()) {
+            fs::remove_file(&path).map_err(|error| StageError::io(&path, "remove", error))?;
+        }
+    }
+    fs::remove_dir(folder).map_err(|error| StageError::io(folder, "remove", error))
 }
