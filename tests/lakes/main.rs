@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
+#[path = "../support/generated.rs"]
+mod generated;
 #[expect(dead_code, reason = "few of the helpers are used")]
 #[path = "../support/lake.rs"]
 mod lake;
@@ -13,6 +15,7 @@ mod written;
 
 mod common;
 mod drop;
+mod kept;
 mod kills;
 mod list;
 mod merge;

@@ -132,6 +132,7 @@ fn bring(
     let Parts { release, snapshot, .. } = parts;
     // Held until the run is in the lake, so that nobody replaces what is to be taken away.
     let held = takes_away.then(|| Place::take(&parts.lake, release, snapshot)).transpose()?;
+    held.iter().try_for_each(Place::refuse_others)?;
     let Some(description) = Description::read(source) else {
         return refused(source, "another command dropped this run", "merge again");
     };

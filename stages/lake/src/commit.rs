@@ -136,8 +136,13 @@ impl NewRun {
     /// Creates the hidden folder of a place.
     ///
     /// # Errors
+    /// [`StageError::Unusable`] where something stands in the place that is no run, or has files of the user;
     /// [`StageError::Io`].
     pub fn create(place: Place) -> Result<Self, StageError> {
+        // What comes later is found at the commit.
+        if place.standing().is_some() {
+            place.refuse_others()?;
+        }
         let hidden = place.hidden();
         let created = in_new_folder(hidden, || fs::create_dir(hidden));
         created.map_err(|error| StageError::io(hidden, "create", error))?;
@@ -207,6 +212,7 @@ impl NewRun {
             return Err(replaced(self.place.path()));
         }
         if self.place.standing().is_some() {
+            self.place.refuse_others()?;
             self.replace()?;
         } else {
             in_new_folder(self.place.path(), || fs::rename(&hidden, self.place.path()))

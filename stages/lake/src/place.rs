@@ -13,7 +13,7 @@
 //! back, all else goes. [`sweep`] does so for all places of a lake that nobody holds.
 
 use crate::lock::Lock;
-use crate::remote;
+use crate::{remote, run_files};
 use heaplake_kit::{StageError, fs, storage};
 use heaplake_schemas::run;
 use std::collections::BTreeSet;
@@ -201,16 +201,25 @@ impl Place {
         self.standing.as_ref()
     }
 
+    /// Refuses a place with files of the user, which would go with the run or in its place.
+    ///
+    /// # Errors
+    /// [`StageError::Unusable`], [`StageError::Io`].
+    pub fn refuse_others(&self) -> Result<(), StageError> {
+        if self.is_remote() { Ok(()) } else { run_files::refuse_others(&self.path) }
+    }
+
     /// Removes the run that stands there, and the folder of its release if that was its last run. The run vanishes in
     /// one step: its folder is renamed to the hidden one, where the next one that takes the place removes whatever is
     /// left of it.
     ///
     /// # Errors
-    /// [`StageError::Io`].
+    /// [`StageError::Unusable`] where its folder has files of the user: nothing is removed then. [`StageError::Io`].
     pub fn discard(self) -> Result<(), StageError> {
         if self.is_remote() {
             return remote::discard(&self.path);
         }
+        self.refuse_others()?;
         let (path, hidden) = (&self.path, &self.hidden);
         in_new_folder(hidden, || fs::rename(path, hidden)).map_err(|error| StageError::io(path, "rename", error))?;
         // Else the loss of power might bring back a run of which some files are gone.
