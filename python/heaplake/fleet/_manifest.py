@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from heaplake._binary import UsageError
+from heaplake.fleet import _outputs
 
 __all__ = ["COLUMNS", "Manifest", "line_of"]
 
@@ -64,6 +66,9 @@ class Manifest:
         try:
             if self._path.suffix == ".parquet":
                 import pyarrow.parquet  # noqa: F401
+
+                if self._path.is_dir():
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             else:
                 self._lines = self._path.open("w", encoding="utf-8")
         except ImportError:
@@ -105,12 +110,11 @@ def _write_parquet(path: Path, rows: Sequence[Row]) -> None:
 
     types = {"string": pyarrow.string(), "double": pyarrow.float64(), "int64": pyarrow.int64()}
     schema = pyarrow.schema([(column, types[kind]) for column, kind in COLUMNS.items()])
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema=schema), new)
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)
+
+    def content(to: BinaryIO) -> None:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema=schema), to)
+
+    _outputs.write(path, content)
 
 
 def line_of(rows: Sequence[Row], not_started: int = 0) -> str:
