@@ -1,5 +1,6 @@
 //! The shape of the repository's own Rust sources, checked so that it cannot drift: short files and functions, no circle
-//! of files inside a crate, crates that point one way, no silenced lint without a reason.
+//! of files inside a crate, crates that point one way, no silenced lint without a reason, no file that is
+//! changed around the functions for that.
 //!
 //! Uses the standard library only, so that it builds in a second and runs without the product. It reads the sources as
 //! rustfmt leaves them; it is no compiler, and what a macro makes it does not see.
@@ -10,6 +11,7 @@ mod crates;
 mod documents;
 mod functions;
 mod modules;
+mod outputs;
 mod paths;
 mod sources;
 
@@ -59,6 +61,11 @@ fn crates_point_one_way() {
 #[test]
 fn silenced_lints_are_expected_and_have_a_reason() {
     expect_none(&attributes::silenced(sources::all()));
+}
+
+#[test]
+fn files_are_changed_with_care() {
+    expect_none(&outputs::careless(sources::all()));
 }
 
 #[test]
