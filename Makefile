@@ -75,6 +75,7 @@ bench-peers: ## The engine beside other programs on the same snapshots (needs no
 fuzz: ## Hostile inputs for SECONDS (600) in all, TARGETS or all (FUZZ_GUIDED=1: guided by coverage, with nightly Rust and cargo-fuzz)
 	SECONDS_IN_ALL=$(or $(SECONDS),600) CARGO="$(CARGO)" fuzz/fuzz.sh $(TARGETS)
 
-clean: ## Remove what was built, and the demo's lake
+clean: ## Remove what was built, and the demo's run
 	$(CARGO) clean
-	rm -rf lake
+	rm -rf lake/release=none/snapshot=demo
+	rmdir lake/release=none lake 2>/dev/null || true
