@@ -175,7 +175,7 @@ fn what_stands_in_the_place_of_a_run_is_named() {
         let before = everything(&lake.path());
         for more in [&[][..], &["--force"]] {
             let (cause, _) = complaint(lake.analyze(&input).args(["--snapshot", "x"]).args(more), 2);
-            assert!(cause.starts_with(&format!("{}: ", named.display())), "{cause}");
+            assert!(cause.contains(&format!("{}: ", named.display())), "{cause}");
         }
         assert!(everything(&lake.path()) == before);
     };
@@ -191,9 +191,9 @@ fn what_stands_in_the_place_of_a_run_is_named() {
     fs::write(place.join("notes.txt"), "mine").unwrap();
     let before = everything(&lake.path());
     let (cause, _) = complaint(lake.analyze(&input).args(["--snapshot", "x", "--force"]), 2);
-    assert!(cause.starts_with(&format!("{}: ", place.join("notes.txt").display())), "{cause}");
+    assert!(cause.contains(&format!("{}: ", place.join("notes.txt").display())), "{cause}");
     let (cause, _) = complaint(heaplake().arg("duplicates").arg(&place).arg("--quiet"), 2);
-    assert!(cause.starts_with(&format!("{}: ", place.join("notes.txt").display())), "{cause}");
+    assert!(cause.contains(&format!("{}: ", place.join("notes.txt").display())), "{cause}");
     assert!(everything(&lake.path()) == before);
 }
 

@@ -7,7 +7,6 @@
 
 #[path = "../support/generated.rs"]
 mod generated;
-#[expect(dead_code, reason = "few of the helpers are used")]
 #[path = "../support/lake.rs"]
 mod lake;
 #[path = "../support/written.rs"]
