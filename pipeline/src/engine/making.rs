@@ -48,7 +48,7 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     }
     // Who shares the place is told before the work.
     let place = request.snapshot.as_ref().map(|name| Place::take(&request.lake, &request.release, name)).transpose()?;
-    place.iter().try_for_each(Place::refuse_others)?;
+    place.iter().try_for_each(Place::refuse_replaced)?;
     let mut workplace = Workplace::take(request, cancel)?;
     let display = Display::new(mode, &inputs::stem(&request.input));
     display.resuming(workplace.journal.done().len());

@@ -141,7 +141,7 @@ impl NewRun {
     pub fn create(place: Place) -> Result<Self, StageError> {
         // What comes later is found at the commit.
         if place.standing().is_some() {
-            place.refuse_others()?;
+            place.refuse_replaced()?;
         }
         let hidden = place.hidden();
         let created = in_new_folder(hidden, || fs::create_dir(hidden));
@@ -212,7 +212,7 @@ impl NewRun {
             return Err(replaced(self.place.path()));
         }
         if self.place.standing().is_some() {
-            self.place.refuse_others()?;
+            self.place.refuse_replaced()?;
             self.replace()?;
         } else {
             in_new_folder(self.place.path(), || fs::rename(&hidden, self.place.path()))

@@ -201,7 +201,15 @@ impl Place {
         self.standing.as_ref()
     }
 
-    /// Refuses a place with files of the user, which would go with the run or in its place.
+    /// Refuses a place that a new run may not take, since something stands there that is not heaplake's.
+    ///
+    /// # Errors
+    /// [`StageError::Unusable`], [`StageError::Io`].
+    pub fn refuse_replaced(&self) -> Result<(), StageError> {
+        if self.is_remote() { Ok(()) } else { run_files::refuse_replaced(&self.path) }
+    }
+
+    /// Refuses a place with files of the user, which would go with the run.
     ///
     /// # Errors
     /// [`StageError::Unusable`], [`StageError::Io`].

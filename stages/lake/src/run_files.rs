@@ -2,7 +2,8 @@
 //! description lists, its page.
 //!
 //! A run is replaced and dropped as a whole. So where its folder holds anything else, it is neither: the refusal names the
-//! file, and nothing is touched.
+//! file, and nothing is touched. A folder without a description is no run to replace, but what is left of one can be
+//! dropped.
 
 use crate::{hidden, output_file};
 use heaplake_kit::{StageError, fs};
@@ -21,36 +22,46 @@ const FOR_OTHERS: [&str; 2] = ["allocations.pb.gz", "allocations.collapsed"];
 /// What names of folders begin with in which earlier versions made pages; six characters follow.
 const OLD_PAGES: &str = ".report.html.";
 
-/// Refuses a place in which something stands that would go with a run, or in place of one, and is not heaplake's. A place
-/// that is a symbolic link is not looked into: only the link would go.
+/// Refuses a place that a new run may not take: what stands there is no run, or has files of the user.
+///
+/// # Errors
+/// As [`refuse_others`].
+pub fn refuse_replaced(place: &Path) -> Result<(), StageError> {
+    let entries = entries(place)?;
+    if !entries.is_empty() && !entries.iter().any(|entry| entry.file_name() == run::FILE) {
+        let problem = "this folder is no run, since it has no run.json, so it is not replaced";
+        return Err(StageError::unusable(place, problem, "move it away, or give the run another name with --snapshot"));
+    }
+    refuse_others(place)
+}
+
+/// Refuses a place in which something stands that would go with a run and is not heaplake's. Where its description is
+/// damaged or gone, names tell. A place that is a symbolic link is not looked into: only the link would go.
 ///
 /// # Errors
 /// [`StageError::Unusable`], which names it; [`StageError::Io`].
 pub fn refuse_others(place: &Path) -> Result<(), StageError> {
-    let failed = |error| StageError::io(place, "read", error);
-    match symlink_metadata(place) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
-        Ok(there) if there.is_symlink() => return Ok(()),
-        Ok(there) if there.is_dir() => {}
-        Ok(_) => return Err(StageError::unusable(place, "this is no folder of a run", "move it away")),
-        Err(error) => return Err(failed(error)),
-    }
-    let entries = fs::read_dir(place).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
-    if entries.is_empty() {
-        return Ok(());
-    }
-    if !entries.iter().any(|entry| entry.file_name() == run::FILE) {
-        let problem = "this folder is no run, since it has no run.json, so it is not replaced";
-        return Err(StageError::unusable(place, problem, "move it away, or give the run another name with --snapshot"));
-    }
     let listed = listed(place);
-    let is_own = |entry: &DirEntry| is_own(entry, listed.as_deref());
-    match entries.iter().find(|entry| !is_own(entry)) {
+    match entries(place)?.iter().find(|entry| !is_own(entry, listed.as_deref())) {
         None => Ok(()),
         Some(other) => {
             let problem = "heaplake did not write this, and it would go with the run";
             Err(StageError::unusable(&other.path(), problem, "move it out of the folder of the run, and try again"))
         }
+    }
+}
+
+/// What is in the folder of a run.
+fn entries(place: &Path) -> Result<Vec<DirEntry>, StageError> {
+    let failed = |error| StageError::io(place, "read", error);
+    match symlink_metadata(place) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) => Err(failed(error)),
+        Ok(there) if there.is_symlink() => Ok(Vec::new()),
+        Ok(there) if there.is_dir() => {
+            fs::read_dir(place).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)
+        }
+        Ok(_) => Err(StageError::unusable(place, "this is no folder of a run", "move it away")),
     }
 }
 
@@ -103,7 +114,7 @@ mod tests {
     fn a_file_of_the_user_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("snapshot=a");
-        let refused = || match refuse_others(&place) {
+        let refused = || match refuse_replaced(&place) {
             Ok(()) => None,
             Err(StageError::Unusable { path, .. }) => path.strip_prefix(folder.path()).map(PathBuf::from).ok(),
             Err(other) => panic!("{other}"),
@@ -117,6 +128,7 @@ mod tests {
         let write = |name: &str, text: &str| std::fs::write(place.join(name), text).unwrap();
         write("nodes.parquet", "");
         assert_eq!(refused(), Some("snapshot=a".into()), "no run.json");
+        refuse_others(&place).unwrap();
         for description in [r#"{"tables": [{"file": "nodes.parquet"}]}"#, "damaged"] {
             write(run::FILE, description);
             write(PAGE, "");
