@@ -1,8 +1,7 @@
 //! Files of rules: TOML of the user, whose errors name file and line.
 
 use crate::complaint::Complaint;
-use std::fs::File;
-use std::io::Read;
+use heaplake_kit::fs::{TooLong, read_at_most};
 use std::ops::Range;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -21,13 +20,10 @@ pub fn read<T>(path: &Path, advice: &str, parse: impl Fn(&DeTable<'_>) -> Result
     let file = path.display();
     let whole = |problem: String| Complaint::usage(format!("{file}: {problem}"), advice);
     let at_line = |line: usize, problem: &str| whole(format!("line {line}: {problem}"));
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes))
-        .map_err(|error| whole(format!("cannot read: {error}")))?;
-    if bytes.len() as u64 > MOST {
-        return Err(whole(format!("expected at most {MOST} bytes of rules, found more")));
-    }
+    let bytes = read_at_most(path, MOST).map_err(|error| match TooLong::is(&error) {
+        true => whole(format!("expected at most {MOST} bytes of rules, found more")),
+        false => whole(format!("cannot read: {error}")),
+    })?;
     let line = |bytes: &[u8], at: usize| bytes[..at.min(bytes.len())].iter().filter(|&&byte| byte == b'\n').count() + 1;
     let text = String::from_utf8(bytes).map_err(|error| {
         let line = line(error.as_bytes(), error.utf8_error().valid_up_to());

@@ -66,6 +66,35 @@ fn a_pipe_with_a_writer_is_read() {
     }
 }
 
+/// Pipes without a writer and endless devices, given where a command reads a whole file.
+#[test]
+fn files_of_rules_names_and_symbols_are_regular_files() {
+    let lake = Lake::new();
+    let input = CASES[0].input(&lake);
+    let folder = lake.folder().join("odd");
+    fs::create_dir(&folder).unwrap();
+    make_pipe(&folder.join("a.js.map"));
+    std::os::unix::fs::symlink("/dev/zero", folder.join("zero.js")).unwrap();
+    for odd in ["a.js.map", "zero.js"].map(|name| folder.join(name)) {
+        for option in ["--source-maps", "--owners", "--names"] {
+            let begun = Instant::now();
+            let mut analyze = lake.analyze(&input);
+            let (cause, _) = complaint(analyze.arg(option).arg(&odd), 2);
+            assert!(cause.contains(&format!("{}: cannot read: this is no regular file", odd.display())), "{cause}");
+            assert!(begun.elapsed() < Duration::from_secs(60), "{option} waited");
+        }
+    }
+    // What is welcome and not needed is left out.
+    for odd in [&folder, &folder.join("a.js.map"), &folder.join("zero.js")] {
+        let mut analyze = heaplake("analyze");
+        let output =
+            analyze.arg(&input).arg("--out").arg(lake.path()).arg("--force").arg("--symbols").arg(odd).output();
+        let output = output.unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains("this is no regular file"), "{}: {text}", odd.display());
+    }
+}
+
 #[test]
 fn a_pipe_in_place_of_a_run_is_an_error() {
     let case = &CASES[1];

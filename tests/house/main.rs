@@ -1,6 +1,6 @@
 //! The shape of the repository's own Rust sources, checked so that it cannot drift: short files and functions, no circle
-//! of files inside a crate, crates that point one way, no silenced lint without a reason, no file that is
-//! changed around the functions for that.
+//! of files inside a crate, crates that point one way, no silenced lint without a reason; files of users are opened in one
+//! module, and changed by its functions only.
 //!
 //! Uses the standard library only, so that it builds in a second and runs without the product. It reads the sources as
 //! rustfmt leaves them; it is no compiler, and what a macro makes it does not see.
@@ -13,6 +13,7 @@ mod functions;
 mod modules;
 mod outputs;
 mod paths;
+mod reading;
 mod sources;
 
 use sources::Source;
@@ -66,6 +67,11 @@ fn silenced_lints_are_expected_and_have_a_reason() {
 #[test]
 fn files_are_changed_with_care() {
     expect_none(&outputs::careless(sources::all()));
+}
+
+#[test]
+fn files_of_users_are_opened_by_one_module() {
+    expect_none(&reading::unguarded(sources::all()));
 }
 
 #[test]

@@ -4,9 +4,10 @@ use crate::assembly::{self, Assembly};
 use crate::metadata;
 use crate::pdb;
 use crate::pe;
+use heaplake_kit::fs::File;
 use heaplake_schemas::symbols::{SymbolFile, SymbolKind, Symbols};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
@@ -191,7 +192,7 @@ fn described(path: &Path, memory: u64) -> Result<Option<SymbolFile>, String> {
     if needed > memory {
         return Err(format!("reading it takes {needed} bytes of memory, more than --memory allows"));
     }
-    let content = fs::read(path).map_err(|error| unreadable(&error))?;
+    let content = heaplake_kit::fs::read_at_most(path, bytes).map_err(|error| unreadable(&error))?;
     let (kind, build, has_lines) = if content.starts_with(metadata::MAGIC) {
         (SymbolKind::Pdb, pdb::build(&content)?, true)
     } else {

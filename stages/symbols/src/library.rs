@@ -4,11 +4,10 @@ use crate::assembly::{self, Assembly};
 use crate::build::Build;
 use crate::files::hash;
 use crate::pdb::{self, Line, Pdb};
-use heaplake_kit::{Budget, Reservation, StageError};
+use heaplake_kit::{Budget, Reservation, StageError, fs as kit_fs};
 use heaplake_schemas::symbols::{SymbolFile, SymbolKind, Symbols};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::fs;
 
 /// The part of a token that is a row.
 const ROW: u32 = 0x00ff_ffff;
@@ -220,7 +219,11 @@ impl<'a> Library<'a> {
     /// The content of a file, which must be what it was when it was found.
     fn content(&self, file: &SymbolFile, per_byte: u64) -> Result<Content, StageError> {
         let reserved = self.budget.reserve("a file with symbols", file.bytes.saturating_mul(per_byte))?;
-        let bytes = fs::read(&file.path).map_err(|error| StageError::io(file.path.as_ref(), "read", error))?;
+        let bytes = match kit_fs::read_at_most(&file.path, file.bytes) {
+            // It grew, so it is another one.
+            Err(error) if kit_fs::TooLong::is(&error) => Vec::new(),
+            read => read.map_err(|error| StageError::io(file.path.as_ref(), "read", error))?,
+        };
         if hash(&bytes) == file.hash {
             return Ok(Content { bytes, _reserved: reserved });
         }

@@ -14,12 +14,11 @@ use super::parts::Gate;
 use super::rows::{Bound, Shown};
 use super::verdict::{Found, Outcome, Sensitivity, Side, Verdict, Verdicts};
 use heaplake_kit::budget::BudgetVec;
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::reader::{Batch, Reader, damaged, value};
 use heaplake_schemas::comparison::{self, Comparison};
 use heaplake_schemas::diff::{DiffTable, Status, TABLES};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 /// Rows of a verdict.
@@ -55,7 +54,7 @@ impl Gates {
 /// Reads `diff.json`.
 fn read(folder: &Path) -> Result<Comparison, StageError> {
     let path = folder.join(comparison::FILE);
-    let bytes = fs::read(&path).map_err(|error| StageError::io(&path, "read", error))?;
+    let bytes = fs::read_at_most(&path, fs::LIST_BYTES).map_err(|error| StageError::io(&path, "read", error))?;
     serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))
 }
 

@@ -3,10 +3,9 @@
 use super::columns;
 use super::error::GateError;
 use super::parts::Gate;
+use heaplake_kit::fs::{TooLong, read_at_most};
 use heaplake_kit::text::shorten;
 use heaplake_schemas::diff::{CLASSES, DiffTable};
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -21,13 +20,10 @@ const ADVICE: &str = "a gate is [[gate]] with name, fail_if, and perhaps table a
 pub(crate) fn read(path: &Path) -> Result<Vec<Gate>, GateError> {
     let file = path.display().to_string();
     let whole = |problem: String| GateError { cause: format!("{file}: {problem}"), advice: ADVICE.to_owned() };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes))
-        .map_err(|error| whole(format!("cannot read: {error}")))?;
-    if bytes.len() as u64 > MOST {
-        return Err(whole(format!("expected at most {MOST} bytes of gates, found more")));
-    }
+    let bytes = read_at_most(path, MOST).map_err(|error| match TooLong::is(&error) {
+        true => whole(format!("expected at most {MOST} bytes of gates, found more")),
+        false => whole(format!("cannot read: {error}")),
+    })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|&&byte| byte == b'\n').count() + 1;

@@ -48,7 +48,7 @@ impl Place {
     /// The rollup of last time, if it is one of the same kind; else one without groups.
     #[must_use]
     pub fn earlier(&self, by: &[String]) -> Rollup {
-        let read = fs::read(self.folder.join(rollup::FILE)).ok();
+        let read = fs::read_at_most(self.folder.join(rollup::FILE), fs::LIST_BYTES).ok();
         let earlier: Option<Rollup> = read.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let same = |rollup: &Rollup| {
             (&*rollup.heaplake_version, rollup.schema_version, &*rollup.by) == (HEAPLAKE_VERSION, SCHEMA_VERSION, by)

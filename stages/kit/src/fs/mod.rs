@@ -3,6 +3,7 @@
 //! The functions are those of [`std::fs`], with these differences:
 //!
 //! - What is opened for reading must be a regular file: a pipe that nobody writes to is an error, not a wait for ever.
+//! - What is read as a whole has a greatest length, which is looked at first.
 //! - What is created is never reached through a symbolic link in the last part of its path.
 //! - A call that a signal interrupts is repeated.
 //! - Tests can make any of these calls fail (module `faults`, only with the feature of that name, which no build for
@@ -11,8 +12,10 @@
 mod faults;
 mod folders;
 mod hints;
+mod itself;
 mod private;
 mod space;
+mod whole;
 
 use crate::scheme::is_url;
 use faults::{At, before};
@@ -25,6 +28,7 @@ use std::path::Path;
 
 pub use faults::Operation;
 pub use private::{is_open_to_all, is_private, private_folder, user};
+pub use whole::{DOCUMENT_BYTES, LIST_BYTES, TooLong};
 
 /// An open file. See the module.
 #[derive(Debug)]
@@ -276,14 +280,22 @@ impl Seek for File {
     }
 }
 
-/// The content of a regular file.
+/// The content of a regular file that is a [document](DOCUMENT_BYTES).
 ///
 /// # Errors
-/// As [`File::open`].
+/// As [`read_at_most`].
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    File::open(path)?.read_to_end(&mut content)?;
-    Ok(content)
+    read_at_most(path, DOCUMENT_BYTES)
+}
+
+/// The content of a regular file of at most so many bytes.
+///
+/// # Errors
+/// As [`File::open`]; [`TooLong`].
+pub fn read_at_most(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    whole::content(file, bytes, most)
 }
 
 /// Writes a file.
@@ -426,25 +438,4 @@ pub fn before_thread() -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    #[test]
-    fn pipes_are_refused_and_links_are_not_written_through() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::from(0o600)).unwrap();
-        fs::write(at("precious"), "precious").unwrap();
-        symlink(at("precious"), at("link")).unwrap();
-        assert_eq!(File::open(at("pipe")).unwrap_err().kind(), io::ErrorKind::InvalidInput);
-        assert!(File::lockable(at("pipe")).is_err() && File::create(at("pipe")).is_err());
-        assert_eq!(File::open(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
-        assert_eq!(read(at("link")).unwrap(), b"precious");
-        for refused in [File::create(at("link")), File::lockable(at("link"))] {
-            assert!(refused.is_err());
-        }
-        File::lockable(at("precious")).unwrap();
-        assert_eq!(read(at("precious")).unwrap(), b"precious");
-    }
-}
+mod tests;

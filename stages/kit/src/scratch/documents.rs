@@ -39,7 +39,7 @@ impl Scratch {
         let resident = self.residents.as_ref().and_then(|residents| residents.get(&path));
         let read = match &resident {
             Some(_) => Vec::new(),
-            None => fs::read(&path).map_err(|error| StageError::io(&path, "read", error))?,
+            None => fs::read_at_most(&path, fs::LIST_BYTES).map_err(|error| StageError::io(&path, "read", error))?,
         };
         let text = resident.as_ref().map_or(&*read, |pages| pages.bytes());
         serde_json::from_slice(text).map_err(|error| StageError::Scratch { path, problem: error.to_string() })

@@ -4,6 +4,7 @@ use super::error::MapError;
 use super::mappings::Map;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use heaplake_kit::fs as kit_fs;
 use heaplake_schemas::options::{SourceMap, SourceMaps};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -113,7 +114,11 @@ pub fn of_script<'a>(maps: &'a SourceMaps, url: &str) -> Option<&'a SourceMap> {
 /// # Errors
 /// The file cannot be read, or is not what it was when it was found.
 pub fn read(map: &SourceMap) -> Result<Vec<u8>, MapError> {
-    let content = fs::read(&map.path).map_err(|error| MapError::unreadable(&map.path, &error))?;
+    let content = match kit_fs::read_at_most(&map.path, map.bytes) {
+        // It grew, so it is another one.
+        Err(error) if kit_fs::TooLong::is(&error) => Vec::new(),
+        read => read.map_err(|error| MapError::unreadable(&map.path, &error))?,
+    };
     let content =
         if map.inside { inside(&content).map_err(|problem| MapError::of(&map.path, problem))? } else { content };
     match hash(&content) == map.hash {
@@ -205,7 +210,7 @@ impl Found {
                 format!("reading it takes {needed} bytes of memory, more than --memory allows"),
             ));
         }
-        fs::read(file).map_err(|error| MapError::unreadable(file, &error))
+        kit_fs::read_at_most(file, self.most).map_err(|error| MapError::unreadable(file, &error))
     }
 }
 

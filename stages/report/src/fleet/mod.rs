@@ -12,11 +12,10 @@ mod document;
 
 use crate::page;
 use document::Document;
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::output_file;
 use heaplake_lake::reader::damaged;
 use heaplake_schemas::rollup::{self, Rollup};
-use std::fs;
 use std::path::Path;
 
 /// File name of the page inside a rollup, unless the user gives another.
@@ -34,9 +33,9 @@ const READ: u64 = 3;
 pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
     let path = folder.join(rollup::FILE);
     let io = |error| StageError::io(&path, "read", error);
-    let size = fs::metadata(&path).map_err(io)?.len();
+    let size = std::fs::metadata(&path).map_err(io)?.len();
     let _bytes = context.budget.reserve("the page of a fleet", BYTES + READ * size)?;
-    let bytes = fs::read(&path).map_err(io)?;
+    let bytes = fs::read_at_most(&path, fs::LIST_BYTES).map_err(io)?;
     let rollup: Rollup = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
     let document = Document::of(&rollup, folder, to);
     let json = serde_json::to_string(&document).map_err(|error| damaged(folder, error))?;

@@ -13,11 +13,10 @@ mod table;
 
 use crate::page;
 use document::Document;
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::output_file;
 use heaplake_lake::reader::damaged;
 use heaplake_schemas::series::{self, Series};
-use std::fs;
 use std::path::Path;
 
 /// File name of the page inside a trend, unless the user gives another.
@@ -34,7 +33,7 @@ const BYTES: u64 = 24 << 20;
 pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
     let _bytes = context.budget.reserve("the page of a trend", BYTES)?;
     let path = folder.join(series::FILE);
-    let bytes = fs::read(&path).map_err(|error| StageError::io(&path, "read", error))?;
+    let bytes = fs::read_at_most(&path, fs::LIST_BYTES).map_err(|error| StageError::io(&path, "read", error))?;
     let series: Series = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
     let document = Document::read(&series, folder, context)?;
     let json = serde_json::to_string(&document).map_err(|error| damaged(folder, error))?;

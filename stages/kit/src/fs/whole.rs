@@ -1,0 +1,56 @@
+//! Files that are read as a whole, up to a length that is known before anything is allocated.
+
+use std::fmt;
+use std::io::{self, Read};
+
+/// Bytes of the longest document about one run that is read. Those of real runs have some ten kilobytes, and one with a hundred
+/// thousand findings some thirty megabytes.
+pub const DOCUMENT_BYTES: u64 = 64 << 20;
+/// Bytes of the longest document that lists runs: a rollup, a comparison, a trend, which have some hundred bytes for each.
+pub const LIST_BYTES: u64 = 256 << 20;
+
+/// A file or an object is longer than what is read of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong {
+    /// Its length, as far as that is known.
+    pub bytes: u64,
+    /// Bytes that are read at most.
+    pub most: u64,
+}
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected at most {} bytes, found {}", self.most, self.bytes)
+    }
+}
+
+impl std::error::Error for TooLong {}
+
+impl TooLong {
+    /// The error of one that has so many bytes, of which so many are read at most; nothing where it is short enough.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] where it is too long.
+    pub fn check(bytes: u64, most: u64) -> io::Result<()> {
+        if bytes > most { Err(io::Error::new(io::ErrorKind::InvalidData, Self { bytes, most })) } else { Ok(()) }
+    }
+
+    /// Whether an error is this one.
+    #[must_use]
+    pub fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+    }
+}
+
+/// What a reader gives, of which so many bytes are known to be there. A longer content is not read: its length is looked at
+/// first, and a file that grows meanwhile is left at the limit.
+///
+/// # Errors
+/// Those of the reader; [`TooLong`].
+pub(super) fn content(from: impl Read, bytes: u64, most: u64) -> io::Result<Vec<u8>> {
+    TooLong::check(bytes, most)?;
+    let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+    from.take(most.saturating_add(1)).read_to_end(&mut content)?;
+    TooLong::check(content.len() as u64, most)?;
+    Ok(content)
+}
