@@ -66,17 +66,46 @@ fn a_source_is_a_lake_a_release_or_a_run() {
 }
 
 #[test]
-fn links_and_other_disks_are_copied() {
+fn links_in_a_run_are_refused_by_name_and_nothing_comes_in() {
     let lake = Lake::new();
     let place = source(&lake).join("release=1/snapshot=a");
-    let elsewhere = lake.folder().join("elsewhere.parquet");
-    fs::rename(place.join("classes.parquet"), &elsewhere).unwrap();
-    symlink(&elsewhere, place.join("classes.parquet")).unwrap();
-    assert_eq!(statuses(&lake, &[&place], &[], 0), "a merged");
-    let file = lake.path().join("release=1/snapshot=a/classes.parquet");
-    assert!(fs::symlink_metadata(&file).unwrap().is_file());
-    assert_ne!(fs::metadata(&file).unwrap().ino(), fs::metadata(&elsewhere).unwrap().ino());
-    // No link can be made: the system says that it is another disk.
+    let secret = lake.folder().join("secret");
+    fs::write(&secret, "secret").unwrap();
+    for name in ["passwords.txt", "classes.parquet", "run.json"] {
+        let (link, kept) = (place.join(name), fs::read(place.join(name)).ok());
+        let _ = fs::remove_file(&link);
+        symlink(&secret, &link).unwrap();
+        for moved in [&[][..], &["--move"]] {
+            let mut merge = command("merge");
+            merge.arg(&place).arg("--out").arg(lake.path()).arg("--quiet").args(moved);
+            let (cause, _) = complaint(&mut merge, 1);
+            let named = name == "run.json" || cause.contains(&format!("{}: this is a symbolic link", link.display()));
+            assert!(named && !cause.contains("secret"), "{cause}");
+        }
+        assert_eq!((all(&lake.path()), fs::read_link(&link).unwrap()), (Vec::new(), secret.clone()), "{name}");
+        fs::remove_file(&link).unwrap();
+        kept.map(|kept| fs::write(&link, kept).unwrap());
+    }
+    // The description itself, elsewhere.
+    let elsewhere = lake.folder().join("elsewhere.json");
+    fs::rename(place.join("run.json"), &elsewhere).unwrap();
+    symlink(&elsewhere, place.join("run.json")).unwrap();
+    let (cause, _) = complaint(command("merge").arg(&place).arg("--out").arg(lake.path()).arg("--quiet"), 1);
+    assert!(cause.contains("run.json: this is a symbolic link"), "{cause}");
+    fs::rename(&elsewhere, place.join("run.json")).unwrap();
+    // Folders may be links.
+    let farm = lake.folder().join("farm");
+    fs::create_dir(&farm).unwrap();
+    symlink(lake.folder().join("source/release=1"), farm.join("release=1")).unwrap();
+    assert_eq!(statuses(&lake, &[&farm], &[], 0), "a merged, b merged");
+    assert_whole(&lake, "by a link to the folder");
+}
+
+#[test]
+fn files_are_copied_where_no_link_can_be_made() {
+    let lake = Lake::new();
+    source(&lake);
+    // The system says that it is another disk.
     let place = lake.folder().join("source/release=1/snapshot=b");
     let mut command = command("merge");
     command.env("HEAPLAKE_FAULT", "rename:1+:18:.parquet").arg(&place).arg("--out").arg(lake.path());
@@ -84,6 +113,40 @@ fn links_and_other_disks_are_copied() {
     let inode = |place: &Path| fs::metadata(place.join("classes.parquet")).unwrap().ino();
     assert_ne!(inode(&place), inode(&lake.path().join("release=1/snapshot=b")));
     assert_whole(&lake, "copied");
+}
+
+#[test]
+fn a_run_with_more_than_merge_brings_in_is_not_taken_away() {
+    let lake = Lake::new();
+    let source = source(&lake);
+    let place = source.join("release=1/snapshot=a");
+    let stays = |name: &str, part: &str| {
+        let mut merge = command("merge");
+        merge.arg(&place).arg("--out").arg(lake.path()).args(["--move", "--quiet"]);
+        let (cause, _) = complaint(&mut merge, 1);
+        assert!(cause.contains(&format!("{}: {part}", place.join(name).display())), "{cause}");
+        assert_eq!(all(&source), ["a", "b", "c"], "{name}");
+    };
+    fs::create_dir_all(place.join("mine/deep")).unwrap();
+    fs::write(place.join("mine/deep/notes.txt"), "notes").unwrap();
+    stays("mine", "merge brings in no such file");
+    assert_eq!(all(&lake.path()), Vec::<String>::new());
+    fs::remove_dir_all(place.join("mine")).unwrap();
+    fs::write(place.join(".hidden"), "").unwrap();
+    stays(".hidden", "merge brings in no such file");
+    // Without --move, all that is no file stays where it is.
+    let before = files(&source);
+    assert_eq!(statuses(&lake, &[&place], &[], 0), "a merged");
+    assert_eq!(files(&source), before);
+    fs::remove_file(place.join(".hidden")).unwrap();
+    // A file that came later, and one that is another one by now.
+    fs::write(place.join("notes.txt"), "notes").unwrap();
+    stays("notes.txt", "the lake has this run without this file");
+    fs::write(lake.path().join("release=1/snapshot=a/notes.txt"), "other").unwrap();
+    stays("notes.txt", "the lake has this run without this file");
+    fs::write(lake.path().join("release=1/snapshot=a/notes.txt"), "notes").unwrap();
+    assert_eq!(statuses(&lake, &[&place], &["--move"], 0), "a present");
+    assert_eq!((all(&source), all(&lake.path())), (vec!["b".into(), "c".into()], vec!["a".into()]));
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 pub mod check;
 pub mod choice;
+mod content;
 pub mod drop;
 pub mod keep;
 pub mod list;

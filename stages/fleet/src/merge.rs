@@ -3,16 +3,19 @@
 //! The files of a run get a second name in the hidden folder of its place, or are copied there where that cannot be. They
 //! are checked there, and the run appears in one step, as one that is made there does. A killed merge leaves runs that are
 //! in and such hidden folders, which the next one removes; merging again brings in what is missing.
+//!
+//! The regular files of a folder come in. A symbolic link among them is refused: a lake of somebody else would bring in any
+//! file that the user can read. A run that is to go from its source must have nothing else.
 
 use crate::check::{self, Described, Description, Problem};
-use heaplake_kit::{Context, StageError, fs, storage};
+use crate::content::{self, Content};
+use heaplake_kit::{Context, StageError};
 use heaplake_lake::commit::NewRun;
 use heaplake_lake::place::{self, Parts, Place, Standing};
 use heaplake_lake::{selection, stored};
 use heaplake_schemas::run::{self, Run};
 use serde::Serialize;
-use std::fs::{canonicalize, metadata, symlink_metadata};
-use std::io;
+use std::fs::{canonicalize, metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -140,17 +143,54 @@ fn bring(
     if is_same_folder(source, &place::path(lake, release, snapshot)) {
         return Ok(Status::Present);
     }
+    let content = content_of(source, takes_away)?;
     let place = Place::take(lake, release, snapshot)?;
     let status = match Description::read(place.path()) {
-        Some(there) => present(&there, &description, place.path(), takes_away, context)?,
+        Some(there) => {
+            present(&there, &description, place.path(), takes_away, context)?;
+            if takes_away {
+                has_all(source, &content, place.path(), context)?;
+            }
+            Status::Present
+        }
         None => {
-            new(source, &description, run, place, context)?;
+            new(source, &description, &content, run, place, context)?;
             Status::Merged
         }
     };
-    // Whatever stands there is what was read: the place is held since before.
-    held.map(Place::discard).transpose()?;
+    let Some(held) = held else { return Ok(status) };
+    // Whatever stands there is what was read: the place is held since before. But anybody may add files to a folder.
+    if content_of(source, true)? != content {
+        return refused(source, "another program changed this run", "merge again");
+    }
+    held.discard()?;
     Ok(status)
+}
+
+/// What a run has beside its description. Where it is to go from its source, that is all of it.
+fn content_of(source: &Path, takes_away: bool) -> Result<Content, Refusal> {
+    let content = Content::of(source)?;
+    if let Some(link) = &content.link {
+        let advice = "put the file itself in its place; a link may lead to files that are not of the lake";
+        return refused(&source.join(link), "this is a symbolic link, which merge does not follow", advice);
+    }
+    if let Some(other) = content.others.first().filter(|_| takes_away) {
+        let advice = "move it out of the run, or merge without --move";
+        return refused(&source.join(other), "merge brings in no such file or folder, and would remove it", advice);
+    }
+    Ok(content)
+}
+
+/// Refuses where a run of the lake lacks a file that the one in the source has.
+fn has_all(source: &Path, content: &Content, path: &Path, context: &Context<'_>) -> Result<(), Refusal> {
+    for name in &content.files {
+        context.check()?;
+        if !content::is_same(&source.join(name), &path.join(name))? {
+            let advice = "move it out of the run, or merge without --move";
+            return refused(&source.join(name), "the lake has this run without this file", advice);
+        }
+    }
+    Ok(())
 }
 
 /// What a description says, if it is what was written, and of the run that its folders name.
@@ -183,7 +223,7 @@ fn present(
     path: &Path,
     takes_away: bool,
     context: &Context<'_>,
-) -> Result<Status, Refusal> {
+) -> Result<(), Refusal> {
     if let Some(problem) = &there.problem {
         return Err(of_problem(problem));
     }
@@ -198,7 +238,7 @@ fn present(
         let described = Described::new(path.to_owned(), there.standing.clone(), run);
         whole(described, context)?;
     }
-    Ok(Status::Present)
+    Ok(())
 }
 
 /// Refuses a run with a table that is not what was written.
@@ -213,15 +253,15 @@ fn whole(described: Described, context: &Context<'_>) -> Result<(), Refusal> {
 fn new(
     source: &Path,
     description: &Description,
+    content: &Content,
     run: &Run,
     place: Place,
     context: &Context<'_>,
 ) -> Result<(), Refusal> {
     let new = NewRun::create(place)?;
-    for name in files(source)? {
+    for name in &content.files {
         context.check()?;
-        let (from, to) = (source.join(&name), new.folder().join(&name));
-        bring_file(&from, &to)?;
+        content::bring(&source.join(name), &new.folder().join(name))?;
     }
     if Standing::at(source)? != description.standing {
         return refused(source, "another command replaced or dropped this run", "merge again");
@@ -234,37 +274,4 @@ fn new(
         refusal => refusal,
     })?;
     Ok(new.commit_described(&description.text)?)
-}
-
-/// The names of the files of a run but its description: its tables, files for other programs, its page.
-fn files(source: &Path) -> Result<Vec<std::ffi::OsString>, StageError> {
-    if storage::is_url(source) {
-        let names = stored::files(source).into_iter().map(|(name, _)| name);
-        return Ok(names.filter(|name| name != run::FILE && !name.starts_with('.')).map(Into::into).collect());
-    }
-    let failed = |error| StageError::io(source, "read", error);
-    let mut names = Vec::new();
-    for entry in fs::read_dir(source).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        let is_own = name == run::FILE || name.to_string_lossy().starts_with('.');
-        if !is_own && metadata(entry.path()).is_ok_and(|file| file.is_file()) {
-            names.push(name);
-        }
-    }
-    Ok(names)
-}
-
-/// Gives a file a second name, or copies it where that cannot be: to another disk, where it is a link, or where the system
-/// does not allow it.
-fn bring_file(from: &Path, to: &Path) -> Result<(), StageError> {
-    let is_file = symlink_metadata(from).is_ok_and(|there| there.is_file());
-    if storage::is_url(from) {
-        let mut from_store = stored::open(from).map_err(|error| StageError::io(from, "read", error))?;
-        let copied = fs::File::create(to).and_then(|mut to| io::copy(&mut from_store, &mut to));
-        copied.map_err(|error| StageError::io(from, "copy", error))?;
-    } else if !is_file || fs::hard_link(from, to).is_err() {
-        fs::copy(from, to).map_err(|error| StageError::io(to, "write", error))?;
-    }
-    fs::sync(to).map_err(|error| StageError::io(to, "write", error))
 }

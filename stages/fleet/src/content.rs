@@ -1,0 +1,118 @@
+//! What the folder of a run contains beside its description, and how a file of it comes into another folder.
+//!
+//! Nothing is followed: a file is opened as itself, and the second name that it gets must be that of the opened file.
+
+use heaplake_kit::{StageError, fs, storage};
+use heaplake_lake::stored;
+use heaplake_schemas::run;
+use std::ffi::OsString;
+use std::fs::{Metadata, symlink_metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The entries of a folder, by name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// Regular files: tables, files for other programs, the page.
+    pub files: Vec<OsString>,
+    /// A symbolic link.
+    pub link: Option<OsString>,
+    /// Folders, hidden files, pipes and devices.
+    pub others: Vec<OsString>,
+}
+
+impl Content {
+    /// That of a run.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn of(source: &Path) -> Result<Self, StageError> {
+        let mut content = Self::default();
+        if storage::is_url(source) {
+            let names = stored::files(source).into_iter().map(|(name, _)| name);
+            content.files = names.filter(|name| name != run::FILE && !name.starts_with('.')).map(Into::into).collect();
+            return Ok(content);
+        }
+        let failed = |error| StageError::io(source, "read", error);
+        for entry in fs::read_dir(source).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let (name, kind) = (entry.file_name(), entry.file_type().map_err(failed)?);
+            let is_hidden = name.to_string_lossy().starts_with('.');
+            if kind.is_symlink() && !is_hidden {
+                content.link = Some(content.link.map_or(name.clone(), |link| link.min(name)));
+            } else if !kind.is_file() || is_hidden {
+                content.others.push(name);
+            } else if name != run::FILE {
+                content.files.push(name);
+            }
+        }
+        content.files.sort_unstable();
+        content.others.sort_unstable();
+        Ok(content)
+    }
+}
+
+/// Gives a file a second name, or copies it where that cannot be: to another disk, or where the system does not allow it.
+///
+/// # Errors
+/// [`StageError::Io`], also for what is no regular file by now.
+pub(crate) fn bring(from: &Path, to: &Path) -> Result<(), StageError> {
+    let written = |error| StageError::io(to, "write", error);
+    if storage::is_url(from) {
+        let mut from_store = stored::open(from).map_err(|error| StageError::io(from, "read", error))?;
+        let copied = fs::File::create(to).and_then(|mut to| io::copy(&mut from_store, &mut to));
+        copied.map_err(|error| StageError::io(from, "copy", error))?;
+    } else {
+        let failed = |error| StageError::io(from, "read", error);
+        let mut file = fs::File::open_itself(from).map_err(failed)?;
+        let opened = file.metadata().map_err(failed)?;
+        if fs::hard_link(from, to).is_err() {
+            fs::File::create(to).and_then(|mut to| io::copy(&mut file, &mut to)).map_err(written)?;
+        } else if !symlink_metadata(to).is_ok_and(|linked| is_one_file(&linked, &opened)) {
+            return Err(failed(io::Error::other("another program replaced it")));
+        }
+    }
+    fs::sync(to).map_err(written)
+}
+
+fn is_one_file(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Whether there are two regular files of one content; of a store, of one length.
+///
+/// # Errors
+/// [`StageError::Io`] where the first cannot be read.
+pub(crate) fn is_same(one: &Path, other: &Path) -> Result<bool, StageError> {
+    let failed = |error| StageError::io(one, "read", error);
+    if storage::is_url(one) {
+        let there = |path: &Path| stored::bytes(path);
+        return Ok(there(other).is_ok_and(|bytes| there(one).is_ok_and(|other| other == bytes)));
+    }
+    let mut files = [
+        fs::File::open_itself(one).map_err(failed)?,
+        match fs::File::open_itself(other) {
+            Ok(other) => other,
+            Err(_) => return Ok(false),
+        },
+    ];
+    let [one, other] = [files[0].metadata().map_err(failed)?, files[1].metadata().map_err(failed)?];
+    if is_one_file(&one, &other) || one.len() != other.len() {
+        return Ok(one.len() == other.len());
+    }
+    let [mut ours, mut theirs] = [vec![0; BLOCK], vec![0; BLOCK]];
+    let mut left = one.len();
+    while left > 0 {
+        let count = left.min(BLOCK as u64) as usize;
+        files[0].read_exact(&mut ours[..count]).map_err(failed)?;
+        if files[1].read_exact(&mut theirs[..count]).is_err() || ours[..count] != theirs[..count] {
+            return Ok(false);
+        }
+        left -= count as u64;
+    }
+    Ok(true)
+}
+
+/// Bytes that are compared at once.
+const BLOCK: usize = 64 << 10;
