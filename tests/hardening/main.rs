@@ -15,6 +15,7 @@ mod lake;
 mod table;
 
 mod bombs;
+mod compressed;
 mod cut_off;
 mod good;
 mod meaning;

@@ -5,9 +5,9 @@
 //! one; where it does not, everything from there on is inflated one after the other, so that contents and errors are
 //! those of plain gzip whatever the bytes are.
 
+use crate::gzip::Members;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flate2::bufread::GzDecoder;
-use flate2::read::MultiGzDecoder;
 use heaplake_kit::fs::before_thread;
 use heaplake_kit::{Budget, Reservation};
 use memchr::memmem;
@@ -81,7 +81,7 @@ enum Rest<R> {
     /// In pieces.
     Pieces(R),
     /// One after the other.
-    Serial(Box<MultiGzDecoder<io::Chain<Cursor<Vec<u8>>, R>>>),
+    Serial(Box<Members<io::Chain<Cursor<Vec<u8>>, R>>>),
     /// While one turns into the other.
     Nothing,
 }
@@ -122,7 +122,7 @@ impl<R: Read> Blocked<R> {
         });
         let rest = match started.count() {
             // No thread can be started: this one inflates.
-            0 => Rest::Serial(Box::new(MultiGzDecoder::new(Cursor::new(Vec::new()).chain(file)))),
+            0 => Rest::Serial(Box::new(Members::new(Cursor::new(Vec::new()).chain(file)))),
             _ => Rest::Pieces(file),
         };
         Self {
@@ -142,7 +142,7 @@ impl<R: Read> Blocked<R> {
     pub fn into_inner(self) -> Option<R> {
         match self.rest {
             Rest::Pieces(file) => Some(file),
-            Rest::Serial(decoder) => Some(decoder.into_inner().into_inner().1),
+            Rest::Serial(members) => Some(members.into_inner()?.into_inner().1),
             Rest::Nothing => None,
         }
     }
@@ -212,7 +212,7 @@ impl<R: Read> Blocked<R> {
             self.rest = if stored.is_empty() && self.ended {
                 Rest::Pieces(file)
             } else {
-                Rest::Serial(Box::new(MultiGzDecoder::new(Cursor::new(stored).chain(file))))
+                Rest::Serial(Box::new(Members::new(Cursor::new(stored).chain(file))))
             };
         }
         Ok(())
@@ -296,7 +296,7 @@ mod tests {
 
     /// As with one thread, for a number of them; gives what that is.
     fn same(stored: &[u8]) -> (Vec<u8>, Option<String>) {
-        let expected = all(MultiGzDecoder::new(stored));
+        let expected = all(Members::new(stored));
         for threads in [2, 3, 7] {
             let budget = Budget::new(1 << 30);
             let pool = Inflaters::plan(threads, &stored[..PEEK], &budget).unwrap();

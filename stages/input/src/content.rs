@@ -1,8 +1,11 @@
 //! What an input contains: its bytes as stored, or decompressed.
 
 use crate::blocked::{self, Blocked, Inflaters};
-use crate::direct::{is_gzip, is_zstd};
+use crate::frames::Frames;
+use crate::gzip::Members;
+use crate::magic::{is_gzip, is_zstd};
 use crate::stored::{Hashing, Identity, fill};
+use heaplake_kit::Budget;
 use std::io::{self, Read};
 
 type AsStored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;
@@ -10,17 +13,21 @@ type AsStored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;
 /// The decompressed content. What compression there is, the first bytes tell, not the name.
 pub enum Content {
     Plain(Box<AsStored>),
-    Gzip(Box<flate2::read::MultiGzDecoder<AsStored>>),
+    Gzip(Box<Members<AsStored>>),
     Blocked(Box<Blocked<AsStored>>),
-    Zstd(Box<zstd::Decoder<'static, io::BufReader<AsStored>>>),
+    Zstd(Box<Frames<AsStored>>),
 }
 
 impl Content {
-    /// Of what is read; `pool` tells from its beginning whether several threads inflate it.
+    /// Of what is read; `pool` tells from its beginning whether several threads inflate it. A window is taken of the budget.
     ///
     /// # Errors
     /// Those of the reader.
-    pub fn new(reader: Box<dyn Read + Send>, pool: impl FnOnce(&[u8]) -> Option<Inflaters>) -> io::Result<Self> {
+    pub fn new(
+        reader: Box<dyn Read + Send>,
+        pool: impl FnOnce(&[u8]) -> Option<Inflaters>,
+        budget: Budget,
+    ) -> io::Result<Self> {
         let mut reader = Hashing::new(reader);
         let mut magic = vec![0; blocked::PEEK];
         let (filled, end) = fill(&mut reader, &mut magic);
@@ -32,9 +39,9 @@ impl Content {
         Ok(if let Some(pool) = pool {
             Self::Blocked(Box::new(Blocked::new(stored, pool)))
         } else if gzip {
-            Self::Gzip(Box::new(flate2::read::MultiGzDecoder::new(stored)))
+            Self::Gzip(Box::new(Members::new(stored)))
         } else if zstd {
-            Self::Zstd(Box::new(zstd::Decoder::new(stored)?))
+            Self::Zstd(Box::new(Frames::new(stored, budget)?))
         } else {
             Self::Plain(Box::new(stored))
         })
@@ -59,12 +66,13 @@ impl Content {
     /// # Errors
     /// Those of the reader.
     pub fn finish(self) -> io::Result<Identity> {
-        let mut stored = match self {
-            Self::Plain(stored) => *stored,
-            Self::Gzip(decoder) => decoder.into_inner(),
-            Self::Blocked(blocked) => blocked.into_inner().ok_or_else(|| io::Error::other("the input is gone"))?,
-            Self::Zstd(decoder) => decoder.finish().into_inner(),
+        let stored = match self {
+            Self::Plain(stored) => Some(*stored),
+            Self::Gzip(members) => members.into_inner(),
+            Self::Blocked(blocked) => blocked.into_inner(),
+            Self::Zstd(frames) => Some(frames.into_inner()),
         };
+        let mut stored = stored.ok_or_else(|| io::Error::other("the input is gone"))?;
         io::copy(&mut stored, &mut io::sink())?;
         Ok(stored.into_inner().1.identity())
     }
@@ -74,9 +82,9 @@ impl Read for Content {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stored) => stored.read(buffer),
-            Self::Gzip(decoder) => decoder.read(buffer),
+            Self::Gzip(members) => members.read(buffer),
             Self::Blocked(blocked) => blocked.read(buffer),
-            Self::Zstd(decoder) => decoder.read(buffer),
+            Self::Zstd(frames) => frames.read(buffer),
         }
     }
 }

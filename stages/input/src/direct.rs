@@ -4,6 +4,7 @@
 //! processor, and to write into a block that another one has read last is ten times as slow. The system reads the disk
 //! ahead.
 
+use crate::magic::is_compressed;
 use crate::stored::{BLOCK, Identity, fill};
 use heaplake_kit::storage::Stored;
 use std::io;
@@ -72,19 +73,4 @@ impl Direct {
     pub fn identity(&self) -> Option<Identity> {
         self.hash.as_ref().map(|hash| Identity { bytes: self.read, hash: format!("{:032x}", hash.digest128()) })
     }
-}
-
-/// If a content that begins so is compressed.
-pub fn is_compressed(beginning: &[u8]) -> bool {
-    is_gzip(beginning) || is_zstd(beginning)
-}
-
-/// See [`is_compressed`].
-pub fn is_gzip(beginning: &[u8]) -> bool {
-    beginning.starts_with(&[0x1f, 0x8b])
-}
-
-/// See [`is_compressed`].
-pub fn is_zstd(beginning: &[u8]) -> bool {
-    beginning.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }

@@ -4,6 +4,7 @@
 //! larger than [`FREE`]. Real snapshots shrink 5 to 35 times, and gzip cannot shrink anything more than 1,032 times: what
 //! is beyond the limit is nearly all one repeated byte. The limit can be lifted for a heap that really is.
 
+use crate::magic::is_zstd;
 use heaplake_kit::InputError;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -17,8 +18,13 @@ pub const MOST_RATIO: u64 = 1000;
 /// Bytes that the content may have in any case.
 pub const FREE: u64 = 64 << 20;
 
-/// What a compressed content begins with, and how it is called.
-const MAGICS: [(&[u8], &str); 2] = [(&[0x1f, 0x8b, 8], "gzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd")];
+/// How the compression of a content that begins so is called.
+fn compression(beginning: &[u8]) -> Option<&'static str> {
+    match beginning {
+        [0x1f, 0x8b, 8, ..] => Some("gzip"),
+        _ => is_zstd(beginning).then_some("zstd"),
+    }
+}
 
 /// Watches a content that comes out of a decoder.
 pub(crate) struct Expansion {
@@ -40,7 +46,7 @@ impl Expansion {
     /// A [`Refusal`].
     pub(crate) fn check(&mut self, piece: &[u8]) -> io::Result<()> {
         if self.content == 0
-            && let Some((_, name)) = MAGICS.iter().find(|(magic, _)| piece.starts_with(magic))
+            && let Some(name) = compression(piece)
         {
             return Err(Refusal {
                 expected: "a snapshot or a trace in the compressed file".to_owned(),
@@ -75,6 +81,15 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
+    /// That of a window larger than any that the library decodes, bytes.
+    pub(crate) fn of_window(found: u64, most: u64) -> Self {
+        Self {
+            expected: format!("a zstd window of at most {most} bytes"),
+            found: format!("one of {found}"),
+            hint: "compress it again, with zstd --long=31 or less",
+        }
+    }
+
     /// That which an error is.
     pub(crate) fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|error| error.downcast_ref())
@@ -129,7 +144,9 @@ mod tests {
 
     #[test]
     fn compression_in_compression_is_refused_at_the_beginning_only() {
-        for (magic, name) in MAGICS {
+        let magics: [(&[u8], _); 3] =
+            [(&[0x1f, 0x8b, 8], "gzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"), (&[0x50, 0x2a, 0x4d, 0x18], "zstd")];
+        for (magic, name) in magics {
             let refusal = of(10, true).check(magic).unwrap_err().to_string();
             assert!(refusal.ends_with(&format!("found another compressed file ({name})")), "{refusal}");
             let mut later = of(10, false);

@@ -3,6 +3,8 @@
 //! Readers recognise their own formats. This list has the words for the others, and for formats that were given to the
 //! wrong command: what the file is called, and what to do with it. A new kind is one line of [`BINARY`] or of [`json`].
 
+use crate::magic::is_compressed;
+
 /// A kind of file, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
@@ -33,6 +35,9 @@ const DUMP: &str = "no command of heaplake reads it: take a heap snapshot of the
                     jhsdb jmap --binaryheap makes an .hprof from a core dump";
 const PPROF: &str = "no command of heaplake reads it: go tool pprof does; heaplake replay --pprof writes such files";
 
+/// What a reader decompresses is not compressed itself.
+const TWICE: Kind = Kind { is: "a file that was compressed twice", advice: UNPACK };
+
 /// Kinds with first bytes of their own.
 const BINARY: &[(&[u8], Kind)] = &[
     (b"JAVA PROFILE 1.0.", Kind { is: "a heap dump of Java (.hprof)", advice: ANALYZE }),
@@ -42,8 +47,6 @@ const BINARY: &[(&[u8], Kind)] = &[
     (b"FLR\0", JFR),
     (b"MDMP", Kind { is: "a minidump of Windows (.dmp)", advice: DUMP }),
     (b"PAGEDU", Kind { is: "a crash dump of Windows (.dmp)", advice: DUMP }),
-    (b"\x1f\x8b", Kind { is: "a file that was compressed twice", advice: UNPACK }),
-    (b"\x28\xb5\x2f\xfd", Kind { is: "a file that was compressed twice", advice: UNPACK }),
     (b"PK\x03\x04", Kind { is: "a zip archive", advice: UNPACK }),
     (b"BZh", Kind { is: "a file compressed with bzip2", advice: UNPACK }),
     (b"\xfd7zXZ", Kind { is: "a file compressed with xz", advice: UNPACK }),
@@ -61,6 +64,9 @@ const BINARY: &[(&[u8], Kind)] = &[
 /// The kind of a content that begins so; nothing where it is none that is known.
 #[must_use]
 pub fn of(beginning: &[u8]) -> Option<Kind> {
+    if is_compressed(beginning) {
+        return Some(TWICE);
+    }
     let magic = BINARY.iter().find(|(magic, _)| beginning.starts_with(magic)).map(|&(_, kind)| kind);
     magic.or_else(|| program(beginning)).or_else(|| portable(beginning)).or_else(|| pprof(beginning)).or_else(|| {
         let text = beginning.trim_ascii_start();

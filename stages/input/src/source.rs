@@ -33,6 +33,9 @@ const AHEAD: usize = 8;
 /// More threads than this would wait for the one that hashes and hands out.
 const MOST_THREADS: usize = 8;
 
+/// Memory for the window of a zstd frame where nobody says how much there is: what zstd itself decodes without an option.
+const UNASKED: u64 = 200 << 20;
+
 /// How long a consumer waits for a block before it looks whether the run was asked to stop: a pipe may stay silent.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -131,10 +134,11 @@ impl Source {
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn open(input: &Input) -> Result<Self, StageError> {
-        Self::open_with(input, 1, &Budget::new(0))
+        Self::open_with(input, 1, &Budget::new(UNASKED))
     }
 
-    /// The same, with so many threads for what several can decompress, where the budget has the memory for it.
+    /// The same, with so many threads for what several can decompress, where the budget has the memory for it. What the
+    /// window of a zstd frame takes is taken of the budget, too; [`Self::next_block`] fails where it does not fit.
     ///
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
@@ -150,7 +154,7 @@ impl Source {
             },
             Reader::Stream(stream) => stream,
         };
-        Ok(Self::start(reader, pool, input.name(), BLOCK))
+        Ok(Self::start(reader, pool, &room, input.name(), BLOCK))
     }
 
     /// Opens a file whose bytes are the content, without decompression and without a hash. Messages call it `name`.
@@ -180,16 +184,19 @@ impl Source {
     /// What lies in memory, in blocks of any size; messages call it `memory`. For tests.
     #[must_use]
     pub fn of_bytes(bytes: impl Into<Vec<u8>>, block: usize) -> Self {
-        Self::start(Box::new(io::Cursor::new(bytes.into())), |_| None, "memory".to_owned(), block)
+        let reader = Box::new(io::Cursor::new(bytes.into()));
+        Self::start(reader, |_| None, &Budget::new(UNASKED), "memory".to_owned(), block)
     }
 
     fn start(
         reader: Box<dyn Read + Send>,
         pool: impl FnOnce(&[u8]) -> Option<Inflaters> + Send + 'static,
+        budget: &Budget,
         name: String,
         block: usize,
     ) -> Self {
-        Self::start_as(|reader| Content::new(reader, pool), reader, name, block)
+        let budget = budget.clone();
+        Self::start_as(|reader| Content::new(reader, pool, budget), reader, name, block)
     }
 
     /// The same, with what makes the content of what is stored.
@@ -282,7 +289,8 @@ impl Source {
     /// Replaces `block` by the next one; false at the end of the content, and after an error in compressed data.
     ///
     /// # Errors
-    /// [`StageError::Io`] when reading failed, [`StageError::Input`] when decompressing did, [`StageError::Cancelled`].
+    /// [`StageError::Io`] when reading failed, [`StageError::Input`] when decompressing did, [`StageError::Budget`] where
+    /// the window of a zstd frame does not fit, [`StageError::Cancelled`].
     pub fn next_block(&mut self, block: &mut Vec<u8>, context: &Context<'_>) -> Result<bool, StageError> {
         if !self.first.is_empty() {
             let first = std::mem::take(&mut self.first);
@@ -342,6 +350,10 @@ impl Source {
         if error.raw_os_error().is_some() || Failure::is(&error) {
             return unread(&self.name, error);
         }
+        let error = match error.downcast::<StageError>() {
+            Ok(error) => return error,
+            Err(error) => error,
+        };
         self.broken = true;
         let (file, offset) = (self.name.clone(), self.handed_out);
         if let Some(refusal) = Refusal::of(&error) {

@@ -44,7 +44,8 @@ fn opened(
     arguments: &Arguments,
     context: &Context<'_>,
 ) -> Result<(&'static dyn Format, Source), Complaint> {
-    let mut source = Source::open(input)?.allowing_bombs(arguments.trust.allow_bomb);
+    let source = Source::open_with(input, context.threads, &context.budget)?;
+    let mut source = source.allowing_bombs(arguments.trust.allow_bomb);
     let beginning = source.peek(context)?;
     inputs::check(&input.name(), beginning, Wanted::Snapshots)?;
     Ok((heaplake_ingest::of(beginning), source))
