@@ -2,19 +2,17 @@
 
 use super::Metrics;
 use heaplake_schemas::rollup::{Cluster, Group, Rollup};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The text, as of a time in seconds since 1970.
 #[must_use]
 pub fn text(rollup: &Rollup, now: f64) -> String {
     let mut out = Metrics::default();
-    let groups: Vec<(Vec<(String, &str)>, &Group)> = rollup.groups.iter().map(|group| (labels(group), group)).collect();
+    let names = names(rollup.groups.iter().flat_map(|group| group.labels.keys()));
+    let groups = rollup.groups.iter().map(|group| (labels(group, &names), group)).collect::<Vec<_>>();
     let mut family = |name: &str, help: &str, unit: &str, of: &dyn Fn(&Group) -> u64| {
         out.family(name, help, unit);
-        for (labels, group) in &groups {
-            let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-            out.sample(name, &labels, of(group));
-        }
+        groups.iter().for_each(|(labels, group)| out.sample(name, labels, of(group)));
     };
     family("heaplake_fleet_runs", "Runs by group.", "", &|group| group.runs.len() as u64);
     family("heaplake_fleet_hosts", "Values of the label host among the runs.", "", &|group| {
@@ -46,12 +44,34 @@ pub fn text(rollup: &Rollup, now: f64) -> String {
     out.end()
 }
 
-/// What the runs of a group have in common. Names of their labels are made names of OpenMetrics.
-fn labels(group: &Group) -> Vec<(String, &str)> {
+/// The names in OpenMetrics of labels of runs. A label has one name in all groups, and no two labels have the same: where
+/// characters that OpenMetrics does not have are all that tells two apart, the second in alphabetical order ends in `_2`.
+fn names<'a>(labels: impl Iterator<Item = &'a String>) -> BTreeMap<&'a str, String> {
+    let labels: BTreeSet<&str> = labels.map(String::as_str).collect();
+    let plain = |label: &str| format!("label_{}", label.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
+    let mut taken = BTreeSet::new();
+    // A label that is a name already keeps it, whatever comes before.
+    let (kept, changed): (Vec<&str>, Vec<&str>) =
+        labels.iter().copied().partition(|label: &&str| plain(label)["label_".len()..] == **label);
+    let name = |label: &&'a str| {
+        let plain = plain(label);
+        let numbered = (2..).map(|number| format!("{plain}_{number}"));
+        let name = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name));
+        let name = name.unwrap_or_default();
+        taken.insert(name.clone());
+        (*label, name)
+    };
+    kept.iter().chain(&changed).map(name).collect()
+}
+
+/// What the runs of a group have in common.
+fn labels<'a>(group: &'a Group, names: &'a BTreeMap<&str, String>) -> Vec<(&'a str, &'a str)> {
     let own = [("format", Some(&*group.format)), ("release", group.release.as_deref())];
-    let own = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let named = |name: &str| format!("label_{}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
-    own.chain(group.labels.iter().map(|(name, value)| (named(name), value.as_str()))).collect()
+    let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    // To OpenMetrics, a label without a value is one that is not there.
+    let value = |value: &'a String| if value.is_empty() { "(empty)" } else { value.as_str() };
+    let named = |(label, text)| Some((names.get(String::as_str(label))?.as_str(), value(text)));
+    own.chain(group.labels.iter().filter_map(named)).collect()
 }
 
 #[cfg(test)]
@@ -82,5 +102,22 @@ mod tests {
         ] {
             assert!(text.lines().any(|line| line == sample), "{sample}: {text}");
         }
+    }
+    #[test]
+    fn labels_that_differ_in_other_characters_have_names_of_their_own() {
+        let of = |labels: &[&str]| {
+            let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
+            names(labels.iter()).into_values().collect::<Vec<_>>().join(" ")
+        };
+        // In the order of the labels: `-` comes before `.` and that before `_`.
+        assert_eq!(of(&["a_b", "a-b", "a.b"]), "label_a_b_2 label_a_b_3 label_a_b");
+        assert_eq!(of(&["a-b", "a_b", "a_b_2", "c"]), "label_a_b_3 label_a_b label_a_b_2 label_c");
+        let group = |value: &str| Group {
+            labels: [("a-b".to_owned(), value.to_owned()), ("a_b".to_owned(), "y".to_owned())].into(),
+            ..Group::default()
+        };
+        let text = text(&Rollup { groups: vec![group("x")], ..Rollup::default() }, 1.0);
+        let sample = "heaplake_fleet_runs{format=\"\",label_a_b_2=\"x\",label_a_b=\"y\"} 0";
+        assert!(text.lines().any(|line| line == sample), "{text}");
     }
 }
