@@ -6,6 +6,7 @@ use heaplake_kit::text::{count, middle, quoted, shorten, size, visible};
 use heaplake_schemas::classes;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -140,12 +141,13 @@ fn findings(findings: &[Finding], named: &str, look: &Look, out: &mut String) ->
     if findings.is_empty() {
         return Ok(());
     }
-    let of_its_rule = |at: usize| findings[..at].iter().filter(|finding| finding.rule == findings[at].rule).count();
-    let shown: Vec<&Finding> = (0..findings.len())
-        .filter(|&at| of_its_rule(at) < MOST_OF_A_RULE)
-        .take(MOST_FINDINGS)
-        .map(|at| &findings[at])
-        .collect();
+    let mut of_rules: HashMap<&str, usize> = HashMap::new();
+    let early = findings.iter().filter(|finding| {
+        let count = of_rules.entry(&finding.rule).or_default();
+        *count += 1;
+        *count <= MOST_OF_A_RULE
+    });
+    let shown: Vec<&Finding> = early.take(MOST_FINDINGS).collect();
     match findings.len() - shown.len() {
         0 => writeln!(out, "\nFindings\n")?,
         more => writeln!(out, "\nFindings ({} more in findings.parquet)\n", count(more as u64))?,

@@ -9,6 +9,7 @@ use heaplake_kit::StageError;
 use heaplake_lake::reader::Reader;
 use serde::Serialize;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::path::Path;
 
 /// Dominators that are shown of each object, the nearest.
@@ -45,15 +46,15 @@ pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, Quer
     let wanted = if patterns.is_empty() { None } else { Some(Wanted::of(asked, patterns)?) };
     let best = largest(&nodes, wanted.as_ref(), most)?;
     let dominators = rows::dominators(&nodes)?;
-    let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
+    let mut depths = vec![UNKNOWN; dominators.len()];
     let above: Vec<(u32, Vec<u32>, usize)> = best
         .iter()
         .map(|&(_, node)| {
-            // A damaged table may have a ring of dominators.
-            let mut path = std::iter::successors(up(node), |&at| up(at)).take(dominators.len());
-            let mut near: Vec<u32> = path.by_ref().take(HOLDERS).collect();
+            let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
+            let mut near: Vec<u32> = std::iter::successors(up(node), |&at| up(at)).take(HOLDERS).collect();
             near.reverse();
-            (node, near, path.count())
+            let left_out = (depth(node, &dominators, &mut depths) as usize).saturating_sub(near.len());
+            (node, near, left_out)
         })
         .collect();
     let rows = fetch(&nodes, above.iter().flat_map(|(node, near, _)| near.iter().chain([node])).copied())?;
@@ -67,15 +68,43 @@ pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, Quer
     Ok(Top { objects: objects.collect(), notes: wanted.map_or_else(Vec::new, |wanted| wanted.notes) })
 }
 
+/// The depth of a node that nobody has asked for.
+const UNKNOWN: u32 = u32::MAX;
+
+/// How many dominators are above a node. Each node is passed once, however many ask: `depths` keeps what is known.
+fn depth(node: u32, dominators: &[u32], depths: &mut [u32]) -> u32 {
+    let mut path = vec![node];
+    let mut known = 0;
+    while let Some(&at) = path.last() {
+        let above = dominators[at as usize];
+        match depths[at as usize] {
+            // In a damaged table, dominators may be a ring: a node of the path stands for its top.
+            UNKNOWN if above != at && path.len() <= dominators.len() => path.push(above),
+            UNKNOWN => break,
+            depth => {
+                known = depth;
+                break;
+            }
+        }
+    }
+    let mut depth = known;
+    for (above, &at) in path.iter().rev().enumerate() {
+        depth = known.saturating_add(above as u32);
+        depths[at as usize] = depth;
+    }
+    depth
+}
+
 /// The `most` largest objects, the largest first.
 fn largest(nodes: &Path, wanted: Option<&Wanted>, most: usize) -> Result<Vec<(Reverse<u64>, u32)>, StageError> {
-    let mut best: Vec<(Reverse<u64>, u32)> = Vec::new();
+    // The least of them on top, to be replaced.
+    let mut best: BinaryHeap<(Reverse<u64>, u32)> = BinaryHeap::new();
     let mut batches = Reader::open(nodes)?.columns(&["kind", "class", "retained_bytes"])?;
     while let Some(batch) = batches.batch()? {
         let (kinds, classes, retained) = (batch.texts("kind")?, batch.texts("class")?, batch.sizes("retained_bytes")?);
         for (row, &bytes) in retained.values().iter().enumerate() {
             let entry = (Reverse(bytes), (batch.first_row() + row as u64) as u32);
-            if best.len() == most && best.last().is_none_or(|last| entry >= *last) {
+            if best.len() == most && best.peek().is_none_or(|last| entry >= *last) {
                 continue;
             }
             // Nodes of the runtime itself are left out, unless a pattern asks for them.
@@ -84,11 +113,28 @@ fn largest(nodes: &Path, wanted: Option<&Wanted>, most: usize) -> Result<Vec<(Re
                 None => !["synthetic", "root"].contains(&kinds.value(row)),
             };
             if fits {
-                let at = best.partition_point(|other| *other < entry);
-                best.insert(at, entry);
-                best.truncate(most);
+                best.push(entry);
+                if best.len() > most {
+                    best.pop();
+                }
             }
         }
     }
-    Ok(best)
+    Ok(best.into_sorted_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depths_count_dominators_and_a_ring_ends() {
+        // A chain to the root, a branch of it, and a ring.
+        let dominators = [0, 0, 1, 2, 1, 6, 5];
+        let mut depths = [UNKNOWN; 7];
+        for (node, expected) in [(3, 3), (4, 2), (0, 0), (2, 2), (1, 1), (3, 3)] {
+            assert_eq!(depth(node, &dominators, &mut depths), expected, "{node}");
+        }
+        assert!(depth(5, &dominators, &mut depths) <= 7 && depth(6, &dominators, &mut depths) <= 7);
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Its dominators, each of which alone keeps it alive, are in the table of nodes. A shortest path from a root needs
 //! the table of edges: one pass over it finds for every node a predecessor whose distance is one less, a second pass
-//! the names of the edges between them. Of several edges an essential one is taken, then that of the least kind in
+//! the names of the edges between them, of all paths that are shown at once. Of several edges an essential one is taken, then that of the least kind in
 //! the order of the format, then that of the least node. As many as [`SHOWN`] steps of each path are shown.
 
 use crate::asked::{Asked, Subject};
@@ -13,8 +13,8 @@ use crate::rows::{self, NodeRow, fetch};
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::scratch::SYSTEM_DISTANCE;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Steps of a path that are shown, half of them at each end.
@@ -105,7 +105,7 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
     let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
     // A damaged table may have a ring of dominators.
     let above = std::iter::successors(Some(node), |&at| up(at)).take(dominators.len());
-    let dominators = shown(above, &nodes, &BTreeMap::new())?;
+    let dominators = shown(&[Steps::of(above)], &nodes, &FxHashMap::default())?.remove(0);
     let Some(edges) = asked.edges() else {
         let note = format!("A shortest path needs the table of edges:\n  {}", asked.command_for_edges());
         return Ok(Why { shortest_path: None, paths: Vec::new(), holders: None, dominators, note: Some(note) });
@@ -116,8 +116,8 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
         let note = "No search from a root reaches it: only weak references lead to it, or none.".to_owned();
         return Ok(Why { shortest_path: None, paths, holders, dominators, note: Some(note) });
     }
-    let names = names(&path, &edges)?;
-    let shortest_path = Some(shown(path.iter().copied(), &nodes, &names)?);
+    let path = [Steps::of(path)];
+    let shortest_path = shown(&path, &nodes, &names(&path, &edges)?)?.pop();
     let end = shortest_path.as_ref().and_then(|path| path.steps.last());
     let system = end.is_some_and(|end| end.node.distance.is_some_and(|distance| distance >= SYSTEM_DISTANCE));
     let note = if unfinished {
@@ -137,28 +137,47 @@ fn more(node: u32, (nodes, edges): (&Path, &Path), part_kinds: &[String], wanted
     }
     let mut graph = Graph::read(nodes, edges, part_kinds)?;
     let (found, is_done) = wanted.paths.map_or((Vec::new(), true), |most| crate::paths::paths(&graph, node, most));
-    let mut paths = Vec::new();
-    for path in found {
-        // From its end, as the names of edges are looked up.
-        let path: Vec<u32> = path.into_iter().rev().collect();
-        paths.push(shown(path.iter().copied(), nodes, &names(&path, edges)?)?);
-    }
+    // From its end, as all paths here.
+    let found: Vec<Steps> = found.into_iter().map(|path| Steps::of(path.into_iter().rev())).collect();
+    let paths = if found.is_empty() { Vec::new() } else { shown(&found, nodes, &names(&found, edges)?)? };
     let holders = if wanted.all { Some(holders::tree(&mut graph, node)?) } else { None };
     Ok((paths, holders, !is_done))
 }
 
-/// The steps of a path that comes from its end; `names` has the edges that lead to its nodes.
-fn shown(path: impl Iterator<Item = u32>, nodes: &Path, names: &BTreeMap<u32, String>) -> Result<Shown, StageError> {
-    let mut path: Vec<u32> = path.collect();
-    path.reverse();
-    let left_out = path.len().saturating_sub(SHOWN);
-    if left_out > 0 {
-        path.drain(SHOWN / 2..SHOWN / 2 + left_out);
+/// A path, from its beginning to its end, without the middle of a long one.
+struct Steps {
+    /// Each node, and the one before it; the first has none.
+    steps: Vec<(Option<u32>, u32)>,
+    left_out: usize,
+}
+
+impl Steps {
+    /// Of a path that comes from its end.
+    fn of(path: impl IntoIterator<Item = u32>) -> Self {
+        let mut path: Vec<u32> = path.into_iter().collect();
+        path.reverse();
+        let before = std::iter::once(None).chain(path.iter().copied().map(Some));
+        let mut steps: Vec<(Option<u32>, u32)> = before.zip(path.iter().copied()).collect();
+        let left_out = steps.len().saturating_sub(SHOWN);
+        if left_out > 0 {
+            steps.drain(SHOWN / 2..SHOWN / 2 + left_out);
+        }
+        Self { steps, left_out }
     }
-    let rows = fetch(nodes, path.iter().copied())?;
-    let steps =
-        path.iter().filter_map(|node| Some(Step { node: rows.get(node)?.clone(), edge: names.get(node).cloned() }));
-    Ok(Shown { steps: steps.collect(), left_out })
+}
+
+/// Names of edges, by their ends.
+type Names = FxHashMap<(u32, u32), String>;
+
+/// Paths with what is shown of their nodes: one look-up for all of them.
+fn shown(paths: &[Steps], nodes: &Path, names: &Names) -> Result<Vec<Shown>, StageError> {
+    let rows = fetch(nodes, paths.iter().flat_map(|path| path.steps.iter().map(|step| step.1)))?;
+    let step = |&(before, node): &(Option<u32>, u32)| {
+        let edge = before.and_then(|before| names.get(&(before, node)).cloned());
+        Some(Step { node: rows.get(&node)?.clone(), edge })
+    };
+    let shown = |path: &Steps| Shown { steps: path.steps.iter().filter_map(step).collect(), left_out: path.left_out };
+    Ok(paths.iter().map(shown).collect())
 }
 
 /// The nodes of a shortest path, from its end to its beginning.
@@ -202,32 +221,29 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageErro
     Ok(std::iter::successors(Some(node), |&at| Some(before[at as usize]).filter(|&node| node != u32::MAX)).collect())
 }
 
-/// The names of the edges along a path that comes from its end, by the nodes that they lead to.
-fn names(path: &[u32], edges: &Path) -> Result<BTreeMap<u32, String>, StageError> {
-    let steps: BTreeSet<(u32, u32)> = path.windows(2).map(|pair| (pair[1], pair[0])).collect();
-    let mut names: BTreeMap<u32, (usize, String)> = BTreeMap::new();
+/// The names of the edges along paths: one pass over the table for all of them.
+fn names(paths: &[Steps], edges: &Path) -> Result<Names, StageError> {
+    let steps = paths.iter().flat_map(|path| &path.steps);
+    let mut names: FxHashMap<(u32, u32), (usize, String)> =
+        steps.filter_map(|&(before, node)| Some(((before?, node), (usize::MAX, String::new())))).collect();
     let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "name", "index", "essential"])?;
     while let Some(batch) = batches.batch()? {
         let (from, to) = (batch.u32s("from")?, batch.u32s("to")?);
         let (kinds, labels, indices) = (batch.texts("kind")?, batch.texts("name")?, batch.u32s("index")?);
         let essential = batch.flags("essential")?;
         for row in 0..batch.len() {
-            let step = (from.value(row), to.value(row));
-            if !steps.contains(&step) {
-                continue;
-            }
+            let Some((best, name)) = names.get_mut(&(from.value(row), to.value(row))) else { continue };
             let rank = rank(kinds.value(row), essential.value(row));
-            let Some(rank) = rank.filter(|rank| names.get(&step.1).is_none_or(|(best, _)| rank < best)) else {
-                continue;
-            };
-            let name = match value(labels, row) {
+            let Some(rank) = rank.filter(|rank| rank < best) else { continue };
+            *best = rank;
+            *name = match value(labels, row) {
                 Some(label) => format!(".{label}"),
                 None => format!("[{}]", indices.value(row)),
             };
-            names.insert(step.1, (rank, name));
         }
     }
-    Ok(names.into_iter().map(|(node, (_, name))| (node, name)).collect())
+    let named = names.into_iter().filter(|(_, (rank, _))| *rank != usize::MAX);
+    Ok(named.map(|(step, (_, name))| (step, name)).collect())
 }
 
 #[cfg(test)]
