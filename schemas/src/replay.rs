@@ -99,6 +99,22 @@ pub const LIFETIME_SIGNATURES: StringColumns = StringColumns {
 /// Document of [`Facts`].
 pub const FACTS: &str = "replay.json";
 
+/// Documents of [`DeepStacks`]: of the export for flame graphs, and of that for pprof.
+pub const COLLAPSED_CUT: &str = "collapsed_cut.json";
+/// See [`COLLAPSED_CUT`].
+pub const PPROF_CUT: &str = "pprof_cut.json";
+
+/// What an export has of deep stacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeepStacks {
+    /// Functions of a stack, at most.
+    pub frames: u64,
+    /// Characters of a name, at most.
+    pub name: u64,
+    /// Stacks that have more functions.
+    pub stacks: u64,
+}
+
 /// Which allocations a trace has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -1,7 +1,7 @@
 //! The files that `--collapsed` and `--pprof` write for other programs.
 
 use crate::fixtures;
-use crate::lake::Lake;
+use crate::lake::{Lake, heaplake};
 use crate::replay::replay;
 use flate2::read::GzDecoder;
 use std::collections::BTreeMap;
@@ -138,4 +138,41 @@ fn profiles_add_up() {
     assert_eq!(by_function["Order::.ctor"], 1_145_232);
     assert_eq!(by_type["Order"], 12_000);
     assert_eq!(by_type["Node"], 4_587);
+}
+
+/// A recursion of so many functions with long names, each of which allocates 16 bytes.
+fn deep(functions: usize) -> Vec<u8> {
+    let long = "x".repeat(400);
+    let open = |at: usize| {
+        let frame = format!(
+            r#"{{"functionName":"f{at}{long}","scriptId":"1","url":"a.js","lineNumber":{at},"columnNumber":0}}"#
+        );
+        format!(r#"{{"callFrame":{frame},"selfSize":16,"id":{},"children":["#, at + 1)
+    };
+    let nodes: String = (0..functions).map(open).collect();
+    format!(r#"{{"head":{nodes}{},"samples":[]}}"#, "]}".repeat(functions)).into_bytes()
+}
+
+#[test]
+fn deep_stacks_do_not_make_exports_many_times_as_large_as_the_trace() {
+    const FUNCTIONS: usize = 3000;
+    let lake = Lake::new();
+    let input = lake.input("deep.heapprofile", &deep(FUNCTIONS));
+    replay(&lake, &input).args(["--collapsed", "--pprof", "--report"]).assert().success();
+    let run = lake.run();
+    let shown = heaplake().arg("show").arg(&run).output().unwrap();
+    let words = String::from_utf8(shown.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = "Note: allocations.collapsed has 32 functions of each of 2,9";
+    assert!(words.contains(note) && words.contains("many times as large as the trace. Sums are whole."), "{words}");
+    let stacks = fs::read_to_string(run.join("allocations.collapsed")).unwrap();
+    assert!(stacks.len() < 64 << 20, "{} bytes", stacks.len());
+    let mut sum = 0;
+    for line in stacks.lines() {
+        let (stack, bytes) = line.rsplit_once(' ').unwrap();
+        sum += bytes.parse::<u64>().unwrap();
+        assert!(stack.split(';').count() <= 33 && (stack.split(';').count() < 33 || stack.contains(";…;")));
+    }
+    let total: u64 = by_type(&run).iter().map(|(.., bytes)| bytes).sum();
+    assert_eq!((sum, total), (16 * stacks.lines().count() as u64, sum));
+    assert!(fs::metadata(run.join("report.html")).unwrap().len() < 20 << 20);
 }

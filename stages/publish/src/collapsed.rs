@@ -2,21 +2,24 @@
 //!
 //! * Computes: a line per stack, functions from the outermost one on with `;` between them, then a space and the
 //!   bytes that it allocates itself; a last line for what no stack has.
-//! * Resident memory: 4 bytes per function, 8 per level of the deepest stack.
-//! * Passes over disk: one.
-//! * Worst case: linear in the stacks, each of at most [`MOST_FRAMES`] functions: a stack in full for each of its levels
-//!   would be the square of its depth. Of a deeper one the middle is left out, and `…` stands for it.
+//! * Resident memory: 16 bytes per function, 32 per level of the deepest stack.
+//! * Passes over disk: two; the first finds how large the file would be.
+//! * Worst case: linear in the stacks, each of at most 1,024 functions: a stack in full for each of its levels would be the
+//!   square of its depth. Of a deeper one the middle is left out, and `…` stands for it. Where the file would still be many
+//!   times as large as the trace, stacks have fewer functions (`deep_stacks`).
 //! * Fails when: the disk is full.
 //! * Determinism: order of the call tree.
 //! * Reference: `stackcollapse` of the FlameGraph tools.
 
-use heaplake_kit::access::{column, texts};
+use crate::deep_stacks::{Limit, NAMES, Sizes};
+use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::fs::File;
 use heaplake_kit::{BudgetVec, ColumnReader, Job, Stage, StageError, Stats, StringTable};
-use heaplake_schemas::replay::{ABSENT, CALLEES, FUNCTIONS, STRINGS, TYPES};
+use heaplake_schemas::allocation_callees::CalleeRow;
+use heaplake_schemas::replay::{ABSENT, CALLEES, COLLAPSED_CUT, DeepStacks, FACTS, FUNCTIONS, Facts, STRINGS, TYPES};
 use std::borrow::Cow;
-
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 
 /// File name inside a run.
 pub const FILE: &str = "allocations.collapsed";
@@ -24,23 +27,21 @@ pub const FILE: &str = "allocations.collapsed";
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "collapsed",
-    version: 3,
+    version: 4,
     when: |setting| setting.replay(|options| options.recording.collapsed),
-    reads: &[column(CALLEES), column(FUNCTIONS), column(TYPES), texts(STRINGS)],
+    reads: &[column(CALLEES), column(FUNCTIONS), column(TYPES), texts(STRINGS), document(FACTS)],
+    writes: &[document(COLLAPSED_CUT)],
     fixed: 8 << 20,
-    passes: "callees once",
+    passes: "callees twice",
     run,
     ..Stage::NEW
 };
 
-/// Functions of a stack that are written, at most: as deep as profilers look.
-const MOST_FRAMES: usize = 1024;
-
 /// Stands for the stack of objects that have none.
 const NONE: &str = "(no stack)";
 
-/// Characters of a name that are written, at most.
-const MOST_NAME: usize = 4096;
+/// Stands for what is left out.
+const CUT: &str = "…";
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
@@ -50,24 +51,20 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut out = BufWriter::new(file);
     let strings = StringTable::open(scratch, STRINGS)?;
     let names = positions(job)?;
-    let mut reader = ColumnReader::open(scratch, CALLEES)?;
-    context.progress.begin(STAGE.name, reader.remaining());
-    let mut path = context.budget.growing("the functions of a stack");
-    let (mut rows, mut stacked) = (0, 0_u64);
-    while reader.remaining() > 0 {
-        let row = reader.next()?;
-        context.step(1)?;
-        while path.len() > row.depth as usize {
-            path.pop();
-        }
-        path.push(row.function_id)?;
+    let trace: Facts = scratch.read_document(FACTS)?;
+    context.progress.begin(STAGE.name, 2 * ColumnReader::open(scratch, CALLEES)?.remaining());
+    let limit = sizes(job, &names, &strings)?.choose(trace.content_bytes);
+    let (mut rows, mut stacked, mut cut) = (0, 0_u64, 0);
+    each(job, |path, row| {
         stacked = stacked.saturating_add(row.exclusive_bytes);
         if row.exclusive_bytes > 0 {
             let name = |function: u32| names.get(function as usize).map_or("?".into(), |&at| strings.text(at as usize));
-            line(&mut out, &path, name).and_then(|()| writeln!(out, " {}", row.exclusive_bytes)).map_err(failed)?;
-            rows += 1;
+            let written = line(&mut out, path, limit, name).and_then(|()| writeln!(out, " {}", row.exclusive_bytes));
+            written.map_err(failed)?;
+            (rows, cut) = (rows + 1, cut + u64::from(path.len() > limit.frames));
         }
-    }
+        Ok(())
+    })?;
     let rest = allocated(job)?.saturating_sub(stacked);
     if rest > 0 {
         writeln!(out, "{NONE} {rest}").map_err(failed)?;
@@ -75,9 +72,61 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     }
     let file = out.into_inner().map_err(io::IntoInnerError::into_error).map_err(failed)?;
     file.sync_all().map_err(failed)?;
+    let cut = DeepStacks { frames: limit.frames as u64, name: limit.name as u64, stacks: cut };
+    scratch.write_document(COLLAPSED_CUT, &cut)?;
     context.progress.end();
     Ok(Stats { rows, spilled_bytes: 0 })
 }
+
+/// Passes each node of the tree with the functions that lead to it to `visit`.
+fn each(job: &Job<'_>, mut visit: impl FnMut(&[u32], &CalleeRow) -> Result<(), StageError>) -> Result<(), StageError> {
+    let mut reader = ColumnReader::open(job.scratch, CALLEES)?;
+    let mut path = job.context.budget.growing("the functions of a stack");
+    while reader.remaining() > 0 {
+        let row = reader.next()?;
+        job.context.step(1)?;
+        while path.len() > row.depth as usize {
+            path.pop();
+        }
+        path.push(row.function_id)?;
+        visit(&path, &row)?;
+    }
+    Ok(())
+}
+
+/// How large the file would be.
+fn sizes(job: &Job<'_>, names: &[u32], strings: &StringTable) -> Result<Sizes, StageError> {
+    let budget = &job.context.budget;
+    let mut lengths = budget.filled("the lengths of names", names.len(), [0_u32; NAMES.len()])?;
+    for (lengths, &at) in lengths.iter_mut().zip(names) {
+        let text = strings.text(at as usize);
+        *lengths = NAMES.map(|most| shortened(&text, most).map(char::len_utf8).sum::<usize>() as u32 + 1);
+    }
+    // Bytes of the functions down to each level, for each length of names.
+    let mut sums = budget.growing::<[u64; NAMES.len()]>("the lengths of a stack");
+    let mut sizes = Sizes::default();
+    each(job, |path, row| {
+        while sums.len() >= path.len() {
+            sums.pop();
+        }
+        let above = sums.last().copied().unwrap_or_default();
+        let own = path.last().and_then(|&at| lengths.get(at as usize)).copied().unwrap_or([2; NAMES.len()]);
+        sums.push(std::array::from_fn(|at| above[at].saturating_add(u64::from(own[at]))))?;
+        if row.exclusive_bytes > 0 {
+            sizes.add(|limit| {
+                let of = NAMES.iter().position(|&name| name == limit.name).unwrap_or(0);
+                let down_to = |level: usize| level.checked_sub(1).map_or(0, |at| sums[at][of]);
+                let left_out = left_out(path.len(), limit);
+                down_to(path.len()) - (down_to(left_out.end) - down_to(left_out.start)) + NUMBER
+            });
+        }
+        Ok(())
+    })?;
+    Ok(sizes)
+}
+
+/// Bytes of a number with its space and the end of its line, at most.
+const NUMBER: u64 = 22;
 
 /// Bytes of all types.
 fn allocated(job: &Job<'_>) -> Result<u64, StageError> {
@@ -90,16 +139,24 @@ fn allocated(job: &Job<'_>) -> Result<u64, StageError> {
     Ok(sum)
 }
 
+/// The levels of a stack that are left out.
+fn left_out(depth: usize, limit: Limit) -> Range<usize> {
+    if depth > limit.frames { limit.frames / 2..depth - limit.frames / 2 } else { depth..depth }
+}
+
+/// The characters of a name that are written.
+fn shortened(name: &str, most: usize) -> impl Iterator<Item = char> {
+    let is_cut = name.chars().nth(most).is_some();
+    name.chars().take(most).chain(CUT.chars().filter(move |_| is_cut))
+}
+
 /// Writes the functions of a stack.
-fn line<'a>(out: &mut impl Write, path: &[u32], name: impl Fn(u32) -> Cow<'a, str>) -> io::Result<()> {
-    let left_out = match path.len() {
-        length if length > MOST_FRAMES => MOST_FRAMES / 2..length - MOST_FRAMES / 2,
-        length => length..length,
-    };
+fn line<'a>(out: &mut impl Write, path: &[u32], limit: Limit, name: impl Fn(u32) -> Cow<'a, str>) -> io::Result<()> {
+    let left_out = left_out(path.len(), limit);
     let mut text = String::new();
     let mut add = |text: &mut String, function: u32| -> io::Result<()> {
         let name = name(function);
-        text.extend(name.chars().take(MOST_NAME).map(|c| if c == ';' || c.is_control() { ':' } else { c }));
+        text.extend(shortened(&name, limit.name).map(|c| if c == ';' || c.is_control() { ':' } else { c }));
         out.write_all(text.as_bytes())?;
         text.clear();
         text.push(';');
@@ -107,7 +164,8 @@ fn line<'a>(out: &mut impl Write, path: &[u32], name: impl Fn(u32) -> Cow<'a, st
     };
     path[..left_out.start].iter().try_for_each(|&function| add(&mut text, function))?;
     if !left_out.is_empty() {
-        text.push_str("…;");
+        text.push_str(CUT);
+        text.push(';');
     }
     path[left_out.end..].iter().try_for_each(|&function| add(&mut text, function))
 }

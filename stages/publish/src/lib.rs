@@ -24,6 +24,7 @@ pub mod classes;
 pub mod collapsed;
 pub mod collection_roots;
 pub mod collections;
+mod deep_stacks;
 pub mod duplicate_additional;
 pub mod duplicate_members;
 pub mod duplicate_sets;

@@ -3,22 +3,26 @@
 //! * Computes: a sample for each stack that allocates something itself, with objects and bytes, and the type as a
 //!   label. In the reverse call graphs that is the difference between a node and the sum of its callers. Of each type,
 //!   what no stack has is a sample of its own, so that the samples of a type sum to what was allocated of it.
-//! * Resident memory: 72 bytes per level of the deepest stack, 16 per type.
-//! * Passes over disk: one.
-//! * Worst case: linear in the samples, each of at most [`MOST_FRAMES`] functions: a stack in full for each of its levels
-//!   would be the square of its depth. Of a deeper one the outermost callers are left out, and a function says so.
+//! * Resident memory: 80 bytes per level of the deepest stack, 16 per type.
+//! * Passes over disk: two; the first finds how large the profile would be.
+//! * Worst case: linear in the samples, each of at most 1,024 functions: a stack in full for each of its levels would be the
+//!   square of its depth. Of a deeper one the outermost callers are left out, and a function says so. Where the profile would
+//!   still be many times as large as the trace, samples have fewer functions (`deep_stacks`).
 //! * Fails when: the disk is full.
 //! * Determinism: order of the rows; there is no time in it.
 //! * Reference: `profile.proto` of google/pprof.
 
+use crate::deep_stacks::{Limit, NAMES, Sizes};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use heaplake_kit::access::{column, texts};
+use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::fs::File;
-use heaplake_kit::{ColumnReader, Context, Job, Scratch, Stage, StageError, Stats, StringTable};
+use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::allocation_callers::CallerRow;
 use heaplake_schemas::allocation_functions::FunctionRow;
-use heaplake_schemas::replay::{ABSENT, CALLERS, FUNCTIONS, STRINGS, TYPE_NAMES, TYPES};
+use heaplake_schemas::replay::{
+    ABSENT, CALLERS, DeepStacks, FACTS, FUNCTIONS, Facts, PPROF_CUT, STRINGS, TYPE_NAMES, TYPES,
+};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
@@ -28,20 +32,18 @@ pub const FILE: &str = "allocations.pb.gz";
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "pprof",
-    version: 3,
+    version: 4,
     when: |setting| setting.replay(|options| options.recording.pprof),
-    reads: &[column(CALLERS), column(FUNCTIONS), column(TYPES), texts(STRINGS), texts(TYPE_NAMES)],
+    reads: &[column(CALLERS), column(FUNCTIONS), column(TYPES), texts(STRINGS), texts(TYPE_NAMES), document(FACTS)],
+    writes: &[document(PPROF_CUT)],
     fixed: 8 << 20,
-    passes: "callers once",
+    passes: "callers twice",
     run,
     ..Stage::NEW
 };
 
 /// Strings that come before names: their position is their number.
 const WORDS: [&str; 6] = ["", "alloc_objects", "count", "alloc_space", "bytes", "type"];
-
-/// Functions of a stack that are written, at most: as deep as profilers look.
-const MOST_FRAMES: usize = 1024;
 
 /// Stands for the callers of a stack that are left out.
 const CUT: &str = "(callers left out)";
@@ -79,8 +81,15 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         function(&mut out, &row, name_at).map_err(failed)?;
     }
     let mut stacked = context.budget.filled("bytes of types with a stack", types.len(), (0_u64, 0_u64))?;
-    let at = Names { type_at, cut_id };
-    let mut rows = samples(&mut out, scratch, (at, &mut stacked), context, &failed)?;
+    let trace: Facts = scratch.read_document(FACTS)?;
+    context.progress.begin(STAGE.name, 2 * ColumnReader::open(scratch, CALLERS)?.remaining());
+    let limit = sizes(job)?.choose(trace.content_bytes);
+    let at = Names { type_at, cut_id, limit };
+    let (mut rows, cut) = samples(&mut out, job, (at, &mut stacked), &failed)?;
+    // Names are in it once, and whole.
+    let cut = DeepStacks { frames: limit.frames as u64, name: NAMES[0] as u64, stacks: cut };
+    scratch.write_document(PPROF_CUT, &cut)?;
+    context.progress.end();
     rows += without_stack(&mut out, scratch, (at, &stacked), &failed)?;
     let last = name_at + names.len() as u64;
     named(&mut out, cut_id, [last, 0], 0).map_err(failed)?;
@@ -143,6 +152,8 @@ struct Names {
     type_at: u64,
     /// The location that stands for callers that are left out.
     cut_id: u64,
+    /// How much of a stack is written.
+    limit: Limit,
 }
 
 /// A node whose callers have not all been seen.
@@ -151,46 +162,86 @@ struct Open {
     /// Its values minus those of its callers so far.
     count: u64,
     bytes: u64,
+    /// Bytes of the locations of the stack down to it.
+    locations: u64,
 }
 
+impl Open {
+    /// The number of its location.
+    fn location(&self) -> u64 {
+        u64::from(self.row.function_id) + 1
+    }
+
+    /// Whether it allocates when nobody calls it.
+    fn allocates(&self) -> bool {
+        self.count > 0 || self.bytes > 0
+    }
+}
+
+/// Writes the samples: how many they are, and how many of them lack callers. Adds up what each type has in stacks.
 fn samples(
     out: &mut impl Write,
-    scratch: &Scratch,
+    job: &Job<'_>,
     (names, stacked): (Names, &mut [(u64, u64)]),
-    context: &Context<'_>,
     failed: &impl Fn(io::Error) -> StageError,
-) -> Result<u64, StageError> {
+) -> Result<(u64, u64), StageError> {
+    let (mut written, mut cut) = (0, 0);
+    each(job, |stack, last| {
+        if let ([], Some((count, bytes))) = (stack, stacked.get_mut(last.row.type_id as usize)) {
+            *count = count.saturating_add(last.row.estimated_count);
+            *bytes = bytes.saturating_add(last.row.estimated_bytes);
+        }
+        if last.allocates() {
+            sample(out, stack, last, names).map_err(failed)?;
+            (written, cut) = (written + 1, cut + u64::from(stack.len() >= names.limit.frames));
+        }
+        Ok(())
+    })?;
+    Ok((written, cut))
+}
+
+/// Passes each node of the call graphs to `visit`, after its callers: the functions that it calls, the allocating one first,
+/// and itself.
+fn each(job: &Job<'_>, mut visit: impl FnMut(&[Open], &Open) -> Result<(), StageError>) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut reader = ColumnReader::open(scratch, CALLERS)?;
-    context.progress.begin(STAGE.name, reader.remaining());
     // The allocating function first, as profiles want it.
     let mut stack = context.budget.growing::<Open>("the functions of a stack");
-    let mut written = 0;
     loop {
         let next = if reader.remaining() > 0 { Some(reader.next()?) } else { None };
         let depth = next.map_or(0, |row| row.depth as usize);
         while stack.len() > depth {
-            if sample(out, &stack, names).map_err(failed)? {
-                written += 1;
+            if let Some(last) = stack.pop() {
+                visit(&stack, &last)?;
             }
-            stack.pop();
         }
         let Some(row) = next else { break };
         context.step(1)?;
-        if row.depth == 0
-            && let Some((count, bytes)) = stacked.get_mut(row.type_id as usize)
-        {
-            *count = count.saturating_add(row.estimated_count);
-            *bytes = bytes.saturating_add(row.estimated_bytes);
-        }
         if let Some(above) = stack.last_mut() {
             above.count = above.count.saturating_sub(row.estimated_count);
             above.bytes = above.bytes.saturating_sub(row.estimated_bytes);
         }
-        stack.push(Open { row, count: row.estimated_count, bytes: row.estimated_bytes })?;
+        let mut open = Open { row, count: row.estimated_count, bytes: row.estimated_bytes, locations: 0 };
+        open.locations = stack.last().map_or(0, |above| above.locations) + varint_bytes(open.location());
+        stack.push(open)?;
     }
-    context.progress.end();
-    Ok(written)
+    Ok(())
 }
+
+/// How large the profile would be before compression.
+fn sizes(job: &Job<'_>) -> Result<Sizes, StageError> {
+    let mut sizes = Sizes::default();
+    each(job, |stack, last| {
+        if last.allocates() {
+            sizes.add(|limit| SAMPLE + stack.get(limit.frames - 1).unwrap_or(last).locations);
+        }
+        Ok(())
+    })?;
+    Ok(sizes)
+}
+
+/// Bytes of a sample beside its locations, at most.
+const SAMPLE: u64 = 64;
 
 /// Writes what was allocated of each type without a stack; how many samples that are.
 fn without_stack(
@@ -217,17 +268,15 @@ fn without_stack(
     Ok(written)
 }
 
-/// Writes what the last node of a stack allocates when nobody calls it; whether that is anything.
-fn sample(out: &mut impl Write, stack: &[Open], names: Names) -> io::Result<bool> {
-    let Some(last) = stack.last().filter(|last| last.count > 0 || last.bytes > 0) else { return Ok(false) };
+/// Writes what the last node of a stack allocates when nobody calls it.
+fn sample(out: &mut impl Write, stack: &[Open], last: &Open, names: Names) -> io::Result<()> {
     let mut locations = Vec::new();
-    let innermost = stack.iter().take(MOST_FRAMES);
-    innermost.for_each(|open| varint(&mut locations, u64::from(open.row.function_id) + 1));
-    if stack.len() > MOST_FRAMES {
+    let innermost = stack.iter().chain([last]).take(names.limit.frames);
+    innermost.for_each(|open| varint(&mut locations, open.location()));
+    if stack.len() >= names.limit.frames {
         varint(&mut locations, names.cut_id);
     }
-    message(out, &locations, [last.count, last.bytes], names.type_at + u64::from(last.row.type_id))?;
-    Ok(true)
+    message(out, &locations, [last.count, last.bytes], names.type_at + u64::from(last.row.type_id))
 }
 
 /// Writes a sample: its locations, objects and bytes, and where the name of its type is.
@@ -257,6 +306,11 @@ fn bytes(out: &mut impl Write, field: u32, content: &[u8]) -> io::Result<()> {
     varint(&mut head, content.len() as u64);
     out.write_all(&head)?;
     out.write_all(content)
+}
+
+/// Bytes of a number in the format.
+fn varint_bytes(value: u64) -> u64 {
+    u64::from((64 - (value | 1).leading_zeros()).div_ceil(7))
 }
 
 fn varint(out: &mut Vec<u8>, mut value: u64) {

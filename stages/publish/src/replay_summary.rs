@@ -10,13 +10,16 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contracts of [`heaplake_schemas::run::Replay`] and [`heaplake_schemas::run::Summary`].
 
+use crate::{collapsed, deep_stacks, pprof};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{BudgetVec, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::read;
 use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::lifetime_paths::PathRow;
-use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::{ABSENT, FACTS, FUNCTIONS, Facts, PATHS, STRINGS, TYPE_NAMES, TYPES};
+use heaplake_schemas::options::{Recording, TraceTable};
+use heaplake_schemas::replay::{
+    ABSENT, COLLAPSED_CUT, FACTS, FUNCTIONS, Facts, PATHS, PPROF_CUT, STRINGS, TYPE_NAMES, TYPES,
+};
 use heaplake_schemas::run::{NamedAmount, Replay, Summary};
 use heaplake_schemas::scratch::documents;
 use std::cmp::Reverse;
@@ -24,7 +27,7 @@ use std::cmp::Reverse;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "replay summary",
-    version: 3,
+    version: 4,
     when: |setting| setting.replay(|_| true),
     reads: &[
         document(FACTS),
@@ -34,6 +37,8 @@ pub const STAGE: Stage = Stage {
         column(FUNCTIONS),
         texts(STRINGS),
         column(PATHS).if_any(),
+        document(COLLAPSED_CUT).when(|setting| setting.replay(|options| options.recording.collapsed)),
+        document(PPROF_CUT).when(|setting| setting.replay(|options| options.recording.pprof)),
     ],
     writes: &[document(documents::SUMMARY), document(documents::REPLAY)],
     fixed: 4 << 20,
@@ -52,7 +57,8 @@ const OLDEST: u32 = 2;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, setting, .. } = *job;
     context.progress.begin(STAGE.name, 0);
-    let facts: Facts = scratch.read_document(FACTS)?;
+    let mut facts: Facts = scratch.read_document(FACTS)?;
+    facts.remarks.extend(cut_stacks(job)?);
     let has_findings = setting.traces(TraceTable::Findings);
     let summary = Summary {
         format: facts.format.clone(),
@@ -66,6 +72,20 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     scratch.write_document(documents::REPLAY, &replay)?;
     context.progress.end();
     Ok(Stats { rows: 1, spilled_bytes: 0 })
+}
+
+/// What exports leave out of deep stacks, a sentence each.
+fn cut_stacks(job: &Job<'_>) -> Result<Vec<String>, StageError> {
+    let asked = |of: fn(&Recording) -> bool| job.setting.replay(|options| of(&options.recording));
+    let exports = [
+        (asked(|recording| recording.collapsed), collapsed::FILE, COLLAPSED_CUT),
+        (asked(|recording| recording.pprof), pprof::FILE, PPROF_CUT),
+    ];
+    let mut remarks = Vec::new();
+    for (_, file, document) in exports.into_iter().filter(|(is_asked, ..)| *is_asked) {
+        remarks.extend(deep_stacks::remark(file, &job.scratch.read_document(document)?));
+    }
+    Ok(remarks)
 }
 
 fn most_allocated(scratch: &Scratch) -> Result<Vec<NamedAmount>, StageError> {
