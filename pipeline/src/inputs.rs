@@ -28,6 +28,22 @@ impl Wanted {
         }
     }
 
+    /// What other inputs there are.
+    fn other(self) -> Self {
+        match self {
+            Self::Snapshots => Self::Traces,
+            Self::Traces => Self::Snapshots,
+        }
+    }
+
+    /// The command that takes such inputs.
+    fn command(self) -> &'static str {
+        match self {
+            Self::Snapshots => "analyze",
+            Self::Traces => "replay",
+        }
+    }
+
     fn none_here(self) -> String {
         let endings = self.endings();
         let (last, others) = endings.split_last().unwrap_or((&"", &[]));
@@ -112,7 +128,8 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
         let mut found = Vec::new();
         search(path, wanted, &mut found);
         if found.is_empty() {
-            return unusable(&wanted.none_here());
+            let others = of_other_kind(path, wanted);
+            return unusable(&format!("{}{}", wanted.none_here(), but(others, wanted)));
         }
         // By path, whether it can be used or not.
         found.sort_by_key(|input| match input {
@@ -133,6 +150,36 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
     }
     // A file that is missing or unreadable is reported when it is opened.
     vec![Ok(Input::File(path.to_owned()))]
+}
+
+/// What to say of the files of named folders that another command reads; a line for each folder that has some.
+#[must_use]
+pub fn left_out(names: &[String], wanted: Wanted) -> Vec<String> {
+    let folders = names.iter().filter(|name| Path::new(name).is_dir());
+    let counted = folders.map(|name| (name, of_other_kind(Path::new(name), wanted))).filter(|(_, others)| *others > 0);
+    counted
+        .map(|(name, others)| {
+            let files = if others == 1 { "1 file is".to_owned() } else { format!("{others} files are") };
+            format!("{name}: {files} left out, which heaplake {} reads", wanted.other().command())
+        })
+        .collect()
+}
+
+fn but(others: usize, wanted: Wanted) -> String {
+    let command = wanted.other().command();
+    match others {
+        0 => String::new(),
+        1 => format!(", but 1 file that heaplake {command} reads"),
+        others => format!(", but {others} files that heaplake {command} reads"),
+    }
+}
+
+/// Files of a folder that this command does not look for, and the other one does.
+fn of_other_kind(folder: &Path, wanted: Wanted) -> usize {
+    let mut found = Vec::new();
+    search(folder, wanted.other(), &mut found);
+    let is_other = |input: &Input| matches!(input, Input::File(path) if !is_wanted(&path.to_string_lossy(), wanted));
+    found.iter().flatten().filter(|&input| is_other(input)).count()
 }
 
 /// The inputs that a URL names: an object, all wanted ones below a prefix, or those that a pattern matches; by URL.

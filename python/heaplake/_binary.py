@@ -176,6 +176,8 @@ def _failure(stderr: str) -> tuple[str | None, str | None, str | None]:
                 continue
             if event.get("event") == "failed":
                 return event.get("cause"), event.get("advice"), event.get("kind")
+        if line.startswith(("heaplake: note: ", "heaplake: warning: ")):
+            continue
         for mark in ("heaplake: ", "error: "):
             if line.startswith(mark):
                 after = lines[at + 1] if at + 1 < len(lines) else ""

@@ -83,3 +83,28 @@ fn a_bad_file_among_good_ones() {
     assert_eq!(lake.runs().iter().map(|run| names(run).1[..2].to_owned()).collect::<Vec<_>>(), ["a-", "c-"]);
     assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn a_folder_of_the_other_kind_names_the_command_for_it() {
+    let lake = Lake::new();
+    for folder in ["traces", "snapshots", "mixed"] {
+        fs::create_dir_all(lake.folder().join(folder)).unwrap();
+    }
+    for name in ["traces/a.jfr", "traces/b.nettrace.gz", "mixed/c.jfr"] {
+        lake.input(name, b"FLR");
+    }
+    lake.input("snapshots/a.heapsnapshot", &small());
+    lake.input("mixed/d.heapsnapshot", &small());
+    let (cause, _) = complaint(&mut lake.analyze(lake.folder().join("traces")), 1);
+    assert!(cause.contains("but 2 files that heaplake replay reads"), "{cause}");
+    let mut replay = crate::lake::heaplake();
+    replay.args(["replay", "--quiet", "--out"]).arg(lake.path()).arg(lake.folder().join("snapshots"));
+    let (cause, _) = complaint(&mut replay, 1);
+    assert!(cause.contains("but 1 file that heaplake analyze reads"), "{cause}");
+    let output = analyze(&lake).arg(lake.folder().join("mixed")).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && error.contains("mixed: 1 file is left out, which heaplake replay reads"),
+        "{error}"
+    );
+}

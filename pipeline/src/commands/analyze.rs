@@ -5,6 +5,7 @@ use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources
 use crate::complaint::Done;
 use crate::inputs::{self, Wanted};
 use crate::owner_rules;
+use crate::print::log;
 use crate::symbol_files::SymbolFiles;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -134,6 +135,9 @@ pub fn run(arguments: &Arguments) -> Done {
     };
     let Arguments { placement, resources, trust, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Snapshots);
+    if !telling.ending.quiet {
+        inputs::left_out(&arguments.inputs, Wanted::Snapshots).iter().for_each(|line| log::note(line));
+    }
     let of = |input: &Input| {
         let tables = arguments.tables.of(input);
         Options::Analysis(AnalysisOptions { labels: placement.labels(input), tables, ..options.clone() })

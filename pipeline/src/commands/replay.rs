@@ -4,6 +4,7 @@ use super::batch::Batch;
 use super::choices::{Naming, Placement, Resources, Telling, Trust};
 use crate::complaint::Done;
 use crate::inputs::{self, Wanted};
+use crate::print::log;
 use crate::symbol_files::SymbolFiles;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -131,6 +132,9 @@ pub fn run(arguments: &Arguments) -> Done {
     };
     let Arguments { placement, resources, trust, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Traces);
+    if !telling.ending.quiet {
+        inputs::left_out(&arguments.inputs, Wanted::Traces).iter().for_each(|line| log::note(line));
+    }
     let given = arguments.symbols.find(&[], resources.memory(), telling.ending.quiet)?;
     let options = ReplayOptions {
         labels: BTreeMap::new(),

@@ -7,6 +7,7 @@
 //! | `committed`, `unchanged` | `input`, `path`, `seconds`, `peak_rss_bytes`, `scratch_bytes`, `findings` |
 //! | `failed` | `kind`, `cause`, `advice`, `exit_code` |
 //! | `warning` | `cause`: what was left out, and why |
+//! | `note` | `text`: files of a folder that another command reads, a list that is empty |
 //! | `finished` | `inputs`, `committed`, `unchanged`, `failed`, `not_started`, `seconds` |
 //!
 //! Each has `timestamp`, `level` and `event` too.
@@ -44,6 +45,16 @@ pub fn start(format: Format) {
 #[must_use]
 pub fn is_json() -> bool {
     CHOSEN.get() == Some(&Format::Json)
+}
+
+/// Says something on standard error that is no failure.
+pub fn note(text: &str) {
+    if is_json() {
+        tracing::info!(event = "note", text = visible(text));
+        return;
+    }
+    // Standard error is closed: there is nowhere to report that.
+    let _ = writeln!(std::io::stderr(), "heaplake: note: {}", visible(text));
 }
 
 /// Says on standard error what was left out of a run that goes on.
