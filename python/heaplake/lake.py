@@ -64,7 +64,8 @@ class Lake:
         """The lake with those runs only for which all that is given holds; views then open no file of others.
 
         Releases and values of labels are glob patterns; of several one must fit. `since` and `until` are moments
-        (`2026-11-22`, `2026-11-22T07:45`, UTC) or ages (`12h`, `7d`); runs that do not say when are left out then.
+        (`2026-11-22`, `2026-11-22T07:45`, UTC) or ages (`12h`, `7d`); runs that do not say when are left out then. Raises
+        `UsageError`, with the nearest, for a release or a label that no run of the lake has.
 
         >>> lake.select(release="2.4.*", labels={"host": ["web1", "web2"]}, since="7d")
         """
@@ -144,45 +145,69 @@ class Lake:
         return pl.DataFrame(rows, schema=names, orient="row")
 
     def diff(
-        self, base: Side, target: Side, *, objects: bool = False, out: str | os.PathLike[str] | None = None
+        self,
+        base: Side,
+        target: Side,
+        *,
+        objects: bool = False,
+        skip_damaged: bool = False,
+        out: str | os.PathLike[str] | None = None,
     ) -> Diff:
         """What grew from one side to the other, through which holder, and whether it is real.
 
         A side is a run, its folder, or a selection of runs such as `release=2.4.*,label.host=web1`. `objects` compares two
         snapshots of one process object by object, too. `out` keeps the tables there. Sizes of heaps matter little: it
-        works on the tables alone.
+        works on the tables alone. Raises `InputError` if a run that a side names cannot be read; with `skip_damaged` it is
+        left out, and `remarks` says so.
 
         >>> lake.diff("release=2.4.0", "release=2.4.1").frame("classes").sort("delta_retained_bytes").collect()
         """
         options = ["--objects"] if objects else []
+        options += _skipping(skip_damaged)
         folder, temporary = _folder(out)
         sides = [_side(base), _side(target)]
         _binary.run(["diff", *sides, f"--lake={self.path}", f"--out={folder}", "--quiet", *options])
         return Diff(folder, temporary)
 
-    def trend(self, *selections: Side, by: str = "captured", out: str | os.PathLike[str] | None = None) -> Trend:
+    def trend(
+        self,
+        *selections: Side,
+        by: str = "captured",
+        skip_damaged: bool = False,
+        out: str | os.PathLike[str] | None = None,
+    ) -> Trend:
         """What rises over a series of runs, how fast, and since when.
 
-        One selection is split into steps `by` `captured`, `release` or `label.NAME`; several are a step each.
+        One selection is split into steps `by` `captured`, `release` or `label.NAME`; several are a step each. Runs that
+        cannot be read are as in `diff`.
 
         >>> lake.trend("label.host=web1").frame("classes").filter(shape="rising").collect()
         """
         folder, temporary = _folder(out)
         options = [f"--by={by}"] if len(selections) == 1 else []
+        options += _skipping(skip_damaged)
         sides = [_side(selection) for selection in selections]
         _binary.run(["trend", *sides, f"--lake={self.path}", f"--out={folder}", "--quiet", *options])
         return Trend(folder, temporary)
 
-    def rollup(self, *, by: Sequence[str] = ("release",), out: str | os.PathLike[str] | None = None) -> Rollup:
+    def rollup(
+        self,
+        *,
+        by: Sequence[str] = ("release",),
+        skip_damaged: bool = False,
+        out: str | os.PathLike[str] | None = None,
+    ) -> Rollup:
         """All runs of the lake summed up, and clusters of runs with one culprit.
 
         `by` are `release` and `label.NAME`. `out` keeps the rollup, so that the next one there does only what changed;
-        `LAKE/fleet` is where `heaplake fleet rollup` has it. Takes all runs of the folder, also of a selection.
+        `LAKE/fleet` is where `heaplake fleet rollup` has it. Takes all runs of the folder, also of a selection. Runs that
+        cannot be read are as in `diff`; with `out`, the rollup of the others is there.
 
         >>> lake.rollup(out="lake/fleet").clusters().select("signature", "hosts", "median_bytes")
         """
         folder, temporary = _folder(out)
-        _binary.run(["fleet", "rollup", self.path, f"--by={','.join(by)}", f"--out={folder}", "--quiet"])
+        options = [f"--by={','.join(by)}", *_skipping(skip_damaged)]
+        _binary.run(["fleet", "rollup", self.path, *options, f"--out={folder}", "--quiet"])
         return Rollup(folder, temporary)
 
     def __len__(self) -> int:
@@ -225,6 +250,10 @@ def _listed(path: Place, options: Sequence[str]) -> tuple[list[Run], list[tuple[
 
 def _several(said: str | Sequence[str]) -> Sequence[str]:
     return [said] if isinstance(said, str) else said
+
+
+def _skipping(skip_damaged: bool) -> list[str]:
+    return ["--skip-damaged"] if skip_damaged else []
 
 
 def _side(side: Side) -> str:

@@ -98,7 +98,10 @@ def test_a_selection_has_these_runs_only(shop: heaplake.Lake) -> None:
     assert {run.release for run in shop.select(since="2026-11-22", until="2026-11-22")} == {"2.4.1"}
     rows = shop.select(release="2.4.2").frame("classes").select(pl.col("release").unique()).collect()
     assert rows.to_series().to_list() == ["2.4.2"]
-    assert len(shop.select(release="9")) == 0 and shop.select(release="9").frame("nodes").collect().is_empty()
+    with pytest.raises(heaplake.UsageError, match="no run has the release 9; the nearest: 2.4"):
+        shop.select(release="9")
+    none = shop.select(since="1970-01-01", until="1970-01-02")
+    assert len(none) == 0 and none.frame("nodes").collect().is_empty()
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])

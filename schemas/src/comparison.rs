@@ -24,6 +24,30 @@ pub struct Comparison {
     pub tables: Vec<run::Table>,
     /// What a reader must know, a sentence each: tables that a side lacks, runs that cannot be read.
     pub remarks: Vec<String>,
+    /// Runs that the sides name, or may name, and that were not seen; none where the user allowed to leave them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<Missed>,
+    /// Tables that some runs of a side lack and others have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacking: Vec<Lacking>,
+}
+
+/// A run that was not seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missed {
+    /// Its folder, or that of a release that cannot be read.
+    pub path: PathBuf,
+    /// Why, in one line.
+    pub problem: String,
+}
+
+/// A table that some runs lack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lacking {
+    /// The table, without `diff_`.
+    pub table: String,
+    /// Folders of the runs.
+    pub runs: Vec<PathBuf>,
 }
 
 /// A side of a comparison.

@@ -3,6 +3,7 @@
 //! Each has one row per fingerprint of a table of runs and group of runs: a row of [`crate::diff`], summed up over all
 //! runs of the group.
 
+use crate::comparison::Missed;
 use crate::diff::{self, DiffTable};
 use crate::run;
 use crate::table::{Runs, TableSchema, Type, optional, required};
@@ -45,6 +46,9 @@ pub struct Rollup {
     pub clusters: Vec<Cluster>,
     /// What a reader must know, a sentence each: runs that cannot be read or have no fingerprints.
     pub remarks: Vec<String>,
+    /// Runs of the lake that were not seen; none where the user allowed to leave them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<Missed>,
 }
 
 /// A group of runs.

@@ -1,6 +1,6 @@
 //! `trend.json`: what was followed. `heaplake trend --out` writes it last: tables without it are not complete.
 
-use crate::comparison::Side;
+use crate::comparison::{Missed, Side};
 use crate::run;
 use serde::{Deserialize, Serialize};
 
@@ -24,4 +24,7 @@ pub struct Series {
     pub tables: Vec<run::Table>,
     /// What a reader must know, a sentence each: tables that a step lacks, runs that cannot be read.
     pub remarks: Vec<String>,
+    /// Runs that the steps name, or may name, and that were not seen; none where the user allowed to leave them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<Missed>,
 }

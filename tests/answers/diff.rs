@@ -202,8 +202,17 @@ fn what_is_missing_is_told_and_the_rest_compared() {
     write(&lake.path(), ("2", "b", None), &service(20, 0));
     fs::remove_file(lake.path().join("release=2/snapshot=b/classes.parquet")).unwrap();
     fs::create_dir_all(lake.path().join("release=2/snapshot=half")).unwrap();
-    let folder = compared(&lake, ["release=1", "release=2"], &[]);
-    let json: Value = serde_json::from_slice(&fs::read(folder.join("diff.json")).unwrap()).unwrap();
+    // It is an error that does not keep the rest from being compared, unless it is allowed.
+    let output = diff(&lake, ["release=1", "release=2"], "diff", &[]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert_eq!(error.matches(": not seen: ").count(), 2, "{error}");
+    let json =
+        |folder: &Path| -> Value { serde_json::from_slice(&fs::read(folder.join("diff.json")).unwrap()).unwrap() };
+    assert_eq!(json(&lake.folder().join("diff"))["missed"].as_array().unwrap().len(), 2);
+    let folder = compared(&lake, ["release=1", "release=2"], &["--skip-damaged"]);
+    let json = json(&folder);
+    assert_eq!(json.get("missed"), None);
     let remarks = json["remarks"].to_string();
     assert!(
         remarks.contains("snapshot=half") && remarks.contains("snapshot=b") && remarks.contains("classes.parquet"),

@@ -88,3 +88,80 @@ fn a_comparison_has_a_page() {
     again(&other);
     assert_eq!(fs::read_to_string(other).unwrap(), page);
 }
+
+/// What a diff of both releases ends with and says: code, standard output, standard error.
+fn ended(lake: &Lake, options: &[&str]) -> (Option<i32>, String, String) {
+    let output = diff(lake, options).output().unwrap();
+    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (output.status.code(), out, error)
+}
+
+const CALM: [&str; 2] = ["--fail-if", "retained_bytes.delta > 1GiB"];
+const FAILING: [&str; 2] = ["--fail-if", "class ~ \"^Sess\" and retained_bytes.delta_percent > 5"];
+
+#[test]
+fn a_run_that_is_not_seen_fails_the_gate() {
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 4] = [
+        ("cut off", |run| fs::write(run.join("run.json"), b"{\"seal\": \"0").unwrap()),
+        ("without run.json", |run| fs::remove_file(run.join("run.json")).unwrap()),
+        ("newer", |run| {
+            let text = fs::read_to_string(run.join("run.json")).unwrap();
+            let said: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let version = format!("\"schema_version\": {}", said["schema_version"]);
+            fs::write(run.join("run.json"), text.replacen(&version, "\"schema_version\": 999", 1)).unwrap();
+        }),
+        ("without a table", |run| fs::remove_file(run.join("classes.parquet")).unwrap()),
+    ];
+    for (what, damage) in damages {
+        let lake = lake();
+        let (xml, xml_name) = file(&lake, "gates.xml");
+        let (markdown, markdown_name) = file(&lake, "gates.md");
+        damage(&lake.path().join("release=two/snapshot=run2"));
+        let files = ["--junit", &xml_name, "--markdown", &markdown_name, "-q"];
+        let (code, out, error) = ended(&lake, &[&CALM[..], &files].concat());
+        assert_eq!(code, Some(1), "{what}: {error}");
+        assert!(error.contains("release=two/snapshot=run2: not seen: ") && error.contains("--skip-damaged"), "{error}");
+        assert!(
+            out.contains("passes; 1 run was not seen")
+                && out.contains("not seen: ")
+                && out.contains("release=two/snapshot=run2"),
+            "{what}: {out}"
+        );
+        let text = fs::read_to_string(&xml).unwrap();
+        assert!(text.contains("tests=\"2\" failures=\"0\" errors=\"1\""), "{what}: {text}");
+        assert!(text.contains("<error message=\"not seen: "), "{what}: {text}");
+        let text = fs::read_to_string(&markdown).unwrap();
+        assert!(text.contains("❌") && text.contains("1 run was not seen"), "{what}: {text}");
+        // A gate that fails counts more; a run that no side names counts nothing.
+        assert_eq!(ended(&lake, &FAILING).0, Some(4), "{what}");
+        let (code, out, _) = ended(&lake, &["--json"]);
+        let said: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((code, said["missed"].as_array().map(Vec::len)), (Some(1), Some(1)), "{what}: {out}");
+        let mut trend = heaplake();
+        trend.args(["trend", "release=one", "release=two", "snapshot=*", "--quiet", "--lake"]).arg(lake.path());
+        trend.assert().code(1);
+        let mut other = heaplake();
+        other.args(["diff", "release=one", "release=one", "--lake"]).arg(lake.path()).args(CALM).assert().success();
+        // Who allows it is told in a remark.
+        let (code, out, error) = ended(&lake, &[&CALM[..], &["--skip-damaged"]].concat());
+        assert_eq!((code, error.as_str()), (Some(0), ""), "{what}");
+        assert!(out.contains("snapshot=run2 is ") && !out.contains("not seen"), "{what}: {out}");
+    }
+}
+
+#[test]
+fn a_gate_does_not_pass_where_a_run_has_no_such_table() {
+    let lake = lake();
+    let run = lake.path().join("release=two/snapshot=run2");
+    let text = fs::read_to_string(run.join("run.json")).unwrap();
+    let mut said: serde_json::Value = serde_json::from_str(&text).unwrap();
+    said["tables"].as_array_mut().unwrap().retain(|table| table["file"] != "chains.parquet");
+    said.as_object_mut().unwrap().remove("seal");
+    fs::write(run.join("run.json"), said.to_string()).unwrap();
+    fs::remove_file(run.join("chains.parquet")).unwrap();
+    let (code, out, error) = ended(&lake, &["--fail-if", "chains: share > 5"]);
+    assert_eq!(code, Some(4), "{error}");
+    assert!(out.contains("not seen: 1 run has no table chains"), "{out}");
+    assert_eq!(ended(&lake, &CALM).0, Some(0), "other tables are whole");
+}

@@ -186,7 +186,8 @@ fn a_lake_is_listed() {
     assert!(text.contains("13,632") && text.lines().last().unwrap().contains("snapshot=empty"), "{text}");
     let (cause, _) = complaint(heaplake().arg("ls").arg(lake.path().join("release=2/snapshot=a")), 2);
     assert!(cause.contains("this is a run, not a lake"), "{cause}");
-    complaint(heaplake().arg("ls").arg(lake.folder().join("missing")), 1);
+    let (cause, _) = complaint(heaplake().arg("ls").arg(lake.folder().join("missing")), 2);
+    assert!(cause.contains("there is no such lake"), "{cause}");
 }
 
 #[test]

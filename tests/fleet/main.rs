@@ -17,6 +17,7 @@ mod clusters;
 mod handed_on;
 mod incremental;
 mod killed;
+mod missed;
 mod page;
 mod shared;
 mod sums;

@@ -12,10 +12,12 @@ mod lake;
 #[path = "../support/written.rs"]
 mod written;
 
+mod churn;
 mod common;
 mod drop;
 mod kept;
 mod kills;
 mod list;
 mod merge;
+mod missing;
 mod verify;

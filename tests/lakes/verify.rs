@@ -52,7 +52,7 @@ fn a_whole_lake_is_whole() {
     assert_whole(&lake, "a whole lake");
     let (cause, _) = complaint(command("verify").arg(lake.path().join("release=1/snapshot=a")), 2);
     assert!(cause.contains("this is a run"), "{cause}");
-    complaint(command("verify").arg(lake.folder().join("missing")), 1);
+    complaint(command("verify").arg(lake.folder().join("missing")), 2);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
 use super::gates::GateArguments;
+use super::missed::{self, Skipping};
 use crate::complaint::{Complaint, Done, Exit};
 use crate::engine::workplace;
 use crate::print::progress::{Display, Mode};
@@ -12,7 +13,7 @@ use clap::Args;
 use heaplake_compare::diff::{self, Answer, Rules};
 use heaplake_compare::gates::{Gates, Verdicts};
 use heaplake_compare::objects::{self, Question};
-use heaplake_compare::sides::Sides;
+use heaplake_compare::sides::{Sides, steadily};
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::files::NewFiles;
@@ -38,7 +39,7 @@ Rows of both sides are compared by fingerprint, so classes and chains are found 
  differences of medians, with the shift of Hodges and Lehmann and its 95 % interval, p of the Mann-Whitney test, and q, \
  which is p corrected for the number of rows: rows with q below 0.05 are significant, and the others within_noise.
 
-Ends with 4 if a gate fails.";
+Ends with 4 if a gate fails, and with 1 if a run that a side names cannot be read.";
 
 /// Arguments of `diff`.
 #[derive(Args, Clone, Debug)]
@@ -56,6 +57,9 @@ pub struct Arguments {
     /// The lake that selections choose from
     #[arg(long, value_name = "LAKE")]
     pub lake: Option<PathBuf>,
+    /// Runs that cannot be read
+    #[command(flatten)]
+    pub skipping: Skipping,
     /// Folder for the tables diff_*.parquet; made where there is none
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
@@ -99,6 +103,13 @@ pub struct Arguments {
     pub json: bool,
 }
 
+impl Arguments {
+    fn sides(&self) -> Result<Sides, Complaint> {
+        let named = [self.base.clone(), self.target.clone()];
+        Ok(Sides::find(&named, self.lake.as_deref(), self.skipping.skip_damaged)?)
+    }
+}
+
 /// What came out.
 #[derive(Serialize)]
 struct Told {
@@ -121,7 +132,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "diff");
     let context = arguments.resources.context(&display, &cancel);
-    let sides = Sides::find(&[arguments.base.clone(), arguments.target.clone()], arguments.lake.as_deref())?;
+    let sides = arguments.sides()?;
     let scratch = scratch(arguments)?;
     let told = match &arguments.out {
         Some(folder) => {
@@ -144,7 +155,14 @@ fn work(
 ) -> Result<Told, Complaint> {
     arguments.gates.check_files()?;
     arguments.report.iter().try_for_each(|page| output_file::check(page)).map_err(Complaint::of_usage)?;
-    let mut answer = compare(&arguments.naming, sides, folder, scratch, context)?;
+    let mut answer = steadily(
+        sides,
+        || arguments.sides(),
+        |sides| {
+            clear(folder, "diff_")?;
+            compare(&arguments.naming, sides, folder, scratch, context)
+        },
+    )?;
     let objects = arguments.objects.then(|| objects_of(arguments, sides, folder, context)).transpose()?;
     if let Some(objects) = &objects {
         answer.comparison.tables.extend(objects.tables.iter().cloned());
@@ -182,8 +200,8 @@ fn objects_of(
 
 /// Prints what came out; the exit code.
 fn tell(arguments: &Arguments, told: &Told) -> Done {
-    let failed = told.gates.as_ref().is_some_and(|verdicts| !verdicts.pass());
-    let code = if failed { Exit::Gate as u8 } else { 0 };
+    let failed = told.gates.as_ref().is_some_and(Verdicts::fail);
+    let code = missed::tell(&told.answer.comparison.missed).max(if failed { Exit::Gate as u8 } else { 0 });
     if arguments.json {
         print::json(told)?;
         return Ok(code);
@@ -193,7 +211,7 @@ fn tell(arguments: &Arguments, told: &Told) -> Done {
         print::text(&text::text(&told.answer, told.objects.as_ref(), &look));
     }
     // A gate that fails is told even to those who want to hear of errors only.
-    let wanted = |verdicts: &&Verdicts| !verdicts.gates.is_empty() && (failed || !arguments.quiet);
+    let wanted = |verdicts: &&Verdicts| !verdicts.gates.is_empty() && (!verdicts.pass() || !arguments.quiet);
     if let Some(verdicts) = told.gates.as_ref().filter(wanted) {
         print::text(&format!("\n{}", print::gates::verdicts(verdicts, &look)));
     }
@@ -219,6 +237,20 @@ fn compare(
 /// Whether a name has the form of the tables of comparisons.
 fn is_table(name: &str) -> bool {
     name.starts_with("diff_") && name.ends_with(".parquet")
+}
+
+/// Removes the tables that an attempt left in a folder of this command's own.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn clear(folder: &Path, prefix: &str) -> Result<(), StageError> {
+    let io = |error| StageError::io(folder, "clear", error);
+    for entry in fs::read_dir(folder).map_err(io)?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            fs::remove_file(entry.path()).map_err(io)?;
+        }
+    }
+    Ok(())
 }
 
 /// A folder for files that go when the command ends.

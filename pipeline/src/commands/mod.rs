@@ -11,6 +11,7 @@ pub mod fleet;
 pub mod gates;
 pub mod lake;
 pub mod man;
+mod missed;
 pub mod object;
 mod pages;
 pub mod plan;

@@ -1,18 +1,21 @@
 //! `heaplake report`: the HTML page of a run, of a comparison, of a trend or of a fleet.
 
 use super::choices::budget;
-use super::{pages, show};
+use super::pages;
 use crate::complaint::{Complaint, Done};
 use crate::memory::Size;
 use crate::print;
 use clap::Args;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Silent;
-use heaplake_kit::{Budget, Context, storage};
-use heaplake_lake::output_file;
+use heaplake_kit::{Budget, Context, StageError, storage};
+use heaplake_lake::{output_file, selection};
+use heaplake_query::QueryError;
 use heaplake_report as reports;
 use heaplake_schemas::{comparison, rollup, series};
-use std::path::PathBuf;
+use std::fs::metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// Arguments of `report`.
@@ -50,21 +53,50 @@ pub fn run(arguments: &Arguments) -> Done {
     let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };
     let page = if has(comparison::FILE) {
         let page = page(reports::comparison::FILE);
-        reports::diff_page(&arguments.run, &page, &context)?;
+        steadily(&arguments.run.join(comparison::FILE), || reports::diff_page(&arguments.run, &page, &context))?;
         page
     } else if has(series::FILE) {
         let page = page(reports::trend::FILE);
-        reports::trend_page(&arguments.run, &page, &context)?;
+        steadily(&arguments.run.join(series::FILE), || reports::trend_page(&arguments.run, &page, &context))?;
         page
     } else if has(rollup::FILE) {
         let page = page(reports::fleet::FILE);
-        reports::fleet_page(&arguments.run, &page, &context)?;
+        steadily(&arguments.run.join(rollup::FILE), || reports::fleet_page(&arguments.run, &page, &context))?;
         page
     } else {
         let page = page(reports::FILE);
-        let run = show::read(&arguments.run)?;
-        pages::put(&page, None, |page| reports::make(&run, &arguments.run, page, memory, &cancel))?;
+        of_run(&arguments.run, &page, memory, &cancel)?;
         page
     };
     Ok(if arguments.quiet { 0 } else { print::text(&format!("{}\n", page.display())) })
+}
+
+/// How often a page is made anew of what others replace meanwhile.
+const TRIES: u32 = 20;
+
+/// Makes the page of a run; anew, if another run takes the place before the page lies there.
+fn of_run(place: &Path, page: &Path, memory: u64, cancel: &AtomicBool) -> Result<(), Complaint> {
+    let mut tries = 0;
+    loop {
+        let found = selection::hold(place)?.ok_or_else(|| QueryError::no_run(place))?;
+        let made = pages::put(page, None, |page| reports::make(&found.run, place, page, memory, cancel));
+        tries += 1;
+        if made.is_ok() || tries >= TRIES || found.is_current() {
+            return made;
+        }
+    }
+}
+
+/// Makes a page; anew, if the description of what it shows was replaced meanwhile.
+fn steadily(description: &Path, make: impl Fn() -> Result<(), StageError>) -> Result<(), StageError> {
+    let identity = || metadata(description).map(|there| (there.ino(), there.len(), there.mtime_nsec())).ok();
+    let mut tries = 0;
+    loop {
+        let before = identity();
+        let made = make();
+        tries += 1;
+        if tries >= TRIES || identity() == before {
+            return made;
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::complaint::{Complaint, Done};
 use crate::print::{self, summary};
 use clap::Args;
-use heaplake_lake::commit;
+use heaplake_lake::selection;
 use heaplake_query::QueryError;
 use heaplake_schemas::run::Run;
 use std::path::{Path, PathBuf};
@@ -38,5 +38,5 @@ pub fn run(arguments: &Arguments) -> Done {
 /// # Errors
 /// A [`Complaint`] where there is no run.
 pub fn read(folder: &Path) -> Result<Run, Complaint> {
-    commit::read(folder)?.ok_or_else(|| Complaint::from(QueryError::no_run(folder)))
+    Ok(selection::open(folder)?.ok_or_else(|| QueryError::no_run(folder))?.run)
 }

@@ -2,12 +2,15 @@
 
 use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
+use super::diff::clear;
+use super::missed::{self, Skipping};
 use crate::complaint::{Complaint, Done};
 use crate::engine::workplace;
 use crate::print::progress::{Display, Mode};
 use crate::print::{self, trend as text};
 use clap::Args;
 use heaplake_compare::diff::Rules;
+use heaplake_compare::sides::steadily;
 use heaplake_compare::trend::steps::{By, Steps};
 use heaplake_compare::trend::{self, Answer};
 use heaplake_kit::stage::Output;
@@ -42,6 +45,9 @@ pub struct Arguments {
     /// The lake that selections choose from
     #[arg(long, value_name = "LAKE")]
     pub lake: Option<PathBuf>,
+    /// Runs that cannot be read
+    #[command(flatten)]
+    pub skipping: Skipping,
     /// What divides a single selection: captured, release or label.NAME
     ///
     /// With captured, the default, each run is a step, by the time of its input; else a step has all runs of a release or
@@ -73,19 +79,21 @@ pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "trend");
     let context = arguments.resources.context(&display, &cancel);
-    let steps = Steps::find(&arguments.selections, arguments.lake.as_deref(), arguments.by.clone())?;
+    let steps = arguments.steps()?;
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let answer = match &arguments.out {
         Some(folder) => {
             let new = NewFiles::create(folder, series::FILE, is_table).map_err(Complaint::of_usage)?;
-            let answer = follow(&arguments.naming, &steps, new.hidden(), scratch.path(), &context)?;
+            let answer = follow(arguments, &steps, new.hidden(), scratch.path(), &context)?;
             new.commit()?;
             answer
         }
-        None => follow(&arguments.naming, &steps, scratch.path(), scratch.path(), &context)?,
+        None => follow(arguments, &steps, scratch.path(), scratch.path(), &context)?,
     };
+    let code = missed::tell(&answer.series.missed);
     if arguments.json {
-        return print::json(&answer);
+        print::json(&answer)?;
+        return Ok(code);
     }
     if !arguments.quiet {
         print::answer(&answer, false, text::text)?;
@@ -93,7 +101,14 @@ pub fn run(arguments: &Arguments) -> Done {
     if let Some(folder) = arguments.out.as_ref().filter(|_| !arguments.quiet) {
         print::text(&format!("\n{}\n", folder.display()));
     }
-    Ok(0)
+    Ok(code)
+}
+
+impl Arguments {
+    fn steps(&self) -> Result<Steps, Complaint> {
+        let (lake, by) = (self.lake.as_deref(), self.by.clone());
+        Ok(Steps::find(&self.selections, lake, by, self.skipping.skip_damaged)?)
+    }
 }
 
 /// Whether a name has the form of the tables of trends.
@@ -103,16 +118,23 @@ fn is_table(name: &str) -> bool {
 
 /// Writes the tables, and what was followed, into `folder`.
 fn follow(
-    naming: &Naming,
+    arguments: &Arguments,
     steps: &Steps,
     folder: &Path,
     scratch: &Path,
     context: &Context<'_>,
 ) -> Result<Answer, Complaint> {
-    let (names, own_names) = naming.names(&steps.sides.format)?;
-    let rules = Rules { names: &names, own_names, scratch };
     let output = Output { folder: folder.to_owned(), ..Output::default() };
-    let answer = trend::follow(steps, rules, &output, context)?;
+    let answer = steadily(
+        steps,
+        || arguments.steps(),
+        |steps| {
+            clear(folder, "trend_")?;
+            let (names, own_names) = arguments.naming.names(&steps.sides.format)?;
+            let rules = Rules { names: &names, own_names, scratch };
+            Ok::<_, Complaint>(trend::follow(steps, rules, &output, context)?)
+        },
+    )?;
     let path = folder.join(series::FILE);
     let text = serde_json::to_vec_pretty(&answer.series)
         .map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;

@@ -40,6 +40,7 @@ pub fn text(rollup: &Rollup, now: f64) -> String {
     clusters("heaplake_fleet_cluster_median_bytes", "Median of what it holds in them.", "bytes", &|cluster| {
         cluster.median_bytes
     });
+    out.one("heaplake_fleet_missed_runs", "Runs of the lake that could not be read.", "", rollup.missed.len());
     out.one("heaplake_fleet_end_timestamp_seconds", "When the rollup was made.", "seconds", now);
     out.end()
 }
@@ -98,6 +99,7 @@ mod tests {
             "heaplake_fleet_runs{format=\"v8\",release=\"7.1\",label_region=\"eu\"} 2",
             "heaplake_fleet_hosts{format=\"v8\",release=\"7.1\",label_region=\"eu\"} 1",
             "heaplake_fleet_largest_bytes{format=\"v8\",release=\"7.1\",label_region=\"eu\"} 9",
+            "heaplake_fleet_missed_runs 0",
             "heaplake_fleet_cluster_median_bytes{format=\"\",fingerprint=\"\",signature=\"s\"} 7",
         ] {
             assert!(text.lines().any(|line| line == sample), "{sample}: {text}");

@@ -3,9 +3,12 @@
 use super::terminal::Look;
 use heaplake_compare::gates::{Found, Outcome, Verdict, Verdicts, change, quantity};
 use heaplake_kit::text::count;
+use heaplake_schemas::comparison::Missed;
 
 /// What stands before the text of a row: numbers in columns.
 const NUMBERS: usize = 61;
+/// Runs that were not seen, of which so many are named.
+const MISSED: usize = 20;
 /// Characters of a text in a line of any length.
 const LONGEST: usize = 400;
 
@@ -19,7 +22,21 @@ pub fn verdicts(verdicts: &Verdicts, look: &Look) -> String {
         failing => format!("{failing} of {all} gates {}", if failing == 1 { "does not pass" } else { "do not pass" }),
     };
     let gates: String = verdicts.gates.iter().map(|gate| format!("\n{}", one(gate, look))).collect();
-    format!("{title}\n{gates}")
+    let not_seen: String = verdicts.missed.iter().take(MISSED).map(|missed| line(missed, look)).collect();
+    let left = verdicts.missed.len().saturating_sub(MISSED);
+    let more = if left > 0 { format!("      … and {} more not seen\n", count(left as u64)) } else { String::new() };
+    let blind = match verdicts.missed.len() {
+        0 => String::new(),
+        1 => "; 1 run was not seen".to_owned(),
+        runs => format!("; {} runs were not seen", count(runs as u64)),
+    };
+    format!("{title}{blind}\n{gates}{not_seen}{more}")
+}
+
+/// A run that no gate has seen.
+fn line(Missed { path, problem }: &Missed, look: &Look) -> String {
+    let text = look.wrap(&format!("not seen: {}: {problem}", path.display()), 6, 6);
+    format!("\n{}  {text}\n", look.painted("????", "1;31"))
 }
 
 fn one(gate: &Verdict, look: &Look) -> String {

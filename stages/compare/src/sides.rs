@@ -1,15 +1,62 @@
 //! The sides of a comparison: the runs that each of them is.
 
 use crate::error::CompareError;
-use heaplake_kit::storage;
+use heaplake_kit::{StageError, storage};
+use heaplake_lake::nearest::{self, clause};
 use heaplake_lake::selection::{self, Found, Selection};
-use heaplake_lake::{commit, stored};
-use heaplake_schemas::comparison::{ComparedRun, Side as Described};
+use heaplake_schemas::comparison::{ComparedRun, Missed, Side as Described};
+use heaplake_schemas::diff::TABLES;
 use heaplake_schemas::run::{self, Run};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Label of a run that names its host.
 const HOST: &str = "host";
+
+/// How often a run is read anew that others replace meanwhile.
+const TRIES: u32 = 100;
+/// How often a comparison begins anew since runs that are not held were replaced.
+const BEGINNINGS: u32 = 5;
+/// Runs of which all tables are held, at most: objects are compared by tables that other comparisons do not read.
+const FEW: usize = 4;
+
+/// What a comparison finds out about runs beside its answer.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    /// What to say, a sentence each.
+    pub remarks: Vec<String>,
+    /// Runs that are named, or may be, and are not seen, or not all of their compared tables.
+    pub missed: Vec<Missed>,
+    /// Runs that lack files of compared tables; they are among those that are missed.
+    pub half_deleted: Vec<PathBuf>,
+}
+
+impl Notes {
+    /// Takes note of a run, or of a release, that is not seen.
+    pub fn miss(&mut self, path: &Path, problem: impl Into<String>) {
+        let problem = problem.into();
+        self.remarks.push(format!("{} is left out: {problem}.", path.display()));
+        self.missed.push(Missed { path: path.to_owned(), problem });
+    }
+
+    /// Takes note of a run that another command dropped.
+    pub fn dropped(&mut self, path: &Path) {
+        self.remarks.push(format!("{} was dropped while its lake was read: it is not part of this.", path.display()));
+    }
+
+    /// Sorted, each once; without what was missed where the user allows that.
+    #[must_use]
+    pub fn finished(mut self, skip_damaged: bool) -> Self {
+        self.remarks.sort();
+        self.remarks.dedup();
+        self.missed.sort_by(|a, b| a.path.cmp(&b.path));
+        self.missed.dedup();
+        if skip_damaged {
+            self.missed.clear();
+        }
+        self
+    }
+}
 
 /// A side.
 #[derive(Clone, Debug)]
@@ -29,55 +76,128 @@ pub struct Sides {
     pub format: String,
     /// What to say of them, a sentence each.
     pub remarks: Vec<String>,
+    /// Runs that they name, or may name, and that are not seen.
+    pub missed: Vec<Missed>,
+    /// Runs that lack files of compared tables, also where the user allows that.
+    pub half_deleted: Vec<PathBuf>,
 }
 
 impl Sides {
-    /// Finds the runs. A side is the folder of a run; a folder of runs; or a selection of the runs of `lake`.
+    /// Finds the runs. A side is the folder of a run; a folder of runs; or a selection of the runs of `lake`. Runs that
+    /// cannot be read are [missed](Self::missed), unless the user allows to skip them.
     ///
     /// # Errors
     /// [`CompareError`] where a side is none of these or has no runs, or the runs are of different formats.
-    pub fn find(named: &[String], lake: Option<&Path>) -> Result<Self, CompareError> {
-        let mut remarks = Vec::new();
-        let mut sides = named.iter().map(|side| find(side, lake, &mut remarks)).collect::<Result<Vec<_>, _>>()?;
-        sides.iter_mut().flat_map(|side| &mut side.runs).for_each(|found| keep_present(found, &mut remarks));
+    pub fn find(named: &[String], lake: Option<&Path>, skip_damaged: bool) -> Result<Self, CompareError> {
+        let mut notes = Notes::default();
+        let chosen = named.iter().map(|side| choose(side, lake, &mut notes)).collect::<Result<Vec<_>, _>>()?;
+        let few = chosen.iter().map(|chosen| chosen.runs.len()).sum::<usize>() <= FEW;
+        let mut sides = Vec::with_capacity(chosen.len());
+        for chosen in chosen {
+            sides.push(settled(chosen, few, lake, &mut notes)?);
+        }
         let format = one_format(&sides)?;
         let partial = |found: &Found| {
             let leaves_out = found.run.summary.partial.as_ref()?;
             Some(format!("{} covers a part of its input only: {leaves_out}.", found.place.display()))
         };
-        remarks.extend(sides.iter().flat_map(|side| side.runs.iter().filter_map(partial)));
-        remarks.extend(other_names(&sides));
-        remarks.sort();
-        remarks.dedup();
-        Ok(Self { sides, format, remarks })
+        notes.remarks.extend(sides.iter().flat_map(|side| side.runs.iter().filter_map(partial)));
+        notes.remarks.extend(other_names(&sides));
+        let Notes { remarks, missed, half_deleted } = notes.finished(skip_damaged);
+        Ok(Self { sides, format, remarks, missed, half_deleted })
     }
 
     /// All runs, with the number of their side.
     pub fn runs(&self) -> impl Iterator<Item = (usize, &Found)> {
         self.sides.iter().enumerate().flat_map(|(number, side)| side.runs.iter().map(move |run| (number, run)))
     }
+
+    /// Whether the tables of all runs are still those of their descriptions.
+    #[must_use]
+    pub fn stand(&self) -> bool {
+        self.runs().all(|(_, found)| found.stands())
+    }
 }
 
-fn find(named: &str, lake: Option<&Path>, remarks: &mut Vec<String>) -> Result<Side, CompareError> {
+impl AsRef<Self> for Sides {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl AsMut<Self> for Sides {
+    fn as_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+/// Does `work` on sides that were found. Where runs were replaced or dropped meanwhile and may have been read half from
+/// the old and half from the new one, finds the sides anew and does it again.
+///
+/// # Errors
+/// Those of `find` and `work`; and where runs were replaced each time.
+pub fn steadily<S: AsRef<Sides> + AsMut<Sides>, T, E: From<CompareError>>(
+    first: &S,
+    find: impl Fn() -> Result<S, E>,
+    mut work: impl FnMut(&S) -> Result<T, E>,
+) -> Result<T, E> {
+    let mut again: Option<S> = None;
+    for _ in 0..BEGINNINGS {
+        let sides = again.as_ref().unwrap_or(first);
+        let done = work(sides);
+        if sides.as_ref().stand() {
+            return done;
+        }
+        let mut found = find()?;
+        tell_of_dropped(sides.as_ref(), found.as_mut());
+        again = Some(found);
+    }
+    let refused = CompareError::Stage(StageError::Refused {
+        problem: format!("runs were replaced or dropped each of {BEGINNINGS} times that they were read"),
+        advice: "run it again when fewer commands write to the lake".to_owned(),
+    });
+    Err(refused.into())
+}
+
+/// Tells of runs that the sides had when they were found before.
+fn tell_of_dropped(before: &Sides, now: &mut Sides) {
+    let places: BTreeSet<&Path> = now.runs().map(|(_, found)| found.place.as_path()).collect();
+    let mut notes = Notes::default();
+    before.runs().filter(|(_, found)| !places.contains(found.place.as_path())).for_each(|(_, found)| {
+        notes.dropped(&found.place);
+    });
+    now.remarks.extend(notes.finished(true).remarks);
+}
+
+/// The runs of a side as they were found.
+struct Chosen {
+    named: String,
+    runs: Vec<Found>,
+    /// What a run must still fulfil when it is found anew.
+    selection: Selection,
+    /// The first run of it that cannot be read.
+    missed: Option<Missed>,
+}
+
+fn choose(named: &str, lake: Option<&Path>, notes: &mut Notes) -> Result<Chosen, CompareError> {
     let path = Path::new(named);
-    let side = |runs: Vec<Found>| Side { selection: named.to_owned(), runs };
-    if let Some(run) = commit::read(path)? {
-        return Ok(side(vec![Found { place: path.to_owned(), run }]));
+    let before = notes.missed.len();
+    let chosen = |runs, selection, notes: &Notes| {
+        let missed = notes.missed.get(before).cloned();
+        Chosen { named: named.to_owned(), runs, selection, missed }
+    };
+    if let Some(found) = selection::open(path)? {
+        return Ok(chosen(vec![found], Selection::default(), notes));
     }
     if storage::is_folder(path) {
         let runs = selection::runs(path)?;
-        tell_of_damaged(&runs.damaged, remarks);
-        return match runs.found.is_empty() {
-            true => Err(CompareError::refused(
-                format!("{named}: there is no run in this folder"),
-                "name the folder of a run, a folder of runs, or a selection such as release=7.2 with --lake LAKE",
-            )),
-            false => Ok(side(runs.found)),
-        };
+        take_note(&runs, &Selection::default(), notes);
+        return Ok(chosen(runs.found, Selection::default(), notes));
     }
     let selection = Selection::parse(named).map_err(|problem| {
+        let near = clause(&nearest::paths(path));
         CompareError::refused(
-            format!("{named}: there is no such run, and as a selection: {problem}"),
+            format!("{named}: there is no such run, and as a selection: {problem}{near}"),
             "name the folder of a run, or a selection such as 'release=7.2,label.host=web*' with --lake LAKE",
         )
     })?;
@@ -87,17 +207,109 @@ fn find(named: &str, lake: Option<&Path>, remarks: &mut Vec<String>) -> Result<S
             "give --lake LAKE; heaplake ls LAKE lists its runs",
         ));
     };
-    let runs = selection::runs(lake)?;
-    tell_of_damaged(&runs.damaged, remarks);
-    let taken: Vec<Found> = runs.found.into_iter().filter(|found| selection.takes(&found.run)).collect();
-    if taken.is_empty() {
-        let cause = format!("{named}: no run in {} is like that", lake.display());
-        return Err(CompareError::refused(
-            cause,
-            "heaplake ls LAKE lists the runs; heaplake show prints the labels of one",
-        ));
+    nearest::check_lake(lake).map_err(|(cause, advice)| CompareError::refused(cause, advice))?;
+    let mut runs = selection::runs(lake)?;
+    take_note(&runs, &selection, notes);
+    if let Some(unmet) = runs.unmet(&selection) {
+        return Err(no_run(named, &format!("no run in {} is like that: {unmet}", lake.display())));
     }
-    Ok(side(taken))
+    runs.found.retain(|found| selection.takes(&found.run));
+    Ok(chosen(runs.found, selection, notes))
+}
+
+/// Takes note of runs that a selection may name, and that cannot be read or were dropped.
+fn take_note(runs: &selection::Runs, selection: &Selection, notes: &mut Notes) {
+    for (path, problem) in runs.damaged.iter().filter(|(path, _)| selection.may_take(path)) {
+        notes.miss(path, problem);
+    }
+    runs.gone.iter().filter(|path| selection.may_take(path)).for_each(|path| notes.dropped(path));
+}
+
+/// A side whose runs are held open as far as that can be, and are what their descriptions say.
+fn settled(chosen: Chosen, few: bool, lake: Option<&Path>, notes: &mut Notes) -> Result<Side, CompareError> {
+    let Chosen { named, runs, selection, missed } = chosen;
+    let before = notes.missed.len();
+    let mut settled = Vec::with_capacity(runs.len());
+    for found in runs {
+        let wanted = |file: &str| few || is_compared(file);
+        let found = settle(found, &|run| selection.takes(run), Some(&wanted), notes);
+        settled.extend(found.map(|(found, _)| found));
+    }
+    if !settled.is_empty() {
+        return Ok(Side { selection: named, runs: settled });
+    }
+    if let Some(Missed { path, problem }) = missed.or_else(|| notes.missed.get(before).cloned()) {
+        let problem = format!("{named}: no run of it can be read: {}: {problem}", path.display());
+        let advice = "heaplake lake verify says more; analyse its input again with --force".to_owned();
+        return Err(StageError::Refused { problem, advice }.into());
+    }
+    Err(match lake.filter(|_| !selection.is_empty()) {
+        Some(lake) => no_run(&named, &format!("no run in {} is like that", lake.display())),
+        None => CompareError::refused(
+            format!("{named}: there is no run in this folder"),
+            "name the folder of a run, a folder of runs, or a selection such as release=7.2 with --lake LAKE",
+        ),
+    })
+}
+
+fn no_run(named: &str, problem: &str) -> CompareError {
+    let advice = "heaplake ls LAKE lists the runs; heaplake show prints the labels of one";
+    CompareError::refused(format!("{named}: {problem}"), advice)
+}
+
+/// Whether comparisons read a table.
+#[must_use]
+pub fn is_compared(file: &str) -> bool {
+    TABLES.iter().any(|table| table.compared.file == file)
+}
+
+/// Holds the tables of a run that are `wanted`, and forgets those whose files are missing, which it returns; nothing where
+/// the run was dropped, or is another one that is not meant (`takes`).
+pub fn settle(
+    mut found: Found,
+    takes: &dyn Fn(&Run) -> bool,
+    wanted: Option<&dyn Fn(&str) -> bool>,
+    notes: &mut Notes,
+) -> Option<(Found, Vec<String>)> {
+    for _ in 0..TRIES {
+        wanted.into_iter().for_each(|wanted| found.hold(wanted));
+        let missing: Vec<String> = found.missing().into_iter().map(|table| table.file).collect();
+        if found.stands() {
+            forget(&mut found, &missing, notes);
+            return Some((found, missing));
+        }
+        let place = found.place.clone();
+        match selection::find(&place) {
+            Ok(Some(new)) if takes(&new.run) => found = new,
+            Ok(Some(_)) => return None,
+            Ok(None) => {
+                notes.dropped(&place);
+                return None;
+            }
+            Err(problem) => {
+                notes.miss(&place, problem);
+                return None;
+            }
+        }
+    }
+    // It is replaced all the time: who reads it looks whether it stands.
+    Some((found, Vec::new()))
+}
+
+/// Forgets the tables of a run whose files are gone.
+fn forget(found: &mut Found, missing: &[String], notes: &mut Notes) {
+    if missing.is_empty() {
+        return;
+    }
+    let Found { place, run, .. } = found;
+    run.tables.retain(|table| !missing.contains(&table.file));
+    notes.remarks.push(format!("{} is half deleted, without {}.", place.display(), missing.join(", ")));
+    let compared: Vec<&str> = missing.iter().map(String::as_str).filter(|file| is_compared(file)).collect();
+    if !compared.is_empty() {
+        let problem = format!("it is half deleted, without {}", compared.join(", "));
+        notes.missed.push(Missed { path: place.clone(), problem });
+        notes.half_deleted.push(place.clone());
+    }
 }
 
 /// What to say where runs have signatures by different rules of names.
@@ -107,27 +319,6 @@ fn other_names(sides: &[Side]) -> Option<String> {
     let other = runs.find(|other| other.run.options.names() != first.run.options.names())?;
     let (one, two) = (first.place.display(), other.place.display());
     Some(format!("{one} and {two} have signatures by different rules: give the rules for both with --names."))
-}
-
-/// Forgets the tables of a run whose files are gone. In a store, nobody removes single files.
-pub fn keep_present(found: &mut Found, remarks: &mut Vec<String>) {
-    let Found { place, run } = found;
-    if storage::is_url(place) {
-        return;
-    }
-    let files = stored::files(place);
-    let is_there = |table: &run::Table| files.iter().any(|(name, _)| *name == table.file);
-    let (present, gone) = std::mem::take(&mut run.tables).into_iter().partition(is_there);
-    run.tables = present;
-    let gone: Vec<run::Table> = gone;
-    let names: Vec<&str> = gone.iter().map(|table| table.file.as_str()).collect();
-    if !names.is_empty() {
-        remarks.push(format!("{} is half deleted, without {}.", place.display(), names.join(", ")));
-    }
-}
-
-fn tell_of_damaged(damaged: &[(std::path::PathBuf, String)], remarks: &mut Vec<String>) {
-    remarks.extend(damaged.iter().map(|(path, problem)| format!("{} is left out: {problem}.", path.display())));
 }
 
 /// The format that all runs have.
@@ -173,7 +364,7 @@ impl Side {
     #[must_use]
     pub fn described(&self) -> Described {
         let run = |found: &Found| {
-            let Found { place, run } = found;
+            let Found { place, run, .. } = found;
             let replayed =
                 run.replay.as_ref().map(|replay| (replay.facts.allocated_bytes, replay.facts.allocated_count));
             let (bytes, objects) = replayed.unwrap_or((run.summary.shallow_bytes, run.summary.node_count));

@@ -5,7 +5,7 @@
 //! changed byte inside a table is not found.
 
 use heaplake_kit::ordered_pool::OrderedPool;
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Context, StageError, storage};
 use heaplake_lake::place::Standing;
 use heaplake_lake::reader::Reader;
 use heaplake_lake::seal::{self, Seal};
@@ -42,12 +42,29 @@ pub struct Description {
     pub problem: Option<Problem>,
 }
 
+/// How often a description is read that others replace meanwhile.
+const TRIES: u32 = 100;
+
 const ANEW: &str = "analyse its input again with --force, or drop the run";
 
 impl Description {
-    /// Reads that of a run; nothing where there is no folder any more.
+    /// Reads that of a run; nothing where there is no folder any more. Reads it anew where the run is replaced meanwhile.
     #[must_use]
     pub fn read(place: &Path) -> Option<Self> {
+        let mut tries = 0;
+        loop {
+            let description = Self::read_once(place);
+            tries += 1;
+            let is_same = |read: &Self| {
+                storage::is_url(place) || Standing::at(place).is_ok_and(|standing| standing == read.standing)
+            };
+            if tries >= TRIES || description.as_ref().is_none_or(is_same) {
+                return description;
+            }
+        }
+    }
+
+    fn read_once(place: &Path) -> Option<Self> {
         let path = place.join(run::FILE);
         let wrong = |expected: &str, found: String, advice: &str| {
             Some(Problem { path: path.clone(), expected: expected.to_owned(), found, advice: advice.to_owned() })
@@ -56,7 +73,7 @@ impl Description {
         let without = |problem| Some(Self { standing: standing.clone(), text: Vec::new(), run: None, problem });
         let text = match commit::text(place) {
             Ok(Some(text)) => text,
-            Ok(None) if !place.exists() => return None,
+            Ok(None) if standing.is_none() && !place.exists() => return None,
             Ok(None) => return without(wrong("the description of a run", "no such file".to_owned(), ANEW)),
             Err(error) => return without(wrong("a file that can be read", error.to_string(), &error.advice())),
         };

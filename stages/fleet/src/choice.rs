@@ -3,9 +3,9 @@
 use glob::Pattern;
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
-use heaplake_lake::place;
 use heaplake_lake::selection::Selection;
 use heaplake_lake::stored;
+use heaplake_lake::{nearest, place};
 use heaplake_schemas::run::{self, Run};
 use std::path::Path;
 
@@ -60,11 +60,12 @@ pub fn is_named(name: &Pattern, place: &Path) -> bool {
     names.iter().any(|text| name.matches(text) || name.as_str() == *text)
 }
 
-/// Refuses a folder that is a run, where a lake is wanted.
+/// Refuses a folder that is a run, where a lake is wanted, and one that does not exist.
 ///
 /// # Errors
 /// [`StageError::Refused`].
 pub fn refuse_run(lake: &Path) -> Result<(), StageError> {
+    nearest::check_lake(lake).map_err(|(problem, advice)| StageError::Refused { problem, advice })?;
     if stored::exists(&lake.join(run::FILE)) {
         return Err(StageError::Refused {
             problem: format!("{}: this is a run, not a lake", lake.display()),

@@ -12,6 +12,7 @@ use crate::moment;
 use glob::Pattern;
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
+use heaplake_lake::nearest::{clause, nearest};
 use heaplake_lake::place::{self, Place, Standing};
 use heaplake_lake::selection;
 use heaplake_schemas::run::Run;
@@ -52,6 +53,9 @@ pub struct Plan {
     pub kept_damaged: Vec<PathBuf>,
     /// Names that no run has.
     pub unknown: Vec<String>,
+    /// What else no run is: the first name, or condition on release and labels, in words, with the nearest.
+    #[serde(skip)]
+    pub unmet: Option<String>,
 }
 
 /// A run to drop.
@@ -89,8 +93,10 @@ struct Candidate {
 pub fn plan(lake: &Path, wish: &Wish) -> Result<Plan, StageError> {
     let places = selection::places(lake)?.places;
     let named = |name: &&Pattern| !places.iter().any(|place| is_named(name, place));
-    let unknown = wish.choice.names.iter().filter(named).map(|name| name.as_str().to_owned()).collect();
-    let mut plan = Plan { unknown, ..Plan::default() };
+    let unknown: Vec<String> = wish.choice.names.iter().filter(named).map(|name| name.as_str().to_owned()).collect();
+    let names = || places.iter().filter_map(|place| place::parts(place)).map(|parts| parts.snapshot);
+    let unmet = unknown.first().map(|name| format!("there is no run {name}{}", clause(&nearest(name, names()))));
+    let mut plan = Plan { unknown, unmet, ..Plan::default() };
     let by_description = wish.keep.is_some() || wish.before.is_some();
     let mut candidates = Vec::new();
     for place in &places {
@@ -101,6 +107,9 @@ pub fn plan(lake: &Path, wish: &Wish) -> Result<Plan, StageError> {
             None if wish.choice.takes_damaged(place) && !by_description => plan.runs.push(chosen),
             None => plan.kept_damaged.push(place.clone()),
         }
+    }
+    if plan.unmet.is_none() && candidates.is_empty() && !wish.choice.selection.is_empty() {
+        plan.unmet = selection::runs(lake)?.unmet(&wish.choice.selection);
     }
     plan.runs.extend(past(candidates, wish, &mut plan.kept_without_time));
     plan.runs.sort_by(|a, b| a.path.cmp(&b.path));

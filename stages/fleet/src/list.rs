@@ -14,6 +14,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// How often a run is read that others replace meanwhile.
+const TRIES: u32 = 100;
+
 /// The answer.
 #[derive(Debug, Serialize)]
 pub struct Listing {
@@ -21,6 +24,9 @@ pub struct Listing {
     pub runs: Vec<Listed>,
     /// Folders that should be runs and cannot be read, by path.
     pub damaged: Vec<Damaged>,
+    /// The first condition that no run of the lake fulfils, in words, with the nearest values.
+    #[serde(skip)]
+    pub unmet: Option<String>,
 }
 
 /// A run in a line.
@@ -86,24 +92,37 @@ pub struct Damaged {
 pub fn list(lake: &Path, choice: &Choice, described: bool) -> Result<Listing, StageError> {
     let places = selection::places(lake)?;
     let damaged = |(path, problem)| Damaged { path, problem };
-    let mut listing = Listing { runs: Vec::new(), damaged: places.damaged.into_iter().map(damaged).collect() };
+    let damaged = places.damaged.into_iter().map(damaged).collect();
+    let mut listing = Listing { runs: Vec::new(), damaged, unmet: None };
     for place in places.places {
-        match selection::find(&place) {
-            Ok(None) => {}
-            Ok(Some(found)) => match chosen(found, choice, described) {
-                Ok(run) => listing.runs.extend(run),
-                Err(error) => listing.damaged.push(Damaged { path: place, problem: error.to_string() }),
-            },
+        match one(&place, choice, described) {
+            Ok(run) => listing.runs.extend(run),
             Err(problem) => listing.damaged.push(Damaged { path: place, problem }),
         }
     }
     listing.runs.sort_by(|a, b| (&a.release, &a.snapshot).cmp(&(&b.release, &b.snapshot)));
     listing.damaged.sort_by(|a, b| a.path.cmp(&b.path));
+    if listing.runs.is_empty() && !choice.selection.is_empty() {
+        listing.unmet = selection::runs(lake)?.unmet(&choice.selection);
+    }
     Ok(listing)
 }
 
+/// A run in a line, if it is there and meant: one version of it, where others replace it meanwhile.
+fn one(place: &Path, choice: &Choice, described: bool) -> Result<Option<Listed>, String> {
+    let mut tries = 0;
+    loop {
+        let Some(found) = selection::find(place)? else { return Ok(None) };
+        let listed = chosen(found.clone(), choice, described);
+        tries += 1;
+        if tries >= TRIES || found.stands() {
+            return listed.map_err(|error| error.to_string());
+        }
+    }
+}
+
 /// A run in a line, if it is meant.
-fn chosen(Found { place, run }: Found, choice: &Choice, described: bool) -> Result<Option<Listed>, StageError> {
+fn chosen(Found { place, run, .. }: Found, choice: &Choice, described: bool) -> Result<Option<Listed>, StageError> {
     if !choice.takes(&place, &run)? {
         return Ok(None);
     }

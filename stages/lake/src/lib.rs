@@ -21,6 +21,8 @@
 //! | know when the input of a run was captured | [`captured`] |
 //! | know whether files are what was written | [`seal`] of `run.json`, [`checksum`] of tables |
 //! | find the runs that a user means | [`selection`] |
+//! | name the nearest of what there is | [`nearest`](mod@nearest) |
+//! | read one version of a run while others replace it | [`handles`] |
 //! | write several files that appear together | [`files`] |
 //! | write a file that the user named | [`output_file`] |
 //! | know what in a folder of the user may be removed or replaced | [`manifest`], [`run_files`] |
@@ -42,10 +44,13 @@ mod constant;
 mod delta;
 mod distinct;
 pub mod files;
+mod found;
 mod guarded;
+pub mod handles;
 pub mod hidden;
 pub mod lock;
 pub mod manifest;
+pub mod nearest;
 mod numbers;
 pub mod output_file;
 mod pages;

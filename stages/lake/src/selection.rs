@@ -1,10 +1,17 @@
 //! Which runs of a lake are meant: a run, a folder of runs, or a selection such as `release=7.2,label.host=web*`.
 
-use crate::{commit, stored};
+use crate::nearest::{clause, nearest};
+use crate::stored;
 use glob::Pattern;
 use heaplake_kit::{StageError, storage};
-use heaplake_schemas::run::{self, Run};
+use heaplake_schemas::run::Run;
+use std::io;
 use std::path::{Path, PathBuf};
+
+pub use crate::found::{Found, find, hold, open};
+
+/// How often a release is listed that others remove and make again meanwhile.
+const TRIES: u32 = 100;
 
 /// Conditions on runs. Of several conditions on one field one must hold; conditions on different fields must all hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,36 +70,89 @@ impl Selection {
     /// Whether a run is selected.
     #[must_use]
     pub fn takes(&self, run: &Run) -> bool {
-        let label = |name: &str| run.options.labels().get(name).map(String::as_str);
-        self.holds(&run.release, &run.snapshot, &label)
+        self.holds(&|field| value(field, run), false)
     }
 
     /// Whether a run is selected of which nothing else is known; no condition on a label holds.
     #[must_use]
     pub fn takes_named(&self, release: &str, snapshot: &str) -> bool {
-        self.holds(release, snapshot, &|_| None)
+        let value = |field: &Field| match field {
+            Field::Release => Some(release.to_owned()),
+            Field::Snapshot => Some(snapshot.to_owned()),
+            Field::Label(_) => None,
+        };
+        self.holds(&value, false)
     }
 
-    fn holds<'r>(&self, release: &'r str, snapshot: &'r str, label: &dyn Fn(&str) -> Option<&'r str>) -> bool {
-        let value = |field: &Field| match field {
-            Field::Release => Some(release),
-            Field::Snapshot => Some(snapshot),
-            Field::Label(name) => label(name),
-        };
-        self.conditions.iter().all(|(field, _)| {
-            let of_field = self.conditions.iter().filter(|(other, _)| other == field);
-            value(field).is_some_and(|value| of_field.clone().any(|(_, pattern)| pattern.matches(value)))
+    /// Whether a run that cannot be read, or one of a release that cannot be read, may be selected: its path tells
+    /// release and name, and a condition on what it does not tell may hold.
+    #[must_use]
+    pub fn may_take(&self, path: &Path) -> bool {
+        self.holds(&|field| named(field, path), true)
+    }
+
+    fn holds(&self, value: &dyn Fn(&Field) -> Option<String>, if_unknown: bool) -> bool {
+        self.conditions.iter().all(|(field, _)| match value(field) {
+            Some(value) => self.of_field(field).any(|pattern| pattern.matches(&value)),
+            None => if_unknown,
         })
+    }
+
+    fn of_field(&self, field: &Field) -> impl Iterator<Item = &Pattern> {
+        self.conditions.iter().filter(move |(other, _)| other == field).map(|(_, pattern)| pattern)
+    }
+
+    /// The first condition that no run of a lake fulfils, in words, with the nearest values that runs have; nothing where
+    /// each is fulfilled by some run, or may be by one that cannot be read, and where the lake has no runs.
+    #[must_use]
+    pub fn unmet(&self, runs: &[&Run], damaged: &[PathBuf]) -> Option<String> {
+        let is_met = |field: &Field| {
+            let fits = |value: Option<String>, unknown: bool| {
+                value.map_or(unknown, |value| self.of_field(field).any(|pattern| pattern.matches(&value)))
+            };
+            runs.iter().any(|run| fits(value(field, run), false))
+                || damaged.iter().any(|path| fits(named(field, path), true))
+        };
+        if runs.is_empty() && damaged.is_empty() {
+            return None;
+        }
+        let (field, pattern) = self.conditions.iter().find(|(field, _)| !is_met(field))?;
+        let values = || runs.iter().filter_map(|run| value(field, run));
+        let (problem, near) = match field {
+            Field::Release => (format!("no run has the release {pattern}"), nearest(pattern.as_str(), values())),
+            Field::Snapshot => (format!("no run has the name {pattern}"), nearest(pattern.as_str(), values())),
+            Field::Label(name) if values().next().is_none() => {
+                let names = runs.iter().flat_map(|run| run.options.labels().keys().cloned());
+                (format!("no run has a label {name}"), nearest(name, names))
+            }
+            Field::Label(name) => {
+                (format!("no run has the label {name}={pattern}"), nearest(pattern.as_str(), values()))
+            }
+        };
+        Some(format!("{problem}{}", clause(&near)))
     }
 }
 
-/// A run of a lake.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// Its folder.
-    pub place: PathBuf,
-    /// Its description.
-    pub run: Run,
+/// What a run says of a field.
+fn value(field: &Field, run: &Run) -> Option<String> {
+    match field {
+        Field::Release => Some(run.release.clone()),
+        Field::Snapshot => Some(run.snapshot.clone()),
+        Field::Label(name) => run.options.labels().get(name).cloned(),
+    }
+}
+
+/// What the path of a run, or of a release, says of a field.
+fn named(field: &Field, path: &Path) -> Option<String> {
+    let part = |prefix: &str| {
+        let mut parts = path.iter().rev().take(2);
+        parts.find_map(|part| part.to_str()?.strip_prefix(prefix).map(str::to_owned))
+    };
+    match field {
+        Field::Release => part("release="),
+        Field::Snapshot => part("snapshot="),
+        Field::Label(_) => None,
+    }
 }
 
 /// The runs below a folder, and what should be a run and is none.
@@ -102,6 +162,18 @@ pub struct Runs {
     pub found: Vec<Found>,
     /// Folders that should be runs with the problem of each, by path.
     pub damaged: Vec<(PathBuf, String)>,
+    /// Folders of runs that another command dropped meanwhile.
+    pub gone: Vec<PathBuf>,
+}
+
+impl Runs {
+    /// The first condition of a selection that no run fulfils; see [`Selection::unmet`].
+    #[must_use]
+    pub fn unmet(&self, selection: &Selection) -> Option<String> {
+        let runs: Vec<&Run> = self.found.iter().map(|found| &found.run).collect();
+        let damaged: Vec<PathBuf> = self.damaged.iter().map(|(path, _)| path.clone()).collect();
+        selection.unmet(&runs, &damaged)
+    }
 }
 
 /// The runs of a lake, or of a folder `release=…` in one.
@@ -110,10 +182,11 @@ pub struct Runs {
 /// [`StageError::Io`] where the folder cannot be read; a run that cannot be read is part of the answer.
 pub fn runs(folder: &Path) -> Result<Runs, StageError> {
     let places = places(folder)?;
-    let mut runs = Runs { found: Vec::new(), damaged: places.damaged };
+    let mut runs = Runs { damaged: places.damaged, ..Runs::default() };
     for place in places.places {
         match find(&place) {
-            Ok(found) => runs.found.extend(found),
+            Ok(Some(found)) => runs.found.push(found),
+            Ok(None) => runs.gone.push(place),
             Err(problem) => runs.damaged.push((place, problem)),
         }
     }
@@ -138,10 +211,8 @@ pub struct Places {
 pub fn places(folder: &Path) -> Result<Places, StageError> {
     let mut found = Places { places: folders(folder, "snapshot=")?, damaged: Vec::new() };
     for release in folders(folder, "release=")? {
-        match folders(&release, "snapshot=") {
+        match of_release(&release) {
             Ok(places) => found.places.extend(places),
-            // It went with its last run.
-            Err(_) if !release.exists() => {}
             Err(error) => found.damaged.push((release, error.to_string())),
         }
     }
@@ -150,17 +221,18 @@ pub fn places(folder: &Path) -> Result<Places, StageError> {
     Ok(found)
 }
 
-/// The run in a folder; returns `None` if the folder is gone, since another command dropped the run.
-///
-/// # Errors
-/// Why it is no run, in a line.
-pub fn find(place: &Path) -> Result<Option<Found>, String> {
-    match commit::read(place) {
-        Ok(Some(run)) => Ok(Some(Found { place: place.to_owned(), run })),
-        Ok(None) if !place.exists() => Ok(None),
-        Ok(None) => Err(format!("there is no {}", run::FILE)),
-        Err(StageError::Table { problem, .. }) => Err(problem),
-        Err(error) => Err(error.to_string()),
+/// The folders that should be runs of a release; none where the release went with its last run.
+fn of_release(release: &Path) -> Result<Vec<PathBuf>, StageError> {
+    let mut tries = 0;
+    loop {
+        match folders(release, "snapshot=") {
+            Err(_) if !release.exists() => return Ok(Vec::new()),
+            // It went, and came again with another run.
+            Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < TRIES => {
+                tries += 1
+            }
+            places => return places,
+        }
     }
 }
 
@@ -203,6 +275,38 @@ mod tests {
         assert!(selection.takes(&run("7.1", "web3")) && selection.takes(&run("7.2", "web")));
         assert!(!selection.takes(&run("7.3", "web3")) && !selection.takes(&run("7.1", "db")));
         assert!(!Selection::parse("label.rack=*").unwrap().takes(&run("7.1", "web3")));
+    }
+
+    #[test]
+    fn what_cannot_be_read_may_be_selected_unless_its_path_rules_it_out() {
+        let may = |selection: &str, path: &str| Selection::parse(selection).unwrap().may_take(Path::new(path));
+        for (path, expected) in [
+            ("lake/release=7.1/snapshot=a", true),
+            ("lake/release=7.2/snapshot=a", false),
+            ("lake/release=7.1/snapshot=b", false),
+            ("lake/release=7.1", true),
+            ("lake/release=7.2", false),
+            ("snapshot=a", true),
+        ] {
+            assert_eq!(may("release=7.1,snapshot=a,label.host=web", path), expected, "{path}");
+        }
+        assert!(!Selection::parse("label.host=web").unwrap().takes_named("7.1", "a"));
+    }
+
+    #[test]
+    fn a_condition_that_no_run_fulfils_is_named_with_the_nearest() {
+        let (one, two) = (run("7.1", "web3"), run("7.2", "db"));
+        let unmet = |text: &str, damaged: &[PathBuf]| Selection::parse(text).unwrap().unmet(&[&one, &two], damaged);
+        assert_eq!(unmet("release=7.*,label.host=db", &[]), None);
+        assert_eq!(unmet("release=7.1,label.host=db", &[]), None, "each holds for some run");
+        let told = |text: &str| unmet(text, &[]).unwrap();
+        assert_eq!(told("release=7.3"), "no run has the release 7.3; the nearest: 7.1, 7.2");
+        assert_eq!(told("label.hots=db"), "no run has a label hots; the nearest: host");
+        assert_eq!(told("label.host=web9"), "no run has the label host=web9; the nearest: web3, db");
+        // A run that cannot be read may have the label, not another release.
+        let damaged = [PathBuf::from("lake/release=7.4/snapshot=a")];
+        assert_eq!(unmet("label.host=web9", &damaged), None);
+        assert!(unmet("release=7.3", &damaged).is_some() && unmet("release=7.4", &damaged).is_none());
     }
 
     #[test]

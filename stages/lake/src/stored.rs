@@ -11,8 +11,9 @@
 //!
 //! Who opens a table asks for `…/snapshot=<name>/nodes.parquet` in both cases; here the folder is put in. Which it is, is
 //! kept from the last reading of each `run.json`. Where a table is not there any more, the run was replaced, and its
-//! description is read again.
+//! description is read again. Tables of a run that is held ([`handles`]) are opened from its handles.
 
+use crate::handles;
 use heaplake_kit::storage::{self, Object, Stored};
 use heaplake_schemas::run;
 use serde::Deserialize;
@@ -56,7 +57,10 @@ fn known<T>(with: impl FnOnce(&mut Known) -> T) -> T {
 /// # Errors
 /// Those of the system or of the store.
 pub fn open(path: &Path) -> io::Result<Stored> {
-    with_place(path, Stored::open)
+    match handles::table(path) {
+        Some(file) => file.map(Stored::File),
+        None => with_place(path, Stored::open),
+    }
 }
 
 /// Length of a file of a run.
@@ -64,6 +68,9 @@ pub fn open(path: &Path) -> io::Result<Stored> {
 /// # Errors
 /// Those of the system or of the store.
 pub fn bytes(path: &Path) -> io::Result<u64> {
+    if let Some(file) = handles::table(path) {
+        return Ok(file?.metadata()?.len());
+    }
     with_place(path, |path| storage::about(path).map(|about| about.bytes))
 }
 

@@ -2,8 +2,8 @@
 
 use crate::error::QueryError;
 use heaplake_kit::text::quoted;
-use heaplake_lake::commit;
 use heaplake_lake::reader::Reader;
+use heaplake_lake::selection::{self, Found};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Referents, TableName, Tables};
 use heaplake_schemas::run::Run;
 use heaplake_schemas::{edges, nodes};
@@ -38,6 +38,8 @@ impl FromStr for Subject {
 pub struct Asked {
     pub(crate) folder: PathBuf,
     pub(crate) run: Run,
+    /// Keeps the tables open: all that is asked is answered from one version of the run.
+    _held: Found,
 }
 
 impl Asked {
@@ -46,8 +48,8 @@ impl Asked {
     /// # Errors
     /// [`QueryError`] where there is none, or none with a table of nodes.
     pub fn open(folder: &Path) -> Result<Self, QueryError> {
-        let run = commit::read(folder)?.ok_or_else(|| QueryError::no_run(folder))?;
-        let asked = Self { folder: folder.to_owned(), run };
+        let held = selection::hold(folder)?.ok_or_else(|| QueryError::no_run(folder))?;
+        let asked = Self { folder: folder.to_owned(), run: held.run.clone(), _held: held };
         match asked.has(nodes::FILE) {
             true => Ok(asked),
             false => Err(QueryError::usage(

@@ -4,6 +4,7 @@ use heaplake_input::kind::{self, Kind};
 use heaplake_input::source::{Input, Source};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
+use heaplake_lake::nearest::{self, clause};
 use heaplake_schemas::run;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -31,7 +32,8 @@ impl QueryError {
         if path.is_file() {
             return Self::of_file(path);
         }
-        let cause = format!("{}: no run: there is no run.json", path.display());
+        let near = if path.exists() { String::new() } else { clause(&nearest::paths(path)) };
+        let cause = format!("{}: no run: there is no run.json{near}", path.display());
         Self::usage(cause, NAME_ONE)
     }
 

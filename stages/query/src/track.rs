@@ -7,8 +7,8 @@
 use crate::error::QueryError;
 use crate::moves;
 use heaplake_kit::StageError;
-use heaplake_lake::commit;
 use heaplake_lake::reader::{Reader, value};
+use heaplake_lake::selection;
 use heaplake_schemas::{allocation_types, collections, moved_ranges, object_tracks};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -81,11 +81,12 @@ const NEEDED: [&str; 4] = [allocation_types::FILE, collections::FILE, moved_rang
 /// # Errors
 /// [`QueryError`].
 pub fn find(run: &Path, at: Spot) -> Result<Found, QueryError> {
-    let description = commit::read(run)?;
-    if description.is_none() && run.is_file() {
+    // Held until the answer is complete.
+    let held = selection::hold(run)?;
+    if held.is_none() && !run.is_dir() {
         return Err(QueryError::no_run(run));
     }
-    let tables = description.map(|run| run.tables).unwrap_or_default();
+    let tables = held.as_ref().map(|found| found.run.tables.clone()).unwrap_or_default();
     if !NEEDED.iter().all(|file| tables.iter().any(|table| table.file == *file)) {
         let cause = format!("{}: no run of a trace that was replayed with --tracks", run.display());
         return Err(QueryError::usage(cause, "replay the trace again, with --tracks and without --tables"));

@@ -9,6 +9,7 @@ use arrow::datatypes::{Field, Fields, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use heaplake_kit::{StageError, storage};
 use heaplake_lake::captured::captured_at;
+use heaplake_lake::nearest;
 use heaplake_lake::selection::{self, Found};
 use heaplake_lake::stored;
 use heaplake_schemas::findings::Severity;
@@ -45,11 +46,12 @@ impl Lake {
             let cause = format!("{}: this is a run, not a lake", folder.display());
             return Err(SqlError::query(cause, "name the folder that --out named"));
         }
+        nearest::check_lake(folder).map_err(|(cause, advice)| SqlError::query(cause, advice))?;
         let folder = match storage::is_url(folder) {
             true => folder.to_owned(),
             false => folder.canonicalize().map_err(|error| StageError::io(folder, "read", error))?,
         };
-        let selection::Runs { found, mut damaged } = selection::runs(&folder)?;
+        let selection::Runs { found, mut damaged, .. } = selection::runs(&folder)?;
         let mut runs = Vec::with_capacity(found.len());
         let mut captured = Vec::with_capacity(found.len());
         for found in found {

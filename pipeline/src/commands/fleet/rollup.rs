@@ -2,6 +2,7 @@
 
 use crate::commands::batch::stopped_by_signals;
 use crate::commands::choices::Resources;
+use crate::commands::missed::{self, Skipping};
 use crate::complaint::{Complaint, Done};
 use crate::engine::workplace;
 use crate::metrics;
@@ -24,6 +25,8 @@ Runs of one format are grouped by release, or by what --by names. For each group
  and the quantiles of its bytes and counts, the worst run, and when it was first and last seen. Clusters are runs in which \
  the same finding holds far more than it usually does: at least 5 % of the heap beyond its 10 % quantile over all runs.
 
+A run that cannot be read is named, in rollup.json too, and the exit code is 1; the rollup has the others.
+
 Only what changed is done: of a group with a new run, the new run is read; a group whose run was dropped or replaced is \
  made without it.";
 
@@ -44,6 +47,9 @@ pub struct Arguments {
     /// That of a lake in an object store must be named, and be on this machine.
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+    /// Runs that cannot be read
+    #[command(flatten)]
+    pub skipping: Skipping,
     /// Write what was found to a file of OpenMetrics
     ///
     /// For the text-file collector of a scheduler or node exporter: runs and hosts by group, clusters with their runs and
@@ -76,16 +82,19 @@ pub fn run(arguments: &Arguments) -> Done {
     let context = arguments.resources.context(&display, &cancel);
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let folder = arguments.out.clone().unwrap_or_else(|| arguments.lake.join("fleet"));
-    let answer = rollup::roll((&arguments.lake, &arguments.by), &folder, scratch.path(), &context)?;
+    let skip_damaged = arguments.skipping.skip_damaged;
+    let answer = rollup::roll((&arguments.lake, &arguments.by, skip_damaged), &folder, scratch.path(), &context)?;
     if let Some(path) = &arguments.metrics {
         metrics::write(path, &cancel, |now| metrics::fleet::text(&answer.rollup, now))?;
     }
+    let code = missed::tell(&answer.rollup.missed);
     if arguments.json {
-        return print::json(&answer);
+        print::json(&answer)?;
+        return Ok(code);
     }
     if !arguments.quiet {
         print::answer(&answer, false, text::text)?;
         print::text(&format!("\n{}\n", folder.display()));
     }
-    Ok(0)
+    Ok(code)
 }

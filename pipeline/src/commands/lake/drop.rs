@@ -106,8 +106,8 @@ pub fn run(arguments: &Arguments) -> Done {
         workplace::sweep(&arguments.lake, None);
     }
     let mut plan = drop::plan(&arguments.lake, &wish)?;
-    if let Some(unknown) = plan.unknown.first() {
-        let cause = format!("{}: there is no run {unknown}", arguments.lake.display());
+    if let Some(unmet) = &plan.unmet {
+        let cause = format!("{}: {unmet}", arguments.lake.display());
         return Err(Complaint::usage(cause, "heaplake ls LAKE lists the runs"));
     }
     let exit = if arguments.yes { carry_out(&mut plan) } else { 0 };

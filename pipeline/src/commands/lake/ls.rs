@@ -2,7 +2,7 @@
 
 use super::choosing::{Choosing, moment};
 use crate::complaint::{Complaint, Done};
-use crate::print::{self, list};
+use crate::print::{self, list, log};
 use clap::Args;
 use heaplake_fleet::choice::{Choice, refuse_run};
 use heaplake_fleet::list as runs;
@@ -18,7 +18,7 @@ Examples:
 A run is listed with its release, name, format, when its input was captured (UTC), objects and size of the heap (of a \
  trace: what was allocated), size on disk, labels where some run has any, and findings by severity. PARTIAL marks the \
  analysis of a damaged input. What is damaged in the lake itself is named below the runs and does not stop the list. A \
- lake without runs is no error. heaplake lake ls is the same command.";
+ lake without runs is no error; a release or a label that no run has is one. heaplake lake ls is the same command.";
 
 /// Arguments of `ls`.
 #[derive(Args, Clone, Debug)]
@@ -60,5 +60,17 @@ pub fn run(arguments: &Arguments) -> Done {
         ..Choice::default()
     };
     let listing = runs::list(&arguments.lake, &choice, arguments.descriptions)?;
+    if let Some(unmet) = &listing.unmet {
+        let cause = format!("{}: {unmet}", arguments.lake.display());
+        return Err(Complaint::usage(cause, "heaplake ls LAKE lists all runs"));
+    }
+    let is_chosen = !choice.selection.is_empty() || choice.since.is_some() || choice.before.is_some();
+    if listing.runs.is_empty() && is_chosen {
+        // An empty list looks like that of an empty lake.
+        log::note(&format!("{}: no run is like that", arguments.lake.display()));
+        if !arguments.json && listing.damaged.is_empty() {
+            return Ok(0);
+        }
+    }
     print::answer(&listing, arguments.json, |listing, look| list::text(listing, &arguments.lake, look))
 }

@@ -25,9 +25,11 @@ use crate::error::CompareError;
 use crate::sides::Sides;
 use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
-use heaplake_schemas::comparison::Comparison;
+use heaplake_lake::selection::Found;
+use heaplake_schemas::comparison::{Comparison, Lacking};
 use heaplake_schemas::diff::{CHAINS, CLASSES, DiffTable, TABLES};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
+use std::path::PathBuf;
 use table::Compared;
 use write::Around;
 
@@ -49,7 +51,10 @@ pub fn compare(
         target: sides.sides[row::TARGET].described(),
         tables: Vec::new(),
         remarks: sides.remarks.clone(),
+        missed: sides.missed.clone(),
+        lacking: TABLES.iter().filter_map(|table| some_lack(sides, table)).collect(),
     };
+    comparison.remarks.extend(comparison.lacking.iter().map(in_words));
     let (around, mut first) = around(sides, rules, context)?;
     let mut in_brief = Vec::new();
     for table in TABLES {
@@ -105,6 +110,26 @@ fn lacking(sides: &Sides, table: &DiffTable) -> Option<String> {
         _ => return None,
     };
     Some(format!("The {lacks} has no table {}: it is not compared.", table.compared.name))
+}
+
+/// The runs that lack a table which others of their side have; nothing where a whole side lacks it.
+fn some_lack(sides: &Sides, table: &DiffTable) -> Option<Lacking> {
+    let has = |found: &Found| crate::sides::has_table(&found.run, table.compared.file);
+    let compared = sides.sides.iter().all(|side| side.runs.iter().any(has));
+    // Of runs that are half deleted it is known already.
+    let is_told = |found: &Found| sides.half_deleted.contains(&found.place);
+    let lack = sides.runs().map(|(_, found)| found).filter(|found| !has(found) && !is_told(found));
+    let runs: Vec<PathBuf> = lack.filter(|_| compared).map(|found| found.place.clone()).collect();
+    let table = table.table.name.trim_start_matches("diff_").to_owned();
+    (!runs.is_empty()).then_some(Lacking { table, runs })
+}
+
+fn in_words(Lacking { table, runs }: &Lacking) -> String {
+    let first = runs.first().map(|run| run.display().to_string()).unwrap_or_default();
+    match runs.len() {
+        1 => format!("{first} has no table {table}: it is compared without this run."),
+        more => format!("{more} runs, {first} the first of them, have no table {table}: it is compared without them."),
+    }
 }
 
 /// The median of the smallest effects of all rows.

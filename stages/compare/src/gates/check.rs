@@ -16,7 +16,7 @@ use super::verdict::{Found, Outcome, Sensitivity, Side, Verdict, Verdicts};
 use heaplake_kit::budget::BudgetVec;
 use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::reader::{Batch, Reader, damaged, value};
-use heaplake_schemas::comparison::{self, Comparison};
+use heaplake_schemas::comparison::{self, Comparison, Lacking};
 use heaplake_schemas::diff::{DiffTable, Status, TABLES};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,13 +41,24 @@ impl Gates {
                 verdicts.extend(places.into_iter().zip(check_table(folder, table, &gates, context)?));
             }
         }
+        verdicts.iter_mut().for_each(|(_, verdict)| without(verdict, &comparison.lacking));
         verdicts.sort_by_key(|(place, _)| *place);
         Ok(Verdicts {
             base: side(&comparison.base),
             target: side(&comparison.target),
             gates: verdicts.into_iter().map(|(_, verdict)| verdict).collect(),
             grew: grew(folder)?,
+            missed: comparison.missed,
         })
+    }
+}
+
+/// A gate whose table some runs lack has not seen these: it does not pass.
+fn without(verdict: &mut Verdict, lacking: &[Lacking]) {
+    let of_table = lacking.iter().filter(|lacking| lacking.table == verdict.table);
+    verdict.lacking = of_table.map(|lacking| lacking.runs.len() as u64).sum();
+    if verdict.lacking > 0 && verdict.outcome == Outcome::Passed {
+        verdict.outcome = Outcome::Unknown;
     }
 }
 
@@ -156,6 +167,7 @@ fn verdict(gate: &Gate, outcome: Outcome) -> Verdict {
         message: gate.message.clone(),
         outcome,
         rows: 0,
+        lacking: 0,
         watched: 0,
         failing: 0,
         undecided: 0,

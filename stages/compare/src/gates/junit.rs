@@ -1,6 +1,7 @@
 //! Verdicts as JUnit XML, which build servers show as tests.
 
 use super::verdict::{Found, Outcome, Verdict, Verdicts, change, quantity};
+use heaplake_schemas::comparison::Missed;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use quick_xml::{Error, Writer};
 use std::io;
@@ -8,7 +9,8 @@ use std::io;
 /// Name of the suite.
 const SUITE: &str = "heaplake gates";
 
-/// A file with one suite, and one case for each gate: a failure with the rows, or an error where the table is missing.
+/// A file with one suite, and one case for each gate: a failure with the rows, or an error where the table is missing. Each
+/// run that was not seen is a case too, with an error.
 ///
 /// # Errors
 /// None that is expected: the text is written into memory.
@@ -24,9 +26,9 @@ type Xml = Writer<Vec<u8>>;
 fn write(xml: &mut Xml, verdicts: &Verdicts) -> Result<(), Error> {
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let counts = [
-        ("tests", verdicts.gates.len()),
+        ("tests", verdicts.gates.len() + verdicts.missed.len()),
         ("failures", verdicts.with(Outcome::Failed)),
-        ("errors", verdicts.with(Outcome::Unknown)),
+        ("errors", verdicts.with(Outcome::Unknown) + verdicts.missed.len()),
     ]
     .map(|(name, number)| (name, number.to_string()));
     for element in ["testsuites", "testsuite"] {
@@ -36,6 +38,7 @@ fn write(xml: &mut Xml, verdicts: &Verdicts) -> Result<(), Error> {
         xml.write_event(Event::Start(start))?;
     }
     verdicts.gates.iter().try_for_each(|gate| case(xml, gate))?;
+    verdicts.missed.iter().try_for_each(|missed| not_seen(xml, missed))?;
     for element in ["testsuite", "testsuites"] {
         xml.write_event(Event::End(BytesEnd::new(element)))?;
     }
@@ -53,6 +56,16 @@ fn case(xml: &mut Xml, gate: &Verdict) -> Result<(), Error> {
         Outcome::Failed => element(xml, "failure", Some(&message), &text)?,
         Outcome::Unknown => element(xml, "error", Some(&message), &text)?,
     }
+    xml.write_event(Event::End(BytesEnd::new("testcase"))).map_err(Error::from)
+}
+
+fn not_seen(xml: &mut Xml, Missed { path, problem }: &Missed) -> Result<(), Error> {
+    let (path, message) = (path.display().to_string(), format!("not seen: {problem}"));
+    let mut start = BytesStart::new("testcase");
+    start.push_attribute(("classname", "heaplake.runs"));
+    start.push_attribute(("name", &*clean(&path)));
+    xml.write_event(Event::Start(start))?;
+    element(xml, "error", Some(&message), &format!("{path}: {message}"))?;
     xml.write_event(Event::End(BytesEnd::new("testcase"))).map_err(Error::from)
 }
 

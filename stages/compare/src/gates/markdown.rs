@@ -2,16 +2,22 @@
 
 use super::verdict::{Found, Outcome, Side, Verdict, Verdicts, change, quantity};
 use heaplake_kit::text::{count, is_unseen};
+use heaplake_schemas::comparison::Missed;
+
+/// Runs that were not seen, of which the text has so many.
+const MISSED: usize = 20;
 
 /// The whole text: the verdicts as a table, the rows of gates that fail, and what grew most.
 #[must_use]
 pub fn markdown(verdicts: &Verdicts) -> String {
     let (passed, all) = (verdicts.with(Outcome::Passed), verdicts.gates.len());
-    let title = if verdicts.pass() {
-        format!("✅ {all} of {all} gates pass")
-    } else {
-        format!("❌ {passed} of {all} gates pass")
+    let mark = if verdicts.pass() { "✅" } else { "❌" };
+    let not_seen = match verdicts.missed.len() {
+        0 => String::new(),
+        1 => ", 1 run was not seen".to_owned(),
+        runs => format!(", {runs} runs were not seen"),
     };
+    let title = format!("{mark} {passed} of {all} gates pass{not_seen}");
     let mut out = format!("## heaplake: {title}\n\n{} → {}\n\n", side(&verdicts.base), side(&verdicts.target));
     out += "| | gate | table | rows it fails for | |\n|---|---|---|--:|---|\n";
     for gate in &verdicts.gates {
@@ -23,6 +29,14 @@ pub fn markdown(verdicts: &Verdicts) -> String {
         let (failing, rows) = (count(gate.failing), count(gate.rows));
         let remarks = text(&gate.remarks().join("; "));
         out += &format!("| {mark} | {} | {} | {failing} of {rows} | {remarks} |\n", text(&gate.name), gate.table);
+    }
+    if !verdicts.missed.is_empty() {
+        out += "\n### ⚠️ Not seen\n\n";
+        for Missed { path, problem } in verdicts.missed.iter().take(MISSED) {
+            out += &format!("- {}: {}\n", code(&path.display().to_string()), text(problem));
+        }
+        let left = verdicts.missed.len().saturating_sub(MISSED);
+        out += &(if left > 0 { format!("- … and {left} more\n") } else { String::new() });
     }
     verdicts.gates.iter().filter(|gate| gate.outcome == Outcome::Failed).for_each(|gate| out += &failure(gate));
     if !verdicts.grew.is_empty() {

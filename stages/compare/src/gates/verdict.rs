@@ -1,6 +1,7 @@
 //! What came out: for each gate, whether it passes, and why.
 
 use heaplake_kit::text::{count, size};
+use heaplake_schemas::comparison::Missed;
 use serde::Serialize;
 
 /// What came of all gates.
@@ -14,13 +15,21 @@ pub struct Verdicts {
     pub gates: Vec<Verdict>,
     /// The classes that grew most, or what the comparison has in place of classes; at most ten.
     pub grew: Vec<Found>,
+    /// Runs that the sides name, or may name, and that no gate has seen.
+    pub missed: Vec<Missed>,
 }
 
 impl Verdicts {
-    /// Whether all gates pass.
+    /// Whether all gates pass, and saw all runs.
     #[must_use]
     pub fn pass(&self) -> bool {
-        self.gates.iter().all(|gate| gate.outcome == Outcome::Passed)
+        self.missed.is_empty() && !self.fail()
+    }
+
+    /// Whether a gate does not pass.
+    #[must_use]
+    pub fn fail(&self) -> bool {
+        self.gates.iter().any(|gate| gate.outcome != Outcome::Passed)
     }
 
     /// How many gates came out so.
@@ -47,7 +56,7 @@ pub enum Outcome {
     Passed,
     /// Its condition is true of a row.
     Failed,
-    /// The comparison does not have its table, so that nobody knows.
+    /// The comparison does not have its table, or has it without some runs, so that nobody knows.
     Unknown,
 }
 
@@ -66,6 +75,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// Rows of the table.
     pub rows: u64,
+    /// Runs that lack the table, where others of their side have it.
+    pub lacking: u64,
     /// Rows that it watches: of which the parts of its condition that are about texts alone are true.
     pub watched: u64,
     /// Rows of which its condition is true.
@@ -141,7 +152,15 @@ impl Verdict {
         match self.outcome {
             Outcome::Passed => format!("none of {} rows", count(self.rows)),
             Outcome::Failed => format!("{} of {} rows", count(self.failing), count(self.rows)),
-            Outcome::Unknown => format!("the comparison has no table {}: a side lacks it", self.table),
+            Outcome::Unknown => self.unknown(),
+        }
+    }
+
+    fn unknown(&self) -> String {
+        match self.lacking {
+            0 => format!("the comparison has no table {}: a side lacks it", self.table),
+            1 => format!("not seen: 1 run has no table {}", self.table),
+            runs => format!("not seen: {} runs have no table {}", count(runs), self.table),
         }
     }
 
@@ -150,7 +169,7 @@ impl Verdict {
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.outcome == Outcome::Unknown {
-            return vec![format!("the comparison has no table {}: a side lacks it", self.table)];
+            return vec![self.unknown()];
         }
         if self.watched == 0 && self.rows > 0 {
             remarks.push("it watches no row: check its texts and patterns".to_owned());

@@ -1,8 +1,8 @@
 //! A snapshot that is compared: the folder of its run, checked.
 
 use heaplake_kit::StageError;
-use heaplake_lake::commit;
 use heaplake_lake::reader::Reader;
+use heaplake_lake::selection::{self, Found};
 use heaplake_names::{Names, Runtime};
 use heaplake_schemas::run::Run;
 use heaplake_schemas::{classes, nodes};
@@ -16,6 +16,8 @@ pub struct Side {
     pub run: Run,
     /// How its names become what they are in every run.
     pub names: Names,
+    /// Keeps the tables open.
+    _held: Found,
 }
 
 /// The formats whose objects have ids, as far as comparisons of objects must know.
@@ -35,15 +37,16 @@ impl Side {
     /// # Errors
     /// [`StageError::Refused`], [`StageError::Io`], [`StageError::Table`].
     pub fn open(folder: &Path) -> Result<Self, StageError> {
-        let run = commit::read(folder)?;
-        let run =
-            run.ok_or_else(|| refused(folder, "no run is there", "give the folder of a run, with its run.json"))?;
+        let held = selection::hold(folder)?;
+        let held =
+            held.ok_or_else(|| refused(folder, "no run is there", "give the folder of a run, with its run.json"))?;
+        let run = held.run.clone();
         if run.replay.is_some() {
             let problem = "the run is the replay of a trace, which has no snapshot of objects";
             return Err(refused(folder, problem, "give runs of heaplake analyze; walks of a trace with --walk"));
         }
         let names = Names::of(Runtime::of_format(&run.summary.format));
-        let side = Self { folder: folder.to_owned(), run, names };
+        let side = Self { folder: folder.to_owned(), run, names, _held: held };
         side.reader(nodes::FILE)?;
         side.reader(classes::FILE)?;
         Ok(side)

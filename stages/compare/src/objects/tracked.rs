@@ -5,8 +5,8 @@ use super::node_rows::Columns;
 use super::side::{Side, refused};
 use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{Context, Scratch, StageError};
-use heaplake_lake::commit;
 use heaplake_lake::reader::{Batch, Batches, Reader, damaged, value};
+use heaplake_lake::selection::{self, Found};
 use heaplake_schemas::run::Run;
 use heaplake_schemas::walk_objects;
 use std::collections::BTreeSet;
@@ -18,6 +18,8 @@ const REPLAY: &str = "replay the trace with heaplake replay TRACE --tracks, and 
 pub struct Tracks {
     folder: PathBuf,
     run: Run,
+    /// Keeps the tables open.
+    _held: Found,
     /// The collections at whose ends the heap was walked, in order.
     walks: Vec<u32>,
 }
@@ -28,9 +30,10 @@ impl Tracks {
     /// # Errors
     /// [`StageError::Refused`], [`StageError::Io`], [`StageError::Table`].
     pub fn open(folder: &Path) -> Result<Self, StageError> {
-        let run = commit::read(folder)?.filter(|run| run.replay.is_some());
-        let run = run.ok_or_else(|| refused(folder, "there is no run of a replay", REPLAY))?;
-        let mut tracks = Self { folder: folder.to_owned(), run, walks: Vec::new() };
+        let held = selection::hold(folder)?.filter(|found| found.run.replay.is_some());
+        let held = held.ok_or_else(|| refused(folder, "there is no run of a replay", REPLAY))?;
+        let run = held.run.clone();
+        let mut tracks = Self { folder: folder.to_owned(), run, _held: held, walks: Vec::new() };
         let mut walks = BTreeSet::new();
         let mut batches = tracks.reader()?.columns(&["gc"])?;
         while let Some(batch) = batches.batch()? {

@@ -1,11 +1,12 @@
 //! The groups of the runs of a lake.
 
 use crate::error::CompareError;
-use crate::sides::{Side, Sides, format, host, keep_present};
+use crate::sides::{Notes, Side, Sides, format, host, settle};
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection;
 use heaplake_schemas::SCHEMA_VERSION;
+use heaplake_schemas::comparison::Missed;
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::rollup::{Group, RolledRun, Rollup};
 use heaplake_schemas::run::Run;
@@ -60,8 +61,8 @@ pub struct Found {
 pub struct Groups {
     /// The groups, by format, release and labels.
     pub groups: Vec<Found>,
-    /// What to say of the lake, a sentence each.
-    pub remarks: Vec<String>,
+    /// What to say of the lake, and the runs that are not seen.
+    pub notes: Notes,
 }
 
 /// What the runs of a group have in common: format, release, labels.
@@ -74,34 +75,45 @@ type Common = (String, Option<String>, BTreeMap<String, String>);
 pub fn find(lake: &Path, by: &[String], earlier: &Rollup) -> Result<Groups, CompareError> {
     let known: FxHashMap<(&str, &str), &RolledRun> =
         earlier.groups.iter().flat_map(|group| &group.runs).map(|run| ((&*run.path, &*run.hash), run)).collect();
-    let selection::Runs { found, damaged } = selection::runs(lake)?;
-    let mut remarks: Vec<String> =
-        damaged.iter().map(|(path, problem)| format!("{} is left out: {problem}.", path.display())).collect();
+    let selection::Runs { found, damaged, gone } = selection::runs(lake)?;
+    let mut notes = Notes::default();
+    damaged.iter().for_each(|(path, problem)| notes.miss(path, problem));
+    gone.iter().for_each(|path| notes.dropped(path));
     let mut groups: BTreeMap<Common, (Vec<RolledRun>, Vec<selection::Found>)> = BTreeMap::new();
-    for mut found in found {
+    for found in found {
+        // Held only while their group is made: there may be more runs than files that can be open.
+        let Some((found, missing)) = settle(found, &|_| true, None, &mut notes) else { continue };
         if found.run.schema_version < WITH_FINGERPRINTS {
-            let version = found.run.schema_version;
-            let path = found.place.display();
-            remarks.push(format!("{path} is left out: its tables are of version {version}, without fingerprints."));
+            let (version, path) = (found.run.schema_version, found.place.display());
+            notes
+                .remarks
+                .push(format!("{path} is left out: its tables are of version {version}, without fingerprints."));
             continue;
         }
         let path = found.place.strip_prefix(lake).unwrap_or(&found.place).display().to_string();
-        let hash = hash(&found.run);
+        let hash = hash(&found.run, &missing);
         let rolled = match known.get(&(path.as_str(), hash.as_str())) {
             Some(rolled) => (*rolled).clone(),
             None => rolled(&found, path, hash)?,
         };
-        keep_present(&mut found, &mut remarks);
         let (runs, founds) = groups.entry(common(&found.run, by)).or_default();
         runs.push(rolled);
         founds.push(found);
     }
     if groups.is_empty() {
-        let cause = format!("{}: there is no run to sum up", lake.display());
-        return Err(CompareError::refused(cause, "name a lake: the folder that --out of heaplake analyze named"));
+        return Err(match notes.missed.first() {
+            Some(Missed { path, problem }) => StageError::Refused {
+                problem: format!("{}: no run can be read: {}: {problem}", lake.display(), path.display()),
+                advice: "heaplake lake verify says more".to_owned(),
+            }
+            .into(),
+            None => CompareError::refused(
+                format!("{}: there is no run to sum up", lake.display()),
+                "name a lake: the folder that --out of heaplake analyze named",
+            ),
+        });
     }
-    remarks.sort();
-    Ok(Groups { groups: groups.into_iter().map(|(common, runs)| group(common, runs)).collect(), remarks })
+    Ok(Groups { groups: groups.into_iter().map(|(common, runs)| group(common, runs)).collect(), notes })
 }
 
 /// Whether two groups have in common what their runs have in common.
@@ -126,7 +138,13 @@ fn group(common: Common, (runs, founds): (Vec<RolledRun>, Vec<selection::Found>)
     runs.iter().for_each(|run| identity.push_str(&format!("{}\t{}\n", run.path, run.hash)));
     let folder = format!("group-{:016x}", xxh3_64(identity.as_bytes()));
     let side = Side { selection: folder.clone(), runs: founds };
-    let sides = Sides { sides: vec![side], format: format.clone(), remarks: Vec::new() };
+    let sides = Sides {
+        sides: vec![side],
+        format: format.clone(),
+        remarks: Vec::new(),
+        missed: Vec::new(),
+        half_deleted: Vec::new(),
+    };
     Found { group: Group { folder, format, release, labels, runs, ..Group::default() }, sides }
 }
 
@@ -145,8 +163,12 @@ fn rolled(found: &selection::Found, path: String, hash: String) -> Result<Rolled
     })
 }
 
-/// What a run is known by: the seal of its description, or a hash of one without; another description is another run.
-fn hash(run: &Run) -> String {
+/// What a run is known by: the seal of its description, or a hash of one without; another description is another run, and
+/// so is one without some of its tables.
+fn hash(run: &Run, missing: &[String]) -> String {
+    if !missing.is_empty() {
+        return format!("{} without {}", hash(run, &[]), missing.join(", "));
+    }
     if let Some(seal) = &run.seal {
         return seal.clone();
     }

@@ -25,63 +25,119 @@ pub use answer::Answer;
 pub use groups::Key;
 
 use crate::error::CompareError;
+use crate::sides::{Notes, is_compared};
 use groups::Found;
 use heaplake_kit::Context;
+use heaplake_lake::nearest;
 use heaplake_schemas::rollup::{Group, Rollup, TABLES};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use place::Place;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Sums up the runs of `lake` into `folder`; scratch files lie in `scratch`.
+/// How often it begins anew since runs were replaced; groups that were made meanwhile are kept.
+const BEGINNINGS: u32 = 50;
+
+/// Sums up the runs of `lake` into `folder`; scratch files lie in `scratch`. Runs that cannot be read are named as missed,
+/// unless the user allows to skip them.
 ///
 /// # Errors
 /// [`CompareError`].
 pub fn roll(
-    (lake, by): (&Path, &[Key]),
+    (lake, by, skip_damaged): (&Path, &[Key], bool),
     folder: &Path,
     scratch: &Path,
     context: &Context<'_>,
 ) -> Result<Answer, CompareError> {
+    nearest::check_lake(lake).map_err(|(cause, advice)| CompareError::refused(cause, advice))?;
     let place = Place::open(folder)?;
     let by: Vec<String> = by.iter().map(ToString::to_string).collect();
-    let earlier = place.earlier(&by);
-    let groups::Groups { groups, remarks } = groups::find(lake, &by, &earlier)?;
+    let mut making = Making { earlier: place.earlier(&by), place: &place, scratch, made: BTreeMap::new() };
+    let (groups, notes) = making.groups(lake, &by, context)?;
+    let Notes { remarks, missed, .. } = notes.finished(skip_damaged);
+    let updated = groups.iter().filter(|group| making.made.contains_key(&group.folder)).count();
     let mut rollup = Rollup {
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
         lake: place.path_of(lake)?,
         by,
+        groups,
         remarks,
+        missed,
         ..Rollup::default()
     };
-    let mut updated = 0;
-    for found in groups {
-        if let Some(same) = earlier.groups.iter().find(|group| group.folder == found.group.folder) {
-            rollup.groups.push(same.clone());
-            continue;
-        }
-        updated += 1;
-        rollup.groups.push(rolled(found, &earlier, &place, scratch, context)?);
-    }
     rollup.clusters = clusters::find(&rollup.groups, |group| place.of_group(&group.folder), context)?;
     place.commit(&rollup)?;
     Ok(Answer { rollup, updated_groups: updated })
 }
 
+/// Groups in the making.
+struct Making<'a> {
+    earlier: Rollup,
+    place: &'a Place,
+    scratch: &'a Path,
+    /// Groups that were made, by their folders: the name of a folder tells which runs it has.
+    made: BTreeMap<String, Group>,
+}
+
+impl Making<'_> {
+    /// The groups of the lake. Begins anew where a run was replaced while its group was made.
+    fn groups(
+        &mut self,
+        lake: &Path,
+        by: &[String],
+        context: &Context<'_>,
+    ) -> Result<(Vec<Group>, Notes), CompareError> {
+        for _ in 0..BEGINNINGS {
+            let groups::Groups { groups, notes } = groups::find(lake, by, &self.earlier)?;
+            if let Some(groups) = self.all(groups, context)? {
+                return Ok((groups, notes));
+            }
+        }
+        let cause = format!("{}: runs were replaced each of {BEGINNINGS} times that they were read", lake.display());
+        Err(CompareError::refused(cause, "run it again when fewer commands write to the lake"))
+    }
+
+    fn all(&mut self, found: Vec<Found>, context: &Context<'_>) -> Result<Option<Vec<Group>>, CompareError> {
+        let mut groups = Vec::with_capacity(found.len());
+        for mut found in found {
+            let folder = found.group.folder.clone();
+            let same = self.earlier.groups.iter().find(|group| group.folder == folder);
+            if let Some(group) = same.or_else(|| self.made.get(&folder)) {
+                groups.push(group.clone());
+                continue;
+            }
+            let runs = found.sides.sides.iter_mut().flat_map(|side| &mut side.runs);
+            runs.for_each(|run| run.hold(&is_compared));
+            if !found.sides.stand() {
+                return Ok(None);
+            }
+            let group = rolled(&found, &self.earlier, self.place, self.scratch, context);
+            if !found.sides.stand() {
+                return Ok(None);
+            }
+            let group = group?;
+            self.made.insert(folder, group.clone());
+            groups.push(group);
+        }
+        Ok(Some(groups))
+    }
+}
+
 /// The tables of a group.
 fn rolled(
-    found: Found,
+    found: &Found,
     earlier: &Rollup,
     place: &Place,
     scratch: &Path,
     context: &Context<'_>,
 ) -> Result<Group, CompareError> {
-    let Found { mut group, sides } = found;
+    let (mut group, sides) = (found.group.clone(), &found.sides);
     let output = place.create_group(&group.folder)?;
     let before = earlier.groups.iter().find(|before| groups::same_key(before, &group));
     for table in TABLES {
         let before = before.map(|before| (before, place.committed(&before.folder)));
-        let work = table::Work { group: &group, sides: &sides, before, scratch };
+        let work = table::Work { group: &group, sides, before, scratch };
         let tables = work.roll(table, &output, context)?;
         group.tables.extend(tables);
     }

@@ -41,6 +41,7 @@ pub fn follow(steps: &Steps, rules: Rules<'_>, output: &Output, context: &Contex
         steps: sides.sides.iter().map(crate::sides::Side::described).collect(),
         tables: Vec::new(),
         remarks: sides.remarks.clone(),
+        missed: sides.missed.clone(),
     };
     let mut in_brief = Vec::new();
     for table in TABLES {

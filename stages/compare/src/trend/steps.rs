@@ -67,7 +67,12 @@ impl Steps {
     ///
     /// # Errors
     /// [`CompareError`]: as [`Sides::find`], and where there are too few or too many steps.
-    pub fn find(named: &[String], lake: Option<&Path>, by: Option<By>) -> Result<Self, CompareError> {
+    pub fn find(
+        named: &[String],
+        lake: Option<&Path>,
+        by: Option<By>,
+        skip_damaged: bool,
+    ) -> Result<Self, CompareError> {
         let by = match (named.len(), by) {
             (1, by) => by.unwrap_or(By::Captured),
             (_, None) => By::Order,
@@ -76,7 +81,7 @@ impl Steps {
                 return Err(CompareError::refused(cause, "leave --by out: each selection is a step"));
             }
         };
-        let mut sides = Sides::find(named, lake)?;
+        let mut sides = Sides::find(named, lake, skip_damaged)?;
         if by != By::Order
             && let Some(side) = sides.sides.pop()
         {
@@ -91,6 +96,18 @@ impl Steps {
             format!("{}: {steps}, but a trend has {FEWEST} to {MOST}", named.join(" ")),
             "name more runs, or another --by; heaplake diff compares two sides",
         ))
+    }
+}
+
+impl AsRef<Sides> for Steps {
+    fn as_ref(&self) -> &Sides {
+        &self.sides
+    }
+}
+
+impl AsMut<Sides> for Steps {
+    fn as_mut(&mut self) -> &mut Sides {
+        &mut self.sides
     }
 }
 

@@ -1,0 +1,149 @@
+//! A run as a reader finds it: its description, and whether its tables are still those of the description.
+
+use crate::handles::{self, Handles};
+use crate::place::Standing;
+use crate::{commit, stored};
+use heaplake_kit::{StageError, storage};
+use heaplake_schemas::run::{self, Run};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How often a place is read whose run others replace meanwhile.
+const TRIES: u32 = 100;
+
+/// A run of a lake.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Its folder.
+    pub place: PathBuf,
+    /// Its description.
+    pub run: Run,
+    /// What stood in the place when it was read; nothing in a store.
+    standing: Option<Standing>,
+    /// Its tables, where they are held open.
+    held: Option<Arc<Handles>>,
+}
+
+impl Found {
+    /// Opens those of its tables that are `wanted`, so that they stay readable. Does nothing where the run was replaced
+    /// since it was found, where too many files are open, and in a store: [`Self::stands`] tells.
+    pub fn hold(&mut self, wanted: &dyn Fn(&str) -> bool) {
+        if self.held.is_some() || storage::is_url(&self.place) {
+            return;
+        }
+        let Some(handles) = Handles::open(&self.place, &self.run, wanted) else { return };
+        if self.is_current() {
+            let handles = handles.register();
+            self.run = handles.run().clone();
+            self.held = Some(handles);
+        }
+    }
+
+    /// Whether the run was neither replaced nor dropped since it was found.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        storage::is_url(&self.place) || Standing::at(&self.place).is_ok_and(|standing| standing == self.standing)
+    }
+
+    /// Whether its tables are still those of its description: they are held, or the run was not replaced or dropped since
+    /// it was found.
+    #[must_use]
+    pub fn stands(&self) -> bool {
+        self.held.is_some() || self.is_current()
+    }
+
+    /// The tables of its description whose files are missing; of a held run, of those that were wanted. In a store, nobody
+    /// removes single files.
+    #[must_use]
+    pub fn missing(&self) -> Vec<run::Table> {
+        if storage::is_url(&self.place) {
+            return Vec::new();
+        }
+        let files: BTreeSet<String> = match self.held {
+            Some(_) => BTreeSet::new(),
+            None => stored::files(&self.place).into_iter().map(|(name, _)| name).collect(),
+        };
+        let is_missing = |file: &String| match &self.held {
+            Some(held) => held.missing().contains(file),
+            None => !files.contains(file),
+        };
+        let tables = self.run.tables.iter().filter(|table| is_missing(&table.file));
+        tables.cloned().collect()
+    }
+}
+
+/// The run in a folder; returns `None` if the folder is gone, since another command dropped the run.
+///
+/// # Errors
+/// Why it is no run, in a line.
+pub fn find(place: &Path) -> Result<Option<Found>, String> {
+    match read(place) {
+        Ok(Reading::Run(found)) => Ok(Some(*found)),
+        Ok(Reading::Nothing) => Ok(None),
+        Ok(Reading::Folder) => Err(format!("there is no {}", run::FILE)),
+        Err(StageError::Table { problem, .. }) => Err(problem),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The run in a folder; returns `None` where there is none.
+///
+/// # Errors
+/// As [`commit::read`].
+pub fn open(place: &Path) -> Result<Option<Found>, StageError> {
+    Ok(match read(place)? {
+        Reading::Run(found) => Some(*found),
+        Reading::Nothing | Reading::Folder => None,
+    })
+}
+
+/// The run in a folder with all its tables [held](Found::hold), so that whatever is asked of it afterwards is answered from
+/// one version; returns `None` where there is none.
+///
+/// # Errors
+/// As [`open`].
+pub fn hold(place: &Path) -> Result<Option<Found>, StageError> {
+    let mut tries = 0;
+    loop {
+        let Some(mut found) = open(place)? else { return Ok(None) };
+        found.hold(&|_| true);
+        tries += 1;
+        if tries >= TRIES || found.stands() {
+            return Ok(Some(found));
+        }
+    }
+}
+
+/// What is read of a place.
+enum Reading {
+    Run(Box<Found>),
+    /// A folder without a description.
+    Folder,
+    /// No folder.
+    Nothing,
+}
+
+/// Reads a description until nobody replaces the run meanwhile.
+fn read(place: &Path) -> Result<Reading, StageError> {
+    if let Some(held) = handles::of(place) {
+        let (place, run) = (place.to_owned(), held.run().clone());
+        return Ok(Reading::Run(Box::new(Found { place, run, standing: None, held: Some(held) })));
+    }
+    let is_remote = storage::is_url(place);
+    let standing = || if is_remote { Ok(None) } else { Standing::at(place) };
+    let mut tries = 0;
+    loop {
+        let before = standing()?;
+        let read = commit::read(place);
+        tries += 1;
+        if tries < TRIES && standing()? != before {
+            continue;
+        }
+        return Ok(match read? {
+            Some(run) => Reading::Run(Box::new(Found { place: place.to_owned(), run, standing: before, held: None })),
+            None if before.is_some() => Reading::Folder,
+            None => Reading::Nothing,
+        });
+    }
+}
