@@ -1,6 +1,7 @@
 //! Resolves the arguments of a command into a list of inputs.
 
 use crate::complaint::Complaint;
+use crate::print::log;
 use heaplake_ingest::FORMATS;
 use heaplake_input::kind::{self, Kind};
 use heaplake_input::source::Input;
@@ -200,7 +201,12 @@ fn of_store(url: &str, wanted: Wanted) -> Result<Vec<Result<Input, Unusable>>, S
     let pattern = glob::Pattern::new(url).map_err(|error| format!("not a glob pattern: {error}"))?;
     let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::default() };
     let mut found = Vec::new();
-    for object in store.list(folder).map_err(failed)? {
+    let level = store.list(folder).map_err(failed)?;
+    if let Some(first) = level.foreign.first() {
+        let of = level.foreign.len();
+        log::warn(&format!("{url}: {of} keys that are no paths are left out, such as {first}"));
+    }
+    for object in level.objects {
         let name = object.url.rsplit('/').next().unwrap_or_default();
         let takes = match is_pattern {
             true => pattern.matches_with(&object.url, options),

@@ -73,8 +73,11 @@ fn kill_drops(after: impl Fn(&Lake, &str)) -> usize {
 
 #[test]
 fn a_killed_drop_leaves_the_run_or_what_the_next_command_removes() {
-    // The check that the lake is whole is the next command here, which is to leave nothing but runs.
-    let kills = kill_drops(|_, _| {});
+    let kills = kill_drops(|lake, what| {
+        // A drop of nothing is the next command here, which is to leave nothing but runs.
+        let status = binary(&["lake", "drop", &lake.path().display().to_string(), "nobody", "--yes"]).status().unwrap();
+        assert_eq!(status.code(), Some(2), "{what}");
+    });
     eprintln!("{kills} kills of drops survived");
     assert!(kills >= FEW, "{kills}");
 }

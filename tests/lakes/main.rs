@@ -14,6 +14,7 @@ mod written;
 
 mod churn;
 mod common;
+mod documents;
 mod drop;
 mod kept;
 mod kills;

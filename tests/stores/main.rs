@@ -17,7 +17,10 @@ mod lake;
 mod table;
 
 mod common;
+mod environment;
 mod failures;
+mod foreign;
+mod hanging;
 mod inputs;
 mod kills;
 mod lakes;

@@ -27,6 +27,8 @@ pub enum Act {
     Lose,
     /// It is answered after a while.
     Wait(Duration),
+    /// It is not passed on; the connection stays open until the client ends it.
+    Hang,
 }
 
 type Rule = Box<dyn FnMut(&Asked) -> Act + Send>;
@@ -110,6 +112,10 @@ fn serve(mut client: TcpStream, server: u16, state: &State) -> Option<()> {
     if let Act::Refuse(status) = act {
         let answer = format!("HTTP/1.1 {status} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         return client.write_all(answer.as_bytes()).ok();
+    }
+    if let Act::Hang = act {
+        let _ = client.read(&mut [0; 1]);
+        return None;
     }
     let mut upstream = TcpStream::connect(("127.0.0.1", server)).ok()?;
     upstream.write_all(&one_only(&request)).ok()?;

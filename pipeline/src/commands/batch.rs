@@ -15,7 +15,7 @@ use crate::print::terminal::Look;
 use crate::print::{self, stdout, summary};
 use heaplake_input::source::Input;
 use heaplake_kit::text::visible;
-use heaplake_kit::{Progress, StageError, fs, storage};
+use heaplake_kit::{Progress, StageError, fs, stop, storage};
 use heaplake_lake::output_file;
 use heaplake_report as reports;
 use heaplake_schemas::findings::Finding;
@@ -198,6 +198,7 @@ impl Told {
 pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
     let cancel = Arc::new(AtomicBool::new(false));
     stdout::hear(&cancel);
+    stop::stop_on(&cancel);
     let on_signal = Arc::clone(&cancel);
     // Without a handler an interrupt ends the process at once, which is only less tidy.
     let _ = ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed));

@@ -26,19 +26,14 @@ pub mod track;
 pub mod trend;
 pub mod why;
 
-#[cfg(not(feature = "stores"))]
-use crate::complaint::Complaint;
-use crate::complaint::Exit;
+use crate::complaint::{Complaint, Done, Exit};
 use crate::print::terminal::{self, Colour};
 use crate::print::{log, stdout};
 use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(not(feature = "stores"))]
 use heaplake_kit::error::WITHOUT_STORES;
-use heaplake_kit::keep_little_freed;
-#[cfg(not(feature = "stores"))]
-use heaplake_kit::storage;
 use heaplake_kit::text::visible;
-#[cfg(not(feature = "stores"))]
+use heaplake_kit::{StageError, keep_little_freed, stop, storage};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -135,14 +130,21 @@ pub fn start() -> ExitCode {
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
     terminal::choose(cli.color);
-    log::start(cli.log_format);
+    log::start(cli.log_format, is_quiet(&cli.command));
     #[cfg(feature = "stores")]
     heaplake_stores::install();
-    #[cfg(not(feature = "stores"))]
-    if let Some(complaint) = without_stores(std::env::args()) {
-        return ExitCode::from(complaint.tell());
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let done = unusable_url(words).map_or_else(|| carry_out(cli.command), Err);
+    let code = done.unwrap_or_else(|complaint| complaint.tell());
+    // Where a wait for a store was cut short, what was said and done is not all.
+    if stop::gave_up() && code != Exit::Interrupted as u8 {
+        return ExitCode::from(Complaint::from(StageError::Cancelled).tell());
     }
-    let done = match cli.command {
+    ExitCode::from(code.max(stdout::exit_code()))
+}
+
+fn carry_out(command: Command) -> Done {
+    match command {
         Command::Analyze(arguments) => analyze::run(&arguments),
         Command::Duplicates(arguments) => duplicates::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
@@ -162,22 +164,48 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Object(arguments) => object::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, Cli::command()),
         Command::Man(arguments) => man::run(&arguments, Cli::command()),
-    };
-    let code = done.unwrap_or_else(|complaint| complaint.tell());
-    ExitCode::from(code.max(stdout::exit_code()))
+    }
 }
 
-/// Refuses a command line with the URL of an object, in a build that knows none.
-#[cfg(not(feature = "stores"))]
-fn without_stores(mut words: impl Iterator<Item = String>) -> Option<Complaint> {
+/// Whether a command is to say nothing but what went wrong.
+fn is_quiet(command: &Command) -> bool {
+    match command {
+        Command::Analyze(arguments) => arguments.telling.ending.quiet,
+        Command::Duplicates(arguments) => arguments.ending.quiet,
+        Command::Replay(arguments) => arguments.telling.ending.quiet,
+        Command::Lake(lake::Arguments { verb }) => match verb {
+            lake::Verb::Ls(_) => false,
+            lake::Verb::Verify(arguments) => arguments.quiet,
+            lake::Verb::Drop(arguments) => arguments.quiet,
+            lake::Verb::Merge(arguments) => arguments.quiet,
+        },
+        Command::Diff(arguments) => arguments.quiet,
+        Command::Trend(arguments) => arguments.quiet,
+        Command::Fleet(fleet::Arguments { verb: fleet::Verb::Rollup(arguments) }) => arguments.quiet,
+        Command::Report(arguments) => arguments.quiet,
+        _ => false,
+    }
+}
+
+/// Refuses a command line with the URL of an object that cannot be used: in a build that knows none, or with variables of the
+/// environment that make no sense to its store.
+fn unusable_url(words: impl Iterator<Item = String>) -> Option<Complaint> {
     let value = |word: &str| {
         word.strip_prefix("--").and_then(|option| option.split_once('=')).map(|(_, value)| value.to_owned())
     };
-    let url = words.find_map(|word| {
-        let named = value(&word).unwrap_or(word);
-        storage::is_url(Path::new(&named)).then_some(named)
-    })?;
-    let cause = format!("{}: this heaplake was built without object stores", visible(&url));
+    let named = words.map(|word| value(&word).unwrap_or(word));
+    named.filter(|named| storage::is_url(Path::new(named))).find_map(|url| unusable(&url))
+}
+
+#[cfg(feature = "stores")]
+fn unusable(url: &str) -> Option<Complaint> {
+    let error = heaplake_stores::check(url).err()?;
+    Some(Complaint::usage(visible(&error.to_string()), "check the name, and the environment (docs/stores.md)"))
+}
+
+#[cfg(not(feature = "stores"))]
+fn unusable(url: &str) -> Option<Complaint> {
+    let cause = format!("{}: this heaplake was built without object stores", visible(url));
     Some(Complaint::usage(cause, WITHOUT_STORES))
 }
 

@@ -5,6 +5,7 @@ use heaplake_fleet::drop::Plan;
 use heaplake_fleet::merge::{self, Merged};
 use heaplake_fleet::verify::{Status, Verified};
 use heaplake_kit::text::{count, size, visible};
+use heaplake_lake::strangers::{Left, Strangers};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -28,6 +29,7 @@ pub fn verified(verified: &Verified, quiet: bool, look: &Look) -> String {
         let _ = writeln!(out, "{}  {}: {what}", look.painted("damaged", "1;31"), shown(&problem.path));
     }
     if !quiet {
+        out.push_str(&strangers(&verified.strangers));
         let parts = [
             (Status::Whole, "whole"),
             (Status::WithoutChecksums, "of older versions, without checksums: size, rows and schema version are right"),
@@ -43,6 +45,33 @@ pub fn verified(verified: &Verified, quiet: bool, look: &Look) -> String {
         let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
         let (runs, tables) = (number(verified.runs.len(), "run"), number(verified.tables, "table"));
         let _ = writeln!(out, "{runs}, {tables}, {}{parts}", size(verified.bytes));
+    }
+    out
+}
+
+/// Most lines about what belongs to no run, of each kind.
+const SHOWN: usize = 20;
+
+/// What belongs to no run, a line each as far as there are few.
+fn strangers(Strangers { foreign, left }: &Strangers) -> String {
+    let of_left = |left: &Left| {
+        let what = match left.is_marked {
+            true => {
+                "of a run in the making, or left by a killed command: the next command that makes or drops this run \
+                     removes it, in an object store when it is a day old"
+            }
+            false => "left by an earlier version: it has no mark, so heaplake does not remove it",
+        };
+        format!("left  {}: {what}", shown(&left.path))
+    };
+    let of_foreign = |url: &String| format!("foreign  {}: not of heaplake, and passed over", visible(url));
+    let some = left.iter().take(SHOWN).map(of_left).chain(foreign.iter().take(SHOWN).map(of_foreign));
+    let mut out = some.fold(String::new(), |out, line| out + &line + "\n");
+    for (all, word) in [(left.len(), "left"), (foreign.len(), "foreign")] {
+        if all > SHOWN {
+            // Writing into a string cannot fail.
+            let _ = writeln!(out, "{word}  and {} more; --json names all", count((all - SHOWN) as u64));
+        }
     }
     out
 }

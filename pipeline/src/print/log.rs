@@ -8,14 +8,25 @@
 //! | `failed` | `kind`, `cause`, `advice`, `exit_code` |
 //! | `warning` | `cause`: what was left out, and why |
 //! | `note` | `text`: files of a folder that another command reads, a list that is empty |
+//! | `retry` | `cause`: what an object store said, and when it is asked again; not with `--quiet` |
 //! | `finished` | `inputs`, `committed`, `unchanged`, `failed`, `not_started`, `seconds` |
 //!
 //! Each has `timestamp`, `level` and `event` too.
 
 use clap::ValueEnum;
 use heaplake_kit::text::visible;
+use serde_json::json;
+use std::fmt::Debug;
 use std::io::Write;
 use std::sync::OnceLock;
+use tracing::field::Field;
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
 
 /// How events are written to standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -31,14 +42,43 @@ pub enum Format {
 static CHOSEN: OnceLock<Format> = OnceLock::new();
 
 /// Takes the user's choice, for the whole process; the first one counts.
-pub fn start(format: Format) {
+pub fn start(format: Format, quiet: bool) {
     let _ = CHOSEN.set(format);
-    let lines = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_ansi(false);
-    // A second subscriber in one process (tests) changes nothing.
-    let _ = match format {
-        Format::Text => lines.without_time().with_level(false).try_init(),
-        Format::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init(),
+    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(false);
+    let lines = match format {
+        Format::Text => lines.without_time().with_level(false).boxed(),
+        Format::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
     };
+    // Libraries have other forms, and words of their own.
+    let ours = filter_fn(|about| about.target().starts_with("heaplake") && *about.level() <= Level::INFO);
+    let retries = filter_fn(|about| about.target().starts_with("object_store") && *about.level() <= Level::INFO);
+    let retries = (!quiet).then(|| Retries.with_filter(retries));
+    // A second subscriber in one process (tests) changes nothing.
+    let _ = tracing_subscriber::registry().with(lines.with_filter(ours)).with(retries).try_init();
+}
+
+/// Tells what the library for object stores says when it asks again.
+struct Retries;
+
+impl<S: Subscriber> Layer<S> for Retries {
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        let mut cause = String::new();
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            if field.name() == "message" {
+                cause = visible(&format!("{value:?}"));
+            }
+        });
+        let line = match is_json() {
+            true => {
+                let mut timestamp = String::new();
+                let _ = SystemTime.format_time(&mut Writer::new(&mut timestamp));
+                json!({"timestamp": timestamp, "level": "INFO", "event": "retry", "cause": cause}).to_string()
+            }
+            false => format!("heaplake: the object store is asked again: {cause}"),
+        };
+        // Standard error is closed: there is nowhere to report that.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
 }
 
 /// Whether events are written as JSON.

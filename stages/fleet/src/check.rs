@@ -75,6 +75,9 @@ impl Description {
             Ok(Some(text)) => text,
             Ok(None) if standing.is_none() && !place.exists() => return None,
             Ok(None) => return without(wrong("the description of a run", "no such file".to_owned(), ANEW)),
+            Err(StageError::Table { problem, .. }) => {
+                return without(wrong("the description of a run", problem, ANEW));
+            }
             Err(error) => return without(wrong("a file that can be read", error.to_string(), &error.advice())),
         };
         let (run, unread) = match commit::parse(place, &text) {

@@ -2,6 +2,7 @@
 
 use crate::check::{self, Described, Description, Problem};
 use heaplake_kit::{Context, StageError};
+use heaplake_lake::strangers::{self, Strangers};
 use heaplake_lake::{place, selection};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,9 @@ pub struct Verified {
     pub tables: usize,
     /// Their bytes.
     pub bytes: u64,
+    /// What belongs to no run. That is no damage.
+    #[serde(flatten)]
+    pub strangers: Strangers,
 }
 
 /// A run.
@@ -50,13 +54,12 @@ impl Verified {
     }
 }
 
-/// Checks a lake, after what killed commands left in it was put right.
+/// Checks a lake, and changes nothing in it.
 ///
 /// # Errors
 /// [`StageError::Io`] where the folder cannot be read, [`StageError::Cancelled`], [`StageError::Budget`]; what is damaged
 /// is part of the answer.
 pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError> {
-    place::sweep(lake);
     let places = selection::places(lake)?;
     let mut verified = Verified::default();
     for (path, problem) in places.damaged {
@@ -78,6 +81,8 @@ pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError
             }
         }
     }
+    context.check()?;
+    verified.strangers = strangers::of(lake, &lake.join(place::NEW))?;
     verified.tables = described.iter().map(|run| run.tables.len()).sum();
     verified.bytes = described.iter().map(Described::bytes).fold(0, u64::saturating_add);
     context.progress.begin("verify", verified.bytes);

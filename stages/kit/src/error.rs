@@ -2,6 +2,7 @@
 
 use crate::overhead::FIXED_OVERHEAD;
 use crate::scheme::is_url;
+use crate::stop;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -133,9 +134,13 @@ impl From<InputError> for StageError {
 }
 
 impl StageError {
-    /// Wraps an I/O error with its file and the failed action (a verb, as in "cannot *read*").
+    /// Wraps an I/O error with its file and the failed action (a verb, as in "cannot *read*"). A wait that the user cut short is
+    /// [`Self::Cancelled`].
     #[must_use]
     pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+        if stop::is(&source) {
+            return Self::Cancelled;
+        }
         Self::Io { path: path.to_owned(), action, source }
     }
 

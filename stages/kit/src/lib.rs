@@ -74,6 +74,7 @@ pub mod sorter;
 pub mod spill;
 pub mod stack;
 pub mod stage;
+pub mod stop;
 pub mod storage;
 pub mod stream;
 pub mod strings;

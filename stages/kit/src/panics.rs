@@ -104,6 +104,13 @@ pub fn silent<T>(work: impl FnOnce() -> T) -> Option<T> {
     result.ok()
 }
 
+/// Never prints the message if this thread panics from now on: for threads of a library whose panics are caught and told
+/// otherwise.
+pub fn silence() {
+    install();
+    SILENT.set(true);
+}
+
 fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

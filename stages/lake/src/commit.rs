@@ -19,7 +19,7 @@ use heaplake_schemas::run::{self, Run};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Path of a run inside a lake.
@@ -40,7 +40,7 @@ pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
 /// The text of the description of a run; returns `None` if there is no run.
 ///
 /// # Errors
-/// [`StageError::Io`].
+/// [`StageError::Io`]; [`StageError::Table`] when it is longer than [`fs::DOCUMENT_BYTES`], of which nothing is read.
 pub fn text(place: &Path) -> Result<Option<Vec<u8>>, StageError> {
     let path = place.join(run::FILE);
     let read = match storage::is_url(place) {
@@ -50,6 +50,9 @@ pub fn text(place: &Path) -> Result<Option<Vec<u8>>, StageError> {
     match read {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) if fs::TooLong::is(&error) => {
+            Err(StageError::Table { path, problem: format!("{} is not that of a run: {error}", run::FILE) })
+        }
         Err(error) => Err(StageError::io(&path, "read", error)),
     }
 }
@@ -83,7 +86,8 @@ pub fn input_bytes(place: &Path) -> Option<u64> {
     let file = fs::File::open(place.join(run::FILE)).ok()?;
     let mut found = None;
     // What follows is not read: the visitor ends with an error.
-    let _ = serde_json::Deserializer::from_reader(BufReader::new(file)).deserialize_map(InputBytes(&mut found));
+    let _ = serde_json::Deserializer::from_reader(BufReader::new(file.take(fs::DOCUMENT_BYTES)))
+        .deserialize_map(InputBytes(&mut found));
     found
 }
 
@@ -150,8 +154,6 @@ impl NewRun {
         if !place.is_remote() {
             return Ok(Self { place, own, attempt: None, committed: false });
         }
-        // What attempts left here that were killed long ago.
-        remote::sweep(place.path());
         let attempt = remote::attempt(hidden);
         let own = (u64::MAX, remote::number(&attempt));
         Ok(Self { place, own, attempt: Some(attempt), committed: false })
@@ -230,13 +232,14 @@ impl NewRun {
             return Err(replaced(place));
         }
         remote::upload(self.place.hidden(), place, attempt)?;
+        let old = before.is_some().then(|| remote::owned(place)).transpose()?.flatten();
         if !remote::describe(place, text, before.and_then(Standing::tag))? {
             return Err(replaced(place));
         }
         self.committed = true;
-        if let Some(before) = before {
-            remote::clear(place, before.folder().1, attempt);
-        }
+        old.iter().for_each(remote::clear);
+        // What attempts left here that were killed long ago.
+        remote::sweep(place);
         Ok(())
     }
 

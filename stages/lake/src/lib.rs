@@ -35,6 +35,7 @@
 //! the Parquet library, which take a call per value: `numbers` packs whole pages, [`mod@text`] builds dictionaries from
 //! positions in a string table. The bytes of a table depend on its rows alone, never on threads, time or paths.
 
+mod attempt;
 mod bounds;
 pub mod captured;
 pub mod checksum;
@@ -65,6 +66,7 @@ pub mod seal;
 pub mod selection;
 pub mod source;
 pub mod stored;
+pub mod strangers;
 pub mod table;
 mod team;
 pub mod text;

@@ -25,7 +25,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Folder inside a lake that holds runs in the making.
-const NEW: &str = ".heaplake-new";
+pub const NEW: &str = ".heaplake-new";
 
 /// How often, and how long after each other, a place is tried that another process holds: it may only look whether there is
 /// something to put right.

@@ -4,13 +4,15 @@
 //! folder that no other attempt has, and `run.json`, which names that folder, is written last: on the condition that there is
 //! none, or that it is still the one that stood there when the work began. Of several that upload one run at a time, one wins and
 //! the others are told; none waits for a lock, and a process that was killed holds nothing. What it leaves is a folder that no
-//! `run.json` names: no reader of heaplake sees it, and [`sweep`] removes it when it is [`OLD`].
+//! `run.json` names: no reader of heaplake sees it, and [`sweep`] removes it when it is [`OLD`], if it has the
+//! [mark](crate::attempt) of the attempt.
 
-use crate::stored::{self, Layout};
-use heaplake_kit::storage::{self, Object, Only};
+use crate::attempt::{MARK, Owned, PAGE, is_folder};
+use crate::stored;
+use heaplake_kit::storage::{self, Entry, Level, Object, Only};
 use heaplake_kit::{StageError, fs};
 use heaplake_schemas::run;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -32,13 +34,18 @@ pub struct Standing {
 /// # Errors
 /// [`StageError::Io`].
 pub fn standing(place: &Path) -> Result<Option<Standing>, StageError> {
+    let path = place.join(run::FILE);
     match stored::look(place) {
         Ok((object, text)) => {
             let attempt = stored::layout_of(&text).folder.map_or(0, |folder| number(&folder));
             Ok(Some(Standing { tag: object.tag.unwrap_or_default(), attempt }))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(StageError::io(&place.join(run::FILE), "read", error)),
+        // One that nobody reads can be replaced and dropped all the same.
+        Err(error) if fs::TooLong::is(&error) => storage::about(&path)
+            .map(|about| Some(Standing { tag: about.tag.unwrap_or_default(), attempt: 0 }))
+            .map_err(|error| StageError::io(&path, "examine", error)),
+        Err(error) => Err(StageError::io(&path, "read", error)),
     }
 }
 
@@ -62,15 +69,17 @@ pub fn attempt(hidden: &Path) -> String {
     format!("{}{:016x}", run::TABLES, xxh3_64(&parts))
 }
 
-/// Uploads the files of a folder to one of a place, and makes sure that they are there.
+/// Uploads the files of a folder to one of a place, behind the mark of the attempt, and makes sure that they are there.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Refused`].
 pub fn upload(hidden: &Path, place: &Path, attempt: &str) -> Result<(), StageError> {
     let to = place.join(attempt);
     let files = storage::entries(hidden).map_err(|error| StageError::io(hidden, "read", error))?;
-    let mut sent = BTreeMap::new();
-    for file in files.into_iter().filter(|file| !file.is_folder && file.name != run::FILE) {
+    let files: Vec<Entry> = files.into_iter().filter(|file| !file.is_folder && file.name != run::FILE).collect();
+    let owned = Owned::new(place, Some(attempt), files.iter().map(|file| file.name.clone()));
+    let mut sent: BTreeMap<String, u64> = [(MARK.to_owned(), owned.mark()?)].into();
+    for file in files {
         let target = to.join(&file.name);
         let url = url(&target)?;
         let store = storage::store().map_err(|error| StageError::io(&target, "write", error))?;
@@ -82,7 +91,7 @@ pub fn upload(hidden: &Path, place: &Path, attempt: &str) -> Result<(), StageErr
     if there != sent {
         return Err(StageError::Refused {
             problem: format!("{}: what was uploaded is not there as it was sent", to.display()),
-            advice: "somebody removes objects there; run the same command again".to_owned(),
+            advice: "somebody changes objects there; run the same command again".to_owned(),
         });
     }
     Ok(())
@@ -103,6 +112,31 @@ pub fn describe(place: &Path, text: &[u8], standing: Option<&str>) -> Result<boo
     }
 }
 
+/// What the run that stands in a place wrote; nothing where there is none. It is marked, if an earlier version left that out, so
+/// that a removal that is killed can be completed.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn owned(place: &Path) -> Result<Option<Owned>, StageError> {
+    let failed = |error| StageError::io(place, "read", error);
+    let text = match stored::description(place) {
+        Ok((_, text)) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // Nothing tells what belongs to it.
+        Err(error) if fs::TooLong::is(&error) => return Ok(Some(Owned::new(place, None, []))),
+        Err(error) => return Err(failed(error)),
+    };
+    let layout = stored::layout_of(&text);
+    if let Some(folder) = &layout.folder
+        && let Some(owned) = Owned::marked(place, folder).map_err(failed)?
+    {
+        return Ok(Some(owned));
+    }
+    let owned = Owned::new(place, layout.folder.as_deref(), layout.files());
+    owned.mark()?;
+    Ok(Some(owned))
+}
+
 /// Removes `run.json`, which ends the run, then the rest of what it names. Nobody makes a removal depend on a condition, so who
 /// calls looks what stands there just before.
 ///
@@ -110,109 +144,72 @@ pub fn describe(place: &Path, text: &[u8], standing: Option<&str>) -> Result<boo
 /// [`StageError::Io`].
 pub fn discard(place: &Path) -> Result<(), StageError> {
     let failed = |error| StageError::io(place, "remove", error);
+    let Some(owned) = owned(place)? else { return Ok(()) };
     let store = storage::store().map_err(failed)?;
-    let (_, text) = match stored::description(place) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        read => read.map_err(failed)?,
-    };
     store.remove(vec![url(&place.join(run::FILE))?.to_owned()]).map_err(failed)?;
-    let all = store.list(url(place)?).map_err(failed)?;
-    let ours = of_run(place, &stored::layout_of(&text));
-    store.remove(all.into_iter().map(|object| object.url).filter(|url| ours(url)).collect()).map_err(failed)
+    owned.remove(true).map_err(failed)
 }
 
-/// Which objects of a place belong to a run: those of its folder, and those beside `run.json`.
-fn of_run(place: &Path, layout: &Layout) -> impl Fn(&str) -> bool + use<> {
-    let prefix = format!("{}/", place.display());
-    let folder = layout.folder.as_ref().map(|folder| format!("{folder}/"));
-    move |url| {
-        let Some(within) = url.strip_prefix(&prefix) else { return false };
-        !within.contains('/') || folder.as_ref().is_some_and(|folder| within.starts_with(folder))
-    }
-}
-
-/// Removes what a run left that was replaced: the folder of its attempt, which this is the number of, and what lay beside its
-/// description. What cannot be removed is swept later.
-pub fn clear(place: &Path, before: u64, now: &str) {
-    let Ok(entries) = storage::entries(place) else { return };
-    for entry in entries.iter().filter(|entry| entry.is_folder && entry.name != now && number(&entry.name) == before) {
-        forget(place, &entry.name);
-    }
-    let beside = entries.iter().filter(|entry| !entry.is_folder && entry.name != run::FILE);
-    let urls = beside.map(|entry| place.join(&entry.name).to_string_lossy().into_owned()).collect();
-    let _ = storage::store().and_then(|store| store.remove(urls));
+/// Removes what a run left that was replaced, with its page. What cannot be removed is swept later.
+pub fn clear(before: &Owned) {
+    let _ = before.remove(true);
 }
 
 /// Removes one attempt, as far as that is possible.
 pub fn forget(place: &Path, attempt: &str) {
-    let folder = place.join(attempt);
-    if let (Ok(store), Some(url)) = (storage::store(), storage::url(&folder)) {
-        let urls = store.list(url).unwrap_or_default().into_iter().map(|object| object.url);
-        let _ = store.remove(urls.collect());
+    if let Ok(Some(owned)) = Owned::marked(place, attempt) {
+        let _ = owned.remove(false);
     }
 }
 
-/// Removes what killed uploads and drops left below a prefix, if it is [`OLD`]; what cannot be removed stays. Also removes what a
-/// replaced run left there.
+/// Removes what killed uploads and drops left below a prefix: what a [mark](crate::attempt) names, where no run has it and
+/// nothing was written for [`OLD`], by the clock of the store. What cannot be removed stays.
 pub fn sweep(prefix: &Path) {
     let (Ok(store), Some(url)) = (storage::store(), storage::url(prefix)) else { return };
-    let Ok(objects) = store.list(url) else { return };
-    let left = left(&objects, SystemTime::now());
-    // What counts now, not what counted before: an upload may have ended since the list was made.
-    let places: BTreeSet<PathBuf> = left.iter().map(|left| left.place.clone()).collect();
-    let places: Vec<PathBuf> = places.into_iter().collect();
-    stored::expect(&places);
-    for place in places {
-        let layout = match stored::description(&place) {
-            Ok((_, text)) => Some(stored::layout_of(&text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(_) => continue,
+    let Ok(Level { objects, answered: Some(now), .. }) = store.list(url) else { return };
+    for attempt in left(&objects, now) {
+        let Ok(Some(owned)) = Owned::marked(&attempt.place, &attempt.folder) else { continue };
+        // What counts now, not what counted before: an upload may have ended since the list was made.
+        let is_gone = match stored::description(&attempt.place) {
+            Ok((_, text)) if stored::layout_of(&text).folder.as_ref() != Some(&attempt.folder) => false,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            _ => continue,
         };
-        let of_run = |folder: &Option<String>| {
-            layout.as_ref().is_some_and(|layout| folder.is_none() || *folder == layout.folder)
-        };
-        let orphans = left.iter().filter(|left| left.place == place && !of_run(&left.folder));
-        let _ = store.remove(orphans.flat_map(|left| left.urls.iter().cloned()).collect());
+        let _ = owned.remove(is_gone && attempt.has_old_page);
     }
 }
 
-/// What may be left of a run, and is if its description does not name it.
-struct Left {
+/// An attempt with a mark, to which nothing was written for long.
+#[derive(Debug, PartialEq, Eq)]
+struct Attempt {
     /// The place of the run.
     place: PathBuf,
-    /// The folder of an attempt; nothing for what lies beside the description.
-    folder: Option<String>,
-    urls: Vec<String>,
+    /// The folder of its tables.
+    folder: String,
+    /// Whether the page of the run is old too.
+    has_old_page: bool,
 }
 
-/// Folders of attempts, and what lies beside descriptions, where nothing was written for long.
-fn left(objects: &[Object], now: SystemTime) -> Vec<Left> {
-    let mut folders: BTreeMap<PathBuf, (Vec<String>, SystemTime)> = BTreeMap::new();
+fn left(objects: &[Object], now: SystemTime) -> Vec<Attempt> {
+    let is_old = |last: SystemTime| now.duration_since(last).is_ok_and(|age| age > OLD);
+    let mut last: BTreeMap<&Path, SystemTime> = BTreeMap::new();
     for object in objects {
         let path = Path::new(&object.url);
-        let Some(folder) = path.parent() else { continue };
-        let of_place = is_named(folder, "snapshot=") && !path.ends_with(run::FILE);
-        if of_place || is_named(folder, run::TABLES) {
-            let (urls, last) = folders.entry(folder.to_owned()).or_insert((Vec::new(), object.changed));
-            urls.push(object.url.clone());
-            *last = object.changed.max(*last);
-        }
+        // A page stands for itself, another object for its folder.
+        let of = if path.ends_with(PAGE) { Some(path) } else { path.parent() };
+        let newest = last.entry(of.unwrap_or(path)).or_insert(object.changed);
+        *newest = object.changed.max(*newest);
     }
-    let is_old = |last: SystemTime| now.duration_since(last).is_ok_and(|age| age > OLD);
-    let old = folders.into_iter().filter(|(_, (_, last))| is_old(*last));
-    old.map(|(folder, (urls, _))| match is_named(&folder, run::TABLES) {
-        true => {
-            let place = folder.parent().map(Path::to_owned).unwrap_or_default();
-            let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-            Left { place, folder: name, urls }
-        }
-        false => Left { place: folder, folder: None, urls },
-    })
-    .collect()
-}
-
-fn is_named(folder: &Path, prefix: &str) -> bool {
-    folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+    let marks =
+        objects.iter().filter_map(|object| Path::new(&object.url).parent().filter(|_| object.url.ends_with(MARK)));
+    let attempt = |folder: &Path| {
+        let (place, name) = (folder.parent()?, folder.file_name()?.to_str()?);
+        let is_place = place.file_name()?.to_str()?.starts_with("snapshot=");
+        let is_ours = is_place && is_folder(name) && last.get(folder).is_some_and(|last| is_old(*last));
+        let has_old_page = last.get(&*place.join(PAGE)).is_some_and(|last| is_old(*last));
+        is_ours.then(|| Attempt { place: place.to_owned(), folder: name.to_owned(), has_old_page })
+    };
+    marks.filter_map(attempt).collect()
 }
 
 fn url(path: &Path) -> Result<&str, StageError> {
@@ -231,39 +228,30 @@ mod tests {
     fn old_attempts_are_left_where_nothing_of_them_is_new() {
         let now = SystemTime::now();
         let (old, new) = (OLD + Duration::from_secs(1), OLD - Duration::from_secs(1));
+        let mark = |folder: &str, age| object(&format!("{folder}/{MARK}"), age, now);
         let objects = [
-            object("snapshot=a/run.json", old, now),
+            object("snapshot=a/run.json", new, now),
             object("snapshot=a/report.html", old, now),
             object("snapshot=a/tables-1/nodes.parquet", old, now),
-            object("snapshot=a/tables-2/nodes.parquet", old, now),
-            object("snapshot=a/tables-2/edges.parquet", new, now),
-            object("snapshot=b/tables-3/nodes.parquet", old, now),
+            mark("snapshot=a/tables-1", old),
+            object("snapshot=a/tables-2/nodes.parquet", new, now),
+            mark("snapshot=a/tables-2", old),
+            object("snapshot=b/tables-3/users.csv", old, now),
+            object("snapshot=b/report.html", new, now),
+            mark("snapshot=b/tables-4", old),
+            mark("other/tables-5", old),
+            mark("snapshot=b/other", old),
         ];
         let left = left(&objects, now);
-        let names: Vec<&str> = left.iter().map(|left| left.folder.as_deref().unwrap_or("beside")).collect();
-        assert_eq!(names, ["beside", "tables-1", "tables-3"]);
-        assert_eq!(left[0].urls, ["s3://b/lake/release=r/snapshot=a/report.html"]);
-        assert_eq!(left[0].place, left[1].place);
+        let found: Vec<_> = left.iter().map(|left| (left.folder.as_str(), left.has_old_page)).collect();
+        assert_eq!(found, [("tables-1", true), ("tables-4", false)]);
+        assert_eq!(left[0].place, Path::new("s3://b/lake/release=r/snapshot=a"));
     }
 
     #[test]
     fn attempts_have_names_of_their_own() {
-        let names: BTreeSet<String> = (0..100).map(|_| attempt(Path::new("a"))).collect();
+        let names: std::collections::BTreeSet<String> = (0..100).map(|_| attempt(Path::new("a"))).collect();
         assert_eq!(names.len(), 100);
         assert!(names.iter().all(|name| name.starts_with(run::TABLES) && name.len() == run::TABLES.len() + 16));
-    }
-
-    #[test]
-    fn a_run_owns_its_folder_and_what_lies_beside_its_description() {
-        let layout = stored::layout_of(br#"{"folder": "tables-1", "tables": []}"#);
-        let ours = of_run(Path::new("s3://b/lake/release=r/snapshot=a"), &layout);
-        for (url, is_ours) in [
-            ("s3://b/lake/release=r/snapshot=a/report.html", true),
-            ("s3://b/lake/release=r/snapshot=a/tables-1/x.parquet", true),
-            ("s3://b/lake/release=r/snapshot=a/tables-2/x.parquet", false),
-            ("s3://b/lake/release=r/snapshot=ab/report.html", false),
-        ] {
-            assert_eq!(ours(url), is_ours, "{url}");
-        }
     }
 }

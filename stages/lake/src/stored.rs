@@ -13,7 +13,9 @@
 //! kept from the last reading of each `run.json`. Where a table is not there any more, the run was replaced, and its
 //! description is read again. Tables of a run that is held ([`handles`]) are opened from its handles.
 
+use crate::attempt::{MARK, is_folder};
 use crate::handles;
+use heaplake_kit::fs;
 use heaplake_kit::storage::{self, Object, Stored};
 use heaplake_schemas::run;
 use serde::Deserialize;
@@ -32,6 +34,19 @@ pub(crate) struct Layout {
     tables: Vec<Named>,
 }
 
+impl Layout {
+    /// Names of the tables.
+    pub fn files(&self) -> impl Iterator<Item = String> {
+        self.tables.iter().map(|table| table.file.clone())
+    }
+
+    /// Whether a file of a folder beside the description, or a file beside it, belongs to the run.
+    pub fn has(&self, folder: Option<&str>, file: &str) -> bool {
+        let is_there = self.folder.as_deref() == folder;
+        is_there && (self.tables.iter().any(|table| table.file == file) || folder.is_some() && file == MARK)
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 struct Named {
     file: String,
@@ -42,9 +57,16 @@ struct Named {
 struct Known {
     /// Where the tables of runs are.
     layouts: BTreeMap<PathBuf, Layout>,
+    /// Places whose descriptions will be asked for, sorted.
+    expected: Vec<PathBuf>,
     /// Descriptions that were read before they are asked for; each is handed out once.
     texts: BTreeMap<PathBuf, (Object, Vec<u8>)>,
 }
+
+/// Descriptions that are read ahead at a time.
+const AT_ONCE: usize = 240;
+/// Bytes of the longest one that is: all together have 60 MiB at most.
+const SHORT: u64 = 256 << 10;
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
@@ -123,12 +145,13 @@ fn with_place<T>(path: &Path, act: impl Fn(&Path) -> io::Result<T>) -> io::Resul
 /// # Errors
 /// Those of the store; [`io::ErrorKind::NotFound`] where there is no run.
 pub(crate) fn description(place: &Path) -> io::Result<(Object, Vec<u8>)> {
+    read_ahead(place);
     let read = match known(|known| known.texts.remove(place)) {
         Some(read) => Ok(read),
         None => {
             let path = place.join(run::FILE);
             let url = storage::url(&path).ok_or(io::ErrorKind::InvalidInput)?;
-            storage::store()?.read(url).map(|(object, text)| (object, text.into()))
+            storage::store()?.read(url, fs::DOCUMENT_BYTES).map(|(object, text)| (object, text.into()))
         }
     };
     match &read {
@@ -140,32 +163,52 @@ pub(crate) fn description(place: &Path) -> io::Result<(Object, Vec<u8>)> {
 
 /// The same, leaving what was read ahead for who asks next.
 pub(crate) fn look(place: &Path) -> io::Result<(Object, Vec<u8>)> {
+    read_ahead(place);
     match known(|known| known.texts.get(place).cloned()) {
         Some(read) => Ok(read),
         None => description(place),
     }
 }
 
-/// Reads the descriptions of runs in a store, many at a time, so that the next to ask for each finds it here. No effect on
-/// runs in folders.
+/// Says that the descriptions of runs will be asked for, so that those in a store are read many at a time. No effect on runs in
+/// folders.
 pub fn expect(places: &[PathBuf]) {
-    let wanted: Vec<&PathBuf> = places.iter().filter(|place| storage::is_url(place)).collect();
-    let urls: Vec<String> = wanted.iter().map(|place| place.join(run::FILE).to_string_lossy().into_owned()).collect();
-    let Ok(store) = storage::store() else { return };
-    let read = if urls.is_empty() { Vec::new() } else { store.read_all(&urls) };
-    for (place, read) in wanted.into_iter().zip(read) {
+    let mut expected: Vec<PathBuf> = places.iter().filter(|place| storage::is_url(place)).cloned().collect();
+    expected.sort();
+    known(|known| known.expected = expected);
+}
+
+/// Reads the description of a place that is expected, with those behind it. Long ones are left to who asks for them.
+fn read_ahead(place: &Path) {
+    let some: Vec<PathBuf> = known(|known| {
+        let at = known.expected.binary_search_by(|expected| expected.as_path().cmp(place));
+        let at = at.ok().filter(|_| !known.texts.contains_key(place));
+        at.map_or_else(Vec::new, |at| {
+            let end = known.expected.len().min(at + AT_ONCE);
+            known.expected.drain(at..end).collect()
+        })
+    });
+    let Some(store) = storage::store().ok().filter(|_| !some.is_empty()) else { return };
+    let urls: Vec<String> = some.iter().map(|place| place.join(run::FILE).to_string_lossy().into_owned()).collect();
+    for (place, read) in some.into_iter().zip(store.read_all(&urls, SHORT)) {
         if let Ok((object, text)) = read {
-            known(|known| known.texts.insert(place.clone(), (object, text.into())));
+            known(|known| known.texts.insert(place, (object, text.into())));
         }
     }
+}
+
+/// Where the tables of a run are; nothing where its description cannot be read, or says nothing.
+pub(crate) fn layout(place: &Path) -> Option<Layout> {
+    let layout = known(|known| known.layouts.get(place).cloned());
+    let layout = layout.or_else(|| description(place).ok().map(|(_, text)| layout_of(&text)));
+    layout.filter(|layout| layout.folder.is_some() || !layout.tables.is_empty())
 }
 
 /// What a text says of where tables are; one that is damaged says nothing.
 pub(crate) fn layout_of(text: &[u8]) -> Layout {
     let layout: Layout = serde_json::from_slice(text).unwrap_or_default();
     // A description that is damaged or hostile may name any folder.
-    let is_name = |folder: &String| folder.starts_with(run::TABLES) && !folder.contains(['/', '\\']);
-    Layout { folder: layout.folder.filter(is_name), ..layout }
+    Layout { folder: layout.folder.filter(|folder| is_folder(folder)), ..layout }
 }
 
 /// The files of a run with their lengths, by name: those of its folder, in a store also those of its attempt. Empty where that
@@ -178,7 +221,7 @@ pub fn files(place: &Path) -> Vec<(String, u64)> {
     };
     let folder = known(|known| known.layouts.get(place).and_then(|layout| layout.folder.clone()));
     let folder = folder.map(|folder| format!("{folder}/"));
-    let objects = storage::store().and_then(|store| store.list(url)).unwrap_or_default();
+    let objects = storage::store().and_then(|store| store.list(url)).unwrap_or_default().objects;
     let of_run = |within: &str| {
         let within = folder.as_ref().and_then(|folder| within.strip_prefix(folder)).unwrap_or(within);
         (!within.contains('/')).then(|| within.to_owned())

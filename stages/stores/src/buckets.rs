@@ -1,6 +1,9 @@
 //! A client for each bucket that is named, made once.
 
-use crate::error::{io_error, plain};
+use crate::answers::Connector;
+use crate::environment;
+use crate::error::{broken, plain};
+use heaplake_kit::panics;
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
@@ -45,7 +48,8 @@ impl At {
         let wrong = |why: &str| plain(io::ErrorKind::InvalidInput, &format!("{url}: {why}"));
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("this is no URL"))?;
         let (name, key) = rest.split_once('/').unwrap_or((rest, ""));
-        if name.is_empty() {
+        // The name becomes a part of the URL of the server.
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')) {
             return Err(wrong("expected a bucket after //, as in s3://bucket/lake"));
         }
         let key = Key::parse(key.trim_matches('/')).map_err(|error| wrong(&error.to_string()))?;
@@ -68,36 +72,50 @@ pub fn bucket(url: &str) -> io::Result<(String, Client)> {
     Ok((root, client))
 }
 
+/// Checks that a URL can be used with this environment; no request is made.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`], in one line.
+pub fn check(url: &str) -> io::Result<()> {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    environment::check(scheme)?;
+    panics::silent(|| At::new(url).map(drop)).unwrap_or_else(|| Err(broken()))
+}
+
 fn client(scheme: &str, name: &str, root: &str) -> io::Result<Client> {
     static CLIENTS: OnceLock<Mutex<HashMap<String, Client>>> = OnceLock::new();
     let mut clients = CLIENTS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = clients.get(root) {
         return Ok(Arc::clone(known));
     }
-    let client = made(scheme, name).map_err(io_error)?;
+    let client = made(scheme, name)?;
     clients.insert(root.to_owned(), Arc::clone(&client));
     Ok(client)
 }
 
-fn made(scheme: &str, name: &str) -> object_store::Result<Client> {
+fn made(scheme: &str, name: &str) -> io::Result<Client> {
     let retry = RetryConfig { max_retries: REPEATS, retry_timeout: PATIENCE, ..RetryConfig::default() };
     // Without encryption only where the user says so, as with the store's own tools.
-    let http = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value.eq_ignore_ascii_case("true") || value == "1");
+    let http = environment::flag("AWS_ALLOW_HTTP")?;
     let options = ClientOptions::new().with_timeout(ATTEMPT).with_connect_timeout(CONNECTION);
-    Ok(match scheme {
+    let client: object_store::Result<Client> = match scheme {
         "gs" => {
             let builder = GoogleCloudStorageBuilder::from_env().with_client_options(options);
-            Arc::new(builder.with_retry(retry).with_bucket_name(name).build()?)
+            let builder = builder.with_retry(retry).with_http_connector(Connector);
+            builder.with_bucket_name(name).build().map(|client| Arc::new(client) as Client)
         }
         "az" => {
             let builder = MicrosoftAzureBuilder::from_env().with_client_options(options);
-            Arc::new(builder.with_retry(retry).with_container_name(name).build()?)
+            let builder = builder.with_retry(retry).with_http_connector(Connector);
+            builder.with_container_name(name).build().map(|client| Arc::new(client) as Client)
         }
         _ => {
             let builder = AmazonS3Builder::from_env().with_client_options(options.with_allow_http(http));
-            Arc::new(builder.with_retry(retry).with_bucket_name(name).build()?)
+            let builder = builder.with_retry(retry).with_http_connector(Connector);
+            builder.with_bucket_name(name).build().map(|client| Arc::new(client) as Client)
         }
-    })
+    };
+    client.map_err(|error| plain(io::ErrorKind::InvalidInput, &format!("the environment cannot be used: {error}")))
 }
 
 /// The runtime of all calls.
@@ -109,7 +127,9 @@ pub fn runtime() -> io::Result<&'static Runtime> {
     if let Some(runtime) = RUNTIME.get() {
         return Ok(runtime);
     }
-    let made = Builder::new_multi_thread().worker_threads(THREADS).thread_name("stores").enable_all().build()?;
+    let mut builder = Builder::new_multi_thread();
+    let made =
+        builder.worker_threads(THREADS).thread_name("stores").on_thread_start(panics::silence).enable_all().build()?;
     Ok(RUNTIME.get_or_init(|| made))
 }
 
@@ -134,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_is_no_url_of_an_object_is_refused() {
-        for wrong in ["s3://", "s3:///key", "bucket/key", "s3://bucket/a//b"] {
+        for wrong in ["s3://", "s3:///key", "bucket/key", "s3://bucket/a//b", "s3://bu cket/a", "s3://b%/a"] {
             let error = At::new(wrong).err().unwrap();
             assert!(Failure::is(&error) && error.to_string().contains(wrong), "{wrong}: {error}");
         }

@@ -1,11 +1,14 @@
 //! The calls of [`Store`], on the runtime.
 
+use crate::answers::{Heard, listening};
 use crate::buckets::{At, runtime};
 use crate::error::{io_error, plain};
+use crate::waiting::{guarded, wait};
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt, stream};
-use heaplake_kit::fs::File;
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
+use heaplake_kit::fs::{File, TooLong};
 use heaplake_kit::storage::{Fetch, Level, Object, Only, Store};
+use object_store::path::Path as Key;
 use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion,
     WriteMultipart,
@@ -28,23 +31,22 @@ pub struct Stores;
 impl Store for Stores {
     fn about(&self, url: &str) -> io::Result<Object> {
         let at = At::new(url)?;
-        runtime()?.block_on(async { Ok(object(&at, at.client.head(&at.key).await.map_err(io_error)?)) })
+        wait(async { Ok(object(&at, at.client.head(&at.key).await.map_err(io_error)?)) })
     }
 
-    fn list(&self, url: &str) -> io::Result<Vec<Object>> {
+    fn list(&self, url: &str) -> io::Result<Level> {
         let at = At::new(url)?;
-        let all = at.client.list(Some(&at.key)).try_collect::<Vec<_>>();
-        let metas = runtime()?.block_on(all).map_err(io_error)?;
-        Ok(sorted(&at, metas))
+        let all = listening(async { at.client.list(Some(&at.key)).try_collect::<Vec<_>>().await });
+        let (metas, heard) = wait(all.map(Ok))?;
+        Ok(level(&at, Vec::new(), metas.map_err(io_error)?, heard))
     }
 
     fn level(&self, url: &str) -> io::Result<Level> {
         let at = At::new(url)?;
-        let found = runtime()?.block_on(at.client.list_with_delimiter(Some(&at.key))).map_err(io_error)?;
-        let name = |key: &object_store::path::Path| key.filename().map(str::to_owned);
-        let mut folders: Vec<String> = found.common_prefixes.iter().filter_map(name).collect();
-        folders.sort();
-        Ok(Level { folders, objects: sorted(&at, found.objects) })
+        let (found, heard) = wait(listening(at.client.list_with_delimiter(Some(&at.key))).map(Ok))?;
+        let found = found.map_err(io_error)?;
+        let name = |key: &Key| key.filename().map(str::to_owned);
+        Ok(level(&at, found.common_prefixes.iter().filter_map(name).collect(), found.objects, heard))
     }
 
     fn fetch(&self, object: &Object, range: Range<u64>) -> Fetch {
@@ -54,7 +56,7 @@ impl Store for Stores {
                 let if_match = object.tag.clone();
                 runtime.spawn(async move {
                     // Who no longer waits does not mind.
-                    let _ = send.send(part(&at, range, if_match).await);
+                    let _ = send.send(guarded(part(&at, range, if_match)).await);
                 });
             }
             (Err(error), _) | (_, Err(error)) => {
@@ -64,18 +66,15 @@ impl Store for Stores {
         fetch
     }
 
-    fn read(&self, url: &str) -> io::Result<(Object, Bytes)> {
+    fn read(&self, url: &str, most: u64) -> io::Result<(Object, Bytes)> {
         let at = At::new(url)?;
-        runtime()?.block_on(whole(&at))
+        wait(whole(&at, most))
     }
 
-    fn read_all(&self, urls: &[String]) -> Vec<io::Result<(Object, Bytes)>> {
-        let one = |url: String| async move { whole(&At::new(&url)?).await };
+    fn read_all(&self, urls: &[String], most: u64) -> Vec<io::Result<(Object, Bytes)>> {
+        let one = |url: String| async move { guarded(async { whole(&At::new(&url)?, most).await }).await };
         let reads = stream::iter(urls.to_vec()).map(one).buffered(MANY);
-        match runtime() {
-            Ok(runtime) => runtime.block_on(reads.collect()),
-            Err(error) => vec![Err(error)],
-        }
+        wait(reads.collect::<Vec<_>>().map(Ok)).unwrap_or_else(|error| vec![Err(error)])
     }
 
     fn put(&self, url: &str, content: Bytes, only: Only) -> io::Result<()> {
@@ -85,17 +84,13 @@ impl Store for Stores {
             Only::IfNone => PutMode::Create,
             Only::IfStill(tag) => PutMode::Update(UpdateVersion { e_tag: Some(tag), version: None }),
         };
-        runtime()?.block_on(async {
+        wait(async {
             let payload = PutPayload::from_bytes(content.clone());
             let options = PutOptions { mode, ..PutOptions::default() };
             match at.client.put_opts(&at.key, payload, options).await.map_err(io_error) {
-                // An answer may get lost: then the repeated request finds what the first one wrote.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match whole(&at).await {
-                    Ok((_, there)) if there == content => Ok(()),
-                    _ => Err(error),
-                },
-                // A store that does not know whether it wrote says so as an error of its own.
-                Err(error) => match whole(&at).await {
+                // The answer may get lost: then the repeated request finds what the first one wrote, or the store says that it
+                // does not know whether it wrote.
+                Err(error) => match whole(&at, content.len() as u64).await {
                     Ok((_, there)) if there == content => Ok(()),
                     _ => Err(error),
                 },
@@ -109,14 +104,19 @@ impl Store for Stores {
         let mut file = File::open(from)?;
         let mut first = Vec::new();
         (&mut file).take(PART as u64).read_to_end(&mut first)?;
-        runtime()?.block_on(async {
-            if first.len() < PART {
-                at.client.put(&at.key, first.into()).await.map_err(io_error)?;
-                return Ok(());
+        if first.len() < PART {
+            return wait(async { at.client.put(&at.key, first.into()).await.map(drop).map_err(io_error) });
+        }
+        let upload = wait(async { at.client.put_multipart(&at.key).await.map_err(io_error) })?;
+        let mut writer = WriteMultipart::new_with_chunk_size(upload, PART);
+        match wait(in_parts(&mut writer, first, file)) {
+            Ok(()) => wait(async { writer.finish().await.map(drop).map_err(io_error) }),
+            Err(error) => {
+                // What was uploaded is no object, and goes by the store's own rules if this fails too.
+                let _ = wait(async { writer.abort().await.map_err(io_error) });
+                Err(error)
             }
-            let upload = at.client.put_multipart(&at.key).await.map_err(io_error)?;
-            in_parts(WriteMultipart::new_with_chunk_size(upload, PART), first, file).await
-        })
+        }
     }
 
     fn remove(&self, urls: Vec<String>) -> io::Result<()> {
@@ -127,24 +127,20 @@ impl Store for Stores {
                 _ => Ok(()),
             }
         };
-        runtime()?.block_on(stream::iter(urls).map(one).buffer_unordered(MANY).try_collect())
+        wait(stream::iter(urls).map(one).buffer_unordered(MANY).try_collect())
     }
 }
 
-/// The rest of an upload, whose first part was read.
-async fn in_parts(mut writer: WriteMultipart, first: Vec<u8>, mut file: File) -> io::Result<()> {
+/// Sends the parts of an upload, the first of which was read.
+async fn in_parts(writer: &mut WriteMultipart, first: Vec<u8>, mut file: File) -> io::Result<()> {
     let mut part = first;
     while !part.is_empty() {
-        if let Err(error) = writer.wait_for_capacity(PARTS).await {
-            // What was uploaded is no object, and goes by the store's own rules if this fails too.
-            let _ = writer.abort().await;
-            return Err(io_error(error));
-        }
+        writer.wait_for_capacity(PARTS).await.map_err(io_error)?;
         writer.put(part.into());
         part = Vec::new();
         (&mut file).take(PART as u64).read_to_end(&mut part)?;
     }
-    writer.finish().await.map(drop).map_err(io_error)
+    Ok(())
 }
 
 async fn part(at: &At, range: Range<u64>, if_match: Option<String>) -> io::Result<Bytes> {
@@ -163,8 +159,10 @@ async fn part(at: &At, range: Range<u64>, if_match: Option<String>) -> io::Resul
     }
 }
 
-async fn whole(at: &At) -> io::Result<(Object, Bytes)> {
+async fn whole(at: &At, most: u64) -> io::Result<(Object, Bytes)> {
     let answer = at.client.get(&at.key).await.map_err(io_error)?;
+    // The length is in the head of the answer, whose body is left.
+    TooLong::check(answer.meta.size, most)?;
     let meta = answer.meta.clone();
     Ok((object(at, meta), answer.bytes().await.map_err(io_error)?))
 }
@@ -174,8 +172,11 @@ fn object(at: &At, meta: ObjectMeta) -> Object {
     Object { url: at.url(&location), bytes: size, tag: e_tag, changed: last_modified.into() }
 }
 
-fn sorted(at: &At, metas: Vec<ObjectMeta>) -> Vec<Object> {
+fn level(at: &At, mut folders: Vec<String>, metas: Vec<ObjectMeta>, heard: Heard) -> Level {
     let mut objects: Vec<Object> = metas.into_iter().map(|meta| object(at, meta)).collect();
     objects.sort_by(|a, b| a.url.cmp(&b.url));
-    objects
+    let mut foreign: Vec<String> = heard.foreign.into_iter().map(|key| format!("{}/{key}", at.root)).collect();
+    folders.sort();
+    foreign.sort();
+    Level { folders, objects, foreign, answered: heard.answered }
 }

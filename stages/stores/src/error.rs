@@ -9,6 +9,12 @@ pub fn plain(kind: ErrorKind, text: &str) -> io::Error {
     Failure::of(kind, text)
 }
 
+/// The error of a library that panicked.
+pub fn broken() -> io::Error {
+    let text = "the library for object stores failed; check the variables that begin with AWS_, GOOGLE_ or AZURE_";
+    plain(ErrorKind::InvalidInput, text)
+}
+
 /// What a store said.
 pub fn io_error(error: Error) -> io::Error {
     let kind = match &error {

@@ -8,11 +8,14 @@
 //! pass (500, 503, a connection that is reset, no answer) are repeated, with growing pauses, for up to [`PATIENCE`]; a body
 //! that breaks off goes on where it broke off.
 
+mod answers;
 mod buckets;
 mod calls;
+mod environment;
 mod error;
+mod waiting;
 
-pub use buckets::{PATIENCE, bucket};
+pub use buckets::{PATIENCE, bucket, check};
 
 /// Makes paths that are URLs known to the process.
 pub fn install() {

@@ -10,7 +10,8 @@ use glob::Pattern;
 use heaplake_fleet::choice::{Choice, refuse_run};
 use heaplake_fleet::drop::{self, Chosen, Outcome, Plan, Wish};
 use heaplake_fleet::keep::{Keep, Per};
-use heaplake_kit::StageError;
+use heaplake_kit::{StageError, storage};
+use heaplake_lake::place;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -104,6 +105,9 @@ pub fn run(arguments: &Arguments) -> Done {
     }
     if arguments.yes {
         workplace::sweep(&arguments.lake, None);
+        if storage::is_url(&arguments.lake) {
+            place::sweep(&arguments.lake);
+        }
     }
     let mut plan = drop::plan(&arguments.lake, &wish)?;
     if let Some(unmet) = &plan.unmet {

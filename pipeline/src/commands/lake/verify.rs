@@ -17,7 +17,9 @@ Examples:
 
 Of each run, run.json must fit its seal, and each table its checksum (XXH3-64), size, rows and schema version in run.json. \
  Each file that is not what was written is a line: what was expected, what was found, what to do. Then the exit code is 1. \
- Runs of older versions have no checksums: of these, size, rows and schema version are checked, and their number is told.";
+ Runs of older versions have no checksums: of these, size, rows and schema version are checked, and their number is told. \
+ Nothing is changed or removed. What belongs to no run is named, and is no damage: folders that killed commands left, and \
+ in an object store the objects of others.";
 
 /// Arguments of `verify`.
 #[derive(Args, Clone, Debug)]

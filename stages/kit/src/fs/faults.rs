@@ -13,6 +13,7 @@
 //!
 //! A file with the name in `HEAPLAKE_FAULT_HIT` is made when it happens.
 
+use std::io;
 use std::path::Path;
 
 /// A kind of calls to the system.
@@ -185,3 +186,19 @@ mod chosen {
 }
 
 pub(super) use chosen::before;
+
+/// To be called before a folder is made elsewhere.
+///
+/// # Errors
+/// Those that a test asks for.
+pub fn before_folder(folder: &Path) -> io::Result<()> {
+    before(Operation::Folder, At::Path(folder)).map(drop)
+}
+
+/// To be called before a thread is started.
+///
+/// # Errors
+/// Those that a test asks for.
+pub fn before_thread() -> io::Result<()> {
+    before(Operation::Thread, At::Path(Path::new("thread"))).map(drop)
+}

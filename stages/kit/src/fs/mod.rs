@@ -26,7 +26,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-pub use faults::Operation;
+pub use faults::{Operation, before_folder, before_thread};
 pub use private::{is_open_to_all, is_private, private_folder, user};
 pub use whole::{DOCUMENT_BYTES, LIST_BYTES, TooLong};
 
@@ -288,7 +288,7 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     read_at_most(path, DOCUMENT_BYTES)
 }
 
-/// The content of a regular file of at most so many bytes.
+/// The content of a regular file. A longer one is not read.
 ///
 /// # Errors
 /// As [`File::open`]; [`TooLong`].
@@ -419,22 +419,6 @@ pub fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
 pub fn sync(path: impl AsRef<Path>) -> io::Result<()> {
     let flags = flags(OpenOptions::new().read(true), OFlags::NONBLOCK).clone();
     File::from_std(flags.open(path)?).sync_all()
-}
-
-/// To be called before a folder is made elsewhere.
-///
-/// # Errors
-/// Those that a test asks for.
-pub fn before_folder(folder: &Path) -> io::Result<()> {
-    before(Operation::Folder, At::Path(folder)).map(drop)
-}
-
-/// To be called before a thread is started.
-///
-/// # Errors
-/// Those that a test asks for.
-pub fn before_thread() -> io::Result<()> {
-    before(Operation::Thread, At::Path(Path::new("thread"))).map(drop)
 }
 
 #[cfg(test)]

@@ -42,15 +42,37 @@ impl TooLong {
     }
 }
 
-/// What a reader gives, of which so many bytes are known to be there. A longer content is not read: its length is looked at
-/// first, and a file that grows meanwhile is left at the limit.
+/// All that is read from a file that has so many bytes, if these are at most so many. One that grows meanwhile is left at the
+/// limit.
 ///
 /// # Errors
-/// Those of the reader; [`TooLong`].
-pub(super) fn content(from: impl Read, bytes: u64, most: u64) -> io::Result<Vec<u8>> {
+/// [`TooLong`], and those of the system.
+pub fn content(file: impl Read, bytes: u64, most: u64) -> io::Result<Vec<u8>> {
     TooLong::check(bytes, most)?;
     let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-    from.take(most.saturating_add(1)).read_to_end(&mut content)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut content)?;
     TooLong::check(content.len() as u64, most)?;
     Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{read, read_at_most};
+    use super::*;
+
+    #[test]
+    fn a_long_file_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(read_at_most(&path, 5).unwrap(), b"12345");
+        let error = read_at_most(&path, 4).unwrap_err();
+        assert!(TooLong::is(&error), "{error}");
+        assert_eq!(error.to_string(), "expected at most 4 bytes, found 5");
+        // As a sparse file of a terabyte: nothing of that length is allocated.
+        std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert!(TooLong::is(&read(&path).unwrap_err()));
+        // Its length is that of what the kernel would write, which it does not know before.
+        assert!(read("/proc/sys/kernel/random/uuid").unwrap().len() > 30);
+    }
 }

@@ -5,9 +5,11 @@
 
 use super::store::{Failure, Fetch, Object, store};
 use crate::budget::{Budget, Reservation};
+use crate::stop;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::sync::mpsc::RecvTimeoutError;
 
 /// Bytes of a part.
 const PART: u64 = 4 << 20;
@@ -95,9 +97,19 @@ impl Ahead {
 /// Waits for bytes on their way.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store; that of [`stop`] where the user does not want to wait.
 pub fn wait(fetch: &Fetch) -> io::Result<Bytes> {
-    fetch.recv().unwrap_or_else(|_| Err(Failure::of(io::ErrorKind::Other, "the connection ended")))
+    let begun = stop::Wait::begin();
+    loop {
+        match fetch.recv_timeout(stop::PAUSE) {
+            Ok(bytes) => return bytes,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::of(io::ErrorKind::Other, "the connection ended"));
+            }
+            Err(RecvTimeoutError::Timeout) if begun.is_over() => return Err(stop::error()),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
 }
 
 impl Read for Ahead {

@@ -58,18 +58,18 @@ pub fn is_file(path: &Path) -> bool {
 #[must_use]
 pub fn is_folder(path: &Path) -> bool {
     match url(path) {
-        Some(url) => store().and_then(|store| store.level(url)).is_ok_and(|level| level != Level::default()),
+        Some(url) => store().and_then(|store| store.level(url)).is_ok_and(|level| !level.is_empty()),
         None => path.is_dir(),
     }
 }
 
-/// The content of a regular file or of an object.
+/// The content of a regular file or of an object that is a [document](fs::DOCUMENT_BYTES).
 ///
 /// # Errors
-/// Those of the system or of the store.
+/// Those of the system or of the store; [`fs::TooLong`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     match url(path) {
-        Some(url) => Ok(store()?.read(url)?.1.into()),
+        Some(url) => Ok(store()?.read(url, fs::DOCUMENT_BYTES)?.1.into()),
         None => fs::read(path),
     }
 }

@@ -22,13 +22,25 @@ pub struct Object {
     pub changed: SystemTime,
 }
 
-/// What lies directly below a prefix.
+/// What lies below a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Level {
-    /// Names of what has more below, sorted.
+    /// Names of what has more below, sorted; none where all objects below are listed.
     pub folders: Vec<String>,
     /// The objects, sorted by URL.
     pub objects: Vec<Object>,
+    /// URLs of keys that are no paths, such as `a//b`, `a/../b` or `a/`, sorted. Nothing of heaplake's has such a key.
+    pub foreign: Vec<String>,
+    /// When the store answered, by its own clock, where it says so.
+    pub answered: Option<SystemTime>,
+}
+
+impl Level {
+    /// Whether nothing is there.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.folders.is_empty() && self.objects.is_empty() && self.foreign.is_empty()
+    }
 }
 
 /// On what condition an object is written.
@@ -45,7 +57,8 @@ pub enum Only {
 /// Bytes that are on their way.
 pub type Fetch = Receiver<io::Result<Bytes>>;
 
-/// The object stores. All calls but [`Self::fetch`] wait; each retries what may pass.
+/// The object stores. All calls but [`Self::fetch`] wait; each retries what may pass, and ends when the user wants to
+/// [stop](crate::stop).
 pub trait Store: Send + Sync {
     /// An object. [`io::ErrorKind::NotFound`] where there is none.
     ///
@@ -53,11 +66,11 @@ pub trait Store: Send + Sync {
     /// A [`Failure`], as of all calls.
     fn about(&self, url: &str) -> io::Result<Object>;
 
-    /// All objects below a prefix, sorted by URL.
+    /// All objects below a prefix.
     ///
     /// # Errors
     /// A [`Failure`].
-    fn list(&self, url: &str) -> io::Result<Vec<Object>>;
+    fn list(&self, url: &str) -> io::Result<Level>;
 
     /// What lies directly below a prefix.
     ///
@@ -68,14 +81,14 @@ pub trait Store: Send + Sync {
     /// Begins to fetch a part of an object; fails where its content is no longer that of its tag.
     fn fetch(&self, object: &Object, range: Range<u64>) -> Fetch;
 
-    /// A whole small object, with what it is.
+    /// A whole small object, with what it is. Nothing is read of one with more than `most` bytes.
     ///
     /// # Errors
-    /// A [`Failure`].
-    fn read(&self, url: &str) -> io::Result<(Object, Bytes)>;
+    /// A [`Failure`]; [`TooLong`](crate::fs::TooLong).
+    fn read(&self, url: &str, most: u64) -> io::Result<(Object, Bytes)>;
 
     /// Several of them, many at a time, in their order.
-    fn read_all(&self, urls: &[String]) -> Vec<io::Result<(Object, Bytes)>>;
+    fn read_all(&self, urls: &[String], most: u64) -> Vec<io::Result<(Object, Bytes)>>;
 
     /// Writes a small object. [`io::ErrorKind::AlreadyExists`] where the condition does not hold.
     ///
