@@ -82,12 +82,30 @@ fn large() -> Vec<u8> {
 fn files_that_may_not_grow() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &large());
-    // The signal would end the process before the error is seen.
-    let mut command = in_a_shell("trap '' XFSZ; ulimit -f 100", &lake.path(), &input, &["--resume", "always"]);
+    // The signal of that limit would end the process before the error is seen.
+    let mut command = in_a_shell("ulimit -f 100", &lake.path(), &input, &["--resume", "always"]);
     let (cause, advice) = complaint(&mut command, 3);
     assert!(cause.contains("cannot write: File too large"), "{cause}");
     assert!(advice.contains("--scratch"), "{advice}");
     lake.assert_empty();
+}
+
+#[test]
+fn small_address_spaces() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &large());
+    let mut refused = 0;
+    for kib in [60_000, 100_000, 160_000, 240_000, 400_000] {
+        let before = format!("ulimit -v {kib}");
+        let command =
+            || in_a_shell(&before, &lake.path(), &input, &["--memory", "256MiB", "--threads", "2", "--force"]);
+        if command().output().unwrap().status.success() {
+            continue;
+        }
+        complaint(&mut command(), 3);
+        refused += 1;
+    }
+    assert!(refused > 0);
 }
 
 /// A folder on which commands find a small disk mounted. Only their process tree sees the mount.

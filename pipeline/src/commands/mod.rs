@@ -33,7 +33,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(not(feature = "stores"))]
 use heaplake_kit::error::WITHOUT_STORES;
 use heaplake_kit::text::visible;
-use heaplake_kit::{StageError, keep_little_freed, stop, storage};
+use heaplake_kit::{StageError, ignore_file_size_signal, keep_little_freed, stop, storage};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -114,6 +114,7 @@ pub enum Command {
 #[must_use]
 pub fn start() -> ExitCode {
     keep_little_freed();
+    ignore_file_size_signal();
     match Cli::try_parse() {
         Ok(cli) => run(cli),
         Err(error) => {

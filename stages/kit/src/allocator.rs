@@ -4,6 +4,11 @@
 //! Larger ones stay with the C library, whose limits [`keep_little_freed`](crate::keep_little_freed) sets: mimalloc keeps more
 //! of what was freed, and the peak of a process is to stay within its budget.
 
+//!
+//! An allocation that the system refuses ends the process with a line and exit code 3 ([`crate::memory_limit`]): nothing can
+//! be said on the way that the standard library takes, which aborts.
+
+use crate::memory_limit::{count, refused};
 use mimalloc::MiMalloc;
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -17,23 +22,37 @@ fn is_small(layout: Layout) -> bool {
     layout.size() <= SMALL
 }
 
+/// The memory, which the system gave.
+#[inline]
+fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
+    if memory.is_null() {
+        refused(bytes);
+    }
+    memory
+}
+
 // SAFETY: both allocators keep the contract, and the size of a layout alone says which of them has the memory; a change
 // of size that changes the allocator moves the memory.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size().cast_signed());
         // SAFETY: the caller keeps the contract.
-        unsafe { if is_small(layout) { MiMalloc.alloc(layout) } else { System.alloc(layout) } }
+        given(unsafe { if is_small(layout) { MiMalloc.alloc(layout) } else { System.alloc(layout) } }, layout.size())
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size().cast_signed());
         // SAFETY: the caller keeps the contract.
-        unsafe { if is_small(layout) { MiMalloc.alloc_zeroed(layout) } else { System.alloc_zeroed(layout) } }
+        let memory =
+            unsafe { if is_small(layout) { MiMalloc.alloc_zeroed(layout) } else { System.alloc_zeroed(layout) } };
+        given(memory, layout.size())
     }
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        count(-layout.size().cast_signed());
         // SAFETY: the caller keeps the contract, and the layout chose the same allocator when it allocated.
         unsafe { if is_small(layout) { MiMalloc.dealloc(memory, layout) } else { System.dealloc(memory, layout) } }
     }
@@ -43,10 +62,14 @@ unsafe impl GlobalAlloc for Allocator {
         // SAFETY: the caller keeps the contract: `size`, rounded up to the alignment, is a valid size.
         unsafe {
             let wanted = Layout::from_size_align_unchecked(size, layout.align());
-            match (is_small(layout), is_small(wanted)) {
-                (true, true) => MiMalloc.realloc(memory, layout, size),
-                (false, false) => System.realloc(memory, layout, size),
-                _ => {
+            let stays = is_small(layout) == is_small(wanted);
+            if stays {
+                count(size.cast_signed() - layout.size().cast_signed());
+            }
+            match stays {
+                true if is_small(layout) => given(MiMalloc.realloc(memory, layout, size), size),
+                true => given(System.realloc(memory, layout, size), size),
+                false => {
                     let moved = self.alloc(wanted);
                     if !moved.is_null() {
                         std::ptr::copy_nonoverlapping(memory, moved, layout.size().min(size));

@@ -1,5 +1,5 @@
 //! Hints to the machine: large pages, which reduce TLB misses; prefetches; memory that is not needed any more. Hints
-//! affect only speed and memory, never the result.
+//! affect only speed and memory, never the result. Besides, the signals that would end the process without a word.
 
 use rustix::mm::{Advice, madvise};
 
@@ -38,6 +38,26 @@ pub fn keep_little_freed() {
         libc::mallopt(libc::M_ARENA_MAX, i32::try_from(cores).unwrap_or(i32::MAX));
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
         libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED);
+    }
+}
+
+/// Makes a write beyond the limit of the size of files (`ulimit -f`) an error, which is reported, where a signal would kill
+/// the process without a word. To be called once, before there are threads.
+pub fn ignore_file_size_signal() {
+    #[cfg(unix)]
+    // SAFETY: no handler is installed, so no code runs that could be unfit for a signal.
+    unsafe {
+        let _ = libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
+/// Raises the limit of open files as far as the system allows: who spills has many. What is not allowed stays as it is.
+pub fn raise_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     }
 }
 

@@ -6,8 +6,8 @@
 //! core, [`dedup`] that finds nodes with equal values, [`strings`] tables, an [`OrderedPool`] of threads, a
 //! [`Context`] with progress and cancellation, and one [`StageError`].
 //!
-//! `unsafe` is allowed in this crate only, and only in [`allocator`], [`bitset`], [`mod@column`], [`decimals`], `bus` and
-//! `hint`; each use states its reason.
+//! `unsafe` is allowed in this crate only, and only in [`allocator`], [`bitset`], [`mod@column`], [`decimals`],
+//! [`memory_limit`], `bus` and `hint`; each use states its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
@@ -60,6 +60,8 @@ mod form;
 pub mod fs;
 #[allow(unsafe_code)]
 mod hint;
+#[allow(unsafe_code)]
+pub mod memory_limit;
 pub mod naming;
 pub mod offsets;
 pub mod ordered_pool;
@@ -89,7 +91,7 @@ pub use both::both;
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Residents, ReverseReader};
 pub use error::{InputError, StageError};
-pub use hint::{give_back_freed, keep_little_freed};
+pub use hint::{give_back_freed, ignore_file_size_signal, keep_little_freed, raise_open_files};
 pub use offsets::{OffsetBlock, Offsets};
 pub use ordered_pool::OrderedPool;
 pub use scratch::Scratch;

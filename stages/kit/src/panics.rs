@@ -66,6 +66,14 @@ pub struct Panic {
 }
 
 impl Panic {
+    /// What it says, in one line.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let text = self.payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| self.payload.downcast_ref::<String>().map(String::as_str));
+        text.unwrap_or("a panic").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// Prints what was held back, and panics on.
     pub fn resume(self) -> ! {
         let messages = std::mem::take(&mut waiting().messages);
@@ -156,6 +164,12 @@ mod tests {
         assert_eq!(payload.downcast_ref::<String>().map(String::as_str), Some("of a helper"));
         assert!(held(|| assert_eq!(std::env::args().count(), 0, "explained")).is_err());
         assert!(!waiting().messages.iter().any(|message| message.contains("explained")));
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        let panic = held(|| panic!("two\n  {}", "lines")).err().unwrap();
+        assert_eq!(panic.message(), "two lines");
     }
 
     #[test]
