@@ -1,19 +1,56 @@
 //! Tables of a lake that are damaged in ways that a reader of Parquet does not expect.
 
-use crate::lake::{Lake, heaplake};
+use crate::lake::{Lake, complaint, heaplake};
+use crate::table::Table;
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// The schema of Arrow inside the file names a type that is none.
-#[test]
-fn a_table_whose_arrow_schema_is_damaged_is_read_or_refused() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures");
-    let (lake, whole) = (Lake::new(), fixtures.join("version-2/lake/release=1.4/snapshot=whole"));
+/// A run of an older version, to be damaged.
+fn old_run(lake: &Lake) -> (PathBuf, PathBuf) {
+    let whole =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/version-2/lake/release=1.4/snapshot=whole");
     let run = lake.folder().join("snapshot=whole");
     fs::create_dir(&run).unwrap();
     for entry in fs::read_dir(&whole).unwrap().map(Result::unwrap) {
         fs::copy(entry.path(), run.join(entry.file_name())).unwrap();
     }
+    (whole, run)
+}
+
+#[test]
+fn a_page_that_expands_without_bound_is_refused() {
+    let lake = Lake::new();
+    let (_, run) = old_run(&lake);
+    let rows = Table::read(&run, "classes.parquet").0;
+    let texts = (0..rows.num_rows()).map(|row| "x".repeat(if row == 0 { 100 << 20 } else { 1 }));
+    let texts: ArrayRef = Arc::new(texts.collect::<Vec<_>>().into_iter().map(Some).collect::<StringArray>());
+    let mut columns = rows.columns().to_vec();
+    columns[rows.schema().index_of("class").unwrap()] = texts;
+    let rows = RecordBatch::try_new(rows.schema(), columns).unwrap();
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    let properties = WriterProperties::builder().set_compression(zstd).set_dictionary_enabled(false).build();
+    let path = run.join("classes.parquet");
+    let mut writer = ArrowWriter::try_new(fs::File::create(&path).unwrap(), rows.schema(), Some(properties)).unwrap();
+    writer.write(&rows).unwrap();
+    writer.close().unwrap();
+    assert!(fs::metadata(&path).unwrap().len() < 200_000);
+    let mut report = heaplake();
+    report.arg("report").arg(&run).args(["--memory", "128MiB", "-o"]).arg(lake.folder().join("page.html"));
+    let (cause, _) = complaint(&mut report, 1);
+    assert!(cause.contains("column class") && cause.contains("bytes uncompressed"), "{cause}");
+}
+
+/// The schema of Arrow inside the file names a type that is none.
+#[test]
+fn a_table_whose_arrow_schema_is_damaged_is_read_or_refused() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures");
+    let lake = Lake::new();
+    let (whole, run) = old_run(&lake);
     fs::copy(fixtures.join("hostile/schema-of-no-type.parquet"), run.join("edges.parquet")).unwrap();
     let (page, diff) = (lake.folder().join("page.html"), lake.folder().join("diff"));
     let mut report = heaplake();

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use heaplake_kit::StageError;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
+use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
@@ -77,12 +78,22 @@ pub enum Column<'s, 'a> {
 pub struct Closed(Vec<u8>, Box<ColumnCloseResult>);
 
 impl Closed {
-    /// Appends the column to the file.
+    /// Appends the column to the file; the CRC-32 of its dictionary and its pages, with their headers.
     ///
     /// # Errors
     /// Those of writing.
-    pub fn append<W: Write + Send>(self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
-        group.append_column(&Bytes::from(self.0), *self.1)
+    pub fn append<W: Write + Send>(
+        self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> Result<Vec<u32>, ParquetError> {
+        let Self(bytes, close) = self;
+        let locations = close.offset_index.iter().flat_map(OffsetIndexMetaData::page_locations);
+        let starts: Vec<usize> = locations.map(|page| page.offset as usize).chain([bytes.len()]).collect();
+        let dictionary = [0, starts[0]];
+        let pages = dictionary.windows(2).chain(starts.windows(2)).map(|page| &bytes[page[0]..page[1]]);
+        let sums = pages.filter(|page| !page.is_empty()).map(crc32fast::hash).collect();
+        group.append_column(&Bytes::from(bytes), *close)?;
+        Ok(sums)
     }
 }
 

@@ -3,15 +3,16 @@
 //! A column of one page that takes, with its dictionary, at most [`SMALL`] bytes is not compressed: the columns of small
 //! tables and those with one value take more time to compress than they are worth. All else is compressed by zstd, with
 //! one context for each thread: to make a context takes longer than to compress a small page.
+//!
+//! The header of each page has the CRC-32 of the page, which the writer of the Parquet library leaves out.
 
+use crate::thrift::PageHeader;
 use parquet::basic::{Compression, Encoding, PageType, ZstdLevel};
-use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder, PageEncodingStats};
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use parquet::file::statistics::Statistics;
-use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 use std::cell::RefCell;
 use std::io;
@@ -58,7 +59,7 @@ pub struct Pages {
     column: ColumnDescPtr,
     /// A small first page, until it is known whether others follow.
     held: Option<DataPage>,
-    written: TrackedWrite<Vec<u8>>,
+    written: Vec<u8>,
     index: OffsetIndexBuilder,
     /// Number of pages by encoding.
     counts: Vec<(Encoding, i32)>,
@@ -69,9 +70,8 @@ pub struct Pages {
 impl Pages {
     /// No pages yet.
     pub fn new(column: ColumnDescPtr) -> Self {
-        let written = TrackedWrite::new(Vec::new());
         let index = OffsetIndexBuilder::new();
-        Self { column, held: None, written, index, counts: Vec::new(), uncompressed: 0, rows: 0 }
+        Self { column, held: None, written: Vec::new(), index, counts: Vec::new(), uncompressed: 0, rows: 0 }
     }
 
     /// The column.
@@ -81,7 +81,7 @@ impl Pages {
 
     /// Bytes of the pages so far.
     pub fn bytes(&self) -> usize {
-        self.written.bytes_written()
+        self.written.len()
     }
 
     /// Appends a page.
@@ -103,25 +103,15 @@ impl Pages {
         let DataPage { content, encoding, rows } = page;
         let size = content.len();
         let content = if compress { compressed(&content)? } else { content };
-        let level = Encoding::RLE;
-        let spec = SerializedPageWriter::new(&mut self.written).write_page(CompressedPage::new(
-            Page::DataPage {
-                buf: content.into(),
-                num_values: rows as u32,
-                encoding,
-                def_level_encoding: level,
-                rep_level_encoding: level,
-                statistics: None,
-            },
-            size,
-        ))?;
-        self.index.append_offset_and_size(spec.offset as i64, spec.compressed_size as i32);
+        let offset = self.written.len();
+        let of_header = append((false, rows, encoding), size, &content, &mut self.written)?;
+        self.index.append_offset_and_size(offset as i64, (self.written.len() - offset) as i32);
         self.index.append_row_count(rows as i64);
         match self.counts.iter_mut().find(|(of, _)| *of == encoding) {
             Some((_, count)) => *count += 1,
             None => self.counts.push((encoding, 1)),
         }
-        self.uncompressed += spec.uncompressed_size;
+        self.uncompressed += of_header + size;
         self.rows += rows as u64;
         Ok(())
     }
@@ -140,21 +130,17 @@ impl Pages {
         if let Some(held) = self.held.take() {
             self.write(held, compress)?;
         }
-        let mut chunk = TrackedWrite::new(Vec::new());
+        let mut chunk = Vec::new();
         let mut stats: Vec<_> = self.counts.iter().map(|&(of, count)| used(PageType::DATA_PAGE, of, count)).collect();
-        let dictionary_bytes = match dictionary {
-            Some(dictionary) => {
-                let (page, size) = dictionary.page(compress)?;
-                let spec = SerializedPageWriter::new(&mut chunk).write_page(CompressedPage::new(page, size))?;
-                self.uncompressed += spec.uncompressed_size;
-                stats.insert(0, used(PageType::DICTIONARY_PAGE, Encoding::PLAIN, 1));
-                spec.compressed_size
-            }
-            None => 0,
-        };
-        let bytes = dictionary_bytes + self.written.bytes_written();
-        let mut chunk = chunk.into_inner()?;
-        chunk.append(&mut self.written.into_inner()?);
+        if let Some(dictionary) = dictionary {
+            let (content, size, values) = dictionary.content(compress)?;
+            let page = (true, values as usize, Encoding::PLAIN);
+            self.uncompressed += append(page, size, &content, &mut chunk)? + size;
+            stats.insert(0, used(PageType::DICTIONARY_PAGE, Encoding::PLAIN, 1));
+        }
+        let dictionary_bytes = chunk.len();
+        let bytes = dictionary_bytes + self.written.len();
+        chunk.append(&mut self.written);
         let encodings = stats.iter().map(|stats| stats.encoding).chain([Encoding::RLE]).collect();
         let metadata = ColumnChunkMetaData::builder(self.column)
             .set_compression(if compress { Compression::ZSTD(ZstdLevel::default()) } else { Compression::UNCOMPRESSED })
@@ -188,18 +174,36 @@ impl Pages {
 }
 
 impl Dictionary {
-    /// The page, and its size without compression.
-    fn page(self, compress: bool) -> Result<(Page, usize)> {
-        let (content, size, values) = match self {
+    /// Its content as it is written, its size without compression, and the number of its values.
+    fn content(self, compress: bool) -> Result<(Vec<u8>, usize, u32)> {
+        Ok(match self {
             Self::Compressed { content, size, values } => (content, size, values),
             Self::Plain { content, values } => {
                 let size = content.len();
                 (if compress { compressed(&content)? } else { content }, size, values)
             }
-        };
-        let buf = content.into();
-        Ok((Page::DictionaryPage { buf, num_values: values, encoding: Encoding::PLAIN, is_sorted: false }, size))
+        })
     }
+}
+
+/// Appends a page with its header: whether it is that of a dictionary, its number of values and their encoding; returns the
+/// bytes of the header.
+fn append(
+    (is_dictionary, values, encoding): (bool, usize, Encoding),
+    size: usize,
+    content: &[u8],
+    to: &mut Vec<u8>,
+) -> Result<usize> {
+    let number = |size: usize| {
+        i32::try_from(size).map_err(|_| ParquetError::General(format!("a page of {size} bytes or values is too large")))
+    };
+    let (uncompressed, compressed, values) = (number(size)?, number(content.len())?, number(values)?);
+    let header = PageHeader { is_dictionary, uncompressed, compressed, crc: Some(crc32fast::hash(content)), values };
+    let before = to.len();
+    header.write(encoding, to);
+    let of_header = to.len() - before;
+    to.extend_from_slice(content);
+    Ok(of_header)
 }
 
 fn used(page_type: PageType, encoding: Encoding, count: i32) -> PageEncodingStats {

@@ -6,6 +6,7 @@
 //!
 //! An object of a store is read by [windows](crate::windows).
 
+use crate::checked::{Checked, Opened};
 use crate::windows::Windows;
 use bytes::Bytes;
 use heaplake_kit::fs::File;
@@ -21,6 +22,8 @@ use std::sync::Arc;
 pub struct ParquetFile {
     bytes: Lying,
     length: u64,
+    /// What the bytes of pages are checked against.
+    checked: Option<Arc<Checked>>,
 }
 
 /// Where its bytes are.
@@ -41,7 +44,27 @@ impl ParquetFile {
             Stored::File(file) => Lying::File(Arc::new(file)),
             Stored::Object(ahead) => Lying::Object(Arc::new(Windows::new(ahead.object().clone()))),
         };
-        Ok(Self { bytes, length })
+        Ok(Self { bytes, length, checked: None })
+    }
+
+    /// The same, whose pages are checked as they are read; reads the end of the file.
+    ///
+    /// # Errors
+    /// Those of the system; what does not fit.
+    pub fn checked(self) -> Result<(Self, Arc<Checked>)> {
+        let mut bytes = Checked::first_bytes(self.length);
+        loop {
+            let tail = self.get_bytes(self.length - bytes, bytes as usize)?;
+            match Checked::open(&tail, self.length).map_err(ParquetError::General)? {
+                Opened::Needs(more) => bytes = more,
+                Opened::Done(checked) => {
+                    let read = |at, bytes| self.get_bytes(at, bytes).map_err(|error| error.to_string());
+                    checked.check_headers(read).map_err(ParquetError::General)?;
+                    let checked = Arc::new(checked);
+                    return Ok((Self { checked: Some(Arc::clone(&checked)), ..self }, checked));
+                }
+            }
+        }
     }
 
     /// Says which parts will be read from their beginning to their end, by where they begin. A part of an object is then
@@ -86,14 +109,18 @@ impl ChunkReader for ParquetFile {
             let there = self.length;
             return Err(ParquetError::EOF(format!("expected {length} bytes at {start}, found a file of {there}")));
         }
-        match &self.bytes {
+        let bytes = match &self.bytes {
             Lying::File(file) => {
                 let mut bytes = vec![0; length];
                 file.read_exact_at(&mut bytes, start)?;
-                Ok(bytes.into())
+                bytes.into()
             }
-            Lying::Object(windows) => Ok(windows.bytes(start, length)?),
+            Lying::Object(windows) => windows.bytes(start, length)?,
+        };
+        if let Some(checked) = &self.checked {
+            checked.check(start, &bytes).map_err(ParquetError::General)?;
         }
+        Ok(bytes)
     }
 }
 

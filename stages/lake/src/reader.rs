@@ -21,7 +21,8 @@ use heaplake_kit::StageError;
 use heaplake_schemas::metadata;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
+    RowSelector,
 };
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData};
 use std::fmt::Display;
@@ -58,9 +59,10 @@ impl Reader {
         let options = ArrowReaderOptions::new()
             .with_offset_index_policy(PageIndexPolicy::Optional)
             .with_skip_arrow_metadata(true);
-        let own = file.clone();
-        let builder = guarded(path, || ParquetRecordBatchReaderBuilder::try_new_with_options(own, options))?;
-        let builder = builder.map_err(|error| failed(path, &file, error))?.with_batch_size(BATCH);
+        let (own, checked) = file.clone().checked().map_err(|error| failed(path, &file, error))?;
+        let metadata = guarded(path, || ArrowReaderMetadata::try_new(Arc::clone(checked.metadata()), options))?;
+        let metadata = metadata.map_err(|error| failed(path, &file, error))?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(own, metadata).with_batch_size(BATCH);
         Ok(Self { path: path.into(), file, whole: true, builder })
     }
 

@@ -26,6 +26,7 @@
 //! (SPARK-56894): too new for our readers.
 
 use crate::column::{Failure, Input, whole};
+use crate::held::Held;
 use crate::row_group::{Limits, encode};
 use crate::source::Source;
 use arrow::array::{Array, ArrayRef, StringArray};
@@ -63,8 +64,10 @@ pub struct Table {
     schema: SchemaRef,
     /// Release and snapshot, where the schema begins with these columns.
     run: Vec<String>,
-    writer: SerializedFileWriter<File>,
+    writer: SerializedFileWriter<Held>,
     columns: ArrowRowGroupWriterFactory,
+    /// Checksums of the pages of each column of each row group; none of columns that the library writes.
+    sums: Vec<Option<Vec<u32>>>,
     pub(crate) limits: Limits,
     rows: u64,
 }
@@ -82,10 +85,10 @@ impl Table {
             false => Vec::new(),
         };
         let properties = properties(&schema, &output.input_hash);
-        let (writer, columns) = ArrowWriter::try_new(created, schema.clone(), Some(properties))
+        let (writer, columns) = ArrowWriter::try_new(Held::new(created), schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer)
             .map_err(|error| failed(&path, error))?;
-        Ok(Self { path, file, schema, run, writer, columns, limits: LIMITS, rows: 0 })
+        Ok(Self { path, file, schema, run, writer, columns, sums: Vec::new(), limits: LIMITS, rows: 0 })
     }
 
     /// Appends `rows` rows of the sources: the table's own columns in order, all flat.
@@ -110,7 +113,9 @@ impl Table {
         let columns = (&*self.schema, self.writer.schema_descr());
         let (rows, columns) = encode(inputs, columns, self.limits, most, context)?;
         let mut group = self.writer.next_row_group()?;
-        columns.into_iter().try_for_each(|column| column.append(&mut group))?;
+        for column in columns {
+            self.sums.push(Some(column.append(&mut group)?));
+        }
         group.close()?;
         self.rows += rows;
         Ok(())
@@ -145,7 +150,7 @@ impl Table {
                 && let Some(closed) = whole(column, field, leaf, self.limits.batch)?
             {
                 nested.by_ref().take(1).for_each(drop);
-                closed.append(&mut group)?;
+                self.sums.push(Some(closed.append(&mut group)?));
                 continue;
             }
             for leaf in compute_leaves(field, column)? {
@@ -153,6 +158,7 @@ impl Table {
                 leaves.by_ref().take(1).for_each(drop);
                 writer.write(&leaf)?;
                 writer.close()?.append_to_row_group(&mut group)?;
+                self.sums.push(None);
             }
         }
         group.close()?;
@@ -165,11 +171,22 @@ impl Table {
     /// # Errors
     /// [`StageError::Io`].
     pub fn finish(mut self) -> Result<heaplake_schemas::run::Table, StageError> {
-        self.writer.finish().map_err(|error| failed(&self.path, error))?;
-        let file = self.writer.inner();
+        self.end().map_err(|error| failed(&self.path, error))?;
+        let file = self.writer.inner().file();
         file.sync_all().map_err(|error| StageError::io(&self.path, "write", error))?;
         let bytes = file.metadata().map_err(|error| StageError::io(&self.path, "examine", error))?.len();
         Ok(heaplake_schemas::run::Table { file: self.file.to_owned(), rows: self.rows, bytes, xxh3_64: None })
+    }
+}
+
+impl Table {
+    /// Writes the end of the file, with checksums of what is in it.
+    fn end(&mut self) -> Result<(), ParquetError> {
+        self.writer.flush()?;
+        self.writer.inner_mut().hold();
+        self.writer.finish()?;
+        let sums = std::mem::take(&mut self.sums);
+        Ok(self.writer.inner_mut().release(&self.path, sums)?)
     }
 }
 

@@ -101,3 +101,35 @@ fn errors_name_the_file_and_the_column() {
     fs::remove_file(&path).unwrap();
     assert!(matches!(Reader::open(&path), Err(StageError::Io { .. })));
 }
+
+/// All rows, or why not.
+fn all(path: &Path) -> Result<String, StageError> {
+    let mut batches = Reader::open(path)?.columns(&["number", "text", "path"])?;
+    let mut rows = String::new();
+    while let Some(batch) = batches.batch()? {
+        rows += &format!("{:?}", batch.rows);
+    }
+    Ok(rows)
+}
+
+#[test]
+fn a_flipped_bit_is_an_error_or_changes_no_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = table(folder.path(), 60);
+    let (bytes, expected) = (fs::read(&path).unwrap(), all(&path).unwrap());
+    let mut found = 0;
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at.wrapping_mul(2_654_435_761) >> 7 & 7);
+        fs::write(&path, &flipped).unwrap();
+        match all(&path) {
+            Ok(rows) => assert!(rows == expected, "byte {at}"),
+            Err(error) => {
+                assert!(error.to_string().contains("table.parquet"), "{error}");
+                found += 1;
+            }
+        }
+    }
+    // What may go unseen: the first mark of a Parquet file, and the mark of the checksums.
+    assert!(found + 12 >= bytes.len(), "{found} of {}", bytes.len());
+}

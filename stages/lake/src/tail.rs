@@ -1,0 +1,134 @@
+//! The end of a table file, and checksums that lie in it.
+//!
+//! ```text
+//! PAR1  pages  indexes of columns and pages  checksums  footer  length of the footer  PAR1
+//! ```
+//!
+//! The format has a CRC-32 in the header of a page, of the content of that page, and heaplake writes it for columns that are
+//! not nested. It covers neither the header nor the footer. So heaplake adds checksums of its own, where no reader looks:
+//! the footer names the places of all other parts, and nothing names this one.
+//!
+//! | bytes | |
+//! |---|---|
+//! | 4 for each page | CRC-32 of the page with its header, in the order of the file |
+//! | 8 | offset of the indexes: the end of the last page |
+//! | 4 | number of pages |
+//! | 8 | XXH3-64 of all from the indexes on, without this field and the next |
+//! | 8 | [`MAGIC`] |
+//!
+//! All numbers are little-endian. A file of an older heaplake has none of this and is read without it.
+
+use parquet::file::metadata::ParquetMetaData;
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// Marks the checksums. The last digit is the version.
+const MAGIC: &[u8; 8] = b"heaplak1";
+/// Bytes of what follows the checksums of pages.
+pub const FIXED: usize = 28;
+/// Length of the footer, and the mark of a Parquet file.
+pub const END: usize = 8;
+
+/// A page of a column in a row group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Where its header begins.
+    pub start: u64,
+    /// Its bytes, with the header.
+    pub bytes: u64,
+    /// Number of the row group.
+    pub group: usize,
+    /// Number of the column.
+    pub column: usize,
+    /// CRC-32 of its bytes, if that is known.
+    pub sum: Option<u32>,
+}
+
+/// All pages of a file, in its order; none where the file does not say where they are.
+pub fn pages(metadata: &ParquetMetaData) -> Vec<Page> {
+    let Some(index) = metadata.offset_index() else { return Vec::new() };
+    let mut pages = Vec::new();
+    for (group, (columns, index)) in metadata.row_groups().iter().zip(index).enumerate() {
+        for (column, (chunk, index)) in columns.columns().iter().zip(index).enumerate() {
+            let page = |start: u64, bytes: u64| Page { start, bytes, group, column, sum: None };
+            let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset()).cast_unsigned();
+            let locations = index.page_locations();
+            let first = locations.first().map_or(start, |first| first.offset.cast_unsigned());
+            if first > start {
+                pages.push(page(start, first - start));
+            }
+            pages.extend(
+                locations
+                    .iter()
+                    .map(|at| page(at.offset.cast_unsigned(), u64::try_from(at.compressed_page_size).unwrap_or(0))),
+            );
+        }
+    }
+    pages.sort_unstable_by_key(|page| page.start);
+    pages
+}
+
+/// The end of a file with the checksums in it. `held` is the end without them: the indexes, which begin at `start`, and
+/// the footer.
+///
+/// Returns nothing where the end is not that of a Parquet file.
+pub fn sealed(held: &[u8], start: u64, sums: &[u32]) -> Option<Vec<u8>> {
+    let footer = footer(held)?;
+    let (indexes, footer) = held.split_at(footer);
+    let mut end = indexes.to_vec();
+    sums.iter().for_each(|sum| end.extend(sum.to_le_bytes()));
+    end.extend(start.to_le_bytes());
+    end.extend((sums.len() as u32).to_le_bytes());
+    let mut hash = Xxh3Default::new();
+    hash.update(&end);
+    hash.update(footer);
+    end.extend(hash.digest().to_le_bytes());
+    end.extend(MAGIC);
+    end.extend(footer);
+    Some(end)
+}
+
+/// Where the footer begins in the end of a file; nothing where the end is shorter.
+pub fn footer(tail: &[u8]) -> Option<usize> {
+    let length = tail.len().checked_sub(END)?;
+    let footer = u32::from_le_bytes(tail[length..length + 4].try_into().ok()?) as usize;
+    (tail[length + 4..] == *b"PAR1").then_some(())?;
+    length.checked_sub(footer)
+}
+
+/// What the checksums say.
+pub struct Sums {
+    /// Where the indexes begin in the file.
+    pub start: u64,
+    /// Number of pages.
+    pages: usize,
+    /// XXH3-64 of all from the indexes on.
+    hash: u64,
+}
+
+/// The fixed part of the checksums before the footer; nothing where there is none.
+pub fn fixed(tail: &[u8], footer: usize) -> Option<Sums> {
+    let fixed = tail.get(footer.checked_sub(FIXED)?..footer)?;
+    let number = |from: usize| Some(u64::from_le_bytes(fixed.get(from..from + 8)?.try_into().ok()?));
+    let pages = u32::from_le_bytes(fixed[8..12].try_into().ok()?) as usize;
+    (fixed[20..] == *MAGIC).then_some(Sums { start: number(0)?, pages, hash: number(12)? })
+}
+
+impl Sums {
+    /// Checks the end of the file, from the indexes on; the checksums of the pages.
+    ///
+    /// # Errors
+    /// What does not fit, in a line.
+    pub fn check(&self, tail: &[u8], footer: usize) -> Result<Vec<u32>, String> {
+        let mut hash = Xxh3Default::new();
+        hash.update(&tail[..footer - 16]);
+        hash.update(&tail[footer..]);
+        let found = hash.digest();
+        if found != self.hash {
+            return Err(format!("its footer: expected XXH3-64 {:016x}, found {found:016x}", self.hash));
+        }
+        let end = footer - FIXED;
+        let list = end.checked_sub(4 * self.pages).and_then(|start| tail.get(start..end));
+        let list = list.ok_or_else(|| format!("its footer: expected checksums of {} pages", self.pages))?;
+        Ok(list.chunks_exact(4).map(|sum| u32::from_le_bytes([sum[0], sum[1], sum[2], sum[3]])).collect())
+    }
+}
