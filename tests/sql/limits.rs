@@ -82,7 +82,7 @@ fn wrong_statements_say_what_there_is() {
     }
     let (cause, _) = complaint(&mut sql(&lake.runs()[0], &["SELECT 1"]), 2);
     assert!(cause.contains("a run, not a lake"), "{cause}");
-    complaint(&mut sql(&lake.folder().join("none"), &["SELECT 1"]), 1);
+    complaint(&mut sql(&lake.folder().join("none"), &["SELECT 1"]), 2);
     assert_eq!(one(&lake, "SELECT 1"), json!(1));
 }
 

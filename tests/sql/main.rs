@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
+#[path = "../support/cgroup.rs"]
+mod cgroup;
 #[expect(dead_code, reason = "files are named to the binary")]
 #[path = "../support/fixtures.rs"]
 mod fixtures;
@@ -14,6 +16,7 @@ mod table;
 
 mod answers;
 mod formats;
+mod hostile;
 mod limits;
 mod named;
 mod old_lakes;

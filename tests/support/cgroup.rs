@@ -1,4 +1,5 @@
-//! A memory cgroup for the real binary: what it touches, pages of its code and of mapped files included, is limited.
+//! A cgroup for the real binary: what it touches, pages of its code and of mapped files included, or its threads are
+//! limited.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,14 +19,25 @@ pub struct Cgroup {
 impl Cgroup {
     /// A group below that of this process. Where the machine lets nobody make one, that is said, and there is none.
     pub fn limited_to(bytes: u64) -> Option<Self> {
-        let group = Self::try_limited_to(bytes);
+        Self::told("memory", ["memory.max", "memory.limit_in_bytes"], bytes)
+    }
+
+    /// A group of at most so many processes and threads.
+    #[allow(dead_code, reason = "not every test binary limits them")]
+    pub fn of_threads(most: u64) -> Option<Self> {
+        Self::told("pids", ["pids.max"; 2], most)
+    }
+
+    fn told(controller: &str, files: [&str; 2], limit: u64) -> Option<Self> {
+        let group = Self::try_limited(controller, files, limit);
         if group.is_none() {
-            eprintln!("SKIPPED: this machine does not let a test make a memory cgroup");
+            eprintln!("SKIPPED: this machine does not let a test make a cgroup of {controller}");
         }
         group
     }
 
-    fn try_limited_to(bytes: u64) -> Option<Self> {
+    /// `files`: where the limit is written in version 2, and in version 1.
+    fn try_limited(controller: &str, files: [&str; 2], most: u64) -> Option<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name = format!("heaplake-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -33,14 +45,14 @@ impl Cgroup {
             let mut parts = line.splitn(3, ':').skip(1);
             let (controllers, own) = (parts.next()?, parts.next()?.trim_start_matches('/'));
             let (root, limit, peak) = match controllers {
-                "" => ("/sys/fs/cgroup", "memory.max", "memory.peak"),
-                "memory" => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes"),
+                "" => ("/sys/fs/cgroup".to_owned(), files[0], "memory.peak"),
+                of if of == controller => (format!("/sys/fs/cgroup/{of}"), files[1], "memory.max_usage_in_bytes"),
                 _ => return None,
             };
-            let folder = Path::new(root).join(own).join(&name);
+            let folder = Path::new(&root).join(own).join(&name);
             fs::create_dir(&folder).ok()?;
             let group = Self { folder, peak };
-            fs::write(group.folder.join(limit), bytes.to_string()).ok()?;
+            fs::write(group.folder.join(limit), most.to_string()).ok()?;
             Some(group)
         })
     }

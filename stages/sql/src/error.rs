@@ -1,8 +1,10 @@
 //! Why a query was not answered.
 
+use crate::files::is_changed;
 use datafusion::error::DataFusionError;
-use heaplake_kit::StageError;
-use std::fmt;
+use heaplake_kit::panics::Panic;
+use heaplake_kit::{StageError, memory_limit};
+use std::{fmt, io};
 
 /// What kind of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub enum Kind {
     Resources,
     /// A file of the lake could not be read, or the result not written.
     File,
+    /// A run was dropped or replaced before any row of it was written: the statement can be run again.
+    Changed,
     /// The user stopped it.
     Interrupted,
 }
@@ -41,6 +45,32 @@ impl SqlError {
         Self { kind: Kind::File, ..Self::query(cause, advice) }
     }
 
+    /// Memory, disk or threads that did not suffice.
+    #[must_use]
+    pub fn resources(cause: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { kind: Kind::Resources, ..Self::query(cause, advice) }
+    }
+
+    /// Memory that did not suffice.
+    #[must_use]
+    pub fn memory(cause: impl Into<String>) -> Self {
+        Self::resources(cause, memory_limit::ADVICE)
+    }
+
+    /// A library that panicked.
+    #[must_use]
+    pub fn panicked(panic: &Panic) -> Self {
+        let advice = "heaplake lake verify says whether a run is damaged; if none is, report this";
+        Self::file(format!("the engine fails: {}", panic.message()), advice)
+    }
+
+    /// The same of a statement that cannot be run again: some of its rows were written.
+    #[must_use]
+    pub fn final_one(self) -> Self {
+        let kind = if self.kind == Kind::Changed { Kind::File } else { self.kind };
+        Self { kind, ..self }
+    }
+
     /// The user stopped it.
     #[must_use]
     pub fn interrupted() -> Self {
@@ -58,15 +88,22 @@ impl std::error::Error for SqlError {}
 
 impl From<DataFusionError> for SqlError {
     fn from(error: DataFusionError) -> Self {
-        let kind = kind(error.find_root());
+        let root = error.find_root();
+        let (kind, full) = (kind(root), matches!(root, DataFusionError::IoError(_)));
         let message = error.strip_backtrace();
         let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
         // What only people who build engines know.
         let cause = line.replace("Error during planning: ", "").replace("datafusion.public.", "");
+        let cause = cause.replace("Parquet error: External: ", "").replace("External error: ", "");
         let advice = match kind {
             Kind::Query => "SHOW TABLES and DESCRIBE list what there is",
-            Kind::Resources => "give it more --memory or disk, or select fewer columns and runs",
-            Kind::File => "heaplake lake verify says which runs are damaged; one that was dropped meanwhile is gone",
+            Kind::Resources if full => {
+                "give it more --memory, free some space or point --scratch to a larger disk, or raise ulimit -n"
+            }
+            Kind::Resources => memory_limit::ADVICE,
+            Kind::File | Kind::Changed => {
+                "heaplake lake verify says which runs are damaged; one that was dropped meanwhile is gone"
+            }
             Kind::Interrupted => "nothing was written",
         };
         Self { cause, advice: advice.to_owned(), kind }
@@ -75,11 +112,22 @@ impl From<DataFusionError> for SqlError {
 
 fn kind(error: &DataFusionError) -> Kind {
     match error {
+        error if is_changed(error) => Kind::Changed,
         DataFusionError::ResourcesExhausted(_) => Kind::Resources,
+        DataFusionError::IoError(error) if is_full(error) => Kind::Resources,
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) | DataFusionError::ParquetError(_) => Kind::File,
         DataFusionError::External(_) => Kind::File,
         _ => Kind::Query,
     }
+}
+
+/// The error of the system for too many open files.
+const OPEN_FILES: i32 = 24;
+
+/// Whether there is no space, or no open file, for what the engine spills.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge) || error.raw_os_error() == Some(OPEN_FILES)
 }
 
 impl From<StageError> for SqlError {

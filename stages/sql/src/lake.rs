@@ -7,7 +7,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{Field, Fields, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
-use heaplake_kit::{StageError, storage};
+use heaplake_kit::storage;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::nearest;
 use heaplake_lake::selection::{self, Found};
@@ -15,6 +15,7 @@ use heaplake_lake::stored;
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::{self, Run};
 use heaplake_schemas::table::Type;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,9 +50,12 @@ impl Lake {
         nearest::check_lake(folder).map_err(|(cause, advice)| SqlError::query(cause, advice))?;
         let folder = match storage::is_url(folder) {
             true => folder.to_owned(),
-            false => folder.canonicalize().map_err(|error| StageError::io(folder, "read", error))?,
+            false => folder.canonicalize().map_err(|error| no_lake(folder, &error))?,
         };
         let selection::Runs { found, mut damaged, .. } = selection::runs(&folder)?;
+        if storage::is_url(&folder) && found.is_empty() && damaged.is_empty() {
+            return Err(no_lake(&folder, &"there is no run"));
+        }
         let mut runs = Vec::with_capacity(found.len());
         let mut captured = Vec::with_capacity(found.len());
         for found in found {
@@ -76,6 +80,13 @@ impl Lake {
     #[must_use]
     pub fn columns(&self) -> &RecordBatch {
         &self.columns
+    }
+
+    /// Whether another opening of the lake has the same runs with the same tables.
+    #[must_use]
+    pub fn has_runs_of(&self, other: &Self) -> bool {
+        let same = |(one, other): (&Found, &Found)| one.place == other.place && one.run.tables == other.run.tables;
+        self.runs.len() == other.runs.len() && self.runs.iter().zip(&other.runs).all(same)
     }
 
     /// [`RUN_COLUMNS`] of one run.
@@ -138,6 +149,10 @@ pub fn run_schema() -> SchemaRef {
     let nullable = |name: &str| name == "captured_at";
     let fields = RUN_COLUMNS.iter().map(|(name, kind)| Field::new(*name, kind.arrow(), nullable(name)));
     Arc::new(Schema::new(fields.collect::<Fields>()))
+}
+
+fn no_lake(folder: &Path, problem: &dyn Display) -> SqlError {
+    SqlError::query(format!("{}: this is no lake: {problem}", folder.display()), "name the folder that --out named")
 }
 
 fn format_of(run: &Run) -> String {

@@ -16,7 +16,10 @@
 //! Conditions on the columns of the run choose files before any is opened. Other conditions rule out row groups and pages
 //! by their statistics. Nothing here writes into a lake.
 
+mod apart;
+mod depth;
 pub mod error;
+mod files;
 mod joins;
 pub mod lake;
 pub mod named;

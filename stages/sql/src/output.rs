@@ -27,6 +27,9 @@ pub enum Format {
     Parquet,
 }
 
+/// Rows that are converted to JSON at once.
+const AT_ONCE: usize = 256;
+
 /// The writer of a format. `most` is the number of rows that a table for people shows, of any number if it is 0.
 pub fn writer<'a>(format: Format, most: usize, to: &'a mut (dyn Write + Send)) -> Box<dyn Writer + 'a> {
     match format {
@@ -73,6 +76,21 @@ impl Writer for Json<'_> {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> Result<bool, SqlError> {
+        // Texts of a batch may be long: so few rows are held twice.
+        for from in (0..batch.num_rows()).step_by(AT_ONCE) {
+            self.write_few(&batch.slice(from, AT_ONCE.min(batch.num_rows() - from)))?;
+        }
+        Ok(true)
+    }
+
+    fn end(&mut self) -> Result<(), SqlError> {
+        let end: &[u8] = if self.rows == 0 { b"]\n" } else { b"\n]\n" };
+        self.to.write_all(end).and_then(|()| self.to.flush()).map_err(|error| unwritten(&error))
+    }
+}
+
+impl Json<'_> {
+    fn write_few(&mut self, batch: &RecordBatch) -> Result<(), SqlError> {
         let mut lines = Vec::new();
         let mut writer = arrow::json::WriterBuilder::new()
             .with_explicit_nulls(true)
@@ -84,12 +102,7 @@ impl Writer for Json<'_> {
             self.to.write_all(between).and_then(|()| self.to.write_all(line)).map_err(|error| unwritten(&error))?;
             self.rows += 1;
         }
-        Ok(true)
-    }
-
-    fn end(&mut self) -> Result<(), SqlError> {
-        let end: &[u8] = if self.rows == 0 { b"]\n" } else { b"\n]\n" };
-        self.to.write_all(end).and_then(|()| self.to.flush()).map_err(|error| unwritten(&error))
+        Ok(())
     }
 }
 

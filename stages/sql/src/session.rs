@@ -1,35 +1,49 @@
 //! Statements over a lake, in bounded memory.
 
+use crate::apart::{self, apart};
+use crate::depth;
 use crate::error::SqlError;
 use crate::joins;
 use crate::lake::{self, Lake};
 use crate::named::Query;
 use crate::view::View;
 use crate::writer::Writer;
-use datafusion::common::{ParamValues, ScalarValue};
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionConfig;
-use datafusion::sql::parser::{DFParser, Statement};
+use datafusion::sql::parser::DFParser;
 use futures::StreamExt;
+use heaplake_kit::panics;
 use heaplake_schemas::tables;
 use object_store::ObjectStore;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::panic;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use tokio::runtime::Runtime;
 
-/// How often a running statement looks whether it is to stop.
-const LOOK: Duration = Duration::from_millis(50);
+/// Threads beside those of the engine that it may need at a time.
+const SPARE: usize = 2;
+/// Bytes of memory for each row of a batch, and rows of a batch.
+const BATCHES: usize = 32 << 10;
+const LEAST_ROWS: usize = 256;
+const MOST_ROWS: usize = 8192;
 /// Consumers of memory that an error names.
 const NAMED: NonZeroUsize = NonZeroUsize::MIN;
+
+pub use datafusion::common::ParamValues;
+pub use datafusion::sql::parser::Statement;
 
 /// The URL of a bucket, and its client.
 pub type Bucket = (String, Arc<dyn ObjectStore>);
@@ -51,7 +65,8 @@ pub struct Limits<'a> {
 pub struct Session {
     lake: Arc<Lake>,
     context: SessionContext,
-    runtime: tokio::runtime::Runtime,
+    /// Taken when the session ends.
+    runtime: Option<Runtime>,
     memory: usize,
 }
 
@@ -59,19 +74,20 @@ impl Session {
     /// Opens a lake: reads the description of each run.
     ///
     /// # Errors
-    /// [`SqlError`] where the folder is no lake, or the system gives no threads.
-    pub fn open(folder: &Path, limits: Limits<'_>) -> Result<Self, SqlError> {
-        let lake = Arc::new(Lake::open(folder)?);
+    /// [`SqlError`] where the folder is no lake, the user stops it, or the system gives no threads.
+    pub fn open(folder: &Path, limits: Limits<'_>, cancel: &AtomicBool) -> Result<Self, SqlError> {
+        let folder = folder.to_owned();
+        let opened = panics::held(|| {
+            let lake = apart(cancel, move || Lake::open(&folder))??;
+            Self::over(Arc::new(lake), limits)
+        });
+        opened.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)))
+    }
+
+    fn over(lake: Arc<Lake>, limits: Limits<'_>) -> Result<Self, SqlError> {
         let memory = usize::try_from(limits.memory).unwrap_or(usize::MAX);
-        let disk =
-            DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![limits.scratch.to_owned()]));
-        let environment = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(TrackConsumersPool::new(FairSpillPool::new(memory), NAMED)))
-            .with_disk_manager_builder(disk.with_max_temp_directory_size(u64::MAX))
-            .build_arc()?;
-        let mut config = SessionConfig::new().with_target_partitions(limits.threads).with_information_schema(true);
-        config.options_mut().sql_parser.enable_ident_normalization = true;
-        let context = SessionContext::new_with_config_rt(config, environment);
+        let context =
+            SessionContext::new_with_config_rt(config(limits.threads, memory), environment(memory, limits.scratch)?);
         if let Some((root, client)) = limits.bucket {
             context.register_object_store(ObjectStoreUrl::parse(root)?.as_ref(), Arc::clone(client));
         }
@@ -80,12 +96,14 @@ impl Session {
         }
         let summary = lake.summary()?;
         context.register_table(lake::RUNS, Arc::new(MemTable::try_new(summary.schema(), vec![vec![summary]])?))?;
+        apart::need_threads(limits.threads + SPARE)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(limits.threads)
+            .thread_stack_size(apart::STACK)
             .enable_all()
             .build()
-            .map_err(|error| SqlError::file(format!("no threads: {error}"), "try fewer with --threads"))?;
-        Ok(Self { lake, context, runtime, memory })
+            .map_err(|error| SqlError::resources(format!("no threads: {error}"), "try fewer with --threads"))?;
+        Ok(Self { lake, context, runtime: Some(runtime), memory })
     }
 
     /// The runs that the session sees.
@@ -99,10 +117,10 @@ impl Session {
     /// # Errors
     /// [`SqlError`] only if the catalogue of the engine is broken.
     pub fn names(&self) -> Result<Vec<(String, Vec<String>)>, SqlError> {
-        let mut names = Vec::new();
+        let (mut names, Some(runtime)) = (Vec::new(), &self.runtime) else { return Ok(Vec::new()) };
         let schema = self.context.catalog("datafusion").and_then(|catalogue| catalogue.schema("public"));
         for name in schema.map(|schema| schema.table_names()).unwrap_or_default() {
-            let table = self.runtime.block_on(self.context.table_provider(name.as_str()))?;
+            let table = runtime.block_on(self.context.table_provider(name.as_str()))?;
             names.push((name, table.schema().fields().iter().map(|field| field.name().clone()).collect()));
         }
         names.sort();
@@ -112,9 +130,12 @@ impl Session {
     /// Splits a text into statements.
     ///
     /// # Errors
-    /// [`SqlError`] where it is not SQL.
+    /// [`SqlError`] where it is not SQL, or nested too deep.
     pub fn statements(text: &str) -> Result<Vec<Statement>, SqlError> {
-        Ok(DFParser::parse_sql(text)?.into())
+        depth::check(text)?;
+        let text = text.to_owned();
+        let parsed = panics::held(|| apart(&AtomicBool::new(false), move || DFParser::parse_sql(&text)));
+        Ok(parsed.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)))??.into())
     }
 
     /// The statement of a named query, with its parameters.
@@ -143,41 +164,48 @@ impl Session {
         writer: &mut dyn Writer,
         cancel: &AtomicBool,
     ) -> Result<u64, SqlError> {
-        self.runtime.block_on(async {
-            tokio::select! {
-                done = self.answer(statement, values, writer) => done,
-                () = told(cancel) => Err(SqlError::interrupted()),
-            }
-        })
+        let done = panics::held(|| self.follow(statement, values, writer, cancel));
+        done.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)))
     }
 
-    async fn answer(
+    /// Has the engine work, and writes what it answers.
+    fn follow(
         &self,
         statement: Statement,
         values: Option<ParamValues>,
         writer: &mut dyn Writer,
+        cancel: &AtomicBool,
     ) -> Result<u64, SqlError> {
-        let state = self.context.state();
-        let plan = state.statement_to_plan(statement).await?;
-        let allowed = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        allowed.verify_plan(&plan).map_err(|error| SqlError {
-            advice: "the lake is read only: use SELECT, EXPLAIN, SHOW or DESCRIBE".to_owned(),
-            ..error.into()
-        })?;
-        let plan = match values {
-            Some(values) => plan.with_param_values(values)?,
-            None => plan,
-        };
-        let state = joins::state_for(&state, &plan, self.memory).await?;
-        let physical = state.create_physical_plan(&plan).await?;
-        writer.begin(&physical.schema())?;
-        let mut stream = execute_stream(physical, state.task_ctx())?;
-        let mut rows = 0;
-        while let Some(batch) = stream.next().await {
-            let batch = batch?;
-            rows += batch.num_rows() as u64;
-            if !writer.write(&batch)? {
-                break;
+        let Some(runtime) = &self.runtime else { return Err(SqlError::interrupted()) };
+        let (sender, receiver) = sync_channel(1);
+        let (context, memory) = (self.context.clone(), self.memory);
+        let task = runtime.spawn(async move {
+            let answered = answer(&context, (statement, values), memory, &sender).await;
+            // The caller may have left.
+            let _ = sender.send(Answer::End(answered));
+        });
+        let (mut rows, mut columns) = (0, None);
+        loop {
+            let next = apart::next(&receiver, cancel).inspect_err(|_| task.abort())?;
+            match next {
+                Some(Answer::Columns(schema)) => columns = Some(schema),
+                Some(Answer::Rows(batch)) => {
+                    columns.take().map_or(Ok(()), |columns| writer.begin(&columns))?;
+                    rows += batch.num_rows() as u64;
+                    if !writer.write(&batch)? {
+                        task.abort();
+                        break;
+                    }
+                }
+                Some(Answer::End(done)) => {
+                    done.map_err(|error| if rows > 0 { error.final_one() } else { error })?;
+                    columns.take().map_or(Ok(()), |columns| writer.begin(&columns))?;
+                    break;
+                }
+                None => match runtime.block_on(task) {
+                    Err(error) if error.is_panic() => panic::resume_unwind(error.into_panic()),
+                    _ => return Err(SqlError::interrupted()),
+                },
             }
         }
         writer.end()?;
@@ -185,9 +213,64 @@ impl Session {
     }
 }
 
-/// Waits until the user stops it.
-async fn told(cancel: &AtomicBool) {
-    while !cancel.load(Ordering::Relaxed) {
-        tokio::time::sleep(LOOK).await;
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A statement that was left may not end for hours.
+        self.runtime.take().into_iter().for_each(Runtime::shutdown_background);
     }
+}
+
+fn config(threads: usize, memory: usize) -> SessionConfig {
+    let mut config = SessionConfig::new().with_target_partitions(threads).with_information_schema(true);
+    config.options_mut().sql_parser.enable_ident_normalization = true;
+    // Of little memory, a batch of wide rows is not to take a part that matters: operators hold several that they do not
+    // count.
+    config.with_batch_size((memory / BATCHES).clamp(LEAST_ROWS, MOST_ROWS))
+}
+
+fn environment(memory: usize, scratch: &Path) -> Result<Arc<RuntimeEnv>, SqlError> {
+    let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![scratch.to_owned()]));
+    let environment = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(TrackConsumersPool::new(FairSpillPool::new(memory), NAMED)))
+        .with_disk_manager_builder(disk.with_max_temp_directory_size(u64::MAX));
+    Ok(environment.build_arc()?)
+}
+
+/// What the engine says, in order.
+enum Answer {
+    Columns(SchemaRef),
+    Rows(RecordBatch),
+    End(Result<(), SqlError>),
+}
+
+/// Plans a statement and runs it, as long as somebody takes what it answers.
+async fn answer(
+    context: &SessionContext,
+    (statement, values): (Statement, Option<ParamValues>),
+    memory: usize,
+    to: &SyncSender<Answer>,
+) -> Result<(), SqlError> {
+    let state = context.state();
+    let plan = state.statement_to_plan(statement).await?;
+    let allowed = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+    allowed.verify_plan(&plan).map_err(|error| SqlError {
+        advice: "the lake is read only: use SELECT, EXPLAIN, SHOW or DESCRIBE".to_owned(),
+        ..error.into()
+    })?;
+    let plan = match values {
+        Some(values) => plan.with_param_values(values)?,
+        None => plan,
+    };
+    let state = joins::state_for(&state, &plan, memory).await?;
+    let physical = state.create_physical_plan(&plan).await?;
+    if to.send(Answer::Columns(physical.schema())).is_err() {
+        return Ok(());
+    }
+    let mut stream = execute_stream(physical, state.task_ctx())?;
+    while let Some(batch) = stream.next().await {
+        if to.send(Answer::Rows(batch?)).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }

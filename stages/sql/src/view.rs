@@ -4,6 +4,7 @@
 //! computed once per run, and files of runs that it rules out are never opened. Files of older schema versions that lack a
 //! column have nulls there. The number of rows is that of `run.json`, so `count(*)` reads no file.
 
+use crate::files::{Files, Table as TableFile};
 use crate::lake::{self, Lake};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
@@ -25,6 +26,7 @@ use heaplake_schemas::run::Table;
 use heaplake_schemas::table::TableSchema;
 use object_store::ObjectMeta;
 use object_store::path::Path as ObjectPath;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -77,15 +79,17 @@ impl View {
         Ok((0..kept.len()).filter(|&run| kept[run]).collect())
     }
 
-    /// The files of those runs, with the rows of each.
-    fn files(&self, runs: &[usize]) -> Result<(Vec<PartitionedFile>, Statistics)> {
+    /// The files of those runs, with the rows of each, and as they are read.
+    fn files(&self, runs: &[usize]) -> Result<(Vec<PartitionedFile>, Statistics, Tables)> {
+        let mut tables = Tables::new();
         let unknown = Statistics::new_unknown(self.stored.table_schema());
         let (mut files, mut rows, mut bytes) = (Vec::new(), 0, 0);
         for &run in runs {
             let found = &self.lake.runs[run];
             let Some(table) = found.run.tables.iter().find(|table| table.file == self.file) else { continue };
             let path = found.place.join(self.file);
-            let meta = described(&path, table)?;
+            let (meta, file) = described(&path, table, tables.len())?;
+            tables.insert(meta.location.clone(), Arc::new(file));
             let size = meta.size;
             let count = usize::try_from(table.rows).unwrap_or(usize::MAX);
             let mut part = PartitionedFile::new_from_meta(meta).with_partition_values(self.lake.values(run)?);
@@ -96,17 +100,20 @@ impl View {
             bytes += usize::try_from(size).unwrap_or(usize::MAX);
         }
         let all = unknown.with_num_rows(Precision::Exact(rows)).with_total_byte_size(Precision::Inexact(bytes));
-        Ok((files, all))
+        Ok((files, all, tables))
     }
 }
 
 impl View {
-    /// Where the engine finds the files: all runs of a lake are in one store.
-    fn store(&self) -> Result<ObjectStoreUrl> {
+    /// Where the engine finds the files: all runs of a lake are in one store. A lake in folders has none.
+    fn store(&self) -> Result<Option<ObjectStoreUrl>> {
         let url = self.lake.runs.first().and_then(|found| storage::url(&found.place));
-        url.map_or_else(|| Ok(ObjectStoreUrl::local_filesystem()), |url| ObjectStoreUrl::parse(bucket(url).0))
+        url.map(|url| ObjectStoreUrl::parse(bucket(url).0)).transpose()
     }
 }
+
+/// The files of a view, by the place that the engine knows.
+type Tables = HashMap<ObjectPath, Arc<TableFile>>;
 
 /// The URL of a bucket, and the key of an object in it.
 fn bucket(url: &str) -> (&str, &str) {
@@ -117,21 +124,19 @@ fn bucket(url: &str) -> (&str, &str) {
 
 /// A file as the engine's reader wants it. An object is believed to have the length that `run.json` says: nobody writes to it,
 /// and to ask the store would take a request for each.
-fn described(path: &Path, table: &Table) -> Result<ObjectMeta> {
-    let of = |location, last_modified, size| ObjectMeta { location, last_modified, size, e_tag: None, version: None };
+fn described(path: &Path, table: &Table, at: usize) -> Result<(ObjectMeta, TableFile)> {
+    let size = table.bytes;
+    let of = |location| ObjectMeta { location, last_modified: Default::default(), size, e_tag: None, version: None };
     let wrong =
         |error: &dyn std::fmt::Display| DataFusionError::External(format!("{}: {error}", path.display()).into());
     if storage::is_url(path) {
         let place = stored::place_of(path).map_err(|error| DataFusionError::IoError(named(path, &error)))?;
         let key = bucket(storage::url(&place).unwrap_or_default()).1;
-        return Ok(of(ObjectPath::parse(key).map_err(|error| wrong(&error))?, Default::default(), table.bytes));
+        let meta = of(ObjectPath::parse(key).map_err(|error| wrong(&error))?);
+        return Ok((meta, TableFile::of_store(path, size)));
     }
-    let file = std::fs::metadata(path).map_err(|error| DataFusionError::IoError(named(path, &error)))?;
-    if file.len() != table.bytes {
-        return Err(wrong(&format!("expected {} bytes as in run.json, found {}", table.bytes, file.len())));
-    }
-    let location = ObjectPath::from_absolute_path(path).map_err(|error| wrong(&error))?;
-    Ok(of(location, file.modified().map(Into::into).unwrap_or_default(), file.len()))
+    let file = TableFile::of_folder(path, size, at)?;
+    Ok((of(ObjectPath::from_absolute_path(path).map_err(|error| wrong(&error))?), file))
 }
 
 #[async_trait::async_trait]
@@ -166,7 +171,7 @@ impl TableProvider for View {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (files, statistics) = self.files(&self.kept(state, filters)?)?;
+        let (files, statistics, tables) = self.files(&self.kept(state, filters)?)?;
         let all = (0..self.positions.len()).collect();
         let projection = projection.unwrap_or(&all);
         if files.is_empty() {
@@ -174,8 +179,12 @@ impl TableProvider for View {
         }
         let positions = projection.iter().map(|&column| self.positions[column]).collect();
         let groups = FileGroup::new(files).split_files(state.config().target_partitions());
-        let source = Arc::new(ParquetSource::new(self.stored.clone()));
-        let config = FileScanConfigBuilder::new(self.store()?, source)
+        let url = self.store()?;
+        let store = url.as_ref().map(|url| state.runtime_env().object_store(url)).transpose()?;
+        let readers = Arc::new(Files::new(tables, store));
+        let source = ParquetSource::new(self.stored.clone()).with_parquet_file_reader_factory(readers);
+        let url = url.unwrap_or_else(ObjectStoreUrl::local_filesystem);
+        let config = FileScanConfigBuilder::new(url, Arc::new(source))
             .with_file_groups(groups)
             .with_statistics(statistics)
             .with_limit(limit)

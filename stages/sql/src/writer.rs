@@ -1,6 +1,6 @@
 //! What takes the rows of an answer.
 
-use crate::error::SqlError;
+use crate::error::{Kind, SqlError, is_full};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
@@ -27,5 +27,10 @@ pub trait Writer {
 
 /// An answer that cannot be written.
 pub(crate) fn unwritten(error: &std::io::Error) -> SqlError {
-    SqlError::file(format!("the answer cannot be written: {error}"), "check the disk, or the program that reads it")
+    let kind = if is_full(error) { Kind::Resources } else { Kind::File };
+    let error = SqlError::file(
+        format!("the answer cannot be written: {error}"),
+        "check the disk, or the program that reads it",
+    );
+    SqlError { kind, ..error }
 }

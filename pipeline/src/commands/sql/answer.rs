@@ -10,11 +10,21 @@ use crate::print;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 #[cfg(feature = "stores")]
 use heaplake_kit::{StageError, storage};
+use heaplake_kit::{memory_limit, raise_open_files};
 use heaplake_lake::output_file;
+use heaplake_sql::error::{Kind, SqlError};
 use heaplake_sql::named;
-use heaplake_sql::session::{Bucket, Limits, Session};
+use heaplake_sql::session::{Bucket, Limits, ParamValues, Session, Statement};
+use heaplake_sql::writer::Writer;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Bytes that may be allocated beyond the budget before the command ends: what the engine has besides what it sorts, groups
+/// and joins.
+const BEYOND: u64 = 8 << 20;
+/// How often a statement is run again because runs were dropped or replaced.
+const AGAIN: usize = 3;
 
 /// Answers.
 ///
@@ -33,39 +43,79 @@ pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let bucket = bucket(&arguments.lake)?;
+    let budget = arguments.resources.memory();
     let limits = Limits {
-        memory: arguments.resources.memory().saturating_sub(FIXED_OVERHEAD),
+        memory: budget.saturating_sub(FIXED_OVERHEAD),
         threads: arguments.resources.threads(),
         scratch: scratch.path(),
         bucket: bucket.as_ref(),
     };
-    let session = Session::open(&arguments.lake, limits)?;
-    let damaged = tell_damaged(&session);
+    // The engine bounds what it sorts, groups and joins; nothing bounds its functions and what is written.
+    raise_open_files();
+    memory_limit::limit(budget.saturating_add(BEYOND));
+    let mut lake =
+        Open { session: Session::open(&arguments.lake, limits, &cancel)?, arguments, limits, cancel: &cancel };
+    let damaged = tell_damaged(&lake.session, arguments.skip_damaged);
     if from_terminal {
-        prompt::run(&session, arguments, &cancel)?;
-        return Ok(damaged);
-    }
-    match &arguments.named {
-        Some(name) => {
-            let (statement, values) = Session::named(&named::find(name)?, &arguments.parameters)?;
-            written(arguments, &cancel, |writer| session.run(statement, Some(values), writer, &cancel))?;
-        }
-        None => {
-            let text = arguments.statement.clone().map_or_else(standard_input, Ok)?;
-            let statements = Session::statements(&text)?;
-            if statements.is_empty() {
-                return Err(Complaint::usage("there is no statement", "heaplake sql --help has examples"));
-            }
-            if statements.len() > 1 && arguments.format != Format::Table {
-                let cause = format!("{} statements have no common columns", statements.len());
-                return Err(Complaint::usage(cause, "give one statement, or write tables"));
-            }
-            written(arguments, &cancel, |writer| {
-                statements.into_iter().try_fold(0, |_, statement| session.run(statement, None, writer, &cancel))
-            })?;
-        }
+        prompt::run(&lake.session, arguments, &cancel)?;
+    } else {
+        statements(&mut lake)?;
     }
     Ok(damaged)
+}
+
+/// Answers the statements of the command line or of standard input.
+fn statements(lake: &mut Open<'_>) -> Result<(), Complaint> {
+    let (arguments, cancel) = (lake.arguments, lake.cancel);
+    if let Some(name) = &arguments.named {
+        let (statement, values) = Session::named(&named::find(name)?, &arguments.parameters)?;
+        written(arguments, cancel, |writer| lake.answer(&statement, Some(&values), writer))?;
+        return Ok(());
+    }
+    let text = arguments.statement.clone().map_or_else(standard_input, Ok)?;
+    let statements = Session::statements(&text)?;
+    if statements.is_empty() {
+        return Err(Complaint::usage("there is no statement", "heaplake sql --help has examples"));
+    }
+    if statements.len() > 1 && arguments.format != Format::Table {
+        let cause = format!("{} statements have no common columns", statements.len());
+        return Err(Complaint::usage(cause, "give one statement, or write tables"));
+    }
+    written(arguments, cancel, |writer| statements.iter().try_fold(0, |_, statement| lake.answer(statement, None, writer)))?;
+    Ok(())
+}
+
+/// A lake that is open, and how it was opened.
+struct Open<'a> {
+    session: Session,
+    arguments: &'a Arguments,
+    limits: Limits<'a>,
+    cancel: &'a AtomicBool,
+}
+
+impl Open<'_> {
+    /// Answers a statement; again where a run was dropped or replaced before the first row.
+    fn answer(
+        &mut self,
+        statement: &Statement,
+        values: Option<&ParamValues>,
+        writer: &mut dyn Writer,
+    ) -> Result<u64, SqlError> {
+        for _ in 0..AGAIN {
+            match self.session.run(statement.clone(), values.cloned(), writer, self.cancel) {
+                Err(error) if error.kind == Kind::Changed => {
+                    let fresh = Session::open(&self.arguments.lake, self.limits, self.cancel)?;
+                    if fresh.lake().has_runs_of(self.session.lake()) {
+                        return Err(error);
+                    }
+                    tell_changed(&error);
+                    self.session = fresh;
+                }
+                done => return done,
+            }
+        }
+        self.session.run(statement.clone(), values.cloned(), writer, self.cancel)
+    }
 }
 
 /// The bucket of a lake that is in an object store.
@@ -81,13 +131,19 @@ fn bucket(_: &Path) -> Result<Option<Bucket>, Complaint> {
     Ok(None)
 }
 
+/// Says that a statement is run again.
+fn tell_changed(error: &SqlError) {
+    let cause = format!("{error}: the run was dropped or replaced");
+    let _ = Complaint::failed(cause, "the statement is run again, over the runs that are there now").tell();
+}
+
 /// Tells of the runs that no view has; the exit code that this gives.
-fn tell_damaged(session: &Session) -> u8 {
+fn tell_damaged(session: &Session, skip: bool) -> u8 {
     for (path, problem) in &session.lake().damaged {
         let cause = format!("{}: left out: {problem}", path.display());
         let _ = Complaint::failed(cause, "heaplake lake verify says more; heaplake lake drop removes it").tell();
     }
-    if session.lake().damaged.is_empty() { 0 } else { Exit::Failed as u8 }
+    if skip || session.lake().damaged.is_empty() { 0 } else { Exit::Failed as u8 }
 }
 
 fn standard_input() -> Result<String, Complaint> {

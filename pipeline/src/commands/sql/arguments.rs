@@ -47,6 +47,11 @@ pub struct Arguments {
     /// A table cuts long texts and shows the first --rows; the others write all. JSON is an array with one row on a line.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     pub format: Format,
+    /// Exit with 0 although runs are damaged; each is named all the same
+    ///
+    /// Views leave damaged runs out. Without this option the exit code is then 1.
+    #[arg(long)]
+    pub skip_damaged: bool,
     /// File for the rows [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

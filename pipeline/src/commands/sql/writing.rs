@@ -139,7 +139,7 @@ impl From<SqlError> for Complaint {
         let exit = match kind {
             Kind::Query => Exit::Usage,
             Kind::Resources => Exit::Resources,
-            Kind::File => Exit::Failed,
+            Kind::File | Kind::Changed => Exit::Failed,
             Kind::Interrupted => Exit::Interrupted,
         };
         Self { cause, advice, exit, error: None }

@@ -1,0 +1,118 @@
+//! Work on a thread of its own, which the caller can leave: the engine does not look at signals.
+//!
+//! Parsing and planning go as deep as the statement is nested, so the thread has a deep stack. Its pages take memory only
+//! where they are used.
+
+use crate::error::SqlError;
+use heaplake_kit::memory_limit;
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::{self, Builder};
+use std::time::Duration;
+
+/// Bytes of the stack of a thread that parses, plans or runs statements: enough for [`crate::depth::MOST`] levels without
+/// optimisation.
+pub const STACK: usize = 256 << 20;
+
+/// How often the caller looks whether it is to leave.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Does something, until it is done or the caller leaves. A panic goes on in the caller.
+///
+/// # Errors
+/// [`SqlError`] where the user stops it, memory does not suffice, or the system gives no thread.
+pub fn apart<T: Send + 'static>(cancel: &AtomicBool, work: impl FnOnce() -> T + Send + 'static) -> Result<T, SqlError> {
+    let (sender, receiver) = sync_channel(1);
+    let worker = Builder::new().stack_size(STACK).spawn(move || {
+        // The caller may have left.
+        let _ = sender.send(work());
+    });
+    let worker = worker.map_err(|error| without_threads(&error))?;
+    match next(&receiver, cancel)? {
+        Some(done) => Ok(done),
+        None => match worker.join() {
+            Err(payload) => panic::resume_unwind(payload),
+            Ok(()) => Err(SqlError::file("the engine ended without an answer", "report this")),
+        },
+    }
+}
+
+/// What comes next from a thread; nothing where it has ended.
+///
+/// # Errors
+/// [`SqlError`] where the user stops it, or memory does not suffice.
+pub fn next<T>(from: &Receiver<T>, cancel: &AtomicBool) -> Result<Option<T>, SqlError> {
+    loop {
+        if memory_limit::is_exceeded() {
+            return Err(SqlError::memory(memory_limit::CAUSE));
+        }
+        if cancel.load(Ordering::Relaxed) {
+            return Err(SqlError::interrupted());
+        }
+        match from.recv_timeout(LOOK) {
+            Ok(next) => return Ok(Some(next)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+    }
+}
+
+/// Checks that the system gives so many threads at a time: the library for them panics where it does not.
+///
+/// # Errors
+/// [`SqlError`] where it does not.
+pub fn need_threads(count: usize) -> Result<(), SqlError> {
+    let end = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let wait = || {
+            while !end.load(Ordering::Acquire) {
+                thread::park_timeout(LOOK);
+            }
+        };
+        let mut threads = Vec::with_capacity(count);
+        let mut given = Ok(());
+        while threads.len() < count && given.is_ok() {
+            match Builder::new().stack_size(STACK).spawn_scoped(scope, wait) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => given = Err(without_threads(&error)),
+            }
+        }
+        end.store(true, Ordering::Release);
+        threads.iter().for_each(|thread| thread.thread().unpark());
+        given
+    })
+}
+
+fn without_threads(error: &std::io::Error) -> SqlError {
+    let advice =
+        "try fewer --threads, or raise the limit of processes (ulimit -u, pids of the cgroup) or memory (ulimit -v)";
+    SqlError::resources(format!("the system gives no thread: {error}"), advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+    use heaplake_kit::panics;
+    use std::time::Instant;
+
+    #[test]
+    fn the_caller_can_leave() {
+        assert_eq!(apart(&AtomicBool::new(false), || 7).ok(), Some(7));
+        let started = Instant::now();
+        let error = apart(&AtomicBool::new(true), || thread::sleep(Duration::from_secs(60))).unwrap_err();
+        assert!(error.kind == Kind::Interrupted && started.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_panic_goes_on_in_the_caller() {
+        let panic = panics::held(|| apart(&AtomicBool::new(false), || panic!("inside"))).err().unwrap();
+        assert_eq!(panic.message(), "inside");
+    }
+
+    #[test]
+    fn threads_that_are_given() {
+        assert!(need_threads(3).is_ok());
+    }
+}

@@ -1,0 +1,240 @@
+//! The files of tables, as the engine reads them: their bytes are checked before it decodes them
+//! ([`heaplake_lake::checked`]).
+//!
+//! The files of a few runs are opened when a statement is planned, so a run that is dropped or replaced meanwhile is read to
+//! its end. Of many runs the files are opened when their turn comes.
+
+use bytes::Bytes;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{ParquetFileMetrics, ParquetFileReaderFactory};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use heaplake_kit::fs::File;
+use heaplake_lake::checked::{Checked, Opened};
+use object_store::path::Path as ObjectPath;
+use object_store::{ObjectStore, ObjectStoreExt};
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
+use parquet::arrow::async_reader::AsyncFileReader;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::ParquetMetaData;
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Most files of a view that are opened when a statement is planned.
+const MOST_OPEN: usize = 128;
+
+/// A run was dropped or replaced after its description was read.
+#[derive(Debug)]
+pub struct Changed(String);
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Changed {}
+
+/// A file that cannot be read, or that is not the one that `run.json` describes.
+#[derive(Debug)]
+struct Damaged(String);
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Damaged {}
+
+/// A table of a run.
+#[derive(Debug)]
+pub struct Table {
+    path: PathBuf,
+    bytes: u64,
+    /// The open file of a lake in a folder.
+    opened: Option<Arc<File>>,
+}
+
+impl Table {
+    /// A file in a folder, of the length that `run.json` says.
+    ///
+    /// # Errors
+    /// [`Changed`] where it is gone or has another length.
+    pub fn of_folder(path: &Path, bytes: u64, at: usize) -> Result<Self> {
+        let file = open(path, bytes)?;
+        Ok(Self { path: path.to_owned(), bytes, opened: (at < MOST_OPEN).then(|| Arc::new(file)) })
+    }
+
+    /// An object of a store, which is believed to have the length that `run.json` says.
+    #[must_use]
+    pub fn of_store(path: &Path, bytes: u64) -> Self {
+        Self { path: path.to_owned(), bytes, opened: None }
+    }
+}
+
+fn open(path: &Path, bytes: u64) -> Result<File> {
+    let problem = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
+    let changed = |problem| DataFusionError::External(Box::new(Changed(problem)));
+    let file = File::open(path).and_then(|file| file.metadata().map(|about| (file, about.len())));
+    match file {
+        Ok((file, found)) if found == bytes => Ok(file),
+        Ok((_, found)) => Err(changed(problem(&format!("expected {bytes} bytes as in run.json, found {found}")))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(changed(problem(&error))),
+        Err(error) => Err(DataFusionError::IoError(io::Error::new(error.kind(), problem(&error)))),
+    }
+}
+
+/// The files of a view, by the place that the engine knows.
+#[derive(Debug)]
+pub struct Files {
+    tables: HashMap<ObjectPath, Arc<Table>>,
+    /// The store of a lake that is in one.
+    store: Option<Arc<dyn ObjectStore>>,
+}
+
+impl Files {
+    /// These files.
+    #[must_use]
+    pub fn new(tables: HashMap<ObjectPath, Arc<Table>>, store: Option<Arc<dyn ObjectStore>>) -> Self {
+        Self { tables, store }
+    }
+}
+
+impl ParquetFileReaderFactory for Files {
+    fn create_reader(
+        &self,
+        partition: usize,
+        file: PartitionedFile,
+        _: Option<usize>,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<Box<dyn AsyncFileReader + Send>> {
+        let location = file.object_meta.location;
+        let metrics = ParquetFileMetrics::new(partition, location.as_ref(), metrics);
+        let unknown = || DataFusionError::Internal(format!("{location} is no file of the view"));
+        let table = Arc::clone(self.tables.get(&location).ok_or_else(unknown)?);
+        let source = match (&self.store, &table.opened) {
+            (Some(store), _) => Source::Object(Arc::clone(store), location),
+            (None, Some(file)) => Source::File(Arc::clone(file)),
+            (None, None) => Source::File(Arc::new(open(&table.path, table.bytes)?)),
+        };
+        Ok(Box::new(Reading { table, source, checked: None, metrics }))
+    }
+}
+
+/// Where the bytes of a file are.
+enum Source {
+    File(Arc<File>),
+    Object(Arc<dyn ObjectStore>, ObjectPath),
+}
+
+/// A file that is being read.
+struct Reading {
+    table: Arc<Table>,
+    source: Source,
+    checked: Option<Arc<Checked>>,
+    metrics: ParquetFileMetrics,
+}
+
+impl Reading {
+    async fn bytes(&self, range: Range<u64>) -> ParquetResult<Bytes> {
+        if range.start > range.end || range.end > self.table.bytes {
+            return Err(self.damaged(&format!("expected bytes {range:?}, found a file of {}", self.table.bytes)));
+        }
+        let length = range.end - range.start;
+        self.metrics.bytes_scanned.add(usize::try_from(length).unwrap_or(usize::MAX));
+        let bytes = match &self.source {
+            Source::File(file) => {
+                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+                file.read_exact_at(&mut bytes, range.start).map_err(|error| self.damaged(&error.to_string()))?;
+                bytes.into()
+            }
+            Source::Object(store, location) => {
+                let read = store.get_range(location, range.clone()).await;
+                read.map_err(|error| ParquetError::External(Box::new(error)))?
+            }
+        };
+        self.check(range.start, &bytes)?;
+        Ok(bytes)
+    }
+
+    fn check(&self, start: u64, bytes: &Bytes) -> ParquetResult<()> {
+        match &self.checked {
+            Some(checked) => checked.check(start, bytes).map_err(|problem| self.damaged(&problem)),
+            None => Ok(()),
+        }
+    }
+
+    fn damaged(&self, problem: &str) -> ParquetError {
+        ParquetError::External(Box::new(Damaged(format!("{}: {problem}", self.table.path.display()))))
+    }
+
+    /// Reads the end of the file.
+    async fn opened(&mut self) -> ParquetResult<Arc<Checked>> {
+        if let Some(checked) = &self.checked {
+            return Ok(Arc::clone(checked));
+        }
+        let length = self.table.bytes;
+        let mut wanted = Checked::first_bytes(length);
+        loop {
+            let tail = self.bytes(length - wanted..length).await?;
+            match Checked::open(&tail, length).map_err(|problem| self.damaged(&problem))? {
+                Opened::Needs(more) => wanted = more,
+                Opened::Done(checked) => return Ok(Arc::clone(self.checked.insert(Arc::new(checked)))),
+            }
+        }
+    }
+}
+
+impl AsyncFileReader for Reading {
+    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
+        self.bytes(range).boxed()
+    }
+
+    fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
+        async move {
+            let Source::Object(store, location) = &self.source else {
+                let mut parts = Vec::with_capacity(ranges.len());
+                for range in ranges {
+                    parts.push(self.bytes(range).await?);
+                }
+                return Ok(parts);
+            };
+            let read = store.get_ranges(location, &ranges).await;
+            let parts = read.map_err(|error| ParquetError::External(Box::new(error)))?;
+            for (range, part) in ranges.iter().zip(&parts) {
+                self.metrics.bytes_scanned.add(part.len());
+                self.check(range.start, part)?;
+            }
+            Ok(parts)
+        }
+        .boxed()
+    }
+
+    fn get_metadata<'a>(
+        &'a mut self,
+        _: Option<&'a ArrowReaderOptions>,
+    ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
+        async move { Ok(Arc::clone(self.opened().await?.metadata())) }.boxed()
+    }
+}
+
+/// Whether an error is that of a run that was dropped or replaced meanwhile.
+#[must_use]
+pub fn is_changed(error: &DataFusionError) -> bool {
+    match error {
+        DataFusionError::External(error) => error.is::<Changed>(),
+        DataFusionError::ParquetError(error) => match &**error {
+            ParquetError::External(error) => error.is::<Changed>(),
+            _ => false,
+        },
+        DataFusionError::ObjectStore(error) => matches!(**error, object_store::Error::NotFound { .. }),
+        _ => false,
+    }
+}

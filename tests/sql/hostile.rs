@@ -1,0 +1,198 @@
+//! Statements, files and machines that mean harm: a line of cause, one of advice, and in time.
+
+use crate::cgroup::{Cgroup, ROOM};
+use crate::lake::{Lake, complaint, heaplake};
+use crate::shared::{fleet, sql};
+use std::fs;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A join that takes hours, in an operator that yields to nobody.
+const ENDLESS: &str = "SELECT a.node FROM nodes a CROSS JOIN nodes b CROSS JOIN nodes c ORDER BY random() LIMIT 5";
+
+/// Long, for busy machines and builds without optimisation.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn end(mut child: Child) -> Option<i32> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    panic!("still at work after {PATIENCE:?}");
+}
+
+#[test]
+fn a_signal_ends_any_statement() {
+    let lake = fleet();
+    for name in ["-INT", "-TERM"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+        command.args(["sql", ENDLESS, "--threads", "1", "--lake"]).arg(lake.path());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(3));
+        assert!(Command::new("kill").arg(name).arg(child.id().to_string()).status().unwrap().success());
+        assert_eq!(end(child), Some(130), "{name}");
+    }
+}
+
+#[test]
+fn deep_statements_are_refused() {
+    let lake = fleet();
+    let nested = |open: &str, close: &str| format!("SELECT {}1{}", open.repeat(3000), close.repeat(3000));
+    for text in [
+        format!("SELECT {}", vec!["1"; 4000].join("+")),
+        vec!["SELECT 1"; 2000].join(" UNION ALL "),
+        format!("SELECT count(*) FROM runs WHERE {}", vec!["release = 'a'"; 4000].join(" OR ")),
+        nested("(", ")"),
+        nested("CASE WHEN true THEN ", " END"),
+    ] {
+        let (cause, _) = complaint(sql(&lake.path(), &[]).write_stdin(text), 2);
+        assert!(cause.contains("too deep: expected at most 500"), "{cause}");
+    }
+}
+
+#[test]
+fn statements_at_the_limit_are_answered() {
+    let lake = fleet();
+    for text in [
+        format!("SELECT {}", vec!["1"; 480].join("+")),
+        vec!["SELECT 1"; 480].join(" UNION ALL "),
+        format!("SELECT count(*) FROM runs WHERE {}", vec!["release = 'a'"; 240].join(" OR ")),
+        format!("SELECT {}1{}", "abs(".repeat(40), ")".repeat(40)),
+        format!("SELECT {}1{}", "CASE WHEN true THEN ".repeat(40), " END".repeat(40)),
+        format!("SELECT count(*) FROM runs WHERE release IN ({})", vec!["'a'"; 20_000].join(", ")),
+    ] {
+        let output = sql(&lake.path(), &["--threads", "1"]).write_stdin(text.clone()).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        // The parser has a limit of its own.
+        let refused = output.status.code() == Some(2) && error.contains("recursion limit");
+        assert!(output.status.success() || refused, "{} {:?} {error}", &text[..60], output.status);
+    }
+}
+
+#[test]
+fn memory_ends_in_a_sentence() {
+    const BUDGET: u64 = 128 << 20;
+    let lake = fleet();
+    let Some(group) = Cgroup::limited_to(BUDGET + ROOM) else { return };
+    let series = "FROM generate_series(1, 200000)";
+    for (statement, format, answers) in [
+        ("SELECT length(repeat('x', 2000000000))".to_owned(), "table", false),
+        (format!("SELECT value, repeat('x', 900) AS wide {series} ORDER BY wide, value DESC"), "csv", true),
+        (format!("SELECT first_value(w) OVER () FROM (SELECT repeat('x', 2000) AS w {series})"), "csv", false),
+        (format!("SELECT repeat('x', 300) AS a, repeat('y', 70) AS b {series}"), "table", true),
+        (format!("SELECT repeat('x', 2000) AS a {series}"), "json", true),
+        ("SELECT * FROM nodes ORDER BY retained_bytes DESC".to_owned(), "csv", true),
+    ] {
+        let mut command = group.heaplake();
+        command.args(["sql", &statement, "--memory", "128MiB", "--threads", "2", "--rows", "0"]);
+        command.args(["--format", format, "--lake"]).arg(lake.path());
+        let output = command.stdout(Stdio::null()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        let refused = output.status.code() == Some(3) && text.lines().count() == 2;
+        let is_right = if answers { output.status.success() } else { refused };
+        assert!(is_right, "{statement} {format}: {:?} {text} {}", output.status, group.peak());
+    }
+}
+
+#[test]
+fn a_small_address_space_is_told() {
+    let lake = fleet();
+    for kib in [500_000, 1_000_000] {
+        let mut command = assert_cmd::Command::new("sh");
+        let script = format!("ulimit -v {kib}; exec \"$@\"");
+        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_heaplake"), "sql", "SELECT count(*) FROM runs"]);
+        command.args(["--threads", "2", "--lake"]).arg(lake.path());
+        complaint(&mut command, 3);
+    }
+}
+
+#[test]
+fn few_threads_are_told() {
+    let lake = fleet();
+    for most in [2, 3, 5] {
+        let Some(group) = Cgroup::of_threads(most) else { return };
+        let mut command = group.heaplake();
+        command.args(["sql", "SELECT count(class) FROM classes", "--threads", "4", "--lake"]).arg(lake.path());
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(3) && text.lines().count() == 2, "{most}: {:?} {text}", output.status);
+        assert!(text.contains("gives no thread"), "{text}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_changes_no_answer() {
+    let lake = fleet();
+    let statement = "SELECT * FROM classes ORDER BY release, snapshot, class_id";
+    let answer = || sql(&lake.path(), &[statement, "--format", "csv", "--threads", "1"]).output().unwrap();
+    let expected = answer().stdout;
+    let path = lake.runs()[0].join("classes.parquet");
+    let bytes = fs::read(&path).unwrap();
+    let mut errors = 0;
+    // All of the end, where the footer is, and some of the pages.
+    let places = (0..12).map(|at| at * bytes.len() / 12).chain((bytes.len() - 12..bytes.len()).step_by(2));
+    for at in places {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(&path, &flipped).unwrap();
+        let output = answer();
+        let error = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            assert!(output.stdout == expected, "byte {at}");
+        } else {
+            assert!(output.status.code() == Some(1) && error.lines().count() == 2, "byte {at}: {error}");
+            assert!(error.contains("classes.parquet"), "byte {at}: {error}");
+            errors += 1;
+        }
+    }
+    assert!(errors >= 15, "{errors}");
+}
+
+#[test]
+fn a_lake_that_is_not_there_is_no_empty_one() {
+    let (cause, _) = complaint(heaplake().args(["sql", "SELECT * FROM runs", "--lake", "nolake"]), 2);
+    assert!(cause.contains("nolake: this is no lake"), "{cause}");
+}
+
+#[test]
+fn a_run_that_cannot_be_read_is_told_with_the_exit_code() {
+    let lake = fleet();
+    fs::write(lake.runs()[0].join("run.json"), "{").unwrap();
+    let run = |options: &[&str]| {
+        let output = sql(&lake.path(), &[&["SELECT count(*) AS n FROM runs", "--format", "csv"], options].concat());
+        let output = { output }.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "n\n3\n");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("left out"));
+        output.status.code()
+    };
+    assert_eq!((run(&[]), run(&["--skip-damaged"])), (Some(1), Some(0)));
+}
+
+#[test]
+fn a_run_that_goes_meanwhile_ends_nothing() {
+    let lake = fleet();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+    command.args(["sql", "--format", "csv", "--lake"]).arg(lake.path());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // The lake is open by then, mostly, and the answer is the same if it is not.
+    std::thread::sleep(Duration::from_secs(2));
+    fs::remove_dir_all(&lake.runs()[0]).unwrap();
+    let statement = "SELECT count(DISTINCT snapshot) AS runs, count(class) > 0 AS some FROM classes";
+    child.stdin.take().unwrap().write_all(statement.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"runs,some\n3,true\n"[..]));
+}
+
+#[test]
+fn a_table_that_is_gone_is_an_error() {
+    let lake: Lake = fleet();
+    fs::remove_file(lake.runs()[0].join("classes.parquet")).unwrap();
+    let (cause, _) = complaint(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
+    assert!(cause.contains("classes.parquet"), "{cause}");
+}
