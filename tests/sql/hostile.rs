@@ -86,7 +86,7 @@ fn memory_ends_in_a_sentence() {
         (format!("SELECT value, repeat('x', 900) AS wide {series} ORDER BY wide, value DESC"), "csv", true),
         (format!("SELECT first_value(w) OVER () FROM (SELECT repeat('x', 2000) AS w {series})"), "csv", false),
         (format!("SELECT repeat('x', 300) AS a, repeat('y', 70) AS b {series}"), "table", true),
-        (format!("SELECT repeat('x', 2000) AS a {series}"), "json", true),
+        ("SELECT repeat('x', 9000) AS a FROM generate_series(1, 20000)".to_owned(), "json", true),
         ("SELECT * FROM nodes ORDER BY retained_bytes DESC".to_owned(), "csv", true),
     ] {
         let mut command = group.heaplake();

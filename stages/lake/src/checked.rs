@@ -190,10 +190,11 @@ fn open(tail: &Bytes, length: u64) -> Result<Opened, String> {
         return Err("expected PAR1 at the end".to_owned());
     }
     let footer_bytes = u64::from(u32::from_le_bytes([tail[end], tail[end + 1], tail[end + 2], tail[end + 3]]));
-    let Some(footer) = tail::footer(tail).filter(|&at| at >= tail::FIXED || there == length) else {
-        let with_sums = footer_bytes + (tail::END + tail::FIXED) as u64;
-        // Short files without checksums.
-        return needs(if with_sums > length { length.max(footer_bytes + tail::END as u64) } else { with_sums });
+    let with_sums = footer_bytes + (tail::END + tail::FIXED) as u64;
+    // A file without pages, of an older heaplake, or none of ours.
+    let has_no_sums = with_sums > length;
+    let Some(footer) = tail::footer(tail).filter(|&at| at >= tail::FIXED || has_no_sums) else {
+        return needs(if has_no_sums { footer_bytes + tail::END as u64 } else { with_sums });
     };
     let sums = match tail::fixed(tail, footer) {
         None => None,

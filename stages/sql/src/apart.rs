@@ -4,9 +4,9 @@
 //! where they are used.
 
 use crate::error::SqlError;
-use heaplake_kit::memory_limit;
+use heaplake_kit::{give_back_freed, memory_limit};
 use std::panic;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, Builder};
 use std::time::Duration;
@@ -50,12 +50,38 @@ pub fn next<T>(from: &Receiver<T>, cancel: &AtomicBool) -> Result<Option<T>, Sql
         if cancel.load(Ordering::Relaxed) {
             return Err(SqlError::interrupted());
         }
+        give_back();
         match from.recv_timeout(LOOK) {
             Ok(next) => return Ok(Some(next)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
         }
     }
+}
+
+/// Resident bytes beyond which what was freed goes back to the system; none yet.
+static RESIDENT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Keeps what is resident near what is allocated, from so many bytes on: of what the engine frees, much lies between what it
+/// still has, and the allocator keeps it.
+pub fn keep_near(bytes: u64) {
+    RESIDENT.store(bytes, Ordering::Relaxed);
+}
+
+fn give_back() {
+    let most = RESIDENT.load(Ordering::Relaxed);
+    if most < u64::MAX && anonymous().is_some_and(|bytes| bytes > most) {
+        give_back_freed();
+    }
+}
+
+/// Resident bytes that are not those of files, where the system tells.
+fn anonymous() -> Option<u64> {
+    const PAGE: u64 = 4096;
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let mut numbers = text.split_whitespace().skip(1).map(str::parse::<u64>);
+    let (resident, shared) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    Some(resident.saturating_sub(shared) * PAGE)
 }
 
 /// Checks that the system gives so many threads at a time: the library for them panics where it does not.

@@ -35,6 +35,8 @@ use tokio::runtime::Runtime;
 
 /// Threads beside those of the engine that it may need at a time.
 const SPARE: usize = 2;
+/// Part of the memory that all sorts together keep for merging what they spilled.
+const MERGING: usize = 5;
 /// Bytes of memory for each row of a batch, and rows of a batch.
 const BATCHES: usize = 32 << 10;
 const LEAST_ROWS: usize = 256;
@@ -85,7 +87,9 @@ impl Session {
     }
 
     fn over(lake: Arc<Lake>, limits: Limits<'_>) -> Result<Self, SqlError> {
-        let memory = usize::try_from(limits.memory).unwrap_or(usize::MAX);
+        apart::keep_near(limits.memory);
+        // The rest is for what the engine does not count: batches on their way, pages that are decoded, what is written.
+        let memory = usize::try_from(limits.memory / 5 * 3).unwrap_or(usize::MAX);
         let context =
             SessionContext::new_with_config_rt(config(limits.threads, memory), environment(memory, limits.scratch)?);
         if let Some((root, client)) = limits.bucket {
@@ -223,6 +227,9 @@ impl Drop for Session {
 fn config(threads: usize, memory: usize) -> SessionConfig {
     let mut config = SessionConfig::new().with_target_partitions(threads).with_information_schema(true);
     config.options_mut().sql_parser.enable_ident_normalization = true;
+    let merging = memory / (MERGING * threads);
+    let execution = &mut config.options_mut().execution;
+    execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(merging);
     // Of little memory, a batch of wide rows is not to take a part that matters: operators hold several that they do not
     // count.
     config.with_batch_size((memory / BATCHES).clamp(LEAST_ROWS, MOST_ROWS))
