@@ -94,8 +94,15 @@ fn files_that_may_not_grow() {
 fn small_address_spaces() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &large());
+    // Below that, the system does not even load the program.
+    let starts = |kib: &usize| {
+        let script = format!("ulimit -v {kib}; exec \"$0\" --version");
+        let mut command = assert_cmd::Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_heaplake")]).output().unwrap().status.success()
+    };
+    let least = (20_000..2_000_000).step_by(20_000).find(starts).unwrap();
     let mut refused = 0;
-    for kib in [60_000, 100_000, 160_000, 240_000, 400_000] {
+    for kib in [0, 20_000, 60_000, 120_000].map(|more| least + more) {
         let before = format!("ulimit -v {kib}");
         let command =
             || in_a_shell(&before, &lake.path(), &input, &["--memory", "256MiB", "--threads", "2", "--force"]);
