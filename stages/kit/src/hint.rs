@@ -41,6 +41,18 @@ pub fn keep_little_freed() {
     }
 }
 
+/// Has allocations of so many bytes and more mapped alone, so that none of them is kept when it is freed. It costs time: the
+/// system clears their pages each time. To be called before there are threads. No effect with other allocators.
+pub fn map_alone(bytes: i32) {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the function takes its own lock and changes a limit of the allocator alone.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, bytes);
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = bytes;
+}
+
 /// Makes a write beyond the limit of the size of files (`ulimit -f`) an error, which is reported, where a signal would kill
 /// the process without a word. To be called once, before there are threads.
 pub fn ignore_file_size_signal() {

@@ -10,7 +10,7 @@ use crate::print;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 #[cfg(feature = "stores")]
 use heaplake_kit::{StageError, storage};
-use heaplake_kit::{memory_limit, raise_open_files};
+use heaplake_kit::{map_alone, memory_limit, raise_open_files};
 use heaplake_lake::output_file;
 use heaplake_sql::error::{Kind, SqlError};
 use heaplake_sql::named;
@@ -23,6 +23,9 @@ use std::sync::atomic::AtomicBool;
 /// Bytes that may be allocated beyond the budget before the command ends: what the engine has besides what it sorts, groups
 /// and joins.
 const BEYOND: u64 = 8 << 20;
+/// A budget in which freed batches that are kept are more than its margin, and the bytes of a batch, least.
+const SMALL: u64 = 1 << 30;
+const BATCH: i32 = 128 << 10;
 /// How often a statement is run again because runs were dropped or replaced.
 const AGAIN: usize = 3;
 
@@ -52,6 +55,9 @@ pub fn run(arguments: &Arguments) -> Done {
     };
     // The engine bounds what it sorts, groups and joins; nothing bounds its functions and what is written.
     raise_open_files();
+    if budget < SMALL {
+        map_alone(BATCH);
+    }
     memory_limit::limit(budget.saturating_add(BEYOND));
     let mut lake =
         Open { session: Session::open(&arguments.lake, limits, &cancel)?, arguments, limits, cancel: &cancel };
