@@ -2,6 +2,7 @@
 
 use crate::fixtures;
 use crate::lake::Lake;
+use crate::npm::Packages;
 use crate::table::Table;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -196,19 +197,9 @@ fn memlab() -> Result<PathBuf, String> {
     if let Some(folder) = std::env::var_os("HEAPLAKE_MEMLAB") {
         return Ok(PathBuf::from(folder));
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memlab");
-    if !folder.join("installed").exists() {
-        fs::create_dir_all(&folder).unwrap();
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-save", "--ignore-scripts", "--no-fund", "--no-audit", "--prefix", "."]);
-        npm.args(["@memlab/core@2.0.5", "@memlab/api@2.0.5"]).current_dir(&folder);
-        let output = npm.output().map_err(|error| format!("npm cannot be run here: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("npm install: {}", String::from_utf8_lossy(&output.stderr).replace('\n', " ")));
-        }
-        fs::write(folder.join("installed"), "").unwrap();
-    }
-    Ok(folder.join("node_modules"))
+    let wanted = br#"{"dependencies":{"@memlab/core":"2.0.5","@memlab/api":"2.0.5"}}"#.to_vec();
+    let words = ["install", "--no-package-lock", "--ignore-scripts"];
+    Packages::new("memlab", vec![("package.json", wanted)], &words).install()
 }
 
 /// Whole snapshots of this machine's Node.js, with the memlab of `HEAPLAKE_MEMLAB` or of npm.

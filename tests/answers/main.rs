@@ -15,6 +15,8 @@ mod generated;
 mod in_process;
 #[path = "../support/lake.rs"]
 mod lake;
+#[path = "../support/npm.rs"]
+mod npm;
 #[path = "../support/owner_sums.rs"]
 mod owner_sums;
 #[path = "../support/planted.rs"]

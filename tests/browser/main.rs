@@ -10,17 +10,22 @@ mod fixtures;
 #[expect(dead_code, reason = "the page is made by commands that succeed")]
 #[path = "../support/lake.rs"]
 mod lake;
+#[path = "../support/npm.rs"]
+mod npm;
 #[path = "../support/replay.rs"]
 mod replay;
 #[path = "../support/written.rs"]
 mod written;
 
 mod comparison;
+mod installing;
 
 use lake::Lake;
+use npm::Packages;
 use replay::replay;
 use std::env;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,21 +36,24 @@ fn find(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// The browser, and the folder of the scripts, with what they need; or why they cannot run here.
-fn scripts() -> Result<(PathBuf, PathBuf), String> {
+/// The browser, and a folder of this test with the scripts and their packages; or why they cannot run here.
+fn scripts(lake: &Lake) -> Result<(PathBuf, PathBuf), String> {
     let browser = BROWSERS.iter().find_map(|name| find(name)).ok_or("there is no Chromium")?;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/browser");
     for tool in ["node", "npm"] {
         find(tool).ok_or_else(|| format!("there is no {tool}"))?;
     }
-    if !folder.join("node_modules/playwright-core").is_dir() {
-        let mut install = Command::new("npm");
-        install.args(["ci", "--ignore-scripts", "--no-fund", "--no-audit"]).current_dir(&folder);
-        let installed = install.output().map_err(|error| error.to_string())?;
-        if !installed.status.success() {
-            return Err(format!("npm ci: {}", String::from_utf8_lossy(&installed.stderr).replace('\n', " ")));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/browser");
+    let files = ["package.json", "package-lock.json"].map(|name| (name, fs::read(source.join(name)).unwrap()));
+    let modules = Packages::new("browser", files.into(), &["ci", "--ignore-scripts"]).install()?;
+    let folder = lake.folder().join("scripts");
+    fs::create_dir(&folder).unwrap();
+    for path in fs::read_dir(&source).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.extension().is_some_and(|extension| extension == "mjs") {
+            fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
         }
     }
+    // Node.js looks for packages beside a script.
+    symlink(modules, folder.join("node_modules")).unwrap();
     Ok((browser, folder))
 }
 
@@ -99,7 +107,8 @@ fn replayed(lake: &Lake, log: &Path) -> PathBuf {
 
 /// Opens pages with a script, which says what is wrong with them.
 fn open(script: &str, pages: impl Fn() -> Vec<PathBuf>) {
-    let (browser, scripts) = match scripts() {
+    let lake = Lake::new();
+    let (browser, scripts) = match scripts(&lake) {
         Ok(found) => found,
         Err(why) => return eprintln!("SKIPPED: the page is not opened in a browser: {why}"),
     };

@@ -5,12 +5,13 @@
 mod side;
 
 use crate::lake::Lake;
+use crate::npm::Packages;
 use crate::packages::source;
 use serde_json::{Value, json};
 use side::Side;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Bundlers of `bundle.mjs`.
@@ -63,10 +64,10 @@ fn kinds(programs: &Path) -> Vec<String> {
 
 /// Pairs of Node, and of bundles.
 fn pairs_of_node(folder: &Path) -> Result<Vec<Pair>, String> {
-    let (programs, tools) = (folder.join("programs"), folder.join("tools"));
-    fs::create_dir_all(&tools).unwrap();
-    fs::copy(programs.join("package.json"), tools.join("package.json")).unwrap();
-    ask("npm", &["install", "--no-fund", "--no-audit", "--no-package-lock"], &tools)?;
+    let programs = folder.join("programs");
+    let wanted = vec![("package.json", fs::read(programs.join("package.json")).unwrap())];
+    let modules = Packages::new("leak-pairs", wanted, &["install", "--no-package-lock"]).install()?;
+    let tools = modules.parent().unwrap();
     let node = |version: u32| tools.join(format!("node_modules/node{version}/bin/node")).display().to_string();
     let main = programs.join("main.js").display().to_string();
     let mut pairs: Vec<Pair> = Vec::new();
@@ -135,9 +136,9 @@ fn check(pairs: &[Pair]) -> Vec<Value> {
 #[test]
 #[ignore = "long, and needs Java and the npm registry"]
 fn leaks_are_what_they_are_in_other_runs() {
-    let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../leak_pairs");
+    let lake = Lake::new();
+    let folder = lake.folder().canonicalize().unwrap();
     copy(&source("leak_pairs"), &folder.join("programs"));
-    let folder = folder.canonicalize().unwrap();
     let mut pairs = Vec::new();
     for found in [pairs_of_node(&folder), pairs_of_java(&folder)] {
         match found {

@@ -10,6 +10,8 @@ mod chain_paths;
 #[path = "../support/lake.rs"]
 mod lake;
 mod leak_pairs;
+#[path = "../support/npm.rs"]
+mod npm;
 mod packages;
 mod programs;
 #[expect(dead_code, reason = "pairs of leaks need few types of columns")]
@@ -18,7 +20,7 @@ mod table;
 mod verdicts;
 
 use lake::Lake;
-use packages::{folder, install, node_version, source};
+use packages::{install, node_version, source};
 use programs::{JAVA, MORE, PACKAGES, PLAIN, Program};
 use serde_json::Value;
 use std::fs;
@@ -36,8 +38,8 @@ fn run(mut command: Command, program: &Program, snapshot: &Path) {
     assert!(output.status.success() && snapshot.exists(), "{} {}: {said}", program.file, program.mode);
 }
 
-/// The findings of a program's snapshot.
-fn findings(program: &Program) -> Vec<Value> {
+/// The findings of the snapshot of a program in this folder.
+fn findings(program: &Program, folder: &Path) -> Vec<Value> {
     let lake = Lake::new();
     if program.file.ends_with(".java") {
         let dump = lake.folder().join("dump.hprof");
@@ -48,7 +50,7 @@ fn findings(program: &Program) -> Vec<Value> {
     }
     let snapshot = lake.folder().join("heap.heapsnapshot");
     let mut node = Command::new("node");
-    node.arg(folder().join(Path::new(program.file).file_name().unwrap()));
+    node.arg(folder.join(Path::new(program.file).file_name().unwrap()));
     run(node, program, &snapshot);
     analyzed(&lake, &snapshot)
 }
@@ -60,16 +62,17 @@ fn analyzed(lake: &Lake, snapshot: &Path) -> Vec<Value> {
     all[0]["findings"].as_array().unwrap().clone()
 }
 
-/// Judges all programs that this machine can run, and prints the table.
-fn check<'a>(programs: impl IntoIterator<Item = &'a Program>) {
-    let node = node_version();
+/// Judges all programs that this machine can run, with these packages, and prints the table.
+fn check<'a>(programs: impl IntoIterator<Item = &'a Program>, modules: Option<&Path>) {
+    let (node, lake) = (node_version(), Lake::new());
+    let folder = packages::copy(&lake, modules);
     let mut verdicts: Vec<Verdict> = Vec::new();
     for program in programs {
         if !program.file.ends_with(".java") && node < program.since {
             eprintln!("SKIPPED: {} needs Node.js {}, this is {node}", program.file, program.since);
             continue;
         }
-        verdicts.push(judge(program, &findings(program)));
+        verdicts.push(judge(program, &findings(program, &folder)));
     }
     eprintln!("{}", verdict_table(&verdicts));
     let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.wrong.is_some()).collect();
@@ -87,8 +90,7 @@ fn has(tool: &str) -> bool {
 #[test]
 fn programs_of_node_are_judged_right() {
     if has("node") {
-        packages::copy();
-        check(&PLAIN);
+        check(&PLAIN, None);
     }
 }
 
@@ -96,8 +98,7 @@ fn programs_of_node_are_judged_right() {
 #[ignore = "long"]
 fn more_programs_of_node_are_judged_right() {
     if has("node") {
-        packages::copy();
-        check(&MORE);
+        check(&MORE, None);
     }
 }
 
@@ -108,7 +109,7 @@ fn programs_with_packages_are_judged_right() {
         return;
     }
     match install() {
-        Ok(()) => check(&PACKAGES),
+        Ok(modules) => check(&PACKAGES, Some(&modules)),
         Err(why) => eprintln!("SKIPPED: all {} programs with packages of npm: {why}", PACKAGES.len()),
     }
 }
@@ -117,6 +118,6 @@ fn programs_with_packages_are_judged_right() {
 #[ignore = "long"]
 fn programs_of_java_are_judged_right() {
     if has("java") {
-        check(&JAVA);
+        check(&JAVA, None);
     }
 }

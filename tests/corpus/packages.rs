@@ -1,20 +1,18 @@
 //! The programs in a folder of their own, with the packages that they use beside them.
 
+use crate::lake::Lake;
+use crate::npm::Packages;
 use crate::programs::{MORE, PACKAGES, PLAIN};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A file of `tests/programs`.
 pub fn source(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs").join(file)
-}
-
-/// Where the programs run: Node.js looks for packages beside the program.
-pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("../corpus")
 }
 
 /// The major version of the installed Node.js; 0 without one.
@@ -25,42 +23,25 @@ pub fn node_version() -> u32 {
     major.and_then(|major| major.parse().ok()).unwrap_or_else(|| panic!("node --version: {text:?}"))
 }
 
-/// Copies the programs into their folder. Each file appears whole: tests that run side by side do the same.
-pub fn copy() {
-    let folder = folder();
-    fs::create_dir_all(&folder).unwrap();
-    let programs = PLAIN.iter().chain(&MORE).chain(&PACKAGES).map(|program| program.file);
-    for file in programs.chain(["corpus/package.json", "corpus/package-lock.json"]).collect::<BTreeSet<_>>() {
-        let to = folder.join(Path::new(file).file_name().unwrap());
-        let bytes = fs::read(source(file)).unwrap();
-        if fs::read(&to).ok().as_ref() != Some(&bytes) {
-            let part = to.with_extension(format!("part{:?}", std::thread::current().id()));
-            fs::write(&part, bytes).unwrap();
-            fs::rename(&part, &to).unwrap();
-        }
+/// Copies the programs into a folder of a test, beside the packages that they use: there Node.js looks for them.
+pub fn copy(lake: &Lake, modules: Option<&Path>) -> PathBuf {
+    let folder = lake.folder().join("corpus");
+    fs::create_dir(&folder).unwrap();
+    let files = PLAIN.iter().chain(&MORE).chain(&PACKAGES).map(|program| program.file);
+    for file in files.collect::<BTreeSet<_>>() {
+        fs::copy(source(file), folder.join(Path::new(file).file_name().unwrap())).unwrap();
     }
+    if let Some(modules) = modules {
+        symlink(modules, folder.join("node_modules")).unwrap();
+    }
+    folder
 }
 
 /// Installs the packages in the versions of the lock file, or says why that fails here.
-pub fn install() -> Result<(), String> {
-    copy();
-    let folder = folder();
-    let lock = fs::read(folder.join("package-lock.json")).unwrap();
-    let installed = folder.join("node_modules/.corpus-lock.json");
-    if fs::read(&installed).is_ok_and(|bytes| bytes == lock) {
-        return Ok(());
-    }
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-fund", "--no-audit"]).current_dir(&folder);
-    let output = npm.output().map_err(|error| format!("npm cannot be run here: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    // Not a matter of the machine, but of these files.
-    assert!(!said.contains("EUSAGE") && !said.contains("EINTEGRITY"), "{said}");
-    if !output.status.success() {
-        return Err(format!("npm ci: {}", said.replace('\n', " ")));
-    }
-    fs::write(installed, lock).unwrap();
-    Ok(())
+pub fn install() -> Result<PathBuf, String> {
+    let files = ["package.json", "package-lock.json"];
+    let files = files.map(|name| (name, fs::read(source(&format!("corpus/{name}"))).unwrap()));
+    Packages::new("corpus", files.into(), &["ci", "--ignore-scripts"]).install()
 }
 
 fn json(file: &str) -> Value {
