@@ -35,8 +35,7 @@ test-sql: ## Lints and tests of `heaplake sql` (compiles DataFusion: some minute
 	$(CARGO) test --locked --profile sql $(SQL) --lib --test sql
 
 test-stores: ## Lints and tests of object stores on a server on loopback (needs Python with pip; LONG=1: fifty kills)
-	python3 -m venv target/stores
-	target/stores/bin/pip install --quiet --requirement tests/stores/requirements.txt
+	python3 scripts/environment.py target/stores tests/stores/requirements.txt
 	$(CARGO) clippy --locked $(STORES) --lib --bins --test stores -- -D warnings
 	HEAPLAKE_STORES_PYTHON=$(CURDIR)/target/stores/bin/python $(CARGO) test --locked $(STORES) --lib --test stores -- $(if $(LONG),--include-ignored)
 
@@ -44,16 +43,13 @@ test-long: ## All tests in release mode, the long ones too, with many more rando
 	HEAPLAKE_CASES=$${HEAPLAKE_CASES:-20000} $(CARGO) test --release --locked --workspace --features heaplake/sql -- --include-ignored
 
 test-notebooks: ## The tables in polars, pandas, pyarrow, DuckDB and Spark (needs Python with pip and Java 17; installs into target/notebooks)
-	python3 -m venv target/notebooks
-	target/notebooks/bin/pip install --quiet --requirement tests/notebooks/requirements.txt
+	python3 scripts/environment.py target/notebooks tests/notebooks/requirements.txt
 	HEAPLAKE_PYTHON=$(CURDIR)/target/notebooks/bin/python HEAPLAKE_NOTEBOOKS=all $(CARGO) test --locked -p heaplake --test answers -- notebooks
 
 # One build of the binary with all features, in the profile that compiles the engine of SQL fastest.
 test-fleet: ## Lints and tests of the Python package, of Ray, Spark, SQL over object stores (needs Python 3.10 or newer with pip, and Java 17; installs into target)
-	python3 -m venv target/stores
-	target/stores/bin/pip install --quiet --requirement tests/stores/requirements.txt
-	python3 -m venv target/fleet
-	target/fleet/bin/pip install --quiet --requirement python/requirements.txt
+	python3 scripts/environment.py target/stores tests/stores/requirements.txt
+	python3 scripts/environment.py target/fleet python/requirements.txt
 	cd python && ../target/fleet/bin/ruff check . && ../target/fleet/bin/ruff format --check .
 	$(CARGO) clippy --locked --profile sql $(ALL) --lib --bins --test stores --test fleet -- -D warnings
 	HEAPLAKE_STORES_PYTHON=$(CURDIR)/target/stores/bin/python $(CARGO) test --locked --profile sql $(ALL) --lib --test stores --test fleet -- $(if $(LONG),--include-ignored)

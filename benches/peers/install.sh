@@ -16,12 +16,13 @@ v8() {
     need node npm "$cargo"
     # No lock files: the versions that matter are pinned, and the folders stay as they are in the repository.
     local install=(npm install --no-package-lock --no-audit --no-fund)
-    [ -f devtools/node_modules/.cache/heap_snapshot_worker.mjs ] ||
+    # The file `installed` is written last: an installation that was killed leaves none, and is made anew.
+    [ -f devtools/node_modules/installed ] ||
         # Bundled here too, for npm may be set to run no scripts.
-        (cd devtools && "${install[@]}" && node bundle.mjs)
-    [ -d memlab/node_modules/@memlab/heap-analysis ] ||
+        (cd devtools && rm -rf node_modules && "${install[@]}" && node bundle.mjs && touch node_modules/installed)
+    [ -f memlab/node_modules/installed ] ||
         # memlab can drive a browser; nothing here does, so none is fetched.
-        (cd memlab && PUPPETEER_SKIP_DOWNLOAD=1 "${install[@]}")
+        (cd memlab && rm -rf node_modules && PUPPETEER_SKIP_DOWNLOAD=1 "${install[@]}" && touch node_modules/installed)
     # A workspace and a target folder of its own, whatever is set for the main build.
     (cd v8-heap-parser && "$cargo" build --release --locked --target-dir target)
 }
