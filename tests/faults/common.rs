@@ -3,13 +3,13 @@
 use crate::fixtures;
 use crate::generated::generated;
 use crate::lake::Lake;
+use crate::processes::{end, signal, wait_until_it_stops};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Output, Stdio};
 
 /// An input, and the command that makes a run of it.
 pub struct Case {
@@ -102,15 +102,20 @@ pub fn assert_all_whole(lake: &Lake, what: &str) {
 
 /// Runs a command; fails where it does not end.
 pub fn ended(command: &mut Command, what: &str) -> Output {
-    let mut child = command.spawn().unwrap();
-    let started = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if started.elapsed() > Duration::from_secs(120) {
-            child.kill().unwrap();
-            panic!("{what}: it does not end");
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
+    end(&mut child);
+    child.wait_with_output().unwrap()
+}
+
+/// Starts a command that stops itself before a call to the system, and waits until it does; `None` if it ends before.
+pub fn stopped(command: &mut Command, fault: &str) -> Option<Child> {
+    let mut child = command.env("HEAPLAKE_FAULT", fault).spawn().unwrap();
+    wait_until_it_stops(&mut child).then_some(child)
+}
+
+/// Lets a stopped command go on to its end.
+pub fn gone_on(child: Child) -> Output {
+    signal(&child, "-CONT");
     child.wait_with_output().unwrap()
 }
 

@@ -1,8 +1,9 @@
 //! What killed processes leave: the next command on the lake removes it, unless somebody needs it.
 
-use crate::common::{CASES, heaplake, succeed, tables, undisturbed};
+use crate::common::{CASES, heaplake, stopped, succeed, tables, undisturbed};
 use crate::journal::resealed;
 use crate::lake::{Lake, complaint};
+use crate::processes::{signal, wait_until_it_stops};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
@@ -116,16 +117,20 @@ fn pages_and_comparisons_in_the_making_go() {
 fn what_a_process_at_work_needs_stays() {
     let case = &CASES[1];
     let (lake, input, expected) = undisturbed(case);
-    let mut slow = case.command(&lake, &input).env("HEAPLAKE_FAULT", "any:1+:slow").spawn().unwrap();
     let other = &CASES[0];
     let other_input = other.input(&lake);
-    let mut commands = 0;
-    while slow.try_wait().unwrap().is_none() {
+    let mut stops = 0;
+    // Calls all the way from making the first folder to removing the last.
+    let mut slow = stopped(&mut case.command(&lake, &input), "any:%64:stop").expect("it never stopped");
+    loop {
+        stops += 1;
         succeed(&mut other.command(&lake, &other_input), "beside it");
-        commands += 1;
-        std::thread::sleep(Duration::from_millis(5));
+        signal(&slow, "-CONT");
+        if !wait_until_it_stops(&mut slow) {
+            break;
+        }
     }
-    assert!(commands > 0 && slow.wait().unwrap().success());
+    assert!(stops >= 10 && slow.wait().unwrap().success(), "{stops}");
     let run =
         lake.runs().into_iter().find(|run| run.to_string_lossy().contains("snapshot=a-") && tables(run) == expected);
     assert!(run.is_some(), "{:?}", lake.runs());

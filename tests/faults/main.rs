@@ -13,6 +13,9 @@ mod generated;
 mod journal;
 #[path = "../support/lake.rs"]
 mod lake;
+#[expect(dead_code, reason = "no test here looks at processor time")]
+#[path = "../support/processes.rs"]
+mod processes;
 
 mod changes;
 mod common;

@@ -2,29 +2,21 @@
 
 use crate::common::{CASES, heaplake};
 use crate::lake::{Lake, complaint};
+use crate::processes::{end, signal, wait_until_it_hears};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
 fn make_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Interrupts a process; it must end with 130, soon.
+/// Interrupts a process that waits or reads; it must end with 130.
 fn interrupt(mut child: Child) {
-    std::thread::sleep(Duration::from_millis(300));
+    wait_until_it_hears(&mut child);
     assert!(child.try_wait().unwrap().is_none(), "it did not wait");
-    assert!(Command::new("kill").arg("-TERM").arg(child.id().to_string()).status().unwrap().success());
-    let signalled = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if signalled.elapsed() > Duration::from_secs(5) {
-            child.kill().unwrap();
-            panic!("deaf");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    signal(&child, "-TERM");
+    assert_eq!(end(&mut child).code(), Some(130));
 }
 
 #[test]

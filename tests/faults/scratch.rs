@@ -1,12 +1,12 @@
 //! Scratch among other users: private, not written through links, and not trusted once it was cut off.
 
-use crate::common::{CASES, succeed, tables, undisturbed};
+use crate::common::{CASES, gone_on, stopped, succeed, tables, undisturbed};
 use crate::lake::{Lake, complaint};
+use crate::processes::{signal, wait_until_it_stops};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::time::Duration;
 
 fn mode(path: &std::path::Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
@@ -36,17 +36,20 @@ fn scratch_is_private_and_never_behind_a_link() {
     fs::create_dir(&elsewhere).unwrap();
     fs::write(elsewhere.join("precious"), "precious").unwrap();
     symlink(&elsewhere, scratch.join(".heaplake-scratch")).unwrap();
-    let mut child = case.command(&lake, &input);
-    let mut child = child.arg("--scratch").arg(&scratch).env("HEAPLAKE_FAULT", "any:1+:slow").spawn().unwrap();
+    let mut command = case.command(&lake, &input);
+    let mut child = stopped(command.arg("--scratch").arg(&scratch), "any:%16:stop").expect("it never stopped");
     let mut seen = false;
-    while child.try_wait().unwrap().is_none() {
+    loop {
         for entry in fs::read_dir(&scratch).unwrap().flatten() {
             if fs::symlink_metadata(entry.path()).is_ok_and(|there| there.is_dir()) {
                 seen = true;
                 assert!(fs::metadata(entry.path()).map_or(true, |there| there.mode() & 0o777 == 0o700));
             }
         }
-        std::thread::sleep(Duration::from_millis(1));
+        signal(&child, "-CONT");
+        if !wait_until_it_stops(&mut child) {
+            break;
+        }
     }
     assert!(seen && child.wait().unwrap().success());
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1, "something was written behind the link");
@@ -77,14 +80,12 @@ fn scratch_that_is_cut_off_is_an_error() {
     let (mut failed, mut signals) = (0, Vec::new());
     for case in &CASES {
         let (lake, input, expected) = undisturbed(case);
-        for round in 1..8 {
-            let mut child = case.command(&lake, &input).env("HEAPLAKE_FAULT", "any:%3:slow").spawn().unwrap();
-            std::thread::sleep(Duration::from_millis(40 * round));
+        for stage in (2..).step_by(4) {
+            // Before the next stage is noted in the journal.
+            let fault = format!("rename:{stage}:stop:journal.json");
+            let Some(child) = stopped(&mut case.command(&lake, &input), &fault) else { break };
             let cut = cut_off(&lake, 64);
-            let output = {
-                child.try_wait().unwrap();
-                child.wait_with_output().unwrap()
-            };
+            let output = gone_on(child);
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(!text.contains("panicked"), "{}: {text}", case.name);
             match output.status.code() {
@@ -112,14 +113,14 @@ fn columns_that_are_cut_off_while_they_are_mapped_publish_nothing() {
     let case = &CASES[0];
     let (lake, input, expected) = undisturbed(case);
     let mut failed = 0;
-    for round in 1..12 {
-        let mut child = case.command(&lake, &input).env("HEAPLAKE_FAULT", "any:%9:slow").spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(60 * round));
+    // Columns that were mapped before this call stay mapped.
+    for call in (8..).step_by(12) {
+        let fault = format!("map:{call}:stop");
+        let Some(child) = stopped(&mut case.command(&lake, &input), &fault) else { break };
         cut_off(&lake, 64 << 10);
-        let status = child.wait().unwrap();
-        let output = child.wait_with_output().unwrap();
+        let output = gone_on(child);
         let text = String::from_utf8_lossy(&output.stderr);
-        match status.code() {
+        match output.status.code() {
             Some(0) => assert!(tables(&lake.run()) == expected, "published from files that were cut off"),
             Some(1) => {
                 failed += 1;

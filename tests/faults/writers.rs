@@ -3,6 +3,7 @@
 use crate::common::{CASES, Case, assert_all_whole, heaplake, rounds, succeed};
 use crate::generated::generated;
 use crate::lake::Lake;
+use crate::processes::wait_for;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
@@ -186,12 +187,9 @@ fn what_somebody_else_puts_in_the_place_stays() {
     let mut pipe = child.stdin.take().unwrap();
     let content = fs::read(&input).unwrap();
     pipe.write_all(&content[..1000]).unwrap();
-    let lock = lake.path().join(".heaplake-new/release=none/.snapshot=n.lock");
-    while !lock.exists() {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    // The place is looked at when it is taken, right after it is locked.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // It makes scratch once it has the place, and has looked at it.
+    let scratch = lake.path().join(".heaplake-scratch");
+    wait_for("it makes no scratch", || scratch.exists().then_some(()));
     fs::create_dir_all(&place).unwrap();
     fs::write(place.join("mine.txt"), "mine").unwrap();
     pipe.write_all(&content[1000..]).unwrap();

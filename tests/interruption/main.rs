@@ -12,6 +12,9 @@ mod journal;
 mod lake;
 #[path = "../support/planted.rs"]
 mod planted;
+#[expect(dead_code, reason = "nothing here stops itself")]
+#[path = "../support/processes.rs"]
+mod processes;
 #[expect(dead_code, reason = "`planted` reads columns of numbers and texts only")]
 #[path = "../support/table.rs"]
 mod table;

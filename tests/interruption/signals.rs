@@ -3,35 +3,12 @@
 use crate::fixtures;
 use crate::generated::generated;
 use crate::lake::{Lake, complaint};
+use crate::processes::{end, signal, wait_for, wait_until_it_hears};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
-
-/// Sends a signal.
-fn signal(child: &Child, name: &str) {
-    assert!(Command::new("kill").arg(name).arg(child.id().to_string()).status().unwrap().success());
-}
-
-/// Waits for the end of a process, at most so long.
-fn end(mut child: Child, most: Duration) -> ExitStatus {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status;
-        }
-        if start.elapsed() > most {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("still at work after {most:?}");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Long, for busy machines: usually it takes a few milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 fn start(lake: &Lake, input: &Path, stdin: Stdio) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
@@ -55,7 +32,7 @@ fn signal_after(
     let mut child = start(lake, input, Stdio::null());
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     if !lines.any(|line| line.contains(&format!(": {stage}: "))) {
-        assert_eq!(end(child, PATIENCE).code(), Some(0), "{stage} never ended");
+        assert_eq!(end(&mut child).code(), Some(0), "{stage} never ended");
         return None;
     }
     signal(&child, with);
@@ -65,12 +42,12 @@ fn signal_after(
 /// Interrupts a run when its log mentions a stage; returns its last lines.
 fn interrupt_after(lake: &Lake, input: &Path, stage: &str, with: &str) -> String {
     in_time(|| {
-        let Some((child, lines)) = signal_after(lake, input, stage, with) else {
+        let Some((mut child, lines)) = signal_after(lake, input, stage, with) else {
             fs::remove_dir_all(lake.path()).unwrap();
             return None;
         };
         let words: Vec<String> = lines.filter(|line| !line.contains(" rows in ")).collect();
-        match end(child, PATIENCE).code() {
+        match end(&mut child).code() {
             Some(0) => {
                 fs::remove_dir_all(lake.path()).unwrap();
                 None
@@ -134,13 +111,9 @@ fn an_interrupt_ends_waiting_for_a_silent_pipe() {
     pipe.write_all(b"{\"snapshot\":").unwrap();
     // The run has begun once its scratch folder exists.
     let scratch = lake.path().join(".heaplake-scratch");
-    let started = Instant::now();
-    while !scratch.exists() {
-        assert!(started.elapsed() < PATIENCE, "it never began");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for("it never began", || scratch.exists().then_some(()));
     signal(&child, "-INT");
-    assert_eq!(end(child, PATIENCE).code(), Some(130));
+    assert_eq!(end(&mut child).code(), Some(130));
     drop(pipe);
     lake.assert_empty();
 }
@@ -172,10 +145,12 @@ fn extreme_traces_hear_signals() {
         let input = lake.input(&format!("it.{}", shape.ending), &content);
         let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
         command.arg(shape.command).arg(&input).arg("--out").arg(lake.path()).arg("--quiet");
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_until_it_hears(&mut child);
+        // It is in the middle of its work, on a fast machine; anywhere in it is as good.
         std::thread::sleep(Duration::from_millis(700));
         signal(&child, "-TERM");
-        let code = end(child, PATIENCE).code();
+        let code = end(&mut child).code();
         assert!(matches!(code, Some(0 | 130)), "{name}: {code:?}");
     }
 }

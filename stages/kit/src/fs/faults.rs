@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `OPERATION` | `open`, `read`, `write`, `resize`, `sync`, `rename`, `exchange`, `remove`, `folder`, `map`, `thread`, `any` |
 //! | `WHICH` | `7`: the seventh call, `7+`: from the seventh on, `%7`: each seventh |
-//! | `WHAT` | a number of the system's errors; `short`: half of the bytes; `torn`: half of them, then error 5; `slow`: a millisecond later; `kill`: the process ends before the call |
+//! | `WHAT` | a number of the system's errors; `short`: half of the bytes; `torn`: half of them, then error 5; `slow`: a millisecond later; `stop`: the process stops before the call, until it is continued; `kill`: it ends before the call |
 //! | `PATH` | calls on paths that contain it |
 //!
 //! A file with the name in `HEAPLAKE_FAULT_HIT` is made when it happens.
@@ -71,6 +71,7 @@ mod chosen {
 #[cfg(feature = "faults")]
 mod chosen {
     use super::{At, Operation};
+    use rustix::process::Signal;
     use std::os::fd::AsRawFd;
     use std::path::PathBuf;
     use std::sync::OnceLock;
@@ -101,6 +102,7 @@ mod chosen {
         Short,
         Torn,
         Slow,
+        Stop,
         Kill,
     }
 
@@ -118,6 +120,7 @@ mod chosen {
                 "short" => What::Short,
                 "torn" => What::Torn,
                 "slow" => What::Slow,
+                "stop" => What::Stop,
                 "kill" => What::Kill,
                 error => What::Error(error.parse().unwrap_or(5)),
             };
@@ -168,13 +171,21 @@ mod chosen {
                     thread::sleep(Duration::from_millis(1));
                     Ok(usize::MAX)
                 }
+                What::Stop => {
+                    signal(Signal::STOP);
+                    Ok(usize::MAX)
+                }
                 What::Kill => {
-                    let own = rustix::process::getpid();
-                    let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
+                    signal(Signal::KILL);
                     process::abort()
                 }
             }
         }
+    }
+
+    /// Sends a signal to this process.
+    fn signal(signal: Signal) {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
     }
 
     /// To be called before an operation; the most bytes that it may move.
