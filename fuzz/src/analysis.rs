@@ -1,5 +1,6 @@
 //! Whole analyses and replays in this process.
 
+pub use crate::fast_folder::fast_folder as folder;
 use heaplake::complaint::{Complaint, Exit};
 use heaplake::engine::admission::smallest_budget;
 use heaplake::engine::making;
@@ -12,17 +13,9 @@ use heaplake_schemas::options::{Tables, TraceTable};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use tempfile::TempDir;
 
 /// Characters of an outcome.
 const SHOWN: usize = 200;
-
-/// A folder in memory where the system has one.
-#[must_use]
-pub fn folder() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { TempDir::with_prefix_in("heaplake-fuzz-", memory) } else { TempDir::new() }.unwrap()
-}
 
 /// Every table, chains of all classes, all duplicates.
 #[must_use]

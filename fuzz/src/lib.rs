@@ -13,6 +13,8 @@
 
 pub mod analysis;
 pub mod driver;
+#[path = "../../tests/support/fast_folder.rs"]
+mod fast_folder;
 pub mod mutate;
 pub mod seeds;
 pub mod subject;

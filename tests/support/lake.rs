@@ -1,19 +1,21 @@
 //! A lake in a temporary folder, and the real binary.
 
+#[path = "fast_folder.rs"]
+mod fast_folder;
+
 use assert_cmd::Command;
+pub use fast_folder::fast_folder;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A folder in memory where the system has one: thousands of small runs need no disk.
-pub fn fast_folder() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
-}
-
-/// The binary.
+/// The binary, whose output does not depend on the terminal or the workflow in which the tests run.
 pub fn heaplake() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_heaplake"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+    for name in ["CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "GITHUB_STEP_SUMMARY", "HEAPLAKE_PYTHON", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// Runs a command that must fail with this exit code and print only a line of cause and one of advice; returns both.

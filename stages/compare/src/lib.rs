@@ -2,6 +2,9 @@
 
 pub mod diff;
 pub mod error;
+#[cfg(test)]
+#[path = "../../../tests/support/fast_folder.rs"]
+mod fast_folder;
 pub mod gates;
 pub mod objects;
 pub mod rollup;

@@ -31,6 +31,9 @@ pub mod components;
 mod cycle;
 #[cfg(test)]
 mod examples;
+#[cfg(test)]
+#[path = "../../../tests/support/fast_folder.rs"]
+mod fast_folder;
 mod first_members;
 pub mod holders;
 mod known;

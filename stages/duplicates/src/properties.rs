@@ -1,5 +1,6 @@
 //! Compares the stages on thousands of random graphs with the definition of duplicates.
 
+use crate::fast_folder::fast_folder;
 use crate::{additional, candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
 use heaplake_graph::{dominators, preorder, retainers};
 use heaplake_kit::access::Access;
@@ -12,7 +13,6 @@ use heaplake_schemas::ids::{ClassId, NodeId, SetId, StringId};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options};
 use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents, limits};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// A scratch folder, in memory if the system supports it, with the columns that the stages read.
@@ -47,9 +47,7 @@ pub(crate) struct Found {
 
 impl Bench {
     pub(crate) fn new(graph: &EqualityGraph, memory: u64) -> Self {
-        let memory_folder = Path::new("/dev/shm");
-        let folder = if memory_folder.is_dir() { tempfile::tempdir_in(memory_folder) } else { tempfile::tempdir() };
-        let folder = folder.unwrap();
+        let folder = fast_folder();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
         // The root of the graph of essential edges comes last.
         let mut graph = graph.clone();

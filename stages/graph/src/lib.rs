@@ -10,6 +10,9 @@
 
 pub mod distances;
 pub mod dominators;
+#[cfg(test)]
+#[path = "../../../tests/support/fast_folder.rs"]
+mod fast_folder;
 mod forest;
 mod level;
 mod path_edges;

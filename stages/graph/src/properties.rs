@@ -1,5 +1,6 @@
 //! Compares the stages on thousands of random graphs with dominators by deletion and with plain breadth-first search.
 
+use crate::fast_folder::fast_folder;
 use crate::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Residents, Scratch, StringWriter};
@@ -11,7 +12,6 @@ use heaplake_schemas::scratch::{
     self as columns, Column, DistanceSeed, Facts, NO_DISTANCE, STRINGS, documents, edge_flags,
 };
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// A scratch folder, in memory if the system supports it, with the columns that the stages read.
@@ -57,8 +57,7 @@ impl Bench {
     }
 
     fn with(n: usize, edges: &[Arc], place: impl FnOnce(Scratch) -> Scratch) -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+        let folder = fast_folder();
         let scratch = place(Scratch::create(&folder.path().join("scratch")).unwrap());
         let all = graph::successors(n, edges);
         let holds = |node: usize| all[node].iter().copied().filter(move |&to| to as usize != node);

@@ -1,5 +1,6 @@
 //! Call tree and living objects of random trace trees, against sums over the path of each node.
 
+use crate::fast_folder::fast_folder;
 use crate::{call_tree, live_allocations};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, StringWriter};
@@ -11,7 +12,6 @@ use heaplake_schemas::replay::{CALLEES, FUNCTIONS, TYPES};
 use heaplake_schemas::samples::ROWS as SAMPLES;
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 const NONE: u32 = u32::MAX;
@@ -140,8 +140,7 @@ fn expected(case: &Case) -> Found {
 }
 
 fn found(case: &Case, memory: u64) -> Found {
-    let place = Path::new("/dev/shm");
-    let folder = if place.is_dir() { tempfile::tempdir_in(place) } else { tempfile::tempdir() }.unwrap();
+    let folder = fast_folder();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
     case.lay_down(&scratch);
     let (budget, cancel) = (Budget::new(memory), AtomicBool::new(false));

@@ -10,6 +10,9 @@ mod call_properties;
 pub mod call_tree;
 pub mod chains;
 pub mod class_rows;
+#[cfg(test)]
+#[path = "../../../tests/support/fast_folder.rs"]
+mod fast_folder;
 pub mod findings;
 mod fold;
 pub mod largest;

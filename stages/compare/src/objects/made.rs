@@ -1,6 +1,7 @@
 //! Runs that tests make, and tables read back.
 
 use super::{Answer, Question, compare};
+pub use crate::fast_folder::fast_folder as folder;
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
 use arrow::datatypes::{Field, Schema};
 use heaplake_kit::stage::{Output, Silent};
@@ -14,7 +15,6 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use tempfile::TempDir;
 
 /// A node of a made run.
 #[derive(Clone, Debug, Default)]
@@ -126,12 +126,6 @@ impl MadeRun<'_> {
 /// The name of a class from its key.
 pub fn class_of(key: &str) -> &str {
     key.strip_prefix(',').unwrap_or_else(|| key.splitn(4, ',').last().unwrap())
-}
-
-/// A temporary folder, in memory where the system has one.
-pub fn folder() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
 }
 
 fn run_of(format: &str) -> Run {

@@ -5,6 +5,8 @@
 mod background;
 mod beside;
 mod calls;
+#[path = "../../../../tests/support/fast_folder.rs"]
+mod fast_folder;
 mod generated;
 mod generations;
 mod heap;

@@ -1,5 +1,6 @@
 //! Traces in memory, and a random number generator.
 
+pub use crate::fast_folder::fast_folder as folder;
 use heaplake_input::source::{Input, Opened, Source};
 use heaplake_kit::stage::{Handover, Silent};
 use heaplake_kit::{Budget, ColumnReader, Context, Job, Scratch, StageError};
@@ -8,15 +9,8 @@ use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, S
 use heaplake_schemas::replay::{FACTS, Facts};
 use heaplake_schemas::scratch::Column;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
-
-/// A folder in memory where the system has one.
-pub fn folder() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
-}
 
 /// Takes every object.
 pub const EXACT: Recording = Recording {

@@ -3,6 +3,7 @@
 use super::chosen::{AT_ONCE, FEW};
 use super::freed::Effort;
 use super::{PASSES, run_with};
+use crate::fast_folder::fast_folder;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, StringTable, StringWriter};
 use heaplake_oracle::SplitMix64;
@@ -15,7 +16,6 @@ use heaplake_schemas::owners::{OwnerRule, OwnerRules};
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::{self as columns, Column, Facts, OWNER_NAMES, STRINGS, documents};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl IntoIterator<Item = T>) {
@@ -187,8 +187,7 @@ fn rule(rng: &mut SplitMix64, classes: usize, packages: usize) -> OwnerRule {
 
 /// What the stage says; nothing for a share that would go where that is not worked out.
 fn found(case: &Case, memory: u64, effort: Effort) -> BTreeMap<String, (u64, u64, Option<u64>)> {
-    let place = Path::new("/dev/shm");
-    let folder = if place.is_dir() { tempfile::tempdir_in(place) } else { tempfile::tempdir() }.unwrap();
+    let folder = fast_folder();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
     case.lay_down(&scratch);
     let (budget, cancel) = (Budget::new(memory), AtomicBool::new(false));

@@ -2,6 +2,7 @@
 
 use super::heap::NESTED;
 use super::{INSTANCES, STAGE, run_with};
+use crate::fast_folder::fast_folder;
 use heaplake_kit::retainer_tree::{Batch, Limits};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, StringWriter};
@@ -18,7 +19,6 @@ use heaplake_schemas::scratch::{
     self as columns, Column, EdgeKind, Facts, NO_DISTANCE, STRINGS, documents, edge_flags, edge_label,
 };
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl IntoIterator<Item = T>) {
@@ -267,8 +267,7 @@ fn found_with(
     (memory, threads): (u64, usize),
     tight: impl Fn((bool, Batch)) -> (bool, Batch),
 ) -> Vec<TreeRow> {
-    let place = Path::new("/dev/shm");
-    let folder = if place.is_dir() { tempfile::tempdir_in(place) } else { tempfile::tempdir() }.unwrap();
+    let folder = fast_folder();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
     case.lay_down(&scratch);
     let (budget, cancel) = (Budget::new(memory), AtomicBool::new(false));
