@@ -8,10 +8,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-/// Longer than this no input may take.
+/// More processor time than this no input may take, and no more time than this without any.
 const HANGS: Duration = Duration::from_secs(10);
+const SLEEPS: Duration = Duration::from_secs(120);
 
 /// How often a worker is looked after.
 const LOOK: Duration = Duration::from_millis(20);
@@ -109,19 +110,32 @@ impl Driver {
 
 /// Waits for a worker; why it died, if it did.
 fn wait(mut child: Child, folder: &Path) -> Option<String> {
-    let began = SystemTime::now();
+    let (mut input, mut since, mut before) = (None, Instant::now(), Duration::ZERO);
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return (!status.success()).then(|| cause(folder, &status.to_string()));
         }
-        let changed = fs::metadata(folder.join(CURRENT)).and_then(|file| file.modified()).unwrap_or(began);
-        if changed.max(began).elapsed().unwrap_or_default() > HANGS {
+        let (current, work) = (fs::metadata(folder.join(CURRENT)).and_then(|file| file.modified()).ok(), work(&child));
+        if current != input {
+            (input, since, before) = (current, Instant::now(), work);
+        }
+        // On a busy machine, a worker waits for a processor.
+        if work.saturating_sub(before) > HANGS || since.elapsed() > SLEEPS {
             child.kill().unwrap();
             child.wait().unwrap();
             return Some(format!("no end after {} s", HANGS.as_secs()));
         }
         thread::sleep(LOOK);
     }
+}
+
+/// Processor time of a process so far; zero where the system does not show it.
+fn work(child: &Child) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+    // The name comes first, and may contain anything. Then the state; eleven fields on, user time and system time, in
+    // hundredths of a second.
+    let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    Duration::from_millis(10 * fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>())
 }
 
 /// What a worker said at its end: where it panicked, or how it was ended.

@@ -4,6 +4,7 @@ use crate::lake::{Lake, complaint, heaplake};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// A program in the place of Python. It has the packages if `status` is 0; then it prints what it is given.
 fn python(lake: &Lake, status: u8) -> PathBuf {
@@ -11,7 +12,9 @@ fn python(lake: &Lake, status: u8) -> PathBuf {
     let script = format!(
         "#!/bin/sh\nif [ \"$1\" = -c ]; then exit {status}; fi\nprintf '%s\\n' \"$HEAPLAKE_BINARY\" \"$@\"\nexit 3\n"
     );
-    fs::write(&path, script).unwrap();
+    let text = lake.input("python.sh", script.as_bytes());
+    // A file that was open for writing here may still be so in a child of another thread, and then it cannot be run.
+    assert!(Command::new("cp").arg(text).arg(&path).status().unwrap().success());
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path
 }
