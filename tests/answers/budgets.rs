@@ -99,10 +99,14 @@ fn hubs(edges: usize) -> Snapshot {
         hub
     });
     let leaf = snapshot.add_node("object", "Leaf", 16);
-    let label = |at: usize| format!("field {at}");
-    (0..edges).for_each(|at| snapshot.add_edge(hubs[0], "property", &*label(at), leaf));
-    (0..edges).rev().for_each(|at| snapshot.add_edge(hubs[1], "property", &*label(at), leaf));
-    (0..edges).for_each(|at| snapshot.add_edge(hubs[2], "property", &*label(at + at / (edges - 1)), leaf));
+    // The labels are new, and the oracle would compare each with all strings before it.
+    let first = snapshot.strings.len();
+    snapshot.strings.extend((0..=edges).map(|at| format!("field {at}").as_str().into()));
+    let kind = snapshot.edge_types.iter().position(|kind| kind == "property").unwrap();
+    let edge = |label: usize| Edge { kind, name_or_index: (first + label) as u64, to: leaf };
+    snapshot.nodes[hubs[0]].edges = (0..edges).map(edge).collect();
+    snapshot.nodes[hubs[1]].edges = (0..edges).rev().map(edge).collect();
+    snapshot.nodes[hubs[2]].edges = (0..edges).map(|at| edge(at + at / (edges - 1))).collect();
     snapshot
 }
 

@@ -11,9 +11,11 @@ use heaplake_oracle::truth::{chains, truth};
 use heaplake_oracle::{Layout, NodeTruth, OracleString, Snapshot, Truth};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// Everything that the tables say, against the truth.
 fn check(snapshot: &Snapshot, run: &Path) {
@@ -178,27 +180,35 @@ fn shape() -> heaplake_oracle::Shape {
     heaplake_oracle::Shape { max_nodes: 40, max_links_per_node: 4, collisions: true, root_last: true }
 }
 
-/// So many cases, or as many as HEAPLAKE_CASES says.
-fn config(default: u32) -> ProptestConfig {
-    ProptestConfig { cases: cases(default), failure_persistence: None, ..ProptestConfig::default() }
+/// So many cases.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// In quarters that run side by side: on one processor, these cases would take longer than all other tests on the rest.
+#[test]
+fn tables_equal_the_oracle() {
+    let quarter = || {
+        let threads = prop::sample::select(vec![1, 2, 7]);
+        let inputs = (strategies::snapshots(shape()), strategies::layouts(), threads);
+        let mut runner = TestRunner::new(config(cases(2500) / 4));
+        let result = runner.run(&inputs, |(snapshot, layout, threads)| {
+            let lake = Lake::new();
+            let input = lake.input("it.heapsnapshot", &snapshot.to_json(&layout));
+            check(&snapshot, &analyzed(&lake, &input, threads));
+            Ok(())
+        });
+        result.unwrap_or_else(|failure| panic!("{failure}"));
+    };
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(quarter);
+        }
+    });
 }
 
 proptest! {
-    #![proptest_config(config(2500))]
-    #[test]
-    fn tables_equal_the_oracle(
-        snapshot in strategies::snapshots(shape()),
-        layout in strategies::layouts(),
-        threads in prop::sample::select(vec![1, 2, 7]),
-    ) {
-        let lake = Lake::new();
-        let input = lake.input("it.heapsnapshot", &snapshot.to_json(&layout));
-        check(&snapshot, &analyzed(&lake, &input, threads));
-    }
-}
-
-proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config(cases(200)))]
     #[test]
     fn duplicates_equal_the_oracle(snapshot in strategies::snapshots(shape()), layout in strategies::layouts()) {
         let lake = Lake::new();
@@ -210,7 +220,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(100))]
+    #![proptest_config(config(cases(100)))]
     #[test]
     fn threads_and_layout_change_no_byte(snapshot in strategies::snapshots(shape())) {
         let lake = Lake::new();
