@@ -12,7 +12,7 @@ use crate::inputs::Unusable;
 use crate::metrics;
 use crate::print::progress::{Display, Mode};
 use crate::print::terminal::Look;
-use crate::print::{self, stdout, summary};
+use crate::print::{self, summary};
 use heaplake_input::source::Input;
 use heaplake_kit::text::visible;
 use heaplake_kit::{Progress, StageError, fs, stop, storage};
@@ -197,7 +197,6 @@ impl Told {
 /// Is set when the user wants to stop.
 pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
     let cancel = Arc::new(AtomicBool::new(false));
-    stdout::hear(&cancel);
     stop::stop_on(&cancel);
     let on_signal = Arc::clone(&cancel);
     // Without a handler an interrupt ends the process at once, which is only less tidy.

@@ -4,31 +4,21 @@
 //! its exit code, whatever the command did besides. A signal ends a write to a pipe whose reader does not read.
 
 use crate::complaint::Complaint;
-use heaplake_kit::StageError;
-use heaplake_kit::stream::{Stream, is_interrupted};
+use heaplake_kit::stream::Stream;
+use heaplake_kit::{StageError, stop};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What signals set, once the command hears them.
-static SIGNALS: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-/// Where no signal is heard: it ends the process.
-static NO_SIGNALS: AtomicBool = AtomicBool::new(false);
 /// The highest exit code of a failed write.
 static WORST: AtomicU8 = AtomicU8::new(0);
-
-/// Hears signals by a flag.
-pub fn hear(signals: &Arc<AtomicBool>) {
-    let _ = SIGNALS.set(Arc::clone(signals));
-}
 
 /// Standard output, to be written to in large pieces.
 ///
 /// # Errors
 /// Those of the system.
 pub fn open() -> io::Result<Stream<'static>> {
-    Stream::standard_output(SIGNALS.get().map_or(&NO_SIGNALS, |signals| signals))
+    Stream::standard_output(stop::flag())
 }
 
 /// Writes bytes; the exit code.
@@ -41,10 +31,7 @@ pub fn failed(error: io::Error) -> u8 {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return 0;
     }
-    let complaint = Complaint::from(match is_interrupted(&error) {
-        true => StageError::Cancelled,
-        false => StageError::io(Path::new("standard output"), "write", error),
-    });
+    let complaint = Complaint::from(StageError::io(Path::new("standard output"), "write", error));
     let code = complaint.exit as u8;
     if WORST.fetch_max(code, Ordering::Relaxed) < code { complaint.tell() } else { code }
 }

@@ -1,4 +1,5 @@
-//! The user's wish to stop, for waits that cannot look at a flag between two steps: those for an object store.
+//! The user's wish to stop, for waits that cannot look at a flag between two steps: those for an object store,
+//! and for the reader of standard output.
 //!
 //! The process has one flag, which its handler of signals sets ([`stop_on`]). A wait that begins before the flag is set ends
 //! soon after. A wait that begins later is tidying up: it gets what is left of [`GRACE`].
@@ -24,10 +25,16 @@ pub fn stop_on(flag: &Arc<AtomicBool>) {
     let _ = FLAG.set(Arc::clone(flag));
 }
 
+/// The flag, once [`stop_on`] named it. Before, a signal ends the process.
+#[must_use]
+pub fn flag() -> &'static AtomicBool {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    FLAG.get().map_or(&NEVER, |flag| flag)
+}
+
 /// Since when the user wants to stop, as far as somebody looked.
 fn since() -> Option<Instant> {
-    let is_set = FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed));
-    is_set.then(|| *SINCE.get_or_init(Instant::now))
+    flag().load(Ordering::Relaxed).then(|| *SINCE.get_or_init(Instant::now))
 }
 
 /// Whether some wait of this process was cut short: what depends on it is incomplete.

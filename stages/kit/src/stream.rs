@@ -4,10 +4,11 @@
 //! again and again, and so does opening a named pipe that nobody reads from, which ends after [`READER_WAIT`].
 //!
 //! Failure modes: a reader that went away is [`io::ErrorKind::BrokenPipe`], a pipe without a reader
-//! [`io::ErrorKind::TimedOut`], a signal [`is_interrupted`]. Standard output that is a socket or a terminal is written
+//! [`io::ErrorKind::TimedOut`], a signal [`stop::is`]. Standard output that is a socket or a terminal is written
 //! to without looking at signals, since other processes share its mode.
 
 use crate::fs::File;
+use crate::stop;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::{OpenOptions, metadata};
@@ -19,7 +20,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use std::{error, fmt};
 
 /// How long a named pipe may have no reader.
 pub const READER_WAIT: Duration = Duration::from_secs(5);
@@ -30,24 +30,6 @@ const LAST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Path of standard output.
 const STANDARD_OUTPUT: &str = "/proc/self/fd/1";
-
-/// The error of a write that a signal ended.
-#[derive(Debug)]
-struct Interrupted;
-
-impl fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("interrupted")
-    }
-}
-
-impl error::Error for Interrupted {}
-
-/// Whether a signal ended the write. Not [`io::ErrorKind::Interrupted`], after which callers try again.
-#[must_use]
-pub fn is_interrupted(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Interrupted>())
-}
 
 /// An open pipe, device or socket.
 #[derive(Debug)]
@@ -60,7 +42,7 @@ impl<'a> Stream<'a> {
     /// Opens what is at a path, which is no regular file and no folder.
     ///
     /// # Errors
-    /// Those of the system; [`io::ErrorKind::TimedOut`] for a named pipe without a reader; [`is_interrupted`].
+    /// Those of the system; [`io::ErrorKind::TimedOut`] for a named pipe without a reader; [`stop::is`].
     pub fn open(path: &Path, cancel: &'a AtomicBool) -> io::Result<Self> {
         let kind = metadata(path)?.file_type();
         let file = if kind.is_socket() {
@@ -139,7 +121,7 @@ fn is_pipe(path: &Path) -> bool {
 /// Waits, a little longer each time.
 fn wait(pause: &mut Duration, cancel: &AtomicBool) -> io::Result<()> {
     if cancel.load(Ordering::Relaxed) {
-        return Err(io::Error::other(Interrupted));
+        return Err(stop::error());
     }
     sleep(*pause);
     *pause = (*pause * 2).min(LAST_PAUSE);
@@ -188,10 +170,10 @@ mod tests {
             let full = scope.spawn(|| stream.write_all(&vec![0; 1 << 20]).unwrap_err());
             sleep(Duration::from_millis(20));
             cancel.store(true, Ordering::Relaxed);
-            assert!(is_interrupted(&full.join().unwrap()));
+            assert!(stop::is(&full.join().unwrap()));
         });
         drop(reader);
         assert_eq!(stream.write_all(b"it").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-        assert!(is_interrupted(&Stream::open(&path, &cancel).unwrap_err()), "no reader, and a signal");
+        assert!(stop::is(&Stream::open(&path, &cancel).unwrap_err()), "no reader, and a signal");
     }
 }

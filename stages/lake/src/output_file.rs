@@ -12,7 +12,7 @@
 
 use crate::hidden::Hidden;
 use heaplake_kit::fs::{self, File};
-use heaplake_kit::stream::{Stream, is_interrupted};
+use heaplake_kit::stream::Stream;
 use heaplake_kit::{StageError, storage};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs::{Metadata, Permissions, canonicalize, metadata, read_link, symlink_metadata};
@@ -173,7 +173,7 @@ pub fn check(path: &Path) -> Result<(), StageError> {
 }
 
 fn failed(path: &Path, error: io::Error) -> StageError {
-    if is_interrupted(&error) { StageError::Cancelled } else { StageError::io(path, "write", error) }
+    StageError::io(path, "write", error)
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -87,7 +87,9 @@ fn statements(lake: &mut Open<'_>) -> Result<(), Complaint> {
         let cause = format!("{} statements have no common columns", statements.len());
         return Err(Complaint::usage(cause, "give one statement, or write tables"));
     }
-    written(arguments, cancel, |writer| statements.iter().try_fold(0, |_, statement| lake.answer(statement, None, writer)))?;
+    written(arguments, cancel, |writer| {
+        statements.iter().try_fold(0, |_, statement| lake.answer(statement, None, writer))
+    })?;
     Ok(())
 }
 
