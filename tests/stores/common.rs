@@ -94,6 +94,7 @@ impl World {
         let run: Value = serde_json::from_slice(&self.server.get(description)).unwrap();
         let folder = format!("/{}/", run["folder"].as_str().unwrap());
         let tables = keys.iter().filter_map(|key| Some((key.split_once(&folder)?.1, key)));
+        let tables = tables.filter(|(name, _)| *name != "heaplake-attempt.json");
         tables.map(|(name, key)| (name.to_owned(), self.server.get(key))).collect()
     }
 }

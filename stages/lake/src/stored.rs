@@ -211,8 +211,8 @@ pub(crate) fn layout_of(text: &[u8]) -> Layout {
     Layout { folder: layout.folder.filter(|folder| is_folder(folder)), ..layout }
 }
 
-/// The files of a run with their lengths, by name: those of its folder, in a store also those of its attempt. Empty where that
-/// cannot be read.
+/// The files of a run with their lengths, by name: those of its folder, in a store also those of its attempt without its mark.
+/// Empty where that cannot be read.
 #[must_use]
 pub fn files(place: &Path) -> Vec<(String, u64)> {
     let Some(url) = storage::url(place) else {
@@ -224,7 +224,7 @@ pub fn files(place: &Path) -> Vec<(String, u64)> {
     let objects = storage::store().and_then(|store| store.list(url)).unwrap_or_default().objects;
     let of_run = |within: &str| {
         let within = folder.as_ref().and_then(|folder| within.strip_prefix(folder)).unwrap_or(within);
-        (!within.contains('/')).then(|| within.to_owned())
+        (!within.contains('/') && within != MARK).then(|| within.to_owned())
     };
     let named = |object: &Object| Some((of_run(object.url.get(url.len()..)?.trim_start_matches('/'))?, object.bytes));
     objects.iter().filter_map(named).collect()
