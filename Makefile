@@ -30,9 +30,10 @@ check: ## Formatting, lints and documentation, warnings as errors
 test: ## All fast tests
 	$(CARGO) test --locked $(CORE)
 
-test-sql: ## Lints and tests of `heaplake sql` (compiles DataFusion: some minutes)
+test-sql: ## Lints and tests of `heaplake sql`, attacks that once succeeded (compiles DataFusion: some minutes)
 	$(CARGO) clippy --locked --profile sql $(SQL) --lib --bins --test sql -- -D warnings
 	$(CARGO) test --locked --profile sql $(SQL) --lib --test sql
+	tests/reproducers/run.sh target/sql/heaplake
 
 test-stores: ## Lints and tests of object stores on a server on loopback (needs Python with pip; LONG=1: fifty kills)
 	python3 scripts/environment.py target/stores tests/stores/requirements.txt

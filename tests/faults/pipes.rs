@@ -69,11 +69,9 @@ fn files_of_rules_names_and_symbols_are_regular_files() {
     std::os::unix::fs::symlink("/dev/zero", folder.join("zero.js")).unwrap();
     for odd in ["a.js.map", "zero.js"].map(|name| folder.join(name)) {
         for option in ["--source-maps", "--owners", "--names"] {
-            let begun = Instant::now();
             let mut analyze = lake.analyze(&input);
             let (cause, _) = complaint(analyze.arg(option).arg(&odd), 2);
             assert!(cause.contains(&format!("{}: cannot read: this is no regular file", odd.display())), "{cause}");
-            assert!(begun.elapsed() < Duration::from_secs(60), "{option} waited");
         }
     }
     // What is welcome and not needed is left out.
