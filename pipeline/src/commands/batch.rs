@@ -23,8 +23,8 @@ use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Inputs, each of which becomes a run.
 pub struct Batch<'a> {
@@ -194,14 +194,31 @@ impl Told {
     }
 }
 
-/// Is set when the user wants to stop.
+/// Whether some command looks at the flag of [`stopped_by_signals`].
+static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Is set when the user wants to stop; one for the process.
 pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
-    let cancel = Arc::new(AtomicBool::new(false));
-    stop::stop_on(&cancel);
-    let on_signal = Arc::clone(&cancel);
-    // Without a handler an interrupt ends the process at once, which is only less tidy.
-    let _ = ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed));
-    cancel
+    IS_WATCHED.store(true, Ordering::Relaxed);
+    end_with_signals()
+}
+
+/// Ends the process with a signal, until somebody watches the flag that is set instead: also with a signal that a shell lets
+/// commands in the background ignore. For commands that wait for an object store before they begin.
+pub(super) fn end_with_signals() -> Arc<AtomicBool> {
+    static CANCEL: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    let hear = || {
+        let cancel = Arc::new(AtomicBool::new(false));
+        stop::stop_on(&cancel);
+        let on_signal = Arc::clone(&cancel);
+        // Without a handler an interrupt ends the process at once, which is only less tidy.
+        let _ = ctrlc::set_handler(move || match IS_WATCHED.load(Ordering::Relaxed) {
+            true => on_signal.store(true, Ordering::Relaxed),
+            false => std::process::exit(Complaint::from(StageError::Cancelled).tell().into()),
+        });
+        cancel
+    };
+    Arc::clone(CANCEL.get_or_init(hear))
 }
 
 /// Checks that the lake can be written to, making it where there is none.

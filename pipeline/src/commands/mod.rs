@@ -195,7 +195,10 @@ fn unusable_url(words: impl Iterator<Item = String>) -> Option<Complaint> {
         word.strip_prefix("--").and_then(|option| option.split_once('=')).map(|(_, value)| value.to_owned())
     };
     let named = words.map(|word| value(&word).unwrap_or(word));
-    named.filter(|named| storage::is_url(Path::new(named))).find_map(|url| unusable(&url))
+    named.filter(|named| storage::is_url(Path::new(named))).find_map(|url| {
+        batch::end_with_signals();
+        unusable(&url)
+    })
 }
 
 #[cfg(feature = "stores")]
