@@ -84,7 +84,9 @@ fn links_in_a_run_are_refused_by_name_and_nothing_comes_in() {
         }
         assert_eq!((all(&lake.path()), fs::read_link(&link).unwrap()), (Vec::new(), secret.clone()), "{name}");
         fs::remove_file(&link).unwrap();
-        kept.map(|kept| fs::write(&link, kept).unwrap());
+        if let Some(kept) = kept {
+            fs::write(&link, kept).unwrap();
+        }
     }
     // The description itself, elsewhere.
     let elsewhere = lake.folder().join("elsewhere.json");
@@ -139,12 +141,18 @@ fn a_run_with_more_than_merge_brings_in_is_not_taken_away() {
     assert_eq!(statuses(&lake, &[&place], &[], 0), "a merged");
     assert_eq!(files(&source), before);
     fs::remove_file(place.join(".hidden")).unwrap();
-    // A file that came later, and one that is another one by now.
+    // A file of the user would go with the run.
     fs::write(place.join("notes.txt"), "notes").unwrap();
-    stays("notes.txt", "the lake has this run without this file");
-    fs::write(lake.path().join("release=1/snapshot=a/notes.txt"), "other").unwrap();
-    stays("notes.txt", "the lake has this run without this file");
-    fs::write(lake.path().join("release=1/snapshot=a/notes.txt"), "notes").unwrap();
+    stays("notes.txt", "heaplake did not write this");
+    fs::remove_file(place.join("notes.txt")).unwrap();
+    // A page that came later, and one that is another one by now. The lake shares the files of the source.
+    let merged = lake.path().join("release=1/snapshot=a/report.html");
+    fs::remove_file(&merged).unwrap();
+    fs::write(place.join("report.html"), "page").unwrap();
+    stays("report.html", "the lake has this run without this file");
+    fs::write(&merged, "other").unwrap();
+    stays("report.html", "the lake has this run without this file");
+    fs::write(&merged, "page").unwrap();
     assert_eq!(statuses(&lake, &[&place], &["--move"], 0), "a present");
     assert_eq!((all(&source), all(&lake.path())), (vec!["b".into(), "c".into()], vec!["a".into()]));
 }

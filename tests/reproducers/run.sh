@@ -56,9 +56,11 @@ analyze() { "$heaplake" analyze "$1" --out "$2" --release "$3" --snapshot "$4" -
 snapshot 2000 100 >calm.heapsnapshot
 snapshot 2001 100 >other.heapsnapshot
 snapshot 2000 20100 >leak.heapsnapshot
+snapshot 2002 100 >third.heapsnapshot
 analyze calm.heapsnapshot lake a base
 analyze other.heapsnapshot lake b calm
 analyze leak.heapsnapshot lake b leak
+analyze third.heapsnapshot lake c calm
 run=lake/release=a/snapshot=base
 
 for part in "$here"/parts/*.sh; do

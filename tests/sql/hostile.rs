@@ -157,7 +157,7 @@ fn a_flipped_bit_changes_no_answer() {
 #[test]
 fn a_lake_that_is_not_there_is_no_empty_one() {
     let (cause, _) = complaint(heaplake().args(["sql", "SELECT * FROM runs", "--lake", "nolake"]), 2);
-    assert!(cause.contains("nolake: this is no lake"), "{cause}");
+    assert!(cause.starts_with("nolake: "), "{cause}");
 }
 
 #[test]

@@ -65,8 +65,8 @@ impl GateArguments {
     /// # Errors
     /// A [`Complaint`], of usage.
     pub fn check_files(&self) -> Result<(), Complaint> {
-        let files = [&self.junit, &self.markdown].into_iter().flatten();
-        files.map(|file| output_file::check(file)).collect::<Result<(), _>>().map_err(Complaint::of_usage)
+        let mut files = [&self.junit, &self.markdown].into_iter().flatten();
+        files.try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)
     }
 
     /// Checks the gates against the comparison in `folder` and writes the files that are asked for.

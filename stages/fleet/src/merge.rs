@@ -135,7 +135,6 @@ fn bring(
     let Parts { release, snapshot, .. } = parts;
     // Held until the run is in the lake, so that nobody replaces what is to be taken away.
     let held = takes_away.then(|| Place::take(&parts.lake, release, snapshot)).transpose()?;
-    held.iter().try_for_each(Place::refuse_others)?;
     let Some(description) = Description::read(source) else {
         return refused(source, "another command dropped this run", "merge again");
     };
@@ -144,6 +143,7 @@ fn bring(
         return Ok(Status::Present);
     }
     let content = content_of(source, takes_away)?;
+    held.iter().try_for_each(Place::refuse_others)?;
     let place = Place::take(lake, release, snapshot)?;
     let status = match Description::read(place.path()) {
         Some(there) => {

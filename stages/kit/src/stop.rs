@@ -85,7 +85,7 @@ pub fn error() -> io::Error {
 /// Whether an error is that of a wait that was cut short.
 #[must_use]
 pub fn is(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
+    error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>()).is_some()
 }
 
 #[cfg(test)]

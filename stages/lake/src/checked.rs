@@ -213,28 +213,33 @@ fn open(tail: &Bytes, length: u64) -> Result<Opened, String> {
 
 fn parse(tail: &Bytes, length: u64, sums: Option<Vec<u32>>) -> Result<Opened, String> {
     let mut reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Skip);
-    reader.try_parse_sized(tail, length).and_then(|()| reader.finish()).map_err(line).and_then(|metadata| {
-        let start = indexes_start(&metadata).unwrap_or(length);
-        if length.saturating_sub(start) > tail.len() as u64 {
-            let bytes = length - start;
-            if bytes > MOST_FOOTER {
-                return Err(format!("expected a footer of at most {MOST_FOOTER} bytes, found {bytes}"));
+    reader.try_parse_sized(tail, length).and_then(|()| reader.finish()).map_err(|error| line(&error)).and_then(
+        |metadata| {
+            let start = indexes_start(&metadata).unwrap_or(length);
+            if length.saturating_sub(start) > tail.len() as u64 {
+                let bytes = length - start;
+                if bytes > MOST_FOOTER {
+                    return Err(format!("expected a footer of at most {MOST_FOOTER} bytes, found {bytes}"));
+                }
+                return Ok(Opened::Needs(bytes));
             }
-            return Ok(Opened::Needs(bytes));
-        }
-        check_indexes(&metadata, tail, length)?;
-        let mut reader =
-            ParquetMetaDataReader::new_with_metadata(metadata).with_page_index_policy(PageIndexPolicy::Optional);
-        let metadata = reader.read_page_indexes_sized(tail, length).and_then(|()| reader.finish()).map_err(line)?;
-        let mut pages = tail::pages(&metadata);
-        if let Some(sums) = sums {
-            if sums.len() != pages.len() {
-                return Err(format!("its footer: expected {} pages, found {}", sums.len(), pages.len()));
+            check_indexes(&metadata, tail, length)?;
+            let mut reader =
+                ParquetMetaDataReader::new_with_metadata(metadata).with_page_index_policy(PageIndexPolicy::Optional);
+            let metadata = reader
+                .read_page_indexes_sized(tail, length)
+                .and_then(|()| reader.finish())
+                .map_err(|error| line(&error))?;
+            let mut pages = tail::pages(&metadata);
+            if let Some(sums) = sums {
+                if sums.len() != pages.len() {
+                    return Err(format!("its footer: expected {} pages, found {}", sums.len(), pages.len()));
+                }
+                pages.iter_mut().zip(sums).for_each(|(page, sum)| page.sum = Some(sum));
             }
-            pages.iter_mut().zip(sums).for_each(|(page, sum)| page.sum = Some(sum));
-        }
-        Ok(Opened::Done(Checked { metadata: Arc::new(metadata), pages }))
-    })
+            Ok(Opened::Done(Checked { metadata: Arc::new(metadata), pages }))
+        },
+    )
 }
 
 /// Where the first index begins.
@@ -266,7 +271,7 @@ fn check_indexes(metadata: &ParquetMetaData, tail: &[u8], length: u64) -> Result
     Ok(())
 }
 
-fn line(error: ParquetError) -> String {
+fn line(error: &ParquetError) -> String {
     error.to_string().replace(['\n', '\r'], " ")
 }
 

@@ -86,7 +86,8 @@ impl Handles {
         let tables = || run.tables.iter().map(|table| table.file.as_str());
         let names: Vec<&str> = tables().filter(|file| is_name(file) && wanted(file)).collect();
         let reserved = Reserved::take(names.len())?;
-        let complete = names.len() == run.tables.len();
+        // A description that lists no table says nothing of which there are.
+        let complete = !names.is_empty() && names.len() == run.tables.len();
         let (mut files, mut missing) = (BTreeMap::new(), Vec::new());
         for name in names.into_iter().map(str::to_owned) {
             match File::open(place.join(&name)) {

@@ -63,8 +63,9 @@ impl Manifest {
     /// [`StageError::Unusable`] where something else has the name of the manifest; [`StageError::Io`].
     pub fn read(folder: &Path, file: &str, is_form: fn(&str) -> bool) -> Result<Self, StageError> {
         let listed = listed(&folder.join(file))?;
-        let pending =
-            fs::read(folder.join(PENDING)).ok().and_then(|text| serde_json::from_slice::<Pending>(&text).ok());
+        let pending = fs::read_at_most(folder.join(PENDING), fs::LIST_BYTES)
+            .ok()
+            .and_then(|text| serde_json::from_slice::<Pending>(&text).ok());
         let all = listed.into_iter().chain(pending.unwrap_or_default().names);
         Ok(Self { folder: folder.to_owned(), owned: all.filter(|name| is_plain(name) && is_form(name)).collect() })
     }
@@ -133,7 +134,7 @@ fn listed(path: &Path) -> Result<Vec<String>, StageError> {
         Ok(there) if there.is_file() => {}
         Ok(_) => return Err(StageError::unusable(path, "this is no regular file", ADVICE)),
     }
-    let text = fs::read(path).map_err(|error| StageError::io(path, "read", error))?;
+    let text = fs::read_at_most(path, fs::LIST_BYTES).map_err(|error| StageError::io(path, "read", error))?;
     let listing: Listing = serde_json::from_slice(&text)
         .map_err(|_| StageError::unusable(path, "this is no manifest of heaplake's, so it is not replaced", ADVICE))?;
     let files = listing.tables.into_iter().map(|table| table.file);

@@ -229,7 +229,7 @@ fn of_release(release: &Path) -> Result<Vec<PathBuf>, StageError> {
             Err(_) if !release.exists() => return Ok(Vec::new()),
             // It went, and came again with another run.
             Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < TRIES => {
-                tries += 1
+                tries += 1;
             }
             places => return places,
         }

@@ -1,10 +1,10 @@
 # A gate never passes because a run could not be seen.
 
 gate=(--fail-if 'classes: retained_bytes.delta > 1MiB')
-expect "the gate fails" 4 "$heaplake" diff release=a/snapshot=base lake/release=b/snapshot=leak --lake lake "${gate[@]}" -q
+expect "the gate fails" 4 "$heaplake" diff release=a release=b,snapshot=leak --lake lake "${gate[@]}" -q
 cp -r lake blind
 truncate -s 300 blind/release=b/snapshot=leak/run.json
-for command in "diff release=a release=b --lake blind -q" "fleet rollup blind --out blind_rollup -q" "trend release=a release=b --lake blind -q"; do
+for command in "diff release=a release=b --lake blind -q" "fleet rollup blind --out blind_rollup -q" "trend release=a release=b release=c --lake blind -q"; do
     # shellcheck disable=SC2086
     timeout 60 "$heaplake" $command >out 2>err
     is "$command: an unreadable run is no success" $? = 1

@@ -5,7 +5,8 @@ python=$(command -v python3)
 if [ -n "$python" ]; then
     for statement in '"SELECT " + "+".join(["1"] * 4000)' '" UNION ALL ".join(["SELECT 1"] * 2000)' \
         '"SELECT " + " OR ".join(["1 = 2"] * 4000)' '"SELECT " + "(" * 4000 + "1" + ")" * 4000'; do
-        "$python" -c "print($statement)" | deep
+        "$python" -c "print($statement)" >statement
+        deep <statement
         code=$?
         is "a deep statement: $statement" "$code" -lt 4
         is "one line of cause" "$(grep -c '^heaplake: ' err)" -le 1

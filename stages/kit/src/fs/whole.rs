@@ -38,7 +38,7 @@ impl TooLong {
     /// Whether an error is this one.
     #[must_use]
     pub fn is(error: &io::Error) -> bool {
-        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+        error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).is_some()
     }
 }
 
