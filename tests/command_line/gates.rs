@@ -165,3 +165,20 @@ fn a_gate_does_not_pass_where_a_run_has_no_such_table() {
     assert!(out.contains("not seen: 1 run has no table chains"), "{out}");
     assert_eq!(ended(&lake, &CALM).0, Some(0), "other tables are whole");
 }
+
+#[test]
+fn a_comparison_that_fails_is_an_error_in_the_files_of_its_gates() {
+    let lake = lake();
+    let (xml, xml_name) = file(&lake, "gates.xml");
+    let (markdown, markdown_name) = file(&lake, "gates.md");
+    let files = [&CALM[..], &["--junit", &xml_name, "--markdown", &markdown_name, "-q"]].concat();
+    assert_eq!(ended(&lake, &files).0, Some(0));
+    for run in 0..5 {
+        fs::write(lake.path().join(format!("release=two/snapshot=run{run}/run.json")), "{").unwrap();
+    }
+    let (code, _, error) = ended(&lake, &files);
+    assert_eq!(code, Some(1), "{error}");
+    let text = fs::read_to_string(&xml).unwrap();
+    assert!(text.contains("failures=\"0\" errors=\"1\"") && text.contains("release=two"), "{text}");
+    assert!(fs::read_to_string(&markdown).unwrap().contains("❌"));
+}

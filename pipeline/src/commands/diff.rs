@@ -132,18 +132,23 @@ pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "diff");
     let context = arguments.resources.context(&display, &cancel);
+    let told = compared(arguments, &gates, &context).inspect_err(|failure| {
+        arguments.gates.write_failure([&arguments.base, &arguments.target], failure, &cancel);
+    })?;
+    tell(arguments, &told)
+}
+
+/// Compares, and leaves the tables where they are asked for.
+fn compared(arguments: &Arguments, gates: &Gates, context: &Context<'_>) -> Result<Told, Complaint> {
     let sides = arguments.sides()?;
     let scratch = scratch(arguments)?;
-    let told = match &arguments.out {
-        Some(folder) => {
-            let new = NewFiles::create(folder, comparison::FILE, is_table).map_err(Complaint::of_usage)?;
-            let told = work(arguments, (&sides, &gates), (new.hidden(), scratch.path()), &context)?;
-            new.commit()?;
-            told
-        }
-        None => work(arguments, (&sides, &gates), (scratch.path(), scratch.path()), &context)?,
+    let Some(folder) = &arguments.out else {
+        return work(arguments, (&sides, gates), (scratch.path(), scratch.path()), context);
     };
-    tell(arguments, &told)
+    let new = NewFiles::create(folder, comparison::FILE, is_table).map_err(Complaint::of_usage)?;
+    let told = work(arguments, (&sides, gates), (new.hidden(), scratch.path()), context)?;
+    new.commit()?;
+    Ok(told)
 }
 
 /// Does all that is asked for, in `folder`.

@@ -4,11 +4,13 @@ use crate::complaint::Complaint;
 use clap::Args;
 use heaplake_compare::gates::junit::junit;
 use heaplake_compare::gates::markdown::markdown;
-use heaplake_compare::gates::{GateError, Gates, Verdicts};
+use heaplake_compare::gates::{GateError, Gates, Side, Verdicts};
 use heaplake_kit::{Context, StageError};
 use heaplake_lake::output_file;
+use heaplake_schemas::comparison::Missed;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// The variable in which GitHub names the file that collects the summary of a step.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -75,15 +77,28 @@ impl GateArguments {
     /// A [`Complaint`] where a table is damaged or a file cannot be written; not where a gate fails.
     pub fn check(&self, gates: &Gates, folder: &Path, context: &Context<'_>) -> Result<Verdicts, Complaint> {
         let verdicts = gates.check(folder, context)?;
+        self.write(&verdicts, context.cancel)?;
+        Ok(verdicts)
+    }
+
+    /// Writes the failure of a comparison in place of verdicts, as an error, so that nobody takes the files of an earlier
+    /// comparison for those of this one. A file that cannot be written adds nothing to the failure.
+    pub fn write_failure(&self, sides: [&str; 2], failure: &Complaint, cancel: &AtomicBool) {
+        let missed = vec![Missed { path: sides.join(" and ").into(), problem: failure.cause.clone() }];
+        let [base, target] = sides.map(|side| Side { selection: side.to_owned(), runs: 0 });
+        let _ = self.write(&Verdicts { base, target, missed, ..Verdicts::default() }, cancel);
+    }
+
+    fn write(&self, verdicts: &Verdicts, cancel: &AtomicBool) -> Result<(), Complaint> {
         if let Some(file) = &self.junit {
-            let text = junit(&verdicts).map_err(|error| StageError::io(file, "write", error))?;
-            output_file::write(file, text.as_bytes(), context.cancel)?;
+            let text = junit(verdicts).map_err(|error| StageError::io(file, "write", error))?;
+            output_file::write(file, text.as_bytes(), cancel)?;
         }
         if let Some(file) = &self.markdown {
             let write = if is_summary(file) { output_file::append } else { output_file::write };
-            write(file, markdown(&verdicts).as_bytes(), context.cancel)?;
+            write(file, markdown(verdicts).as_bytes(), cancel)?;
         }
-        Ok(verdicts)
+        Ok(())
     }
 }
 
