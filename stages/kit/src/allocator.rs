@@ -3,10 +3,9 @@
 //!
 //! Larger ones stay with the C library, whose limits [`keep_little_freed`](crate::keep_little_freed) sets: mimalloc keeps more
 //! of what was freed, and the peak of a process is to stay within its budget.
-
 //!
-//! An allocation that the system refuses ends the process with a line and exit code 3 ([`crate::memory_limit`]): nothing can
-//! be said on the way that the standard library takes, which aborts.
+//! An allocation that the system refuses ends the process with two lines and exit code 3 ([`crate::memory_limit`]). The
+//! standard library would abort.
 
 use crate::memory_limit::{count, refused};
 use mimalloc::MiMalloc;
