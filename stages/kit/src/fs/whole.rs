@@ -54,25 +54,3 @@ pub fn content(file: impl Read, bytes: u64, most: u64) -> io::Result<Vec<u8>> {
     TooLong::check(content.len() as u64, most)?;
     Ok(content)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::{read, read_at_most};
-    use super::*;
-
-    #[test]
-    fn a_long_file_is_not_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
-        std::fs::write(&path, "12345").unwrap();
-        assert_eq!(read_at_most(&path, 5).unwrap(), b"12345");
-        let error = read_at_most(&path, 4).unwrap_err();
-        assert!(TooLong::is(&error), "{error}");
-        assert_eq!(error.to_string(), "expected at most 4 bytes, found 5");
-        // As a sparse file of a terabyte: nothing of that length is allocated.
-        std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
-        assert!(TooLong::is(&read(&path).unwrap_err()));
-        // Its length is that of what the kernel would write, which it does not know before.
-        assert!(read("/proc/sys/kernel/random/uuid").unwrap().len() > 30);
-    }
-}
