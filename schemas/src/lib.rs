@@ -65,7 +65,7 @@ pub mod values;
 pub mod walk_objects;
 
 /// Version of the public tables. Adding a column keeps it; renaming or retyping one raises it.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// Version of heaplake itself, written into every table's key-value metadata.
 pub const HEAPLAKE_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,12 +1,12 @@
 //! The tables of a rollup: `rollup_classes`, `rollup_chains` and so on, and `rollup.json`, which describes them.
 //!
-//! Each has one row per fingerprint of a table of runs and group of runs: a row of [`crate::diff`], summed up over all
-//! runs of the group.
+//! Each has one row per fingerprint of a table of runs, measure and group of runs: a row of [`crate::diff`], summed up
+//! over all runs of the group.
 
 use crate::comparison::Missed;
-use crate::diff::{self, DiffTable};
+use crate::diff::{self, AMOUNTS, DiffTable, SUBJECT, amounts};
 use crate::run;
-use crate::table::{Runs, TableSchema, Type, optional, required};
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, joined, optional, required};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,9 +25,6 @@ pub struct RollupTable {
 /// All tables of rollups.
 pub const TABLES: &[RollupTable] =
     &[CLASSES, CHAINS, OWNERS, DUPLICATE_SETS, FINDINGS, ALLOCATION_TYPES, ALLOCATION_FUNCTIONS, LIFETIMES];
-
-/// Columns of each measure.
-pub const OF_MEASURE: [&str; 6] = ["sum", "min", "p50", "p90", "p99", "max"];
 
 /// The whole of `rollup.json`. Written last: folders of groups that it does not name are not part of the rollup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -97,6 +94,9 @@ pub struct TopRow {
     pub hosts_with: Option<i64>,
     /// Median of the measure.
     pub p50: i64,
+    /// Sum over the runs with it.
+    #[serde(default)]
+    pub sum: i64,
     /// Largest value of it.
     pub max: i64,
     /// Number of the first run of the group that has it.
@@ -149,102 +149,66 @@ pub struct Cluster {
     pub captured_at_us: Option<[i64; 2]>,
 }
 
+const OF_GROUP: [ColumnSchema; AMOUNTS] = amounts!("", "the group");
+
+/// The columns of all tables.
+pub const COLUMNS: &[ColumnSchema] = &joined::<21>(&[
+    &[
+        required("format", Type::Utf8, "Format of the inputs of the group"),
+        optional("release", Type::Utf8, "Release of the group; null if runs are not grouped by it"),
+        required("labels", Type::Map, "Labels that runs are grouped by, with their values in the group"),
+    ],
+    SUBJECT,
+    &OF_GROUP,
+    &[
+        optional("min", Type::Int64, "The smallest; null likewise"),
+        optional("p99", Type::Int64, "99 % quantile; null likewise"),
+        optional(
+            "first_seen",
+            Type::Timestamp,
+            "The earliest time at which a run with the subject was captured; null if none of them tells",
+        ),
+        optional("last_seen", Type::Timestamp, "The latest; null likewise"),
+        required(
+            "worst_release",
+            Type::Utf8,
+            "Release of the run with the most of the first measure; of several, the first by release and name",
+        ),
+        required("worst_snapshot", Type::Utf8, "Name of that run"),
+    ],
+]);
+
 const NOTES: &[&str] = &[
-    "Runs are in one group if the format of their inputs, and what the rollup is grouped `by`, are the same. Each group has \
-     a folder with its tables. Rows of a run with one fingerprint are added up.",
-    "Sums and quantiles are over the runs that have the row: `runs_with` of `runs`. Quantiles lie between the two nearest \
-     values (type 7 of Hyndman and Fan, the default of NumPy), rounded half away from zero.",
+    "See [comparisons in long form](#comparisons-in-long-form). Runs are in one group if the format of their inputs, and \
+     what the rollup is grouped `by`, are the same. Each group has a folder with its tables. Sums, means and quantiles are \
+     over the runs that have the subject: `runs_with` of `runs`.",
 ];
 
-/// A table that sums up: the name of the table of runs, and its measures.
+const fn summed_up((name, file): (&'static str, &'static str), row: &'static str) -> TableSchema {
+    let order = "`fingerprint`, then the order of the measures";
+    let (runs, columns) = (Runs::Rollup, COLUMNS);
+    TableSchema { name, file, row, order, runs, condition: None, notes: NOTES, names_run: false, columns }
+}
+
+/// A table that sums up the rows of a table of runs.
 macro_rules! rollup_table {
-    ($constant:ident: $name:literal sums up $of:literal, measures [$main:literal $(, $measure:literal)*]) => {
+    ($constant:ident: $name:literal sums up $of:literal) => {
         #[doc = concat!("Table `", $name, "`.")]
         pub const $constant: RollupTable = RollupTable {
-            table: TableSchema {
-                name: $name,
-                file: concat!($name, ".parquet"),
-                row: concat!("fingerprint in `", $of, "` of any run of a group"),
-                order: "`fingerprint`",
-                runs: Runs::Rollup,
-                condition: None,
-                notes: NOTES,
-                names_run: false,
-                columns: &[
-                    required("format", Type::Utf8, "Format of the inputs of the group"),
-                    optional("release", Type::Utf8, "Release of the group; null if runs are not grouped by it"),
-                    required("labels", Type::Map, "Labels that runs are grouped by, with their values in the group"),
-                    required("signature", Type::Utf8, "What the row is, as text that is the same in every run"),
-                    required("fingerprint", Type::UInt64, "XXH3-64 of `signature`"),
-                    required("runs", Type::Int64, "Runs of the group that have the table"),
-                    required("runs_with", Type::Int64, "Of these, runs with the row"),
-                    optional("hosts", Type::Int64, "Values of the label `host` among `runs`; null if no run has it"),
-                    optional("hosts_with", Type::Int64, "The same among `runs_with`; null likewise"),
-                    optional("first_seen", Type::Timestamp, "The earliest time at which a run with the row was captured; null if none of them tells"),
-                    optional("last_seen", Type::Timestamp, "The latest; null likewise"),
-                    required("worst_release", Type::Utf8, concat!("Release of the run with the most `", $main, "`; of several, the first by release and name")),
-                    required("worst_snapshot", Type::Utf8, "Name of that run"),
-                    summed!(0 $main), summed!(1 $main), summed!(2 $main), summed!(3 $main), summed!(4 $main), summed!(5 $main),
-                    $(
-                        summed!(0 $measure), summed!(1 $measure), summed!(2 $measure), summed!(3 $measure),
-                        summed!(4 $measure), summed!(5 $measure),
-                    )*
-                ],
-            },
+            table: summed_up(
+                ($name, concat!($name, ".parquet")),
+                concat!("fingerprint in `", $of, "` of any run of a group, and measure"),
+            ),
             rows: &diff::$constant,
         };
     };
 }
 
-/// The columns of a measure, see [`OF_MEASURE`].
-macro_rules! summed {
-    (0 $m:literal) => {
-        optional(concat!("sum_", $m), Type::Int64, concat!("Sum of `", $m, "`; null if no run tells it"))
-    };
-    (1 $m:literal) => {
-        optional(concat!("min_", $m), Type::Int64, "Smallest; null likewise")
-    };
-    (2 $m:literal) => {
-        optional(concat!("p50_", $m), Type::Int64, "Median; null likewise")
-    };
-    (3 $m:literal) => {
-        optional(concat!("p90_", $m), Type::Int64, "90 % quantile; null likewise")
-    };
-    (4 $m:literal) => {
-        optional(concat!("p99_", $m), Type::Int64, "99 % quantile; null likewise")
-    };
-    (5 $m:literal) => {
-        optional(concat!("max_", $m), Type::Int64, "Largest; null likewise")
-    };
-}
-
-rollup_table!(CLASSES: "rollup_classes" sums up "classes",
-    measures ["retained_bytes", "shallow_bytes", "count", "self_bytes", "native_bytes"]);
-rollup_table!(CHAINS: "rollup_chains" sums up "chains", measures ["retained_bytes", "shallow_bytes", "count"]);
-rollup_table!(OWNERS: "rollup_owners" sums up "owners", measures ["retained_bytes", "shallow_bytes", "count"]);
-rollup_table!(DUPLICATE_SETS: "rollup_duplicate_sets" sums up "duplicate_sets", measures ["additional_bytes", "members"]);
-rollup_table!(FINDINGS: "rollup_findings" sums up "findings", measures ["bytes", "count"]);
-rollup_table!(ALLOCATION_TYPES: "rollup_allocation_types" sums up "allocation_types",
-    measures ["bytes", "allocated_count", "exact_bytes", "live_count", "live_bytes"]);
-rollup_table!(ALLOCATION_FUNCTIONS: "rollup_allocation_functions" sums up "allocation_functions",
-    measures ["inclusive_bytes", "inclusive_count", "exclusive_bytes", "exclusive_count"]);
-rollup_table!(LIFETIMES: "rollup_lifetimes" sums up "object_lifetimes", measures ["bytes", "count"]);
-
-#[cfg(test)]
-mod tests {
-    use super::{OF_MEASURE, TABLES};
-
-    #[test]
-    fn rollups_sum_up_the_measures_that_differences_compare() {
-        for table in TABLES {
-            let names: Vec<&str> = table.table.columns.iter().map(|column| column.name).collect();
-            let measures: Vec<String> =
-                table.rows.measures.iter().flat_map(|m| OF_MEASURE.map(|of| format!("{of}_{m}"))).collect();
-            assert_eq!(names[13..], measures, "{}", table.table.name);
-            assert_eq!(
-                table.table.name.trim_start_matches("rollup_"),
-                table.rows.table.name.trim_start_matches("diff_")
-            );
-        }
-    }
-}
+rollup_table!(CLASSES: "rollup_classes" sums up "classes");
+rollup_table!(CHAINS: "rollup_chains" sums up "chains");
+rollup_table!(OWNERS: "rollup_owners" sums up "owners");
+rollup_table!(DUPLICATE_SETS: "rollup_duplicate_sets" sums up "duplicate_sets");
+rollup_table!(FINDINGS: "rollup_findings" sums up "findings");
+rollup_table!(ALLOCATION_TYPES: "rollup_allocation_types" sums up "allocation_types");
+rollup_table!(ALLOCATION_FUNCTIONS: "rollup_allocation_functions" sums up "allocation_functions");
+rollup_table!(LIFETIMES: "rollup_lifetimes" sums up "object_lifetimes");

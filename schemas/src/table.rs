@@ -83,6 +83,22 @@ impl Runs {
     }
 }
 
+/// Columns of comparisons whose unit is that of the measure of the row.
+const OF_MEASURE: [&str; 12] = [
+    "sum",
+    "mean",
+    "median",
+    "p90",
+    "max",
+    "min",
+    "p99",
+    "delta_sum",
+    "delta_sum_low",
+    "delta_sum_high",
+    "delta_mean",
+    "delta_median",
+];
+
 /// A column, or a field of a struct in a column.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnSchema {
@@ -107,11 +123,13 @@ impl ColumnSchema {
             };
             endings.iter().any(ends)
         };
-        if ["p", "q"].contains(&self.name) || ["p_", "q_"].iter().any(|prefix| self.name.starts_with(prefix)) {
+        if ["p", "q"].contains(&self.name) || self.name.starts_with("p_") {
             return Some("probability");
         }
-        for (prefix, unit) in
-            [("delta_percent_", "percent"), ("first_growth", "step"), ("slope", "as its measure, per step")]
+        if OF_MEASURE.iter().any(|name| self.name.trim_start_matches("base_").trim_start_matches("target_") == *name) {
+            return Some("as its measure");
+        }
+        for (prefix, unit) in [("percent_", "percent"), ("first_growth", "step"), ("slope", "as its measure, per step")]
         {
             if self.name.starts_with(prefix) {
                 return Some(unit);
@@ -155,6 +173,23 @@ pub const fn required(name: &'static str, data_type: Type, meaning: &'static str
 #[must_use]
 pub const fn optional(name: &'static str, data_type: Type, meaning: &'static str) -> ColumnSchema {
     ColumnSchema { name, data_type, nullable: true, meaning }
+}
+
+/// Lists of columns, one after the other, `N` columns in all.
+#[must_use]
+pub const fn joined<const N: usize>(lists: &[&[ColumnSchema]]) -> [ColumnSchema; N] {
+    let mut all = [SIGNATURE; N];
+    let (mut list, mut next) = (0, 0);
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            all[next] = lists[list][at];
+            (next, at) = (next + 1, at + 1);
+        }
+        list += 1;
+    }
+    assert!(next == N, "there are as many columns as is said");
+    all
 }
 
 /// What a row is, whatever the run: in every table whose rows comparisons match.

@@ -35,9 +35,11 @@ A side is the folder of a run, a folder of runs, or a selection of the runs of -
  field are alternatives.
 
 Rows of both sides are compared by fingerprint, so classes and chains are found again though script numbers, lambda \
- numbers and addresses differ. With one run a side, differences are those of the two runs. With several, they are \
- differences of medians, with the shift of Hodges and Lehmann and its 95 % interval, p of the Mann-Whitney test, and q, \
- which is p corrected for the number of rows: rows with q below 0.05 are significant, and the others within_noise.
+ numbers and addresses differ. With one run a side, differences are those of the two runs. With several, tests ask \
+ whether all runs have more, whether more runs have it at all, whether some runs have far more, and whether the same \
+ hosts have more; q is their p together, corrected for the number of rows. Rows with q below 0.05 have changed, on all \
+ runs or on some, which are named; the others are within_noise. With two to four runs a side no test can tell: a row has \
+ changed if all runs of one side lie far above all of the other. Rows are ranked by what all runs together have more.
 
 Ends with 4 if a gate fails, and with 1 if a run that a side names cannot be read.";
 
@@ -83,6 +85,12 @@ pub struct Arguments {
     /// Ids in these dumps of Java are no addresses
     #[arg(long, requires = "objects", help_heading = "Objects")]
     pub stable_ids: bool,
+    /// Label whose values name hosts, which are compared with themselves; none: as if all were different
+    ///
+    /// Where both sides have the same hosts, their differences say more than the values of all hosts. Runs without the
+    /// label, and hosts of one side only, are compared as others.
+    #[arg(long, value_name = "label.NAME", default_value = "label.host", value_parser = pairing)]
+    pub pair: Pairing,
     /// Conditions under which it fails
     #[command(flatten)]
     pub gates: GateArguments,
@@ -101,6 +109,18 @@ pub struct Arguments {
     /// Print the answer as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// The label that names hosts; nothing where they shall not be paired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pairing(Option<String>);
+
+fn pairing(text: &str) -> Result<Pairing, String> {
+    match text.strip_prefix("label.") {
+        Some(name) if !name.is_empty() => Ok(Pairing(Some(name.to_owned()))),
+        _ if text == "none" => Ok(Pairing(None)),
+        _ => Err("use label.NAME or none".to_owned()),
+    }
 }
 
 impl Arguments {
@@ -165,7 +185,7 @@ fn work(
         || arguments.sides(),
         |sides| {
             clear(folder, "diff_")?;
-            compare(&arguments.naming, sides, folder, scratch, context)
+            compare(arguments, sides, folder, scratch, context)
         },
     )?;
     let objects = arguments.objects.then(|| objects_of(arguments, sides, folder, context)).transpose()?;
@@ -227,14 +247,14 @@ fn tell(arguments: &Arguments, told: &Told) -> Done {
 }
 
 fn compare(
-    naming: &Naming,
+    arguments: &Arguments,
     sides: &Sides,
     folder: &Path,
     scratch: &Path,
     context: &Context<'_>,
 ) -> Result<Answer, Complaint> {
-    let (names, own_names) = naming.names(&sides.format)?;
-    let rules = Rules { names: &names, own_names, scratch };
+    let (names, own_names) = arguments.naming.names(&sides.format)?;
+    let rules = Rules { names: &names, own_names, pair: arguments.pair.0.as_deref(), scratch };
     let output = Output { folder: folder.to_owned(), ..Output::default() };
     Ok(diff::compare(sides, rules, &output, context)?)
 }

@@ -1,10 +1,10 @@
 //! Gates of a comparison: their options, their errors before the work, their verdicts after it.
 
 use crate::complaint::Complaint;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use heaplake_compare::gates::junit::junit;
 use heaplake_compare::gates::markdown::markdown;
-use heaplake_compare::gates::{GateError, Gates, Side, Verdicts};
+use heaplake_compare::gates::{GateError, Gates, Side, Undecided, Verdicts};
 use heaplake_kit::{Context, StageError};
 use heaplake_lake::output_file;
 use heaplake_schemas::comparison::Missed;
@@ -29,6 +29,9 @@ pub struct GateArguments {
     /// File with gates, in TOML
     #[arg(long, value_name = "FILE")]
     pub gates: Option<PathBuf>,
+    /// What becomes of a gate that asks for q, p or the like where there are too few runs for one
+    #[arg(long, value_enum, value_name = "fail|pass", default_value = "fail", hide_possible_values = true)]
+    pub undecided: WhenUndecided,
     /// Write the verdicts as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
@@ -37,6 +40,16 @@ pub struct GateArguments {
     /// Appends to $GITHUB_STEP_SUMMARY, replaces other files.
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+}
+
+/// What becomes of a gate that cannot be decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum WhenUndecided {
+    /// It does not pass.
+    #[default]
+    Fail,
+    /// It passes.
+    Pass,
 }
 
 impl GateArguments {
@@ -53,7 +66,10 @@ impl GateArguments {
         if gates.is_empty() && self.gates.is_none() && self.junit.is_some() {
             return Err(Complaint::usage("--junit: there is no gate", "add --fail-if EXPRESSION, or --gates FILE"));
         }
-        Ok(gates)
+        Ok(gates.when_undecided(match self.undecided {
+            WhenUndecided::Fail => Undecided::Fail,
+            WhenUndecided::Pass => Undecided::Pass,
+        }))
     }
 
     /// Whether there is anything to do after the comparison.

@@ -131,7 +131,7 @@ fn follow(
         |steps| {
             clear(folder, "trend_")?;
             let (names, own_names) = arguments.naming.names(&steps.sides.format)?;
-            let rules = Rules { names: &names, own_names, scratch };
+            let rules = Rules { names: &names, own_names, pair: None, scratch };
             Ok::<_, Complaint>(trend::follow(steps, rules, &output, context)?)
         },
     )?;

@@ -7,8 +7,14 @@ use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::comparison::Side;
 use std::fmt::Write;
 
-/// Rows of a table that are printed.
+/// Subjects of the first table that are printed.
+const FIRST: usize = 5;
+/// Subjects of each other table, so that all fits a screen.
+const OTHERS: usize = 3;
+/// Classes of objects that are printed, and candidates of leaks.
 const ROWS: usize = 8;
+/// Hosts that are named.
+const HOSTS: usize = 3;
 /// Most characters of a name in a line of any length.
 const NAME: usize = 100;
 
@@ -18,8 +24,10 @@ pub fn text(answer: &Answer, objects: Option<&objects::Answer>, look: &Look) -> 
     let mut out = String::new();
     // Writing into a string cannot fail.
     let _ = sides(answer, &mut out);
-    for table in &answer.compared {
-        let _ = brief(table, look, &mut out);
+    let runs = answer.comparison.target.runs.len();
+    for (at, table) in answer.compared.iter().enumerate() {
+        let rows = if at == 0 { FIRST } else { OTHERS };
+        let _ = brief(table, (rows, runs > 1), look, &mut out);
     }
     if let Some(objects) = objects {
         let _ = of_objects(objects, look, &mut out);
@@ -50,62 +58,86 @@ fn hosts(side: &Side) -> usize {
 }
 
 fn median(side: &Side, of: fn(&heaplake_schemas::comparison::ComparedRun) -> u64) -> u64 {
-    let mut values: Vec<u64> = side.runs.iter().map(of).collect();
+    let mut values: Vec<i64> = side.runs.iter().map(|run| i64::try_from(of(run)).unwrap_or(i64::MAX)).collect();
     values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or(0)
+    heaplake_compare::statistics::median(&values).unsigned_abs()
 }
 
-fn brief(table: &InBrief, look: &Look, out: &mut String) -> std::fmt::Result {
+fn brief(table: &InBrief, (rows, is_fleet): (usize, bool), look: &Look, out: &mut String) -> std::fmt::Result {
     let what = table.table.trim_start_matches("diff_").replace('_', " ");
     let statuses: Vec<String> =
         table.statuses.iter().map(|(status, rows)| format!("{} {status}", count(*rows))).collect();
     let statuses = if statuses.is_empty() { "no rows".to_owned() } else { statuses.join(", ") };
-    writeln!(out, "\n{} by {}: {statuses}", look.painted(&what, "1"), table.measure)?;
-    match (table.significant, table.smallest_effect) {
-        (Some(_), None) => {
-            writeln!(out, "  So few runs cannot show a difference of any size; take more of each side")?;
+    let pairs = if table.pairs > 0 { format!(", {} hosts paired", count(table.pairs as u64)) } else { String::new() };
+    writeln!(
+        out,
+        "\n{}",
+        look.wrap(&format!("{} by {}{pairs}: {statuses}", look.painted(&what, "1"), table.measure), 0, 2)
+    )?;
+    let in_words = |effect: f64| amount(table.measure, effect as i64);
+    match (table.significant, table.smallest_effect, table.smallest_effect_on_tenth) {
+        (Some(0), Some(effect), on_tenth) => {
+            let on_tenth =
+                on_tenth.map_or_else(String::new, |of| format!(", or by {} on a tenth of them", in_words(of)));
+            let text = format!(
+                "No row is significant; half of them would be if they grew by {} on all runs{on_tenth}",
+                in_words(effect)
+            );
+            writeln!(out, "  {}", look.wrap(&text, 2, 2))?;
         }
-        (Some(0), Some(effect)) => {
-            writeln!(out, "  No row is significant; half of them would be if they grew by {}", size(effect as u64))?;
+        (Some(0), None, _) => {
+            let text =
+                "Too few runs for a test: a row changed where all runs of one side lie far above all of the other";
+            writeln!(out, "  {}", look.wrap(text, 2, 2))?;
         }
         _ => {}
     }
-    for row in table.top.iter().take(ROWS) {
-        line(row, table.measure, look, out)?;
-    }
-    Ok(())
+    table.top.iter().take(rows).try_for_each(|row| line(row, table.measure, is_fleet, look, out))
 }
 
-fn line(row: &TopRow, measure: &str, look: &Look, out: &mut String) -> std::fmt::Result {
-    let in_bytes = measure.ends_with("bytes");
-    let amount = |number: i64| match in_bytes {
+fn amount(measure: &str, number: i64) -> String {
+    match measure.ends_with("bytes") {
         true => size(number.unsigned_abs()),
         false => count(number.unsigned_abs()),
-    };
-    let delta = row.delta.unwrap_or(0);
+    }
+}
+
+fn line(row: &TopRow, measure: &str, is_fleet: bool, look: &Look, out: &mut String) -> std::fmt::Result {
+    let delta = row.delta_sum.unwrap_or(0);
     let sign = if delta < 0 { '-' } else { '+' };
     let code = match delta {
         _ if row.status == "within_noise" => "2",
         1.. => "31",
         _ => "32",
     };
-    let change = look.painted(&format!("{:>11}", format!("{sign}{}", amount(delta))), code);
-    let percent = row.delta_percent.map_or_else(String::new, |percent| match percent {
-        1000.0.. => format!(" ({:.0} times)", percent / 100.0 + 1.0),
-        _ => format!(" ({percent:+.1} %)"),
-    });
-    let real = row.q.map_or_else(String::new, |q| format!(", q {q:.2e}"));
-    let hosts = row.target_hosts_with.filter(|_| row.q.is_some());
-    let hosts =
-        hosts.map_or_else(String::new, |hosts| format!(", {hosts} {}", if hosts == 1 { "host" } else { "hosts" }));
-    let ending = format!("  {}{percent}{real}{hosts}", row.status);
+    let change = look.painted(&format!("{:>11}", format!("{sign}{}", amount(measure, delta))), code);
+    let percent =
+        row.percent_sum.filter(|percent| percent.is_finite()).map_or_else(String::new, |percent| match percent {
+            1000.0.. => format!(" ({:.0} times)", percent / 100.0 + 1.0),
+            _ => format!(" ({percent:+.1} %)"),
+        });
+    let real = match row.q {
+        Some(q) => format!(", q {q:.1e}"),
+        None if row.evidence == "separation" => " (too few runs for a test)".to_owned(),
+        None => String::new(),
+    };
+    let is_change = !matches!(row.status, "within_noise" | "same");
+    let on = if is_fleet && is_change { format!(" {} of {}", row.changed_on, row.of) } else { String::new() };
+    let ending = format!("  {}{on}{percent}{real}", row.status);
     let used = 2 + 11 + 2 + ending.chars().count();
     writeln!(out, "  {change}  {}{ending}", look.fit(&row.signature, used, NAME))?;
+    let mut below = Vec::new();
+    if let Some(names) = row.changed_on_names.as_ref().filter(|_| is_fleet && is_change) {
+        let named: Vec<&str> = names.split(", ").take(HOSTS).collect();
+        let more = if row.changed_on as usize > named.len() { ", …" } else { "" };
+        below.push(format!("on {}{more}", named.join(", ")));
+    }
     if let Some(through) = &row.grew_through {
         let new = if through.new { ", a new path" } else { "" };
-        let head = format!("    through {} of it{new}: ", size(through.bytes.unsigned_abs()));
-        let path = look.fit(&through.text, head.chars().count(), 4 * NAME);
-        writeln!(out, "{head}{path}")?;
+        below.push(format!("through {}{new}", through.text));
+    }
+    if !below.is_empty() {
+        writeln!(out, "    {}", look.fit(&below.join("; "), 4, 4 * NAME))?;
     }
     Ok(())
 }

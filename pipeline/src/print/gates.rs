@@ -1,7 +1,7 @@
 //! Verdicts of gates, for people.
 
 use super::terminal::Look;
-use heaplake_compare::gates::{Found, Outcome, Verdict, Verdicts, change, quantity};
+use heaplake_compare::gates::{Found, Outcome, Verdict, Verdicts, change, percent, quantity};
 use heaplake_kit::text::count;
 use heaplake_schemas::comparison::Missed;
 
@@ -43,7 +43,7 @@ fn one(gate: &Verdict, look: &Look) -> String {
     let mark = match gate.outcome {
         Outcome::Passed => look.painted("pass", "32"),
         Outcome::Failed => look.painted("FAIL", "1;31"),
-        Outcome::Unknown => look.painted("????", "1;31"),
+        Outcome::Unknown | Outcome::Undecided => look.painted("????", "1;31"),
     };
     let mut out = format!("{mark}  {}\n", look.fit(&gate.name, 6, LONGEST));
     let mut say = |text: &str| out += &format!("      {}\n", look.wrap(text, 6, 6));
@@ -75,7 +75,7 @@ fn rows(gate: &Verdict, look: &Look) -> String {
 fn row(found: &Found, look: &Look) -> String {
     let amount = |value: Option<i64>| value.map_or_else(String::new, |value| quantity(found.measure, value as f64));
     let delta = found.delta.map_or_else(String::new, |delta| change(found.measure, delta));
-    let percent = found.delta_percent.map_or_else(String::new, |percent| format!("{percent:+.1}"));
+    let percent = found.percent.map_or_else(String::new, |part| percent(part).trim_end_matches(" %").to_owned());
     let q = found.q.map_or_else(String::new, |q| format!("{q:.1e}"));
     let (base, target) = (amount(found.base), amount(found.target));
     let subject = look.fit(&found.subject, NUMBERS, LONGEST);

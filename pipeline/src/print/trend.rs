@@ -58,16 +58,24 @@ fn line(row: &TopRow, measure: &str, steps: &[Side], look: &Look, out: &mut Stri
         false => format!("{:.1}", number.abs()),
     };
     let signed = |number: f64| format!("{}{}", if number < 0.0 { '-' } else { '+' }, amount(number));
-    let growing = row.shape == "growing";
+    let growing = row.shape == "growing" || row.shape == "leaks_on_some";
     let slope = look.painted(&format!("{:>11}", signed(row.slope)), if growing { "31" } else { "2" });
     let since = row.first_growth.and_then(|step| steps.get(step)).filter(|_| growing);
     let since = since.map_or_else(String::new, |step| format!(" since {}", visible(&name(step))));
     let interval =
         row.slope_interval.map_or_else(String::new, |[low, high]| format!(", {} to {}", signed(low), signed(high)));
-    let ending = format!("  {}{since}{interval}", row.shape);
-    let series = sparkline(&row.medians);
+    let on = match row.shape {
+        "leaks_on_some" => format!(" ({} hosts)", row.grown_on),
+        _ => String::new(),
+    };
+    let ending = format!("  {}{on}{since}{interval}", row.shape);
+    let series = sparkline(&row.levels);
     let used = 2 + 11 + 2 + series.chars().count() + 2 + ending.chars().count();
-    writeln!(out, "  {slope}  {series}  {}{ending}", look.fit(&row.signature, used, NAME))
+    writeln!(out, "  {slope}  {series}  {}{ending}", look.fit(&row.signature, used, NAME))?;
+    match row.grown_on_names.as_ref().filter(|_| row.shape == "leaks_on_some") {
+        Some(names) => writeln!(out, "    on {}", look.fit(names, 7, NAME)),
+        None => Ok(()),
+    }
 }
 
 /// A series as a line of blocks; a space where no run tells it.

@@ -1,5 +1,6 @@
 //! Comparison of runs, from their tables alone: what grew between two sides, by how much, and whether it is real.
 
+pub mod amounts;
 pub mod diff;
 pub mod error;
 #[cfg(test)]

@@ -96,6 +96,18 @@ impl Reader {
         self.builder.schema().column_with_name(column).is_some()
     }
 
+    /// Reads rows in batches that hold whole groups of `size` rows.
+    ///
+    /// # Errors
+    /// [`StageError::Table`] when the rows are no whole number of groups.
+    pub fn in_groups(self, size: usize) -> Result<Self, StageError> {
+        if !self.rows().is_multiple_of(size as u64) {
+            return Err(damaged(&self.path, format!("expected groups of {size} rows, found {} rows", self.rows())));
+        }
+        let builder = self.builder.with_batch_size(BATCH.max(size) / size * size);
+        Ok(Self { builder, ..self })
+    }
+
     /// Restricts the reader to the first `most` rows.
     #[must_use]
     pub fn first(self, most: u64) -> Self {

@@ -1,14 +1,15 @@
 //! A comparison in brief, for people.
 
 use super::holders::Holders;
+use super::row::{BASE, NO_ONE, TARGET};
 use super::table::{Compared, SIGNIFICANT};
-use super::write::{Told, amounts};
+use super::write::Told;
 use heaplake_schemas::comparison::Comparison;
 use heaplake_schemas::diff::Status;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Rows of each table that are told.
+/// Subjects of each table that are told.
 const TOP: usize = 20;
 
 /// The answer.
@@ -26,21 +27,25 @@ pub struct Answer {
 pub struct InBrief {
     /// Its name.
     pub table: &'static str,
-    /// What rows are ranked by.
+    /// What subjects are ranked by.
     pub measure: &'static str,
-    /// Its rows.
+    /// Its subjects.
     pub rows: u64,
-    /// How many rows have each status.
+    /// How many subjects have each status.
     pub statuses: BTreeMap<&'static str, u64>,
-    /// Rows of which `q` is below 0.05; null if both sides have one run.
+    /// Subjects of which `q` is below 0.05; null if both sides have one run.
     pub significant: Option<u64>,
-    /// The median of the smallest effects of its rows; null if there are none.
+    /// Hosts that were compared with themselves.
+    pub pairs: usize,
+    /// The median of the smallest effects on all runs of its subjects; null if there are none.
     pub smallest_effect: Option<f64>,
-    /// The first rows.
+    /// The same of effects on a tenth of the runs.
+    pub smallest_effect_on_tenth: Option<f64>,
+    /// The first subjects, without those that are a part of another one.
     pub top: Vec<TopRow>,
 }
 
-/// A row.
+/// A subject.
 #[derive(Debug, Serialize)]
 pub struct TopRow {
     /// What it is.
@@ -49,14 +54,18 @@ pub struct TopRow {
     pub keys: BTreeMap<&'static str, Option<String>>,
     /// What became of it.
     pub status: &'static str,
+    /// By what that is decided.
+    pub evidence: &'static str,
     /// Its main measure on the side of the base.
-    pub base: Option<i64>,
+    pub base: Option<Amount>,
     /// On the side of the target.
-    pub target: Option<i64>,
-    /// Target less base.
-    pub delta: Option<i64>,
-    /// In percent of the base.
-    pub delta_percent: Option<f64>,
+    pub target: Option<Amount>,
+    /// What the runs of the target have more than as many of the base.
+    pub delta_sum: Option<i64>,
+    /// In percent of the base; infinite, which is null in JSON, if the base has nothing.
+    pub percent_sum: Option<f64>,
+    /// Difference of the means: what a run has more.
+    pub delta_mean: Option<i64>,
     /// Ends of the interval of the shift.
     pub shift: Option<[f64; 2]>,
     /// q.
@@ -67,10 +76,27 @@ pub struct TopRow {
     pub target_runs_with: u32,
     /// Hosts of the target with it.
     pub target_hosts_with: Option<u32>,
+    /// Hosts of the target, or runs, on which it changed.
+    pub changed_on: u32,
+    /// Hosts of the target, or runs.
+    pub of: usize,
+    /// Names of hosts on which it changed most.
+    pub changed_on_names: Option<String>,
     /// The chain through which a class grew most.
     pub grew_through: Option<Through>,
     /// A chain's part of the growth of its class.
     pub share: Option<f64>,
+}
+
+/// A measure on one side.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Amount {
+    /// On all runs together.
+    pub sum: i64,
+    /// Mean of the runs.
+    pub mean: i64,
+    /// Their median.
+    pub median: i64,
 }
 
 /// A chain through which a class grew.
@@ -78,14 +104,14 @@ pub struct TopRow {
 pub struct Through {
     /// Its text.
     pub text: String,
-    /// What it grew, bytes.
+    /// What it grew on a run in the mean, bytes.
     pub bytes: i64,
     /// Whether the base does not have it.
     pub new: bool,
 }
 
 impl InBrief {
-    /// Of a table without rows yet.
+    /// Of a table without subjects yet.
     #[must_use]
     pub fn of(compared: &Compared<'_>) -> Self {
         Self {
@@ -94,47 +120,60 @@ impl InBrief {
             rows: compared.order.len() as u64,
             statuses: BTreeMap::new(),
             significant: compared.has_statistics().then_some(0),
+            pairs: compared.pairs,
             smallest_effect: None,
+            smallest_effect_on_tenth: None,
             top: Vec::new(),
         }
     }
 
-    /// Takes the next row.
-    pub fn take(&mut self, told: &Told, keys: &[&'static str], holders: &Holders) {
-        *self.statuses.entry(told.status.name()).or_default() += 1;
+    /// Takes the next subject.
+    pub fn take(&mut self, told: &Told, compared: &Compared<'_>, holders: &Holders) {
+        *self.statuses.entry(told.verdict.status.name()).or_default() += 1;
         let significant = told.q[0].is_some_and(|q| q < SIGNIFICANT);
         self.significant = self.significant.map(|rows| rows + u64::from(significant));
-        if self.top.len() < TOP && !matches!(told.status, Status::Same) {
-            self.top.push(top_row(told, keys, (self.table, holders)));
+        let is_told = told.part_of.is_none() && told.verdict.status != Status::Same;
+        if self.top.len() < TOP && is_told {
+            self.top.push(top_row(told, compared, holders));
         }
     }
 }
 
-fn top_row(told: &Told, keys: &[&'static str], (table, holders): (&str, &Holders)) -> TopRow {
-    let Told { row, texts, status, q } = told;
-    let main = &row.measures[0];
-    let (base, target) = amounts(main);
-    let grew = table == "diff_classes" && main.delta().is_some_and(|delta| delta > 0);
-    let through = holders.through(row.fingerprint).filter(|_| grew);
+fn top_row(told: &Told, compared: &Compared<'_>, holders: &Holders) -> TopRow {
+    let Told { row, texts, verdict, q, .. } = told;
+    let (main, head) = (&row.measures[0], &row.head);
+    let delta = main.delta_mean();
+    let grew = compared.table.compared.name == "classes" && delta.is_some_and(|delta| delta > 0);
+    let through = holders.through(head.fingerprint).filter(|_| grew);
     let kind = texts.first().and_then(Option::as_deref).unwrap_or_default();
+    let amount = |side: usize| {
+        let of = main.sides[side];
+        of.is_told().then_some(Amount { sum: of.sum, mean: of.mean, median: of.median })
+    };
+    let is_chains = compared.table.compared.name == "chains";
     TopRow {
         signature: texts.last().cloned().flatten().unwrap_or_default(),
-        keys: keys.iter().copied().zip(texts.iter().cloned()).collect(),
-        status: status.name(),
-        base,
-        target,
-        delta: main.delta(),
-        delta_percent: main.delta_percent(),
-        shift: main.statistics.map(|of| [of.low, of.high]),
+        keys: compared.table.keys.iter().copied().zip(texts.iter().cloned()).collect(),
+        status: verdict.status.name(),
+        evidence: verdict.evidence.name(),
+        base: amount(BASE),
+        target: amount(TARGET),
+        delta_sum: main.delta_sum(),
+        percent_sum: main.percent_sum(),
+        delta_mean: delta,
+        shift: Some(main.tests.shift_interval).filter(|ends| ends.iter().all(|end| !end.is_nan())),
         q: q[0],
-        base_runs_with: row.runs_with[0],
-        target_runs_with: row.runs_with[1],
-        target_hosts_with: row.hosts_with[1],
+        base_runs_with: head.runs_with[BASE],
+        target_runs_with: head.runs_with[TARGET],
+        target_hosts_with: Some(head.hosts_with[TARGET]).filter(|&hosts| hosts != NO_ONE),
+        changed_on: head.changed_on,
+        of: compared.hosts[TARGET].unwrap_or(compared.runs[TARGET]),
+        changed_on_names: compared.changed_on(row),
         grew_through: through.map(|through| Through {
             text: through.text.clone(),
             bytes: through.bytes,
             new: through.new,
         }),
-        share: (table == "diff_chains").then(|| holders.share(row.class, kind, main.delta())).flatten(),
+        share: if is_chains { holders.share(head.class, kind, delta) } else { None },
     }
 }

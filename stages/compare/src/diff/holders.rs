@@ -4,7 +4,6 @@
 //! that grew is where the new instances hang, however many old ones hang elsewhere.
 
 use super::class::{OfClass, Through};
-use super::row::{BASE, TARGET};
 use super::status;
 use super::table::Compared;
 use heaplake_kit::StageError;
@@ -28,25 +27,25 @@ pub fn find(chains: &Compared<'_>, classes: &FxHashMap<u64, OfClass>) -> Result<
     let mut holders = Holders::default();
     for &number in &chains.order {
         let row = chains.row(number)?;
-        let status = status::of_chain(chains, number, &row, classes.get(&row.class));
-        let main = row.measures[0];
-        let base = main.sides[BASE].median.unwrap_or(0);
-        let delta = main.sides[TARGET].median.unwrap_or(0) - base;
+        let class = row.head.class;
+        let status = status::of_chain(chains, number, &row, classes.get(&class)).status;
+        let [base, target] = row.measures[0].sides;
+        // Of a side that does not tell it, the mean is 0.
+        let delta = target.mean.saturating_sub(base.mean);
         if delta <= 0 || matches!(status, Status::WithinNoise | Status::Same) {
             continue;
         }
         let mut texts = chains.texts.of(number as usize)?;
         let (Some(Some(signature)), Some(Some(text))) = (texts.pop(), texts.pop()) else { continue };
         let kind = texts.swap_remove(0).unwrap_or_default();
-        let known = main.sides[BASE].median.is_some();
-        if kind == "reference" && known {
+        if kind == "reference" && base.is_told() {
             let through = Through { signature, text, bytes: delta, new: status == Status::NewPath };
-            let most = holders.most.entry(row.class).or_insert_with(|| through.clone());
+            let most = holders.most.entry(class).or_insert_with(|| through.clone());
             if most.bytes < delta {
                 *most = through;
             }
         }
-        *holders.grown.entry((row.class, kind)).or_default() += delta;
+        *holders.grown.entry((class, kind)).or_default() += delta;
     }
     Ok(holders)
 }

@@ -2,7 +2,7 @@
 //!
 //! * Computes: for each fingerprint of a table what it is on both sides, whether the difference is real, and what became
 //!   of it.
-//! * Resident memory: see [`crate::rows`]; about 200 bytes per row of the result.
+//! * Resident memory: see [`crate::rows`]; about 200 bytes per subject of the result.
 //! * Passes over disk: see [`crate::rows`]; rows of the result are written once and read once, in the order of ranks.
 //! * Fails when: runs have different formats, no table is on both sides, memory or disk do not suffice.
 //! * Determinism: rows in the order of ranks; the same bytes with any number of threads and any budget.
@@ -12,13 +12,16 @@ mod answer;
 pub(crate) mod cells;
 mod class;
 mod holders;
-mod row;
+mod pairs;
+pub(crate) mod parts;
+pub(crate) mod row;
 mod status;
 mod table;
+mod tests;
 pub(crate) mod untold;
 mod write;
 
-pub use answer::{Answer, InBrief, Through, TopRow};
+pub use answer::{Amount, Answer, InBrief, Through, TopRow};
 pub use table::{Rules, SIGNIFICANT};
 
 use crate::error::CompareError;
@@ -68,8 +71,8 @@ pub fn compare(
             continue;
         };
         let mut brief = InBrief::of(&compared);
-        brief.smallest_effect = smallest_effect(&compared)?;
-        let take = |told: &write::Told| brief.take(told, table.keys, &around.holders);
+        [brief.smallest_effect, brief.smallest_effect_on_tenth] = smallest_effects(&compared)?;
+        let take = |told: &write::Told| brief.take(told, &compared, &around.holders);
         comparison.tables.push(write::write(&compared, &around, output, context, take)?);
         in_brief.push(brief);
     }
@@ -132,16 +135,29 @@ fn in_words(Lacking { table, runs }: &Lacking) -> String {
     }
 }
 
-/// The median of the smallest effects of all rows.
-fn smallest_effect(compared: &Compared<'_>) -> Result<Option<f64>, CompareError> {
-    if !compared.has_statistics() {
-        return Ok(None);
-    }
-    let mut effects = Vec::new();
+/// The medians of the smallest effects of all subjects: on all runs, and on a tenth of them.
+fn smallest_effects(compared: &Compared<'_>) -> Result<[Option<f64>; 2], CompareError> {
+    let mut effects = [Vec::new(), Vec::new()];
     for &number in &compared.order {
-        effects.extend(compared.row(number)?.measures[0].statistics.map(|of| of.smallest_effect));
+        let tests = compared.row(number)?.measures[0].tests;
+        effects[0].push(tests.smallest_effect);
+        effects[1].push(tests.smallest_on_tenth);
     }
-    effects.retain(|effect| !effect.is_nan());
-    effects.sort_unstable_by(f64::total_cmp);
-    Ok(effects.get(effects.len() / 2).copied())
+    Ok(effects.map(|mut effects| {
+        effects.retain(|effect| !effect.is_nan());
+        effects.sort_unstable_by(f64::total_cmp);
+        // Of an even number, the greater of the two in the middle: at least half of the subjects show it.
+        effects.get(effects.len() / 2).copied()
+    }))
+}
+
+/// Names of hosts of runs, or of the runs, separated by commas; nothing where none is named.
+pub(crate) fn names_of(named: &[u32], names: &[String]) -> Option<String> {
+    let mut of: Vec<&str> = Vec::new();
+    for name in named.iter().filter_map(|&run| names.get(run as usize)) {
+        if !of.contains(&name.as_str()) {
+            of.push(name);
+        }
+    }
+    (!of.is_empty()).then(|| of.join(", "))
 }

@@ -1,94 +1,131 @@
-//! A row of a comparison: what its group says of the two sides.
+//! A subject of a comparison: what its group says of the two sides.
 
+use super::pairs::Pairs;
+use super::tests::{Question, Tests, test};
+use crate::amounts::Amounts;
 use crate::rows::Group;
-use crate::statistics;
+use bytemuck::{Pod, Zeroable};
 
 /// Number of the side that is compared with.
 pub const BASE: usize = 0;
 /// Number of the side that is compared.
 pub const TARGET: usize = 1;
-/// Confidence of the interval of a shift.
-const CONFIDENCE: f64 = 0.95;
+/// Hosts that are named.
+pub const NAMED: usize = 5;
+/// A null sentinel for numbers of hosts and runs.
+pub const NO_ONE: u32 = u32::MAX;
 
-/// A row.
+/// A subject: its head, and its measures in the order of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
+    /// What is the same for all measures.
+    pub head: Head,
+    /// Its measures.
+    pub measures: Vec<Measure>,
+}
+
+/// What a subject is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Head {
     /// Fingerprint.
     pub fingerprint: u64,
     /// Fingerprint of the class that it leads to; 0 for none.
     pub class: u64,
     /// Run and row of its example.
-    pub example: (u32, u32),
+    pub example: [u32; 2],
     /// How many runs of each side have it.
     pub runs_with: [u32; 2],
-    /// How many hosts of each side have it.
-    pub hosts_with: [Option<u32>; 2],
-    /// Its measures, in the order of the table.
-    pub measures: Vec<Measure>,
+    /// How many hosts of each side have it; [`NO_ONE`] if no run has a host.
+    pub hosts_with: [u32; 2],
+    /// Hosts of the target, or else runs, on which the first measure changed.
+    pub changed_on: u32,
+    /// The runs of the target on which it changed most; [`NO_ONE`] where there are fewer.
+    pub named: [u32; NAMED],
 }
 
-/// A measure of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// A measure of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct Measure {
-    /// Median, and quantiles of 10 and 90 %, of each side.
-    pub sides: [Amount; 2],
-    /// Statistics, where they exist.
-    pub statistics: Option<Statistics>,
-}
-
-/// A measure on one side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Amount {
-    /// The median of the runs; of one run its value.
-    pub median: Option<i64>,
-    /// 10 % quantile, of several runs.
-    pub low: Option<i64>,
-    /// 90 % quantile, of several runs.
-    pub high: Option<i64>,
-}
-
-/// What the runs of both sides say.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Statistics {
-    /// Hodges-Lehmann shift.
-    pub shift: f64,
-    /// Lower end of its interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// p of the rank sum test.
-    pub p: f64,
-    /// Least effect that would show; NaN for none.
-    pub smallest_effect: f64,
+    /// What each side says.
+    pub sides: [Amounts; 2],
+    /// What both together say.
+    pub tests: Tests,
 }
 
 impl Measure {
-    /// Target less base.
-    #[must_use]
-    pub fn delta(&self) -> Option<i64> {
-        Some(self.sides[TARGET].median?.saturating_sub(self.sides[BASE].median?))
+    /// Whether both sides tell it.
+    fn is_told(&self) -> bool {
+        self.sides.iter().all(Amounts::is_told)
     }
 
-    /// The same in percent of the base.
+    /// Difference of the means, target less base.
     #[must_use]
-    pub fn delta_percent(&self) -> Option<f64> {
-        let base = self.sides[BASE].median.filter(|&base| base != 0)?;
-        Some(self.delta()? as f64 * 100.0 / base as f64)
+    pub fn delta_mean(&self) -> Option<i64> {
+        self.is_told().then(|| self.sides[TARGET].mean.saturating_sub(self.sides[BASE].mean))
+    }
+
+    /// Difference of the medians.
+    #[must_use]
+    pub fn delta_median(&self) -> Option<i64> {
+        self.is_told().then(|| self.sides[TARGET].median.saturating_sub(self.sides[BASE].median))
+    }
+
+    /// What the runs of the target have more than as many runs of the base would.
+    #[must_use]
+    pub fn delta_sum(&self) -> Option<i64> {
+        let [base, target] = self.sides;
+        let as_many =
+            || (i128::from(base.sum) * i128::from(target.told) + i128::from(base.told / 2)) / i128::from(base.told);
+        self.is_told().then(|| i64::try_from(i128::from(target.sum) - as_many()).unwrap_or(i64::MAX))
+    }
+
+    /// The same in percent of the base; infinite where the base has nothing.
+    #[must_use]
+    pub fn percent_sum(&self) -> Option<f64> {
+        let [base, target] = self.sides;
+        percent(self.delta_sum()? as f64, base.sum as f64 / base.told.max(1) as f64 * target.told as f64)
+    }
+
+    /// Difference of the medians in percent of the base.
+    #[must_use]
+    pub fn percent_median(&self) -> Option<f64> {
+        percent(self.delta_median()? as f64, self.sides[BASE].median as f64)
+    }
+}
+
+fn percent(delta: f64, base: f64) -> Option<f64> {
+    match (delta, base) {
+        (0.0, 0.0) => None,
+        (delta, 0.0) => Some(f64::INFINITY.copysign(delta)),
+        (delta, base) => Some(delta * 100.0 / base),
     }
 }
 
 /// How rows are made of groups.
-#[derive(Clone, Copy, Debug)]
-pub struct Making {
+#[derive(Clone, Debug)]
+pub struct Making<'a> {
     /// Number of measures.
     pub measures: usize,
     /// Runs of each side that have the table.
     pub runs: [usize; 2],
     /// Rows of the table.
     pub rows: usize,
+    /// The hosts that both sides have.
+    pub pairs: &'a Pairs,
 }
 
-impl Making {
+/// Buffers of a row in the making.
+#[derive(Default)]
+struct Values {
+    sides: [Vec<i64>; 2],
+    /// Runs of the target with their values.
+    of_target: Vec<(i64, u32)>,
+    differences: Vec<i64>,
+}
+
+impl Making<'_> {
     /// Whether there are statistics: a side has several runs.
     #[must_use]
     pub fn has_statistics(&self) -> bool {
@@ -98,119 +135,89 @@ impl Making {
     /// The row of a group.
     #[must_use]
     pub fn row(&self, group: &Group<'_>) -> Row {
-        let mut values = [Vec::new(), Vec::new()];
-        let measure = |measure| {
-            for side in [BASE, TARGET] {
-                group.values(side, measure, &mut values[side]);
-            }
-            self.measure(&mut values)
-        };
-        let measures = (0..self.measures).map(measure).collect();
+        let mut values = Values::default();
         let sides = [BASE, TARGET];
-        Row {
+        let mut head = Head {
             fingerprint: group.fingerprint(),
             class: group.class(),
-            example: group.example(),
+            example: group.example().into(),
             runs_with: sides.map(|side| group.runs_with(side) as u32),
-            hosts_with: sides.map(|side| group.hosts_with(side).map(|hosts| hosts as u32)),
-            measures,
-        }
+            hosts_with: sides.map(|side| group.hosts_with(side).map_or(NO_ONE, |hosts| hosts as u32)),
+            changed_on: 0,
+            named: [NO_ONE; NAMED],
+        };
+        let measures: Vec<Measure> = (0..self.measures)
+            .map(|measure| {
+                let made = self.measure(group, measure, &mut values);
+                if measure == 0 {
+                    self.name_changed(group, &made, &values, &mut head);
+                }
+                made
+            })
+            .collect();
+        Row { head, measures }
     }
 
-    fn measure(&self, values: &mut [Vec<i64>; 2]) -> Measure {
-        let [base, target] = values;
-        let shift = (self.has_statistics() && !base.is_empty() && !target.is_empty())
-            .then(|| statistics::shift(base, target, CONFIDENCE));
+    fn measure(&self, group: &Group<'_>, measure: usize, values: &mut Values) -> Measure {
+        let Values { sides, of_target, differences } = values;
+        sides.iter_mut().for_each(Vec::clear);
+        of_target.clear();
+        let mut paired = self.pairs.begin();
+        group.each_value(measure, |run, side, value| {
+            sides[side].push(value);
+            paired.take(run, side, value);
+            if side == TARGET && measure == 0 {
+                of_target.push((value, run));
+            }
+        });
+        let [base, target] = sides;
         base.sort_unstable();
         target.sort_unstable();
-        let amount = |side: usize, sorted: &[i64]| Amount {
-            median: (!sorted.is_empty()).then(|| statistics::median(sorted)),
-            low: (self.runs[side] > 1 && !sorted.is_empty()).then(|| statistics::quantile(sorted, 10)),
-            high: (self.runs[side] > 1 && !sorted.is_empty()).then(|| statistics::quantile(sorted, 90)),
+        paired.differences(differences);
+        let question = Question {
+            has_statistics: self.has_statistics(),
+            with: [group.runs_with(BASE), group.runs_with(TARGET)],
+            rows: self.rows,
+            all_paired: paired.is_all(),
         };
-        let statistics = shift.map(|shift| Statistics {
-            shift: shift.shift,
-            low: shift.low,
-            high: shift.high,
-            p: statistics::rank_sum(base, target),
-            smallest_effect: statistics::smallest_effect(base, target, self.rows).unwrap_or(f64::NAN),
-        });
-        Measure { sides: [amount(BASE, base), amount(TARGET, target)], statistics }
+        let tests = test(base, target, differences, &question);
+        Measure { sides: [Amounts::of(base), Amounts::of(target)], tests }
+    }
+
+    /// Names the hosts on which a measure changed.
+    fn name_changed(&self, group: &Group<'_>, measure: &Measure, values: &Values, head: &mut Head) {
+        let tests = &measure.tests;
+        let mut changed: Vec<(i64, u32)> = match tests.changed() {
+            None => Vec::new(),
+            Some(_) if tests.by_pairs() => self.pairs.changed(group, tests, &values.of_target),
+            Some(true) => values.of_target.iter().copied().filter(|(value, _)| *value > tests.above).collect(),
+            Some(false) => values.of_target.iter().copied().filter(|(value, _)| *value < tests.below).collect(),
+        };
+        changed.sort_unstable_by_key(|&(value, run)| (std::cmp::Reverse(value.saturating_abs()), run));
+        head.changed_on = group.hosts_of(changed.iter().map(|(_, run)| *run)) as u32;
+        for (named, (_, run)) in head.named.iter_mut().zip(&changed) {
+            *named = *run;
+        }
     }
 }
-
-/// What stands for an amount that is none.
-const NONE: i64 = i64::MIN;
 
 impl Row {
     /// Words of a row with this many measures.
     #[must_use]
     pub fn width(measures: usize) -> usize {
-        5 + 11 * measures
+        (size_of::<Head>() + measures * size_of::<Measure>()) / size_of::<u64>()
     }
 
-    /// The row as words.
+    /// The row as words, which are appended.
     pub fn to_words(&self, words: &mut Vec<u64>) {
-        let pair = |[low, high]: [u32; 2]| u64::from(high) << 32 | u64::from(low);
-        let hosts = self.hosts_with.map(|hosts| hosts.unwrap_or(u32::MAX));
-        let example = pair([self.example.1, self.example.0]);
-        words.extend([self.fingerprint, self.class, example, pair(self.runs_with), pair(hosts)]);
-        for measure in &self.measures {
-            for side in measure.sides {
-                words.extend([side.median, side.low, side.high].map(|amount| amount.unwrap_or(NONE).cast_unsigned()));
-            }
-            let none = Statistics { shift: f64::NAN, low: 0.0, high: 0.0, p: 0.0, smallest_effect: 0.0 };
-            let of = measure.statistics.unwrap_or(none);
-            words.extend([of.shift, of.low, of.high, of.p, of.smallest_effect].map(f64::to_bits));
-        }
+        words.extend_from_slice(bytemuck::cast_slice(std::slice::from_ref(&self.head)));
+        words.extend_from_slice(bytemuck::cast_slice(&self.measures));
     }
 
-    /// The row of some words.
+    /// The row of [words](Self::to_words).
     #[must_use]
     pub fn from_words(words: &[u64]) -> Self {
-        let pair = |word: u64| [word as u32, (word >> 32) as u32];
-        let amount = |word: u64| Some(word.cast_signed()).filter(|&amount| amount != NONE);
-        let side = |words: &[u64]| Amount { median: amount(words[0]), low: amount(words[1]), high: amount(words[2]) };
-        let measure = |words: &[u64]| {
-            let number = |at: usize| f64::from_bits(words[at]);
-            let (shift, low, high) = (number(6), number(7), number(8));
-            let of = Statistics { shift, low, high, p: number(9), smallest_effect: number(10) };
-            Measure { sides: [side(&words[..3]), side(&words[3..6])], statistics: (!shift.is_nan()).then_some(of) }
-        };
-        let [row, run] = pair(words[2]);
-        Self {
-            fingerprint: words[0],
-            class: words[1],
-            example: (run, row),
-            runs_with: pair(words[3]),
-            hosts_with: pair(words[4]).map(|hosts| Some(hosts).filter(|&hosts| hosts != u32::MAX)),
-            measures: words[5..].chunks_exact(11).map(measure).collect(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_keep_a_row() {
-        let amount = |median| Amount { median, low: None, high: median };
-        let of = Statistics { shift: -1.5, low: -3.0, high: 0.0, p: 0.25, smallest_effect: 7.0 };
-        let row = Row {
-            fingerprint: u64::MAX,
-            class: 3,
-            example: (7, u32::MAX),
-            runs_with: [0, 500],
-            hosts_with: [None, Some(0)],
-            measures: vec![
-                Measure { sides: [amount(Some(-1)), amount(None)], statistics: Some(of) },
-                Measure { sides: [amount(Some(i64::MAX)), amount(Some(0))], statistics: None },
-            ],
-        };
-        let mut words = Vec::new();
-        row.to_words(&mut words);
-        assert_eq!(words.len(), Row::width(2));
-        assert_eq!(Row::from_words(&words), row);
+        let (head, measures) = words.split_at(Self::width(0));
+        Self { head: bytemuck::cast_slice(head)[0], measures: bytemuck::cast_slice(measures).to_vec() }
     }
 }

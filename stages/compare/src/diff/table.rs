@@ -1,5 +1,7 @@
 //! One table of two sides, compared: its rows on disk, what they are ranked by in memory.
 
+use super::names_of;
+use super::pairs::Pairs;
 use super::row::{BASE, Making, Row, TARGET};
 use super::untold;
 use crate::rows::texts::{self, Texts};
@@ -10,7 +12,7 @@ use heaplake_kit::{Context, Reservation, StageError};
 use heaplake_names::Names;
 use heaplake_schemas::diff::DiffTable;
 use rustc_hash::FxHashSet;
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
@@ -18,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// Rows whose q is less are significant.
 pub const SIGNIFICANT: f64 = 0.05;
+
+/// How the names of the rules begin that find objects which may be duplicates.
+const POSSIBLE: &str = "possible-duplicates";
 
 /// A compared table.
 pub struct Compared<'a> {
@@ -27,6 +32,12 @@ pub struct Compared<'a> {
     pub runs: [usize; 2],
     /// Numbers of the rows, ranked.
     pub order: Vec<u32>,
+    /// Hosts of each side that have the table; nothing if no run has one.
+    pub hosts: [Option<usize>; 2],
+    /// Names of the hosts of the runs, or of the runs.
+    pub names: Vec<String>,
+    /// Hosts that were compared with themselves.
+    pub pairs: usize,
     /// Texts of the rows.
     pub texts: Texts,
     /// q of each row, for each measure; NaN for none.
@@ -44,6 +55,8 @@ pub struct Rules<'a> {
     pub names: &'a Names,
     /// Whether the user gave rules of names, so that signatures of tables do not count.
     pub own_names: bool,
+    /// The label that names hosts, which are compared with themselves; nothing if they shall not be.
+    pub pair: Option<&'a str>,
     /// Folder for scratch files.
     pub scratch: &'a Path,
 }
@@ -75,8 +88,9 @@ pub fn compare<'a>(
     if table.compared.name == "chains" {
         gathered.untold = untold::find(&gathered, &classes, context)?;
     }
-    let making = Making { measures: table.measures.len(), runs, rows: count };
-    filled(&gathered, making, rules.scratch, context).map(Some)
+    let pairs = rules.pair.map_or_else(Pairs::default, |label| Pairs::of(sides, &gathered, label));
+    let making = Making { measures: table.measures.len(), runs, rows: count, pairs: &pairs };
+    filled(&gathered, &making, rules.scratch, context).map(Some)
 }
 
 fn class_of(group: &rows::Group<'_>) -> u64 {
@@ -86,7 +100,7 @@ fn class_of(group: &rows::Group<'_>) -> u64 {
 /// Makes the rows and ranks them.
 fn filled<'a>(
     gathered: &Gathered<'a>,
-    making: Making,
+    making: &Making<'_>,
     scratch: &Path,
     context: &Context<'_>,
 ) -> Result<Compared<'a>, StageError> {
@@ -95,7 +109,7 @@ fn filled<'a>(
     let room = context.budget.reserve("comparison: ranks of rows", bytes)?;
     let file = tempfile::tempfile_in(scratch).map_err(failed)?;
     let mut out = BufWriter::with_capacity(256 << 10, &file);
-    let (mut deltas, mut examples) = (Vec::new(), Vec::new());
+    let (mut ranks, mut examples) = (Vec::new(), Vec::new());
     let mut p = vec![Vec::new(); making.measures];
     let mut words = Vec::new();
     gathered.each(
@@ -105,10 +119,10 @@ fn filled<'a>(
             words.clear();
             row.to_words(&mut words);
             out.write_all(bytemuck::cast_slice(&words)).map_err(failed)?;
-            deltas.push((row.measures[0].delta().unwrap_or(0), row.fingerprint));
-            examples.push(row.example);
+            ranks.push(Rank::of(&row, making.has_statistics()));
+            examples.push(row.head.example.into());
             for (p, measure) in p.iter_mut().zip(&row.measures) {
-                p.push(measure.statistics.map_or(f64::NAN, |of| of.p));
+                p.push(measure.tests.p);
             }
             Ok(())
         },
@@ -116,20 +130,80 @@ fn filled<'a>(
     out.flush().map_err(failed)?;
     drop(out);
     let q: Vec<Vec<f64>> = p.iter().map(|p| statistics::corrected(p)).collect();
-    let mut order: Vec<u32> = (0..deltas.len() as u32).collect();
-    order.sort_by_key(|&at| rank(deltas[at as usize], q[0][at as usize]));
+    let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
+    order.sort_by(|&a, &b| ranks[a as usize].order(q[0][a as usize], &ranks[b as usize], q[0][b as usize]));
     let texts = texts::read(gathered, &examples, scratch, context)?;
+    last_of_possible(gathered.table, &texts, &mut order)?;
     let (table, width) = (gathered.table, Row::width(making.measures));
-    let runs = making.runs;
-    Ok(Compared { table, runs, order, texts, q, folder: scratch.to_owned(), file, width, _room: vec![room] })
+    Ok(Compared {
+        table,
+        runs: making.runs,
+        order,
+        hosts: [BASE, TARGET].map(|side| gathered.hosts_of(side)),
+        names: gathered.runs.iter().map(|run| run.name.clone()).collect(),
+        pairs: making.pairs.count(),
+        texts,
+        q,
+        folder: scratch.to_owned(),
+        file,
+        width,
+        _room: vec![room],
+    })
 }
 
-/// Significant growth first, then what shrank significantly, then the others: each by size, those that grew first.
-fn rank((delta, fingerprint): (i64, u64), q: f64) -> (u8, Reverse<i64>, u64) {
-    match (q < SIGNIFICANT, delta < 0) {
-        (true, false) => (0, Reverse(delta), fingerprint),
-        (true, true) => (1, Reverse(delta.saturating_neg()), fingerprint),
-        (false, _) => (2, Reverse(delta), fingerprint),
+/// Puts what may be duplicates, and may not be, behind all that is known to have grown or shrunk.
+fn last_of_possible(table: &DiffTable, texts: &Texts, order: &mut Vec<u32>) -> Result<(), StageError> {
+    if table.compared.name != "findings" {
+        return Ok(());
+    }
+    let (mut first, mut last) = (Vec::with_capacity(order.len()), Vec::new());
+    for &number in order.iter() {
+        let rule = texts.of(number as usize)?.into_iter().next().flatten();
+        let possible = rule.is_some_and(|rule| rule.starts_with(POSSIBLE));
+        if possible { last.push(number) } else { first.push(number) }
+    }
+    first.append(&mut last);
+    *order = first;
+    Ok(())
+}
+
+/// What subjects are ranked by.
+#[derive(Clone, Copy, Debug)]
+struct Rank {
+    /// The bytes of the fleet that are surely more or less.
+    sure: f64,
+    /// What they probably are.
+    sum: i64,
+    is_separate: bool,
+    fingerprint: u64,
+}
+
+impl Rank {
+    fn of(row: &Row, has_statistics: bool) -> Self {
+        let (main, sum) = (&row.measures[0], row.measures[0].delta_sum().unwrap_or(0));
+        let [low, high] = main.tests.sum_interval;
+        let sure = match sum {
+            0.. if low.is_nan() => sum as f64,
+            0.. => low.max(0.0),
+            _ if high.is_nan() => sum as f64,
+            _ => high.min(0.0),
+        };
+        let is_separate = main.tests.is_separate() && (!has_statistics || main.tests.too_few());
+        Self { sure, sum, is_separate, fingerprint: row.head.fingerprint }
+    }
+
+    /// What grew beyond doubt first, then what shrank so, then the others: each by size, those that grew first.
+    fn order(&self, q: f64, other: &Self, other_q: f64) -> Ordering {
+        let class = |rank: &Self, q: f64| match (q < SIGNIFICANT || rank.is_separate, rank.sum < 0) {
+            (true, false) => 0,
+            (true, true) => 1,
+            (false, _) => 2,
+        };
+        let (of, of_other) = (class(self, q), class(other, other_q));
+        let size = |rank: &Self| if of == 1 { (-rank.sure, -rank.sum) } else { (rank.sure, rank.sum) };
+        let ((sure, sum), (other_sure, other_sum)) = (size(self), size(other));
+        let by_size = other_sure.total_cmp(&sure).then(other_sum.cmp(&sum));
+        of.cmp(&of_other).then(by_size).then(self.fingerprint.cmp(&other.fingerprint))
     }
 }
 
@@ -146,10 +220,17 @@ impl Compared<'_> {
         Ok(Row::from_words(&words))
     }
 
-    /// q of a measure of a row.
+    /// q of a measure of a row; nothing where the runs are so few that none could be significant.
     #[must_use]
-    pub fn q(&self, number: u32, measure: usize) -> Option<f64> {
-        Some(self.q[measure][number as usize]).filter(|q| !q.is_nan())
+    pub fn q(&self, number: u32, measure: usize, row: &Row) -> Option<f64> {
+        let too_few = row.measures[measure].tests.too_few();
+        Some(self.q[measure][number as usize]).filter(|&q| q < SIGNIFICANT || !(q.is_nan() || too_few))
+    }
+
+    /// Names of the hosts, or of the runs, on which a subject changed most, separated by commas.
+    #[must_use]
+    pub fn changed_on(&self, row: &Row) -> Option<String> {
+        names_of(&row.head.named, &self.names)
     }
 
     /// Whether there are statistics.
@@ -164,9 +245,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn significant_growth_is_ranked_first() {
-        let mut rows = [(5, 0.5), (-9, 0.01), (7, 0.01), (9, 0.01), (-1, f64::NAN), (100, f64::NAN), (0, 0.01)];
-        rows.sort_by_key(|&(delta, q)| rank((delta, 0), q));
-        assert_eq!(rows.map(|(delta, _)| delta), [9, 7, 0, -9, 100, 5, -1]);
+    fn sure_growth_is_ranked_first() {
+        let rank = |sum: i64, sure: f64| Rank { sure, sum, is_separate: false, fingerprint: 0 };
+        let mut rows = [
+            (rank(5, 0.0), 0.5),
+            (rank(-9, -2.0), 0.01),
+            (rank(90, 7.0), 0.01),
+            (rank(20, 9.0), 0.01),
+            (rank(-1, -1.0), f64::NAN),
+            (rank(100, 100.0), f64::NAN),
+            (Rank { is_separate: true, ..rank(8, 8.0) }, f64::NAN),
+            (rank(0, 0.0), 0.01),
+        ];
+        rows.sort_by(|(a, q), (b, other)| a.order(*q, b, *other));
+        assert_eq!(rows.map(|(rank, _)| rank.sum), [20, 8, 90, 0, -9, 100, 5, -1]);
     }
 }

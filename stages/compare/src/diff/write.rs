@@ -3,8 +3,9 @@
 use super::cells::{Cell, column};
 use super::class::OfClass;
 use super::holders::Holders;
-use super::row::{BASE, Measure, Row, TARGET};
-use super::status;
+use super::parts::Parts;
+use super::row::{BASE, Head, Measure, NO_ONE, Row, TARGET};
+use super::status::{self, Verdict};
 use super::table::Compared;
 use arrow::array::ArrayRef;
 use heaplake_kit::stage::Output;
@@ -26,32 +27,43 @@ pub struct Around {
     pub classes: FxHashMap<u64, OfClass>,
 }
 
-/// A row with its texts and what became of it.
+/// A subject with its texts and what became of it.
 pub struct Told {
-    /// The row.
+    /// Its numbers.
     pub row: Row,
     /// Its texts: the keys of the table, then the signature.
     pub texts: Vec<Option<String>>,
     /// What became of it.
-    pub status: Status,
+    pub verdict: Verdict,
     /// q of each measure.
     pub q: Vec<Option<f64>>,
+    /// The subject further up of whose growth this is a part.
+    pub part_of: Option<u64>,
 }
 
-/// A row of a compared table.
+/// A subject of a compared table.
 ///
 /// # Errors
 /// [`StageError::Io`].
-pub fn told(compared: &Compared<'_>, number: u32, around: &Around) -> Result<Told, StageError> {
+pub fn told(compared: &Compared<'_>, number: u32, around: &Around, parts: &mut Parts) -> Result<Told, StageError> {
     let row = compared.row(number)?;
-    let status = match compared.table.compared.name {
-        "classes" => status::of_class(compared, number, &row, around.holders.through(row.fingerprint)),
-        "chains" => status::of_chain(compared, number, &row, around.classes.get(&row.class)),
+    let (print, class) = (row.head.fingerprint, row.head.class);
+    let through = around.holders.through(print);
+    let verdict = match compared.table.compared.name {
+        "classes" => status::of_class(compared, number, &row, through),
+        "chains" => status::of_chain(compared, number, &row, around.classes.get(&class)),
         _ => status::of(compared, number, &row),
     };
     let texts = compared.texts.of(number as usize)?;
-    let q = (0..row.measures.len()).map(|measure| compared.q(number, measure)).collect();
-    Ok(Told { row, texts, status, q })
+    let q = (0..row.measures.len()).map(|measure| compared.q(number, measure, &row)).collect();
+    let path = match compared.table.compared.name {
+        "chains" => texts.get(2).cloned().flatten(),
+        "classes" => through.map(|through| through.text.clone()),
+        _ => None,
+    };
+    let grew = verdict.status.is_growth();
+    let part_of = path.filter(|_| grew).and_then(|path| parts.part_of(print, &path, row.measures[0].delta_mean()));
+    Ok(Told { row, texts, verdict, q, part_of })
 }
 
 /// Writes the table into the folder of `output`; `take` sees its rows in order.
@@ -67,13 +79,14 @@ pub fn write(
 ) -> Result<run::Table, StageError> {
     let schema = compared.table.table.schema();
     let mut table = Table::create(output, compared.table.table.file, schema.clone())?;
+    let mut parts = Parts::default();
     for numbers in compared.order.chunks(BATCH) {
         context.check()?;
-        let mut rows = Vec::with_capacity(numbers.len());
+        let mut rows = Vec::with_capacity(numbers.len() * compared.table.measures.len());
         for &number in numbers {
-            let told = told(compared, number, around)?;
+            let told = told(compared, number, around, &mut parts)?;
             take(&told);
-            rows.push(cells(compared, told, around));
+            cells(compared, &told, around, &mut rows);
         }
         let columns: Vec<ArrayRef> =
             (0..schema.fields().len()).map(|at| column(&rows, at, schema.field(at).data_type())).collect();
@@ -82,64 +95,80 @@ pub fn write(
     table.finish()
 }
 
-/// The cells of a row, in the order of the schema.
-fn cells(compared: &Compared<'_>, told: Told, around: &Around) -> Vec<Cell> {
-    let Told { row, mut texts, status, q } = told;
-    let of_table = own(compared.table.compared.name, &row, &texts, around);
-    let optional = |at: usize| compared.table.table.columns[at].nullable;
-    let signature = texts.pop().flatten();
-    let keys = texts.into_iter().enumerate().map(|(at, text)| match text {
+/// The rows of a subject, one for each measure; cells are in the order of the schema.
+fn cells(compared: &Compared<'_>, told: &Told, around: &Around, rows: &mut Vec<Vec<Cell>>) {
+    let Told { row, texts, verdict, q, part_of } = told;
+    let Head { fingerprint, runs_with, hosts_with, .. } = row.head;
+    let (keys, signature) = texts.split_at(compared.table.keys.len());
+    let key = |(at, text): (usize, &Option<String>)| {
         // Old tables lack a text that new ones always have.
-        None if !optional(at) => Some(String::new()),
-        text => text,
-    });
-    let mut cells: Vec<Cell> = keys.map(Cell::Text).collect();
-    cells.push(Cell::Text(Some(signature.unwrap_or_default())));
-    cells.push(Cell::Print(row.fingerprint));
-    cells.push(Cell::Text(Some(status.name().to_owned())));
-    cells.extend(of_table);
-    cells.extend(compared.runs.map(|runs| Cell::Number(Some(runs as i64))));
-    cells.extend(row.runs_with.map(|runs| Cell::Number(Some(i64::from(runs)))));
-    cells.extend(row.hosts_with.map(|hosts| Cell::Number(hosts.map(i64::from))));
-    cells.extend(statistics(&row.measures[0], q[0]));
-    for (measure, q) in row.measures.iter().zip(q) {
-        let [base, target] = measure.sides;
-        let amounts = [base.median, target.median, measure.delta()].map(Cell::Number);
-        cells.extend(amounts);
-        cells.push(Cell::Statistic(measure.delta_percent()));
-        cells.extend([base.low, base.high, target.low, target.high].map(Cell::Number));
-        cells.extend(statistics(measure, q));
+        let lacks = text.is_none() && !compared.table.table.columns[at].nullable;
+        Cell::Text(if lacks { Some(String::new()) } else { text.clone() })
+    };
+    let changed = !matches!(verdict.status, Status::Same | Status::WithinNoise);
+    for ((measure, name), q) in row.measures.iter().zip(compared.table.measures).zip(q) {
+        let mut cells: Vec<Cell> = keys.iter().enumerate().map(key).collect();
+        cells.push(Cell::Text(Some(signature.first().cloned().flatten().unwrap_or_default())));
+        cells.push(Cell::Print(Some(fingerprint)));
+        cells.extend(
+            [name, verdict.status.name(), verdict.evidence.name()].map(|text| Cell::Text(Some(text.to_owned()))),
+        );
+        cells.push(Cell::Print(*part_of));
+        for side in [BASE, TARGET] {
+            let with = Some(hosts_with[side]).filter(|&hosts| hosts != NO_ONE);
+            cells.push(Cell::Number(Some(compared.runs[side] as i64)));
+            cells.push(Cell::Number(Some(runs_with[side].into())));
+            cells.push(Cell::Number(compared.hosts[side].map(|hosts| hosts as i64)));
+            cells.push(Cell::Number(with.map(i64::from)));
+            cells.extend(measure.sides[side].cells());
+        }
+        statistics(measure, *q, &mut cells);
+        cells.push(Cell::Number(changed.then_some(row.head.changed_on.into())));
+        cells.push(Cell::Text(compared.changed_on(row).filter(|_| changed)));
+        of_chain_or_class(compared.table.compared.name, told, around, &mut cells);
+        rows.push(cells);
     }
-    cells
 }
 
-/// Shift with its interval, p, q, smallest effect.
-fn statistics(measure: &Measure, q: Option<f64>) -> [Cell; 6] {
-    let of = |of: fn(&super::row::Statistics) -> f64| measure.statistics.as_ref().map(of);
-    let (shift, low, high) = (of(|of| of.shift), of(|of| of.low), of(|of| of.high));
-    [shift, low, high, of(|of| of.p), q, of(|of| of.smallest_effect)].map(Cell::Statistic)
+/// Differences, intervals, the tests.
+fn statistics(measure: &Measure, q: Option<f64>, cells: &mut Vec<Cell>) {
+    let tests = &measure.tests;
+    let statistic = |number: f64| Cell::Statistic(Some(number));
+    cells.push(Cell::Number(measure.delta_sum()));
+    cells.extend(tests.sum_interval.map(statistic));
+    cells.push(Cell::Percent(measure.percent_sum()));
+    cells.extend([measure.delta_mean(), measure.delta_median()].map(Cell::Number));
+    cells.push(Cell::Percent(measure.percent_median()));
+    let [low, high] = tests.shift_interval;
+    let of_shift = [tests.shift, low, high];
+    let p = [tests.p_shift, tests.p_presence, tests.p_tail, tests.p_paired, tests.p];
+    cells.extend(of_shift.into_iter().chain(p).map(statistic));
+    cells.push(Cell::Statistic(q));
+    cells.push(Cell::Number((tests.pairs > 0).then_some(tests.pairs as i64)));
+    cells.extend([tests.smallest_effect, tests.smallest_on_tenth].map(statistic));
 }
 
-/// Columns that only this table has.
-fn own(table: &str, row: &Row, texts: &[Option<String>], around: &Around) -> Vec<Cell> {
+/// What only chains and classes have.
+fn of_chain_or_class(table: &str, told: &Told, around: &Around, cells: &mut Vec<Cell>) {
+    let delta = told.row.measures[0].delta_mean();
+    let (mut class, mut share, mut through) = (None, None, None);
     match table {
-        "classes" => {
-            let grew = row.measures[0].delta().is_some_and(|delta| delta > 0);
-            let through = around.holders.through(row.fingerprint).filter(|_| grew);
-            vec![
-                Cell::Text(through.map(|through| through.signature.clone())),
-                Cell::Text(through.map(|through| through.text.clone())),
-                Cell::Number(through.map(|through| through.bytes)),
-                Cell::Flag(through.map(|through| through.new)),
-            ]
-        }
         "chains" => {
-            let kind = texts.first().and_then(Option::as_deref).unwrap_or_default();
-            let delta = row.measures[0].delta();
-            vec![Cell::Print(row.class), Cell::Statistic(around.holders.share(row.class, kind, delta))]
+            let kind = told.texts.first().and_then(Option::as_deref).unwrap_or_default();
+            class = Some(told.row.head.class);
+            share = around.holders.share(told.row.head.class, kind, delta);
         }
-        _ => Vec::new(),
+        "classes" if delta.is_some_and(|delta| delta > 0) => {
+            through = around.holders.through(told.row.head.fingerprint);
+        }
+        _ => {}
     }
+    cells.push(Cell::Print(class));
+    cells.push(Cell::Statistic(share));
+    cells.push(Cell::Text(through.map(|through| through.signature.clone())));
+    cells.push(Cell::Text(through.map(|through| through.text.clone())));
+    cells.push(Cell::Number(through.map(|through| through.bytes)));
+    cells.push(Cell::Flag(through.map(|through| through.new)));
 }
 
 /// What the base says of the classes of a compared table.
@@ -150,15 +179,9 @@ pub fn classes_of_base(classes: &Compared<'_>) -> Result<FxHashMap<u64, OfClass>
     let mut of_base: FxHashMap<u64, OfClass> = FxHashMap::default();
     for &number in &classes.order {
         let row = classes.row(number)?;
-        let class = of_base.entry(row.fingerprint).or_default();
-        class.retained += row.measures[0].sides[BASE].median.unwrap_or(0);
-        class.in_base |= row.runs_with[BASE] > 0;
+        let class = of_base.entry(row.head.fingerprint).or_default();
+        class.retained += row.measures[0].sides[BASE].mean;
+        class.in_base |= row.head.runs_with[BASE] > 0;
     }
     Ok(of_base)
-}
-
-/// The difference of a measure of a row that a reader sees: target less base, of what is not known nothing.
-#[must_use]
-pub fn amounts(measure: &Measure) -> (Option<i64>, Option<i64>) {
-    (measure.sides[BASE].median, measure.sides[TARGET].median)
 }

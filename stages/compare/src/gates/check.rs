@@ -9,10 +9,12 @@
 //! * Fails when: a table is damaged. A table that the comparison lacks is a verdict.
 //! * Determinism: same tables, same bytes.
 
-use super::Gates;
+use super::columns::Column;
+use super::expression::Row;
 use super::parts::Gate;
 use super::rows::{Bound, Shown};
 use super::verdict::{Found, Outcome, Sensitivity, Side, Verdict, Verdicts};
+use super::{Gates, Undecided};
 use heaplake_kit::budget::BudgetVec;
 use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::reader::{Batch, Reader, damaged, value};
@@ -38,7 +40,7 @@ impl Gates {
             let gates = self.gates().iter().enumerate().filter(|(_, gate)| gate.of.table.name == table.table.name);
             let (places, gates): (Vec<usize>, Vec<&Gate>) = gates.unzip();
             if !gates.is_empty() {
-                verdicts.extend(places.into_iter().zip(check_table(folder, table, &gates, context)?));
+                verdicts.extend(places.into_iter().zip(check_table(folder, table, (&gates, self.undecided), context)?));
             }
         }
         verdicts.iter_mut().for_each(|(_, verdict)| without(verdict, &comparison.lacking));
@@ -77,7 +79,7 @@ fn side(side: &comparison::Side) -> Side {
 fn check_table(
     folder: &Path,
     table: &DiffTable,
-    gates: &[&Gate],
+    (gates, undecided): (&[&Gate], Undecided),
     context: &Context<'_>,
 ) -> Result<Vec<Verdict>, StageError> {
     let Some(reader) = Reader::open_if_present(&folder.join(table.table.file))? else {
@@ -86,74 +88,101 @@ fn check_table(
     let mut checks: Vec<Check<'_>> = gates.iter().map(|gate| Check::new(gate, context)).collect();
     let wanted: BTreeSet<&str> = checks.iter().flat_map(Check::columns).collect();
     let wanted: Vec<&str> = wanted.into_iter().collect();
-    let mut batches = reader.columns(&wanted)?;
+    let mut batches = reader.in_groups(table.measures.len())?.columns(&wanted)?;
     while let Some(batch) = batches.batch()? {
         for check in &mut checks {
             context.check()?;
             check.batch(&batch)?;
         }
     }
-    Ok(checks.into_iter().map(Check::verdict).collect())
+    Ok(checks.into_iter().map(|check| check.verdict(undecided)).collect())
 }
 
 /// A gate while its table is read.
 struct Check<'a> {
     gate: &'a Gate,
     shown: Shown,
-    /// Column of the smallest effects.
-    effect: String,
+    /// Its place among the measures of the table.
+    measure: usize,
     verdict: Verdict,
+    /// Rows that cannot be decided because a statistic is null.
+    without_statistic: u64,
     effects: BudgetVec<f64>,
+    on_tenth: BudgetVec<f64>,
 }
+
+/// Least effects on all runs and on a tenth of them.
+const EFFECTS: [&str; 2] = ["smallest_effect", "smallest_effect_on_tenth"];
 
 impl<'a> Check<'a> {
     fn new(gate: &'a Gate, context: &Context<'_>) -> Self {
-        let shown = Shown::of(gate.of, gate.measure);
-        let effects = context.budget.growing("smallest effects of a gate");
-        let effect = format!("smallest_effect_{}", gate.measure);
-        Self { gate, shown, effect, verdict: verdict(gate, Outcome::Passed), effects }
+        let effects = || context.budget.growing("smallest effects of a gate");
+        Self {
+            gate,
+            shown: Shown::of(gate.of, gate.measure),
+            measure: gate.of.measures.iter().position(|measure| *measure == gate.measure).unwrap_or(0),
+            verdict: verdict(gate, Outcome::Passed),
+            without_statistic: 0,
+            effects: effects(),
+            on_tenth: effects(),
+        }
     }
 
     fn columns(&self) -> impl Iterator<Item = &str> {
         let read = self.gate.lowered.columns.iter().map(|column| column.name);
-        read.chain(self.shown.columns()).chain([&*self.effect])
+        read.chain(self.shown.columns()).chain(EFFECTS)
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<(), StageError> {
-        let bound = Bound::of(&self.gate.lowered.columns, batch)?;
-        let effects = batch.f64s(&self.effect)?;
-        for at in 0..batch.len() {
-            let row = bound.row(at);
+        let columns = &self.gate.lowered.columns;
+        let measures = self.gate.of.measures.len();
+        let bound = Bound::of(columns, measures, batch)?;
+        let [effects, on_tenth] = EFFECTS.map(|name| batch.f64s(name));
+        let (effects, on_tenth) = (effects?, on_tenth?);
+        for first in (0..batch.len()).step_by(measures) {
+            let row = bound.subject(first);
             let is_watched = self.gate.chooses.iter().all(|part| part.of(&row) == Some(true));
             let value_of_row = self.gate.lowered.condition.of(&row);
+            let lacks = |(at, column): (usize, &Column)| column.is_statistic() && row.number(at).is_none();
+            let is_undecided = is_watched && value_of_row.is_none();
             self.verdict.rows += 1;
             self.verdict.watched += u64::from(is_watched);
-            self.verdict.undecided += u64::from(is_watched && value_of_row.is_none());
-            if let Some(effect) = value(effects, at).filter(|effect| is_watched && !effect.is_nan()) {
-                self.effects.push(effect)?;
+            self.verdict.undecided += u64::from(is_undecided);
+            self.without_statistic += u64::from(is_undecided && columns.iter().enumerate().any(lacks));
+            for (column, kept) in [(effects, &mut self.effects), (on_tenth, &mut self.on_tenth)] {
+                if let Some(effect) =
+                    value(column, first + self.measure).filter(|effect| is_watched && !effect.is_nan())
+                {
+                    kept.push(effect)?;
+                }
             }
             if value_of_row == Some(true) {
                 self.verdict.failing += 1;
                 if self.verdict.found.len() < FOUND {
-                    self.verdict.found.push(self.shown.read(batch, at)?);
+                    self.verdict.found.push(self.shown.read(batch, first)?);
                 }
             }
         }
         Ok(())
     }
 
-    fn verdict(mut self) -> Verdict {
+    fn verdict(mut self, undecided: Undecided) -> Verdict {
         if self.verdict.failing > 0 {
             self.verdict.outcome = Outcome::Failed;
+        } else if self.without_statistic > 0 && undecided == Undecided::Fail {
+            self.verdict.outcome = Outcome::Undecided;
         }
         self.effects.sort_unstable_by(f64::total_cmp);
+        self.on_tenth.sort_unstable_by(f64::total_cmp);
         let rows = self.effects.len();
+        // Of an even number, the greater of the two in the middle: at least half of the rows show it.
+        let middle = |effects: &[f64]| effects.get(effects.len() / 2).copied();
         self.verdict.sensitivity = self.effects.last().map(|&greatest| Sensitivity {
             measure: self.gate.measure,
             rows: rows as u64,
-            // Of an even number, the greater of the two in the middle: at least half of the rows show it.
             median: self.effects[rows / 2],
             greatest,
+            on_tenth: middle(&self.on_tenth),
         });
         self.verdict
     }
@@ -176,21 +205,21 @@ fn verdict(gate: &Gate, outcome: Outcome) -> Verdict {
     }
 }
 
-/// The first rows that grew, of the first table that the comparison has.
+/// The first subjects that grew, of the first table that the comparison has, without parts of others.
 fn grew(folder: &Path) -> Result<Vec<Found>, StageError> {
-    const GREW_STATUS: [Status; 3] = [Status::NewPath, Status::Appeared, Status::Grew];
     for table in TABLES {
         let Some(reader) = Reader::open_if_present(&folder.join(table.table.file))? else { continue };
         let shown = Shown::of(table, table.measures[0]);
         let columns: Vec<&str> = shown.columns().collect();
         // Rows that grew come first, but for those that shrank beyond doubt.
-        let mut batches = reader.columns(&columns)?;
+        let mut batches = reader.in_groups(table.measures.len())?.columns(&columns)?;
         let mut found = Vec::new();
         while let Some(batch) = batches.batch()? {
-            let status = batch.texts("status")?;
-            for at in 0..batch.len() {
-                if GREW_STATUS.iter().any(|grew| grew.name() == status.value(at)) {
-                    found.push(shown.read(&batch, at)?);
+            let (statuses, parts) = (batch.texts("status")?, batch.u64s("part_of")?);
+            for first in (0..batch.len()).step_by(table.measures.len()) {
+                let status = Status::ALL.iter().find(|status| status.name() == statuses.value(first));
+                if status.is_some_and(|status| status.is_growth()) && value(parts, first).is_none() {
+                    found.push(shown.read(&batch, first)?);
                 }
                 if found.len() == GREW {
                     return Ok(found);

@@ -27,58 +27,116 @@ impl Kind {
 pub(crate) struct Column {
     /// Its name in the table.
     pub name: &'static str,
+    /// The measure whose row of a subject has it, by its place among the measures of the table. What all rows of a subject
+    /// have is read from the first.
+    pub measure: usize,
     pub kind: Kind,
+    /// Whether it belongs to a measure, not to the subject.
+    pub of_measure: bool,
     /// Whether it is an id, of 64 bits without a sign.
     pub is_id: bool,
     /// Whether it is a floating point number.
     pub is_real: bool,
 }
 
-/// The fields of a measure: the columns of measure `m` are `base_m`, `target_m` and so on.
-pub(crate) const FIELDS: [&str; 14] = [
-    "base",
-    "target",
-    "delta",
-    "delta_percent",
-    "base_p10",
+impl Column {
+    /// Whether it is a statistic, which few runs do not have.
+    pub(crate) fn is_statistic(&self) -> bool {
+        let named = ["p", "q", "delta_sum_low", "delta_sum_high"].contains(&self.name);
+        named || ["p_", "shift", "smallest_effect"].iter().any(|prefix| self.name.starts_with(prefix))
+    }
+}
+
+/// Columns of which each measure has its own.
+pub(crate) const FIELDS: [&str; 29] = [
+    "base_sum",
+    "base_mean",
+    "base_median",
     "base_p90",
-    "target_p10",
+    "base_max",
+    "target_sum",
+    "target_mean",
+    "target_median",
     "target_p90",
+    "target_max",
+    "delta_sum",
+    "delta_sum_low",
+    "delta_sum_high",
+    "percent_sum",
+    "delta_mean",
+    "delta_median",
+    "percent_median",
     "shift",
     "shift_low",
     "shift_high",
+    "p_shift",
+    "p_presence",
+    "p_tail",
+    "p_paired",
     "p",
     "q",
+    "pairs",
     "smallest_effect",
+    "smallest_effect_on_tenth",
+];
+
+/// Short names of fields: what a run has in the mean. Of one run a side it is what the run has.
+const SHORT: [(&str, &str); 5] = [
+    ("base", "base_mean"),
+    ("target", "target_mean"),
+    ("delta", "delta_mean"),
+    ("percent", "percent_sum"),
+    ("delta_percent", "percent_sum"),
 ];
 
 /// A name that a table does not have: what is missing, and what to write.
 pub(crate) type Unknown = (String, String);
 
-/// Finds the column with a name: `class`, `retained_bytes.delta`, or as in the table, `delta_retained_bytes`.
+/// Finds the column with a name: `class`, `retained_bytes.delta`, `delta_retained_bytes`; a field without a measure is that
+/// of the measure that subjects are ranked by.
 pub(crate) fn find(table: &DiffTable, name: &[&str]) -> Result<Column, Unknown> {
     let missing = |advice| Err((format!("table {} has no column {}", short(table), name.join(".")), advice));
     match name {
-        [plain] => match column(table, plain) {
+        [plain] => match column(table, plain, 0).or_else(|| joined(table, plain)) {
             Some(column) => Ok(column),
             None if table.measures.contains(plain) => {
                 let problem = format!("{plain} is a measure, which has many columns");
-                Err((problem, format!("name a field of it, such as {plain}.delta or {plain}.delta_percent")))
+                Err((problem, format!("name a field of it, such as {plain}.delta or {plain}.percent")))
             }
             None => missing(did_you_mean(plain, plain_columns(table).chain(table.measures.iter().copied()), table)),
         },
-        [measure, field] if table.measures.contains(measure) => {
-            match FIELDS.contains(field).then(|| column(table, &format!("{field}_{measure}"))).flatten() {
+        [measure, name] if table.measures.contains(measure) => {
+            let at = table.measures.iter().position(|other| other == measure).unwrap_or(0);
+            match field(name).and_then(|name| column(table, name, at)) {
                 Some(column) => Ok(column),
-                None => missing(nearest(field, FIELDS.into_iter()).map_or_else(
-                    || format!("a measure has the fields {}", FIELDS.join(", ")),
-                    |near| format!("did you mean {measure}.{near}? The fields are {}", FIELDS.join(", ")),
-                )),
+                None => {
+                    let fields = || SHORT.map(|(short, _)| short).into_iter().chain(FIELDS);
+                    let all = fields().collect::<Vec<_>>().join(", ");
+                    missing(nearest(name, fields()).map_or_else(
+                        || format!("a measure has the fields {all}"),
+                        |near| format!("did you mean {measure}.{near}? The fields are {all}"),
+                    ))
+                }
             }
         }
         [measure, ..] => missing(did_you_mean(measure, table.measures.iter().copied(), table)),
         [] => missing(String::new()),
     }
+}
+
+/// The column of a field, by its name or by a short one.
+fn field(name: &str) -> Option<&'static str> {
+    let short = SHORT.iter().find(|(short, _)| *short == name).map(|(_, field)| *field);
+    short.or_else(|| FIELDS.into_iter().find(|field| *field == name))
+}
+
+/// A field and a measure in one name, `delta_retained_bytes`.
+fn joined(table: &DiffTable, name: &str) -> Option<Column> {
+    let of = |(at, measure): (usize, &&str)| {
+        let name = name.strip_suffix(*measure)?.strip_suffix('_')?;
+        column(table, field(name)?, at)
+    };
+    table.measures.iter().enumerate().find_map(of)
 }
 
 /// Name of a table without `diff_`, as users write it.
@@ -103,31 +161,27 @@ pub(crate) fn says_what_a_row_is(table: &DiffTable, column: &str) -> bool {
     column != "status" && (table.keys.contains(&column) || column == "signature" || column.ends_with("fingerprint"))
 }
 
-/// The measure to which a column belongs, if it is one of a measure.
-pub(crate) fn measure_of(table: &DiffTable, column: &str) -> Option<&'static str> {
-    let is_of = |measure: &&&str| {
-        let field = column.strip_suffix(**measure).and_then(|rest| rest.strip_suffix('_'));
-        field.is_some_and(|field| FIELDS.contains(&field))
-    };
-    table.measures.iter().find(is_of).copied()
-}
-
-fn column(table: &DiffTable, name: &str) -> Option<Column> {
-    let column = table.table.all_columns().find(|column| column.name == name)?;
+fn column(table: &DiffTable, name: &str, measure: usize) -> Option<Column> {
+    let column = table.table.all_columns().find(|column| column.name == name && column.name != "measure")?;
     let kind = match column.data_type {
         Type::Utf8 => Kind::Text,
         Type::Boolean => Kind::Truth,
         _ => Kind::Number,
     };
-    let is_id = matches!(column.data_type, Type::UInt64);
-    Some(Column { name: column.name, kind, is_id, is_real: matches!(column.data_type, Type::Float64) })
+    Some(Column {
+        name: column.name,
+        measure,
+        kind,
+        of_measure: FIELDS.contains(&column.name),
+        is_id: matches!(column.data_type, Type::UInt64),
+        is_real: matches!(column.data_type, Type::Float64),
+    })
 }
 
 /// Names of the columns that belong to no measure.
 fn plain_columns(table: &DiffTable) -> impl Iterator<Item = &'static str> {
     let names = table.table.columns.iter().map(|column| column.name);
-    let table = *table;
-    names.filter(move |name| measure_of(&table, name).is_none())
+    names.filter(move |name| *name != "measure" && !FIELDS.contains(name))
 }
 
 fn did_you_mean(name: &str, names: impl Iterator<Item = &'static str>, table: &DiffTable) -> String {
@@ -157,23 +211,23 @@ fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heaplake_schemas::diff::{CHAINS, CLASSES, OF_MEASURE};
+    use heaplake_schemas::diff::{CHAINS, CLASSES, COLUMNS};
 
     #[test]
-    fn all_columns_of_measures_can_be_named_by_field() {
-        assert_eq!(FIELDS.len(), OF_MEASURE);
+    fn all_fields_of_measures_can_be_named() {
+        for field in FIELDS {
+            assert!(COLUMNS.iter().any(|column| column.name == field), "{field}");
+        }
         for table in TABLES {
-            for measure in table.measures {
-                for field in FIELDS {
+            for (at, measure) in table.measures.iter().enumerate() {
+                for field in FIELDS.into_iter().chain(SHORT.map(|(short, _)| short)) {
                     let found = find(table, &[measure, field]).unwrap();
-                    assert_eq!(find(table, &[found.name]), Ok(found));
-                    assert_eq!(measure_of(table, found.name), Some(*measure));
+                    assert!(found.of_measure && found.measure == at, "{measure}.{field}");
+                    assert_eq!(find(table, &[&format!("{field}_{measure}")]), Ok(found));
                 }
             }
-            let of_measures = table.table.columns.iter().filter(|column| measure_of(table, column.name).is_some());
-            assert_eq!(of_measures.count(), OF_MEASURE * table.measures.len(), "{}", table.table.name);
-            for column in table.table.columns {
-                assert!(find(table, &[column.name]).is_ok());
+            for column in table.table.columns.iter().filter(|column| column.name != "measure") {
+                assert!(find(table, &[column.name]).is_ok_and(|found| found.measure == 0));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Verdicts as JUnit XML, which build servers show as tests.
 
-use super::verdict::{Found, Outcome, Verdict, Verdicts, change, quantity};
+use super::verdict::{Found, Outcome, Verdict, Verdicts, change, percent, quantity};
 use heaplake_schemas::comparison::Missed;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use quick_xml::{Error, Writer};
@@ -28,7 +28,7 @@ fn write(xml: &mut Xml, verdicts: &Verdicts) -> Result<(), Error> {
     let counts = [
         ("tests", verdicts.gates.len() + verdicts.missed.len()),
         ("failures", verdicts.with(Outcome::Failed)),
-        ("errors", verdicts.with(Outcome::Unknown) + verdicts.missed.len()),
+        ("errors", verdicts.with(Outcome::Unknown) + verdicts.with(Outcome::Undecided) + verdicts.missed.len()),
     ]
     .map(|(name, number)| (name, number.to_string()));
     for element in ["testsuites", "testsuite"] {
@@ -54,7 +54,7 @@ fn case(xml: &mut Xml, gate: &Verdict) -> Result<(), Error> {
     match gate.outcome {
         Outcome::Passed => element(xml, "system-out", None, &format!("{message}\n{text}"))?,
         Outcome::Failed => element(xml, "failure", Some(&message), &text)?,
-        Outcome::Unknown => element(xml, "error", Some(&message), &text)?,
+        Outcome::Unknown | Outcome::Undecided => element(xml, "error", Some(&message), &text)?,
     }
     xml.write_event(Event::End(BytesEnd::new("testcase"))).map_err(Error::from)
 }
@@ -95,7 +95,7 @@ fn row(found: &Found) -> String {
     let amount =
         |value: Option<i64>| value.map_or_else(|| "?".to_owned(), |value| quantity(found.measure, value as f64));
     let delta = found.delta.map_or_else(|| "?".to_owned(), |delta| change(found.measure, delta));
-    let percent = found.delta_percent.map_or_else(String::new, |percent| format!(", {percent:+.1} %"));
+    let percent = found.percent.map_or_else(String::new, |part| format!(", {}", percent(part)));
     let q = found.q.map_or_else(String::new, |q| format!(", q {q:.2e}"));
     let through = found.grew_through.as_ref().map_or_else(String::new, |chain| format!("\n    through {chain}"));
     format!(

@@ -58,6 +58,12 @@ impl Lowering<'_> {
                 }
                 Ok(Value::Condition(not_if(*negated, any)))
             }
+            Expr::Like { negated, any: false, expr, pattern, escape_char: None } => {
+                Ok(Value::Condition(not_if(*negated, self.like(expr, pattern, false)?)))
+            }
+            Expr::ILike { negated, any: false, expr, pattern, escape_char: None } => {
+                Ok(Value::Condition(not_if(*negated, self.like(expr, pattern, true)?)))
+            }
             Expr::Function(_) => Err(wrong(tree, "expressions have no functions", OPERATORS)),
             _ => Err(wrong(tree, "this is no part of an expression", OPERATORS)),
         }
@@ -92,7 +98,7 @@ impl Lowering<'_> {
             let length = (last.character + last.length).saturating_sub(first.character);
             Wrong { at: Place { length, ..first }, problem, advice }
         })?;
-        let known = self.columns.iter().position(|known| known.name == column.name);
+        let known = self.columns.iter().position(|known| *known == column);
         let at = known.unwrap_or_else(|| {
             self.columns.push(column);
             self.columns.len() - 1
@@ -168,6 +174,24 @@ impl Lowering<'_> {
         }
     }
 
+    /// `%` stands for any text, `_` for any character.
+    fn like(&mut self, text: &Expr, pattern: &Expr, any_case: bool) -> Result<Condition, Wrong> {
+        let text = self.text(text)?;
+        let Text::Constant(written) = self.text(pattern)? else {
+            return Err(wrong(pattern, "expected a pattern in quotes, found a column", OPERATORS));
+        };
+        let sign = |c: char| match c {
+            '%' => ".*".to_owned(),
+            '_' => ".".to_owned(),
+            other => regex::escape(other.encode_utf8(&mut [0; 4])),
+        };
+        let written: String = written.chars().map(sign).collect();
+        let mut builder = RegexBuilder::new(&format!("^{written}$"));
+        let regex = builder.case_insensitive(any_case).dot_matches_new_line(true).size_limit(PATTERN).build();
+        let regex = regex.map_err(|_| wrong(pattern, "expected a shorter pattern", OPERATORS))?;
+        Ok(Condition::Matches(text, Box::new(regex)))
+    }
+
     /// What `in` and `between` look at is read once for each of their values. A condition would let them nest, and an
     /// expression grow without bounds.
     fn plain(&mut self, tree: &Expr) -> Result<(), Wrong> {
@@ -182,8 +206,8 @@ impl Lowering<'_> {
     }
 }
 
-const OPERATORS: &str = "there are and, or, not, = != < <= > >=, ~ and !~ with a regular expression, + - * / %, in (…), \
-                         between … and …, is null, is not null";
+const OPERATORS: &str = "there are and, or, not, = != < <= > >=, ~ and !~ with a regular expression, like, + - * / %, \
+                         in (…), between … and …, is null, is not null";
 
 fn constant(literal: &Literal, tree: &Expr) -> Result<Value, Wrong> {
     match literal {

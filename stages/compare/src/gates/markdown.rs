@@ -1,6 +1,6 @@
 //! Verdicts as Markdown of GitHub, for the summary of a job or a comment.
 
-use super::verdict::{Found, Outcome, Side, Verdict, Verdicts, change, quantity};
+use super::verdict::{Found, Outcome, Side, Verdict, Verdicts, change, percent, quantity};
 use heaplake_kit::text::{count, is_unseen};
 use heaplake_schemas::comparison::Missed;
 
@@ -24,7 +24,7 @@ pub fn markdown(verdicts: &Verdicts) -> String {
         let mark = match gate.outcome {
             Outcome::Passed => "✅",
             Outcome::Failed => "❌",
-            Outcome::Unknown => "⚠️",
+            Outcome::Unknown | Outcome::Undecided => "⚠️",
         };
         let (failing, rows) = (count(gate.failing), count(gate.rows));
         let remarks = text(&gate.remarks().join("; "));
@@ -69,12 +69,12 @@ fn table(rows: &[Found]) -> String {
         let amount = |value: Option<i64>| value.map_or_else(String::new, |value| quantity(measure, value as f64));
         let (base, target) = (amount(row.base), amount(row.target));
         let delta = row.delta.map_or_else(String::new, |delta| change(measure, delta));
-        let percent = row.delta_percent.map_or_else(String::new, |percent| format!("{percent:+.1} %"));
+        let percent = row.percent.map_or_else(String::new, percent);
         let q = row.q.map_or_else(String::new, |q| format!("{q:.2e}"));
         let q = if has_statistics { format!(" {q} |") } else { String::new() };
         let through =
             row.grew_through.as_ref().map_or_else(String::new, |chain| format!("<br>through {}", code(chain)));
-        let (what, status) = (code(&row.subject), text(&row.status));
+        let (what, status) = (code(&row.subject), text(&row.became()));
         out += &format!("| {what}{through} | {base} | {target} | {delta} | {percent} |{q} {status} |\n");
     }
     out

@@ -31,17 +31,28 @@ mod tests;
 
 pub use error::GateError;
 pub use parts::Gate;
-pub use verdict::{Found, Outcome, Sensitivity, Side, Verdict, Verdicts, change, quantity};
+pub use verdict::{Found, Outcome, Sensitivity, Side, Verdict, Verdicts, change, percent, quantity};
 
 use std::path::Path;
 
 /// Most gates at once.
 const MOST: usize = 1000;
 
+/// What becomes of a gate that asks for a statistic where there are too few runs for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undecided {
+    /// It does not pass.
+    #[default]
+    Fail,
+    /// It passes.
+    Pass,
+}
+
 /// The gates of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Gates {
     gates: Vec<Gate>,
+    undecided: Undecided,
 }
 
 impl Gates {
@@ -52,7 +63,7 @@ impl Gates {
     /// [`GateError`] for the first that cannot be used.
     pub fn parse_expressions(expressions: &[String]) -> Result<Self, GateError> {
         let gates = expressions.iter().map(|written| Gate::parse(written)).collect::<Result<_, _>>()?;
-        Self { gates }.bounded()
+        Self { gates, ..Self::default() }.bounded()
     }
 
     /// Gates of a file:
@@ -68,7 +79,7 @@ impl Gates {
     /// # Errors
     /// [`GateError`] where the file cannot be read or has something that is no gate, with its line.
     pub fn from_toml(path: &Path) -> Result<Self, GateError> {
-        Self { gates: file::read(path)? }.bounded()
+        Self { gates: file::read(path)?, ..Self::default() }.bounded()
     }
 
     /// These gates, and then others.
@@ -78,6 +89,12 @@ impl Gates {
     pub fn and(mut self, others: Self) -> Result<Self, GateError> {
         self.gates.extend(others.gates);
         self.bounded()
+    }
+
+    /// With another rule for gates that cannot be decided.
+    #[must_use]
+    pub fn when_undecided(self, undecided: Undecided) -> Self {
+        Self { undecided, ..self }
     }
 
     /// Whether there is none.

@@ -59,8 +59,8 @@ impl Gate {
         let lowered = lowered.map_err(|wrong| wrong.of(called, expression))?;
         let chooses = lowered.condition.parts().into_iter().filter(|part| chooses(table, &lowered, part));
         let chooses = chooses.cloned().collect();
-        let named = lowered.columns.iter().find_map(|column| columns::measure_of(table, column.name));
-        let measure = named.unwrap_or(table.measures[0]);
+        let named = lowered.columns.iter().find(|column| column.of_measure).map_or(0, |column| column.measure);
+        let measure = table.measures[named];
         let expression = expression.trim().to_owned();
         Ok(Self { name, table: columns::short(table), expression, message, of: table, lowered, chooses, measure })
     }

@@ -24,103 +24,128 @@ enum Values {
 
 /// The columns of an expression in a batch.
 pub(crate) struct Bound {
-    columns: Vec<Values>,
+    /// With the row of a subject that has it.
+    columns: Vec<(Values, usize)>,
+    /// Rows of a subject.
+    measures: usize,
 }
 
 impl Bound {
-    /// Finds the columns; copies none.
-    pub(crate) fn of(columns: &[Column], batch: &Batch) -> Result<Self, StageError> {
+    /// Finds the columns, of subjects with so many measures; copies none.
+    pub(crate) fn of(columns: &[Column], measures: usize, batch: &Batch) -> Result<Self, StageError> {
         let find = |column: &Column| {
-            Ok::<_, StageError>(match column.kind {
+            let values = match column.kind {
                 Kind::Text => Values::Texts(batch.texts(column.name)?.clone()),
                 Kind::Truth => Values::Truths(batch.flags(column.name)?.clone()),
                 Kind::Number if column.is_id => Values::Ids(batch.u64s(column.name)?.clone()),
                 Kind::Number if column.is_real => Values::Real(batch.f64s(column.name)?.clone()),
                 Kind::Number => Values::Whole(batch.i64s(column.name)?.clone()),
-            })
+            };
+            Ok::<_, StageError>((values, column.measure))
         };
-        Ok(Self { columns: columns.iter().map(find).collect::<Result<_, _>>()? })
+        Ok(Self { columns: columns.iter().map(find).collect::<Result<_, _>>()?, measures })
     }
 
-    pub(crate) fn row(&self, at: usize) -> BoundRow<'_> {
-        BoundRow { columns: &self.columns, at }
+    /// The subject whose first row is `first`.
+    pub(crate) fn subject(&self, first: usize) -> BoundRow<'_> {
+        debug_assert!(first.is_multiple_of(self.measures), "subjects are whole");
+        BoundRow { columns: &self.columns, first }
     }
 }
 
-/// A row of a batch.
+/// A subject of a batch.
 pub(crate) struct BoundRow<'a> {
-    columns: &'a [Values],
-    at: usize,
+    columns: &'a [(Values, usize)],
+    first: usize,
 }
 
 impl Row for BoundRow<'_> {
     fn number(&self, column: usize) -> Option<Amount> {
-        match &self.columns[column] {
-            Values::Whole(values) => value(values, self.at).map(|whole| Amount::Whole(whole.into())),
-            Values::Real(values) => value(values, self.at).map(Amount::Real),
-            Values::Ids(values) => value(values, self.at).map(|id| Amount::Whole(id.into())),
+        let (values, measure) = &self.columns[column];
+        let at = self.first + measure;
+        match values {
+            Values::Whole(values) => value(values, at).map(|whole| Amount::Whole(whole.into())),
+            Values::Real(values) => value(values, at).map(Amount::Real),
+            Values::Ids(values) => value(values, at).map(|id| Amount::Whole(id.into())),
             Values::Texts(_) | Values::Truths(_) => None,
         }
     }
 
     fn text(&self, column: usize) -> Option<&str> {
-        match &self.columns[column] {
-            Values::Texts(values) => values.is_valid(self.at).then(|| values.value(self.at)),
+        let (values, measure) = &self.columns[column];
+        let at = self.first + measure;
+        match values {
+            Values::Texts(values) => values.is_valid(at).then(|| values.value(at)),
             _ => None,
         }
     }
 
     fn truth(&self, column: usize) -> Option<bool> {
-        match &self.columns[column] {
-            Values::Truths(values) => value(values, self.at),
+        let (values, measure) = &self.columns[column];
+        match values {
+            Values::Truths(values) => value(values, self.first + measure),
             _ => None,
         }
     }
 }
 
-/// What of a row verdicts show: the names of the columns.
+/// What of a subject verdicts show.
 pub(crate) struct Shown {
     measure: &'static str,
+    /// Its place among the measures.
+    at: usize,
     subject: &'static str,
-    numbers: [String; 5],
-    grew_through: Option<&'static str>,
 }
+
+/// The columns that are shown, besides the text that says what the subject is.
+const SHOWN: [&str; 11] = [
+    "signature",
+    "status",
+    "part_of",
+    "base_mean",
+    "target_mean",
+    "delta_sum",
+    "percent_sum",
+    "q",
+    "changed_on",
+    "target_runs",
+    "grew_through_text",
+];
 
 impl Shown {
     /// Of a table, with the numbers of a measure.
     pub(crate) fn of(table: &DiffTable, measure: &'static str) -> Self {
         let named = ["message", "text", "class", "owner", "function", "type"];
         let subject = named.into_iter().find(|name| table.keys.contains(name)).unwrap_or("signature");
-        let numbers = ["base", "target", "delta", "delta_percent", "q"].map(|field| format!("{field}_{measure}"));
-        let has = |name: &&str| table.table.columns.iter().any(|column| column.name == *name);
-        Self { measure, subject, numbers, grew_through: Some("grew_through_text").filter(has) }
+        let at = table.measures.iter().position(|other| *other == measure).unwrap_or(0);
+        Self { measure, at, subject }
     }
 
     /// The columns that it reads.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
-        let texts = [self.subject, "signature", "status"].into_iter().chain(self.grew_through);
-        texts.chain(self.numbers.iter().map(String::as_str))
+        SHOWN.into_iter().chain([self.subject])
     }
 
-    /// Reads a row.
-    pub(crate) fn read(&self, batch: &Batch, at: usize) -> Result<Found, StageError> {
+    /// Reads the subject whose first row is `first`.
+    pub(crate) fn read(&self, batch: &Batch, first: usize) -> Result<Found, StageError> {
+        let at = first + self.at;
         let text =
             |name: &str| Ok::<_, StageError>(shorten(value(batch.texts(name)?, at).unwrap_or_default(), LONGEST));
         let whole = |name: &str| Ok::<_, StageError>(value(batch.i64s(name)?, at));
         let real = |name: &str| Ok::<_, StageError>(value(batch.f64s(name)?, at));
-        let through = self.grew_through.map(|name| Ok::<_, StageError>(value(batch.texts(name)?, at))).transpose()?;
-        let [base, target, delta, delta_percent, q] = &self.numbers;
         Ok(Found {
             subject: text(self.subject)?,
             signature: text("signature")?,
             status: text("status")?,
             measure: self.measure,
-            base: whole(base)?,
-            target: whole(target)?,
-            delta: whole(delta)?,
-            delta_percent: real(delta_percent)?,
-            q: real(q)?,
-            grew_through: through.flatten().map(|text| shorten(text, LONGEST)),
+            base: whole("base_mean")?,
+            target: whole("target_mean")?,
+            delta: whole("delta_sum")?,
+            percent: real("percent_sum")?,
+            q: real("q")?,
+            changed_on: whole("changed_on")?,
+            of: whole("target_runs")?.unwrap_or(0),
+            grew_through: value(batch.texts("grew_through_text")?, at).map(|text| shorten(text, LONGEST)),
         })
     }
 }

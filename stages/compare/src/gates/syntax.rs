@@ -3,7 +3,7 @@
 //! What goes beyond a condition (statements, functions, subqueries, casts, comments) is refused before the parser sees
 //! it: it gets few kinds of tokens only, and knows few keywords. So a column may have the name of a keyword, as `class`
 //! and `type` have. Texts stand in double or in single quotes; there is no escape but the doubled quote, so regular
-//! expressions need no second one. A number may have a unit of bytes: `10MiB`.
+//! expressions need no second one. A number may have a unit of bytes or a per cent sign: `10 MiB`, `5 %`.
 
 use super::error::{Place, Wrong};
 use sqlparser::ast::Expr;
@@ -20,7 +20,9 @@ const MOST_TOKENS: usize = 1000;
 const DEEPEST: usize = 40;
 
 /// The words that are no names of columns.
-const KEYWORDS: [Keyword; 9] = [
+const KEYWORDS: [Keyword; 11] = [
+    Keyword::LIKE,
+    Keyword::ILIKE,
     Keyword::AND,
     Keyword::OR,
     Keyword::NOT,
@@ -92,22 +94,19 @@ pub(crate) fn parse(text: &str) -> Result<Expr, Wrong> {
 /// The tokens without spaces, numbers with their units as one, and no keywords but [`KEYWORDS`].
 fn usable(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, Wrong> {
     let mut kept: Vec<TokenWithSpan> = Vec::new();
-    for mut next in tokens {
+    let mut tokens = tokens.into_iter().filter(|next| !is_space(&next.token)).peekable();
+    while let Some(mut next) = tokens.next() {
+        let after_number = kept.last().is_some_and(|last| matches!(last.token, Token::Number(..)));
+        if next.token == Token::Mod && after_number && tokens.peek().is_none_or(|after| ends_operand(&after.token)) {
+            // Per cent, not a remainder: nothing follows that it could be of.
+            continue;
+        }
         match &mut next.token {
-            Token::Whitespace(space) => {
-                if !matches!(
-                    space,
-                    sqlparser::tokenizer::Whitespace::Space
-                        | sqlparser::tokenizer::Whitespace::Newline
-                        | sqlparser::tokenizer::Whitespace::Tab
-                ) {
-                    return Err(wrong(place(next.span), "expected no comment".to_owned()));
-                }
-                continue;
-            }
+            Token::Whitespace(_) => return Err(wrong(place(next.span), "expected no comment".to_owned())),
             Token::EOF => continue,
             Token::Word(word) => {
-                if let Some(last) = kept.last_mut().filter(|last| last.span.end == next.span.start)
+                let is_unit = UNITS.iter().any(|(name, _)| name.eq_ignore_ascii_case(&word.value));
+                if let Some(last) = kept.last_mut().filter(|last| is_unit || last.span.end == next.span.start)
                     && let Token::Number(number, _) = &mut last.token
                 {
                     *number = with_unit(number, &word.value).map_err(|problem| wrong(place(next.span), problem))?;
@@ -123,6 +122,20 @@ fn usable(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, Wrong> {
         kept.push(next);
     }
     Ok(kept)
+}
+
+fn is_space(token: &Token) -> bool {
+    use sqlparser::tokenizer::Whitespace::{Newline, Space, Tab};
+    matches!(token, Token::Whitespace(Space | Newline | Tab))
+}
+
+/// Whether a token cannot begin an operand.
+fn ends_operand(token: &Token) -> bool {
+    match token {
+        Token::EOF | Token::RParen | Token::Comma => true,
+        Token::Word(word) => matches!(word.keyword, Keyword::AND | Keyword::OR),
+        _ => false,
+    }
 }
 
 fn check(token: &Token, span: Span) -> Result<(), Wrong> {

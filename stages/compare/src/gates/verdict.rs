@@ -58,6 +58,9 @@ pub enum Outcome {
     Failed,
     /// The comparison does not have its table, or has it without some runs, so that nobody knows.
     Unknown,
+    /// Its condition is true of no row, but of some it cannot be decided: it asks for a statistic, and there are too few
+    /// runs for one.
+    Undecided,
 }
 
 /// What came of a gate.
@@ -100,6 +103,8 @@ pub struct Sensitivity {
     pub median: f64,
     /// All of them would have.
     pub greatest: f64,
+    /// Half of these rows would have shown such a growth on a tenth of the runs of the target; nothing if none would.
+    pub on_tenth: Option<f64>,
 }
 
 /// A row of a comparison.
@@ -113,16 +118,20 @@ pub struct Found {
     pub status: String,
     /// The measure of which the numbers are.
     pub measure: &'static str,
-    /// The measure in the base.
+    /// The measure in the base, in the mean of the runs.
     pub base: Option<i64>,
-    /// The measure in the target.
+    /// The measure in the target, likewise.
     pub target: Option<i64>,
-    /// Target less base.
+    /// What the runs of the target have more than as many of the base.
     pub delta: Option<i64>,
-    /// The same in percent of the base.
-    pub delta_percent: Option<f64>,
+    /// The same in percent of the base; infinite where the base has nothing.
+    pub percent: Option<f64>,
     /// Probability of such a difference by chance, corrected.
     pub q: Option<f64>,
+    /// Hosts of the target, or runs, on which it changed.
+    pub changed_on: Option<i64>,
+    /// Runs of the target.
+    pub of: i64,
     /// Of a class, the chain that grew most.
     pub grew_through: Option<String>,
 }
@@ -145,6 +154,25 @@ pub fn change(measure: &str, value: i64) -> String {
     format!("{sign}{}", quantity(measure, value as f64))
 }
 
+/// A part in percent; where the base has nothing, in words.
+#[must_use]
+pub fn percent(percent: f64) -> String {
+    if percent.is_infinite() { "new".to_owned() } else { format!("{percent:+.1} %") }
+}
+
+impl Found {
+    /// What became of it, and on how many runs if not on all.
+    #[must_use]
+    pub fn became(&self) -> String {
+        match self.changed_on {
+            Some(on) if on < self.of && (self.status.ends_with("_some") || self.status.ends_with("_on")) => {
+                format!("{} ({on} of {})", self.status, self.of)
+            }
+            _ => self.status.clone(),
+        }
+    }
+}
+
 impl Verdict {
     /// What came out, in one line.
     #[must_use]
@@ -153,6 +181,7 @@ impl Verdict {
             Outcome::Passed => format!("none of {} rows", count(self.rows)),
             Outcome::Failed => format!("{} of {} rows", count(self.failing), count(self.rows)),
             Outcome::Unknown => self.unknown(),
+            Outcome::Undecided => format!("undecided of {} of {} rows", count(self.undecided), count(self.rows)),
         }
     }
 
@@ -176,16 +205,24 @@ impl Verdict {
         }
         if self.undecided > 0 {
             let (undecided, watched) = (count(self.undecided), count(self.watched));
-            remarks.push(format!(
-                "of {undecided} of the {watched} rows that it watches, it cannot be decided: a number is null"
-            ));
+            let why = match self.outcome {
+                Outcome::Undecided => {
+                    "there are too few runs for a statistic that it asks for: compare more runs, or ask for status"
+                }
+                _ => "a number is null",
+            };
+            remarks.push(format!("of {undecided} of the {watched} rows that it watches, it cannot be decided: {why}"));
         }
         match &self.sensitivity {
-            Some(Sensitivity { measure, rows, median, greatest }) if self.outcome == Outcome::Passed => {
+            Some(Sensitivity { measure, rows, median, greatest, on_tenth }) if self.outcome == Outcome::Passed => {
                 let (median, greatest) = (quantity(measure, *median), quantity(measure, *greatest));
                 let (rows, measure) = (count(*rows), measure.replace('_', " "));
+                let on_tenth = on_tenth.map_or_else(
+                    || "; a growth of a tenth of the hosts would not".to_owned(),
+                    |effect| format!("; half of them one of {} on a tenth of the hosts", quantity(&measure, effect)),
+                );
                 remarks.push(format!(
-                    "of the {rows} rows that it watches, half would show a growth of {median} in {measure}, all one of {greatest}"
+                    "of the {rows} rows that it watches, half would show a growth of {median} in {measure} on all hosts, all one of {greatest}{on_tenth}"
                 ));
             }
             None if self.watched > 0 => remarks.push("no statistics: a side has too few runs".to_owned()),

@@ -24,12 +24,12 @@ fn brief(table: &RollupTable, group: &Group, folder: &Path) -> Result<Brief, Sta
     let mut brief = Brief {
         table: table.table.name.to_owned(),
         measure: measure.to_owned(),
-        rows: Reader::open(&path)?.rows(),
+        rows: Reader::open(&path)?.rows() / table.rows.measures.len() as u64,
         ..Brief::default()
     };
-    let [p50, max] = ["p50", "max"].map(|of| format!("{of}_{measure}"));
-    let columns = ["signature", "runs", "runs_with", "hosts_with", &p50, &max, "worst_release", "worst_snapshot"];
-    let mut batches = Reader::open(&path)?.only(&largest(&path, &max)?)?.columns(&columns)?;
+    let columns =
+        ["signature", "runs", "runs_with", "hosts_with", "sum", "median", "max", "worst_release", "worst_snapshot"];
+    let mut batches = Reader::open(&path)?.only(&largest(&path, measure)?)?.columns(&columns)?;
     while let Some(batch) = batches.batch()? {
         for row in 0..batch.len() {
             let text = |name: &str| Ok::<_, StageError>(batch.texts(name)?.value(row));
@@ -41,8 +41,9 @@ fn brief(table: &RollupTable, group: &Group, folder: &Path) -> Result<Brief, Sta
                 signature: text("signature")?.to_owned(),
                 runs_with: number("runs_with")?.unwrap_or(0),
                 hosts_with: number("hosts_with")?,
-                p50: number(&p50)?.unwrap_or(0),
-                max: number(&max)?.unwrap_or(0),
+                sum: number("sum")?.unwrap_or(0),
+                p50: number("median")?.unwrap_or(0),
+                max: number("max")?.unwrap_or(0),
                 worst: worst.unwrap_or(0),
             });
         }
@@ -51,14 +52,14 @@ fn brief(table: &RollupTable, group: &Group, folder: &Path) -> Result<Brief, Sta
     Ok(brief)
 }
 
-/// Numbers of the rows with the most in a column, ascending.
-fn largest(path: &Path, column: &str) -> Result<Vec<u32>, StageError> {
+/// Numbers of the rows with the largest values of a measure, ascending.
+fn largest(path: &Path, measure: &str) -> Result<Vec<u32>, StageError> {
     let mut largest: Vec<(Option<i64>, u32)> = Vec::new();
-    let mut batches = Reader::open(path)?.columns(&[column])?;
+    let mut batches = Reader::open(path)?.columns(&["measure", "max"])?;
     while let Some(batch) = batches.batch()? {
-        let maxima = batch.i64s(column)?;
-        let row = |at: usize| (value(maxima, at), (batch.first_row() + at as u64) as u32);
-        largest.extend((0..batch.len()).map(row));
+        let (measures, maxima) = (batch.texts("measure")?, batch.i64s("max")?);
+        let of_measure = (0..batch.len()).filter(|&at| measures.value(at) == measure);
+        largest.extend(of_measure.map(|at| (value(maxima, at), (batch.first_row() + at as u64) as u32)));
         largest.sort_unstable_by_key(|&(max, row)| (Reverse(max), row));
         largest.truncate(TOP);
     }

@@ -1,11 +1,19 @@
 //! A row of a rollup: what the runs of a group say of a fingerprint.
 
+use crate::amounts::Amounts;
 use crate::rows::{Gathered, Group};
 use crate::statistics::quantile;
-use heaplake_schemas::rollup::OF_MEASURE;
 
-/// Sum, smallest, three quantiles, largest: in the order of [`OF_MEASURE`].
-pub type Summed = [i64; OF_MEASURE.len()];
+/// A measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summed {
+    /// What the runs with the row say.
+    pub amounts: Amounts,
+    /// The smallest.
+    pub min: i64,
+    /// The 99 % quantile.
+    pub p99: i64,
+}
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,8 +28,8 @@ pub struct Row {
     pub seen: Option<(i64, i64)>,
     /// The run with the most of the first measure.
     pub worst: u32,
-    /// Its measures, in the order of the table; nothing for one that no run tells.
-    pub measures: Vec<Option<Summed>>,
+    /// Its measures, in the order of the table.
+    pub measures: Vec<Summed>,
     /// Runs with it.
     pub runs: Vec<u32>,
     /// Its measures in these runs, one run after the other.
@@ -77,11 +85,8 @@ fn worst(runs: &[u32], values: &[Option<i64>], count: usize) -> u32 {
 }
 
 /// Sums up sorted values.
-fn summed(sorted: &[i64]) -> Option<Summed> {
-    let (min, max) = (*sorted.first()?, *sorted.last()?);
-    let sum = sorted.iter().fold(0, |sum: i64, value| sum.saturating_add(*value));
-    let [p50, p90, p99] = [50, 90, 99].map(|percent| quantile(sorted, percent));
-    Some([sum, min, p50, p90, p99, max])
+fn summed(sorted: &[i64]) -> Summed {
+    Summed { amounts: Amounts::of(sorted), min: sorted.first().copied().unwrap_or(0), p99: quantile(sorted, 99) }
 }
 
 #[cfg(test)]
@@ -93,11 +98,5 @@ mod tests {
         assert_eq!(worst(&[3, 5, 8], &[Some(1), None, Some(7), None, Some(7), None], 2), 5);
         assert_eq!(worst(&[3, 5], &[None, Some(0)], 1), 5);
         assert_eq!(worst(&[3, 5], &[None, None], 1), 3);
-    }
-
-    #[test]
-    fn values_are_summed_up() {
-        assert_eq!(summed(&[]), None);
-        assert_eq!(summed(&[1, 2, 10]), Some([13, 1, 2, 8, 10, 10]));
     }
 }

@@ -1,6 +1,6 @@
 //! Writes one table of a group, and the file of its rows.
 
-use super::row::Row;
+use super::row::{Row, Summed};
 use super::signatures::Signatures;
 use crate::rows::Gathered;
 use crate::rows::kept::Writer;
@@ -11,7 +11,7 @@ use heaplake_kit::StageError;
 use heaplake_kit::stage::Output;
 use heaplake_lake::table::Table;
 use heaplake_schemas::diff::DiffTable;
-use heaplake_schemas::rollup::{Group, OF_MEASURE, RolledRun, RollupTable};
+use heaplake_schemas::rollup::{Group, RolledRun, RollupTable};
 use heaplake_schemas::run;
 use std::iter::repeat_n;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub struct Made<'a> {
     signatures: Signatures,
     rows: Vec<Row>,
     texts: Vec<String>,
-    measures: usize,
+    measures: &'static [&'static str],
     table: Table,
     kept: Writer,
 }
@@ -71,7 +71,7 @@ impl<'a> Made<'a> {
             signatures,
             rows: Vec::new(),
             texts: Vec::new(),
-            measures: rows.measures.len(),
+            measures: rows.measures,
             table: Table::create(output, table.table.file, table.table.schema())?,
             kept: Writer::create(output, kept_file(table), rows)?,
         })
@@ -88,7 +88,7 @@ impl<'a> Made<'a> {
     /// # Errors
     /// As [`Signatures::of`], and [`StageError::Io`].
     pub fn take(&mut self, row: Row) -> Result<(), StageError> {
-        for (&run, values) in row.runs.iter().zip(row.values.chunks(self.measures)) {
+        for (&run, values) in row.runs.iter().zip(row.values.chunks(self.measures.len())) {
             self.kept.row(row.fingerprint, self.numbers[run as usize], values)?;
         }
         self.texts.push(self.signatures.of(row.fingerprint)?);
@@ -110,37 +110,45 @@ impl<'a> Made<'a> {
     }
 
     fn flush(&mut self) -> Result<(), StageError> {
-        let count = self.rows.len();
         let texts = std::mem::take(&mut self.texts);
+        // A row for each measure.
+        let count = self.rows.len() * self.measures.len();
+        let each = || self.rows.iter().flat_map(|row| row.measures.iter().zip(self.measures).map(move |of| (row, of)));
         let worst = |text: fn(&RolledRun) -> &str| -> ArrayRef {
-            Arc::new(StringArray::from_iter_values(self.rows.iter().map(|row| text(self.run(row.worst)))))
+            Arc::new(StringArray::from_iter_values(each().map(|(row, _)| text(self.run(row.worst)))))
         };
-        let numbers = |of: &dyn Fn(&Row) -> Option<i64>| -> ArrayRef {
-            Arc::new(self.rows.iter().map(of).collect::<Int64Array>())
+        let numbers = |of: &dyn Fn(&Row, &Summed) -> Option<i64>| -> ArrayRef {
+            Arc::new(each().map(|(row, (summed, _))| of(row, summed)).collect::<Int64Array>())
         };
+        let told = |of: fn(&Summed) -> i64| numbers(&move |_, summed| summed.amounts.told(of(summed)));
         let times = |of: fn((i64, i64)) -> i64| -> ArrayRef {
-            let times = self.rows.iter().map(|row| row.seen.map(of));
+            let times = each().map(|(row, _)| row.seen.map(of));
             Arc::new(times.collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
         };
-        let mut columns: Vec<ArrayRef> = vec![
+        let texts = texts.iter().flat_map(|text| repeat_n(text, self.measures.len()));
+        let columns: Vec<ArrayRef> = vec![
             Arc::new(StringArray::from_iter_values(repeat_n(&self.group.format, count))),
             Arc::new(repeat_n(self.group.release.as_deref(), count).collect::<StringArray>()),
             self.labels(count),
             Arc::new(StringArray::from_iter_values(texts)),
-            Arc::new(UInt64Array::from_iter_values(self.rows.iter().map(|row| row.fingerprint))),
-            numbers(&|_| Some(self.numbers.len() as i64)),
-            numbers(&|row| Some(row.runs_with as i64)),
-            numbers(&|_| self.hosts),
-            numbers(&|row| row.hosts_with.map(|hosts| hosts as i64)),
+            Arc::new(UInt64Array::from_iter_values(each().map(|(row, _)| row.fingerprint))),
+            Arc::new(StringArray::from_iter_values(each().map(|(_, (_, name))| name))),
+            numbers(&|_, _| Some(self.numbers.len() as i64)),
+            numbers(&|row, _| Some(row.runs_with as i64)),
+            numbers(&|_, _| self.hosts),
+            numbers(&|row, _| row.hosts_with.map(|hosts| hosts as i64)),
+            told(|summed| summed.amounts.sum),
+            told(|summed| summed.amounts.mean),
+            told(|summed| summed.amounts.median),
+            told(|summed| summed.amounts.p90),
+            told(|summed| summed.amounts.max),
+            told(|summed| summed.min),
+            told(|summed| summed.p99),
             times(|(first, _)| first),
             times(|(_, last)| last),
             worst(|run| &run.release),
             worst(|run| &run.snapshot),
         ];
-        for measure in 0..self.measures {
-            let of = |at: usize| numbers(&move |row: &Row| row.measures[measure].map(|summed| summed[at]));
-            columns.extend((0..OF_MEASURE.len()).map(of));
-        }
         self.rows.clear();
         self.table.write(&columns)
     }

@@ -42,6 +42,8 @@ pub struct OfTable {
     pub side: usize,
     /// Number of its host, where a label names it.
     pub host: Option<u32>,
+    /// Name of its host, or else of the run.
+    pub name: String,
     /// Rows of its table.
     rows: u64,
     /// A bit for each measure that it tells.
@@ -147,7 +149,8 @@ fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
         });
         let of_file = |listed: &&Table| listed.file == table.compared.file;
         let rows = found.run.tables.iter().find(of_file).map_or(0, |listed| listed.rows);
-        OfTable { folder: found.place.clone(), side, host, rows, tells: 0 }
+        let name = crate::sides::host(&found.run).unwrap_or(&found.run.snapshot).to_owned();
+        OfTable { folder: found.place.clone(), side, host, name, rows, tells: 0 }
     };
     with_table.map(run).collect()
 }
@@ -246,6 +249,22 @@ impl Gathered<'_> {
     pub fn runs_of(&self, side: usize) -> usize {
         self.runs.iter().filter(|run| run.side == side).count()
     }
+
+    /// How many hosts the runs of a side have that have the table; nothing if no run of the table has a host.
+    #[must_use]
+    pub fn hosts_of(&self, side: usize) -> Option<usize> {
+        self.hosts(self.runs.iter().filter(|run| run.side == side))
+    }
+
+    fn hosts<'r>(&self, runs: impl Iterator<Item = &'r OfTable>) -> Option<usize> {
+        if self.runs.iter().all(|run| run.host.is_none()) {
+            return None;
+        }
+        let mut hosts: Vec<u32> = runs.filter_map(|run| run.host).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        Some(hosts.len())
+    }
 }
 
 /// The results for the groups of each chunk, each chunk on a thread of its own.
@@ -307,29 +326,18 @@ impl Group<'_> {
     /// How many hosts among the runs of a side have the row; nothing if no run of the table has a host.
     #[must_use]
     pub fn hosts_with(&self, side: usize) -> Option<usize> {
-        if self.gathered.runs.iter().all(|run| run.host.is_none()) {
-            return None;
-        }
-        let of_side = self.records.iter().map(|record| self.run(record)).filter(|run| run.side == side);
-        let mut hosts: Vec<u32> = of_side.filter_map(|run| run.host).collect();
-        hosts.sort_unstable();
-        hosts.dedup();
-        Some(hosts.len())
+        self.gathered.hosts(self.records.iter().map(|record| self.run(record)).filter(|run| run.side == side))
     }
 
-    /// The values of a measure in the runs of a side, into `values`, see [`Self::each_value`].
-    pub fn values(&self, side: usize, measure: usize, values: &mut Vec<i64>) {
-        values.clear();
-        self.each_value(measure, |of, value| {
-            if of == side {
-                values.push(value);
-            }
-        });
+    /// How many hosts some runs have; where no label names hosts, how many runs they are.
+    pub fn hosts_of(&self, runs: impl Iterator<Item = u32> + Clone) -> usize {
+        let of = |run: u32| &self.gathered.runs[run as usize];
+        self.gathered.hosts(runs.clone().map(of)).unwrap_or_else(|| runs.count())
     }
 
-    /// Calls `take` with the side of each run and its value of a measure: 0 for a run without the row, nothing for a run
-    /// that cannot tell.
-    pub fn each_value(&self, measure: usize, mut take: impl FnMut(usize, i64)) {
+    /// Calls `take` with the number of each run, its side and its value of a measure: 0 for a run without the row, nothing
+    /// for a run that cannot tell.
+    pub fn each_value(&self, measure: usize, mut take: impl FnMut(u32, usize, i64)) {
         let untold = self.gathered.untold.get(&self.class()).map_or(&[][..], Vec::as_slice);
         let tells = |number: u32, run: &OfTable| run.tells >> measure & 1 == 1 && !untold.contains(&number);
         let mut rows = self.records.iter().peekable();
@@ -338,10 +346,10 @@ impl Group<'_> {
             match record {
                 Some(record) => {
                     if let Some(value) = (Measures { record }).get(measure) {
-                        take(run.side, i64::try_from(value).unwrap_or(i64::MAX));
+                        take(number, run.side, i64::try_from(value).unwrap_or(i64::MAX));
                     }
                 }
-                None if tells(number, run) => take(run.side, 0),
+                None if tells(number, run) => take(number, run.side, 0),
                 None => {}
             }
         }

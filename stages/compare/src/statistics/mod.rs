@@ -2,12 +2,17 @@
 //! And of a series of sides.
 //!
 //! A value is a measure of one row in one run, such as the retained size of a class: a whole number. Values of runs are
-//! skewed, heavy-tailed and full of ties, so everything here goes by ranks:
+//! skewed, heavy-tailed and full of ties, so nearly everything here goes by ranks and counts:
 //!
 //! | question | answer | function |
 //! |---|---|---|
 //! | how much more? | Hodges-Lehmann shift with its interval | [`shift()`] |
-//! | is it real? | Mann-Whitney test | [`rank_sum()`] |
+//! | do all runs have more? | Mann-Whitney test | [`rank_sum()`] |
+//! | do more runs have it at all? | Fisher's exact test | [`fisher()`] |
+//! | do some runs have far more? | Fisher's exact test of the upper tail | [`tail()`] |
+//! | do the same hosts have more? | signed-rank and sign test | [`paired()`] |
+//! | is it real, by all of these tests? | Cauchy combination | [`combined()`] |
+//! | how much more on all hosts together? | interval of the means | [`interval`] |
 //! | is it real, in a table of many rows? | Benjamini-Hochberg q | [`corrected`] |
 //! | what growth could not have been seen? | least shift with a power of 80 % | [`smallest_effect`] |
 //! | how much more at each step? | Theil-Sen slope with its interval | [`slope()`] |
@@ -16,10 +21,15 @@
 //! The functions are pure: they look at slices, keep nothing, and answer the same on every machine. None of them builds
 //! the matrix of all differences: what they want of it they select in O((n + m) log (n + m)), see `differences.rs`.
 
+mod combined;
+mod counting;
 mod differences;
 mod false_discovery;
+mod fisher;
+pub mod interval;
 mod normal;
 mod null;
+mod paired;
 mod power;
 mod quantiles;
 mod rank_sum;
@@ -29,10 +39,15 @@ pub(crate) mod simulated;
 #[cfg(test)]
 mod simulation;
 mod slope;
+mod tail;
 
+pub use combined::combined;
 pub use false_discovery::corrected;
-pub use power::smallest_effect;
+pub use fisher::{Counts, fisher};
+pub use paired::{Paired, paired};
+pub use power::{Effects, smallest_effect, smallest_effects};
 pub use quantiles::{median, quantile};
 pub use rank_sum::rank_sum;
 pub use shift::{Shift, shift};
 pub use slope::{Slope, slope};
+pub use tail::{Tail, tail};

@@ -1,6 +1,8 @@
 //! A trend in brief, for people.
 
-use super::row::Row;
+use super::row::{Measure, Row};
+use super::shape::Shape;
+use crate::amounts::Amounts;
 use heaplake_schemas::series::Series;
 use heaplake_schemas::trend::TrendTable;
 use serde::Serialize;
@@ -43,8 +45,8 @@ pub struct TopRow {
     pub keys: BTreeMap<&'static str, Option<String>>,
     /// What its series looks like.
     pub shape: &'static str,
-    /// Its main measure along the series.
-    pub medians: Vec<Option<i64>>,
+    /// Its main measure along the series: the medians of the steps; of what leaks on some hosts, the means.
+    pub levels: Vec<Option<i64>>,
     /// Growth per step.
     pub slope: f64,
     /// Ends of its interval; null if there are too few values for one.
@@ -55,6 +57,10 @@ pub struct TopRow {
     pub steps_with: u32,
     /// Runs with it.
     pub runs_with: u32,
+    /// Hosts of the last step, or runs, on which it has grown.
+    pub grown_on: u32,
+    /// Names of hosts that have most of it.
+    pub grown_on_names: Option<String>,
 }
 
 impl InBrief {
@@ -65,22 +71,34 @@ impl InBrief {
         Self { table, measure, rows: 0, shapes: BTreeMap::new(), top: Vec::new() }
     }
 
-    /// Takes the next row and its texts.
-    pub fn take(&mut self, table: &TrendTable, row: &Row, texts: &[Option<String>]) {
-        let main = &row.measures[0];
+    /// Takes the next subject, its texts, the names of hosts on which it has grown, and whether it is a part of one before.
+    pub fn take(
+        &mut self,
+        table: &TrendTable,
+        row: &Row,
+        texts: &[Option<String>],
+        named: Option<String>,
+        is_part: bool,
+    ) {
+        let Measure { steps, series } = &row.measures[0];
+        let shape = series.shape();
         self.rows += 1;
-        *self.shapes.entry(main.shape.name()).or_default() += 1;
-        let Some(slope) = main.slope.filter(|slope| slope.slope > 0.0 && self.top.len() < TOP) else { return };
+        *self.shapes.entry(shape.name()).or_default() += 1;
+        let is_shown = self.top.len() < TOP && !is_part;
+        let Some(slope) = series.slope().filter(|slope| slope.slope > 0.0 && is_shown) else { return };
+        let level = |step: &Amounts| if shape == Shape::LeaksOnSome { step.mean } else { step.median };
         self.top.push(TopRow {
             signature: texts.last().cloned().flatten().unwrap_or_default(),
             keys: table.rows.keys.iter().copied().zip(texts.iter().cloned()).collect(),
-            shape: main.shape.name(),
-            medians: main.medians.clone(),
+            shape: shape.name(),
+            levels: steps.iter().map(|step| step.told(level(step))).collect(),
             slope: slope.slope,
             slope_interval: (slope.low.is_finite() && slope.high.is_finite()).then_some([slope.low, slope.high]),
-            first_growth: main.first_growth,
-            steps_with: row.steps_with,
-            runs_with: row.runs_with,
+            first_growth: series.first_growth(),
+            steps_with: row.head.steps_with,
+            runs_with: row.head.runs_with,
+            grown_on: row.head.grown_on,
+            grown_on_names: named,
         });
     }
 }

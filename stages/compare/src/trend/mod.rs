@@ -48,7 +48,9 @@ pub fn follow(steps: &Steps, rules: Rules<'_>, output: &Output, context: &Contex
         let Some(followed) = table::follow(sides, table, rules, context)? else { continue };
         series.remarks.extend(lacking(steps, table));
         let mut brief = InBrief::of(table);
-        series.tables.push(followed.write(output, context, |row, texts| brief.take(table, row, texts))?);
+        series.tables.push(followed.write(output, context, |row, texts, named, is_part| {
+            brief.take(table, row, texts, named, is_part);
+        })?);
         in_brief.push(brief);
     }
     if in_brief.is_empty() {

@@ -1,101 +1,167 @@
-//! A row of a trend: what its group says along the series.
+//! A subject of a trend: what its group says along the series.
 
 use super::shape::{self, Shape, Trend};
+use crate::amounts::Amounts;
+use crate::diff::row::{NAMED, NO_ONE};
 use crate::rows::Group;
 use crate::statistics::Slope;
+use bytemuck::{Pod, Zeroable};
+use std::cmp::Reverse;
 
-/// Words of a row before its measures.
-const HEAD: usize = 4;
-/// Words of a measure besides its medians.
-const OF_MEASURE: usize = 5;
-/// What stands for a median that is none.
-const NONE: i64 = i64::MIN;
-
-/// A row.
+/// A subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
+    /// What is the same for all measures and steps.
+    pub head: Head,
+    /// Of each step: runs and hosts with it. [`NO_ONE`] hosts if no run has one.
+    pub with: Vec<[u32; 2]>,
+    /// Its measures, in the order of the table.
+    pub measures: Vec<Measure>,
+}
+
+/// What a subject is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Head {
     /// Fingerprint.
     pub fingerprint: u64,
     /// Fingerprint of the class that it leads to; 0 for none.
     pub class: u64,
     /// Run and row of its example.
-    pub example: (u32, u32),
+    pub example: [u32; 2],
     /// How many steps have it.
     pub steps_with: u32,
     /// How many runs have it.
     pub runs_with: u32,
-    /// Its measures, in the order of the table.
-    pub measures: Vec<Trend>,
+    /// Hosts of the last step, or else runs, on which the first measure has grown.
+    pub grown_on: u32,
+    /// The runs of the last step that have most of it; [`NO_ONE`] where there are fewer.
+    pub named: [u32; NAMED],
 }
 
-/// Words of a row with this many measures in this many steps.
+/// A measure of a subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    /// What the runs of each step say.
+    pub steps: Vec<Amounts>,
+    /// What the series looks like.
+    pub series: Series,
+}
+
+/// What a series looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Series {
+    /// Growth per step and its interval; NaN for none.
+    slope: [f64; 3],
+    /// Number of the shape.
+    shape: u64,
+    /// The first step of growth; `u64::MAX` for none.
+    first_growth: u64,
+}
+
+impl Series {
+    fn of(trend: &Trend) -> Self {
+        let slope = trend.slope.map_or([f64::NAN; 3], |of| [of.slope, of.low, of.high]);
+        let first_growth = trend.first_growth.map_or(u64::MAX, |step| step as u64);
+        Self { slope, shape: trend.shape as u64, first_growth }
+    }
+
+    /// Its shape.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        Shape::ALL[self.shape as usize]
+    }
+
+    /// Growth per step.
+    #[must_use]
+    pub fn slope(&self) -> Option<Slope> {
+        let [slope, low, high] = self.slope;
+        (!slope.is_nan()).then_some(Slope { slope, low, high })
+    }
+
+    /// The first step of growth.
+    #[must_use]
+    pub fn first_growth(&self) -> Option<usize> {
+        usize::try_from(self.first_growth).ok().filter(|_| self.first_growth != u64::MAX)
+    }
+}
+
+/// Words of a subject with this many measures in this many steps.
 #[must_use]
 pub fn width(measures: usize, steps: usize) -> usize {
-    HEAD + measures * (steps + OF_MEASURE)
+    let of_measure = steps * size_of::<Amounts>() + size_of::<Series>();
+    (size_of::<Head>() + steps * size_of::<[u32; 2]>() + measures * of_measure) / size_of::<u64>()
 }
 
 impl Row {
-    /// The row of a group.
+    /// The subject of a group.
     #[must_use]
     pub fn of(group: &Group<'_>, measures: usize, steps: usize) -> Self {
         let mut values = vec![Vec::new(); steps];
-        let measure = |measure| {
+        let mut of_last = Vec::new();
+        let (mut grown, mut made) = (Vec::new(), Vec::with_capacity(measures));
+        for measure in 0..measures {
             values.iter_mut().for_each(Vec::clear);
-            group.each_value(measure, |step, value| values[step].push(value));
-            shape::trend(&values)
-        };
-        let measures = (0..measures).map(measure).collect();
-        let mut steps_with: Vec<usize> = group.sides().collect();
-        let runs_with = steps_with.len() as u32;
-        steps_with.dedup();
-        Self {
+            of_last.clear();
+            group.each_value(measure, |run, step, value| {
+                values[step].push(value);
+                if step + 1 == steps {
+                    of_last.push((value, run));
+                }
+            });
+            let trend = shape::trend(&values);
+            if measure == 0 {
+                grown = of_last
+                    .iter()
+                    .copied()
+                    .filter(|(value, _)| trend.above.is_some_and(|above| *value > above))
+                    .collect();
+            }
+            made.push(Measure { series: Series::of(&trend), steps: trend.steps });
+        }
+        grown.sort_unstable_by_key(|&(value, run)| (Reverse(value), run));
+        let mut named = [NO_ONE; NAMED];
+        named.iter_mut().zip(&grown).for_each(|(named, (_, run))| *named = *run);
+        let hosts = |step: usize| group.hosts_with(step).map_or(NO_ONE, |hosts| hosts as u32);
+        let with: Vec<[u32; 2]> = (0..steps).map(|step| [group.runs_with(step) as u32, hosts(step)]).collect();
+        let head = Head {
             fingerprint: group.fingerprint(),
             class: group.class(),
-            example: group.example(),
-            steps_with: steps_with.len() as u32,
-            runs_with,
-            measures,
-        }
+            example: group.example().into(),
+            steps_with: with.iter().filter(|[runs, _]| *runs > 0).count() as u32,
+            runs_with: with.iter().map(|[runs, _]| runs).sum(),
+            grown_on: group.hosts_of(grown.iter().map(|(_, run)| *run)) as u32,
+            named,
+        };
+        Self { head, with, measures: made }
     }
 
-    /// The row as words.
+    /// The subject as words, which are appended.
     pub fn to_words(&self, words: &mut Vec<u64>) {
-        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        words.extend([self.fingerprint, self.class, pair(self.example.0, self.example.1)]);
-        words.push(pair(self.steps_with, self.runs_with));
+        words.extend_from_slice(bytemuck::cast_slice(std::slice::from_ref(&self.head)));
+        words.extend(self.with.iter().map(|[runs, hosts]| u64::from(*hosts) << 32 | u64::from(*runs)));
         for measure in &self.measures {
-            words.extend(measure.medians.iter().map(|median| median.unwrap_or(NONE).cast_unsigned()));
-            let none = Slope { slope: f64::NAN, low: f64::NAN, high: f64::NAN };
-            let of = measure.slope.unwrap_or(none);
-            words.extend([of.slope, of.low, of.high].map(f64::to_bits));
-            words.push(measure.shape as u64);
-            words.push(measure.first_growth.map_or(u64::MAX, |step| step as u64));
+            words.extend_from_slice(bytemuck::cast_slice(&measure.steps));
+            words.extend_from_slice(bytemuck::cast_slice(std::slice::from_ref(&measure.series)));
         }
     }
 
-    /// The row of some words, in this many steps.
+    /// The subject of [words](Self::to_words), in this many steps.
     #[must_use]
     pub fn from_words(words: &[u64], steps: usize) -> Self {
-        let pair = |word: u64| ((word >> 32) as u32, word as u32);
-        let (steps_with, runs_with) = pair(words[3]);
+        let words_of = |bytes: usize| bytes / size_of::<u64>();
+        let (head, rest) = words.split_at(words_of(size_of::<Head>()));
+        let (with, rest) = rest.split_at(steps);
+        let of_steps = words_of(steps * size_of::<Amounts>());
         let measure = |words: &[u64]| {
-            let (medians, rest) = words.split_at(steps);
-            let number = |at: usize| f64::from_bits(rest[at]);
-            let slope = Slope { slope: number(0), low: number(1), high: number(2) };
-            Trend {
-                medians: medians.iter().map(|word| Some(word.cast_signed()).filter(|&median| median != NONE)).collect(),
-                shape: Shape::ALL[rest[3] as usize],
-                slope: (!slope.slope.is_nan()).then_some(slope),
-                first_growth: usize::try_from(rest[4]).ok().filter(|&step| step < steps),
-            }
+            let (steps, series) = words.split_at(of_steps);
+            Measure { steps: bytemuck::cast_slice(steps).to_vec(), series: bytemuck::cast_slice(series)[0] }
         };
         Self {
-            fingerprint: words[0],
-            class: words[1],
-            example: pair(words[2]),
-            steps_with,
-            runs_with,
-            measures: words[HEAD..].chunks_exact(steps + OF_MEASURE).map(measure).collect(),
+            head: bytemuck::cast_slice(head)[0],
+            with: with.iter().map(|word| [*word as u32, (word >> 32) as u32]).collect(),
+            measures: rest.chunks_exact(of_steps + words_of(size_of::<Series>())).map(measure).collect(),
         }
     }
 }
@@ -106,19 +172,28 @@ mod tests {
 
     #[test]
     fn words_keep_a_row() {
-        let series = |values: &[i64]| shape::trend(&values.iter().map(|&value| vec![value]).collect::<Vec<_>>());
-        let untold = shape::trend(&[vec![], vec![7], vec![], vec![], vec![]]);
-        let row = Row {
+        let measure = |values: &[&[i64]]| {
+            let trend = shape::trend(&values.iter().map(|step| step.to_vec()).collect::<Vec<_>>());
+            Measure { series: Series::of(&trend), steps: trend.steps }
+        };
+        let head = Head {
             fingerprint: u64::MAX,
             class: 3,
-            example: (7, u32::MAX),
+            example: [7, u32::MAX],
             steps_with: 5,
             runs_with: 9,
-            measures: vec![series(&[1, 2, 3, 4, 5]), untold, series(&[1, 9, 9, 9, 9])],
+            grown_on: 2,
+            named: [1, 2, NO_ONE, NO_ONE, NO_ONE],
+        };
+        let row = Row {
+            head,
+            with: vec![[1, NO_ONE], [2, 0], [3, 3]],
+            measures: vec![measure(&[&[1], &[2], &[3]]), measure(&[&[], &[i64::MAX], &[]])],
         };
         let mut words = Vec::new();
         row.to_words(&mut words);
-        assert_eq!(words.len(), width(3, 5));
-        assert_eq!(Row::from_words(&words, 5), row);
+        assert_eq!(words.len(), width(2, 3));
+        // A slope that there is not is NaN, which equals nothing.
+        assert_eq!(format!("{:?}", Row::from_words(&words, 3)), format!("{row:?}"));
     }
 }

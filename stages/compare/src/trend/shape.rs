@@ -11,16 +11,20 @@
 //! | `sawtooth` | it falls twice or more by a third of the range or more, with climbs of that size between, and at least twice as many steps climb as fall: a heap between garbage collections |
 //! | `plateau` | it has risen by half of the range or more, without a fall of a quarter of it, and its last steps, two or more, lie within a tenth of the range, or noise, of each other; and from the first to the last of these it does not rise, or rises less than half as fast as the whole |
 //! | `growing` | each of its last steps, three or more, is above the one before, up to the end; the steps before these, if any, lie within a tenth of the range, or noise, of their first. Where steps have several runs, a step may be as much below the one before as noise, but the end is the maximum, less noise, the last third rises by more than noise, and the lower end of the interval of the slope of these steps is above 0 |
+//! | `leaks_on_some` | the medians are none of these, but the 90 % quantiles or the means of the steps grow as above, and more runs of the last step than of those before the growth lie above a threshold (see [`tail`](crate::statistics::tail()), p below 1 %): it grows on some hosts |
 //! | `none` | anything else |
 //!
 //! So a series that grew and is flat at its end is a plateau, never growing, even if it still creeps.
 
-use crate::statistics::{Slope, median, slope};
+use crate::amounts::Amounts;
+use crate::statistics::{Slope, median, slope, tail};
 
 /// Confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
 /// A part of the range that counts as flat.
 const FLAT: f64 = 0.1;
+/// A tail with a p below this is no chance.
+const NO_CHANCE: f64 = 0.01;
 /// Two normal deviations of the difference of two medians, per median absolute deviation of the runs.
 const NOISE: f64 = 1.96 * std::f64::consts::SQRT_2 * 1.4826 * 1.2533;
 
@@ -29,6 +33,8 @@ const NOISE: f64 = 1.96 * std::f64::consts::SQRT_2 * 1.4826 * 1.2533;
 pub enum Shape {
     /// It grows up to its end.
     Growing,
+    /// It grows on some hosts.
+    LeaksOnSome,
     /// It has grown, and has stopped.
     Plateau,
     /// It climbs and falls, again and again.
@@ -39,32 +45,50 @@ pub enum Shape {
 
 impl Shape {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Growing, Self::Plateau, Self::Sawtooth, Self::None];
+    pub const ALL: [Self; 5] = [Self::Growing, Self::LeaksOnSome, Self::Plateau, Self::Sawtooth, Self::None];
 
     /// Its name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Growing => "growing",
+            Self::LeaksOnSome => "leaks_on_some",
             Self::Plateau => "plateau",
             Self::Sawtooth => "sawtooth",
             Self::None => "none",
         }
+    }
+
+    /// Whether it grows, on all hosts or on some.
+    #[must_use]
+    pub fn grows(self) -> bool {
+        matches!(self, Self::Growing | Self::LeaksOnSome)
     }
 }
 
 /// A series in brief.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trend {
-    /// The median of each step; nothing where no run tells it.
-    pub medians: Vec<Option<i64>>,
+    /// What the runs of each step say.
+    pub steps: Vec<Amounts>,
     /// What it looks like.
     pub shape: Shape,
-    /// Growth per step, of all runs; nothing if fewer than two steps have values.
+    /// Growth per step, of all runs; of what leaks on some hosts, of the means of the steps; nothing if fewer than two
+    /// steps have values.
     pub slope: Option<Slope>,
     /// The first step (from 0) of growth: from it on, all are above where the series began. Only of what grows or is a
     /// plateau.
     pub first_growth: Option<usize>,
+    /// If it grows: runs of the last step above this have grown.
+    pub above: Option<i64>,
+}
+
+impl Trend {
+    /// The median of each step; nothing where no run tells it.
+    #[must_use]
+    pub fn medians(&self) -> Vec<Option<i64>> {
+        self.steps.iter().map(|step| step.told(step.median)).collect()
+    }
 }
 
 /// The trend of the values of each step.
@@ -76,16 +100,41 @@ pub fn trend(steps: &[Vec<i64>]) -> Trend {
         step
     };
     let steps: Vec<Vec<i64>> = steps.iter().map(sorted).collect();
-    let medians: Vec<Option<i64>> = steps.iter().map(|step| (!step.is_empty()).then(|| median(step))).collect();
-    let known: Vec<usize> = (0..steps.len()).filter(|&step| medians[step].is_some()).collect();
-    let levels = medians.iter().flatten().map(|&median| median as f64).collect();
-    let series = Series { levels, noise: noise(&steps) };
+    let of_steps: Vec<Amounts> = steps.iter().map(|step| Amounts::of(step)).collect();
+    let known: Vec<usize> = (0..steps.len()).filter(|&step| of_steps[step].is_told()).collect();
+    let levels = |of: fn(&Amounts) -> i64| known.iter().map(|&step| of(&of_steps[step]) as f64).collect::<Vec<f64>>();
+    let series = Series { levels: levels(|step| step.median), noise: noise(&steps) };
     let (shape, first) = series.shape(|from| {
         let slope = slope(&steps[known[from]..], CONFIDENCE);
         slope.is_none_or(|slope| slope.low > 0.0 || slope.low.is_infinite())
     });
-    let slope = slope(&steps, CONFIDENCE);
-    Trend { medians, shape, slope, first_growth: first.map(|level| known[level]) }
+    let mut trend = Trend {
+        shape,
+        slope: slope(&steps, CONFIDENCE),
+        first_growth: first.map(|level| known[level]),
+        above: known.first().filter(|_| shape == Shape::Growing).map(|&step| of_steps[step].median),
+        steps: Vec::new(),
+    };
+    if shape == Shape::None {
+        for levels in [levels(|step| step.p90), levels(|step| step.mean)] {
+            let (shape, first) = Series { levels, noise: 0.0 }.shape(|_| true);
+            let Some(first) = first.filter(|_| shape == Shape::Growing) else { continue };
+            // The steps before the growth, and the last one.
+            let [mut before, last] = [steps[..known[first]].concat(), steps[known[known.len() - 1]].clone()];
+            before.sort_unstable();
+            let tail = tail(&before, &last);
+            if tail.p < NO_CHANCE && tail.counts[1] > 0 {
+                let means: Vec<Vec<i64>> =
+                    of_steps.iter().map(|step| step.told(step.mean).into_iter().collect()).collect();
+                trend.shape = Shape::LeaksOnSome;
+                trend.slope = slope(&means, CONFIDENCE);
+                trend.first_growth = Some(known[first]);
+                trend.above = Some(tail.above);
+                break;
+            }
+        }
+    }
+    Trend { steps: of_steps, ..trend }
 }
 
 /// What medians of steps differ by chance: of the steps with several runs, the root of the mean of the squares.
@@ -276,8 +325,23 @@ mod tests {
         let steps = [vec![], vec![10], vec![], vec![30], vec![40], vec![]];
         let found = trend(&steps);
         assert_eq!((found.shape, found.first_growth), (Shape::Growing, Some(3)));
-        assert_eq!(found.medians, [None, Some(10), None, Some(30), Some(40), None]);
+        assert_eq!(found.medians(), [None, Some(10), None, Some(30), Some(40), None]);
         assert_eq!(found.slope.map(|slope| slope.slope), Some(10.0));
+    }
+
+    #[test]
+    fn a_leak_on_some_hosts_is_one() {
+        let mut random = Random(8);
+        let step = |step: i64, random: &mut Random| -> Vec<i64> {
+            let leak = |host: i64| if host < 12 { 1_000_000 * (1 + 8 * step) } else { 0 };
+            (0..30).map(|host| leak(host) + (1e4 * random.uniform()) as i64).collect()
+        };
+        let steps: Vec<Vec<i64>> = (0..6).map(|at| step(at, &mut random)).collect();
+        let found = trend(&steps);
+        assert_eq!((found.shape, found.first_growth), (Shape::LeaksOnSome, Some(1)));
+        assert!(found.slope.is_some_and(|slope| (3e6..3.4e6).contains(&slope.slope)), "{:?}", found.slope);
+        let grown = steps[5].iter().filter(|&&value| Some(value) > found.above).count();
+        assert_eq!(grown, 12);
     }
 
     /// Steps of 10 runs each, whose levels are moved.
@@ -298,6 +362,8 @@ mod tests {
             for length in [3, 4, 6, 10] {
                 let growing = found(&vec![0; length], values, Shape::Growing, &mut random);
                 assert!(growing <= 15, "{values:?}, {length} steps: {growing} of 500");
+                let leaking = found(&vec![0; length], values, Shape::LeaksOnSome, &mut random);
+                assert!(leaking <= 15, "{values:?}, {length} steps: {leaking} of 500");
             }
             // Noise of a normal step is 10,000,000: steps of a half of it show all the same.
             let ladder = [0, 30, 60, 90, 90, 90, 90].map(|step| step * 1_000_000);

@@ -1,14 +1,14 @@
 //! One table of a series: its rows on disk, what they are ranked by in memory.
 
-use super::row::{Row, width};
-use super::shape::{Shape, Trend};
+use super::row::{Measure, Row, width};
 use crate::diff::Rules;
 use crate::diff::cells::{Cell, column};
-use crate::diff::untold;
+use crate::diff::parts::Parts;
+use crate::diff::row::NO_ONE;
+use crate::diff::{names_of, untold};
 use crate::rows::texts::{self, Texts};
 use crate::rows::{self, Gathered, Group};
 use crate::sides::Sides;
-use crate::statistics::Slope;
 use arrow::array::ArrayRef;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, Reservation, StageError};
@@ -21,15 +21,18 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Rows of a row group.
-const BATCH: usize = 1 << 12;
+/// Rows of a row group, about.
+const BATCH: usize = 1 << 14;
 /// Slopes that a thread holds at most.
 const MOST_SLOPES: u64 = 1 << 20;
 
 /// A followed table.
 pub struct Followed {
     table: &'static TrendTable,
-    steps: usize,
+    /// Runs and hosts of each step that have the table.
+    steps: Vec<(usize, Option<usize>)>,
+    /// Names of the hosts of the runs, or of the runs.
+    names: Vec<String>,
     /// Numbers of the rows, ranked.
     order: Vec<u32>,
     texts: Texts,
@@ -93,8 +96,8 @@ fn ranked(
             words.clear();
             row.to_words(&mut words);
             out.write_all(bytemuck::cast_slice(&words)).map_err(failed)?;
-            ranks.push((rank(&row.measures[0]), row.fingerprint));
-            examples.push(row.example);
+            ranks.push((rank(&row.measures[0]), row.head.fingerprint));
+            examples.push(row.head.example.into());
             Ok(())
         },
     )?;
@@ -107,25 +110,30 @@ fn ranked(
         other_grows.cmp(&grows).then(other_slope.total_cmp(&slope)).then(print.cmp(&other_print))
     });
     let texts = texts::read(gathered, &examples, scratch, context)?;
-    Ok(Followed { table, steps, order, texts, folder: scratch.to_owned(), file, _room: room })
+    let steps = (0..steps).map(|step| (gathered.runs_of(step), gathered.hosts_of(step))).collect();
+    let names = gathered.runs.iter().map(|run| run.name.clone()).collect();
+    Ok(Followed { table, steps, names, order, texts, folder: scratch.to_owned(), file, _room: room })
 }
 
-/// Whether it grows, and how fast.
-fn rank(trend: &Trend) -> (bool, f64) {
-    (trend.shape == Shape::Growing, trend.slope.map_or(f64::NEG_INFINITY, |of| of.slope))
+/// Whether it grows, and how fast: on all runs of the last step together.
+fn rank(measure: &Measure) -> (bool, f64) {
+    let runs = measure.steps.last().map_or(0, |step| step.told) as f64;
+    let slope = measure.series.slope().map_or(f64::NEG_INFINITY, |of| of.slope * runs.max(1.0));
+    (measure.series.shape().grows(), slope)
 }
 
 impl Followed {
     /// A row by its number.
     fn row(&self, number: u32) -> Result<Row, StageError> {
-        let mut words = vec![0_u64; width(self.table.rows.measures.len(), self.steps)];
+        let mut words = vec![0_u64; width(self.table.rows.measures.len(), self.steps.len())];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         let start = u64::from(number) * bytes.len() as u64;
         self.file.read_exact_at(bytes, start).map_err(|error| StageError::io(&self.folder, "read from", error))?;
-        Ok(Row::from_words(&words, self.steps))
+        Ok(Row::from_words(&words, self.steps.len()))
     }
 
-    /// Writes the table into the folder of `output`; `take` sees its rows in order, with their texts.
+    /// Writes the table into the folder of `output`; `take` sees its subjects in order, with their texts, and whether each is
+    /// a part of one before it.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Cancelled`].
@@ -133,17 +141,21 @@ impl Followed {
         &self,
         output: &Output,
         context: &Context<'_>,
-        mut take: impl FnMut(&Row, &[Option<String>]),
+        mut take: impl FnMut(&Row, &[Option<String>], Option<String>, bool),
     ) -> Result<run::Table, StageError> {
         let schema = self.table.table.schema();
         let mut table = Table::create(output, self.table.table.file, schema.clone())?;
-        for numbers in self.order.chunks(BATCH) {
+        let mut parts = Parts::default();
+        let subjects = (BATCH / (self.steps.len() * self.table.rows.measures.len())).max(1);
+        for numbers in self.order.chunks(subjects) {
             context.check()?;
-            let mut rows = Vec::with_capacity(numbers.len());
+            let mut rows = Vec::with_capacity(BATCH);
             for &number in numbers {
                 let (row, texts) = (self.row(number)?, self.texts.of(number as usize)?);
-                take(&row, &texts);
-                rows.push(self.cells(row, texts));
+                let part_of = self.part_of(&row, &texts, &mut parts);
+                let names = names_of(&row.head.named, &self.names);
+                take(&row, &texts, names.clone(), part_of.is_some());
+                self.cells(&row, &texts, (names, part_of), &mut rows);
             }
             let columns: Vec<ArrayRef> =
                 (0..schema.fields().len()).map(|at| column(&rows, at, schema.field(at).data_type())).collect();
@@ -152,31 +164,56 @@ impl Followed {
         table.finish()
     }
 
-    /// The cells of a row, in the order of the schema.
-    fn cells(&self, row: Row, texts: Vec<Option<String>>) -> Vec<Cell> {
+    /// The subject further up of whose growth this is a part.
+    fn part_of(&self, row: &Row, texts: &[Option<String>], parts: &mut Parts) -> Option<u64> {
+        let series = &row.measures[0].series;
+        let path = texts.get(2).and_then(Option::as_deref).filter(|_| self.table.rows.compared.name == "chains")?;
+        let slope = series.slope().filter(|_| series.shape().grows())?;
+        parts.part_of(row.head.fingerprint, path, Some(slope.slope as i64))
+    }
+
+    /// The rows of a subject, one for each measure and step; cells are in the order of the schema.
+    fn cells(
+        &self,
+        row: &Row,
+        texts: &[Option<String>],
+        (names, part_of): (Option<String>, Option<u64>),
+        rows: &mut Vec<Vec<Cell>>,
+    ) {
         let nullable = |at: usize| self.table.table.columns[at].nullable;
         // Old tables lack a text that new ones always have.
-        let text = |(at, text): (usize, Option<String>)| Cell::Text(text.or((!nullable(at)).then(String::new)));
-        let mut cells: Vec<Cell> = texts.into_iter().enumerate().map(text).collect();
-        cells.push(Cell::Print(row.fingerprint));
-        if self.table.rows.compared.name == "chains" {
-            cells.push(Cell::Print(row.class));
+        let text =
+            |(at, text): (usize, &Option<String>)| Cell::Text(text.clone().or((!nullable(at)).then(String::new)));
+        let number = |number: usize| Cell::Number(Some(number as i64));
+        let class = Some(row.head.class).filter(|_| self.table.rows.compared.name == "chains");
+        let grows = row.measures[0].series.shape().grows();
+        for (measure, name) in row.measures.iter().zip(self.table.rows.measures) {
+            let of_series = of_series(measure);
+            for (step, amounts) in measure.steps.iter().enumerate() {
+                let (runs, hosts) = self.steps[step];
+                let [runs_with, hosts_with] = row.with[step];
+                let mut cells: Vec<Cell> = texts.iter().enumerate().map(text).collect();
+                cells.push(Cell::Print(Some(row.head.fingerprint)));
+                cells.push(Cell::Text(Some((*name).to_owned())));
+                cells.extend([number(step), number(runs), number(runs_with as usize)]);
+                cells.push(Cell::Number(hosts.map(|hosts| hosts as i64)));
+                cells.push(Cell::Number(Some(hosts_with).filter(|&hosts| hosts != NO_ONE).map(i64::from)));
+                cells.extend(amounts.cells());
+                cells.extend(of_series.clone());
+                cells.push(Cell::Number(grows.then_some(row.head.grown_on.into())));
+                cells.push(Cell::Text(names.clone().filter(|_| grows)));
+                cells.extend([Cell::Print(class), Cell::Print(part_of)]);
+                rows.push(cells);
+            }
         }
-        cells.extend([row.steps_with, row.runs_with].map(|count| Cell::Number(Some(i64::from(count)))));
-        cells.extend(of_series(&row.measures[0]));
-        for measure in row.measures {
-            let of_series = of_series(&measure);
-            cells.push(Cell::Numbers(measure.medians));
-            cells.extend(of_series);
-        }
-        cells
     }
 }
 
 /// Shape, slope with its interval, first growth.
-fn of_series(trend: &Trend) -> [Cell; 5] {
-    let of = |part: fn(&Slope) -> f64| Cell::Statistic(trend.slope.as_ref().map(part));
-    let first = trend.first_growth.map(|step| step as i64);
-    let shape = Cell::Text(Some(trend.shape.name().to_owned()));
-    [shape, of(|of| of.slope), of(|of| of.low), of(|of| of.high), Cell::Number(first)]
+fn of_series(measure: &Measure) -> [Cell; 5] {
+    let series = &measure.series;
+    let slope = series.slope().map_or([None; 3], |of| [of.slope, of.low, of.high].map(Some));
+    let [slope, low, high] = slope.map(Cell::Statistic);
+    let first = series.first_growth().map(|step| step as i64);
+    [Cell::Text(Some(series.shape().name().to_owned())), slope, low, high, Cell::Number(first)]
 }

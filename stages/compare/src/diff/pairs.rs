@@ -1,0 +1,110 @@
+//! Hosts that both sides have, which are compared with themselves.
+
+use super::row::{BASE, TARGET};
+use super::tests::Tests;
+use crate::rows::{Gathered, Group};
+use crate::sides::{Sides, has_table};
+use std::collections::BTreeMap;
+
+/// Fewest hosts on both sides for which pairs say anything.
+const FEWEST: usize = 6;
+
+/// Which run is of which pair.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs {
+    /// For each run of the table, the number of its pair.
+    of_run: Vec<Option<u32>>,
+    count: usize,
+    /// Whether all runs are in pairs.
+    is_all: bool,
+}
+
+impl Pairs {
+    /// The pairs of a table, by a label whose values name hosts: of the hosts that both sides have, if half of the runs of
+    /// each side or more are of such.
+    #[must_use]
+    pub fn of(sides: &Sides, gathered: &Gathered<'_>, label: &str) -> Self {
+        let with_table = sides.runs().filter(|(_, found)| has_table(&found.run, gathered.table.compared.file));
+        let labels: Vec<Option<&str>> =
+            with_table.map(|(_, found)| found.run.options.labels().get(label).map(String::as_str)).collect();
+        let mut hosts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+        for (run, host) in gathered.runs.iter().zip(&labels) {
+            if let Some(host) = host {
+                hosts.entry(host).or_default()[run.side.min(TARGET)] += 1;
+            }
+        }
+        let both: Vec<&str> = hosts.iter().filter(|(_, runs)| !runs.contains(&0)).map(|(host, _)| *host).collect();
+        let pair = |host: &Option<&str>| u32::try_from(both.binary_search(&(*host)?).ok()?).ok();
+        let of_run: Vec<Option<u32>> = labels.iter().map(pair).collect();
+        let enough = |side: usize| {
+            let runs = || gathered.runs.iter().zip(&of_run).filter(|(run, _)| run.side == side);
+            2 * runs().filter(|(_, pair)| pair.is_some()).count() >= runs().count()
+        };
+        if both.len() < FEWEST || !enough(BASE) || !enough(TARGET) {
+            return Self::default();
+        }
+        let is_all = of_run.iter().all(Option::is_some);
+        Self { of_run, count: both.len(), is_all }
+    }
+
+    /// Begins to collect values.
+    #[must_use]
+    pub fn begin(&self) -> Collected<'_> {
+        Collected { pairs: self, sums: vec![[(0, 0); 2]; self.count] }
+    }
+
+    /// The number of pairs.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Runs of the target whose host has a difference beyond the thresholds of the tests, with that difference.
+    #[must_use]
+    pub fn changed(&self, group: &Group<'_>, tests: &Tests, of_target: &[(i64, u32)]) -> Vec<(i64, u32)> {
+        let mut collected = self.begin();
+        group.each_value(0, |run, side, value| collected.take(run, side, value));
+        let grew = tests.changed() == Some(true);
+        let changed = |&(_, run): &(i64, u32)| {
+            let difference = collected.difference(self.of_run[run as usize]? as usize)?;
+            let beyond = if grew { difference > tests.above } else { difference < tests.below };
+            beyond.then_some((difference, run))
+        };
+        of_target.iter().filter_map(changed).collect()
+    }
+}
+
+/// Values of the pairs of a measure.
+pub struct Collected<'a> {
+    pairs: &'a Pairs,
+    /// Sum and number of the values of each side.
+    sums: Vec<[(i128, u32); 2]>,
+}
+
+impl Collected<'_> {
+    /// Takes a value of a run.
+    pub fn take(&mut self, run: u32, side: usize, value: i64) {
+        if let Some(Some(pair)) = self.pairs.of_run.get(run as usize) {
+            let sum = &mut self.sums[*pair as usize][side];
+            *sum = (sum.0 + i128::from(value), sum.1 + 1);
+        }
+    }
+
+    /// Whether all runs are in pairs.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.pairs.is_all
+    }
+
+    fn difference(&self, pair: usize) -> Option<i64> {
+        let [base, target] = self.sums[pair];
+        let mean = |(sum, runs): (i128, u32)| if runs == 0 { None } else { Some(sum / i128::from(runs)) };
+        i64::try_from(mean(target)? - mean(base)?).ok()
+    }
+
+    /// Target less base of each pair that both sides tell; of several runs of a host, their mean.
+    pub fn differences(&self, into: &mut Vec<i64>) {
+        into.clear();
+        into.extend((0..self.sums.len()).filter_map(|pair| self.difference(pair)));
+    }
+}

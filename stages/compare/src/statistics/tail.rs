@@ -1,0 +1,172 @@
+//! Do some runs of one side lie far above all others?
+//!
+//! A leak on a few hosts moves neither a median nor many ranks: it fills the upper tail. So runs above a threshold are
+//! counted on both sides and compared by Fisher's exact test. Thresholds are made from the values of both sides together,
+//! without knowing which run is on which side: then the test is exact for each of them. Three are tried:
+//!
+//! * the split of the values in two groups that leaves the least variance within them (Otsu 1979), where the upper group
+//!   is the smaller one: hosts that leak much, however many;
+//! * the same of the logarithms, for values over several decades;
+//! * the 90 % quantile, for tails that are not apart from the rest.
+//!
+//! Beside them Rosenbaum's test (1954): how many runs of one side lie above all of the other.
+
+use super::combined::combined;
+use super::counting::ln_choose;
+use super::fisher::{Counts, fisher};
+
+/// What the tail says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tail {
+    /// The two-sided p of all thresholds together; NaN where none tells anything.
+    pub p: f64,
+    /// A value above which there are more runs of one side: that of the threshold with the least p.
+    pub above: i64,
+    /// The least p of a single threshold.
+    pub least: f64,
+    /// Runs of the base and of the target above it.
+    pub counts: [usize; 2],
+}
+
+impl Tail {
+    /// What tells nothing.
+    pub const NONE: Self = Self { p: f64::NAN, above: i64::MAX, least: f64::NAN, counts: [0, 0] };
+}
+
+/// Compares the upper tails of two sides, both sorted.
+///
+/// Costs O(n + m).
+#[must_use]
+pub fn tail(base: &[i64], target: &[i64]) -> Tail {
+    let (n, m) = (base.len(), target.len());
+    if n == 0 || m == 0 {
+        return Tail::NONE;
+    }
+    let all = merged(base, target);
+    let mut thresholds = [split(&all, |value| value as f64), split(&all, ln), quantile(&all)];
+    if thresholds[1] == thresholds[0] {
+        thresholds[1] = None;
+    }
+    if thresholds[2] == thresholds[0] || thresholds[2] == thresholds[1] {
+        thresholds[2] = None;
+    }
+    let above = |side: &[i64], value: i64| side.len() - side.partition_point(|&other| other <= value);
+    let mut tried = [Tail::NONE; 4];
+    for (tried, threshold) in tried.iter_mut().zip(thresholds) {
+        let Some(value) = threshold else { continue };
+        let counts = [above(base, value), above(target, value)];
+        let p = fisher(Counts { base: n, base_with: counts[0], target: m, target_with: counts[1] });
+        *tried = Tail { p, above: value, least: p, counts };
+    }
+    tried[3] = outside(base, target);
+    let best = tried.iter().filter(|tail| !tail.p.is_nan()).min_by(|a, b| a.p.total_cmp(&b.p));
+    best.map_or(Tail::NONE, |best| Tail { p: combined(&tried.map(|tail| tail.p)), ..*best })
+}
+
+/// Rosenbaum's test: values of one side above all of the other.
+fn outside(base: &[i64], target: &[i64]) -> Tail {
+    let (n, m) = (base.len(), target.len());
+    let (highest_base, highest_target) = (base[n - 1], target[m - 1]);
+    let above = |side: &[i64], value: i64| side.len() - side.partition_point(|&other| other <= value);
+    // Of the highest values, so many are of one side.
+    let part = |of: usize, side: usize| (ln_choose(side, of) - ln_choose(n + m, of)).exp();
+    let (of_target, of_base) = (above(target, highest_base), above(base, highest_target));
+    let p = if of_target > 0 { part(of_target, m) } else { part(of_base, n) };
+    Tail { p: (2.0 * p).min(1.0), above: highest_base.min(highest_target), least: p, counts: [of_base, of_target] }
+}
+
+fn ln(value: i64) -> f64 {
+    (value.max(0) as f64).ln_1p()
+}
+
+fn merged(base: &[i64], target: &[i64]) -> Vec<i64> {
+    let mut all = Vec::with_capacity(base.len() + target.len());
+    let (mut i, mut j) = (0, 0);
+    while i < base.len() || j < target.len() {
+        let of_base = j == target.len() || (i < base.len() && base[i] <= target[j]);
+        all.push(if of_base { base[i] } else { target[j] });
+        if of_base { i += 1 } else { j += 1 }
+    }
+    all
+}
+
+/// The highest value of the lower group of the best split in two, whose upper group has half of the values or less.
+fn split(sorted: &[i64], of: impl Fn(i64) -> f64) -> Option<i64> {
+    let count = sorted.len();
+    let sum: f64 = sorted.iter().map(|&value| of(value)).sum();
+    let mut upper = 0.0;
+    let mut best = (0.0, None);
+    for at in (count.div_ceil(2)..count).rev() {
+        upper += of(sorted[at]);
+        if sorted[at - 1] == sorted[at] {
+            continue;
+        }
+        let (above, below) = ((count - at) as f64, at as f64);
+        let between = upper / above - (sum - upper) / below;
+        let variance = above * below * between * between;
+        if variance > best.0 {
+            best = (variance, Some(sorted[at - 1]));
+        }
+    }
+    best.1
+}
+
+/// The highest value below the highest tenth.
+fn quantile(sorted: &[i64]) -> Option<i64> {
+    let at = sorted.len() - sorted.len().div_ceil(10);
+    let value = *sorted.get(at)?;
+    let below = sorted.partition_point(|&other| other < value);
+    below.checked_sub(1).map(|below| sorted[below])
+}
+
+/// The value above which those runs lie that differ most from the rest, of some sorted values: the split of the best
+/// variance.
+#[must_use]
+pub(super) fn apart(sorted: &[i64]) -> Option<i64> {
+    split(sorted, |value| value as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{split, tail};
+    use crate::statistics::simulated::{Random, Values};
+
+    #[test]
+    fn groups_are_split_where_they_are_apart() {
+        let plain = |sorted: &[i64]| split(sorted, |value| value as f64);
+        assert_eq!(plain(&[1, 2, 3, 4, 5, 6, 100, 110]), Some(6));
+        assert_eq!(plain(&[7; 9]), None);
+        assert_eq!(plain(&[0, 0, 0, 0, 9]), Some(0));
+        assert_eq!(plain(&[1, 100, 101, 102]), Some(100), "the upper group is the smaller one");
+    }
+
+    #[test]
+    fn a_leak_on_some_hosts_is_seen() {
+        let mut random = Random(7);
+        let mut base: Vec<i64> = (0..200).map(|_| (25_000.0 * (0.5 * random.normal()).exp()) as i64).collect();
+        let mut target: Vec<i64> = (0..200).map(|_| (25_000.0 * (0.5 * random.normal()).exp()) as i64).collect();
+        target.iter_mut().take(29).for_each(|value| *value += (2e6 + 3e6 * random.uniform()) as i64);
+        base.sort_unstable();
+        target.sort_unstable();
+        let found = tail(&base, &target);
+        assert_eq!(found.counts, [0, 29]);
+        assert!(found.p < 1e-7, "{found:?}");
+        let found = tail(&target, &base);
+        assert_eq!(found.counts, [29, 0]);
+        assert!(found.p < 1e-7, "{found:?}");
+    }
+
+    #[test]
+    fn sides_of_one_distribution_are_rarely_apart() {
+        let mut random = Random(11);
+        for values in Values::ALL {
+            let mut wrong = 0;
+            for _ in 0..2000 {
+                let mut sides = [values.draw(&mut random, 30), values.draw(&mut random, 40)];
+                sides.iter_mut().for_each(|side| side.sort_unstable());
+                wrong += u32::from(tail(&sides[0], &sides[1]).p < 0.05);
+            }
+            assert!(wrong < 130, "{values:?}: {wrong} of 2000");
+        }
+    }
+}
