@@ -21,7 +21,7 @@ pub enum Cell {
     Truth(bool),
 }
 
-/// The columns of a row that have a value.
+/// The columns of a subject that have a value; those of a measure by `FIELD_MEASURE`, of the first one also by `FIELD`.
 pub type Row = BTreeMap<String, Cell>;
 
 /// A row with these columns.
@@ -38,21 +38,32 @@ pub fn comparison(runs: usize) -> TempDir {
     folder
 }
 
-/// Writes a table of a comparison. A required column without a value gets one.
-pub fn write(folder: &Path, table: &DiffTable, rows: &[Row]) {
+/// Writes a table of a comparison: a row for each measure of each subject. A required column without a value gets one.
+pub fn write(folder: &Path, table: &DiffTable, subjects: &[Row]) {
+    let rows: Vec<(&Row, &str)> =
+        subjects.iter().flat_map(|subject| table.measures.iter().map(move |measure| (subject, *measure))).collect();
+    let main = table.measures[0];
     let output = Output { folder: folder.to_owned(), ..Output::default() };
     let mut file = Table::create(&output, table.table.file, table.table.schema()).unwrap();
     let columns: Vec<ArrayRef> = table
         .table
         .all_columns()
         .map(|column| -> ArrayRef {
-            let cells = rows.iter().map(|row| row.get(column.name));
+            let of_measure = |measure: &str| format!("{}_{measure}", column.name);
+            let is_of_measure = subjects.iter().any(|row| row.contains_key(&of_measure(main)));
+            let cells = rows.iter().map(|(row, measure)| {
+                let plain = row.get(column.name).filter(|_| *measure == main || !is_of_measure);
+                row.get(&of_measure(measure)).or(plain)
+            });
             let missing = !column.nullable;
             let whole = |cell: Option<&Cell>| match cell {
                 Some(Cell::Whole(whole)) => Some(*whole),
                 _ => missing.then_some(1),
             };
             match column.data_type {
+                Type::Utf8 if column.name == "measure" => {
+                    Arc::new(StringArray::from_iter_values(rows.iter().map(|(_, measure)| measure)))
+                }
                 Type::Utf8 => Arc::new(StringArray::from_iter(cells.map(|cell| match cell {
                     Some(Cell::Text(text)) => Some(*text),
                     _ => missing.then_some("x"),

@@ -6,6 +6,7 @@ use crate::goals::{self, Goal, Measured};
 use crate::lakes::{self, CLASSES};
 use crate::machine;
 use crate::report::{Section, megabytes, number};
+use crate::simulate;
 use anyhow::Result;
 use clap::Args;
 use std::ffi::OsString;
@@ -42,11 +43,15 @@ const GOALS: [Goal; 3] = [
 #[derive(Args)]
 #[command(after_help = "Examples:
   heaplake-bench comparison --save
-  heaplake-bench comparison first.heapsnapshot second.heapsnapshot")]
+  heaplake-bench comparison first.heapsnapshot second.heapsnapshot
+  heaplake-bench comparison --simulate")]
 pub struct Options {
     /// Two snapshots of one process, to be compared object by object
     #[arg(num_args = 2, value_names = ["BASE", "TARGET"])]
     snapshots: Vec<PathBuf>,
+    /// Simulate tables with and without growth instead, and count what is found
+    #[arg(long)]
+    simulate: bool,
     /// Runs of each release
     #[arg(long, value_name = "N", default_value_t = RUNS)]
     fleet: usize,
@@ -66,6 +71,9 @@ pub struct Options {
 /// # Errors
 /// When something cannot be run or written.
 pub fn run(options: &Options) -> Result<()> {
+    if options.simulate {
+        return simulate::run(options.save, &machine::describe(&options.heaplake)?);
+    }
     let mut section = Section::new("comparison", &machine::describe(&options.heaplake)?);
     section.say(&format!("Medians of {} interleaved runs.", options.runs));
     let fleet = lakes::two_releases(options.fleet)?;

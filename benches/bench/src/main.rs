@@ -28,6 +28,7 @@ mod report;
 mod scale;
 mod settings;
 mod shapes;
+mod simulate;
 mod trace_shapes;
 mod well_formed;
 #[path = "../../../tests/support/written.rs"]

@@ -23,6 +23,7 @@ mod write;
 
 pub use answer::{Amount, Answer, InBrief, Through, TopRow};
 pub use table::{Rules, SIGNIFICANT};
+pub use tests::{Question, Tests, test};
 
 use crate::error::CompareError;
 use crate::sides::Sides;

@@ -1,52 +1,158 @@
-//! Growth that is a part of growth further up.
+//! One growth, told once.
 //!
 //! What a holder retains is retained by all that hold the holder. So one leak grows each class along its chain, and each
-//! chain to one of these classes. Subjects come ranked by growth; one whose path leads to or through the path of a subject
-//! before it, and that grew no more than that, is a part of the same growth.
+//! chain to one of these classes, by nearly the same bytes. Of such subjects one tells of the growth: the first from the
+//! root of which there are more instances than before (what piles up), or else the last (what became larger). The others
+//! are a part of it, and so are holders further up whose growth is that of several such subjects together.
 
-/// Subjects that others can be a part of, at most: those that grew most.
-const MOST: usize = 200;
-/// A part grew this much of the whole at least: what grew less may have grown for itself.
-const LEAST: f64 = 0.2;
+use rustc_hash::FxHashMap;
 
-/// Subjects that grew, with their paths.
-#[derive(Debug, Default)]
-pub struct Parts {
-    whole: Vec<(u64, String, i64)>,
+/// Subjects that are looked at, at most: those that grew most.
+pub const MOST: usize = 200;
+/// Growth of this much of another one or more is nearly the same.
+const NEARLY: f64 = 0.8;
+/// So many instances more on a host where it grew: they pile up.
+const PILED: f64 = 1.5;
+
+/// A subject that grew.
+#[derive(Clone, Debug)]
+pub struct Grown {
+    /// Its fingerprint.
+    pub fingerprint: u64,
+    /// Fingerprint of the class at the end of its path.
+    pub class: u64,
+    /// Where it is held: the text of a chain.
+    pub path: String,
+    /// Whether the path is one of references, not of dominators.
+    pub by_reference: bool,
+    /// Its growth.
+    pub delta: f64,
+    /// Instances more, on each host where it grew.
+    pub instances: f64,
 }
 
-impl Parts {
-    /// The subject of whose growth this one is a part. Subjects are asked for in the order of their growth.
-    pub fn part_of(&mut self, fingerprint: u64, path: &str, delta: Option<i64>) -> Option<u64> {
-        let delta = delta?;
-        let is_part = |(_, other, grew): &&(u64, String, i64)| {
-            let leads = |longer: &str, shorter: &str| {
-                longer
-                    .strip_prefix(shorter)
-                    .is_some_and(|rest| rest.is_empty() || !rest.starts_with(char::is_alphanumeric))
-            };
-            let apart = delta as f64 <= *grew as f64 * 1.001 + 1024.0 && delta as f64 >= LEAST * *grew as f64;
-            apart && (leads(path, other) || leads(other, path))
-        };
-        let whole = self.whole.iter().find(is_part).map(|(whole, ..)| *whole);
-        if whole.is_none() && self.whole.len() < MOST {
-            self.whole.push((fingerprint, path.to_owned(), delta));
+impl Grown {
+    /// Whether its path leads to the other subject, or is the same.
+    fn leads_to(&self, other: &Self) -> bool {
+        let rest = other.path.strip_prefix(self.path.as_str());
+        !self.path.is_empty() && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    }
+
+    fn is_near(&self, other: &Self) -> bool {
+        self.delta.min(other.delta) >= NEARLY * self.delta.max(other.delta)
+    }
+}
+
+/// For subjects that grew, ranked: the fingerprint of the subject that each is a part of; and their order, in which parts
+/// follow the subject that tells of them.
+#[must_use]
+pub fn fold(grown: &[Grown]) -> (FxHashMap<u64, u64>, Vec<usize>) {
+    let mut teller: Vec<Option<usize>> = vec![None; grown.len()];
+    let mut tellers = Vec::new();
+    for first in 0..grown.len() {
+        if teller[first].is_some() {
+            continue;
         }
-        whole
+        let subject = &grown[first];
+        let is_same = |other: &Grown| {
+            let one_path = subject.leads_to(other) || other.leads_to(subject);
+            (one_path || (subject.class != 0 && subject.class == other.class)) && subject.is_near(other)
+        };
+        let mut same: Vec<usize> =
+            (first..grown.len()).filter(|&at| teller[at].is_none() && is_same(&grown[at])).collect();
+        let members = same.clone();
+        same.sort_by_key(|&at| (grown[at].path.len(), !grown[at].by_reference, at));
+        let piles = same.iter().find(|&&at| grown[at].instances >= PILED);
+        let tells = piles.or(same.last()).copied().unwrap_or(first);
+        members.iter().for_each(|&at| teller[at] = Some(tells));
+        tellers.push(tells);
+    }
+    explain_holders(grown, &tellers, &mut teller);
+    let is_teller = |at: usize| teller[at] == Some(at);
+    let parts_of = |of: usize| {
+        (0..grown.len()).filter(move |&at| at != of).filter(|&at| root(&teller, at) == of).collect::<Vec<_>>()
+    };
+    let mut order = Vec::with_capacity(grown.len());
+    for &at in tellers.iter().filter(|&&at| is_teller(at)) {
+        order.push(at);
+        order.extend(parts_of(at));
+    }
+    let parts = (0..grown.len()).filter(|&at| !is_teller(at));
+    let parts = parts.map(|at| (grown[at].fingerprint, grown[root(&teller, at)].fingerprint)).collect();
+    (parts, order)
+}
+
+/// Who tells of a subject in the end.
+fn root(teller: &[Option<usize>], mut at: usize) -> usize {
+    while let Some(next) = teller[at].filter(|&next| next != at) {
+        at = next;
+    }
+    at
+}
+
+/// Holders whose growth is that of several subjects below them are parts of the largest of these.
+fn explain_holders(grown: &[Grown], tellers: &[usize], teller: &mut [Option<usize>]) {
+    // From the end of paths to their beginning, so that what is below is known.
+    let mut deepest: Vec<usize> = tellers.to_vec();
+    deepest.sort_by_key(|&at| (std::cmp::Reverse(grown[at].path.len()), at));
+    for &holder in &deepest {
+        let is_below = |at: &usize| {
+            *at != holder && grown[holder].leads_to(&grown[*at]) && grown[*at].path.len() > grown[holder].path.len()
+        };
+        let below: Vec<usize> = tellers.iter().copied().filter(is_below).filter(|&at| teller[at] == Some(at)).collect();
+        // Of those that hold one another, only the first counts; and of one class, the chain that grew most.
+        let mut classes: FxHashMap<u64, f64> = FxHashMap::default();
+        for &at in &below {
+            if !below.iter().any(|&other| other != at && grown[other].leads_to(&grown[at])) {
+                let largest = classes.entry(grown[at].class).or_default();
+                *largest = largest.max(grown[at].delta);
+            }
+        }
+        let together: f64 = classes.values().sum();
+        let largest = below.iter().copied().max_by(|&a, &b| grown[a].delta.total_cmp(&grown[b].delta).then(b.cmp(&a)));
+        if let Some(largest) = largest.filter(|_| together >= NEARLY * grown[holder].delta) {
+            teller[holder] = Some(largest);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Parts;
+    use super::{Grown, fold};
+
+    fn grown(fingerprint: u64, path: &str, delta: f64, instances: f64) -> Grown {
+        Grown { fingerprint, class: fingerprint, path: path.to_owned(), by_reference: true, delta, instances }
+    }
 
     #[test]
-    fn links_of_one_chain_are_parts_of_its_growth() {
-        let mut parts = Parts::default();
-        assert_eq!(parts.part_of(1, "root .cache -> Map", Some(100_000)), None);
-        assert_eq!(parts.part_of(2, "root .cache -> Map .table -> Entry", Some(99_000)), Some(1));
-        assert_eq!(parts.part_of(3, "root .cache -> Map2", Some(90_000)), None, "another name");
-        assert_eq!(parts.part_of(4, "root .cache -> Map .table -> Small", Some(1_000)), None, "too little of it");
-        assert_eq!(parts.part_of(5, "root", Some(95_000)), Some(1));
+    fn what_piles_up_tells_of_the_growth() {
+        let (parts, order) = fold(&[
+            grown(1, "root.cache → Map", 100.0, 0.0),
+            grown(2, "root", 100.0, 0.0),
+            grown(3, "root.cache → Map → Entry", 99.0, 500.0),
+            grown(4, "root.cache → Map → Entry.name → string", 90.0, 900.0),
+            grown(5, "root.cache → Map2", 60.0, 0.0),
+            grown(6, "root.cache → Map → Small", 1.0, 9.0),
+        ]);
+        assert_eq!(order, [2, 0, 1, 3, 4, 5]);
+        let mut parts: Vec<(u64, u64)> = parts.into_iter().collect();
+        parts.sort_unstable();
+        assert_eq!(parts, [(1, 3), (2, 3), (4, 3)]);
+    }
+
+    #[test]
+    fn what_became_larger_tells_where_nothing_piles_up() {
+        let (parts, order) = fold(&[grown(1, "root", 50.0, 0.0), grown(2, "root.buffer → Buffer", 50.0, 0.0)]);
+        assert_eq!((parts.get(&1), order), (Some(&2), vec![1, 0]));
+    }
+
+    #[test]
+    fn the_holder_of_two_growths_is_a_part_of_them() {
+        let (parts, order) = fold(&[
+            grown(1, "root", 100.0, 0.0),
+            grown(2, "root.a → A", 60.0, 10.0),
+            grown(3, "root.b → B", 38.0, 10.0),
+        ]);
+        assert_eq!((parts.get(&1), parts.len(), order), (Some(&2), 1, vec![1, 0, 2]));
     }
 }

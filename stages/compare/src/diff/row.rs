@@ -191,10 +191,14 @@ impl Making<'_> {
             None => Vec::new(),
             Some(_) if tests.by_pairs() => self.pairs.changed(group, tests, &values.of_target),
             Some(true) => values.of_target.iter().copied().filter(|(value, _)| *value > tests.above).collect(),
-            Some(false) => values.of_target.iter().copied().filter(|(value, _)| *value < tests.below).collect(),
+            // Without pairs nobody knows which of the runs that have less had more before.
+            Some(false) => Vec::new(),
         };
         changed.sort_unstable_by_key(|&(value, run)| (std::cmp::Reverse(value.saturating_abs()), run));
-        head.changed_on = group.hosts_of(changed.iter().map(|(_, run)| *run)) as u32;
+        head.changed_on = match tests.changed() {
+            Some(false) if !tests.by_pairs() => tests.shrank_on as u32,
+            _ => group.hosts_of(changed.iter().map(|(_, run)| *run)) as u32,
+        };
         for (named, (_, run)) in head.named.iter_mut().zip(&changed) {
             *named = *run;
         }

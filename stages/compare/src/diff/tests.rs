@@ -8,6 +8,11 @@ use std::cmp::Ordering;
 const CONFIDENCE: f64 = 0.95;
 /// A part of the runs that counts as all of them.
 const ALL: f64 = 0.8;
+/// Weights of the tests of shift, presence, tail and pairs: what a test is worth is known from the values of both sides
+/// together, so this does not favour either.
+const USUAL: [f64; 4] = [0.4, 0.2, 0.4, 1.0];
+/// The same where the values fall in two groups.
+const IF_APART: [f64; 4] = [0.05, 0.05, 0.9, 1.0];
 /// Of sides that are apart, the one is so many times the other, or lies so many times as far away as it is wide.
 const APART: f64 = 2.0;
 
@@ -50,8 +55,10 @@ pub struct Tests {
     pub smallest_on_tenth: f64,
     /// If it grew: runs of the target above this grew. Of pairs, differences above it.
     pub above: i64,
-    /// If it shrank: runs of the target below this shrank. Of pairs, differences below it.
+    /// If it shrank, of pairs: differences below this shrank.
     pub below: i64,
+    /// If it shrank, without pairs: on about so many runs of the target.
+    pub shrank_on: u64,
     /// Number of pairs.
     pub pairs: u64,
     /// Bits, see below.
@@ -128,14 +135,12 @@ pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, qu
         smallest_on_tenth: none,
         above: i64::MAX,
         below: i64::MIN,
+        shrank_on: target.len() as u64,
         pairs: 0,
         flags: 0,
     };
-    let (Some(&highest), Some(&lowest)) = (base.last(), base.first()) else { return tests };
-    if target.is_empty() {
-        return tests;
-    }
-    (tests.above, tests.below) = (highest, lowest);
+    let Some(&highest) = base.last().filter(|_| !target.is_empty()) else { return tests };
+    tests.above = highest;
     tests.flags |= direction(base, target) | if is_separate(base, target) { SEPARATE } else { 0 };
     if !question.has_statistics {
         return tests;
@@ -159,7 +164,11 @@ pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, qu
     tests.p_paired = pairs.p;
     tests.p = match question.all_paired {
         true => pairs.p,
-        false => statistics::combined(&[tests.p_shift, tests.p_presence, tests.p_tail, tests.p_paired]),
+        false => {
+            let weights = if tail.is_apart { IF_APART } else { USUAL };
+            let p = [tests.p_shift, tests.p_presence, tests.p_tail, tests.p_paired];
+            statistics::weighted(&[0, 1, 2, 3].map(|at| (p[at], weights[at])))
+        }
     };
     extent(&mut tests, (base, target), &tail, &pairs);
     tests
@@ -201,16 +210,17 @@ fn extent(tests: &mut Tests, (base, target): (&[i64], &[i64]), tail: &Tail, pair
     } else if tests.shift != 0.0 && shift <= presence.min(of_tail) {
         // Each run of the target that is above (or below) the middle of the base.
         let middle = statistics::median(base);
-        (tests.above, tests.below) = (middle, middle);
+        tests.above = middle;
         tests.turn(towards(tests.shift.total_cmp(&0.0)));
     } else {
         let threshold = if presence <= of_tail { 0 } else { tail.above };
         let part = |side: &[i64]| 1.0 - side.partition_point(|&value| value <= threshold) as f64 / side.len() as f64;
         let (of_base, of_target) = (part(base), part(target));
         tests.turn(towards(of_target.total_cmp(&of_base)));
-        (tests.above, tests.below) = (threshold, threshold.saturating_add(1));
+        tests.above = threshold;
         // Where fewer runs lie above the threshold than before, it shrank on those that are now below.
         let on = if of_target > of_base { of_target } else { of_base - of_target };
+        tests.shrank_on = (on * target.len() as f64).round() as u64;
         tests.flags |= if on < ALL { ON_SOME } else { 0 };
     }
 }

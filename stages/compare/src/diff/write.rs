@@ -3,7 +3,7 @@
 use super::cells::{Cell, column};
 use super::class::OfClass;
 use super::holders::Holders;
-use super::parts::Parts;
+use super::parts::{self, Grown};
 use super::row::{BASE, Head, Measure, NO_ONE, Row, TARGET};
 use super::status::{self, Verdict};
 use super::table::Compared;
@@ -45,25 +45,55 @@ pub struct Told {
 ///
 /// # Errors
 /// [`StageError::Io`].
-pub fn told(compared: &Compared<'_>, number: u32, around: &Around, parts: &mut Parts) -> Result<Told, StageError> {
+pub fn told(compared: &Compared<'_>, number: u32, around: &Around) -> Result<Told, StageError> {
     let row = compared.row(number)?;
-    let (print, class) = (row.head.fingerprint, row.head.class);
-    let through = around.holders.through(print);
+    let Head { fingerprint, class, .. } = row.head;
     let verdict = match compared.table.compared.name {
-        "classes" => status::of_class(compared, number, &row, through),
+        "classes" => status::of_class(compared, number, &row, around.holders.through(fingerprint)),
         "chains" => status::of_chain(compared, number, &row, around.classes.get(&class)),
         _ => status::of(compared, number, &row),
     };
     let texts = compared.texts.of(number as usize)?;
     let q = (0..row.measures.len()).map(|measure| compared.q(number, measure, &row)).collect();
-    let path = match compared.table.compared.name {
-        "chains" => texts.get(2).cloned().flatten(),
-        "classes" => through.map(|through| through.text.clone()),
-        _ => None,
+    Ok(Told { row, texts, verdict, q, part_of: None })
+}
+
+/// The order of the subjects, in which parts of a growth follow the subject that tells of it; and what each is a part of.
+fn folded(compared: &Compared<'_>, around: &Around) -> Result<(Vec<u32>, FxHashMap<u64, u64>), StageError> {
+    let mut grown = Vec::new();
+    for &number in compared.order.iter().take(parts::MOST) {
+        let told = told(compared, number, around)?;
+        // Growth comes first.
+        if !told.verdict.status.is_growth() {
+            break;
+        }
+        grown.push(of_growth(compared, &told, around));
+    }
+    let (parts, places) = parts::fold(&grown);
+    let mut order: Vec<u32> = places.iter().map(|&place| compared.order[place]).collect();
+    order.extend_from_slice(&compared.order[grown.len()..]);
+    Ok((order, parts))
+}
+
+/// What folding asks of a subject that grew.
+fn of_growth(compared: &Compared<'_>, told: &Told, around: &Around) -> Grown {
+    let Head { fingerprint, class, changed_on, .. } = told.row.head;
+    let text = |at: usize| told.texts.get(at).cloned().flatten();
+    let (path, class, by_reference) = match compared.table.compared.name {
+        "chains" => (text(2), class, text(0).is_none_or(|kind| kind == "reference")),
+        "classes" => (around.holders.through(fingerprint).map(|through| through.text.clone()), fingerprint, true),
+        _ => (None, 0, true),
     };
-    let grew = verdict.status.is_growth();
-    let part_of = path.filter(|_| grew).and_then(|path| parts.part_of(print, &path, row.measures[0].delta_mean()));
-    Ok(Told { row, texts, verdict, q, part_of })
+    let count = compared.table.measures.iter().position(|measure| *measure == "count");
+    let more = count.and_then(|count| told.row.measures[count].delta_sum()).unwrap_or(0);
+    Grown {
+        fingerprint,
+        class,
+        path: path.unwrap_or_default(),
+        by_reference,
+        delta: told.row.measures[0].delta_sum().unwrap_or(0) as f64,
+        instances: more as f64 / f64::from(changed_on.max(1)),
+    }
 }
 
 /// Writes the table into the folder of `output`; `take` sees its rows in order.
@@ -79,12 +109,13 @@ pub fn write(
 ) -> Result<run::Table, StageError> {
     let schema = compared.table.table.schema();
     let mut table = Table::create(output, compared.table.table.file, schema.clone())?;
-    let mut parts = Parts::default();
-    for numbers in compared.order.chunks(BATCH) {
+    let (order, parts) = folded(compared, around)?;
+    for numbers in order.chunks(BATCH) {
         context.check()?;
         let mut rows = Vec::with_capacity(numbers.len() * compared.table.measures.len());
         for &number in numbers {
-            let told = told(compared, number, around, &mut parts)?;
+            let mut told = told(compared, number, around)?;
+            told.part_of = parts.get(&told.row.head.fingerprint).copied();
             take(&told);
             cells(compared, &told, around, &mut rows);
         }

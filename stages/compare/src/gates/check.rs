@@ -15,6 +15,7 @@ use super::parts::Gate;
 use super::rows::{Bound, Shown};
 use super::verdict::{Found, Outcome, Sensitivity, Side, Verdict, Verdicts};
 use super::{Gates, Undecided};
+use crate::rollup::OF_WASTE;
 use heaplake_kit::budget::BudgetVec;
 use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::reader::{Batch, Reader, damaged, value};
@@ -57,7 +58,9 @@ impl Gates {
 
 /// A gate whose table some runs lack has not seen these: it does not pass.
 fn without(verdict: &mut Verdict, lacking: &[Lacking]) {
-    let of_table = lacking.iter().filter(|lacking| lacking.table == verdict.table);
+    let of_table = lacking.iter().filter(|lacking| {
+        lacking.table == verdict.table || (verdict.table == "clusters" && lacking.table == "findings")
+    });
     verdict.lacking = of_table.map(|lacking| lacking.runs.len() as u64).sum();
     if verdict.lacking > 0 && verdict.outcome == Outcome::Passed {
         verdict.outcome = Outcome::Unknown;
@@ -111,6 +114,9 @@ struct Check<'a> {
     on_tenth: BudgetVec<f64>,
 }
 
+/// Column of findings that says by which rule they are found.
+const RULE: &str = "rule";
+
 /// Least effects on all runs and on a tenth of them.
 const EFFECTS: [&str; 2] = ["smallest_effect", "smallest_effect_on_tenth"];
 
@@ -130,7 +136,8 @@ impl<'a> Check<'a> {
 
     fn columns(&self) -> impl Iterator<Item = &str> {
         let read = self.gate.lowered.columns.iter().map(|column| column.name);
-        read.chain(self.shown.columns()).chain(EFFECTS)
+        let rule = Some(RULE).filter(|_| self.gate.clusters);
+        read.chain(self.shown.columns()).chain(EFFECTS).chain(rule)
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<(), StageError> {
@@ -139,7 +146,11 @@ impl<'a> Check<'a> {
         let bound = Bound::of(columns, measures, batch)?;
         let [effects, on_tenth] = EFFECTS.map(|name| batch.f64s(name));
         let (effects, on_tenth) = (effects?, on_tenth?);
+        let rules = if self.gate.clusters { Some(batch.texts(RULE)?) } else { None };
         for first in (0..batch.len()).step_by(measures) {
+            if rules.is_some_and(|rules| OF_WASTE.contains(&rules.value(first))) {
+                continue;
+            }
             let row = bound.subject(first);
             let is_watched = self.gate.chooses.iter().all(|part| part.of(&row) == Some(true));
             let value_of_row = self.gate.lowered.condition.of(&row);

@@ -1,6 +1,6 @@
 //! The columns of a table that an expression can name, and what they hold.
 
-use heaplake_schemas::diff::{DiffTable, TABLES};
+use heaplake_schemas::diff::{DiffTable, FINDINGS, TABLES};
 use heaplake_schemas::table::Type;
 
 /// What a column holds.
@@ -144,12 +144,33 @@ pub(crate) fn short(table: &DiffTable) -> &'static str {
     table.table.name.strip_prefix("diff_").unwrap_or(table.table.name)
 }
 
+/// What a gate is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About {
+    pub table: &'static DiffTable,
+    /// Of findings, only those that name what holds the bytes: runs that have the same one are a cluster.
+    pub clusters: bool,
+}
+
+impl About {
+    /// As users write it.
+    pub(crate) fn name(&self) -> &'static str {
+        if self.clusters { CLUSTERS } else { short(self.table) }
+    }
+}
+
+const CLUSTERS: &str = "clusters";
+
 /// The table with a name, with or without `diff_`.
-pub(crate) fn table(name: &str) -> Result<&'static DiffTable, Unknown> {
+pub(crate) fn table(name: &str) -> Result<About, Unknown> {
+    if name == CLUSTERS {
+        return Ok(About { table: &FINDINGS, clusters: true });
+    }
     let found = TABLES.iter().find(|table| table.table.name == name || short(table) == name);
-    found.ok_or_else(|| {
-        let near = nearest(name, TABLES.iter().map(short));
-        let all = TABLES.iter().map(short).collect::<Vec<_>>().join(", ");
+    found.map(|table| About { table, clusters: false }).ok_or_else(|| {
+        let names = || TABLES.iter().map(short).chain([CLUSTERS]);
+        let near = nearest(name, names());
+        let all = names().collect::<Vec<_>>().join(", ");
         let advice = near.map_or_else(String::new, |near| format!("did you mean {near}? "));
         (format!("there is no table {name}"), format!("{advice}The tables of a comparison are {all}"))
     })
@@ -245,6 +266,7 @@ mod tests {
         assert!(find(&CLASSES, &["zzzzzz"]).unwrap_err().1.contains("the measures retained_bytes"));
         assert!(find(&CLASSES, &[&"x".repeat(100)]).unwrap_err().1.contains("the measures"));
         assert!(table("class").unwrap_err().1.starts_with("did you mean classes?"));
-        assert_eq!(table("diff_chains").unwrap().table.name, "diff_chains");
+        assert_eq!(table("diff_chains").unwrap().table.table.name, "diff_chains");
+        assert_eq!(table("clusters").unwrap().name(), "clusters");
     }
 }

@@ -1,11 +1,11 @@
 //! The file of `--gates`.
 
-use super::columns;
+use super::columns::{self, About};
 use super::error::GateError;
 use super::parts::Gate;
 use heaplake_kit::fs::{TooLong, read_at_most};
 use heaplake_kit::text::shorten;
-use heaplake_schemas::diff::{CLASSES, DiffTable};
+use heaplake_schemas::diff::CLASSES;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -70,12 +70,12 @@ impl Source<'_> {
             return self.expected(&item.span(), "[[gate]]", kind(item.get_ref()));
         };
         let (mut name, mut message, mut fail_if) = (None, None, None);
-        let mut table: &'static DiffTable = &CLASSES;
+        let mut about = About { table: &CLASSES, clusters: false };
         for (key, value) in fields {
             match key.get_ref().as_ref() {
                 "name" => name = Some(self.text_of(value)?),
                 "message" => message = Some(self.text_of(value)?),
-                "table" => table = self.table(value)?,
+                "table" => about = self.about(value)?,
                 "fail_if" => fail_if = Some((self.text_of(value)?, value.span())),
                 other => return self.expected(&key.span(), "name, table, fail_if or message", format!("{other:?}")),
             }
@@ -85,10 +85,10 @@ impl Source<'_> {
             return self.expected(&item.span(), "a gate with fail_if", "none");
         };
         let called = format!("{}: gate {:?}", self.place(span.start), shorten(&name, 60));
-        Gate::new(name, table, &fail_if, message, &called)
+        Gate::new(name, about, &fail_if, message, &called)
     }
 
-    fn table(&self, value: &Spanned<DeValue<'_>>) -> Result<&'static DiffTable, GateError> {
+    fn about(&self, value: &Spanned<DeValue<'_>>) -> Result<About, GateError> {
         let name = self.text_of(value)?;
         columns::table(&name).map_err(|(problem, advice)| GateError {
             cause: format!("{}: {problem}", self.place(value.span().start)),

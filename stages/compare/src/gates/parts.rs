@@ -1,6 +1,6 @@
 //! A gate, checked.
 
-use super::columns;
+use super::columns::{self, About};
 use super::error::GateError;
 use super::expression::Condition;
 use super::lower::{Lowered, lower};
@@ -23,6 +23,8 @@ pub struct Gate {
     /// What the author says to whom it fails.
     pub message: Option<String>,
     pub(crate) of: &'static DiffTable,
+    /// Whether it is about clusters alone.
+    pub(crate) clusters: bool,
     pub(crate) lowered: Lowered,
     /// The parts of the condition that choose rows by what they are; together, the rows that the gate watches.
     pub(crate) chooses: Vec<Condition>,
@@ -42,7 +44,7 @@ impl Gate {
                     expression,
                 )
             }
-            _ => (&CLASSES, written),
+            _ => (About { table: &CLASSES, clusters: false }, written),
         };
         Self::new(written.trim().to_owned(), table, expression, None, &name())
     }
@@ -50,11 +52,12 @@ impl Gate {
     /// A gate over a table. Errors call it `called`.
     pub(crate) fn new(
         name: String,
-        table: &'static DiffTable,
+        about: About,
         expression: &str,
         message: Option<String>,
         called: &str,
     ) -> Result<Self, GateError> {
+        let table = about.table;
         let lowered = syntax::parse(expression).and_then(|tree| lower(table, &tree));
         let lowered = lowered.map_err(|wrong| wrong.of(called, expression))?;
         let chooses = lowered.condition.parts().into_iter().filter(|part| chooses(table, &lowered, part));
@@ -62,7 +65,8 @@ impl Gate {
         let named = lowered.columns.iter().find(|column| column.of_measure).map_or(0, |column| column.measure);
         let measure = table.measures[named];
         let expression = expression.trim().to_owned();
-        Ok(Self { name, table: columns::short(table), expression, message, of: table, lowered, chooses, measure })
+        let clusters = about.clusters;
+        Ok(Self { name, table: about.name(), expression, message, of: table, clusters, lowered, chooses, measure })
     }
 }
 

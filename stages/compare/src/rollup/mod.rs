@@ -22,6 +22,7 @@ mod table;
 mod write;
 
 pub use answer::Answer;
+pub(crate) use clusters::OF_WASTE;
 pub use groups::Key;
 
 use crate::error::CompareError;

@@ -5,21 +5,27 @@ use std::f64::consts::PI;
 /// A p above this counts as this: a test that speaks against the others by chance must not silence them.
 const HIGHEST: f64 = 0.9;
 
-/// Liu and Xie (2020), "Cauchy combination test": the mean of tan((1/2 - p) pi) has the tail of a Cauchy distribution
-/// where the null holds, however the tests depend on each other. Tests without a p (NaN) do not count; NaN where none
-/// has one. With k tests it is never above k times the least p.
+/// [`weighted`], all tests alike.
 #[must_use]
 pub fn combined(p: &[f64]) -> f64 {
-    let known = || p.iter().copied().filter(|p| !p.is_nan());
-    let count = known().count();
-    if count < 2 {
-        return known().next().unwrap_or(f64::NAN);
+    weighted(&p.iter().map(|&p| (p, 1.0)).collect::<Vec<_>>())
+}
+
+/// Liu and Xie (2020), "Cauchy combination test": the weighted mean of tan((1/2 - p) pi) has the tail of a Cauchy
+/// distribution where the null holds, however the tests depend on each other. Pairs are a p and its weight; tests without
+/// a p (NaN) do not count; NaN where none has one. The answer is never above a p divided by its part of the weights.
+#[must_use]
+pub fn weighted(tests: &[(f64, f64)]) -> f64 {
+    let known = || tests.iter().copied().filter(|(p, _)| !p.is_nan());
+    if known().count() < 2 {
+        return known().next().map_or(f64::NAN, |(p, _)| p);
     }
+    let weights: f64 = known().map(|(_, weight)| weight).sum();
     // Of tiny ones tan((1/2 - p) pi) is 1 / (p pi), which keeps their precision.
     let cauchy = |p: f64| if p < 1e-15 { 1.0 / (p.max(f64::MIN_POSITIVE) * PI) } else { ((0.5 - p) * PI).tan() };
-    let mean = known().map(|p| cauchy(p.min(HIGHEST))).sum::<f64>() / count as f64;
+    let mean = known().map(|(p, weight)| weight * cauchy(p.min(HIGHEST))).sum::<f64>() / weights;
     let p = if mean > 1e15 { 1.0 / (mean * PI) } else { 0.5 - mean.atan() / PI };
-    p.min(known().fold(1.0, f64::min) * count as f64).clamp(0.0, 1.0)
+    known().map(|(p, weight)| p * weights / weight).fold(p, f64::min).clamp(0.0, 1.0)
 }
 
 #[cfg(test)]

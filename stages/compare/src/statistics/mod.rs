@@ -41,7 +41,7 @@ mod simulation;
 mod slope;
 mod tail;
 
-pub use combined::combined;
+pub use combined::{combined, weighted};
 pub use false_discovery::corrected;
 pub use fisher::{Counts, fisher};
 pub use paired::{Paired, paired};

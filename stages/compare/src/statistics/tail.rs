@@ -9,11 +9,18 @@
 //! * the same of the logarithms, for values over several decades;
 //! * the 90 % quantile, for tails that are not apart from the rest.
 //!
-//! Beside them Rosenbaum's test (1954): how many runs of one side lie above all of the other.
+//! Beside them Rosenbaum's test (1954): how many runs of one side lie above all of the other. Where the split leaves two
+//! groups far apart, it alone is tried.
 
 use super::combined::combined;
 use super::counting::ln_choose;
 use super::fisher::{Counts, fisher};
+
+/// Groups of values are apart if so many standard deviations of the lower one lie between them.
+const APART: f64 = 2.0;
+
+/// Fewest values of the upper one.
+const FEWEST: usize = 5;
 
 /// What the tail says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,11 +33,13 @@ pub struct Tail {
     pub least: f64,
     /// Runs of the base and of the target above it.
     pub counts: [usize; 2],
+    /// Whether the values of both sides together fall in two groups, far apart: then the tail says more than ranks do.
+    pub is_apart: bool,
 }
 
 impl Tail {
     /// What tells nothing.
-    pub const NONE: Self = Self { p: f64::NAN, above: i64::MAX, least: f64::NAN, counts: [0, 0] };
+    pub const NONE: Self = Self { p: f64::NAN, above: i64::MAX, least: f64::NAN, counts: [0, 0], is_apart: false };
 }
 
 /// Compares the upper tails of two sides, both sorted.
@@ -43,20 +52,30 @@ pub fn tail(base: &[i64], target: &[i64]) -> Tail {
         return Tail::NONE;
     }
     let all = merged(base, target);
-    let mut thresholds = [split(&all, |value| value as f64), split(&all, ln), quantile(&all)];
+    let above = |side: &[i64], value: i64| side.len() - side.partition_point(|&other| other <= value);
+    let at = |value: i64, is_apart: bool| {
+        let counts = [above(base, value), above(target, value)];
+        let p = fisher(Counts { base: n, base_with: counts[0], target: m, target_with: counts[1] });
+        Tail { p, above: value, least: p, counts, is_apart }
+    };
+    // That some runs have nothing is what the test of presence asks.
+    let some = &all[all.partition_point(|&value| value <= 0)..];
+    let plain = |value: i64| value as f64;
+    let groups = split(&all, plain).filter(|&value| value > 0 && is_apart(&all, value, plain));
+    let groups = groups.or_else(|| split(some, ln).filter(|&value| is_apart(some, value, ln)));
+    if let Some(groups) = groups.map(|value| at(value, true)).filter(|groups| !groups.p.is_nan()) {
+        return groups;
+    }
+    let mut thresholds = [split(&all, plain), split(some, ln), quantile(&all)];
     if thresholds[1] == thresholds[0] {
         thresholds[1] = None;
     }
     if thresholds[2] == thresholds[0] || thresholds[2] == thresholds[1] {
         thresholds[2] = None;
     }
-    let above = |side: &[i64], value: i64| side.len() - side.partition_point(|&other| other <= value);
     let mut tried = [Tail::NONE; 4];
     for (tried, threshold) in tried.iter_mut().zip(thresholds) {
-        let Some(value) = threshold else { continue };
-        let counts = [above(base, value), above(target, value)];
-        let p = fisher(Counts { base: n, base_with: counts[0], target: m, target_with: counts[1] });
-        *tried = Tail { p, above: value, least: p, counts };
+        *tried = threshold.map_or(Tail::NONE, |value| at(value, false));
     }
     tried[3] = outside(base, target);
     let best = tried.iter().filter(|tail| !tail.p.is_nan()).min_by(|a, b| a.p.total_cmp(&b.p));
@@ -72,7 +91,26 @@ fn outside(base: &[i64], target: &[i64]) -> Tail {
     let part = |of: usize, side: usize| (ln_choose(side, of) - ln_choose(n + m, of)).exp();
     let (of_target, of_base) = (above(target, highest_base), above(base, highest_target));
     let p = if of_target > 0 { part(of_target, m) } else { part(of_base, n) };
-    Tail { p: (2.0 * p).min(1.0), above: highest_base.min(highest_target), least: p, counts: [of_base, of_target] }
+    Tail {
+        p: (2.0 * p).min(1.0),
+        above: highest_base.min(highest_target),
+        least: p,
+        counts: [of_base, of_target],
+        is_apart: false,
+    }
+}
+
+/// Whether the values above one lie far from the others: by more than these are wide, twice their standard deviation.
+fn is_apart(sorted: &[i64], value: i64, of: impl Fn(i64) -> f64) -> bool {
+    let (lower, upper) = sorted.split_at(sorted.partition_point(|&other| other <= value));
+    let (Some(&last), Some(&first)) = (lower.last(), upper.first()) else { return false };
+    if upper.len() < FEWEST {
+        return false;
+    }
+    let count = lower.len() as f64;
+    let mean = lower.iter().map(|&value| of(value)).sum::<f64>() / count;
+    let deviation = (lower.iter().map(|&value| (of(value) - mean).powi(2)).sum::<f64>() / count).sqrt();
+    of(first) - of(last) > APART * deviation
 }
 
 fn ln(value: i64) -> f64 {

@@ -3,7 +3,7 @@
 use super::row::{Measure, Row, width};
 use crate::diff::Rules;
 use crate::diff::cells::{Cell, column};
-use crate::diff::parts::Parts;
+use crate::diff::parts::{self, Grown};
 use crate::diff::row::NO_ONE;
 use crate::diff::{names_of, untold};
 use crate::rows::texts::{self, Texts};
@@ -15,7 +15,7 @@ use heaplake_kit::{Context, Reservation, StageError};
 use heaplake_lake::table::Table;
 use heaplake_schemas::run;
 use heaplake_schemas::trend::TrendTable;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
@@ -145,14 +145,14 @@ impl Followed {
     ) -> Result<run::Table, StageError> {
         let schema = self.table.table.schema();
         let mut table = Table::create(output, self.table.table.file, schema.clone())?;
-        let mut parts = Parts::default();
+        let (order, parts) = self.folded()?;
         let subjects = (BATCH / (self.steps.len() * self.table.rows.measures.len())).max(1);
-        for numbers in self.order.chunks(subjects) {
+        for numbers in order.chunks(subjects) {
             context.check()?;
             let mut rows = Vec::with_capacity(BATCH);
             for &number in numbers {
                 let (row, texts) = (self.row(number)?, self.texts.of(number as usize)?);
-                let part_of = self.part_of(&row, &texts, &mut parts);
+                let part_of = parts.get(&row.head.fingerprint).copied();
                 let names = names_of(&row.head.named, &self.names);
                 take(&row, &texts, names.clone(), part_of.is_some());
                 self.cells(&row, &texts, (names, part_of), &mut rows);
@@ -164,12 +164,34 @@ impl Followed {
         table.finish()
     }
 
-    /// The subject further up of whose growth this is a part.
-    fn part_of(&self, row: &Row, texts: &[Option<String>], parts: &mut Parts) -> Option<u64> {
-        let series = &row.measures[0].series;
-        let path = texts.get(2).and_then(Option::as_deref).filter(|_| self.table.rows.compared.name == "chains")?;
-        let slope = series.slope().filter(|_| series.shape().grows())?;
-        parts.part_of(row.head.fingerprint, path, Some(slope.slope as i64))
+    /// The order of the subjects, in which parts of a growth follow the subject that tells of it; and what each is a part
+    /// of.
+    fn folded(&self) -> Result<(Vec<u32>, FxHashMap<u64, u64>), StageError> {
+        let is_chains = self.table.rows.compared.name == "chains";
+        let count = self.table.rows.measures.iter().position(|measure| *measure == "count");
+        let mut grown = Vec::new();
+        for &number in self.order.iter().take(parts::MOST) {
+            let (row, texts) = (self.row(number)?, self.texts.of(number as usize)?);
+            let series = &row.measures[0].series;
+            let slope = |of: &Measure| of.series.slope().map_or(0.0, |slope| slope.slope);
+            // What grows comes first.
+            if !series.shape().grows() {
+                break;
+            }
+            let text = |at: usize| texts.get(at).cloned().flatten().filter(|_| is_chains);
+            grown.push(Grown {
+                fingerprint: row.head.fingerprint,
+                class: row.head.class,
+                path: text(2).unwrap_or_default(),
+                by_reference: text(0).is_none_or(|kind| kind == "reference"),
+                delta: slope(&row.measures[0]),
+                instances: count.map_or(0.0, |count| slope(&row.measures[count])),
+            });
+        }
+        let (parts, places) = parts::fold(&grown);
+        let mut order: Vec<u32> = places.iter().map(|&place| self.order[place]).collect();
+        order.extend_from_slice(&self.order[grown.len()..]);
+        Ok((order, parts))
     }
 
     /// The rows of a subject, one for each measure and step; cells are in the order of the schema.

@@ -21,7 +21,7 @@ fn names() {
         "retained_bytes > 5",
         "klass = \"a\"",
         "chain: share > 0.5",
-        "chains: grew_through ~ \"a\"",
+        "chains: grew_thru ~ \"a\"",
         "zzz > 1",
         "a.b.c > 1",
     ]));
@@ -47,7 +47,7 @@ fn syntax() {
         "class = \"a\" AND\n  retained_bytes.delta >> 5",
         "class in ()",
         "class[1] = 'a'",
-        "class like 'a%'",
+        "class like signature",
         "`class` = 'a'",
     ]));
 }

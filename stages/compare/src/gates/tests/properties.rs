@@ -24,7 +24,8 @@ enum Plain {
 impl Plain {
     fn written(&self) -> String {
         let column = |name: &str| {
-            let field = ["delta_percent_", "delta_", "base_"].into_iter().find(|prefix| name.starts_with(prefix));
+            let field =
+                ["percent_sum_", "delta_mean_", "base_mean_"].into_iter().find(|prefix| name.starts_with(prefix));
             field.map_or_else(
                 || name.to_owned(),
                 |field| format!("{}.{}", &name[field.len()..], field.trim_end_matches('_')),
@@ -86,8 +87,8 @@ impl Plain {
     }
 }
 
-const WHOLE: [&str; 3] = ["delta_retained_bytes", "base_count", "delta_count"];
-const REAL: [&str; 2] = ["q", "delta_percent_retained_bytes"];
+const WHOLE: [&str; 3] = ["delta_mean_retained_bytes", "base_mean_count", "delta_mean_count"];
+const REAL: [&str; 2] = ["q", "percent_sum_retained_bytes"];
 const CLASS: [&str; 4] = ["app.A", "app.B", "lib.A", "a"];
 
 fn plain() -> impl Strategy<Value = Plain> {
@@ -147,6 +148,7 @@ proptest! {
             prop_assert_eq!(verdict.failing, failing as u64, "{}", written);
             prop_assert_eq!(verdict.rows, rows.len() as u64);
             prop_assert_eq!(verdict.outcome == Outcome::Failed, failing > 0);
+            prop_assert!(verdict.outcome != Outcome::Undecided || written.contains('q'));
             let found = rows.iter().zip(&values).filter(|(_, value)| **value == Some(true)).take(20);
             let found = found.map(|(row, _)| match &row["class"] { Cell::Text(class) => *class, _ => unreachable!() });
             let subjects = verdict.found.iter().map(|found| found.subject.as_str());

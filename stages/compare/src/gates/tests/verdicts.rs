@@ -5,7 +5,7 @@ use super::diff_tables::Cell::{Real, Text, Truth, Whole};
 use super::diff_tables::{Row, comparison, row, write};
 use crate::gates::junit::junit;
 use crate::gates::markdown::markdown;
-use crate::gates::{Gates, Outcome};
+use crate::gates::{Gates, Outcome, Undecided};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_schemas::diff::{CHAINS, CLASSES};
@@ -18,19 +18,17 @@ fn class(name: &'static str, base: i64, target: i64, q: Option<f64>, effect: Opt
         ("class", Text(name)),
         ("signature", Text(name)),
         ("status", Text(if delta > 0 { "grew" } else { "same" })),
-        ("base_retained_bytes", Whole(base)),
-        ("target_retained_bytes", Whole(target)),
-        ("delta_retained_bytes", Whole(delta)),
+        ("base_mean_retained_bytes", Whole(base)),
+        ("target_mean_retained_bytes", Whole(target)),
+        ("delta_mean_retained_bytes", Whole(delta)),
+        ("delta_sum_retained_bytes", Whole(delta)),
     ];
-    if base > 0 {
-        cells.push(("delta_percent_retained_bytes", Real(100.0 * delta as f64 / base as f64)));
+    if base > 0 || delta > 0 {
+        let percent = if base > 0 { 100.0 * delta as f64 / base as f64 } else { f64::INFINITY };
+        cells.push(("percent_sum_retained_bytes", Real(percent)));
     }
-    for name in ["q", "q_retained_bytes"] {
-        cells.extend(q.map(|q| (name, Real(q))));
-    }
-    for name in ["smallest_effect", "smallest_effect_retained_bytes"] {
-        cells.extend(effect.map(|effect| (name, Real(effect))));
-    }
+    cells.extend(q.map(|q| ("q_retained_bytes", Real(q))));
+    cells.extend(effect.map(|effect| ("smallest_effect_retained_bytes", Real(effect))));
     row(&cells)
 }
 
@@ -53,9 +51,9 @@ fn the_example_of_the_manual() {
     let verdicts =
         check(&gates(&[r#"class ~ "^app" and retained_bytes.delta_percent > 5 and q < 0.05"#]), folder.path());
     let [verdict] = &verdicts.gates[..] else { panic!("one gate") };
-    assert_eq!((verdict.outcome, verdict.rows, verdict.watched, verdict.failing), (Outcome::Failed, 5, 4, 1));
-    // What was not there before has no growth in percent.
-    assert_eq!(verdict.undecided, 1);
+    // Growth of what was not there before is infinite in percent.
+    assert_eq!((verdict.outcome, verdict.rows, verdict.watched, verdict.failing), (Outcome::Failed, 5, 4, 2));
+    assert_eq!(verdict.undecided, 0);
     assert_eq!(verdict.found[0].subject, "app.Leak");
     assert_eq!(verdict.found[0].grew_through.as_deref(), Some("root › app.Cache › app.Leak"));
     assert!(!verdicts.pass());
@@ -96,11 +94,21 @@ fn operators() {
         ("status not in ('grew', 'appeared')", 1),
         ("q between 0.005 and 0.6", 2),
         ("q not between 0.005 and 0.6", 3),
-        ("retained_bytes.delta_percent is null", 1),
-        ("retained_bytes.delta_percent is not null", 4),
+        ("retained_bytes.shift is null", 5),
+        ("retained_bytes.percent is not null", 5),
         // A comparison with a null is neither true nor false, whatever is before it.
-        ("retained_bytes.delta_percent > 5", 3),
+        ("retained_bytes.shift > 5", 0),
+        ("not retained_bytes.shift > 5", 0),
+        // What is new has grown infinitely.
+        ("retained_bytes.percent > 5", 4),
+        ("retained_bytes.percent > 5 %", 4),
+        ("retained_bytes.percent > 5 % and retained_bytes.delta > 1.5 MiB", 1),
+        ("(retained_bytes.percent > 1000 %) or false", 1),
         ("not retained_bytes.delta_percent > 5", 1),
+        ("class like 'app.%'", 4),
+        ("class not like '%ea_'", 4),
+        ("class ilike 'APP.leak'", 1),
+        ("class like 'app'", 0),
         ("grew_through_new", 1),
         ("not grew_through_new", 0),
         ("grew_through_new = true and grew_through_text ~ 'Cache'", 1),
@@ -122,9 +130,14 @@ fn without_statistics_gates_say_so() {
     write(folder.path(), &CLASSES, &[class("a", 1, 1 << 30, None, None)]);
     let verdicts = check(&gates(&["retained_bytes.delta > 1 and q < 0.05", "class = 'b' and q < 1"]), folder.path());
     let [statistic, nothing] = &verdicts.gates[..] else { panic!("two gates") };
-    assert_eq!((statistic.outcome, statistic.undecided, &statistic.sensitivity), (Outcome::Passed, 1, &None));
+    assert_eq!((statistic.outcome, statistic.undecided, &statistic.sensitivity), (Outcome::Undecided, 1, &None));
     let remarks = statistic.remarks().join("; ");
-    assert!(remarks.contains("cannot be decided") && remarks.contains("no statistics"), "{remarks}");
+    assert!(remarks.contains("cannot be decided: there are too few runs"), "{remarks}");
+    assert!(!verdicts.pass() && verdicts.fail());
+    let allowed = gates(&["q < 0.05", "retained_bytes.delta > 1 GiB"]).when_undecided(Undecided::Pass);
+    assert!(check(&allowed, folder.path()).pass());
+    // What is decided without the statistic is decided.
+    assert!(check(&gates(&["retained_bytes.delta > 2GiB and q < 0.05"]), folder.path()).pass());
     assert_eq!((nothing.watched, nothing.remarks().len()), (0, 1));
     assert!(nothing.remarks()[0].contains("watches no row"));
 }
