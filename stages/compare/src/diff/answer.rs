@@ -41,7 +41,7 @@ pub struct InBrief {
     pub smallest_effect: Option<f64>,
     /// The same of effects on a tenth of the runs.
     pub smallest_effect_on_tenth: Option<f64>,
-    /// The first subjects, without those that are a part of another one.
+    /// The first subjects, without those that are a part of another one, and without what may be duplicates.
     pub top: Vec<TopRow>,
 }
 
@@ -132,7 +132,8 @@ impl InBrief {
         *self.statuses.entry(told.verdict.status.name()).or_default() += 1;
         let significant = told.q[0].is_some_and(|q| q < SIGNIFICANT);
         self.significant = self.significant.map(|rows| rows + u64::from(significant));
-        let is_told = told.part_of.is_none() && told.verdict.status != Status::Same;
+        let is_possible = told.is_possible(compared.table.compared.name);
+        let is_told = told.part_of.is_none() && told.verdict.status != Status::Same && !is_possible;
         if self.top.len() < TOP && is_told {
             self.top.push(top_row(told, compared, holders));
         }

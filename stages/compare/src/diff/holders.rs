@@ -15,6 +15,9 @@ use rustc_hash::FxHashMap;
 pub struct Holders {
     /// By fingerprint of the class: the reference chain that grew most.
     most: FxHashMap<u64, Through>,
+    /// By fingerprint of the class: the reference chain that has most more, with what it has more; also where the chains of
+    /// the base are not known.
+    paths: FxHashMap<u64, (String, i64)>,
     /// By fingerprint of the class and kind: what its chains that grew grew together.
     grown: FxHashMap<(u64, String), i64>,
 }
@@ -38,6 +41,12 @@ pub fn find(chains: &Compared<'_>, classes: &FxHashMap<u64, OfClass>) -> Result<
         let mut texts = chains.texts.of(number as usize)?;
         let (Some(Some(signature)), Some(Some(text))) = (texts.pop(), texts.pop()) else { continue };
         let kind = texts.swap_remove(0).unwrap_or_default();
+        if kind == "reference" {
+            let path = holders.paths.entry(class).or_default();
+            if path.1 < delta {
+                *path = (text.clone(), delta);
+            }
+        }
         if kind == "reference" && base.is_told() {
             let through = Through { signature, text, bytes: delta, new: status == Status::NewPath };
             let most = holders.most.entry(class).or_insert_with(|| through.clone());
@@ -55,6 +64,12 @@ impl Holders {
     #[must_use]
     pub fn through(&self, class: u64) -> Option<&Through> {
         self.most.get(&class)
+    }
+
+    /// Where most of what a class has more is held.
+    #[must_use]
+    pub fn path(&self, class: u64) -> Option<&str> {
+        self.paths.get(&class).map(|(path, _)| path.as_str())
     }
 
     /// A chain's growth as a part of the growth of all chains of its class and kind that grew.

@@ -53,17 +53,24 @@ pub fn fold(grown: &[Grown]) -> (FxHashMap<u64, u64>, Vec<usize>) {
         if teller[first].is_some() {
             continue;
         }
-        let subject = &grown[first];
-        let is_same = |other: &Grown| {
-            let one_path = subject.leads_to(other) || other.leads_to(subject);
-            (one_path || (subject.class != 0 && subject.class == other.class)) && subject.is_near(other)
-        };
-        let mut same: Vec<usize> =
-            (first..grown.len()).filter(|&at| teller[at].is_none() && is_same(&grown[at])).collect();
+        let mut same = vec![first];
+        let mut looked_at = 0;
+        while let Some(&of) = same.get(looked_at) {
+            looked_at += 1;
+            let more = |at: &usize| {
+                let (one, other) = (&grown[of], &grown[*at]);
+                let related =
+                    one.leads_to(other) || other.leads_to(one) || (one.class != 0 && one.class == other.class);
+                teller[*at].is_none() && !same.contains(at) && related && grown[first].is_near(other)
+            };
+            let more: Vec<usize> = (first..grown.len()).filter(more).collect();
+            same.extend(more);
+        }
         let members = same.clone();
-        same.sort_by_key(|&at| (grown[at].path.len(), !grown[at].by_reference, at));
+        same.sort_by_key(|&at| (!grown[at].by_reference, grown[at].path.len(), at));
         let piles = same.iter().find(|&&at| grown[at].instances >= PILED);
-        let tells = piles.or(same.last()).copied().unwrap_or(first);
+        let deepest = same.iter().rfind(|&&at| grown[at].by_reference);
+        let tells = piles.or(deepest).or(same.last()).copied().unwrap_or(first);
         members.iter().for_each(|&at| teller[at] = Some(tells));
         tellers.push(tells);
     }
@@ -144,6 +151,12 @@ mod tests {
     fn what_became_larger_tells_where_nothing_piles_up() {
         let (parts, order) = fold(&[grown(1, "root", 50.0, 0.0), grown(2, "root.buffer → Buffer", 50.0, 0.0)]);
         assert_eq!((parts.get(&1), order), (Some(&2), vec![1, 0]));
+    }
+
+    #[test]
+    fn what_has_no_path_is_no_part() {
+        let (parts, order) = fold(&[grown(0, "", 50.0, 0.0), grown(0, "", 50.0, 0.0)]);
+        assert_eq!((parts.len(), order), (0, vec![0, 1]));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub const SIGNIFICANT: f64 = 0.05;
 
 /// How the names of the rules begin that find objects which may be duplicates.
-const POSSIBLE: &str = "possible-duplicates";
+pub const POSSIBLE: &str = "possible-duplicates";
 
 /// A compared table.
 pub struct Compared<'a> {

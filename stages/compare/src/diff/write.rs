@@ -6,7 +6,7 @@ use super::holders::Holders;
 use super::parts::{self, Grown};
 use super::row::{BASE, Head, Measure, NO_ONE, Row, TARGET};
 use super::status::{self, Verdict};
-use super::table::Compared;
+use super::table::{Compared, POSSIBLE};
 use arrow::array::ArrayRef;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError};
@@ -58,6 +58,20 @@ pub fn told(compared: &Compared<'_>, number: u32, around: &Around) -> Result<Tol
     Ok(Told { row, texts, verdict, q, part_of: None })
 }
 
+impl Told {
+    /// Whether it is about objects that may be duplicates, and may not be.
+    #[must_use]
+    pub fn is_possible(&self, table: &str) -> bool {
+        let rule = self.texts.first().and_then(Option::as_deref).unwrap_or_default();
+        let signature = self.texts.last().and_then(Option::as_deref).unwrap_or_default();
+        match table {
+            "findings" => rule.starts_with(POSSIBLE),
+            "duplicate_sets" => signature.starts_with("possible "),
+            _ => false,
+        }
+    }
+}
+
 /// The order of the subjects, in which parts of a growth follow the subject that tells of it; and what each is a part of.
 fn folded(compared: &Compared<'_>, around: &Around) -> Result<(Vec<u32>, FxHashMap<u64, u64>), StageError> {
     let mut grown = Vec::new();
@@ -81,7 +95,7 @@ fn of_growth(compared: &Compared<'_>, told: &Told, around: &Around) -> Grown {
     let text = |at: usize| told.texts.get(at).cloned().flatten();
     let (path, class, by_reference) = match compared.table.compared.name {
         "chains" => (text(2), class, text(0).is_none_or(|kind| kind == "reference")),
-        "classes" => (around.holders.through(fingerprint).map(|through| through.text.clone()), fingerprint, true),
+        "classes" => (around.holders.path(fingerprint).map(str::to_owned), fingerprint, true),
         _ => (None, 0, true),
     };
     let count = compared.table.measures.iter().position(|measure| *measure == "count");
