@@ -45,6 +45,7 @@ pub mod commit;
 mod constant;
 mod delta;
 mod distinct;
+mod entries;
 pub mod files;
 mod found;
 mod guarded;
