@@ -104,9 +104,9 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    fn sides(&self) -> Result<Sides, Complaint> {
+    fn sides(&self, context: &Context<'_>) -> Result<Sides, Complaint> {
         let named = [self.base.clone(), self.target.clone()];
-        Ok(Sides::find(&named, self.lake.as_deref(), self.skipping.skip_damaged)?)
+        Ok(Sides::find(&named, self.lake.as_deref(), self.skipping.skip_damaged, context)?)
     }
 }
 
@@ -140,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Done {
 
 /// Compares, and leaves the tables where they are asked for.
 fn compared(arguments: &Arguments, gates: &Gates, context: &Context<'_>) -> Result<Told, Complaint> {
-    let sides = arguments.sides()?;
+    let sides = arguments.sides(context)?;
     let scratch = scratch(arguments)?;
     let Some(folder) = &arguments.out else {
         return work(arguments, (&sides, gates), (scratch.path(), scratch.path()), context);
@@ -162,7 +162,7 @@ fn work(
     arguments.report.iter().try_for_each(|page| output_file::check(page)).map_err(Complaint::of_usage)?;
     let mut answer = steadily(
         sides,
-        || arguments.sides(),
+        || arguments.sides(context),
         |sides| {
             clear(folder, "diff_")?;
             compare(&arguments.naming, sides, folder, scratch, context)

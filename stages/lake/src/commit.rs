@@ -12,7 +12,7 @@
 
 use crate::checksum;
 use crate::place::{self, Place, Standing, in_new_folder, remove};
-use crate::{remote, seal, stored};
+use crate::{described, remote, seal, stored};
 use heaplake_kit::{StageError, fs, storage};
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::run::{self, Run};
@@ -31,10 +31,18 @@ pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
 /// Reads the description of a run; returns `None` if there is no run.
 ///
 /// # Errors
-/// [`StageError::Io`]; [`StageError::Table`] when `run.json` is damaged; [`StageError::Refused`] when a newer version of
-/// heaplake made the run.
+/// [`StageError::Io`]; [`StageError::Table`] when `run.json` is damaged, or [is not what was written](described);
+/// [`StageError::Refused`] when a newer version of heaplake made the run.
 pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
-    text(place)?.map(|text| parse(place, &text)).transpose()
+    let Some(text) = text(place)? else { return Ok(None) };
+    let run = parse(place, &text)?;
+    match described::difference(place, &text, &run) {
+        None => Ok(Some(run)),
+        Some(described::Difference { expected, found, .. }) => {
+            let problem = format!("{} is not what was written: expected {expected}, found {found}", run::FILE);
+            Err(StageError::Table { path: place.join(run::FILE), problem })
+        }
+    }
 }
 
 /// The text of the description of a run; returns `None` if there is no run.
@@ -60,7 +68,7 @@ pub fn text(place: &Path) -> Result<Option<Vec<u8>>, StageError> {
 /// What the text of a description says.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read`]; whether it is what was written is not looked at.
 pub fn parse(place: &Path, text: &[u8]) -> Result<Run, StageError> {
     let path = place.join(run::FILE);
     // A newer version may say things in other ways, so its number is looked at alone.

@@ -133,9 +133,9 @@ fn described(path: &Path, table: &Table, at: usize) -> Result<(ObjectMeta, Table
         let place = stored::place_of(path).map_err(|error| DataFusionError::IoError(named(path, &error)))?;
         let key = bucket(storage::url(&place).unwrap_or_default()).1;
         let meta = of(ObjectPath::parse(key).map_err(|error| wrong(&error))?);
-        return Ok((meta, TableFile::of_store(path, size)));
+        return Ok((meta, TableFile::of_store(path, table)));
     }
-    let file = TableFile::of_folder(path, size, at)?;
+    let file = TableFile::of_folder(path, table, at)?;
     Ok((of(ObjectPath::from_absolute_path(path).map_err(|error| wrong(&error))?), file))
 }
 

@@ -13,7 +13,7 @@ use heaplake_schemas::run::Run;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// The first version of the tables with fingerprints.
@@ -68,11 +68,17 @@ pub struct Groups {
 /// What the runs of a group have in common: format, release, labels.
 type Common = (String, Option<String>, BTreeMap<String, String>);
 
-/// Finds the groups of a lake. What is known of runs from an earlier rollup is not read again.
+/// Finds the groups of a lake, without the runs that are known to be damaged. What is known of runs from an earlier rollup is
+/// not read again.
 ///
 /// # Errors
 /// [`CompareError`] where the lake cannot be read, or has no run that can be summed up.
-pub fn find(lake: &Path, by: &[String], earlier: &Rollup) -> Result<Groups, CompareError> {
+pub fn find(
+    lake: &Path,
+    by: &[String],
+    earlier: &Rollup,
+    known_damaged: &BTreeMap<PathBuf, String>,
+) -> Result<Groups, CompareError> {
     let known: FxHashMap<(&str, &str), &RolledRun> =
         earlier.groups.iter().flat_map(|group| &group.runs).map(|run| ((&*run.path, &*run.hash), run)).collect();
     let selection::Runs { found, damaged, gone } = selection::runs(lake)?;
@@ -81,6 +87,10 @@ pub fn find(lake: &Path, by: &[String], earlier: &Rollup) -> Result<Groups, Comp
     gone.iter().for_each(|path| notes.dropped(path));
     let mut groups: BTreeMap<Common, (Vec<RolledRun>, Vec<selection::Found>)> = BTreeMap::new();
     for found in found {
+        if let Some(problem) = known_damaged.get(&found.place) {
+            notes.miss(&found.place, problem);
+            continue;
+        }
         // Held only while their group is made: there may be more runs than files that can be open.
         let Some((found, missing)) = settle(found, &|_| true, None, &mut notes) else { continue };
         if found.run.schema_version < WITH_FINGERPRINTS {
