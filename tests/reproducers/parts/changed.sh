@@ -22,7 +22,7 @@ swap() { cp changed/release=b/snapshot=calm/classes.parquet "$leak/classes.parqu
 link() { ln -sf ../snapshot=calm/classes.parquet "$leak/classes.parquet"; }
 flip() { sed -i 's/"release": "b"/"release": "c"/' "$leak/run.json"; }
 unsealed() { sed -i '2d' "$leak/run.json"; }
-moved() { mv changed/release=b/snapshot=calm changed/release=b/other && cp -r "$leak" x && rm -r "$leak" && mv changed/release=b/other "$leak" && rm -r x; }
+moved() { rm -r "$leak" && cp -r changed/release=b/snapshot=calm "$leak"; }
 dangling() { rm -r "$leak" && ln -s nowhere "$leak"; }
 file() { rm -r "$leak" && touch "$leak"; }
 pipe() { rm -r "$leak" && mkfifo "$leak"; }
