@@ -22,6 +22,10 @@ use std::fmt;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+/// Values of the longest description that is read, by the commas between them: a value may take ten times its length in memory.
+/// One with a hundred thousand findings has two million.
+const MOST_VALUES: usize = 4 << 20;
+
 /// Path of a run inside a lake.
 #[must_use]
 pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
@@ -79,8 +83,13 @@ pub fn parse(place: &Path, text: &[u8]) -> Result<Run, StageError> {
         let problem = format!("{}: {known}", path.display());
         return Err(StageError::Refused { problem, advice: format!("use heaplake {heaplake_version}, which made it") });
     }
-    serde_json::from_slice(text)
-        .map_err(|error| StageError::Table { path, problem: format!("{} is not that of a run: {error}", run::FILE) })
+    let damaged =
+        |problem: String| StageError::Table { path, problem: format!("{} is not that of a run: {problem}", run::FILE) };
+    let values = text.iter().filter(|&&byte| byte == b',').count();
+    if values > MOST_VALUES {
+        return Err(damaged(format!("expected at most {MOST_VALUES} values, found {values}")));
+    }
+    serde_json::from_slice(text).map_err(|error| damaged(error.to_string()))
 }
 
 /// Bytes of the input of a run, by the first lines of its description; nothing where these do not tell, so that it must be
@@ -327,6 +336,13 @@ fn replaced(place: &Path) -> StageError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_description_of_millions_of_values_is_refused_before_they_are_read() {
+        let zeros = vec!["0"; MOST_VALUES + 2].join(",");
+        let error = parse(Path::new("run"), format!("{{\"options\":{{\"x\":[{zeros}]}}}}").as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("expected at most 4194304 values, found 4194305"), "{error}");
+    }
 
     #[test]
     fn bytes_of_an_input_are_told_by_the_first_lines() {
