@@ -283,6 +283,13 @@ fn no_run(named: &str, problem: &str) -> CompareError {
     CompareError::refused(format!("{named}: {problem}"), advice)
 }
 
+/// The error of a label that none of some runs has, with the nearest that they have.
+pub fn no_label<'a>(name: &str, runs: impl Iterator<Item = &'a Found>) -> CompareError {
+    let labels = runs.flat_map(|found| found.run.options.labels().keys().cloned());
+    let near = clause(&nearest::nearest(name, labels));
+    CompareError::refused(format!("no run has a label {name}{near}"), "heaplake show prints the labels of a run")
+}
+
 /// Whether comparisons read a table.
 #[must_use]
 pub fn is_compared(file: &str) -> bool {

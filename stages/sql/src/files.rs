@@ -229,6 +229,12 @@ impl AsyncFileReader for Reading {
     }
 }
 
+/// Whether an error is that of a file of the lake.
+#[must_use]
+pub fn is_damaged(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    error.is::<Damaged>() || error.is::<object_store::Error>()
+}
+
 /// Whether an error is that of a run that was dropped or replaced meanwhile.
 #[must_use]
 pub fn is_changed(error: &DataFusionError) -> bool {

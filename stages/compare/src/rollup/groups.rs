@@ -1,7 +1,7 @@
 //! The groups of the runs of a lake.
 
 use crate::error::CompareError;
-use crate::sides::{Notes, Side, Sides, format, host, settle};
+use crate::sides::{Notes, Side, Sides, format, host, no_label, settle};
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection;
@@ -117,13 +117,39 @@ pub fn find(
                 advice: "heaplake lake verify says more".to_owned(),
             }
             .into(),
-            None => CompareError::refused(
-                format!("{}: there is no run to sum up", lake.display()),
-                "name a lake: the folder that --out of heaplake analyze named",
-            ),
+            None => nothing(lake),
         });
     }
+    refuse_unknown_label(by, &groups, &notes)?;
     Ok(Groups { groups: groups.into_iter().map(|(common, runs)| group(common, runs)).collect(), notes })
+}
+
+/// Refuses a lake without anything that should be a run, before a folder is made for its rollup.
+///
+/// # Errors
+/// [`CompareError`].
+pub fn refuse_empty(lake: &Path) -> Result<(), CompareError> {
+    let selection::Places { places, damaged } = selection::places(lake)?;
+    if places.is_empty() && damaged.is_empty() { Err(nothing(lake)) } else { Ok(()) }
+}
+
+fn nothing(lake: &Path) -> CompareError {
+    let cause = format!("{}: there is no run to sum up", lake.display());
+    CompareError::refused(cause, "name a lake: the folder that --out of heaplake analyze named")
+}
+
+/// Refuses a label that no run has, unless some run was not seen.
+fn refuse_unknown_label(
+    by: &[String],
+    groups: &BTreeMap<Common, (Vec<RolledRun>, Vec<selection::Found>)>,
+    notes: &Notes,
+) -> Result<(), CompareError> {
+    let names = by.iter().filter_map(|key| key.strip_prefix("label."));
+    let has = |name: &str| groups.keys().any(|(_, _, labels)| labels.contains_key(name));
+    match names.into_iter().find(|name| notes.missed.is_empty() && !has(name)) {
+        Some(name) => Err(no_label(name, groups.values().flat_map(|(_, founds)| founds))),
+        None => Ok(()),
+    }
 }
 
 /// Whether two groups have in common what their runs have in common.

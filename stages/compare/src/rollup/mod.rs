@@ -51,6 +51,7 @@ pub fn roll(
     context: &Context<'_>,
 ) -> Result<Answer, CompareError> {
     nearest::check_lake(lake).map_err(|(cause, advice)| CompareError::refused(cause, advice))?;
+    groups::refuse_empty(lake)?;
     let place = Place::open(folder)?;
     let by: Vec<String> = by.iter().map(ToString::to_string).collect();
     let (earlier, made, damaged) = (place.earlier(&by), BTreeMap::new(), BTreeMap::new());
