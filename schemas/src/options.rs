@@ -1,5 +1,6 @@
 //! What a user can choose about a run.
 
+pub use crate::big_classes::{BigClasses, LEAST_COUNT, LEAST_RETAINED};
 use crate::names::NameRules;
 use crate::owners::OwnerRules;
 use crate::symbols::Symbols;
@@ -11,7 +12,7 @@ use std::sync::LazyLock;
 
 /// Options that shape the result: two runs on the same input with the same options have the same tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, from = "Either")]
 pub enum Options {
     /// Those of the replay of a trace.
     Replay(ReplayOptions),
@@ -149,6 +150,77 @@ pub struct AnalysisOptions {
     pub symbols: Option<Symbols>,
 }
 
+/// Options of both kinds as they are read: which kind they are shows only at the end, and to keep what nobody knows until then
+/// would take many times its length in memory.
+#[derive(Deserialize)]
+struct Either {
+    #[serde(rename = "replay")]
+    recording: Option<Recording>,
+    #[serde(default)]
+    tables: Tables,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    #[serde(default)]
+    referents: Referents,
+    #[serde(default)]
+    sizes: SizeRule,
+    #[serde(default)]
+    salvage: bool,
+    walk: Option<u32>,
+    #[serde(default)]
+    big: BigClasses,
+    #[serde(default)]
+    duplicates: Duplicates,
+    #[serde(default)]
+    duplicates_of: Vec<String>,
+    duplicate_work: Option<u64>,
+    owners: Option<OwnerRules>,
+    names: Option<NameRules>,
+    source_maps: Option<SourceMaps>,
+    symbols: Option<Symbols>,
+}
+
+impl From<Either> for Options {
+    fn from(either: Either) -> Self {
+        let Either {
+            recording,
+            tables,
+            labels,
+            referents,
+            sizes,
+            salvage,
+            walk,
+            big,
+            duplicates,
+            duplicates_of,
+            duplicate_work,
+            owners,
+            names,
+            source_maps,
+            symbols,
+        } = either;
+        match recording {
+            Some(recording) => Self::Replay(ReplayOptions { labels, recording, names, symbols, source_maps }),
+            None => Self::Analysis(AnalysisOptions {
+                tables,
+                labels,
+                referents,
+                sizes,
+                salvage,
+                walk,
+                big,
+                duplicates,
+                duplicates_of,
+                duplicate_work,
+                owners,
+                names,
+                source_maps,
+                symbols,
+            }),
+        }
+    }
+}
+
 impl AnalysisOptions {
     /// Whether duplicates are looked for.
     #[must_use]
@@ -187,34 +259,6 @@ impl Duplicates {
         }
     }
 }
-
-/// Which classes are big: those that reach one of the thresholds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BigClasses {
-    /// Least retained size, bytes, if not 1 % of the heap and at least [`LEAST_RETAINED`].
-    pub min_retained: Option<u64>,
-    /// Least number of instances, if not 1 % of all and at least [`LEAST_COUNT`].
-    pub min_count: Option<u64>,
-    /// Patterns of names; where there are some, other classes are not big.
-    pub classes: Vec<String>,
-}
-
-impl std::fmt::Display for BigClasses {
-    /// As on the command line.
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let least = [("--min-retained", self.min_retained), ("--min-count", self.min_count)];
-        let least = least.iter().filter_map(|(name, value)| Some(format!("{name} {}", (*value)?)));
-        let classes = self.classes.iter().map(|pattern| format!("--class {pattern}"));
-        let given: Vec<String> = least.chain(classes).collect();
-        formatter.write_str(if given.is_empty() { "the defaults" } else { "" })?;
-        formatter.write_str(&given.join(" "))
-    }
-}
-
-/// What a class must retain to be big in a small heap, bytes.
-pub const LEAST_RETAINED: u64 = 64 << 10;
-/// How many instances a class must have to be big in a small heap.
-pub const LEAST_COUNT: u64 = 1000;
 
 /// A choice of tables. The default leaves out those that are larger than most users want.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

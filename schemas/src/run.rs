@@ -281,6 +281,7 @@ pub struct NamedHolder {
 
 /// An object that retains much, and the dominators above it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "LargeObjectRead")]
 pub struct LargeObject {
     /// The object.
     #[serde(flatten)]
@@ -292,6 +293,30 @@ pub struct LargeObject {
     /// The highest dominator of nearly the same retained size, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Step>,
+}
+
+/// The same as it is read, without keeping what nobody knows.
+#[derive(Deserialize)]
+struct LargeObjectRead {
+    node: u32,
+    #[serde(default)]
+    id: Option<u64>,
+    class: String,
+    name: String,
+    shallow_bytes: u64,
+    retained_bytes: u64,
+    path: Vec<Step>,
+    path_left_out: u64,
+    #[serde(default)]
+    head: Option<Step>,
+}
+
+impl From<LargeObjectRead> for LargeObject {
+    fn from(read: LargeObjectRead) -> Self {
+        let LargeObjectRead { node, id, class, name, shallow_bytes, retained_bytes, path, path_left_out, head } = read;
+        let object = Step { node, id, class, name, shallow_bytes, retained_bytes };
+        Self { object, path, path_left_out, head }
+    }
 }
 
 /// Dominators that a path shows at its beginning, when it is too long to be shown whole.

@@ -74,7 +74,8 @@ fn a_foreign_run_json_moves_no_folder() {
     {
         let mut foreign: serde_json::Value = serde_json::from_str(&whole).unwrap();
         (foreign["release"], foreign["snapshot"]) = (release.into(), snapshot.into());
-        fs::write(&json, foreign.to_string()).unwrap();
+        foreign.as_object_mut().unwrap().remove("seal");
+        fs::write(&json, heaplake_lake::seal::sealed(&foreign.to_string()).0).unwrap();
         let (cause, _) = complaint(heaplake().arg("duplicates").arg(&run).arg("--quiet"), 1);
         assert!(cause.contains(release), "{cause}");
         assert_eq!(fs::read_to_string(home.join("thesis.txt")).unwrap(), "mine");

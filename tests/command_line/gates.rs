@@ -158,7 +158,7 @@ fn a_gate_does_not_pass_where_a_run_has_no_such_table() {
     let mut said: serde_json::Value = serde_json::from_str(&text).unwrap();
     said["tables"].as_array_mut().unwrap().retain(|table| table["file"] != "chains.parquet");
     said.as_object_mut().unwrap().remove("seal");
-    fs::write(run.join("run.json"), said.to_string()).unwrap();
+    fs::write(run.join("run.json"), heaplake_lake::seal::sealed(&said.to_string()).0).unwrap();
     fs::remove_file(run.join("chains.parquet")).unwrap();
     let (code, out, error) = ended(&lake, &["--fail-if", "chains: share > 5"]);
     assert_eq!(code, Some(4), "{error}");

@@ -24,6 +24,7 @@ mod operations;
 mod output;
 mod outputs;
 mod questions;
+mod replaced;
 mod report;
 mod runs;
 mod shown;

@@ -82,7 +82,9 @@ fn run_json_is_inert() {
             Some(outer) => &mut run[outer][field.as_str()],
             None => &mut run[field.as_str()],
         });
-        fs::write(&path, serde_json::to_vec(&run).unwrap()).unwrap();
+        let mut unsealed = run.clone();
+        unsealed.as_object_mut().unwrap().remove("seal");
+        fs::write(&path, heaplake_lake::seal::sealed(&unsealed.to_string()).0).unwrap();
         assert_inert(heaplake().arg("show").arg(lake.run()));
         assert_inert(heaplake().arg("ls").arg(lake.path()));
         assert_inert(heaplake().arg("top").arg(lake.run()));

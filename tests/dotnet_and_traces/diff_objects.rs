@@ -44,7 +44,7 @@ fn walk(folder: PathBuf, replayed: &Run, number: u32, objects: &[(u64, u64)]) ->
     let options = AnalysisOptions { walk: Some(number), ..AnalysisOptions::default() };
     let summary = Summary { format: "dotnet-nettrace".to_owned(), ..Summary::default() };
     let options = Options::Analysis(options);
-    let described = Run { options, summary, replay: None, tables: Vec::new(), ..replayed.clone() };
+    let described = Run { seal: None, options, summary, replay: None, tables: Vec::new(), ..replayed.clone() };
     fs::write(folder.join(run::FILE), serde_json::to_vec(&described).unwrap()).unwrap();
     let count = objects.len() + 1;
     let sizes: Vec<i64> = [0].into_iter().chain(objects.iter().map(|object| object.1 as i64)).collect();

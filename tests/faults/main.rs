@@ -23,5 +23,6 @@ mod injected;
 mod kills;
 mod leftovers;
 mod pipes;
+mod questions;
 mod scratch;
 mod writers;

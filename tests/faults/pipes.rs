@@ -113,7 +113,10 @@ fn hashing_hears_signals() {
     let run = lake.run().join("run.json");
     let text = fs::read_to_string(&run).unwrap();
     let before = format!("\"input_bytes\": {}", fs::metadata(&input).unwrap().len());
-    fs::write(&run, text.replace(&before, &format!("\"input_bytes\": {}", 1 << 28))).unwrap();
+    let text = text.replace(&before, &format!("\"input_bytes\": {}", 1 << 28));
+    // The seal is the first member.
+    let unsealed = format!("{{\n{}", text.split_once(",\n").unwrap().1);
+    fs::write(&run, heaplake_lake::seal::sealed(&unsealed).0).unwrap();
     let mut command = heaplake("analyze");
     command.arg(&large).arg("--out").arg(lake.path()).args(["--snapshot", "n", "--quiet"]);
     interrupt(command.env("HEAPLAKE_FAULT", "read:1+:short:large.hprof").spawn().unwrap());

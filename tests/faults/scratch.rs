@@ -33,6 +33,8 @@ fn scratch_is_private_and_never_behind_a_link() {
     let (lake, input, expected) = undisturbed(case);
     let (scratch, elsewhere) = (lake.folder().join("scratch"), lake.folder().join("elsewhere"));
     fs::create_dir(&scratch).unwrap();
+    // Whatever the umask of the tests.
+    mode(&scratch, 0o755);
     fs::create_dir(&elsewhere).unwrap();
     fs::write(elsewhere.join("precious"), "precious").unwrap();
     symlink(&elsewhere, scratch.join(".heaplake-scratch")).unwrap();

@@ -22,6 +22,16 @@ fn old_run(lake: &Lake) -> (PathBuf, PathBuf) {
     (whole, run)
 }
 
+/// Lists a table of such a run as it is now.
+fn list(run: &Path, file: &str) {
+    let path = run.join("run.json");
+    let mut said: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut tables = said["tables"].as_array_mut().unwrap().iter_mut();
+    let table = tables.find(|table| table["file"] == file).unwrap();
+    table["bytes"] = fs::metadata(run.join(file)).unwrap().len().into();
+    fs::write(path, said.to_string()).unwrap();
+}
+
 #[test]
 fn a_page_that_expands_without_bound_is_refused() {
     let lake = Lake::new();
@@ -39,6 +49,7 @@ fn a_page_that_expands_without_bound_is_refused() {
     writer.write(&rows).unwrap();
     writer.close().unwrap();
     assert!(fs::metadata(&path).unwrap().len() < 200_000);
+    list(&run, "classes.parquet");
     let mut report = heaplake();
     report.arg("report").arg(&run).args(["--memory", "128MiB", "-o"]).arg(lake.folder().join("page.html"));
     let (cause, _) = complaint(&mut report, 1);
@@ -52,6 +63,7 @@ fn a_table_whose_arrow_schema_is_damaged_is_read_or_refused() {
     let lake = Lake::new();
     let (whole, run) = old_run(&lake);
     fs::copy(fixtures.join("hostile/schema-of-no-type.parquet"), run.join("edges.parquet")).unwrap();
+    list(&run, "edges.parquet");
     let (page, diff) = (lake.folder().join("page.html"), lake.folder().join("diff"));
     let mut report = heaplake();
     report.arg("report").arg(&run).arg("-o").arg(page);

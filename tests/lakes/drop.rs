@@ -150,15 +150,19 @@ fn names_may_look_like_patterns() {
 }
 
 #[test]
-fn links_in_a_lake_are_removed_and_not_followed() {
+fn links_in_the_place_of_runs_stay_and_are_named() {
     let lake = lake();
     let elsewhere = lake.folder().join("elsewhere");
     fs::rename(lake.path().join("release=1/snapshot=a"), &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, lake.path().join("release=1/snapshot=a")).unwrap();
     fs::rename(lake.path().join("release=2"), lake.folder().join("release=2")).unwrap();
     std::os::unix::fs::symlink(lake.folder().join("release=2"), lake.path().join("release=2")).unwrap();
-    command("drop").arg(lake.path()).args(["a", "d", "--yes"]).assert().success();
-    assert!(elsewhere.join("run.json").exists());
+    let (cause, _) = complaint(command("drop").arg(lake.path()).args(["a", "--yes"]), 2);
+    assert!(cause.contains("release=1/snapshot=a: this is a symbolic link"), "{cause}");
+    assert!(elsewhere.join("run.json").exists() && lake.path().join("release=1/snapshot=a").is_symlink());
+    fs::remove_file(lake.path().join("release=1/snapshot=a")).unwrap();
+    // A release that lies elsewhere is one of this lake.
+    command("drop").arg(lake.path()).args(["d", "--yes"]).assert().success();
     assert!(!lake.folder().join("release=2/snapshot=d").exists());
     assert_eq!(all(&lake.path()), ["b", "c", "g", "e", "f", "h"]);
     assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());

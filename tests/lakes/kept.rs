@@ -167,6 +167,19 @@ fn a_run_with_a_file_of_the_user_is_neither_dropped_nor_taken_away() {
 }
 
 #[test]
+fn what_a_broken_description_lists_stays() {
+    let (lake, runs) = lake();
+    let notes = runs[0].join("notes.txt");
+    fs::write(&notes, "mine").unwrap();
+    let path = runs[0].join("run.json");
+    let described = fs::read_to_string(&path).unwrap();
+    fs::write(&path, described.replacen("\"classes.parquet\"", "\"notes.txt\"", 1)).unwrap();
+    let (cause, _) = complaint(command("drop").arg(lake.path()).args(["*", "--release", "1", "--yes"]), 2);
+    assert!(cause.starts_with(&notes.display().to_string()), "{cause}");
+    assert_eq!(fs::read(&notes).unwrap(), b"mine");
+}
+
+#[test]
 fn what_stands_in_the_place_of_a_run_is_named() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &generated(1, 300_000));

@@ -12,6 +12,7 @@ mod lake;
 #[path = "../support/written.rs"]
 mod written;
 
+mod changed;
 mod churn;
 mod common;
 mod documents;

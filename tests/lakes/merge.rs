@@ -200,7 +200,7 @@ fn what_cannot_be_a_source_is_refused() {
     let moved = lake.folder().join("release=9");
     fs::rename(source.join("release=2"), &moved).unwrap();
     let (cause, _) = complaint(command("merge").arg(&moved).arg("--out").arg(lake.path()).arg("--quiet"), 1);
-    assert!(cause.contains("its run.json is that of release \"2\""), "{cause}");
+    assert!(cause.contains("expected the release of its folder, \"9\", found \"2\""), "{cause}");
     let loose = lake.folder().join("loose");
     fs::rename(source.join("release=1/snapshot=a"), &loose).unwrap();
     let (cause, _) = complaint(command("merge").arg(&loose).arg("--out").arg(lake.path()).arg("--quiet"), 1);

@@ -36,6 +36,19 @@ fn a_lake_that_does_not_exist_is_an_error_of_every_command() {
 }
 
 #[test]
+fn what_is_no_lake_is_not_taken_for_an_empty_one() {
+    let lake = lake();
+    fs::write(lake.folder().join("notes.txt"), "").unwrap();
+    let (cause, _) = complaint(heaplake().args(["lake", "verify"]).arg(lake.folder()), 2);
+    assert!(cause.contains("this is no lake; the nearest: ") && cause.contains("lake"), "{cause}");
+    let empty = lake.folder().join("empty");
+    fs::create_dir(&empty).unwrap();
+    heaplake().args(["lake", "verify"]).arg(&empty).assert().success();
+    complaint(heaplake().args(["fleet", "rollup"]).arg(&empty), 2);
+    assert_eq!(fs::read_dir(&empty).unwrap().count(), 0, "a rollup of nothing leaves nothing");
+}
+
+#[test]
 fn what_no_run_is_like_is_named_with_the_nearest() {
     let lake = lake();
     let path = lake.path().display().to_string();
@@ -48,6 +61,9 @@ fn what_no_run_is_like_is_named_with_the_nearest() {
         (&["diff", "release=3.8", "release=3.9", "--lake", &path], "no run has the release 3.9"),
         (&["diff", "release=3.8", "snapshot=web", "--lake", &path], "no run has the name web; the nearest: web1"),
         (&["trend", "label.host=db", "--lake", &path], "no run has the label host=db"),
+        (&["trend", "snapshot=*", "--by", "label.hots", "--lake", &path], "no run has a label hots; the nearest: host"),
+        (&["fleet", "rollup", &path, "--by", "label.hots"], "no run has a label hots; the nearest: host"),
+        (&["duplicates", &format!("{path}/release=3.8/snapshot=web"), "--quiet"], "the nearest: "),
     ] {
         let (cause, _) = complaint(heaplake().args(command), 2);
         assert!(cause.contains(said), "{command:?}: {cause}");

@@ -196,3 +196,59 @@ fn a_table_that_is_gone_is_an_error() {
     let (cause, _) = complaint(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
     assert!(cause.contains("classes.parquet"), "{cause}");
 }
+
+#[test]
+fn a_table_or_description_of_another_run_is_not_believed() {
+    let lake = fleet();
+    let runs = lake.runs();
+    let table = runs[0].join("classes.parquet");
+    let whole = fs::read(&table).unwrap();
+    // A byte that no page has is not checked by any page.
+    let mut flipped = whole.clone();
+    flipped[3] ^= 1;
+    for (content, said) in [(flipped, "XXH3-64"), (fs::read(runs[1].join("owners.parquet")).unwrap(), "bytes")] {
+        fs::write(&table, content).unwrap();
+        let (cause, _) = complaint(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
+        assert!(cause.contains("classes.parquet") && cause.contains(said), "{cause}");
+    }
+    fs::remove_file(&table).unwrap();
+    std::os::unix::fs::symlink(runs[1].join("classes.parquet"), &table).unwrap();
+    complaint(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
+    fs::remove_file(&table).unwrap();
+    fs::write(&table, &whole).unwrap();
+    let path = runs[0].join("run.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("\"rows\": ", "\"rows\": 9", 1)).unwrap();
+    let output = sql(&lake.path(), &["SELECT count(*) AS n FROM runs", "--format", "csv"]).output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"n\n3\n"[..]));
+    fs::write(&path, text).unwrap();
+    sql(&lake.path(), &["SELECT count(class) FROM classes"]).assert().success();
+}
+
+#[test]
+fn what_is_wrong_with_a_statement_is_no_damage() {
+    let lake = fleet();
+    for (statement, said) in [
+        ("SELECT regexp_replace(class, '(', '') FROM classes", "regex"),
+        ("SELECT * FROM clases", "the nearest: classes"),
+        (
+            "SELECT sum(count) OVER (ORDER BY count RANGE BETWEEN 9223372036854775807 PRECEDING AND 9223372036854775807 \
+             FOLLOWING) FROM classes",
+            "",
+        ),
+    ] {
+        let output = sql(&lake.path(), &[statement]).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        let answered = said.is_empty() && output.status.success();
+        assert!(answered || output.status.code() == Some(2) && error.contains(said), "{statement}: {error}");
+    }
+    let (cause, _) = complaint(&mut sql(&lake.path(), &["--named", "largest-class"]), 2);
+    assert!(cause.contains("the nearest: largest-classes"), "{cause}");
+    let (cause, _) = complaint(&mut sql(&lake.path(), &["--named", "largest-classes", "--param", "limti=3"]), 2);
+    assert!(cause.contains("the nearest: limit"), "{cause}");
+    // An output is no file of a run.
+    let run = lake.runs()[0].clone();
+    let table = run.join("classes.parquet").display().to_string();
+    let (cause, _) = complaint(&mut sql(&lake.path(), &["SELECT 1", "--format", "parquet", "--out", &table]), 2);
+    assert!(cause.contains("a file of a run"), "{cause}");
+}

@@ -156,7 +156,7 @@ fn null(section: &mut Section) {
             .map(|row| {
                 let bytes = Bytes::ALL[row % Bytes::ALL.len()];
                 let hosts: Vec<f64> = (0..runs).map(|_| bytes.draw(&mut random)).collect();
-                let mut side = |random: &mut Random| -> Vec<i64> {
+                let side = |random: &mut Random| -> Vec<i64> {
                     let one = |host: &f64| match paired {
                         true => (host * (1.0 + 0.05 * random.normal())) as i64,
                         false => bytes.draw(random) as i64,

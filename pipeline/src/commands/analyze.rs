@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources, Telling, Trust};
+use super::outputs;
 use crate::complaint::Done;
 use crate::inputs::{self, Wanted};
 use crate::owner_rules;
@@ -142,7 +143,13 @@ pub fn run(arguments: &Arguments) -> Done {
         let tables = arguments.tables.of(input);
         Options::Analysis(AnalysisOptions { labels: placement.labels(input), tables, ..options.clone() })
     };
-    Batch { inputs, placement, resources, trust: *trust, telling }.run(of)
+    let read = [
+        outputs::of_option("--owners", &arguments.owners),
+        outputs::of_option("--names", arguments.naming.file()),
+        outputs::of_option("--source-maps", &arguments.source_maps),
+        outputs::of_option("--symbols", &arguments.symbols.symbols),
+    ];
+    Batch { inputs, placement, resources, trust: *trust, telling, read: read.concat() }.run(of)
 }
 
 fn referents() -> impl TypedValueParser<Value = Referents> {

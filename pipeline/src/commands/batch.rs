@@ -1,6 +1,7 @@
 //! Many inputs: each becomes a run, and what fails does not stop the others.
 
 use super::choices::{Ending, Placement, Resources, Telling, Trust};
+use super::outputs;
 use super::pages;
 use super::side_by_side::{self, Lanes, Requested};
 use super::tally::{Tally, log_outcome};
@@ -38,6 +39,8 @@ pub struct Batch<'a> {
     pub trust: Trust,
     /// What is told of runs besides their tables.
     pub telling: &'a Telling,
+    /// Files that are read besides the inputs.
+    pub read: outputs::Named<'a>,
 }
 
 impl Batch<'_> {
@@ -46,7 +49,10 @@ impl Batch<'_> {
     /// # Errors
     /// A [`Complaint`] where none can be made.
     pub fn run(self, options: impl Fn(&Input) -> Options) -> Done {
-        let Self { inputs, placement, resources, trust, telling } = self;
+        let Self { inputs, placement, resources, trust, telling, read } = self;
+        let written =
+            [("--findings-json", telling.findings_json.as_deref()), ("--metrics", telling.ending.metrics.as_deref())];
+        outputs::check(&written, || [outputs::of_inputs(&inputs), read].concat())?;
         if placement.snapshot.is_some() && inputs.len() > 1 {
             let cause = format!("--snapshot names one snapshot, but {} inputs are given", inputs.len());
             return Err(Complaint::usage(cause, "leave --snapshot out"));
@@ -204,7 +210,7 @@ pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
 }
 
 /// Ends the process with a signal, until somebody watches the flag that is set instead: also with a signal that a shell lets
-/// commands in the background ignore. For commands that wait for an object store before they begin.
+/// commands in the background ignore. A command that watches none leaves nothing behind, and only says that it was stopped.
 pub(super) fn end_with_signals() -> Arc<AtomicBool> {
     static CANCEL: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let hear = || {

@@ -30,6 +30,12 @@ pub struct Naming {
 }
 
 impl Naming {
+    /// The file with the rules.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        self.names.as_deref()
+    }
+
     /// The rules that are given.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
 use super::gates::GateArguments;
 use super::missed::{self, Skipping};
+use super::outputs;
 use crate::complaint::{Complaint, Done, Exit};
 use crate::engine::workplace;
 use crate::print::progress::{Display, Mode};
@@ -124,9 +125,22 @@ fn pairing(text: &str) -> Result<Pairing, String> {
 }
 
 impl Arguments {
-    fn sides(&self) -> Result<Sides, Complaint> {
+    fn check_outputs(&self) -> Result<(), Complaint> {
+        let GateArguments { gates, junit, markdown, .. } = &self.gates;
+        let manifest = self.out.as_ref().map(|folder| folder.join(comparison::FILE));
+        let written = [
+            (outputs::FOLDER, manifest.as_deref()),
+            ("--junit", junit.as_deref()),
+            ("--markdown", markdown.as_deref()),
+            ("--report", self.report.as_deref()),
+        ];
+        let read = || [outputs::of_option("--gates", gates), outputs::of_option("--names", self.naming.file())];
+        outputs::check(&written, || read().concat())
+    }
+
+    fn sides(&self, context: &Context<'_>) -> Result<Sides, Complaint> {
         let named = [self.base.clone(), self.target.clone()];
-        Ok(Sides::find(&named, self.lake.as_deref(), self.skipping.skip_damaged)?)
+        Ok(Sides::find(&named, self.lake.as_deref(), self.skipping.skip_damaged, context)?)
     }
 }
 
@@ -148,6 +162,7 @@ struct Told {
 /// # Errors
 /// A [`Complaint`] where the sides cannot be compared.
 pub fn run(arguments: &Arguments) -> Done {
+    arguments.check_outputs()?;
     let gates = arguments.gates.parse()?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "diff");
@@ -160,7 +175,7 @@ pub fn run(arguments: &Arguments) -> Done {
 
 /// Compares, and leaves the tables where they are asked for.
 fn compared(arguments: &Arguments, gates: &Gates, context: &Context<'_>) -> Result<Told, Complaint> {
-    let sides = arguments.sides()?;
+    let sides = arguments.sides(context)?;
     let scratch = scratch(arguments)?;
     let Some(folder) = &arguments.out else {
         return work(arguments, (&sides, gates), (scratch.path(), scratch.path()), context);
@@ -182,7 +197,7 @@ fn work(
     arguments.report.iter().try_for_each(|page| output_file::check(page)).map_err(Complaint::of_usage)?;
     let mut answer = steadily(
         sides,
-        || arguments.sides(),
+        || arguments.sides(context),
         |sides| {
             clear(folder, "diff_")?;
             compare(arguments, sides, folder, scratch, context)

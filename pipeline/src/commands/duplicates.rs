@@ -5,6 +5,7 @@
 
 use super::batch::{prepare, stopped_by_signals, work_through};
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
+use super::outputs;
 use super::pages;
 use super::side_by_side::{Lanes, Requested};
 use crate::complaint::{Complaint, Done};
@@ -17,6 +18,7 @@ use glob::Pattern;
 use heaplake_input::source::{self, Input};
 use heaplake_kit::storage;
 use heaplake_lake::commit;
+use heaplake_lake::nearest::{self, clause};
 use heaplake_report as reports;
 use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options, TableName};
@@ -90,6 +92,11 @@ pub fn run(arguments: &Arguments) -> Done {
         let cause = format!("--input names one snapshot, but {} runs are given", arguments.targets.len());
         return Err(Complaint::usage(cause, "leave --input out"));
     }
+    outputs::check(&[("--metrics", arguments.ending.metrics.as_deref())], || {
+        let targets = outputs::of_option("the command", &arguments.targets);
+        let named = outputs::of_option("--names", arguments.naming.file());
+        [targets, outputs::of_option("--input", &arguments.input), named].concat()
+    })?;
     let names = arguments.naming.rules()?;
     arguments.ending.check()?;
     let cancel = stopped_by_signals();
@@ -126,6 +133,11 @@ fn request(
     }
     let refused =
         |problem: &str, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
+    if !storage::is_url(target) && !target.exists() {
+        let near = clause(&nearest::paths(target));
+        let cause = format!("{}: there is no such run or snapshot{near}", target.display());
+        return Err(Complaint::usage(cause, "name a folder LAKE/release=…/snapshot=…, or a file"));
+    }
     if !storage::is_file(target) {
         return refused("no run, and no snapshot", "name a folder LAKE/release=…/snapshot=…, or a file");
     }

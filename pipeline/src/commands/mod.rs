@@ -13,6 +13,7 @@ pub mod lake;
 pub mod man;
 mod missed;
 pub mod object;
+mod outputs;
 mod pages;
 pub mod plan;
 pub mod replay;
@@ -132,6 +133,7 @@ pub fn start() -> ExitCode {
 pub fn run(cli: Cli) -> ExitCode {
     terminal::choose(cli.color);
     log::start(cli.log_format, is_quiet(&cli.command));
+    batch::end_with_signals();
     #[cfg(feature = "stores")]
     heaplake_stores::install();
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
@@ -195,10 +197,7 @@ fn unusable_url(words: impl Iterator<Item = String>) -> Option<Complaint> {
         word.strip_prefix("--").and_then(|option| option.split_once('=')).map(|(_, value)| value.to_owned())
     };
     let named = words.map(|word| value(&word).unwrap_or(word));
-    named.filter(|named| storage::is_url(Path::new(named))).find_map(|url| {
-        batch::end_with_signals();
-        unusable(&url)
-    })
+    named.filter(|named| storage::is_url(Path::new(named))).find_map(|url| unusable(&url))
 }
 
 #[cfg(feature = "stores")]

@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::choices::{Naming, Placement, Resources, Telling, Trust};
+use super::outputs;
 use crate::complaint::Done;
 use crate::inputs::{self, Wanted};
 use crate::print::log;
@@ -147,7 +148,11 @@ pub fn run(arguments: &Arguments) -> Done {
         let (labels, symbols) = (placement.labels(input), given.symbols_of(input));
         Options::Replay(ReplayOptions { labels, symbols, ..options.clone() })
     };
-    Batch { inputs, placement, resources, trust: *trust, telling }.run(of)
+    let read = [
+        outputs::of_option("--names", arguments.naming.file()),
+        outputs::of_option("--symbols", &arguments.symbols.symbols),
+    ];
+    Batch { inputs, placement, resources, trust: *trust, telling, read: read.concat() }.run(of)
 }
 
 fn table() -> impl TypedValueParser<Value = TraceTable> {

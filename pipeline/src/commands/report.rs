@@ -1,6 +1,8 @@
 //! `heaplake report`: the HTML page of a run, of a comparison, of a trend or of a fleet.
 
+use super::batch::stopped_by_signals;
 use super::choices::budget;
+use super::outputs;
 use super::pages;
 use crate::complaint::{Complaint, Done};
 use crate::memory::Size;
@@ -45,9 +47,10 @@ pub struct Arguments {
 /// A [`Complaint`] where there is no run, or the page cannot be made.
 pub fn run(arguments: &Arguments) -> Done {
     let has = |file: &str| storage::is_file(&arguments.run.join(file));
-    let (memory, cancel) = (budget(arguments.memory), AtomicBool::new(false));
+    let (memory, cancel) = (budget(arguments.memory), stopped_by_signals());
+    outputs::check(&[("--output", arguments.output.as_deref())], Vec::new)?;
     let mut named = arguments.output.iter().filter(|page| !storage::is_url(page));
-    named.try_for_each(|page| output_file::check(page)).map_err(Complaint::of_usage)?;
+    named.try_for_each(|page| output_file::check_in_folder(page)).map_err(Complaint::of_usage)?;
     let page = |usual: &str| arguments.output.clone().unwrap_or_else(|| arguments.run.join(usual));
     let budget = Budget::new(memory.saturating_sub(FIXED_OVERHEAD));
     let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };

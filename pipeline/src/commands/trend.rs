@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "trend");
     let context = arguments.resources.context(&display, &cancel);
-    let steps = arguments.steps()?;
+    let steps = arguments.steps(&context)?;
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let answer = match &arguments.out {
         Some(folder) => {
@@ -105,9 +105,9 @@ pub fn run(arguments: &Arguments) -> Done {
 }
 
 impl Arguments {
-    fn steps(&self) -> Result<Steps, Complaint> {
+    fn steps(&self, context: &Context<'_>) -> Result<Steps, Complaint> {
         let (lake, by) = (self.lake.as_deref(), self.by.clone());
-        Ok(Steps::find(&self.selections, lake, by, self.skipping.skip_damaged)?)
+        Ok(Steps::find(&self.selections, lake, by, self.skipping.skip_damaged, context)?)
     }
 }
 
@@ -127,7 +127,7 @@ fn follow(
     let output = Output { folder: folder.to_owned(), ..Output::default() };
     let answer = steadily(
         steps,
-        || arguments.steps(),
+        || arguments.steps(context),
         |steps| {
             clear(folder, "trend_")?;
             let (names, own_names) = arguments.naming.names(&steps.sides.format)?;

@@ -84,10 +84,9 @@ impl Root {
 fn private(scratch: Option<&Path>, lake: &Path) -> Result<PathBuf, StageError> {
     let beside = beside(lake);
     let base = scratch.unwrap_or(&beside);
-    let made = |error: io::Error| StageError::io(base, "create", error);
-    files::create_dir_all(base).map_err(made)?;
-    if let Some(scratch) = scratch {
-        refuse_open(scratch)?;
+    match scratch {
+        Some(scratch) => make_scratch(scratch)?,
+        None => files::create_dir_all(base).map_err(|error| StageError::io(base, "create", error))?,
     }
     for folder in roots().map(|name| base.join(name)) {
         if files::private_folder(&folder).map_err(|error| StageError::io(&folder, "create", error))? {
@@ -116,11 +115,13 @@ fn beside(lake: &Path) -> PathBuf {
     if storage::is_url(lake) { std::env::temp_dir() } else { lake.to_owned() }
 }
 
-/// Refuses a folder for scratch in which any user may replace what others made.
+/// Makes a folder for scratch that the user named, if it is not there; whatever the umask, nobody else may write to a new one.
+/// Refuses one in which any user may replace what others made.
 ///
 /// # Errors
 /// [`StageError::Refused`], [`StageError::Io`].
-fn refuse_open(folder: &Path) -> Result<(), StageError> {
+fn make_scratch(folder: &Path) -> Result<(), StageError> {
+    files::create_own_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
     if files::is_open_to_all(folder).map_err(|error| StageError::io(folder, "examine", error))? {
         return Err(StageError::Refused {
             problem: format!("{}: any user may replace files in this folder", folder.display()),
@@ -136,9 +137,9 @@ fn refuse_open(folder: &Path) -> Result<(), StageError> {
 /// [`StageError::Refused`], [`StageError::Io`].
 pub fn passing(scratch: Option<&Path>) -> Result<Hidden, StageError> {
     let base = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
-    files::create_dir_all(&base).map_err(|error| StageError::io(&base, "create", error))?;
-    if scratch.is_some() {
-        refuse_open(&base)?;
+    match scratch {
+        Some(scratch) => make_scratch(scratch)?,
+        None => files::create_dir_all(&base).map_err(|error| StageError::io(&base, "create", error))?,
     }
     Hidden::create(&base, PASSING)
 }

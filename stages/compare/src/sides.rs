@@ -1,9 +1,10 @@
 //! The sides of a comparison: the runs that each of them is.
 
 use crate::error::CompareError;
-use heaplake_kit::{StageError, storage};
+use heaplake_kit::{Context, StageError, storage};
 use heaplake_lake::nearest::{self, clause};
 use heaplake_lake::selection::{self, Found, Selection};
+use heaplake_lake::whole;
 use heaplake_schemas::comparison::{ComparedRun, Missed, Side as Described};
 use heaplake_schemas::diff::TABLES;
 use heaplake_schemas::run::{self, Run};
@@ -84,17 +85,23 @@ pub struct Sides {
 
 impl Sides {
     /// Finds the runs. A side is the folder of a run; a folder of runs; or a selection of the runs of `lake`. Runs that
-    /// cannot be read are [missed](Self::missed), unless the user allows to skip them.
+    /// cannot be read, or whose compared tables are not those that they list, are [missed](Self::missed), unless the user
+    /// allows to skip them.
     ///
     /// # Errors
     /// [`CompareError`] where a side is none of these or has no runs, or the runs are of different formats.
-    pub fn find(named: &[String], lake: Option<&Path>, skip_damaged: bool) -> Result<Self, CompareError> {
+    pub fn find(
+        named: &[String],
+        lake: Option<&Path>,
+        skip_damaged: bool,
+        context: &Context<'_>,
+    ) -> Result<Self, CompareError> {
         let mut notes = Notes::default();
         let chosen = named.iter().map(|side| choose(side, lake, &mut notes)).collect::<Result<Vec<_>, _>>()?;
         let few = chosen.iter().map(|chosen| chosen.runs.len()).sum::<usize>() <= FEW;
         let mut sides = Vec::with_capacity(chosen.len());
         for chosen in chosen {
-            sides.push(settled(chosen, few, lake, &mut notes)?);
+            sides.push(settled(chosen, few, lake, (&mut notes, context))?);
         }
         let format = one_format(&sides)?;
         let partial = |found: &Found| {
@@ -226,7 +233,12 @@ fn take_note(runs: &selection::Runs, selection: &Selection, notes: &mut Notes) {
 }
 
 /// A side whose runs are held open as far as that can be, and are what their descriptions say.
-fn settled(chosen: Chosen, few: bool, lake: Option<&Path>, notes: &mut Notes) -> Result<Side, CompareError> {
+fn settled(
+    chosen: Chosen,
+    few: bool,
+    lake: Option<&Path>,
+    (notes, context): (&mut Notes, &Context<'_>),
+) -> Result<Side, CompareError> {
     let Chosen { named, runs, selection, missed } = chosen;
     let before = notes.missed.len();
     let mut settled = Vec::with_capacity(runs.len());
@@ -235,6 +247,7 @@ fn settled(chosen: Chosen, few: bool, lake: Option<&Path>, notes: &mut Notes) ->
         let found = settle(found, &|run| selection.takes(run), Some(&wanted), notes);
         settled.extend(found.map(|(found, _)| found));
     }
+    let settled = without_damaged(settled, notes, context)?;
     if !settled.is_empty() {
         return Ok(Side { selection: named, runs: settled });
     }
@@ -252,9 +265,29 @@ fn settled(chosen: Chosen, few: bool, lake: Option<&Path>, notes: &mut Notes) ->
     })
 }
 
+/// The runs whose compared tables are those that they list; takes note of the others.
+fn without_damaged(runs: Vec<Found>, notes: &mut Notes, context: &Context<'_>) -> Result<Vec<Found>, CompareError> {
+    let problems = whole::problems(&runs.iter().collect::<Vec<_>>(), &is_compared, context)?;
+    let whole = runs.into_iter().zip(problems).filter_map(|(found, problem)| match problem {
+        Some(problem) => {
+            notes.miss(&found.place, problem);
+            None
+        }
+        None => Some(found),
+    });
+    Ok(whole.collect())
+}
+
 fn no_run(named: &str, problem: &str) -> CompareError {
     let advice = "heaplake ls LAKE lists the runs; heaplake show prints the labels of one";
     CompareError::refused(format!("{named}: {problem}"), advice)
+}
+
+/// The error of a label that none of some runs has, with the nearest that they have.
+pub fn no_label<'a>(name: &str, runs: impl Iterator<Item = &'a Found>) -> CompareError {
+    let labels = runs.flat_map(|found| found.run.options.labels().keys().cloned());
+    let near = clause(&nearest::nearest(name, labels));
+    CompareError::refused(format!("no run has a label {name}{near}"), "heaplake show prints the labels of a run")
 }
 
 /// Whether comparisons read a table.

@@ -6,9 +6,9 @@
 
 use heaplake_kit::ordered_pool::OrderedPool;
 use heaplake_kit::{Context, StageError, storage};
+use heaplake_lake::described::{self, ANEW, Difference, has_checksums};
 use heaplake_lake::place::Standing;
 use heaplake_lake::reader::Reader;
-use heaplake_lake::seal::{self, Seal};
 use heaplake_lake::{checksum, commit, stored};
 use heaplake_schemas::run::{self, Run, Table};
 use serde::Serialize;
@@ -44,8 +44,6 @@ pub struct Description {
 
 /// How often a description is read that others replace meanwhile.
 const TRIES: u32 = 100;
-
-const ANEW: &str = "analyse its input again with --force, or drop the run";
 
 impl Description {
     /// Reads that of a run; nothing where there is no folder any more. Reads it anew where the run is replaced meanwhile.
@@ -85,10 +83,13 @@ impl Description {
             Err(StageError::Table { problem, .. }) => (None, wrong("the description of a run", problem, ANEW)),
             Err(error) => (None, wrong("a version that is known", error.to_string(), &error.advice())),
         };
-        let problem = match seal::of(&text) {
-            Seal::Broken { has, should } => wrong(&format!("content of seal {has}"), format!("that of {should}"), ANEW),
-            Seal::Missing if run.as_ref().is_some_and(has_checksums) => wrong("a seal", "none".to_owned(), ANEW),
-            _ => unread,
+        let difference = match &run {
+            Some(run) => described::difference(place, &text, run),
+            None => described::of_broken_seal(&text),
+        };
+        let problem = match difference {
+            Some(Difference { expected, found, advice }) => wrong(&expected, found, advice),
+            None => unread,
         };
         Some(Self { standing, text, run, problem })
     }
@@ -134,10 +135,6 @@ impl Described {
     pub fn is_gone(&self) -> bool {
         Standing::at(&self.place).is_ok_and(|standing| standing != self.standing)
     }
-}
-
-fn has_checksums(run: &Run) -> bool {
-    run.seal.is_some() || run.tables.iter().any(|table| table.xxh3_64.is_some())
 }
 
 /// A table to check, and what came of it.
@@ -238,6 +235,9 @@ fn difference(
     context: &Context<'_>,
 ) -> Result<Option<(String, String)>, StageError> {
     let differ = |expected: String, found: String| Ok(Some((expected, found)));
+    if path.is_symlink() {
+        return differ("a file".to_owned(), "a symbolic link".to_owned());
+    }
     let there = stored::bytes(path).map_err(|error| StageError::io(path, "examine", error))?;
     if there != table.bytes {
         return differ(format!("{} bytes", table.bytes), format!("{there} bytes"));

@@ -60,6 +60,14 @@ pub fn is_named(name: &Pattern, place: &Path) -> bool {
     names.iter().any(|text| name.matches(text) || name.as_str() == *text)
 }
 
+/// Refuses a folder of other things, where a lake is wanted.
+///
+/// # Errors
+/// [`StageError::Refused`].
+pub fn refuse_other(lake: &Path) -> Result<(), StageError> {
+    nearest::check_is_lake(lake).map_err(|(problem, advice)| StageError::Refused { problem, advice })
+}
+
 /// Refuses a folder that is a run, where a lake is wanted, and one that does not exist.
 ///
 /// # Errors

@@ -138,7 +138,7 @@ fn bring(
     let Some(description) = Description::read(source) else {
         return refused(source, "another command dropped this run", "merge again");
     };
-    let run = intact(source, &description, parts)?;
+    let run = intact(source, &description)?;
     if is_same_folder(source, &place::path(lake, release, snapshot)) {
         return Ok(Status::Present);
     }
@@ -193,17 +193,15 @@ fn has_all(source: &Path, content: &Content, path: &Path, context: &Context<'_>)
     Ok(())
 }
 
-/// What a description says, if it is what was written, and of the run that its folders name.
-fn intact<'d>(source: &Path, description: &'d Description, parts: &Parts) -> Result<&'d Run, Refusal> {
+/// What a description says, if it is what was written.
+fn intact<'d>(source: &Path, description: &'d Description) -> Result<&'d Run, Refusal> {
     if let Some(problem) = &description.problem {
         return Err(of_problem(problem));
     }
-    let Some(run) = description.intact() else { return refused(source, "there is no run", "name a lake") };
-    if (&run.release, &run.snapshot) != (&parts.release, &parts.snapshot) {
-        let problem = format!("its run.json is that of release {:?}, snapshot {:?}", run.release, run.snapshot);
-        return refused(source, &problem, "give the folders their names back");
+    match description.intact() {
+        Some(run) => Ok(run),
+        None => refused(source, "there is no run", "name a lake"),
     }
-    Ok(run)
 }
 
 fn of_problem(Problem { path, expected, found, advice }: &Problem) -> Refusal {

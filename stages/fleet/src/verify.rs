@@ -63,7 +63,7 @@ pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError
     let places = selection::places(lake)?;
     let mut verified = Verified::default();
     for (path, problem) in places.damaged {
-        let advice = "check the disk, and who may read the folder".to_owned();
+        let advice = "check the disk, and who may read it; what is no folder has to go from there".to_owned();
         let problem = Problem { path: path.clone(), expected: "a folder of runs".to_owned(), found: problem, advice };
         verified.runs.push(Checked { path, status: Status::Damaged, problems: vec![problem] });
     }

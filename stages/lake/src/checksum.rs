@@ -1,5 +1,6 @@
 //! Checksums of files: XXH3-64 of their content, written as sixteen hexadecimal digits.
 
+use crate::seal::digits;
 use crate::stored;
 use heaplake_kit::{Context, StageError};
 use std::io::Read;
@@ -43,7 +44,7 @@ pub fn of_file(
             Err(error) => return Err(failed(error)),
         }
     }
-    Ok(Content { bytes, xxh3_64: format!("{:016x}", hash.digest()) })
+    Ok(Content { bytes, xxh3_64: digits(hash.digest()) })
 }
 
 /// The same, telling progress, until the work is cancelled.

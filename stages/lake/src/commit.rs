@@ -12,7 +12,7 @@
 
 use crate::checksum;
 use crate::place::{self, Place, Standing, in_new_folder, remove};
-use crate::{remote, seal, stored};
+use crate::{described, remote, seal, stored};
 use heaplake_kit::{StageError, fs, storage};
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::run::{self, Run};
@@ -21,6 +21,10 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
+
+/// Values of the longest description that is read, by the commas between them: a value may take ten times its length in memory.
+/// One with a hundred thousand findings has two million.
+const MOST_VALUES: usize = 4 << 20;
 
 /// Path of a run inside a lake.
 #[must_use]
@@ -31,10 +35,18 @@ pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
 /// Reads the description of a run; returns `None` if there is no run.
 ///
 /// # Errors
-/// [`StageError::Io`]; [`StageError::Table`] when `run.json` is damaged; [`StageError::Refused`] when a newer version of
-/// heaplake made the run.
+/// [`StageError::Io`]; [`StageError::Table`] when `run.json` is damaged, or [is not what was written](described);
+/// [`StageError::Refused`] when a newer version of heaplake made the run.
 pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
-    text(place)?.map(|text| parse(place, &text)).transpose()
+    let Some(text) = text(place)? else { return Ok(None) };
+    let run = parse(place, &text)?;
+    match described::difference(place, &text, &run) {
+        None => Ok(Some(run)),
+        Some(described::Difference { expected, found, .. }) => {
+            let problem = format!("{} is not what was written: expected {expected}, found {found}", run::FILE);
+            Err(StageError::Table { path: place.join(run::FILE), problem })
+        }
+    }
 }
 
 /// The text of the description of a run; returns `None` if there is no run.
@@ -60,7 +72,7 @@ pub fn text(place: &Path) -> Result<Option<Vec<u8>>, StageError> {
 /// What the text of a description says.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read`]; whether it is what was written is not looked at.
 pub fn parse(place: &Path, text: &[u8]) -> Result<Run, StageError> {
     let path = place.join(run::FILE);
     // A newer version may say things in other ways, so its number is looked at alone.
@@ -71,8 +83,13 @@ pub fn parse(place: &Path, text: &[u8]) -> Result<Run, StageError> {
         let problem = format!("{}: {known}", path.display());
         return Err(StageError::Refused { problem, advice: format!("use heaplake {heaplake_version}, which made it") });
     }
-    serde_json::from_slice(text)
-        .map_err(|error| StageError::Table { path, problem: format!("{} is not that of a run: {error}", run::FILE) })
+    let damaged =
+        |problem: String| StageError::Table { path, problem: format!("{} is not that of a run: {problem}", run::FILE) };
+    let values = text.iter().filter(|&&byte| byte == b',').count();
+    if values > MOST_VALUES {
+        return Err(damaged(format!("expected at most {MOST_VALUES} values, found {values}")));
+    }
+    serde_json::from_slice(text).map_err(|error| damaged(error.to_string()))
 }
 
 /// Bytes of the input of a run, by the first lines of its description; nothing where these do not tell, so that it must be
@@ -319,6 +336,13 @@ fn replaced(place: &Path) -> StageError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_description_of_millions_of_values_is_refused_before_they_are_read() {
+        let zeros = vec!["0"; MOST_VALUES + 2].join(",");
+        let error = parse(Path::new("run"), format!("{{\"options\":{{\"x\":[{zeros}]}}}}").as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("expected at most 4194304 values, found 4194305"), "{error}");
+    }
 
     #[test]
     fn bytes_of_an_input_are_told_by_the_first_lines() {

@@ -2,8 +2,8 @@
 
 use crate::handles::{self, Handles};
 use crate::place::Standing;
-use crate::{commit, stored};
-use heaplake_kit::{StageError, storage};
+use crate::{commit, listed, stored};
+use heaplake_kit::{Context, StageError, storage};
 use heaplake_schemas::run::{self, Run};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -70,6 +70,25 @@ impl Found {
         };
         let tables = self.run.tables.iter().filter(|table| is_missing(&table.file));
         tables.cloned().collect()
+    }
+}
+
+impl Found {
+    /// What is wrong with a table of its description, in words: reads the table, once where it is held. A table whose file is
+    /// missing counts as right, see [`Self::missing`].
+    ///
+    /// # Errors
+    /// [`StageError::Cancelled`].
+    pub(crate) fn check(&self, file: &str, context: &Context<'_>) -> Result<Option<String>, StageError> {
+        let Some(table) = self.run.tables.iter().find(|table| table.file == file) else { return Ok(None) };
+        let path = self.place.join(file);
+        let held = self.held.as_ref().and_then(|held| held.check(file, context));
+        let problem = match held {
+            Some(checked) => checked?,
+            None if std::fs::symlink_metadata(&path).is_err() => None,
+            None => listed::problem(&path, table, context)?,
+        };
+        Ok(problem.map(|problem| format!("{file}: {problem}")))
     }
 }
 

@@ -3,13 +3,16 @@
 //! Another command may replace or drop a run at any moment: its folder is exchanged or renamed as a whole, then its files
 //! are removed. A file that was opened before stays readable. [`Handles`] are the open files of the tables of a run; while
 //! they live, [`stored`](crate::stored) opens these tables by their paths from them, and
-//! [`selection`](crate::selection) returns the description that belongs to them.
+//! [`selection`](crate::selection) returns the description that belongs to them. A file that is not the table of the
+//! description ([`listed`](crate::listed)) is opened for nobody: it is an error of whoever reads it.
 //!
 //! Handles are few: a process has a limit of them. Runs beyond it are read by path, and the reader looks afterwards
 //! whether they were replaced ([`Found::stands`](crate::selection::Found::stands)).
 
+use crate::listed::{self, Listed, Unlisted};
 use heaplake_kit::fs::File;
-use heaplake_schemas::run::Run;
+use heaplake_kit::{Context, StageError};
+use heaplake_schemas::run::{Run, Table};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
@@ -28,13 +31,22 @@ const USUAL: usize = 512;
 pub struct Handles {
     place: PathBuf,
     run: Run,
-    /// Nothing for a table that cannot be opened.
-    files: BTreeMap<String, Option<File>>,
+    files: BTreeMap<String, Opened>,
     /// Wanted tables whose file was not there.
     missing: Vec<String>,
     /// Whether they are all tables of the run that are there.
     complete: bool,
     _reserved: Reserved,
+}
+
+/// A table that is wanted and there.
+#[derive(Debug)]
+enum Opened {
+    Table(Listed),
+    /// The file is another one.
+    Other(Unlisted),
+    /// The system does not open it: whoever needs it is told why.
+    Unopened,
 }
 
 static HELD: Mutex<BTreeMap<PathBuf, Weak<Handles>>> = Mutex::new(BTreeMap::new());
@@ -83,19 +95,23 @@ impl Handles {
     /// [`Self::register`].
     #[must_use]
     pub fn open(place: &Path, run: &Run, wanted: &dyn Fn(&str) -> bool) -> Option<Self> {
-        let tables = || run.tables.iter().map(|table| table.file.as_str());
-        let names: Vec<&str> = tables().filter(|file| is_name(file) && wanted(file)).collect();
-        let reserved = Reserved::take(names.len())?;
+        let tables: Vec<&Table> =
+            run.tables.iter().filter(|table| is_name(&table.file) && wanted(&table.file)).collect();
+        let reserved = Reserved::take(tables.len())?;
         // A description that lists no table says nothing of which there are.
-        let complete = !names.is_empty() && names.len() == run.tables.len();
+        let complete = !tables.is_empty() && tables.len() == run.tables.len();
         let (mut files, mut missing) = (BTreeMap::new(), Vec::new());
-        for name in names.into_iter().map(str::to_owned) {
-            match File::open(place.join(&name)) {
-                Ok(file) => drop(files.insert(name, Some(file))),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(name),
+        for table in tables {
+            let opened = match Listed::open(&place.join(&table.file), table) {
+                Ok(file) => Opened::Table(file),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    missing.push(table.file.clone());
+                    continue;
+                }
                 Err(error) if is_limit(&error) => return None,
-                Err(_) => drop(files.insert(name, None)),
-            }
+                Err(error) => Unlisted::of(&error).map_or(Opened::Unopened, |other| Opened::Other(other.clone())),
+            };
+            files.insert(table.file.clone(), opened);
         }
         let (place, run) = (place.to_owned(), run.clone());
         Some(Self { place, run, files, missing, complete, _reserved: reserved })
@@ -127,6 +143,18 @@ impl Handles {
     #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
+    }
+
+    /// What is wrong with a table, in words: reads it, unless that was done before. Returns `None` for one that is not held.
+    ///
+    /// # Errors
+    /// [`StageError::Cancelled`].
+    pub fn check(&self, file: &str, context: &Context<'_>) -> Option<Result<Option<String>, StageError>> {
+        match self.files.get(file)? {
+            Opened::Table(table) => Some(listed::in_words(table.check(&|| context.check()))),
+            Opened::Other(other) => Some(Ok(Some(other.to_string()))),
+            Opened::Unopened => None,
+        }
     }
 }
 
@@ -163,13 +191,15 @@ pub(crate) fn table(path: &Path) -> Option<io::Result<File>> {
     let handles = of(place)?;
     match handles.files.get(name) {
         // Readers of tables read at positions; who reads from the beginning to the end shares the position with no other.
-        Some(Some(file)) => Some(file.as_std().try_clone().and_then(|mut file| {
+        Some(Opened::Table(table)) => Some(table.checked().and_then(|file| {
+            let mut file = file.as_std().try_clone()?;
             file.rewind()?;
             Ok(File::from_std(file))
         })),
+        Some(Opened::Other(other)) => Some(Err(other.clone().into())),
         None if handles.complete && path.extension().is_some_and(|ending| ending == "parquet") => {
             Some(Err(io::ErrorKind::NotFound.into()))
         }
-        Some(None) | None => None,
+        Some(Opened::Unopened) | None => None,
     }
 }

@@ -19,7 +19,7 @@
 //! | read a table back | [`reader::Reader`], which gives batches with typed columns by name |
 //! | commit the tables of a run in one step, and read the description of a run | [`commit`] |
 //! | know when the input of a run was captured | [`captured`] |
-//! | know whether files are what was written | [`seal`] of `run.json`, [`checksum`] of tables |
+//! | know whether files are what was written | [`described`] and [`seal`] for `run.json`, [`listed`] and [`checksum`] for tables, [`whole`] for the tables of many runs |
 //! | find the runs that a user means | [`selection`] |
 //! | name the nearest of what there is | [`nearest`](mod@nearest) |
 //! | read one version of a run while others replace it | [`handles`] |
@@ -44,13 +44,16 @@ mod column;
 pub mod commit;
 mod constant;
 mod delta;
+pub mod described;
 mod distinct;
+mod entries;
 pub mod files;
 mod found;
 mod guarded;
 pub mod handles;
 mod held;
 pub mod hidden;
+pub mod listed;
 pub mod lock;
 pub mod manifest;
 pub mod nearest;
@@ -75,6 +78,7 @@ mod team;
 pub mod text;
 mod thrift;
 mod values;
+pub mod whole;
 mod windows;
 mod words;
 

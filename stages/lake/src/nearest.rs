@@ -76,6 +76,25 @@ pub fn check_lake(lake: &Path) -> Result<(), (String, String)> {
     Err((format!("{}: {problem}{near}", lake.display()), advice.to_owned()))
 }
 
+/// Refuses a folder of other things; returns cause and advice. An empty folder may be a lake whose runs are gone.
+///
+/// # Errors
+/// One line of cause, and one of advice.
+pub fn check_is_lake(lake: &Path) -> Result<(), (String, String)> {
+    let has_runs = |name: &str| ["release=", "snapshot=", ".heaplake-"].iter().any(|prefix| name.starts_with(prefix));
+    let Ok(entries) = std::fs::read_dir(lake) else { return Ok(()) };
+    let names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    if storage::is_url(lake) || names.is_empty() || names.iter().any(|name| has_runs(name)) {
+        return Ok(());
+    }
+    let inside = names.iter().map(|name| lake.join(name)).filter(|path| is_lake(path));
+    let mut lakes: Vec<String> = inside.map(|path| path.display().to_string()).collect();
+    lakes.sort();
+    lakes.truncate(MOST);
+    let advice = "name the lake: the folder that --out of heaplake analyze named";
+    Err((format!("{}: this is no lake{}", lake.display(), clause(&lakes)), advice.to_owned()))
+}
+
 /// Whether a folder has releases.
 fn is_lake(folder: &Path) -> bool {
     let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -172,6 +172,18 @@ pub fn check(path: &Path) -> Result<(), StageError> {
     Ok(())
 }
 
+/// The same, of a file for which no folder is made.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_in_folder(path: &Path) -> Result<(), StageError> {
+    check(path)?;
+    match target(path)? {
+        Target::Regular(target) => metadata(folder_of(&target)).map(drop).map_err(|error| failed(path, error)),
+        _ => Ok(()),
+    }
+}
+
 fn failed(path: &Path, error: io::Error) -> StageError {
     StageError::io(path, "write", error)
 }

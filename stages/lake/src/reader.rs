@@ -8,6 +8,7 @@
 //! known; no content of a file causes a panic here.
 
 use crate::guarded::guarded;
+use crate::listed::Unlisted;
 use crate::parquet_file::ParquetFile;
 use crate::stored;
 use arrow::array::{
@@ -51,8 +52,10 @@ impl Reader {
     /// # Errors
     /// [`StageError::Io`], [`StageError::Table`].
     pub fn open(path: &Path) -> Result<Self, StageError> {
-        let file =
-            stored::open(path).and_then(ParquetFile::new).map_err(|error| StageError::io(path, "read", error))?;
+        let file = stored::open(path).and_then(ParquetFile::new).map_err(|error| match Unlisted::of(&error) {
+            Some(unlisted) => damaged(path, unlisted),
+            None => StageError::io(path, "read", error),
+        })?;
         // Load the page index: selected rows are then found without decoding those before them.
         // The types are those of Parquet. Arrow's own schema, which writers add, says nothing more of our tables, and its
         // decoder panics where it is damaged.

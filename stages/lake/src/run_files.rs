@@ -5,6 +5,7 @@
 //! file, and nothing is touched. A folder without a description is no run to replace, but what is left of one can be
 //! dropped.
 
+use crate::described::of_broken_seal;
 use crate::{hidden, output_file};
 use heaplake_kit::{StageError, fs};
 use heaplake_schemas::{run, tables};
@@ -17,7 +18,7 @@ use std::path::Path;
 pub const PAGE: &str = "report.html";
 
 /// Files for other programs.
-const FOR_OTHERS: [&str; 2] = ["allocations.pb.gz", "allocations.collapsed"];
+pub const FOR_OTHERS: [&str; 2] = ["allocations.pb.gz", "allocations.collapsed"];
 
 /// What names of folders begin with in which earlier versions made pages; six characters follow.
 const OLD_PAGES: &str = ".report.html.";
@@ -36,7 +37,7 @@ pub fn refuse_replaced(place: &Path) -> Result<(), StageError> {
 }
 
 /// Refuses a place in which something stands that would go with a run and is not heaplake's. Where its description is
-/// damaged or gone, names tell. A place that is a symbolic link is not looked into: only the link would go.
+/// damaged or gone, names tell. A place that is a symbolic link is refused: what it leads to may be of another lake.
 ///
 /// # Errors
 /// [`StageError::Unusable`], which names it; [`StageError::Io`].
@@ -57,7 +58,10 @@ fn entries(place: &Path) -> Result<Vec<DirEntry>, StageError> {
     match symlink_metadata(place) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
         Err(error) => Err(failed(error)),
-        Ok(there) if there.is_symlink() => Ok(Vec::new()),
+        Ok(there) if there.is_symlink() => {
+            let problem = "this is a symbolic link, which is neither replaced nor dropped";
+            Err(StageError::unusable(place, problem, "remove the link, or name what it leads to"))
+        }
         Ok(there) if there.is_dir() => {
             fs::read_dir(place).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)
         }
@@ -101,6 +105,9 @@ struct Table {
 /// The tables that a description lists; nothing where it is damaged.
 fn listed(place: &Path) -> Option<Vec<String>> {
     let text = fs::read(place.join(run::FILE)).ok()?;
+    if of_broken_seal(&text).is_some() {
+        return None;
+    }
     let Listing { tables } = serde_json::from_slice(&text).ok()?;
     Some(tables.into_iter().map(|table| table.file).collect())
 }

@@ -36,7 +36,7 @@ pub fn sealed(object: &str) -> (String, String) {
         Some(members) => (INDENTED, members),
         None => (ON_ONE_LINE, object.strip_prefix('{').unwrap_or(object)),
     };
-    let seal = digits(members.as_bytes());
+    let seal = digits(xxh3_64(members.as_bytes()));
     (format!("{}{seal}{}{members}", form.0, form.1), seal)
 }
 
@@ -47,16 +47,17 @@ pub fn of(text: &[u8]) -> Seal {
         let Some(rest) = text.strip_prefix(before.as_bytes()) else { continue };
         let (has, rest) = rest.split_at_checked(DIGITS).unwrap_or((rest, b""));
         let has = String::from_utf8_lossy(has).into_owned();
-        let should = digits(rest.strip_prefix(after.as_bytes()).unwrap_or_default());
+        let should = digits(xxh3_64(rest.strip_prefix(after.as_bytes()).unwrap_or_default()));
         let whole = rest.starts_with(after.as_bytes()) && has == should;
         return if whole { Seal::Whole(has) } else { Seal::Broken { has, should } };
     }
     Seal::Missing
 }
 
-/// The XXH3-64 of some bytes as it is written.
-fn digits(bytes: &[u8]) -> String {
-    format!("{:016x}", xxh3_64(bytes))
+/// A checksum as it is written.
+#[must_use]
+pub fn digits(checksum: u64) -> String {
+    format!("{checksum:016x}")
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Which runs of a lake are meant: a run, a folder of runs, or a selection such as `release=7.2,label.host=web*`.
 
+use crate::entries::{self, Entries};
 use crate::nearest::{clause, nearest};
 use crate::stored;
 use glob::Pattern;
-use heaplake_kit::{StageError, storage};
+use heaplake_kit::StageError;
 use heaplake_schemas::run::Run;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -200,7 +201,7 @@ pub fn runs(folder: &Path) -> Result<Runs, StageError> {
 pub struct Places {
     /// Their paths, sorted.
     pub places: Vec<PathBuf>,
-    /// Folders of releases that cannot be read with the problem of each.
+    /// What has the name of a release or of a run and is no folder that can be read, with the problem of each.
     pub damaged: Vec<(PathBuf, String)>,
 }
 
@@ -209,24 +210,31 @@ pub struct Places {
 /// # Errors
 /// [`StageError::Io`] where the folder cannot be read.
 pub fn places(folder: &Path) -> Result<Places, StageError> {
-    let mut found = Places { places: folders(folder, "snapshot=")?, damaged: Vec::new() };
-    for release in folders(folder, "release=")? {
+    let Entries { folders, others } = entries::named(folder, "snapshot=")?;
+    let mut found = Places { places: folders, damaged: others };
+    let releases = entries::named(folder, "release=")?;
+    found.damaged.extend(releases.others);
+    for release in releases.folders {
         match of_release(&release) {
-            Ok(places) => found.places.extend(places),
+            Ok(Entries { folders, others }) => {
+                found.places.extend(folders);
+                found.damaged.extend(others);
+            }
             Err(error) => found.damaged.push((release, error.to_string())),
         }
     }
     found.places.sort();
+    found.damaged.sort();
     stored::expect(&found.places);
     Ok(found)
 }
 
 /// The folders that should be runs of a release; none where the release went with its last run.
-fn of_release(release: &Path) -> Result<Vec<PathBuf>, StageError> {
+fn of_release(release: &Path) -> Result<Entries, StageError> {
     let mut tries = 0;
     loop {
-        match folders(release, "snapshot=") {
-            Err(_) if !release.exists() => return Ok(Vec::new()),
+        match entries::named(release, "snapshot=") {
+            Err(_) if !release.exists() => return Ok(Entries::default()),
             // It went, and came again with another run.
             Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < TRIES => {
                 tries += 1;
@@ -234,13 +242,6 @@ fn of_release(release: &Path) -> Result<Vec<PathBuf>, StageError> {
             places => return places,
         }
     }
-}
-
-/// The folders of a folder whose names begin so.
-fn folders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, StageError> {
-    let entries = storage::entries(folder).map_err(|error| StageError::io(folder, "read", error))?;
-    let folders = entries.into_iter().filter(|entry| entry.is_folder && entry.name.starts_with(prefix));
-    Ok(folders.map(|entry| folder.join(entry.name)).collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Why a query was not answered.
 
-use crate::files::is_changed;
+use crate::files::{is_changed, is_damaged};
 use datafusion::error::DataFusionError;
 use heaplake_kit::panics::Panic;
 use heaplake_kit::{StageError, memory_limit};
@@ -60,6 +60,11 @@ impl SqlError {
     /// A library that panicked.
     #[must_use]
     pub fn panicked(panic: &Panic) -> Self {
+        // What a statement adds up has no other check in the engine.
+        if panic.message().contains("with overflow") {
+            let cause = format!("a number of the statement is too large: {}", panic.message());
+            return Self::query(cause, "use smaller numbers, or cast to DOUBLE or DECIMAL");
+        }
         let advice = "heaplake lake verify says whether a run is damaged; if none is, report this";
         Self::file(format!("the engine fails: {}", panic.message()), advice)
     }
@@ -116,7 +121,8 @@ fn kind(error: &DataFusionError) -> Kind {
         DataFusionError::ResourcesExhausted(_) => Kind::Resources,
         DataFusionError::IoError(error) if is_full(error) => Kind::Resources,
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) | DataFusionError::ParquetError(_) => Kind::File,
-        DataFusionError::External(_) => Kind::File,
+        DataFusionError::External(error) if error.is::<io::Error>() || is_damaged(&**error) => Kind::File,
+        // Functions say so of their arguments, such as a pattern that is none.
         _ => Kind::Query,
     }
 }

@@ -1,5 +1,6 @@
 //! The files of tables, as the engine reads them: their bytes are checked before it decodes them
-//! ([`heaplake_lake::checked`]).
+//! ([`heaplake_lake::checked`]), and whole files of up to 64 MiB are those that `run.json` lists
+//! ([`heaplake_lake::listed`]). Of longer ones that is known of their length alone: it would take a pass over each.
 //!
 //! The files of a few runs are opened when a statement is planned, so a run that is dropped or replaced meanwhile is read to
 //! its end. Of many runs the files are opened when their turn comes.
@@ -11,8 +12,9 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use heaplake_kit::fs::File;
 use heaplake_lake::checked::{Checked, Opened};
+use heaplake_lake::listed::Listed;
+use heaplake_schemas::run;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
@@ -57,38 +59,38 @@ impl std::error::Error for Damaged {}
 #[derive(Debug)]
 pub struct Table {
     path: PathBuf,
-    bytes: u64,
+    listed: run::Table,
     /// The open file of a lake in a folder.
-    opened: Option<Arc<File>>,
+    opened: Option<Arc<Listed>>,
 }
 
 impl Table {
     /// A file in a folder, of the length that `run.json` says.
     ///
     /// # Errors
-    /// [`Changed`] where it is gone or has another length.
-    pub fn of_folder(path: &Path, bytes: u64, at: usize) -> Result<Self> {
-        let file = open(path, bytes)?;
-        Ok(Self { path: path.to_owned(), bytes, opened: (at < MOST_OPEN).then(|| Arc::new(file)) })
+    /// [`Changed`] where it is gone, is a link or has another length.
+    pub fn of_folder(path: &Path, listed: &run::Table, at: usize) -> Result<Self> {
+        let file = open(path, listed)?;
+        let opened = (at < MOST_OPEN).then(|| Arc::new(file));
+        Ok(Self { path: path.to_owned(), listed: listed.clone(), opened })
     }
 
-    /// An object of a store, which is believed to have the length that `run.json` says.
+    /// An object of a store, which is believed to be the one that `run.json` says.
     #[must_use]
-    pub fn of_store(path: &Path, bytes: u64) -> Self {
-        Self { path: path.to_owned(), bytes, opened: None }
+    pub fn of_store(path: &Path, listed: &run::Table) -> Self {
+        Self { path: path.to_owned(), listed: listed.clone(), opened: None }
     }
 }
 
-fn open(path: &Path, bytes: u64) -> Result<File> {
+fn open(path: &Path, listed: &run::Table) -> Result<Listed> {
     let problem = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
-    let changed = |problem| DataFusionError::External(Box::new(Changed(problem)));
-    let file = File::open(path).and_then(|file| file.metadata().map(|about| (file, about.len())));
-    match file {
-        Ok((file, found)) if found == bytes => Ok(file),
-        Ok((_, found)) => Err(changed(problem(&format!("expected {bytes} bytes as in run.json, found {found}")))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(changed(problem(&error))),
-        Err(error) => Err(DataFusionError::IoError(io::Error::new(error.kind(), problem(&error)))),
-    }
+    Listed::open(path, listed).map_err(|error| match error.kind() {
+        // A run that is replaced meanwhile has other tables.
+        io::ErrorKind::NotFound | io::ErrorKind::InvalidData => {
+            DataFusionError::External(Box::new(Changed(problem(&error))))
+        }
+        kind => DataFusionError::IoError(io::Error::new(kind, problem(&error))),
+    })
 }
 
 /// The files of a view, by the place that the engine knows.
@@ -122,7 +124,7 @@ impl ParquetFileReaderFactory for Files {
         let source = match (&self.store, &table.opened) {
             (Some(store), _) => Source::Object(Arc::clone(store), location),
             (None, Some(file)) => Source::File(Arc::clone(file)),
-            (None, None) => Source::File(Arc::new(open(&table.path, table.bytes)?)),
+            (None, None) => Source::File(Arc::new(open(&table.path, &table.listed)?)),
         };
         Ok(Box::new(Reading { table, source, checked: None, metrics }))
     }
@@ -130,7 +132,7 @@ impl ParquetFileReaderFactory for Files {
 
 /// Where the bytes of a file are.
 enum Source {
-    File(Arc<File>),
+    File(Arc<Listed>),
     Object(Arc<dyn ObjectStore>, ObjectPath),
 }
 
@@ -144,15 +146,17 @@ struct Reading {
 
 impl Reading {
     async fn bytes(&self, range: Range<u64>) -> ParquetResult<Bytes> {
-        if range.start > range.end || range.end > self.table.bytes {
-            return Err(self.damaged(&format!("expected bytes {range:?}, found a file of {}", self.table.bytes)));
+        let whole = self.table.listed.bytes;
+        if range.start > range.end || range.end > whole {
+            return Err(self.damaged(&format!("expected bytes {range:?}, found a file of {whole}")));
         }
         let length = range.end - range.start;
         self.metrics.bytes_scanned.add(usize::try_from(length).unwrap_or(usize::MAX));
         let bytes = match &self.source {
             Source::File(file) => {
                 let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-                file.read_exact_at(&mut bytes, range.start).map_err(|error| self.damaged(&error.to_string()))?;
+                let read = file.checked().and_then(|file| file.read_exact_at(&mut bytes, range.start));
+                read.map_err(|error| self.damaged(&error.to_string()))?;
                 bytes.into()
             }
             Source::Object(store, location) => {
@@ -180,7 +184,7 @@ impl Reading {
         if let Some(checked) = &self.checked {
             return Ok(Arc::clone(checked));
         }
-        let length = self.table.bytes;
+        let length = self.table.listed.bytes;
         let mut wanted = Checked::first_bytes(length);
         loop {
             let tail = self.bytes(length - wanted..length).await?;
@@ -223,6 +227,12 @@ impl AsyncFileReader for Reading {
     ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
         async move { Ok(Arc::clone(self.opened().await?.metadata())) }.boxed()
     }
+}
+
+/// Whether an error is that of a file of the lake.
+#[must_use]
+pub fn is_damaged(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    error.is::<Damaged>() || error.is::<object_store::Error>()
 }
 
 /// Whether an error is that of a run that was dropped or replaced meanwhile.

@@ -5,6 +5,7 @@
 
 use crate::error::SqlError;
 use datafusion::common::ScalarValue;
+use heaplake_lake::nearest::{clause, nearest};
 use std::fmt;
 
 /// A query with a name.
@@ -67,7 +68,8 @@ pub fn find(name: &str) -> Result<Query, SqlError> {
     let query = file.map(|&(name, text)| Query::read(name, text));
     query.ok_or_else(|| {
         let names: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
-        SqlError::query(format!("there is no query {name:?}"), format!("use one of {}", names.join(", ")))
+        let near = clause(&nearest(name, names.iter().map(|&name| name.to_owned())));
+        SqlError::query(format!("there is no query {name:?}{near}"), format!("use one of {}", names.join(", ")))
     })
 }
 
@@ -86,7 +88,9 @@ impl Query {
     pub fn values(&self, given: &[(String, String)]) -> Result<Vec<(String, ScalarValue)>, SqlError> {
         let advice = || format!("heaplake sql --list-named shows the parameters of {}", self.name);
         if let Some((name, _)) = given.iter().find(|(name, _)| self.parameters.iter().all(|known| known.name != name)) {
-            return Err(SqlError::query(format!("{}: there is no parameter {name:?}", self.name), advice()));
+            let near = nearest(name, self.parameters.iter().map(|known| known.name.to_owned()));
+            let cause = format!("{}: there is no parameter {name:?}{}", self.name, clause(&near));
+            return Err(SqlError::query(cause, advice()));
         }
         let value = |parameter: &Parameter| {
             let told = given.iter().rev().find(|(name, _)| name == parameter.name).map(|(_, value)| value.as_str());

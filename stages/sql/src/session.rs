@@ -2,7 +2,7 @@
 
 use crate::apart::{self, apart};
 use crate::depth;
-use crate::error::SqlError;
+use crate::error::{Kind, SqlError};
 use crate::joins;
 use crate::lake::{self, Lake};
 use crate::named::Query;
@@ -22,6 +22,7 @@ use datafusion::prelude::SessionConfig;
 use datafusion::sql::parser::DFParser;
 use futures::StreamExt;
 use heaplake_kit::panics;
+use heaplake_lake::nearest::{clause, nearest};
 use heaplake_schemas::tables;
 use object_store::ObjectStore;
 use std::collections::HashMap;
@@ -169,7 +170,17 @@ impl Session {
         cancel: &AtomicBool,
     ) -> Result<u64, SqlError> {
         let done = panics::held(|| self.follow(statement, values, writer, cancel));
-        done.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)))
+        let done = done.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)));
+        done.map_err(|error| self.with_nearest(error))
+    }
+
+    /// Names the nearest views in the error of a statement that asks for one that is not there.
+    fn with_nearest(&self, error: SqlError) -> SqlError {
+        let missing = error.cause.split_once("table '").and_then(|(_, rest)| rest.split_once("' not found"));
+        let Some((name, _)) = missing.filter(|_| error.kind == Kind::Query) else { return error };
+        let views = self.names().unwrap_or_default().into_iter().map(|(view, _)| view);
+        let cause = format!("{}{}", error.cause, clause(&nearest(name, views)));
+        SqlError { cause, ..error }
     }
 
     /// Has the engine work, and writes what it answers.

@@ -127,15 +127,16 @@ fn bucket(url: &str) -> (&str, &str) {
 fn described(path: &Path, table: &Table, at: usize) -> Result<(ObjectMeta, TableFile)> {
     let size = table.bytes;
     let of = |location| ObjectMeta { location, last_modified: Default::default(), size, e_tag: None, version: None };
-    let wrong =
-        |error: &dyn std::fmt::Display| DataFusionError::External(format!("{}: {error}", path.display()).into());
+    let wrong = |error: &dyn std::fmt::Display| {
+        DataFusionError::IoError(named(path, &std::io::Error::other(error.to_string())))
+    };
     if storage::is_url(path) {
         let place = stored::place_of(path).map_err(|error| DataFusionError::IoError(named(path, &error)))?;
         let key = bucket(storage::url(&place).unwrap_or_default()).1;
         let meta = of(ObjectPath::parse(key).map_err(|error| wrong(&error))?);
-        return Ok((meta, TableFile::of_store(path, size)));
+        return Ok((meta, TableFile::of_store(path, table)));
     }
-    let file = TableFile::of_folder(path, size, at)?;
+    let file = TableFile::of_folder(path, table, at)?;
     Ok((of(ObjectPath::from_absolute_path(path).map_err(|error| wrong(&error))?), file))
 }
 

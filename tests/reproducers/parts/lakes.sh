@@ -36,3 +36,34 @@ if command -v zstd >/dev/null; then
 else
     skip "odd zstd" "there is no zstd"
 fi
+
+# A link in the place of a run stays, and so does what it leads to.
+cp -r lake linked
+mv linked/release=b/snapshot=leak elsewhere
+ln -s ../../elsewhere linked/release=b/snapshot=leak
+expect "drop of a link" 2 "$heaplake" lake drop linked leak --yes
+expect "--force over a link" 2 "$heaplake" analyze leak.heapsnapshot --out linked --release b --snapshot leak --force -q
+is "the link is there" -h linked/release=b/snapshot=leak
+is "what it leads to is there" -e elsewhere/run.json
+
+# What does not exist is named with the nearest, and nothing is left.
+mkdir -p other nothing && touch other/notes
+expect "verify of no lake" 2 "$heaplake" lake verify other
+expect "a label that no run has" 2 "$heaplake" fleet rollup lake --by label.x --out labelled -q
+expect "a label that no run has, of trend" 2 "$heaplake" trend 'snapshot=*' --by label.x --lake lake -q
+expect "a target that does not exist" 2 "$heaplake" duplicates lake/release=b/snapshot=leek
+says "the nearest is named" err 'snapshot=leak'
+expect "a rollup of nothing" 2 "$heaplake" fleet rollup nothing
+is "nothing is left" "$(ls -A nothing)" = ""
+expect "a table that does not exist" 2 "$heaplake" sql 'SELECT * FROM clases' --lake lake
+says "the nearest table is named" err 'nearest: classes'
+expect "a pattern that is none" 2 "$heaplake" sql "SELECT regexp_replace(class, '(', '') FROM classes" --lake lake
+
+# Millions of values in a description take no gigabyte.
+cp -r lake zeros
+{ printf '{"options":{"x":[0' && yes ,0 | head -20000000 | tr -d '\n' && printf ']}}'; } >zeros/release=b/snapshot=leak/run.json
+for command in "ls zeros" "diff release=a release=b --lake zeros -q"; do
+    # shellcheck disable=SC2086
+    (ulimit -v 700000 && timeout 60 "$heaplake" $command >out 2>err)
+    is "$command in little memory" $? -le 1
+done

@@ -40,3 +40,20 @@ expect "analyze into a folder that is no run" 2 "$heaplake" analyze calm.heapsna
 says "it names the folder" err 'occupied/release=none/snapshot=x'
 expect "--force does not change that" 2 "$heaplake" analyze calm.heapsnapshot --out occupied --snapshot x --force
 is "it stays" -f occupied/release=none/snapshot=x/file
+
+# An output is no input, no other output, and no file of a run.
+cp calm.heapsnapshot mine.heapsnapshot
+ln mine.heapsnapshot hard.heapsnapshot
+ln -s mine.heapsnapshot soft.heapsnapshot
+for output in mine hard soft; do
+    expect "--findings-json $output" 2 "$heaplake" analyze mine.heapsnapshot --out own --findings-json "$output.heapsnapshot" -q
+    expect "--metrics $output" 2 "$heaplake" analyze mine.heapsnapshot --out own --metrics "$output.heapsnapshot" -q
+done
+is "the input is as it was" "$(cmp calm.heapsnapshot mine.heapsnapshot && echo same)" = same
+printf '[[gate]]\nname = "a"\nfail_if = "false"\n' >g.toml
+expect "--gates and --junit" 2 "$heaplake" diff release=a release=b --lake lake --gates g.toml --junit g.toml -q
+expect "one file for all" 2 "$heaplake" diff release=a release=b --lake lake --fail-if false --junit x --markdown ./x --report "$PWD/x" -q
+expect "-o over a table" 2 "$heaplake" report "$run" -o "$run/nodes.parquet"
+expect "--out over a table" 2 "$heaplake" sql 'SELECT 1 AS a' --lake lake --format parquet --out "$run/classes.parquet"
+expect "a folder that does not exist" 2 "$heaplake" report "$run" -o nowhere/x
+expect "the lake is whole" 0 "$heaplake" lake verify lake

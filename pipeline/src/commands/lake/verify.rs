@@ -6,7 +6,7 @@ use crate::complaint::{Complaint, Done, Exit};
 use crate::print::progress::{Display, Mode};
 use crate::print::{self, lake as text};
 use clap::Args;
-use heaplake_fleet::choice::refuse_run;
+use heaplake_fleet::choice::{refuse_other, refuse_run};
 use heaplake_fleet::verify::{Status, verify};
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub struct Arguments {
 /// # Errors
 /// A [`Complaint`] where it cannot be read; what is damaged is printed.
 pub fn run(arguments: &Arguments) -> Done {
-    refuse_run(&arguments.lake).map_err(Complaint::of_usage)?;
+    refuse_run(&arguments.lake).and_then(|()| refuse_other(&arguments.lake)).map_err(Complaint::of_usage)?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "lake");
     let verified = verify(&arguments.lake, &arguments.effort.context(&display, &cancel))?;

@@ -4,6 +4,7 @@ use super::arguments::{Arguments, Format};
 use super::prompt;
 use super::writing::written;
 use crate::commands::batch::stopped_by_signals;
+use crate::commands::outputs;
 use crate::complaint::{Complaint, Done, Exit};
 use crate::engine::workplace;
 use crate::print;
@@ -42,7 +43,10 @@ pub fn run(arguments: &Arguments) -> Done {
     if arguments.format == Format::Parquet && (arguments.out.is_none() && io::stdout().is_terminal()) {
         return Err(Complaint::usage("a Parquet file is nothing for a terminal", "name a file with --out"));
     }
-    arguments.out.iter().try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)?;
+    let reads_stdin = arguments.statement.is_none() && arguments.named.is_none();
+    let stdin = reads_stdin.then_some((outputs::STDIN.0, Path::new(outputs::STDIN.1)));
+    outputs::check(&[("--out", arguments.out.as_deref())], || stdin.into_iter().collect())?;
+    arguments.out.iter().try_for_each(|file| output_file::check_in_folder(file)).map_err(Complaint::of_usage)?;
     let cancel = stopped_by_signals();
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let bucket = bucket(&arguments.lake)?;

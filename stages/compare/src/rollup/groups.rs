@@ -1,7 +1,7 @@
 //! The groups of the runs of a lake.
 
 use crate::error::CompareError;
-use crate::sides::{Notes, Side, Sides, format, host, settle};
+use crate::sides::{Notes, Side, Sides, format, host, no_label, settle};
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection;
@@ -13,7 +13,7 @@ use heaplake_schemas::run::Run;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// The first version of the tables with fingerprints.
@@ -68,11 +68,17 @@ pub struct Groups {
 /// What the runs of a group have in common: format, release, labels.
 type Common = (String, Option<String>, BTreeMap<String, String>);
 
-/// Finds the groups of a lake. What is known of runs from an earlier rollup is not read again.
+/// Finds the groups of a lake, without the runs that are known to be damaged. What is known of runs from an earlier rollup is
+/// not read again.
 ///
 /// # Errors
 /// [`CompareError`] where the lake cannot be read, or has no run that can be summed up.
-pub fn find(lake: &Path, by: &[String], earlier: &Rollup) -> Result<Groups, CompareError> {
+pub fn find(
+    lake: &Path,
+    by: &[String],
+    earlier: &Rollup,
+    known_damaged: &BTreeMap<PathBuf, String>,
+) -> Result<Groups, CompareError> {
     let known: FxHashMap<(&str, &str), &RolledRun> =
         earlier.groups.iter().flat_map(|group| &group.runs).map(|run| ((&*run.path, &*run.hash), run)).collect();
     let selection::Runs { found, damaged, gone } = selection::runs(lake)?;
@@ -81,6 +87,10 @@ pub fn find(lake: &Path, by: &[String], earlier: &Rollup) -> Result<Groups, Comp
     gone.iter().for_each(|path| notes.dropped(path));
     let mut groups: BTreeMap<Common, (Vec<RolledRun>, Vec<selection::Found>)> = BTreeMap::new();
     for found in found {
+        if let Some(problem) = known_damaged.get(&found.place) {
+            notes.miss(&found.place, problem);
+            continue;
+        }
         // Held only while their group is made: there may be more runs than files that can be open.
         let Some((found, missing)) = settle(found, &|_| true, None, &mut notes) else { continue };
         if found.run.schema_version < WITH_FINGERPRINTS {
@@ -107,13 +117,39 @@ pub fn find(lake: &Path, by: &[String], earlier: &Rollup) -> Result<Groups, Comp
                 advice: "heaplake lake verify says more".to_owned(),
             }
             .into(),
-            None => CompareError::refused(
-                format!("{}: there is no run to sum up", lake.display()),
-                "name a lake: the folder that --out of heaplake analyze named",
-            ),
+            None => nothing(lake),
         });
     }
+    refuse_unknown_label(by, &groups, &notes)?;
     Ok(Groups { groups: groups.into_iter().map(|(common, runs)| group(common, runs)).collect(), notes })
+}
+
+/// Refuses a lake without anything that should be a run, before a folder is made for its rollup.
+///
+/// # Errors
+/// [`CompareError`].
+pub fn refuse_empty(lake: &Path) -> Result<(), CompareError> {
+    let selection::Places { places, damaged } = selection::places(lake)?;
+    if places.is_empty() && damaged.is_empty() { Err(nothing(lake)) } else { Ok(()) }
+}
+
+fn nothing(lake: &Path) -> CompareError {
+    let cause = format!("{}: there is no run to sum up", lake.display());
+    CompareError::refused(cause, "name a lake: the folder that --out of heaplake analyze named")
+}
+
+/// Refuses a label that no run has, unless some run was not seen.
+fn refuse_unknown_label(
+    by: &[String],
+    groups: &BTreeMap<Common, (Vec<RolledRun>, Vec<selection::Found>)>,
+    notes: &Notes,
+) -> Result<(), CompareError> {
+    let names = by.iter().filter_map(|key| key.strip_prefix("label."));
+    let has = |name: &str| groups.keys().any(|(_, _, labels)| labels.contains_key(name));
+    match names.into_iter().find(|name| notes.missed.is_empty() && !has(name)) {
+        Some(name) => Err(no_label(name, groups.values().flat_map(|(_, founds)| founds))),
+        None => Ok(()),
+    }
 }
 
 /// Whether two groups have in common what their runs have in common.

@@ -29,12 +29,13 @@ use crate::error::CompareError;
 use crate::sides::{Notes, is_compared};
 use groups::Found;
 use heaplake_kit::Context;
-use heaplake_lake::nearest;
+use heaplake_lake::selection::Found as Run;
+use heaplake_lake::{nearest, whole};
 use heaplake_schemas::rollup::{Group, Rollup, TABLES};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use place::Place;
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// How often it begins anew since runs were replaced; groups that were made meanwhile are kept.
 const BEGINNINGS: u32 = 50;
@@ -51,9 +52,11 @@ pub fn roll(
     context: &Context<'_>,
 ) -> Result<Answer, CompareError> {
     nearest::check_lake(lake).map_err(|(cause, advice)| CompareError::refused(cause, advice))?;
+    groups::refuse_empty(lake)?;
     let place = Place::open(folder)?;
     let by: Vec<String> = by.iter().map(ToString::to_string).collect();
-    let mut making = Making { earlier: place.earlier(&by), place: &place, scratch, made: BTreeMap::new() };
+    let (earlier, made, damaged) = (place.earlier(&by), BTreeMap::new(), BTreeMap::new());
+    let mut making = Making { earlier, place: &place, scratch, made, damaged };
     let (groups, notes) = making.groups(lake, &by, context)?;
     let Notes { remarks, missed, .. } = notes.finished(skip_damaged);
     let updated = groups.iter().filter(|group| making.made.contains_key(&group.folder)).count();
@@ -79,21 +82,27 @@ struct Making<'a> {
     scratch: &'a Path,
     /// Groups that were made, by their folders: the name of a folder tells which runs it has.
     made: BTreeMap<String, Group>,
+    /// Runs with a table that is not the one that they list, with the problem of each.
+    damaged: BTreeMap<PathBuf, String>,
 }
 
 impl Making<'_> {
-    /// The groups of the lake. Begins anew where a run was replaced while its group was made.
+    /// The groups of the lake. Begins anew where a run was replaced while its group was made, and where one is damaged:
+    /// what group a run is in depends on the others.
     fn groups(
         &mut self,
         lake: &Path,
         by: &[String],
         context: &Context<'_>,
     ) -> Result<(Vec<Group>, Notes), CompareError> {
-        for _ in 0..BEGINNINGS {
-            let groups::Groups { groups, notes } = groups::find(lake, by, &self.earlier)?;
+        let mut beginnings = 0;
+        while beginnings < BEGINNINGS {
+            let known = self.damaged.len();
+            let groups::Groups { groups, notes } = groups::find(lake, by, &self.earlier, &self.damaged)?;
             if let Some(groups) = self.all(groups, context)? {
                 return Ok((groups, notes));
             }
+            beginnings += u32::from(self.damaged.len() == known);
         }
         let cause = format!("{}: runs were replaced each of {BEGINNINGS} times that they were read", lake.display());
         Err(CompareError::refused(cause, "run it again when fewer commands write to the lake"))
@@ -110,7 +119,7 @@ impl Making<'_> {
             }
             let runs = found.sides.sides.iter_mut().flat_map(|side| &mut side.runs);
             runs.for_each(|run| run.hold(&is_compared));
-            if !found.sides.stand() {
+            if !found.sides.stand() || self.has_damaged(&found, context)? {
                 return Ok(None);
             }
             let group = rolled(&found, &self.earlier, self.place, self.scratch, context);
@@ -122,6 +131,24 @@ impl Making<'_> {
             groups.push(group);
         }
         Ok(Some(groups))
+    }
+}
+
+impl Making<'_> {
+    /// Whether a group has runs with tables that are not those that they list. Whose rows are kept from an earlier rollup are
+    /// not read for it: of these, lengths are compared when they are opened.
+    fn has_damaged(&mut self, found: &Found, context: &Context<'_>) -> Result<bool, CompareError> {
+        let before = self.earlier.groups.iter().find(|before| groups::same_key(before, &found.group));
+        let known: BTreeSet<(&str, &str)> =
+            before.iter().flat_map(|group| &group.runs).map(|run| (&*run.path, &*run.hash)).collect();
+        let all = found.group.runs.iter().zip(found.sides.runs());
+        let new = all.filter(|(rolled, _)| !known.contains(&(&*rolled.path, &*rolled.hash)));
+        let new: Vec<&Run> = new.map(|(_, (_, run))| run).collect();
+        let problems = new.iter().zip(whole::problems(&new, &is_compared, context)?);
+        let damaged = problems.filter_map(|(run, problem)| Some((run.place.clone(), problem?)));
+        let before = self.damaged.len();
+        self.damaged.extend(damaged);
+        Ok(self.damaged.len() > before)
     }
 }
 

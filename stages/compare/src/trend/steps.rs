@@ -2,7 +2,8 @@
 
 use super::versions;
 use crate::error::CompareError;
-use crate::sides::{Side, Sides};
+use crate::sides::{Side, Sides, no_label};
+use heaplake_kit::Context;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection::Found;
 use std::fmt;
@@ -72,6 +73,7 @@ impl Steps {
         lake: Option<&Path>,
         by: Option<By>,
         skip_damaged: bool,
+        context: &Context<'_>,
     ) -> Result<Self, CompareError> {
         let by = match (named.len(), by) {
             (1, by) => by.unwrap_or(By::Captured),
@@ -81,7 +83,7 @@ impl Steps {
                 return Err(CompareError::refused(cause, "leave --by out: each selection is a step"));
             }
         };
-        let mut sides = Sides::find(named, lake, skip_damaged)?;
+        let mut sides = Sides::find(named, lake, skip_damaged, context)?;
         if by != By::Order
             && let Some(side) = sides.sides.pop()
         {
@@ -130,7 +132,12 @@ fn divide(side: Side, by: &By, sides: &mut Sides) -> Result<(), CompareError> {
             sides.sides.extend(runs.into_iter().map(step));
         }
         By::Release => group(side, by, |found| Some(found.run.release.clone()), sides),
-        By::Label(label) => group(side, by, |found| found.run.options.labels().get(label).cloned(), sides),
+        By::Label(label) => {
+            if !side.runs.iter().any(|found| found.run.options.labels().contains_key(label)) {
+                return Err(no_label(label, side.runs.iter()));
+            }
+            group(side, by, |found| found.run.options.labels().get(label).cloned(), sides);
+        }
     }
     Ok(())
 }

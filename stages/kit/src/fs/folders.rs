@@ -1,20 +1,22 @@
 //! Folders that several processes make and remove.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::{fs, io};
 
 /// Tries to make a folder that another process removes each time.
 const MOST_TRIES: u32 = 1000;
 
-/// Makes a folder and those above it, also where another process removes such folders while they are empty.
+/// Makes a folder and those above it with a mode, less the umask, also where another process removes such folders while they
+/// are empty.
 ///
 /// # Errors
 /// Those of the system.
-pub(super) fn make(path: &Path) -> io::Result<()> {
+pub(super) fn make(path: &Path, mode: u32) -> io::Result<()> {
     let in_the_way = || path.ancestors().any(|above| fs::metadata(above).is_ok_and(|found| !found.is_dir()));
     let mut tries = 0;
     loop {
-        match fs::create_dir_all(path) {
+        match fs::DirBuilder::new().recursive(true).mode(mode).create(path) {
             // It was there when it was to be made, or the one above was, and not a moment later.
             Err(error) if was_removed(&error) && tries < MOST_TRIES && !in_the_way() => tries += 1,
             result => return result,
@@ -43,13 +45,13 @@ mod tests {
                     let _ = fs::remove_dir(&outer);
                 }
             });
-            let made: Vec<io::Result<()>> = (0..3000).map(|_| make(&inner)).collect();
+            let made: Vec<io::Result<()>> = (0..3000).map(|_| make(&inner, 0o777)).collect();
             done.store(true, Ordering::Relaxed);
             made.into_iter().for_each(|made| made.unwrap());
         });
         fs::write(root.path().join("file"), "").unwrap();
-        let refused = make(&root.path().join("file")).unwrap_err();
+        let refused = make(&root.path().join("file"), 0o777).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
-        assert!(make(&root.path().join("file/below")).is_err());
+        assert!(make(&root.path().join("file/below"), 0o777).is_err());
     }
 }

@@ -391,7 +391,17 @@ pub fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 pub fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     refuse_url(path.as_ref())?;
     before(Operation::Folder, At::Path(path.as_ref()))?;
-    folders::make(path.as_ref())
+    folders::make(path.as_ref(), 0o777)
+}
+
+/// The same; to a folder that is made, nobody but its owner may write, whatever the umask.
+///
+/// # Errors
+/// Those of the system.
+pub fn create_own_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
+    refuse_url(path.as_ref())?;
+    before(Operation::Folder, At::Path(path.as_ref()))?;
+    folders::make(path.as_ref(), 0o755)
 }
 
 /// Makes one folder.

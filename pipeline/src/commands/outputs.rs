@@ -1,0 +1,128 @@
+//! The files that a command line names for output: none is one that the command reads, another one that it writes, or a file
+//! of a run or of a comparison. Every command that writes such files has them looked at here, before any work.
+//!
+//! Files that are there are the same if device and inode are, whatever they are called; files that are not, if the paths to
+//! which they lead are. Devices and pipes may be named several times.
+
+use crate::complaint::Complaint;
+use crate::inputs::Unusable;
+use heaplake_input::source::Input;
+use heaplake_kit::storage;
+use heaplake_lake::run_files;
+use heaplake_schemas::{comparison, rollup, run, series};
+use std::fs::{metadata, read_link};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf, absolute};
+
+/// Symbolic links that are followed, as many as the system follows.
+const MOST_LINKS: usize = 40;
+/// Files, each with the option or argument that names it.
+pub type Named<'a> = Vec<(&'static str, &'a Path)>;
+
+/// The option that names a folder, of which one file is looked at: its manifest.
+pub const FOLDER: &str = "--out FOLDER";
+
+/// What a command says when it reads standard input, which may be a file.
+pub const STDIN: (&str, &str) = ("standard input", "/dev/stdin");
+
+/// Refuses outputs that would replace what the command reads or writes, or a file of a run or of a comparison. What it reads is
+/// asked for only if it writes something.
+///
+/// # Errors
+/// A [`Complaint`], of usage.
+pub fn check<'a>(written: &[(&'static str, Option<&Path>)], read: impl FnOnce() -> Named<'a>) -> Result<(), Complaint> {
+    let written: Named<'_> = written.iter().filter_map(|(name, path)| Some((*name, (*path)?))).collect();
+    if written.is_empty() {
+        return Ok(());
+    }
+    let read: Vec<(&str, Identity)> =
+        read().into_iter().filter_map(|(name, path)| Some((name, Identity::of(path)?))).collect();
+    let mut before: Vec<(&str, Identity)> = Vec::new();
+    for (name, path) in written {
+        if let Some(of) = owner(path).filter(|_| name != FOLDER) {
+            return Err(refused(path, &format!("{name} would write to a file of {of}")));
+        }
+        let Some(identity) = Identity::of(path) else { continue };
+        if let Some((other, _)) = read.iter().find(|(_, other)| *other == identity) {
+            return Err(refused(path, &format!("{name} would replace what {other} reads")));
+        }
+        if let Some((other, _)) = before.iter().find(|(_, other)| *other == identity) {
+            return Err(refused(path, &format!("{other} and {name} would write to one file")));
+        }
+        before.push((name, identity));
+    }
+    Ok(())
+}
+
+fn refused(path: &Path, problem: &str) -> Complaint {
+    Complaint::usage(format!("{}: {problem}", path.display()), "name another file")
+}
+
+/// The inputs of a command.
+pub fn of_inputs(inputs: &[Result<Input, Unusable>]) -> Named<'_> {
+    inputs.iter().flatten().map(named_input).collect()
+}
+
+fn named_input(input: &Input) -> (&'static str, &Path) {
+    match input {
+        Input::File(path) => ("the command", path),
+        Input::Stdin => (STDIN.0, Path::new(STDIN.1)),
+    }
+}
+
+/// Files that one option names.
+pub fn of_option<'a, P: AsRef<Path> + ?Sized + 'a>(
+    option: &'static str,
+    files: impl IntoIterator<Item = &'a P>,
+) -> Named<'a> {
+    files.into_iter().map(|file| (option, file.as_ref())).collect()
+}
+
+/// What makes two paths one file.
+#[derive(PartialEq, Eq)]
+enum Identity {
+    File(u64, u64),
+    Path(PathBuf),
+}
+
+impl Identity {
+    /// That of a path; nothing for a device, a pipe or a folder.
+    fn of(path: &Path) -> Option<Self> {
+        if storage::is_url(path) {
+            return Some(Self::Path(path.to_owned()));
+        }
+        match metadata(path) {
+            Ok(there) if there.is_file() => Some(Self::File(there.dev(), there.ino())),
+            Ok(_) => None,
+            Err(_) => Some(Self::Path(target(path))),
+        }
+    }
+}
+
+/// The path to which links lead, without links in its folders as far as these are there.
+fn target(path: &Path) -> PathBuf {
+    let folder = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
+    let mut at = absolute(path).unwrap_or_else(|_| path.to_owned());
+    for _ in 0..MOST_LINKS {
+        let Ok(to) = read_link(&at) else { break };
+        at = folder(&at).join(to);
+    }
+    match at.file_name() {
+        Some(name) => storage::canonical(&folder(&at)).join(name),
+        None => at,
+    }
+}
+
+/// What a file belongs to, by its name and the folder in which it lies: nothing for one that a user may name for output.
+fn owner(path: &Path) -> Option<&'static str> {
+    let target = if storage::is_url(path) { path.to_owned() } else { target(path) };
+    let (folder, name) = (target.parent()?, target.file_name()?.to_string_lossy());
+    let is_table = |prefix: &str| name.starts_with(prefix) && name.ends_with(".parquet");
+    let has = |file: &str| storage::is_url(&target) || folder.join(file).is_file();
+    if (name == run::FILE || is_table("") || run_files::FOR_OTHERS.contains(&&*name)) && has(run::FILE) {
+        return Some("a run");
+    }
+    let manifests = [(comparison::FILE, "diff_"), (series::FILE, "trend_"), (rollup::FILE, "rollup_")];
+    let is_of = |(manifest, prefix): &(&str, &str)| (name == *manifest || is_table(prefix)) && has(manifest);
+    manifests.iter().any(is_of).then_some("a comparison")
+}

@@ -1,0 +1,193 @@
+//! Whether a file is the table that `run.json` lists: a file itself, of the right length, with the right checksum.
+//!
+//! The length costs a call to the system. The checksum costs a pass over the file at the speed of memory, once for each
+//! open file. Tables of older versions have no checksum.
+
+use crate::seal::digits;
+use heaplake_kit::fs::File;
+use heaplake_kit::{Context, StageError};
+use heaplake_schemas::run::{self, Table};
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::OnceLock;
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// Bytes of the longest table whose checksum is compared whenever it is opened. Of a longer one it is compared by those who
+/// [ask](Listed::check).
+pub const CHECKED_BYTES: u64 = 64 << 20;
+
+/// Bytes that are read at once.
+pub const BUFFER_BYTES: usize = 256 << 10;
+
+/// Why a file is not the table that is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlisted(String);
+
+impl fmt::Display for Unlisted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unlisted {}
+
+impl Unlisted {
+    fn new(expected: &dyn fmt::Display, found: &dyn fmt::Display) -> Self {
+        Self(format!("expected {expected} as {} says, found {found}", run::FILE))
+    }
+
+    /// The error of an input or output that it is; nothing for another one.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref().and_then(|inner| inner.downcast_ref())
+    }
+}
+
+impl From<Unlisted> for io::Error {
+    fn from(unlisted: Unlisted) -> Self {
+        Self::new(io::ErrorKind::InvalidData, unlisted)
+    }
+}
+
+/// The open file of a table.
+#[derive(Debug)]
+pub struct Listed {
+    file: File,
+    bytes: u64,
+    xxh3_64: Option<String>,
+    /// Whether its content is what is listed, where that was looked at.
+    content: OnceLock<Result<(), Unlisted>>,
+}
+
+impl Listed {
+    /// Opens a table at a path.
+    ///
+    /// # Errors
+    /// [`Unlisted`] for a link, something that is no file, and a file of another length; those of the system.
+    pub fn open(path: &Path, table: &Table) -> io::Result<Self> {
+        let file = File::open_itself(path).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
+                Unlisted::new(&"a regular file", &error).into()
+            }
+            _ => error,
+        })?;
+        let found = file.metadata()?.len();
+        if found != table.bytes {
+            let in_bytes = |bytes: u64| format!("{bytes} bytes");
+            return Err(Unlisted::new(&in_bytes(table.bytes), &in_bytes(found)).into());
+        }
+        Ok(Self { file, bytes: found, xxh3_64: table.xxh3_64.clone(), content: OnceLock::new() })
+    }
+
+    /// Compares its content, unless that was done before. `step` is told of every part that is read.
+    ///
+    /// # Errors
+    /// [`Unlisted`]; those of the system and of `step`.
+    pub fn check(&self, step: &dyn Fn() -> Result<(), StageError>) -> Result<(), Failure> {
+        let Some(expected) = &self.xxh3_64 else { return Ok(()) };
+        let content = match self.content.get() {
+            Some(content) => content.clone(),
+            None => {
+                let found = self.checksum(step)?;
+                let content = match found == *expected {
+                    true => Ok(()),
+                    false => Err(Unlisted::new(&format!("XXH3-64 {expected}"), &found)),
+                };
+                self.content.get_or_init(|| content).clone()
+            }
+        };
+        content.map_err(|unlisted| Failure::Io(unlisted.into()))
+    }
+
+    /// The file, once its content was compared if it is [short](CHECKED_BYTES).
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn checked(&self) -> io::Result<&File> {
+        if self.bytes > CHECKED_BYTES {
+            return Ok(&self.file);
+        }
+        match self.check(&|| Ok(())) {
+            Ok(()) => Ok(&self.file),
+            Err(Failure::Io(error)) => Err(error),
+            Err(Failure::Step(error)) => Err(io::Error::other(error)),
+        }
+    }
+
+    fn checksum(&self, step: &dyn Fn() -> Result<(), StageError>) -> Result<String, Failure> {
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let (mut hash, mut at) = (Xxh3Default::new(), 0);
+        while at < self.bytes {
+            let part = buffer.len().min(usize::try_from(self.bytes - at).unwrap_or(usize::MAX));
+            self.file.read_exact_at(&mut buffer[..part], at).map_err(Failure::Io)?;
+            hash.update(&buffer[..part]);
+            at += part as u64;
+            step().map_err(Failure::Step)?;
+        }
+        Ok(digits(hash.digest()))
+    }
+}
+
+/// Why a check did not end well.
+#[derive(Debug)]
+pub enum Failure {
+    /// The file cannot be read, or is [`Unlisted`].
+    Io(io::Error),
+    /// What the caller said.
+    Step(StageError),
+}
+
+/// Opens a table and compares length and content; in words what is wrong with it.
+///
+/// # Errors
+/// [`StageError::Cancelled`].
+pub fn problem(path: &Path, table: &Table, context: &Context<'_>) -> Result<Option<String>, StageError> {
+    let opened = Listed::open(path, table);
+    in_words(opened.map_err(Failure::Io).and_then(|listed| listed.check(&|| context.check())))
+}
+
+/// What a check found, in words.
+///
+/// # Errors
+/// Those of the caller's step.
+pub fn in_words(checked: Result<(), Failure>) -> Result<Option<String>, StageError> {
+    match checked {
+        Ok(()) => Ok(None),
+        Err(Failure::Io(error)) => Ok(Some(error.to_string())),
+        Err(Failure::Step(error)) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_the_table_itself_is_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let content: Vec<u8> = (0..3 * BUFFER_BYTES + 7).map(|at| (at * 7) as u8).collect();
+        fs::write(at("table"), &content).unwrap();
+        let mut other = content.clone();
+        other[BUFFER_BYTES] ^= 1;
+        fs::write(at("other"), &other).unwrap();
+        fs::write(at("shorter"), &content[1..]).unwrap();
+        symlink(at("table"), at("link")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        let sum = crate::checksum::of_file(&at("table"), &mut Vec::new(), |_| Ok(())).unwrap();
+        let table = |xxh3_64| Table { file: "table".to_owned(), rows: 1, bytes: sum.bytes, xxh3_64 };
+        let checked = |name: &str, xxh3_64| {
+            Listed::open(&at(name), &table(xxh3_64)).and_then(|listed| listed.checked().map(drop))
+        };
+        checked("table", Some(sum.xxh3_64.clone())).unwrap();
+        checked("other", None).unwrap();
+        for (name, said) in [("other", "XXH3-64"), ("shorter", "bytes"), ("link", "link"), ("folder", "regular file")] {
+            let error = checked(name, Some(sum.xxh3_64.clone())).unwrap_err();
+            assert!(Unlisted::of(&error).is_some() && error.to_string().contains(said), "{name}: {error}");
+        }
+        assert_eq!(checked("missing", None).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}
