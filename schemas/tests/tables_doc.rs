@@ -57,6 +57,8 @@ fn tables_in_long_form_have_the_same_columns() {
             let expected: Vec<&str> =
                 keys.iter().copied().chain(form.columns.iter().map(|column| column.name)).collect();
             assert_eq!(names, expected, "{}", table.name);
+            let called = |name: &'static str| name.split_once('_').unwrap().1;
+            assert_eq!(called(table.name), called(rows.table.name));
         }
     }
 }
@@ -99,16 +101,19 @@ fn render() -> String {
     page
 }
 
-/// What tables in long form have in common, then what each has of its own.
+/// The tables in long form, and the columns that they have in common.
 fn in_long_form(page: &mut String, form: &LongForm) {
     let first = form.tables[0].0;
     let _ = write!(page, "\nIn [long form](#comparisons-in-long-form), sorted by {}.\n\n", first.order);
     let has_keys = first.columns.len() > form.columns.len();
-    let (more, line) = if has_keys { (" keys |", "---|") } else { ("", "") };
-    let _ = writeln!(page, "| table | rows of |{more} measures |\n|---|---|{line}---|");
-    for (table, rows) in &form.tables {
-        let keys = if has_keys { format!(" {} |", names(rows.keys)) } else { String::new() };
-        let _ = writeln!(page, "| `{}` | `{}` |{keys} {} |", table.name, rows.compared.name, names(rows.measures));
+    match first.runs {
+        Runs::Diff => list(page, form),
+        _ => {
+            let (prefix, _) = first.name.split_once('_').unwrap_or_default();
+            let keys = if has_keys { "keys and " } else { "" };
+            let these = "The tables are those of [comparisons](#comparisons-by-heaplake-diff)";
+            let _ = writeln!(page, "{these}, called `{prefix}_…`, with the same {keys}measures.");
+        }
     }
     notes(page, first.notes);
     page.push_str(if has_keys { "\nAfter the keys, each has these columns:\n" } else { "\nEach has these columns:\n" });
@@ -132,6 +137,15 @@ fn in_long_form(page: &mut String, form: &LongForm) {
             None if amounts_of(form).contains(&name) => {}
             None => row(page, &format!("`{name}`"), column, column.meaning),
         }
+    }
+}
+
+/// The tables with their keys and measures.
+fn list(page: &mut String, form: &LongForm) {
+    page.push_str("| table | rows of | keys | measures |\n|---|---|---|---|\n");
+    for (table, rows) in &form.tables {
+        let (keys, measures) = (names(rows.keys), names(rows.measures));
+        let _ = writeln!(page, "| `{}` | `{}` | {keys} | {measures} |", table.name, rows.compared.name);
     }
 }
 

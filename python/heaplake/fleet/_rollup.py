@@ -68,15 +68,23 @@ def statement(table: str = "classes", by: Sequence[str] = ("release",), *, run_t
            {_lines(_sums(number) for number in numbers)}
     FROM ranked
     GROUP BY {group}, fingerprint, signature
+), of_measure AS (
+    SELECT summed.*, measures.place, measures.measure
+    FROM summed CROSS JOIN (VALUES {_listed(numbers)}) AS measures(place, measure)
 )
-SELECT {", ".join(f"summed.{key}" for key in keys)}, summed.signature, summed.fingerprint, measures.measure,
-       all_sides.runs, summed.runs_with, all_sides.hosts,
-       CASE WHEN all_sides.hosts IS NOT NULL THEN summed.hosts_with END AS hosts_with,
+SELECT {", ".join(f"of_measure.{key}" for key in keys)}, of_measure.signature, of_measure.fingerprint, of_measure.measure,
+       all_sides.runs, of_measure.runs_with, all_sides.hosts,
+       CASE WHEN all_sides.hosts IS NOT NULL THEN of_measure.hosts_with END AS hosts_with,
        {_lines(_columns(numbers), 7)},
-       summed.first_seen, summed.last_seen, summed.worst_release, summed.worst_snapshot
-FROM summed JOIN all_sides ON {" AND ".join(f"(summed.{key} IS NOT DISTINCT FROM all_sides.{key})" for key in keys)}
-CROSS JOIN (VALUES {", ".join(f"({at}, '{number}')" for at, number in enumerate(numbers))}) AS measures(place, measure)
-ORDER BY {", ".join(f"summed.{key} NULLS FIRST" for key in keys)}, summed.fingerprint, measures.place"""
+       of_measure.first_seen, of_measure.last_seen, of_measure.worst_release, of_measure.worst_snapshot
+FROM of_measure JOIN all_sides
+     ON {" AND ".join(f"(of_measure.{key} IS NOT DISTINCT FROM all_sides.{key})" for key in keys)}
+ORDER BY {", ".join(f"of_measure.{key} NULLS FIRST" for key in keys)}, of_measure.fingerprint, of_measure.place"""
+
+
+# The rows of each measure are made before the last join: beside a cross join, DataFusion takes nulls of keys for different.
+def _listed(numbers: Sequence[str]) -> str:
+    return ", ".join(f"({at}, '{number}')" for at, number in enumerate(numbers))
 
 
 def _key(by: str) -> str:
@@ -123,7 +131,7 @@ def _columns(numbers: Sequence[str]) -> list[str]:
 
     def chosen(name: str, of: Callable[[str, str, str], str]) -> str:
         cases = (f"WHEN {at} THEN {of(f'sum_{n}', f'last_{n}', f'all_{n}')}" for at, n in enumerate(numbers))
-        return f"CASE measures.place {' '.join(cases)} END AS {name}"
+        return f"CASE of_measure.place {' '.join(cases)} END AS {name}"
 
     def quantile(percent: int) -> Callable[[str, str, str], str]:
         return lambda _, last, values: _quantile(values, last, percent)
