@@ -130,8 +130,13 @@ const trends = async () => {
   assert.equal(await opened.textContent("h1"), "release=one → release=four");
   const [name] = await columnOf(opened, 2, "classes");
   assert.match(name, /^Session/);
-  const [first, last, slope, shape] = await Promise.all([4, 5, 6, 7].map(async (at) => (await columnOf(opened, at, "classes"))[0]));
-  assert.deepEqual([first, last, slope, shape], ["62.5 KiB", "156.3 KiB", "+31.3 KiB", "growing"]);
+  // The level of a run at the first and the last step, all runs of the last, growth per step, shape.
+  const row = async (at) => Promise.all([4, 5, 6, 7, 8].map(async (column) => (await columnOf(opened, column, "classes"))[at]));
+  assert.deepEqual(await row(0), ["62.5 KiB", "156.3 KiB", "3.1 MiB", "+31.3 KiB", "growingon 20 of 20 hosts"]);
+  // 1 KiB on all, 3 KiB more on eight of twenty: the mean grows, the median does not.
+  const cache = await row(1);
+  assert.deepEqual(cache.slice(0, 3), ["1.0 KiB", "2.2 KiB", "44.2 KiB"]);
+  assert.match(cache[4], /^leaks on someon 8 of 20 hosts: web7, web6, web5, web4, web3, …$/);
   const path = await opened.locator("#classes .spark path").first().getAttribute("d");
   const heights = path.match(/,[\d.]+/g).map((point) => Number(point.slice(1)));
   assert.ok(heights.length === 4 && isSorted(heights), path);

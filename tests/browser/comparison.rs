@@ -203,15 +203,20 @@ pub fn empty() -> TempDir {
     comparison(1)
 }
 
-/// The page of a trend over four releases, in which sessions grow.
+/// The page of a trend over four releases on twenty hosts, in which sessions grow, and a cache grows on eight.
 pub fn trend(lake: &Lake) -> PathBuf {
     for (at, release) in (0..4).zip(["one", "two", "three", "four"]) {
-        let classes = [
-            Class::plain("Session", 1000 + 500 * at, (1000 + 500 * at) * 64),
-            Class::plain("Pool", 10, 4096),
-            Class::plain("<b>markup</b>", 10, 100 * (at % 2)),
-        ];
-        written::write(&lake.path(), (release, "run", None), &classes).unwrap();
+        for host in 0..20 {
+            let cache = if host < 8 { (1 + at) << 10 } else { 1 << 10 };
+            let classes = [
+                Class::plain("Session", 1000 + 500 * at, (1000 + 500 * at) * 64),
+                Class::plain("Cache", 10, cache + host),
+                Class::plain("Pool", 10, 4096),
+                Class::plain("<b>markup</b>", 10, 100 * (at % 2)),
+            ];
+            let name = format!("web{host}");
+            written::write(&lake.path(), (release, &name, Some(&name)), &classes).unwrap();
+        }
     }
     let folder = lake.folder().join("trend");
     let releases = ["release=one", "release=two", "release=three", "release=four"];
