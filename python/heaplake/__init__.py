@@ -21,7 +21,8 @@ from heaplake._binary import (
     binary,
 )
 from heaplake.batch import analyze, replay
-from heaplake.comparison import Diff, Rollup, Trend
+from heaplake.comparison import Diff, Rollup, Trend, wide
+from heaplake.gates import FoundRow, Gate
 from heaplake.lake import Lake, open
 from heaplake.run import DamagedRun, Run
 
@@ -29,6 +30,8 @@ __all__ = [
     "BinaryNotFound",
     "DamagedRun",
     "Diff",
+    "FoundRow",
+    "Gate",
     "GateError",
     "HeaplakeError",
     "InputError",
@@ -43,4 +46,5 @@ __all__ = [
     "binary",
     "open",
     "replay",
+    "wide",
 ]

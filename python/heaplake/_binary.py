@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +118,11 @@ def run(
     *,
     env: Mapping[str, str] | None = None,
     input: str | None = None,
+    answers: Collection[int] = (0,),
 ) -> str:
     """Runs a command and returns what it prints. Texts have any length, without colours.
 
-    `env` is added to the environment. Raises the `HeaplakeError` of the exit code.
+    `env` is added to the environment. Raises the `HeaplakeError` of an exit code that is none of `answers`.
 
     >>> run(["--version"]).split()[0]
     'heaplake'
@@ -137,18 +138,23 @@ def run(
         encoding="utf-8",
         errors="replace",
     )
-    if done.returncode != 0:
+    if done.returncode not in answers:
         raise error(command, done.returncode, done.stderr)
     return done.stdout
 
 
-def run_json(arguments: Sequence[str | os.PathLike[str]], *, env: Mapping[str, str] | None = None) -> Any:
+def run_json(
+    arguments: Sequence[str | os.PathLike[str]],
+    *,
+    env: Mapping[str, str] | None = None,
+    answers: Collection[int] = (0,),
+) -> Any:
     """Runs a command with `--json` and returns what it prints as values.
 
     >>> run_json(["ls", "lake"])["runs"]  # doctest: +SKIP
     [{'release': '2.4.0', ...}]
     """
-    return json.loads(run([*arguments, "--json"], env=env))
+    return json.loads(run([*arguments, "--json"], env=env, answers=answers))
 
 
 def error(command: Sequence[str], exit_code: int, stderr: str) -> HeaplakeError:

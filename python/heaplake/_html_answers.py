@@ -14,20 +14,31 @@ _ROWS = 8
 
 
 def diff(diff: Diff) -> str:
-    """Of each table what changed most, and the numbers of rows by status."""
+    """Of classes and findings what changed most, as the tables are ranked, without parts of other growth; the gates."""
     import polars as pl
 
     parts = []
-    for name, delta in (("classes", "delta_retained_bytes"), ("findings", "delta_bytes")):
-        frame = diff.frame(name).filter(pl.col("status") != "same")
-        changed = frame.sort(pl.col(delta).abs(), descending=True, nulls_last=True).head(_ROWS).collect()
+    for name, label in (("classes", "class"), ("findings", "signature")):
+        ranking = diff._table(name).measures[0]
+        is_shown = pl.col("part_of").is_null() & (pl.col("status") != "same")
+        changed = diff.frame(name).filter(is_shown, measure=ranking).head(_ROWS).collect()
         if changed.is_empty():
             continue
-        label = "class" if name == "classes" else "signature"
-        rows = [[_name(row[label]), row["status"], _signed(row[delta])] for row in changed.iter_rows(named=True)]
+        rows = [[_name(row[label]), _became(row), _signed(row["delta_sum"])] for row in changed.iter_rows(named=True)]
         parts.append(_title(f"{name} that changed most") + _table([label, "status", "size"], rows))
+    if diff.gates:
+        gates = [[_name(gate.name), gate.outcome, f"{gate.failing:,} of {gate.rows:,} rows"] for gate in diff.gates]
+        parts.append(_title("Gates") + _table(["gate", "outcome", "true of"], gates))
     parts += [f"<p>{_text(remark)}</p>" for remark in diff.remarks]
     return f"<div>{''.join(parts) or '<p>nothing changed</p>'}</div>"
+
+
+def _became(row: dict[str, Any]) -> str:
+    """The status, and on how many hosts if not on all."""
+    of = row["target_hosts"] if row["target_hosts"] is not None else row["target_runs"]
+    on = row["changed_on"]
+    status: str = row["status"]
+    return f"{status}, {on:,} of {of:,}" if on is not None and 0 < on < of else status
 
 
 def rollup(rollup: Rollup) -> str:

@@ -54,12 +54,14 @@ class Table:
 
     - `of`: the command that writes it: `analyze`, `replay`, `both` of these, `diff`, `trend` or `rollup`
     - `row`: what a row is, as in "one row per ..."
+    - `measures`: of a table in long form, in which each subject has a row for each of them; the first ranks
     """
 
     name: str
     of: str
     row: str
     columns: tuple[Column, ...]
+    measures: tuple[str, ...] = ()
 
     @property
     def file(self) -> str:
@@ -74,7 +76,7 @@ class Table:
     @property
     def names_run(self) -> bool:
         """Whether its rows name their run in the columns `release` and `snapshot`."""
-        return self.columns[0].name == "release"
+        return bool(self.columns) and self.columns[0].name == "release"
 
     def polars_schema(self) -> dict[str, pl.DataType]:
         """Its columns in polars."""
@@ -106,11 +108,15 @@ def tables() -> dict[str, Table]:
     >>> tables()["classes"].row
     'class with at least one instance'
     """
-    said = _said()["tables"]
-    return {
-        table["name"]: Table(table["name"], table["of"], table["row"], tuple(map(_column, table["columns"])))
-        for table in said
-    }
+    shared = {of: tuple(map(_column, columns)) for of, columns in _said()["shared"].items()}
+
+    def table(said: dict[str, Any]) -> Table:
+        measures, columns = tuple(said.get("measures", ())), tuple(map(_column, said["columns"]))
+        return Table(
+            said["name"], said["of"], said["row"], columns + (shared[said["of"]] if measures else ()), measures
+        )
+
+    return {said["name"]: table(said) for said in _said()["tables"]}
 
 
 def schema_version() -> int:

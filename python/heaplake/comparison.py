@@ -8,20 +8,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from heaplake import _answers, _frames, _html_answers, _runs, _tables
+from heaplake import _answers, _frames, _html_answers, _runs, _tables, _wide
+from heaplake._binary import GateError, InputError
 from heaplake._optional import needed
 from heaplake._views import Tables
+from heaplake.gates import Gate
 from heaplake.run import to_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Answer", "Diff", "Rollup", "Trend"]
+__all__ = ["Answer", "Diff", "Rollup", "Trend", "wide"]
 
 
 class Answer:
     """An answer over several runs: a JSON file that says what was done, and tables beside it.
+
+    Its tables are in long form: a row per subject (a class, a chain, ...) and `measure` (`retained_bytes`, `count`, ...).
 
     - `folder`: where both are; a temporary one lives as long as this object
     - `said`: the content of the JSON file
@@ -34,6 +38,10 @@ class Answer:
         self.folder = folder
         self._temporary = temporary
         self.said: dict[str, Any] = json.loads((folder / f"{self.of}.json").read_text(encoding="utf-8"))
+        if self.said["schema_version"] < _tables.schema_version():
+            made_by = f"made by heaplake {self.said['heaplake_version']}"
+            cause = f"{folder}: {made_by}, with tables of version {self.said['schema_version']}"
+            raise InputError(cause, advice="make it again with this heaplake")
 
     def _folders(self) -> Sequence[Path]:
         return [self.folder]
@@ -53,13 +61,31 @@ class Answer:
         Raises `KeyError` if no such table can be.
         """
         needed("polars", "polars")
+        rows = _frames.tables_of(self._folders(), self._table(name))
+        # What is in a temporary folder is read at once: the frame may outlive this object, and the folder does not.
+        return rows if self._temporary is None else rows.collect().lazy()
+
+    def wide(
+        self, name: str, *, measures: Sequence[str] | None = None, fields: Sequence[str] | None = None
+    ) -> pl.LazyFrame:
+        """A table with a row per subject, and a column `FIELD_MEASURE` for each number of each measure.
+
+        `measures` and `fields` choose some: `retained_bytes`, `delta_sum`. In a series the numbers of steps are lists, by
+        step. Raises `KeyError` if no such table can be, or if it is not in long form.
+
+        >>> diff.wide("classes", fields=["delta_sum"]).select("class", "delta_sum_retained_bytes").collect()
+        """
+        table = self._table(name)
+        if not table.measures:
+            raise KeyError(f"{table.name} is not in long form: it has a row per {table.row}")
+        return _wide.wide(self.frame(name), table.measures if measures is None else measures, fields)
+
+    def _table(self, name: str) -> _tables.Table:
         known = self._known()
         table = known.get(name.removeprefix(f"{self.of}_"))
         if table is None:
             raise KeyError(_answers.unknown(name, known))
-        rows = _frames.tables_of(self._folders(), table)
-        # What is in a temporary folder is read at once: the frame may outlive this object, and the folder does not.
-        return rows if self._temporary is None else rows.collect().lazy()
+        return table
 
     def pandas(self, name: str) -> pd.DataFrame:
         """A table in pandas, with the types of Arrow."""
@@ -81,14 +107,40 @@ class Answer:
 class Diff(Answer):
     """What grew between two sides. `Lake.diff` makes it.
 
-    Rows have a `status` (`appeared`, `grew`, `new_path`, ...), and of each measure `base_...`, `target_...` and
-    `delta_...`, in bytes or objects; medians where a side has several runs.
+    Subjects come ranked: what grew, by what all runs together have more, then what shrank, then the others. Each has a
+    `status` (`appeared`, `grew`, `grew_on_some`, ...), hosts on which it changed, and of each measure sum, mean and median
+    of both sides, `delta_sum` and `q`. `part_of` is the fingerprint of another subject whose growth explains it.
+
+    - `gates`: what came of each gate of `fail_if`
 
     >>> diff = lake.diff("release=2.4.0", "release=2.4.1")
-    >>> diff.frame("classes").filter(status="appeared").select("class", "delta_retained_bytes").collect()
+    >>> grew = diff.frame("classes").filter(measure="retained_bytes", status="appeared")
+    >>> grew.select("class", "delta_sum", "changed_on_names").collect()
     """
 
     of = "diff"
+
+    def __init__(
+        self, folder: Path, temporary: TemporaryDirectory[str] | None = None, gates: Sequence[Gate] = ()
+    ) -> None:
+        super().__init__(folder, temporary)
+        self.gates = tuple(gates)
+
+    @property
+    def passed(self) -> bool:
+        """Whether all gates passed; also if there are none."""
+        return all(gate.passed for gate in self.gates)
+
+    def check(self) -> Diff:
+        """Raises `GateError` if a gate did not pass; else returns the comparison.
+
+        >>> lake.diff("release=2.4.0", "release=2.4.1", fail_if=["retained_bytes.delta > 1GiB"]).check()
+        """
+        bad = [gate for gate in self.gates if not gate.passed]
+        if bad:
+            said = ", ".join(f"{gate.name}: {gate.outcome}" for gate in bad)
+            raise GateError(said, advice=bad[0].message, exit_code=4)
+        return self
 
     def _repr_html_(self) -> str:
         return _html_answers.diff(self)
@@ -97,7 +149,9 @@ class Diff(Answer):
 class Trend(Answer):
     """A series of runs: what grows, how fast, since when. `Lake.trend` makes it.
 
-    >>> lake.trend("label.host=web1").frame("classes").filter(shape="rising").collect()
+    A row is a subject, a measure and a `step`. `shape` says what its series looks like: `growing`, `leaks_on_some`, ...
+
+    >>> lake.trend("label.host=web1").wide("classes").filter(shape_retained_bytes="growing").collect()
     """
 
     of = "trend"
@@ -107,7 +161,8 @@ class Rollup(Answer):
     """All runs of a lake summed up by release and labels, and clusters of runs with one culprit. `Lake.rollup` makes it.
 
     >>> rollup = lake.rollup()
-    >>> rollup.frame("classes").sort("max_retained_bytes").select("signature", "hosts_with").tail(5).collect()
+    >>> classes = rollup.frame("classes").filter(measure="retained_bytes")
+    >>> classes.sort("sum").select("signature", "hosts_with", "sum", "median").tail(5).collect()
     >>> rollup.clusters()
     """
 
@@ -149,3 +204,18 @@ class Rollup(Answer):
 
     def _repr_html_(self) -> str:
         return _html_answers.rollup(self)
+
+
+def wide(
+    frame: pl.LazyFrame | pl.DataFrame, *, measures: Sequence[str] | None = None, fields: Sequence[str] | None = None
+) -> pl.LazyFrame:
+    """The same of rows of an answer that were chosen already; without `measures`, with those that the rows have.
+
+    >>> grown = diff.frame("classes").filter(measure="count", status="grew")
+    >>> heaplake.wide(grown, measures=["count"], fields=["delta_sum"]).select("class", "delta_sum_count").collect()
+    """
+    needed("polars", "polars")
+    rows = frame.lazy()
+    if measures is None:
+        measures = rows.select("measure").unique(maintain_order=True).collect()["measure"].to_list()
+    return _wide.wide(rows, measures, fields)

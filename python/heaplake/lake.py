@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from heaplake import _binary, _duckdb, _frames, _html, _tables
 from heaplake._optional import needed
 from heaplake._places import Place, Url, place
 from heaplake._views import Tables
 from heaplake.comparison import Diff, Rollup, Trend
+from heaplake.gates import _gate
 from heaplake.run import DamagedRun, Run, run_table, to_pandas
 
 if TYPE_CHECKING:
@@ -149,25 +150,44 @@ class Lake:
         base: Side,
         target: Side,
         *,
+        fail_if: str | Sequence[str] = (),
+        gates: str | os.PathLike[str] | None = None,
+        undecided: Literal["fail", "pass"] = "fail",
+        pair: str | None = "label.host",
         objects: bool = False,
         skip_damaged: bool = False,
         out: str | os.PathLike[str] | None = None,
     ) -> Diff:
-        """What grew from one side to the other, through which holder, and whether it is real.
+        """What grew from one side to the other, through which holder, on which hosts, and whether it is real.
 
-        A side is a run, its folder, or a selection of runs such as `release=2.4.*,label.host=web1`. `objects` compares two
-        snapshots of one process object by object, too. `out` keeps the tables there. Sizes of heaps matter little: it
-        works on the tables alone. Raises `InputError` if a run that a side names cannot be read; with `skip_damaged` it is
-        left out, and `remarks` says so.
+        A side is a run, its folder, or a selection of runs such as `release=2.4.*,label.host=web1`. Hosts of both sides are
+        compared with themselves: `pair` is the label that names them, or None.
 
-        >>> lake.diff("release=2.4.0", "release=2.4.1").frame("classes").sort("delta_retained_bytes").collect()
+        `fail_if` are gates, conditions such as `chains: status = "new_path"`, and `gates` is a file of them. What came of
+        them is in `gates` and `passed` of the answer; nothing is raised before its `check()`. `undecided` says whether a
+        gate passes that asks for a statistic where there are too few runs for one.
+
+        `objects` compares two snapshots of one process object by object, too. `out` keeps the tables there. Sizes of heaps
+        matter little: it works on the tables alone. Raises `InputError` if a run that a side names cannot be read; with
+        `skip_damaged` it is left out, and `remarks` says so. Raises `UsageError` if a gate cannot be understood.
+
+        >>> lake.diff("release=2.4.0", "release=2.4.1").frame("classes").filter(measure="retained_bytes").collect()
+        >>> lake.diff("release=2.4.0", "release=2.4.1", fail_if='class = "Session" and q < 0.05').passed
         """
-        options = ["--objects"] if objects else []
-        options += _skipping(skip_damaged)
+        conditions = [f"--fail-if={condition}" for condition in _several(fail_if)]
+        conditions += [] if gates is None else [f"--gates={os.fspath(gates)}"]
+        options = [f"--pair={pair or 'none'}", *_skipping(skip_damaged), *(["--objects"] if objects else [])]
         folder, temporary = _folder(out)
-        sides = [_side(base), _side(target)]
-        _binary.run(["diff", *sides, f"--lake={self.path}", f"--out={folder}", "--quiet", *options])
-        return Diff(folder, temporary)
+        command = ["diff", _side(base), _side(target), f"--lake={self.path}", f"--out={folder}", *options]
+        if not conditions:
+            _binary.run([*command, "--quiet"])
+            return Diff(folder, temporary)
+        # A gate that fails is an answer (4).
+        said = _binary.run_json([*command, *conditions, f"--undecided={undecided}"], answers=(0, 4))["gates"]
+        if said["missed"] and not skip_damaged:
+            problem = said["missed"][0]
+            raise _binary.InputError(f"{problem['path']}: {problem['problem']}", exit_code=1, command=command)
+        return Diff(folder, temporary, [_gate(gate) for gate in said["gates"]])
 
     def trend(
         self,
@@ -181,7 +201,7 @@ class Lake:
         One selection is split into steps `by` `captured`, `release` or `label.NAME`; several are a step each. Runs that
         cannot be read are as in `diff`.
 
-        >>> lake.trend("label.host=web1").frame("classes").filter(shape="rising").collect()
+        >>> lake.trend("label.host=web1").wide("classes").filter(shape_retained_bytes="growing").collect()
         """
         folder, temporary = _folder(out)
         options = [f"--by={by}"] if len(selections) == 1 else []

@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 from lakes import HOSTS, RELEASES
-from polars.testing import assert_frame_equal
+from polars.testing import assert_frame_equal, assert_series_equal
 
 import heaplake
-from heaplake import samples
+from heaplake import _wide, samples
 
 
 def culprit(run: heaplake.Run) -> dict[str, object]:
@@ -101,14 +101,17 @@ def test_dominators_are_the_tree(shop: heaplake.Lake) -> None:
 def test_a_comparison_names_what_grew(shop: heaplake.Lake, tmp_path: Path) -> None:
     diff = shop.diff("release=2.4.0", "release=2.4.2", out=tmp_path / "diff")
     classes = diff.frame("classes").collect()
-    grew = classes.sort("delta_retained_bytes", descending=True, nulls_last=True)
-    session = grew.row(by_predicate=pl.col("class") == "Session", named=True)
-    medians = []
-    for release in ("2.4.0", "2.4.2"):
-        of_release = shop.select(release=release).frame("classes").filter(pl.col("class") == "Session")
-        medians.append(of_release.select(pl.col("retained_bytes").median()).collect().item())
-    assert (session["base_retained_bytes"], session["target_retained_bytes"]) == tuple(medians)
-    assert session["delta_retained_bytes"] == medians[1] - medians[0] > 1_000_000
+    session = classes.row(
+        by_predicate=pl.col("class").eq("Session") & pl.col("measure").eq("retained_bytes"), named=True
+    )
+    for side, release in (("base", "2.4.0"), ("target", "2.4.2")):
+        of_release = shop.select(release=release).frame("classes").filter(pl.col("class") == "Session").collect()
+        retained = of_release["retained_bytes"]
+        assert (session[f"{side}_sum"], session[f"{side}_median"]) == (retained.sum(), retained.median())
+    assert session["delta_sum"] == session["target_sum"] - session["base_sum"] > 1_000_000
+    assert (session["status"], session["evidence"], session["q"]) == ("grew", "separation", None)
+    assert session["changed_on"] == session["target_hosts"] == 3
+    assert sorted(session["changed_on_names"].split(", ")) == list(HOSTS)
     assert_frame_equal(classes, pl.read_parquet(tmp_path / "diff/diff_classes.parquet"))
     assert "classes" in diff.tables and "lifetimes" not in diff.tables
     assert_frame_equal(diff.frame("diff_classes").collect(), classes)
@@ -122,21 +125,85 @@ def test_runs_are_compared_and_the_folder_goes(shop: heaplake.Lake) -> None:
     diff = shop.diff(base, target)
     folder = diff.folder
     session = diff.frame("classes").filter(pl.col("class") == "Session").collect()
-    assert session["status"].to_list() == ["grew"]
-    delta = diff.frame("owners").select(pl.col("delta_retained_bytes").sum()).collect().item()
+    assert set(session["status"]) == {"grew"} and set(session["evidence"]) == {"difference"}
+    owners = diff.frame("owners").filter(measure="retained_bytes")
+    delta = owners.select(pl.col("delta_sum").sum()).collect().item()
     assert delta == target.heap_bytes - base.heap_bytes  # type: ignore[operator]
     assert folder.is_dir()
     frame = diff.frame("classes")
     del diff
     assert not folder.exists()
-    assert frame.filter(pl.col("class") == "Session").collect().height == 1, "the frame stays"
+    assert frame.filter(pl.col("class") == "Session").collect().height == session.height, "the frame stays"
+
+
+def test_wide_tables_have_the_numbers_of_long_ones(shop: heaplake.Lake) -> None:
+    diff, rollup = shop.diff("release=2.4.0", "release=2.4.2"), shop.rollup(by=["release", "label.region"])
+    for answer in (diff, rollup):
+        for name in answer.tables:
+            table, long = answer._table(name), answer.frame(name).collect()
+            if not table.measures:
+                continue
+            wide = answer.wide(name).collect()
+            assert wide.height * len(table.measures) == long.height
+            for at, measure in enumerate(table.measures):
+                of_measure = long.gather_every(len(table.measures), at)
+                assert set(of_measure["measure"]) <= {measure}
+                assert wide["fingerprint"].to_list() == of_measure["fingerprint"].to_list()
+                for column in table.columns:
+                    if column.name in _wide.OF_MEASURE:
+                        assert_series_equal(
+                            wide[f"{column.name}_{measure}"], of_measure[column.name], check_names=False
+                        )
+                    elif column.name != "measure":
+                        assert_series_equal(wide[column.name], of_measure[column.name])
+    some = diff.wide("classes", measures=["count"], fields=["delta_sum"]).collect()
+    assert [name for name in some.columns if name.endswith("_count")] == ["delta_sum_count"]
+    chosen = diff.frame("classes").filter(measure="count", status="grew")
+    assert_frame_equal(
+        heaplake.wide(chosen, fields=["delta_sum"]).select("fingerprint", "delta_sum_count").collect(),
+        some.filter(status="grew").select("fingerprint", "delta_sum_count"),
+    )
+
+
+def test_gates_are_answers(shop: heaplake.Lake, tmp_path: Path) -> None:
+    gates = tmp_path / "gates.toml"
+    gates.write_text(
+        '[[gate]]\nname = "sessions"\nfail_if = \'class = "Session" and status = "grew"\'\nmessage = "look"\n'
+    )
+    conditions = ["retained_bytes.delta > 1GiB", "retained_bytes.delta > 0 and q < 0.05"]
+    diff = shop.diff("release=2.4.0", "release=2.4.2", fail_if=conditions, gates=gates)
+    assert [(gate.name, gate.outcome) for gate in diff.gates if gate.name == "sessions"] == [("sessions", "failed")]
+    by_expression = {gate.expression: gate for gate in diff.gates}
+    assert by_expression[conditions[0]].passed and by_expression[conditions[1]].outcome == "undecided"
+    (sessions,) = (gate for gate in diff.gates if gate.name == "sessions")
+    (found,) = sessions.found
+    assert (found.subject, found.status, found.measure) == ("Session", "grew", "retained_bytes")
+    assert found.percent is not None and found.percent > 1_000 and sessions.failing == 1
+    assert not diff.passed
+    with pytest.raises(heaplake.GateError, match="sessions: failed") as raised:
+        diff.check()
+    assert raised.value.exit_code == 4
+    easy = shop.diff("release=2.4.0", "release=2.4.2", fail_if=conditions, undecided="pass", pair=None)
+    assert easy.passed and easy.check() is easy
+    assert shop.diff("release=2.4.0", "release=2.4.2").check().gates == ()
+    with pytest.raises(heaplake.UsageError, match="no column"):
+        shop.diff("release=2.4.0", "release=2.4.2", fail_if="retained_byte.delta > 0")
+
+
+def test_answers_of_older_versions_say_so(tmp_path: Path) -> None:
+    (tmp_path / "diff.json").write_text('{"heaplake_version": "0.1.0", "schema_version": 3}')
+    with pytest.raises(heaplake.InputError, match="made by heaplake 0.1.0, with tables of version 3"):
+        heaplake.Diff(tmp_path)
 
 
 def test_a_series_says_since_when(shop: heaplake.Lake) -> None:
     trend = shop.trend(*[f"release={release}" for release in RELEASES])
-    classes = trend.frame("classes").filter(pl.col("class") == "Session").collect()
-    assert classes.height == 1 and classes["shape"][0] == "growing"
+    classes = trend.frame("classes").filter(pl.col("class") == "Session", measure="retained_bytes").collect()
+    assert classes["step"].to_list() == [0, 1, 2] and set(classes["shape"]) == {"growing"}
     assert len(trend.said["steps"]) == 3
+    (wide,) = trend.wide("classes").filter(pl.col("class") == "Session").collect().iter_rows(named=True)
+    assert wide["median_retained_bytes"] == classes["median"].to_list() and wide["runs"] == [3, 3, 3]
+    assert (wide["shape_retained_bytes"], wide["grown_on"]) == ("growing", 3)
 
 
 def test_a_rollup_has_clusters(shop: heaplake.Lake) -> None:
@@ -146,13 +213,13 @@ def test_a_rollup_has_clusters(shop: heaplake.Lake) -> None:
     cluster = clusters.row(0, named=True)
     assert "Shop.sessions" in cluster["signature"] and cluster["hosts"] == list(HOSTS)
     assert cluster["first_seen"].day == 22 and cluster["last_seen"].day == 23
-    rows = rollup.frame("classes").filter(pl.col("signature").str.contains("Session")).sort("release").collect()
-    for row in rows.iter_rows(named=True):
+    rows = rollup.frame("classes").filter(pl.col("signature").str.contains("Session"), measure="retained_bytes")
+    for row in rows.collect().iter_rows(named=True):
         of_release = shop.select(release=row["release"]).frame("classes").filter(pl.col("class") == "Session").collect()
-        assert row["max_retained_bytes"] == of_release["retained_bytes"].max()
-        assert row["sum_retained_bytes"] == of_release["retained_bytes"].sum()
+        retained = of_release["retained_bytes"]
+        assert (row["max"], row["sum"], row["median"]) == (retained.max(), retained.sum(), retained.median())
         assert (row["runs_with"], row["hosts_with"]) == (3, 3)
-    assert rows.height == 3
+    assert rows.collect().height == 3
     by_region = shop.rollup(by=("release", "label.region"))
     assert len(by_region.said["groups"]) == 6
 

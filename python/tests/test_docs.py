@@ -53,7 +53,7 @@ def test_examples_run(
     module = importlib.import_module(_module(test))
     if module.__name__.startswith("heaplake._"):
         names.update(vars(module))
-    if any(example.source.startswith("diff.") for example in test.examples):
+    if any("diff." in example.source for example in test.examples):
         names["diff"] = lake.diff("release=2.4.0", "release=2.4.1")
     for example in test.examples:
         source = example.source.replace('"@1462621"', str(node)).replace('"app.nettrace"', repr(str(_trace())))

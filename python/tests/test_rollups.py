@@ -11,12 +11,12 @@ import heaplake
 MEASURES = ("retained_bytes", "shallow_bytes", "count")
 
 
-def _quantile(measure: str, percent: int) -> pl.Expr:
+def _quantile(measure: str, name: str, percent: int) -> pl.Expr:
     """Type 7 in whole numbers: linear between neighbours, halves away from zero (no value is negative)."""
     values, last = pl.col(measure).sort(), pl.len().cast(pl.Int64) - 1
     place, part = last * percent // 100, last * percent % 100
     low, high = values.get(place), values.get(pl.min_horizontal(place + 1, last))
-    return (low + ((high - low) * part * 2 + 100) // 200).alias(f"p{percent}_{measure}")
+    return (low + ((high - low) * part * 2 + 100) // 200).alias(f"{name}_{measure}")
 
 
 def _computed(lake: heaplake.Lake, by: list[str]) -> pl.DataFrame:
@@ -37,8 +37,9 @@ def _computed(lake: heaplake.Lake, by: list[str]) -> pl.DataFrame:
     for measure in MEASURES:
         value = pl.col(measure)
         amounts += [value.sum().alias(f"sum_{measure}"), value.min().alias(f"min_{measure}")]
-        amounts += [_quantile(measure, percent) for percent in (50, 90, 99)]
-        amounts.append(value.max().alias(f"max_{measure}"))
+        amounts += [_quantile(measure, *of) for of in (("median", 50), ("p90", 90), ("p99", 99))]
+        mean = (value.sum() * 2 + pl.len()) // (pl.len() * 2)
+        amounts += [value.max().alias(f"max_{measure}"), mean.cast(pl.Int64).alias(f"mean_{measure}")]
     filled = every.with_columns(has.alias("has"), pl.col(MEASURES).fill_null(0))
     of_rows = filled.group_by(*by, "fingerprint").agg(
         pl.len().cast(pl.Int64).alias("runs"),
@@ -56,7 +57,7 @@ def _computed(lake: heaplake.Lake, by: list[str]) -> pl.DataFrame:
 def test_classes_are_summed_up_as_polars_does(by: list[str], shop: heaplake.Lake) -> None:
     computed = _computed(shop, by)
     rollup = shop.rollup(by=[key if key == "release" else f"label.{key}" for key in by])
-    rows = rollup.frame("classes").collect()
+    rows = rollup.wide("classes").collect()
     if "region" in by:
         rows = rows.with_columns(pl.col("labels").map.get("region").alias("region"))
     rows = rows.select(pl.col(name).cast(kind) for name, kind in computed.schema.items()).sort(*by, "fingerprint")

@@ -1,8 +1,9 @@
 //! `python/heaplake/tables.json` says to the Python package what the schemas say. `HEAPLAKE_UPDATE=1` writes it anew.
 
 use heaplake_schemas::SCHEMA_VERSION;
+use heaplake_schemas::diff::{self, DiffTable};
 use heaplake_schemas::table::{ColumnSchema, Runs, TableSchema, Type};
-use heaplake_schemas::tables;
+use heaplake_schemas::{rollup, tables, trend};
 use std::fs;
 use std::path::Path;
 
@@ -20,9 +21,16 @@ fn the_tables_of_the_package_are_up_to_date() {
     }
 }
 
+/// Tables in long form have columns in common, after their keys: these are written once, by command.
 fn render() -> String {
+    let shared = [("diff", diff::COLUMNS), ("trend", trend::COLUMNS), ("rollup", rollup::COLUMNS)];
+    let shared = shared.map(|(command, columns)| format!("\"{command}\": [\n{}\n]", self::columns(columns)));
     let tables: Vec<String> = tables::ALL.iter().map(table).collect();
-    format!("{{\"schema_version\": {SCHEMA_VERSION}, \"tables\": [\n{}\n]}}\n", tables.join(",\n"))
+    format!(
+        "{{\"schema_version\": {SCHEMA_VERSION}, \"shared\": {{\n{}\n}}, \"tables\": [\n{}\n]}}\n",
+        shared.join(",\n"),
+        tables.join(",\n")
+    )
 }
 
 fn table(table: &TableSchema) -> String {
@@ -34,9 +42,27 @@ fn table(table: &TableSchema) -> String {
         Runs::Trend => "trend",
         Runs::Rollup => "rollup",
     };
-    let columns: Vec<String> = table.all_columns().map(|column| format!("    {}", self::column(column))).collect();
     let (name, row) = (quoted(table.name), quoted(table.row));
-    format!("{{\"name\": {name}, \"of\": \"{command}\", \"row\": {row}, \"columns\": [\n{}\n]}}", columns.join(",\n"))
+    let head = format!("{{\"name\": {name}, \"of\": \"{command}\", \"row\": {row}");
+    let Some((own, rows)) = long_form(table) else {
+        let all: Vec<ColumnSchema> = table.all_columns().copied().collect();
+        return format!("{head}, \"columns\": [\n{}\n]}}", columns(&all));
+    };
+    let measures: Vec<String> = rows.measures.iter().map(|measure| quoted(measure)).collect();
+    format!("{head}, \"measures\": [{}], \"columns\": [\n{}\n]}}", measures.join(", "), columns(own))
+}
+
+/// Of a table in long form its keys, and the table of comparisons with the same subjects and measures.
+fn long_form(table: &TableSchema) -> Option<(&'static [ColumnSchema], &'static DiffTable)> {
+    let compared = diff::TABLES.iter().map(|of| (&of.table, of, diff::COLUMNS.len()));
+    let followed = trend::TABLES.iter().map(|of| (&of.table, of.rows, trend::COLUMNS.len()));
+    let summed_up = rollup::TABLES.iter().map(|of| (&of.table, of.rows, rollup::COLUMNS.len()));
+    let (of, rows, shared) = compared.chain(followed).chain(summed_up).find(|(of, ..)| of.name == table.name)?;
+    Some((&of.columns[..of.columns.len() - shared], rows))
+}
+
+fn columns(columns: &[ColumnSchema]) -> String {
+    columns.iter().map(|column| format!("    {}", self::column(column))).collect::<Vec<_>>().join(",\n")
 }
 
 fn column(column: &ColumnSchema) -> String {

@@ -1,14 +1,14 @@
 //! Pages of comparisons whose rows are written down here, and of a trend.
 
 use crate::diff_tables::Cell::{Real, Text, Truth, Whole};
-use crate::diff_tables::{Row, comparison, row, write};
+use crate::diff_tables::{self, Row, comparison, row};
 use crate::lake::{Lake, heaplake};
 use crate::written::{self, Class};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context};
-use heaplake_schemas::diff::{CHAINS, CLASSES, FINDINGS, OWNERS};
+use heaplake_schemas::diff::{CHAINS, CLASSES, DiffTable, FINDINGS, OWNERS};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
@@ -22,29 +22,67 @@ pub fn page(folder: &TempDir) -> PathBuf {
     page
 }
 
-/// The columns of a row that all tables have.
-fn numbers(fingerprint: i64, status: &'static str, base: i64, target: i64, measure: &str) -> Row {
+/// The columns of a subject that all tables have; `base` and `target` are what each of five runs has.
+fn numbers(fingerprint: i64, status: &'static str, base: i64, target: i64) -> Row {
+    let decided = status != "same";
     let mut row = row(&[
         ("fingerprint", Whole(fingerprint)),
         ("status", Text(status)),
+        ("evidence", Text(if decided { "tests" } else { "none" })),
         ("base_runs", Whole(5)),
         ("target_runs", Whole(5)),
         ("base_runs_with", Whole(if base > 0 { 5 } else { 0 })),
         ("target_runs_with", Whole(if target > 0 { 4 } else { 0 })),
+        ("target_hosts", Whole(5)),
+        ("delta_sum", Whole(target.saturating_sub(base).saturating_mul(5))),
+        ("delta_mean", Whole(target - base)),
+        ("delta_median", Whole(target - base)),
+        ("q", Real(if decided { 0.004 } else { 1.0 })),
     ]);
-    let mut add = |field: &str, cell| row.insert(format!("{field}_{measure}"), cell);
-    add("base", Whole(base));
-    add("target", Whole(target));
-    add("delta", Whole(target - base));
-    add("q", Real(if base == target { 1.0 } else { 0.004 }));
+    for (side, value) in [("base", base), ("target", target)] {
+        let mut add = |field: &str, value| row.insert(format!("{side}_{field}"), Whole(value));
+        add("sum", value.saturating_mul(5));
+        for field in ["mean", "median", "p90", "max"] {
+            add(field, value);
+        }
+    }
+    if decided {
+        row.insert("changed_on".to_owned(), Whole(4));
+        row.insert("changed_on_names".to_owned(), Text("web1, web2"));
+    }
     if base > 0 {
-        add("delta_percent", Real(100.0 * (target - base) as f64 / base as f64));
+        row.insert("percent_sum".to_owned(), Real(100.0 * (target - base) as f64 / base as f64));
+    } else if target > 0 {
+        row.insert("percent_sum".to_owned(), Real(f64::INFINITY));
     }
     row
 }
 
+/// Writes subjects: a row for each measure, of which only the first has numbers.
+fn write(folder: &Path, table: &DiffTable, subjects: &[Row]) {
+    let of_measure = |subject: &Row, at: usize, measure: &'static str| {
+        let mut row = subject.clone();
+        row.retain(|name, _| at == 0 || !name.contains("_sum") && !name.contains("_me"));
+        row.insert("measure".to_owned(), Text(measure));
+        row
+    };
+    let rows: Vec<Row> = subjects
+        .iter()
+        .flat_map(|subject| {
+            table.measures.iter().enumerate().map(move |(at, measure)| of_measure(subject, at, measure))
+        })
+        .collect();
+    diff_tables::write(folder, table, &rows);
+}
+
+/// The subject as a part of the growth of another one.
+fn part_of(whole: i64, mut subject: Row) -> Row {
+    subject.insert("part_of".to_owned(), Whole(whole));
+    subject
+}
+
 fn class(name: &'static str, fingerprint: i64, status: &'static str, base: i64, target: i64) -> Row {
-    let mut all = numbers(fingerprint, status, base, target, "retained_bytes");
+    let mut all = numbers(fingerprint, status, base, target);
     all.extend(row(&[("class", Text(name)), ("class_key", Text(name)), ("signature", Text(name))]));
     all
 }
@@ -57,7 +95,7 @@ fn chain(
     target: i64,
     share: f64,
 ) -> Row {
-    let mut all = numbers(class.1 * 100 + base, status, base, target, "retained_bytes");
+    let mut all = numbers(class.1 * 100 + base, status, base, target);
     all.extend(row(&[
         ("kind", Text("reference")),
         ("class", Text(class.0)),
@@ -70,7 +108,7 @@ fn chain(
 }
 
 fn finding(message: &'static str, severity: &'static str, status: &'static str, base: i64, target: i64) -> Row {
-    let mut all = numbers(base + 7 * target, status, base, target, "bytes");
+    let mut all = numbers(base + 7 * target, status, base, target);
     all.extend(row(&[
         ("rule", Text("growing_container")),
         ("severity", Text(severity)),
@@ -81,8 +119,15 @@ fn finding(message: &'static str, severity: &'static str, status: &'static str, 
     all
 }
 
+/// A finding of what may be duplicates.
+fn possible(message: &'static str, base: i64, target: i64) -> Row {
+    let mut all = finding(message, "low", "appeared", base, target);
+    all.insert("rule".to_owned(), Text("possible-duplicates"));
+    all
+}
+
 fn owner(name: &'static str, base: i64, target: i64) -> Row {
-    let mut all = numbers(base, if base == target { "same" } else { "grew" }, base, target, "retained_bytes");
+    let mut all = numbers(base, if base == target { "same" } else { "grew" }, base, target);
     all.extend(row(&[("owner", Text(name)), ("signature", Text(name))]));
     all
 }
@@ -101,6 +146,7 @@ pub fn usual() -> TempDir {
         leak,
         class("Buffer", 2, "grew", 4 << 20, 6 << 20),
         class("Fresh", 3, "appeared", 0, 1 << 20),
+        part_of(1, class("Entry", 6, "grew_on_some", 1 << 18, 3 << 18)),
         class("Pool", 4, "shrank", 5 << 20, 2 << 20),
         class("Old", 5, "vanished", 1 << 20, 0),
     ];
@@ -113,6 +159,10 @@ pub fn usual() -> TempDir {
         &[
             chain("(GC roots) › .cache Map › Session", session, "appeared", 0, 7 << 20, 0.875),
             chain("(GC roots) › .table Array › Session", session, "grew", 1 << 20, 2 << 20, 0.125),
+            part_of(
+                100,
+                chain("(GC roots) › .cache Map › Session › Entry", ("Entry", 6), "grew", 1 << 18, 3 << 18, 1.0),
+            ),
             chain("(GC roots) › .pool Pool", ("Pool", 4), "shrank", 5 << 20, 2 << 20, 0.0),
         ],
     );
@@ -124,6 +174,7 @@ pub fn usual() -> TempDir {
             finding("A Map of 9,000 Session objects grows", "high", "appeared", 0, 7 << 20),
             finding("Buffers are held by closures", "medium", "grew", 4 << 20, 6 << 20),
             finding("An old cache", "low", "vanished", 1 << 20, 0),
+            possible("Strings that may be alike", 0, 9 << 20),
         ],
     );
     folder
@@ -152,15 +203,20 @@ pub fn empty() -> TempDir {
     comparison(1)
 }
 
-/// The page of a trend over four releases, in which sessions grow.
+/// The page of a trend over four releases on twenty hosts, in which sessions grow, and a cache grows on eight.
 pub fn trend(lake: &Lake) -> PathBuf {
     for (at, release) in (0..4).zip(["one", "two", "three", "four"]) {
-        let classes = [
-            Class::plain("Session", 1000 + 500 * at, (1000 + 500 * at) * 64),
-            Class::plain("Pool", 10, 4096),
-            Class::plain("<b>markup</b>", 10, 100 * (at % 2)),
-        ];
-        written::write(&lake.path(), (release, "run", None), &classes).unwrap();
+        for host in 0..20 {
+            let cache = if host < 8 { (1 + at) << 10 } else { 1 << 10 };
+            let classes = [
+                Class::plain("Session", 1000 + 500 * at, (1000 + 500 * at) * 64),
+                Class::plain("Cache", 10, cache + host),
+                Class::plain("Pool", 10, 4096),
+                Class::plain("<b>markup</b>", 10, 100 * (at % 2)),
+            ];
+            let name = format!("web{host}");
+            written::write(&lake.path(), (release, &name, Some(&name)), &classes).unwrap();
+        }
     }
     let folder = lake.folder().join("trend");
     let releases = ["release=one", "release=two", "release=three", "release=four"];

@@ -1,6 +1,6 @@
 //! The page and the metrics of a fleet.
 
-use crate::lake::heaplake;
+use crate::lake::{complaint, heaplake};
 use crate::shared::{releases, rollup};
 use serde_json::Value;
 use std::fs;
@@ -29,11 +29,28 @@ fn the_page_links_to_the_pages_of_runs() {
     let largest: Vec<i64> =
         classes["rows"].as_array().unwrap().iter().map(|row| row["max"].as_i64().unwrap()).collect();
     assert!(largest.is_sorted_by(|a, b| a >= b) && largest.len() > 20, "{largest:?}");
+    for row in classes["rows"].as_array().unwrap() {
+        let [sum, median, most] = ["sum", "p50", "max"].map(|name| row[name].as_i64().unwrap());
+        assert!(median <= most && most <= sum && sum <= row["with"].as_i64().unwrap() * most, "{row}");
+    }
     // Elsewhere there is nothing to link to.
     let other = lake.folder().join("other.html");
     heaplake().arg("report").arg(&out).arg("-o").arg(&other).assert().success();
     let page = data(&fs::read_to_string(&other).unwrap());
     assert!(page["runs"].as_array().unwrap().iter().all(|run| run["link"].is_null()));
+}
+
+#[test]
+fn a_rollup_of_an_older_version_is_refused_in_one_line() {
+    let lake = releases();
+    let out = lake.folder().join("out");
+    rollup(&lake.path(), &out, &[]);
+    let described = fs::read_to_string(out.join("rollup.json")).unwrap();
+    let version = format!("\"schema_version\": {}", heaplake_schemas::SCHEMA_VERSION);
+    assert!(described.contains(&version), "{}", &described[..200]);
+    fs::write(out.join("rollup.json"), described.replacen(&version, "\"schema_version\": 3", 1)).unwrap();
+    let (cause, advice) = complaint(heaplake().arg("report").arg(&out), 1);
+    assert!(cause.contains("tables of version 3") && advice.contains("make it again"), "{cause} {advice}");
 }
 
 #[test]

@@ -35,6 +35,15 @@ fn quantile(sorted: &[i64], part: f64) -> i64 {
     (low + (high - low) * (place - place.floor()) + 1e-6).round() as i64
 }
 
+/// Sum, mean, minimum, median, two quantiles, maximum.
+fn summed(mut values: Vec<i64>) -> [i64; 7] {
+    values.sort_unstable();
+    let sum: i64 = values.iter().sum();
+    let mean = (sum as f64 / values.len() as f64).round() as i64;
+    let [median, p90, p99] = [0.5, 0.9, 0.99].map(|part| quantile(&values, part));
+    [sum, mean, values[0], median, p90, p99, values[values.len() - 1]]
+}
+
 #[test]
 fn rows_are_sums_over_the_runs() {
     let lake = releases();
@@ -45,25 +54,29 @@ fn rows_are_sums_over_the_runs() {
         let table = Table::read(&group, "rollup_classes.parquet");
         let number = |name: &str| table.i64s(name);
         let [runs, runs_with, hosts_with] = ["runs", "runs_with", "hosts_with"].map(number);
-        let of_bytes = ["sum", "min", "p50", "p90", "p99", "max"].map(|of| number(&format!("{of}_retained_bytes")));
-        let sum_count = number("sum_count");
-        let [releases, signatures, worst] = ["release", "signature", "worst_snapshot"].map(|name| table.texts(name));
+        let amounts = ["sum", "mean", "min", "median", "p90", "p99", "max"].map(number);
+        let [releases, signatures, worst, measures] =
+            ["release", "signature", "worst_snapshot", "measure"].map(|name| table.texts(name));
         for row in 0..table.rows() {
             let key = (releases[row].clone().unwrap(), signatures[row].clone().unwrap());
-            let said = expected.remove(&key).unwrap();
-            let mut bytes: Vec<i64> = said.iter().map(|(.., retained, _)| *retained).collect();
-            let most = *bytes.iter().max().unwrap();
-            let first = said.iter().find(|(.., retained, _)| *retained == most).unwrap();
-            bytes.sort_unstable();
+            let measure = measures[row].as_deref().unwrap();
+            if !["retained_bytes", "count"].contains(&measure) {
+                continue;
+            }
+            let said = &expected[&key];
+            let of = |(.., retained, count): &(_, _, i64, i64)| if measure == "count" { *count } else { *retained };
+            let values = said.iter().map(of).collect();
+            assert_eq!(amounts.each_ref().map(|column| column[row].unwrap()), summed(values), "{key:?} {measure}");
+            let most = said.iter().map(|(.., retained, _)| *retained).max();
+            let first = said.iter().find(|(.., retained, _)| Some(*retained) == most).unwrap();
             let hosts: BTreeSet<&String> = said.iter().filter_map(|(_, host, ..)| host.as_ref()).collect();
-            let quantiles = [0.5, 0.9, 0.99].map(|part| quantile(&bytes, part));
-            let sum = bytes.iter().sum();
-            let summed = [sum, bytes[0], quantiles[0], quantiles[1], quantiles[2], most];
-            assert_eq!(of_bytes.each_ref().map(|column| column[row].unwrap()), summed, "{key:?}");
-            assert_eq!(sum_count[row], Some(said.iter().map(|(.., count)| *count).sum()), "{key:?}");
             assert_eq!((runs[row], runs_with[row]), (Some(4), Some(said.len() as i64)), "{key:?}");
             assert_eq!(hosts_with[row], Some(hosts.len() as i64), "{key:?}");
             assert_eq!(worst[row].as_ref(), Some(&first.0), "{key:?}");
+            // `count` comes after `retained_bytes`.
+            if measure == "count" {
+                expected.remove(&key);
+            }
         }
     }
     assert!(expected.is_empty(), "{expected:?}");

@@ -3,6 +3,7 @@
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
 use heaplake_kit::stage::Output;
 use heaplake_lake::table::Table;
+use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::comparison::{self, ComparedRun, Comparison, Side};
 use heaplake_schemas::diff::DiffTable;
 use heaplake_schemas::table::Type;
@@ -33,7 +34,8 @@ pub fn row(cells: &[(&str, Cell)]) -> Row {
 pub fn comparison(runs: usize) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let side = |name: &str| Side { selection: name.to_owned(), runs: vec![ComparedRun::default(); runs] };
-    let whole = Comparison { base: side("lake/base"), target: side("lake/target"), ..Comparison::default() };
+    let (base, target) = (side("lake/base"), side("lake/target"));
+    let whole = Comparison { schema_version: SCHEMA_VERSION, base, target, ..Comparison::default() };
     fs::write(folder.path().join(comparison::FILE), serde_json::to_vec(&whole).unwrap()).unwrap();
     folder
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from heaplake._binary import UsageError
 from heaplake._tables import tables
@@ -19,19 +19,20 @@ TABLES = {
     if table.of == "rollup"
 }
 
-_QUANTILES = (50, 90, 99)
+_QUANTILES = {"median": 50, "p90": 90, "p99": 99}
 
 
-def measures(table: str) -> list[str]:
+def measures(table: str) -> tuple[str, ...]:
     """The numbers of a table that are summed up; the first one says which run is the worst."""
-    return [column.name.removeprefix("sum_") for column in TABLES[table].columns if column.name.startswith("sum_")]
+    return TABLES[table].measures
 
 
 def statement(table: str = "classes", by: Sequence[str] = ("release",), *, run_tables: bool = True) -> str:
     """The rollup of a table in SQL: the rows of `heaplake fleet rollup --by`, with a column `label_NAME` for each label
     that runs are grouped by in place of the map `labels`.
 
-    A sum or a quantile is one of whole numbers, without any float: exact up to 90 TB. `run_tables=False` does without
+    A row is a fingerprint and a measure. A sum or a quantile is one of whole numbers, without any float: exact up to 90 TB;
+    so is a mean up to 2^53. `run_tables=False` does without
     the view `run_tables`, which DataFusion does not have: a run whose table is empty is then not among `runs`.
     """
     if table not in TABLES:
@@ -67,14 +68,23 @@ def statement(table: str = "classes", by: Sequence[str] = ("release",), *, run_t
            {_lines(_sums(number) for number in numbers)}
     FROM ranked
     GROUP BY {group}, fingerprint, signature
+), of_measure AS (
+    SELECT summed.*, measures.place, measures.measure
+    FROM summed CROSS JOIN (VALUES {_listed(numbers)}) AS measures(place, measure)
 )
-SELECT {", ".join(f"summed.{key}" for key in keys)}, summed.signature, summed.fingerprint,
-       all_sides.runs, summed.runs_with, all_sides.hosts,
-       CASE WHEN all_sides.hosts IS NOT NULL THEN summed.hosts_with END AS hosts_with,
-       summed.first_seen, summed.last_seen, summed.worst_release, summed.worst_snapshot,
-       {_lines((column for number in numbers for column in _columns(number)), 7)}
-FROM summed JOIN all_sides ON {" AND ".join(f"(summed.{key} IS NOT DISTINCT FROM all_sides.{key})" for key in keys)}
-ORDER BY {", ".join(f"summed.{key} NULLS FIRST" for key in keys)}, summed.fingerprint"""
+SELECT {", ".join(f"of_measure.{key}" for key in keys)}, of_measure.signature, of_measure.fingerprint, of_measure.measure,
+       all_sides.runs, of_measure.runs_with, all_sides.hosts,
+       CASE WHEN all_sides.hosts IS NOT NULL THEN of_measure.hosts_with END AS hosts_with,
+       {_lines(_columns(numbers), 7)},
+       of_measure.first_seen, of_measure.last_seen, of_measure.worst_release, of_measure.worst_snapshot
+FROM of_measure JOIN all_sides
+     ON {" AND ".join(f"(of_measure.{key} IS NOT DISTINCT FROM all_sides.{key})" for key in keys)}
+ORDER BY {", ".join(f"of_measure.{key} NULLS FIRST" for key in keys)}, of_measure.fingerprint, of_measure.place"""
+
+
+# The rows of each measure are made before the last join: beside a cross join, DataFusion takes nulls of keys for different.
+def _listed(numbers: Sequence[str]) -> str:
+    return ", ".join(f"({at}, '{number}')" for at, number in enumerate(numbers))
 
 
 def _key(by: str) -> str:
@@ -116,11 +126,33 @@ def _sums(number: str) -> str:
     return f"sum({number}) AS sum_{number}, count({number}) - 1 AS last_{number}, {values}"
 
 
-def _columns(number: str) -> list[str]:
-    last, values = f"last_{number}", f"all_{number}"
-    quantiles = [f"{_quantile(values, last, percent)} AS p{percent}_{number}" for percent in _QUANTILES]
-    first_value, last_value = _at(values, last, "1"), _at(values, last, f"{last} + 1")
-    return [f"sum_{number}", f"{first_value} AS min_{number}", *quantiles, f"{last_value} AS max_{number}"]
+def _columns(numbers: Sequence[str]) -> list[str]:
+    """The columns of a measure, in the order of the table; each is that of the measure of the row."""
+
+    def chosen(name: str, of: Callable[[str, str, str], str]) -> str:
+        cases = (f"WHEN {at} THEN {of(f'sum_{n}', f'last_{n}', f'all_{n}')}" for at, n in enumerate(numbers))
+        return f"CASE of_measure.place {' '.join(cases)} END AS {name}"
+
+    def quantile(percent: int) -> Callable[[str, str, str], str]:
+        return lambda _, last, values: _quantile(values, last, percent)
+
+    def largest(_: str, last: str, values: str) -> str:
+        return _at(values, last, f"{last} + 1")
+
+    return [
+        chosen("sum", lambda total, *_: total),
+        chosen("mean", lambda total, last, _: _mean(total, last)),
+        *(chosen(name, quantile(_QUANTILES[name])) for name in ("median", "p90")),
+        chosen("max", largest),
+        chosen("min", lambda _, last, values: _at(values, last, "1")),
+        chosen("p99", quantile(_QUANTILES["p99"])),
+    ]
+
+
+def _mean(total: str, last: str) -> str:
+    """Rounded half away from zero; of one value that itself."""
+    mean = f"CAST(round(CAST({total} AS DOUBLE) / ({last} + 1)) AS BIGINT)"
+    return f"CASE WHEN {last} = 0 THEN {total} WHEN {last} > 0 THEN {mean} END"
 
 
 def _at(values: str, last: str, place: str) -> str:

@@ -144,7 +144,7 @@ def rolled(lake: Path, out: Path, table: str, by: str) -> list[dict[str, Any]]:
 
 
 def keyed(rows: list[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
-    keys = ("format", "release", "label_region", "fingerprint")
+    keys = ("format", "release", "label_region", "fingerprint", "measure")
     found = {tuple(plain(row.get(key)) for key in keys): {name: plain(row[name]) for name in row} for row in rows}
     assert len(found) == len(rows)
     return found

@@ -71,6 +71,7 @@
     const columns = [
       { title: capital(table.name.replaceAll("_", " ").replace(/es$|s$/, "")), text: true, value: (row) => text(row.signature).toLowerCase(), cell: (row) => name(text(row.signature)) },
       { title: "Group", text: true, value: (row) => row.group, cell: (row) => name(whole(data.groups[row.group])) },
+      { title: "All runs", value: (row) => row.sum, cell: (row) => amount(row.sum) },
       { title: "Largest", value: (row) => row.max, cell: (row) => amount(row.max) },
       { title: "Median", value: (row) => row.p50, cell: (row) => amount(row.p50) },
       { title: "Runs", value: (row) => row.with, cell: (row) => count(row.with) + " of " + count(row.of) },
@@ -78,8 +79,8 @@
       { title: "Worst run", text: true, value: (row) => text(row.worst), cell: (row) => linked(text(row.worst), row.link) },
     ];
     const words = table.name.replaceAll("_", " ");
-    const made = grid(table.name, columns, table.rows, { by: 2, down: true, of: table.of, placeholder: "Search " + words, id: () => null, words: (row) => text(row.signature) + " " + whole(data.groups[row.group]) });
-    section(table.name, capital(words), soft("The rows of each group with the most " + measure.replaceAll("_", " ") + " in a run."), made.view);
+    const made = grid(table.name, columns, table.rows, { by: 3, down: true, of: table.of, placeholder: "Search " + words, id: () => null, words: (row) => text(row.signature) + " " + whole(data.groups[row.group]) });
+    section(table.name, capital(words), soft("The rows of each group with the most " + measure.replaceAll("_", " ") + " in a run. The median is that of the runs that have it."), made.view);
   };
 
   const allRuns = () => {

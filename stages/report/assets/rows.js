@@ -12,3 +12,18 @@
   const tables = ["classes", "chains", "owners", "findings", "duplicates", "types", "functions", "lifetimes"];
   for (const table of tables) if (data[table]) data[table].rows.forEach((row, at) => { row.rank = at; });
 
+  // A leak grows each link of its chain. Such a row is a part of the growth of the link that stands first.
+  const isPart = (row) => row.part_of !== undefined;
+  const partsOf = (table) => {
+    const parts = new Map();
+    for (const row of table.rows.filter(isPart)) parts.set(text(row.part_of), [...(parts.get(text(row.part_of)) || []), row]);
+    return parts;
+  };
+  // What is folded into a row: a name and what it grew, for each part.
+  const folded = (table, parts, amount) => (parts === undefined ? null : el("details", { class: "parts" }, el("summary", null, plural(parts.length, "part", "parts") + " of this growth"), parts.map((row) => el("div", null, name(subject(table, row)), el("span", { class: "soft" }, " " + amount(row))))));
+  // "on 3 of 40 hosts: web1, web7, …"; hosts are named unless it is all of them.
+  const onHosts = (hosts) => {
+    if (!hosts || hosts.of < 2) return null;
+    const named = hosts.on < hosts.of && hosts.names !== null ? [": ", name(text(hosts.names)), text(hosts.names).split(", ").length < hosts.on ? ", …" : null] : null;
+    return el("div", { class: "soft hosts" }, "on " + count(hosts.on) + " of " + (hosts.hosts ? plural(hosts.of, "host", "hosts") : plural(hosts.of, "run", "runs")), named);
+  };

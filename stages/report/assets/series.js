@@ -3,6 +3,7 @@
   const steps = data.trend.steps;
   const stepName = (at) => text(steps[at].selection);
   const shapeOf = (row) => text(row.shape);
+  const GROWS = ["growing", "leaks_on_some"];
   // The broken line of values, with a dot at the last. A step without a value is a gap.
   const lineOf = (values, width, height, most) => {
     const x = (at) => 2 + (width - 4) * (values.length > 1 ? at / (values.length - 1) : 0.5);
@@ -23,7 +24,7 @@
     byId("foot").append("heaplake " + text(data.trend.version) + ". Sizes are bytes of the heap in units of 1024.");
     if (steps.length === 0) return;
     const [first, last] = [steps[0], steps.at(-1)];
-    const growing = (table) => data[table].rows.filter((row) => shapeOf(row) === "growing").length;
+    const growing = (table) => data[table].rows.filter((row) => GROWS.includes(shapeOf(row))).length;
     summary([
       ["Heap", [size(first.bytes), " → ", size(last.bytes)], sparkline(steps.map((step) => step.bytes), "heap by step")],
       ["Objects", [count(first.objects), " → ", count(last.objects)], sparkline(steps.map((step) => step.objects), "objects by step")],
@@ -32,12 +33,17 @@
     ]);
   };
 
+  // What a step has several runs for.
+  const many = steps.some((step) => step.of > 1);
+  const levels = many ? ", the median of a step's runs (the mean of what leaks on some hosts)" : "";
+
   // The rows that grow most, as lines over the steps.
   const growing = () => {
     const table = [data.classes, data.types].find((one) => one && one.rows.length > 0);
     if (!table || steps.length < 2) return;
     const LINES = 10;
-    const rows = table.rows.filter((row) => row.slope > 0).sort((a, b) => b.slope - a.slope).slice(0, LINES);
+    // Rows come ranked: what grows first, by its growth on all runs.
+    const rows = table.rows.filter((row) => row.slope > 0 && !isPart(row)).slice(0, LINES);
     if (rows.length === 0) return;
     const [width, height] = [1000, 300];
     const most = Math.max(...rows.flatMap((row) => row.values.map((value) => value || 0)));
@@ -55,13 +61,14 @@
     };
     dark.addEventListener("change", draw);
     draw();
-    section("series", "What grows", soft("The " + plural(rows.length, "row", "rows") + " of " + (table === data.classes ? "classes" : "types") + " with the steepest slope, in " + measureName(table.measures[0]) + " size, from " , name(stepName(0)), " to ", name(stepName(steps.length - 1)), ". The top of the picture is " + plain(table, most) + "."), frame, legend);
+    section("series", "What grows", soft("The " + plural(rows.length, "row", "rows") + " of " + (table === data.classes ? "classes" : "types") + " that grow most, in " + measureName(table.measures[0]) + " size" + levels + ", from " , name(stepName(0)), " to ", name(stepName(steps.length - 1)), ". The top of the picture is " + plain(table, most) + "."), frame, legend);
   };
 
-  const SHAPES = { growing: "growing", plateau: "plateau", sawtooth: "sawtooth", none: "" };
+  const SHAPES = { growing: "growing", leaks_on_some: "leaks on some", plateau: "plateau", sawtooth: "sawtooth", none: "" };
   const rates = (id, title) => {
     const table = data[id];
     if (!table) return;
+    const parts = partsOf(table);
     const ends = (row) => { const known = row.values.filter((value) => value !== null); return [known[0], known.at(-1)]; };
     const step = (at) => (at === null ? "" : at >= data.trend.first && at - data.trend.first < steps.length ? stepName(at - data.trend.first) : String(at));
     const slope = (row) => {
@@ -71,16 +78,17 @@
     };
     const columns = [
       { title: "#", value: (row) => row.rank, cell: (row) => String(row.rank + 1) },
-      { title: capital(subjectKey(table)), text: true, value: (row) => subject(table, row).toLowerCase(), cell: (row) => [name(subject(table, row)), text(row.signature) === subject(table, row) ? null : el("div", { class: "soft" }, name(text(row.signature)))] },
+      { title: capital(subjectKey(table)), text: true, value: (row) => subject(table, row).toLowerCase(), cell: (row) => [name(subject(table, row)), text(row.signature) === subject(table, row) ? null : el("div", { class: "soft" }, name(text(row.signature))), folded(table, parts.get(text(row.fingerprint)), (part) => signed(table, Math.round(part.slope)) + " a step")] },
       { title: "Steps", value: (row) => row.slope, cell: (row) => sparkline(row.values, row.values.map((value) => plain(table, value) || "–").slice(-12).join(" → ")) },
       { title: "First", value: (row) => ends(row)[0], cell: (row) => plain(table, ends(row)[0]) },
       { title: "Last", value: (row) => ends(row)[1], cell: (row) => plain(table, ends(row)[1]) },
       { title: "Per step", value: (row) => row.slope, cell: slope },
-      { title: "Shape", value: shapeOf, cell: (row) => (SHAPES[shapeOf(row)] === "" ? "" : el("span", { class: "badge " + shapeOf(row) }, SHAPES[shapeOf(row)] || shapeOf(row))) },
+      { title: "Shape", value: shapeOf, cell: (row) => (SHAPES[shapeOf(row)] === "" ? "" : [el("span", { class: "badge " + shapeOf(row) }, SHAPES[shapeOf(row)] || shapeOf(row)), onHosts(row.grown)]) },
       { title: "Grows from", value: (row) => row.first, cell: (row) => name(step(row.first)) },
     ];
-    const made = grid(id, columns, table.rows, { by: 0, down: false, of: table.of, placeholder: "Search " + title.toLowerCase(), id: () => null, words: (row) => table.keys.map((key) => keyOf(table, row, key)).join(" ") + " " + text(row.signature) + " " + shapeOf(row) });
-    section(id, title, soft("By step: " + measureName(table.measures[0]) + (isBytes(table) ? " size." : ".")), made.view);
+    if (steps.length > 0 && steps.at(-1).of > 1) columns.splice(5, 0, { title: "Last, all runs", value: (row) => row.sum, cell: (row) => plain(table, row.sum) });
+    const made = grid(id, columns, table.rows, { by: 0, down: false, of: table.of, placeholder: "Search " + title.toLowerCase(), isPart, id: () => null, words: (row) => table.keys.map((key) => keyOf(table, row, key)).join(" ") + " " + text(row.signature) + " " + shapeOf(row) });
+    section(id, title, soft("By step: " + measureName(table.measures[0]) + (isBytes(table) ? " size" : "") + levels + "."), made.view);
   };
 
   const stepTable = () => {

@@ -7,8 +7,9 @@
 //! [`tree`] folds the dominator tree into groups, [`calls`] the call trees of a replay; [`lifetimes`] what died on
 //! which path; [`tables`] and [`allocations`] read the first rows of the other tables, [`alive`] the time line of
 //! allocations, [`holders`] the trees of all holders, [`old_objects`] those of a recording, and the document puts all of it together. [`texts`] makes
-//! names from the snapshot harmless and keeps them within a number of bytes; [`page`] puts the document into HTML. [`comparison`], [`trend`] and
-//! [`mod@fleet`] do the same with comparisons, trends and rollups.
+//! names from the snapshot harmless and keeps them within a number of bytes; [`page`] puts the document into HTML.
+//! [`comparison`], [`trend`] and [`mod@fleet`] do the same with comparisons, trends and rollups; the first two read their
+//! tables through `subjects`.
 
 pub mod alive;
 pub mod allocations;
@@ -23,6 +24,7 @@ pub mod old_objects;
 pub mod page;
 mod report;
 mod sides;
+mod subjects;
 pub mod tables;
 pub mod texts;
 pub mod tree;

@@ -47,7 +47,7 @@ pub(crate) fn side(side: &comparison::Side, most: usize, texts: &mut Texts) -> S
 }
 
 /// The median; of an even number, the mean of the two in the middle. 0 of none.
-fn median(values: impl Iterator<Item = u64>) -> u64 {
+pub(crate) fn median(values: impl Iterator<Item = u64>) -> u64 {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
     match values.len() {

@@ -1,5 +1,6 @@
 //! The data of the page of a fleet, as its script reads it.
 
+use crate::sides::median;
 use crate::texts::Texts;
 use heaplake_schemas::rollup::{Brief, Cluster, Group, RolledRun, Rollup, TABLES};
 use serde::Serialize;
@@ -87,6 +88,7 @@ struct Row {
     with: i64,
     of: i64,
     hosts: Option<i64>,
+    sum: i64,
     p50: i64,
     max: i64,
     worst: u32,
@@ -169,8 +171,7 @@ fn milliseconds(run: &RolledRun) -> Option<i64> {
 }
 
 fn group(of: &Group, texts: &mut Texts) -> OneGroup {
-    let mut bytes: Vec<u64> = of.runs.iter().map(|run| run.bytes).collect();
-    bytes.sort_unstable();
+    let bytes = || of.runs.iter().map(|run| run.bytes);
     let labels: Vec<String> = of.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
     OneGroup {
         format: texts.add(&of.format),
@@ -178,7 +179,7 @@ fn group(of: &Group, texts: &mut Texts) -> OneGroup {
         labels: texts.add(&labels.join(", ")),
         runs: of.runs.len(),
         hosts: hosts(of.runs.iter()),
-        bytes: [bytes.get(bytes.len() / 2), bytes.last()].map(|of| of.copied().unwrap_or(0)),
+        bytes: [median(bytes()), bytes().max().unwrap_or(0)],
         high: of.runs.iter().filter(|run| run.findings[0] > 0).count(),
         captured_at: of.runs.iter().filter_map(milliseconds).min(),
     }
@@ -218,6 +219,7 @@ fn table(name: &'static str, rollup: &Rollup, links: &Links<'_>, texts: &mut Tex
             with: row.runs_with,
             of: brief.runs,
             hosts: row.hosts_with,
+            sum: row.sum,
             p50: row.p50,
             max: row.max,
             worst: texts.add(worst.map_or("", |run| &run.snapshot)),

@@ -4,13 +4,14 @@
 //! * Resident memory: that file, and the rows and runs that are shown, a few megabytes.
 //! * Passes over disk: that file once.
 //! * Worst case: linear in the runs of the lake.
-//! * Fails when: the file is damaged, the disk is full.
+//! * Fails when: the file is damaged or of an older version, the disk is full.
 //! * Determinism: same rollup, same runs with pages, same bytes.
 //! * Reference: none needed.
 
 mod document;
 
 use crate::page;
+use crate::subjects::check_version;
 use document::Document;
 use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::output_file;
@@ -37,6 +38,7 @@ pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), Stag
     let _bytes = context.budget.reserve("the page of a fleet", BYTES + READ * size)?;
     let bytes = fs::read_at_most(&path, fs::LIST_BYTES).map_err(io)?;
     let rollup: Rollup = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
+    check_version(&path, rollup.schema_version, &rollup.heaplake_version)?;
     let document = Document::of(&rollup, folder, to);
     let json = serde_json::to_string(&document).map_err(|error| damaged(folder, error))?;
     output_file::write(to, page::of_fleet(&document.title(), &json).as_bytes(), context.cancel)

@@ -1,6 +1,6 @@
 //! The data of the page of a trend, as its script reads it.
 
-use super::table::{self, Table};
+use super::table::{self, Steps, Table};
 use crate::sides::{Side, side};
 use crate::texts::Texts;
 use heaplake_kit::{Context, StageError};
@@ -61,7 +61,8 @@ impl Document {
             tables: of.tables.iter().map(|table| (texts.add(&table.file), table.rows, table.bytes)).collect(),
             place: texts.add_within(&folder.display().to_string(), 1000),
         };
-        let mut read = |table, most| table::read(folder, table, (first, most), &mut texts, context);
+        let steps = Steps { all: of.steps.len(), first };
+        let mut read = |table, most| table::read(folder, table, (steps, most), &mut texts, context);
         let findings = read(&trend::FINDINGS, 100)?;
         let classes = read(&trend::CLASSES, 400)?;
         let chains = read(&trend::CHAINS, 400)?;

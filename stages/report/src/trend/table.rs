@@ -1,6 +1,6 @@
-//! A table of a trend, as its page shows it: the first rows.
+//! A table of a trend, as its page shows it: the first subjects.
 
-use crate::tables::shown;
+use crate::subjects::{self, Hosts, Subject, Subjects, real, text, whole};
 use crate::texts::Texts;
 use heaplake_kit::{Context, StageError};
 use heaplake_lake::reader::{Batch, value};
@@ -8,76 +8,83 @@ use heaplake_schemas::trend::TrendTable;
 use serde::Serialize;
 use std::path::Path;
 
-/// Most bytes of a sentence: the message of a finding, a chain.
-const SENTENCE: usize = 600;
-
 /// A table.
-#[derive(Serialize)]
-pub(crate) struct Table {
-    /// The measure that rows are ranked by, and the other measures.
-    measures: &'static [&'static str],
-    /// Names of the texts that say what a row is.
-    keys: Vec<&'static str>,
-    /// Number of all rows.
-    of: u64,
-    /// The first rows.
-    rows: Vec<Row>,
-}
+pub(crate) type Table = subjects::Table<Row>;
 
-/// A row. Numbers are those of the measure that rows are ranked by.
+/// What a series looks like that grows on some hosts only.
+const ON_SOME: &str = "leaks_on_some";
+
+/// A subject. Numbers are those of the measure that subjects are ranked by.
 #[derive(Serialize)]
-struct Row {
-    texts: Vec<Option<u32>>,
-    signature: u32,
+pub(crate) struct Row {
+    #[serde(flatten)]
+    subject: Subject,
     shape: u32,
     slope: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
     first: Option<i64>,
-    /// The value in each step that is shown.
+    /// Hosts of the last step on which it has grown.
+    grown: Option<Hosts>,
+    /// The median of each step that is shown; the mean, if it grows on some hosts only.
     values: Vec<Option<i64>>,
+    /// All runs of the last step together.
+    sum: Option<i64>,
+    #[serde(skip)]
+    on_some: bool,
 }
 
-/// Reads a table: the first `most` rows, with the steps from `first` on. `None` if the trend does not have it.
+/// Steps of a trend, and the first that is shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps {
+    pub all: usize,
+    pub first: usize,
+}
+
+/// Reads a table: the first `most` subjects. `None` if the trend does not have it.
 ///
 /// # Errors
 /// As [`Reader`](heaplake_lake::reader::Reader), and [`StageError::Cancelled`].
 pub(crate) fn read(
     folder: &Path,
     table: &TrendTable,
-    (first, most): (usize, u64),
+    (steps, most): (Steps, u64),
     texts: &mut Texts,
     context: &Context<'_>,
 ) -> Result<Option<Table>, StageError> {
-    let rows = table.rows;
-    let keys: Vec<&'static str> = rows.keys.to_vec();
-    let medians = format!("medians_{}", rows.measures[0]);
-    let mut columns = keys.clone();
-    columns.extend(["signature", "shape", "slope", "slope_low", "slope_high", "first_growth", &medians]);
-    let found = shown(folder, table.table.file, &columns, most, |batch, at| {
-        context.check()?;
-        row(batch, at, (&keys, &medians, first), texts)
+    let opened = Subjects::open(folder, table.table.file, (table.rows, steps.all), most)?;
+    let Some(subjects) = opened else { return Ok(None) };
+    let columns = ["shape", "slope", "slope_low", "slope_high", "first_growth", "grown_on", "grown_on_names"];
+    let mut found = subjects.table(&columns, context, |batch, at| {
+        let subject = subjects.subject(batch, at, texts)?;
+        row(batch, at, subject, texts)
     })?;
-    Ok(found.map(|found| Table { measures: rows.measures, keys, of: found.of, rows: found.rows }))
+    subjects.numbers(&["median", "mean", "sum", "hosts", "runs"], context, |batch, at, subject, step| {
+        let row = &mut found.rows[subject];
+        if let Some(grown) = row.grown.as_mut().filter(|_| step + 1 == steps.all) {
+            grown.among(batch, at, ["hosts", "runs"])?;
+        }
+        if (steps.first..steps.all).contains(&step) {
+            row.values.push(whole(batch, if row.on_some { "mean" } else { "median" }, at)?);
+            row.sum = whole(batch, "sum", at)?;
+        }
+        Ok(())
+    })?;
+    Ok(Some(found))
 }
 
-fn row(
-    batch: &Batch,
-    at: usize,
-    (keys, medians, first): (&[&str], &str, usize),
-    texts: &mut Texts,
-) -> Result<Row, StageError> {
-    let real = |name: &str| Ok::<_, StageError>(value(batch.f64s(name)?, at).filter(|real| real.is_finite()));
-    let mut text =
-        |name: &str| Ok::<_, StageError>(value(batch.texts(name)?, at).map(|text| texts.add_within(text, SENTENCE)));
+fn row(batch: &Batch, at: usize, subject: Subject, texts: &mut Texts) -> Result<Row, StageError> {
+    let number = |name: &str| real(batch, name, at);
     Ok(Row {
-        texts: keys.iter().map(|key| text(key)).collect::<Result<_, _>>()?,
-        signature: text("signature")?.unwrap_or(0),
-        shape: text("shape")?.unwrap_or(0),
-        slope: real("slope")?,
-        low: real("slope_low")?,
-        high: real("slope_high")?,
-        first: value(batch.i64s("first_growth")?, at),
-        values: batch.list_of_i64s(medians, at)?.into_iter().skip(first).collect(),
+        subject,
+        shape: text(batch, "shape", at, texts)?.unwrap_or(0),
+        slope: number("slope")?,
+        low: number("slope_low")?,
+        high: number("slope_high")?,
+        first: whole(batch, "first_growth", at)?,
+        grown: Hosts::read(batch, at, ["grown_on", "grown_on_names"], texts)?,
+        values: Vec::new(),
+        sum: None,
+        on_some: value(batch.texts("shape")?, at) == Some(ON_SOME),
     })
 }
