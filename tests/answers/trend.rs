@@ -33,10 +33,17 @@ fn texts(table: &Table, column: &str) -> Vec<String> {
     table.texts(column).into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// Class and shape of each row.
+/// The rows of a measure.
+fn rows(folder: &Path, file: &str, measure: &str) -> Table {
+    Table::read(folder, file).only("measure", measure)
+}
+
+/// Class and shape of each subject.
 fn shapes(folder: &Path) -> Vec<(String, String)> {
-    let table = Table::read(folder, "trend_classes.parquet");
-    texts(&table, "class").into_iter().zip(texts(&table, "shape")).collect()
+    let table = rows(folder, "trend_classes.parquet", "retained_bytes");
+    let first = table.i64s("step").into_iter().map(|step| step == Some(0));
+    let all = texts(&table, "class").into_iter().zip(texts(&table, "shape")).zip(first);
+    all.filter_map(|(row, is_first)| is_first.then_some(row)).collect()
 }
 
 /// A service of which some classes change along six runs.
@@ -69,21 +76,20 @@ fn what_grew_and_is_flat_is_a_plateau() {
     let mut found = shapes(&folder);
     found[2..].sort();
     assert_eq!(found, expected.map(|(class, shape)| (class.to_owned(), shape.to_owned())));
-    let table = Table::read(&folder, "trend_classes.parquet");
-    assert_eq!(table.lists("medians_retained_bytes")[0], [10_000, 15_000, 21_000, 26_000, 30_000, 36_000].map(Some));
-    assert_eq!(table.lists("medians_count")[1], [0, 0, 0, 50, 100, 150].map(Some));
-    assert_eq!(table.lists("medians_native_bytes")[0], [None; 6], "no run tells it");
-    assert_eq!(table.f64s("slope_native_bytes")[0], None);
-    assert_eq!(table.i64s("first_growth")[..2], [Some(1), Some(3)]);
-    assert_eq!(
-        (table.f64s("slope")[0], table.i64s("steps_with")[..2].to_vec()),
-        (Some(5000.0), vec![Some(6), Some(3)])
-    );
-    let chains = Table::read(&folder, "trend_chains.parquet");
-    assert_eq!(
-        (texts(&chains, "shape"), texts(&chains, "class")),
-        (vec!["growing".to_owned()], vec!["Leak".to_owned()])
-    );
+    let of = |class: &str, measure: &str| rows(&folder, "trend_classes.parquet", measure).only("class", class);
+    let leak = of("Leak", "retained_bytes");
+    assert_eq!(leak.i64s("median"), [10_000, 15_000, 21_000, 26_000, 30_000, 36_000].map(Some));
+    assert_eq!(leak.i64s("step"), [0, 1, 2, 3, 4, 5].map(Some));
+    assert_eq!(of("Late", "count").i64s("median"), [0, 0, 0, 50, 100, 150].map(Some));
+    assert_eq!(of("Late", "count").i64s("runs_with"), [0, 0, 0, 1, 1, 1].map(Some));
+    assert_eq!(of("Leak", "native_bytes").i64s("median"), [None; 6], "no run tells it");
+    assert_eq!(of("Leak", "native_bytes").f64s("slope")[0], None);
+    let first_growth = |class: &str| of(class, "retained_bytes").i64s("first_growth")[0];
+    assert_eq!((first_growth("Leak"), first_growth("Late")), (Some(1), Some(3)));
+    assert_eq!(leak.f64s("slope"), [Some(5000.0); 6]);
+    let chains = rows(&folder, "trend_chains.parquet", "retained_bytes");
+    assert_eq!((texts(&chains, "shape")[0].as_str(), texts(&chains, "class")[0].as_str()), ("growing", "Leak"));
+    assert_eq!(chains.rows(), 6);
     assert_eq!(json(&folder)["by"], "captured");
 
     let output = heaplake().args(["trend", "release=1", "--lake"]).arg(lake.path()).output().unwrap();
@@ -112,7 +118,7 @@ fn releases_are_in_the_order_of_versions_and_bytes_depend_on_nothing_else() {
     let found = shapes(&folder);
     assert_eq!(found[0], ("Session".to_owned(), "growing".to_owned()));
     assert!(found[1..].iter().all(|(_, shape)| shape == "none"), "{found:?}");
-    let table = Table::read(&folder, "trend_classes.parquet");
+    let table = rows(&folder, "trend_classes.parquet", "retained_bytes");
     let (low, slope, high) = (table.f64s("slope_low")[0], table.f64s("slope")[0], table.f64s("slope_high")[0]);
     assert!(low > Some(9500.0) && low < slope && slope < high && high < Some(10_500.0), "{low:?} {slope:?} {high:?}");
 
@@ -129,6 +135,26 @@ fn releases_are_in_the_order_of_versions_and_bytes_depend_on_nothing_else() {
     assert_eq!(steps(&by_host).len(), 10);
     assert_eq!(steps(&by_host)[1], "label.host=web1");
     assert!(shapes(&by_host).iter().all(|(_, shape)| shape != "growing"));
+}
+
+#[test]
+fn a_leak_on_some_hosts_is_followed() {
+    let lake = Lake::new();
+    for step in 0..6 {
+        for host in 0..30 {
+            let mut classes = vec![Class::plain("Cache", 100, 1_000_000 + 100 * ((host * 7 + step) % 11))];
+            classes.extend((host < 12).then(|| Class::plain("Leak", 100, 1_000_000 * (1 + 8 * step))));
+            let run = (format!("7.{step}"), format!("web{host}"));
+            write(&lake.path(), (&run.0, &run.1, Some(&run.1)), &classes).unwrap();
+        }
+    }
+    let folder = followed(&lake, &["release=*"], "trend", &["--by", "release"]);
+    assert_eq!(shapes(&folder)[0], ("Leak".to_owned(), "leaks_on_some".to_owned()));
+    assert_eq!(shapes(&folder)[1].1, "none");
+    let leak = rows(&folder, "trend_classes.parquet", "retained_bytes").only("class", "Leak");
+    assert_eq!((leak.i64s("grown_on")[0], leak.i64s("first_growth")[0]), (Some(12), Some(1)));
+    assert!(texts(&leak, "grown_on_names")[0].starts_with("web0, web1"));
+    assert_eq!((leak.i64s("mean")[1], leak.f64s("slope")[0]), (Some(3_600_000), Some(3_200_000.0)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tables of runs, read back.
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::compute::concat_batches;
+use arrow::array::{AsArray, BooleanArray, RecordBatch};
+use arrow::compute::{concat_batches, filter_record_batch};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Float64Type, Int32Type, Int64Type, UInt8Type, UInt32Type, UInt64Type,
 };
@@ -20,6 +20,12 @@ impl Table {
         let schema = reader.schema().clone();
         let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
         Self(concat_batches(&schema, &batches).unwrap())
+    }
+
+    /// Its rows of which a column has a text; of comparisons, `measure`.
+    pub fn only(&self, column: &str, text: &str) -> Self {
+        let is_wanted: Vec<bool> = self.texts(column).iter().map(|found| found.as_deref() == Some(text)).collect();
+        Self(filter_record_batch(&self.0, &BooleanArray::from(is_wanted)).unwrap())
     }
 
     /// Number of rows.

@@ -32,8 +32,9 @@ Examples:
   heaplake diff first second --objects --final third --out diff
 
 A side is the folder of a run, a folder of runs, or a selection of the runs of --lake: FIELD=PATTERN, separated by \
- commas, where a field is release, snapshot or label.NAME and a pattern is a glob pattern. Several patterns of one \
- field are alternatives.
+ commas, where a field is release, snapshot, format, status (whole or partial) or label.NAME and a pattern is a glob \
+ pattern. Several patterns of one field are alternatives. since=2026-11-22 and until=... bound when runs were captured, \
+ and last=1d takes the last day before the newest of them.
 
 Rows of both sides are compared by fingerprint, so classes and chains are found again though script numbers, lambda \
  numbers and addresses differ. With one run a side, differences are those of the two runs. With several, tests ask \

@@ -215,12 +215,15 @@ fn choose(named: &str, lake: Option<&Path>, notes: &mut Notes) -> Result<Chosen,
         ));
     };
     nearest::check_lake(lake).map_err(|(cause, advice)| CompareError::refused(cause, advice))?;
-    let mut runs = selection::runs(lake)?;
+    let mut runs = selection::runs_like(lake, &selection)?;
     take_note(&runs, &selection, notes);
-    if let Some(unmet) = runs.unmet(&selection) {
+    runs.found.retain(|found| selection.takes(&found.run));
+    if runs.found.is_empty()
+        && let Some(unmet) = selection::runs(lake)?.unmet(&selection)
+    {
         return Err(no_run(named, &format!("no run in {} is like that: {unmet}", lake.display())));
     }
-    runs.found.retain(|found| selection.takes(&found.run));
+    selection.leave_newest(&mut runs.found);
     Ok(chosen(runs.found, selection, notes))
 }
 
@@ -368,7 +371,7 @@ fn one_format(sides: &[Side]) -> Result<String, CompareError> {
             let cause = format!("{one} is of format {format}, {two} of format {}", self::format(&other.run));
             Err(CompareError::refused(
                 cause,
-                "compare runs of one format; a selection can name them by release and label",
+                "compare runs of one format: add format=… to the selections",
             ))
         }
     }

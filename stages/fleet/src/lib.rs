@@ -12,5 +12,5 @@ pub mod drop;
 pub mod keep;
 pub mod list;
 pub mod merge;
-pub mod moment;
+pub use heaplake_lake::moment;
 pub mod verify;

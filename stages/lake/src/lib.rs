@@ -56,6 +56,7 @@ pub mod hidden;
 pub mod listed;
 pub mod lock;
 pub mod manifest;
+pub mod moment;
 pub mod nearest;
 mod numbers;
 pub mod output_file;

@@ -1,6 +1,7 @@
 //! Which runs of a lake are meant: a run, a folder of runs, or a selection such as `release=7.2,label.host=web*`.
 
 use crate::entries::{self, Entries};
+use crate::moment;
 use crate::nearest::{clause, nearest};
 use crate::stored;
 use glob::Pattern;
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 pub use crate::found::{Found, find, hold, open};
 
+/// What conditions can be about.
+const FIELDS: &str = "release, snapshot, format, status, label.NAME, since, until or last";
+
 /// How often a release is listed that others remove and make again meanwhile.
 const TRIES: u32 = 100;
 
@@ -18,6 +22,42 @@ const TRIES: u32 = 100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     conditions: Vec<(Field, Pattern)>,
+    time: Time,
+}
+
+/// When runs must have been captured, in microseconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Time {
+    /// Then or later.
+    since: Option<i64>,
+    /// Before then.
+    until: Option<i64>,
+    /// At most so long before the newest run that is selected.
+    last: Option<i64>,
+}
+
+impl Time {
+    fn is_any(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Whether a run that was captured then may be selected; one that does not say is not, if it matters.
+    fn takes(self, captured: Option<i64>) -> bool {
+        let within = |at: i64| self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until);
+        self.is_any() || captured.is_some_and(within)
+    }
+
+    /// Reads a condition; nothing if the field is none about time.
+    fn read(&mut self, field: &str, text: &str) -> Result<bool, String> {
+        let moment = || moment::absolute(text).ok_or_else(|| format!("{field}={text}: {}", moment::A_DATE));
+        match field {
+            "since" => self.since = Some(moment()?.start),
+            "until" => self.until = Some(moment()?.end),
+            "last" => self.last = Some(moment::age(text).map_err(|problem| format!("last={text}: {problem}"))?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 /// What a condition is about.
@@ -25,31 +65,41 @@ pub struct Selection {
 enum Field {
     Release,
     Snapshot,
+    Format,
+    Status,
     Label(String),
 }
 
 impl Selection {
-    /// Reads a selection: `FIELD=PATTERN`, separated by commas. A field is `release`, `snapshot` or `label.NAME`; a
-    /// pattern is a glob pattern.
+    /// Reads a selection: `FIELD=PATTERN`, separated by commas. A field is `release`, `snapshot`, `format`, `status`
+    /// (`whole` or `partial`) or `label.NAME`; a pattern is a glob pattern. `since=` and `until=` name a date or a moment
+    /// (UTC), the latter with all of its day or minute; `last=1d` an age before the newest run of the selection.
     ///
     /// # Errors
     /// One line that says which part cannot be read, and why.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let condition = |part: &str| {
+        let mut selection = Self::default();
+        for part in text.split(',') {
             let (field, pattern) =
                 part.split_once('=').ok_or_else(|| format!("{part:?} is not of the form FIELD=PATTERN"))?;
-            let field = match field.trim() {
+            let (field, pattern) = (field.trim(), pattern.trim());
+            if selection.time.read(field, pattern)? {
+                continue;
+            }
+            let field = match field {
                 "release" => Field::Release,
                 "snapshot" => Field::Snapshot,
+                "format" => Field::Format,
+                "status" => Field::Status,
                 other => match other.strip_prefix("label.").filter(|name| !name.is_empty()) {
                     Some(name) => Field::Label(name.to_owned()),
-                    None => return Err(format!("there is no field {other:?}: use release, snapshot or label.NAME")),
+                    None => return Err(format!("there is no field {other:?}: use {FIELDS}")),
                 },
             };
-            let pattern = Pattern::new(pattern.trim()).map_err(|error| format!("pattern {pattern:?}: {error}"))?;
-            Ok((field, pattern))
-        };
-        Ok(Self { conditions: text.split(',').map(condition).collect::<Result<_, _>>()? })
+            let pattern = Pattern::new(pattern).map_err(|error| format!("pattern {pattern:?}: {error}"))?;
+            selection.conditions.push((field, pattern));
+        }
+        Ok(selection)
     }
 
     /// Adds a condition on the release.
@@ -65,13 +115,21 @@ impl Selection {
     /// Whether there is no condition.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.conditions.is_empty()
+        self.conditions.is_empty() && self.time.is_any()
+    }
+
+    /// Leaves out the runs that are older than `last` allows.
+    pub fn leave_newest(&self, runs: &mut Vec<Found>) {
+        let Some(last) = self.time.last else { return };
+        let newest = runs.iter().filter_map(|found| found.run.captured_at_us).max();
+        let since = newest.map_or(i64::MIN, |newest| newest.saturating_sub(last));
+        runs.retain(|found| found.run.captured_at_us.is_some_and(|at| at >= since));
     }
 
     /// Whether a run is selected.
     #[must_use]
     pub fn takes(&self, run: &Run) -> bool {
-        self.holds(&|field| value(field, run), false)
+        self.time.takes(run.captured_at_us) && self.holds(&|field| value(field, run), false)
     }
 
     /// Whether a run is selected of which nothing else is known; no condition on a label holds.
@@ -80,9 +138,9 @@ impl Selection {
         let value = |field: &Field| match field {
             Field::Release => Some(release.to_owned()),
             Field::Snapshot => Some(snapshot.to_owned()),
-            Field::Label(_) => None,
+            Field::Format | Field::Status | Field::Label(_) => None,
         };
-        self.holds(&value, false)
+        self.time.is_any() && self.holds(&value, false)
     }
 
     /// Whether a run that cannot be read, or one of a release that cannot be read, may be selected: its path tells
@@ -122,6 +180,8 @@ impl Selection {
         let (problem, near) = match field {
             Field::Release => (format!("no run has the release {pattern}"), nearest(pattern.as_str(), values())),
             Field::Snapshot => (format!("no run has the name {pattern}"), nearest(pattern.as_str(), values())),
+            Field::Format => (format!("no run has the format {pattern}"), nearest(pattern.as_str(), values())),
+            Field::Status => (format!("no run has the status {pattern}"), nearest(pattern.as_str(), values())),
             Field::Label(name) if values().next().is_none() => {
                 let names = runs.iter().flat_map(|run| run.options.labels().keys().cloned());
                 (format!("no run has a label {name}"), nearest(name, names))
@@ -139,6 +199,10 @@ fn value(field: &Field, run: &Run) -> Option<String> {
     match field {
         Field::Release => Some(run.release.clone()),
         Field::Snapshot => Some(run.snapshot.clone()),
+        Field::Format => {
+            Some(run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.facts.format).clone())
+        }
+        Field::Status => Some(if run.summary.partial.is_some() { "partial" } else { "whole" }.to_owned()),
         Field::Label(name) => run.options.labels().get(name).cloned(),
     }
 }
@@ -152,7 +216,7 @@ fn named(field: &Field, path: &Path) -> Option<String> {
     match field {
         Field::Release => part("release="),
         Field::Snapshot => part("snapshot="),
-        Field::Label(_) => None,
+        Field::Format | Field::Status | Field::Label(_) => None,
     }
 }
 
@@ -182,7 +246,16 @@ impl Runs {
 /// # Errors
 /// [`StageError::Io`] where the folder cannot be read; a run that cannot be read is part of the answer.
 pub fn runs(folder: &Path) -> Result<Runs, StageError> {
-    let places = places(folder)?;
+    runs_like(folder, &Selection::default())
+}
+
+/// Those of them that a selection may take by their paths; descriptions of others are not read.
+///
+/// # Errors
+/// As [`runs`].
+pub fn runs_like(folder: &Path, selection: &Selection) -> Result<Runs, StageError> {
+    let mut places = places(folder)?;
+    places.places.retain(|place| selection.may_take(place));
     let mut runs = Runs { damaged: places.damaged, ..Runs::default() };
     for place in places.places {
         match find(&place) {
@@ -276,6 +349,22 @@ mod tests {
         assert!(selection.takes(&run("7.1", "web3")) && selection.takes(&run("7.2", "web")));
         assert!(!selection.takes(&run("7.3", "web3")) && !selection.takes(&run("7.1", "db")));
         assert!(!Selection::parse("label.rack=*").unwrap().takes(&run("7.1", "web3")));
+    }
+
+    #[test]
+    fn times_are_bounds() {
+        const DAY: i64 = 86_400_000_000;
+        let at = |day: i64| Run { captured_at_us: Some(day * DAY + 5), ..run("1", "a") };
+        let takes = |text: &str, day: i64| Selection::parse(text).unwrap().takes(&at(day));
+        assert!(takes("since=1970-01-02", 1) && !takes("since=1970-01-03", 1));
+        assert!(takes("until=1970-01-02", 1) && !takes("until=1970-01-01", 1));
+        assert!(takes("release=1,since=1970-01-02,until=1970-01-02,status=whole", 1));
+        assert!(!Selection::parse("since=1970-01-01").unwrap().takes(&run("1", "a")), "it does not say when");
+        assert!(!takes("status=partial", 1) && !takes("format=hprof", 1) && takes("format=", 1));
+        for (text, part) in [("since=yesterday", "2026-11-22"), ("last=1y", "such as 30d"), ("until=30d", "2026-11-22")] {
+            let problem = Selection::parse(text).unwrap_err();
+            assert!(problem.contains(part), "{problem}");
+        }
     }
 
     #[test]

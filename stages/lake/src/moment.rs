@@ -5,6 +5,9 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
+/// What a moment is.
+pub const A_DATE: &str = "a moment is a date of UTC such as 2026-11-22 or 2026-11-22T07:45";
+
 /// A moment that a text names, or a longer time: a date is a whole day. Microseconds since 1970, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
@@ -54,7 +57,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 pub fn parse(text: &str, now: i64) -> Result<Named, String> {
     let ago = || age(text).map(|age| now.saturating_sub(age)).map(|at| Named { start: at, end: at });
     absolute(text).or_else(|| ago().ok()).ok_or_else(|| {
-        "a moment is a date of UTC such as 2026-11-22 or 2026-11-22T07:45, or an age such as 30d".to_owned()
+        format!("{A_DATE}, or an age such as 30d")
     })
 }
 
@@ -76,7 +79,9 @@ pub fn age(text: &str) -> Result<i64, String> {
     age.ok_or_else(|| "an age is a whole number and m (minutes), h, d or w, such as 30d".to_owned())
 }
 
-fn absolute(text: &str) -> Option<Named> {
+/// Reads a date, or a date with a time; nothing if it is none.
+#[must_use]
+pub fn absolute(text: &str) -> Option<Named> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, Some(time)),
