@@ -114,7 +114,7 @@
     if (!table) return;
     const parts = partsOf(table);
     const most = Math.max(0, ...table.rows.map((row) => Math.abs(row.delta || 0)));
-    const what = { title: capital(subjectKey(table)), text: true, value: (row) => subject(table, row).toLowerCase(), cell: (row) => [name(subject(table, row)), more.map((one) => one(row)), detail(table, row), folded(table, parts.get(text(row.fingerprint)), (part) => signed(table, part.delta))] };
+    const what = { title: capital(subjectKey(table)), text: true, value: (row) => subject(table, row).toLowerCase(), cell: (row) => [name(subject(table, row)), more.map((one) => one(row)), detail(table, row), folded(table, parts.get(text(row.fingerprint)), (part) => [signed(table, part.delta), " ", badge(part)], (part) => NEW.includes(statusOf(part)))] };
     const side = (title, key) => ({ title, value: (row) => (row[key] === null ? null : row[key][0]), cell: (row) => (row[key] === null ? "" : [plain(table, row[key][0]), many ? ofRun(table, row[key]) : null]) });
     const sure = (row) => (row.interval === null ? null : "95 %: " + row.interval.map((end) => signed(table, Math.round(end))).join(" to "));
     const change = { title: "Change", value: (row) => row.delta, cell: (row) => [el("span", { title: sure(row) }, signed(table, row.delta)), many && row.mean !== null ? el("div", { class: "soft" }, "a run " + signed(table, row.mean)) : null, row.delta === null ? null : el("span", { class: "bar " + (row.delta > 0 ? "more" : "less"), style: "width:" + (most > 0 ? Math.max(1, 100 * Math.abs(row.delta) / most).toFixed(1) : 0) + "%" })] };

@@ -19,8 +19,8 @@
     for (const row of table.rows.filter(isPart)) parts.set(text(row.part_of), [...(parts.get(text(row.part_of)) || []), row]);
     return parts;
   };
-  // What is folded into a row: a name and what it grew, for each part.
-  const folded = (table, parts, amount) => (parts === undefined ? null : el("details", { class: "parts" }, el("summary", null, plural(parts.length, "part", "parts") + " of this growth"), parts.map((row) => el("div", null, name(subject(table, row)), el("span", { class: "soft" }, " " + amount(row))))));
+  // What is folded into a row: a name and what it grew, for each part. New parts say what leaks, so these are open.
+  const folded = (table, parts, amount, isNew = () => false) => (parts === undefined ? null : el("details", { class: "parts", open: parts.some(isNew) }, el("summary", null, plural(parts.length, "part", "parts") + " of this growth"), parts.map((row) => el("div", null, name(subject(table, row)), el("span", { class: "soft" }, " ", amount(row))))));
   // "on 3 of 40 hosts: web1, web7, …"; hosts are named unless it is all of them.
   const onHosts = (hosts) => {
     if (!hosts || hosts.of < 2) return null;
