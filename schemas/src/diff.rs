@@ -270,7 +270,7 @@ pub const COLUMNS: &[ColumnSchema] = &joined::<51>(&[
         optional(
             "p",
             Type::Float64,
-            "These combined (Liu and Xie); that of the pairs alone if all runs are in pairs; null if both sides have one run",
+            "These combined (Liu and Xie); null if both sides have one run",
         ),
         optional(
             "q",

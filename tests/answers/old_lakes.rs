@@ -1,7 +1,7 @@
 //! Lakes of earlier versions: what heaplake itself reads of them.
 //!
 //! `tests/fixtures/version-1` was made by heaplake with schema version 1, in which sizes and counts have no sign,
-//! `version-2` with schema version 2, in which rows have no signatures, and `version-3` with schema version 3. There is
+//! `version-2` with schema version 2, in which rows have no signatures, `version-3` with schema version 3, whose comparisons were wide, and `version-4` with schema version 4. There is
 //! one of every version that was published or used, that of today among them.
 
 use crate::lake::{Lake, complaint, heaplake};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-const VERSIONS: [u32; 3] = [1, 2, 3];
+const VERSIONS: [u32; 4] = [1, 2, 3, 4];
 
 /// A copy of the lake of a version.
 fn old(version: u32) -> Lake {

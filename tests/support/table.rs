@@ -79,12 +79,6 @@ impl Table {
         self.0.column_by_name(name).unwrap().as_boolean().iter().collect()
     }
 
-    /// A column of lists of sizes or counts.
-    pub fn lists(&self, name: &str) -> Vec<Vec<Option<i64>>> {
-        let column = self.0.column_by_name(name).unwrap_or_else(|| panic!("no column {name}")).as_list::<i32>();
-        column.iter().map(|list| list.unwrap().as_primitive::<Int64Type>().iter().collect()).collect()
-    }
-
     /// A column of texts.
     pub fn texts(&self, name: &str) -> Vec<Option<String>> {
         let column = self.0.column_by_name(name).unwrap();

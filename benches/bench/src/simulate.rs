@@ -109,7 +109,7 @@ fn p_of(sides: &mut [Vec<i64>; 2], threshold: i64) -> (f64, [f64; 3]) {
     };
     let above = |side: &[i64]| side.iter().filter(|&&value| value > threshold).count();
     let single = [rank_sum(base, target), fisher(counts(&with)), fisher(counts(&above))];
-    let question = Question { has_statistics: true, with: [with(base), with(target)], rows: ROWS, all_paired: false };
+    let question = Question { has_statistics: true, with: [with(base), with(target)], rows: ROWS };
     (test(base, target, &mut Vec::new(), &question).p, single)
 }
 
@@ -171,7 +171,7 @@ fn null(section: &mut Section) {
                 base.sort_unstable();
                 target.sort_unstable();
                 let with = [with(&base), with(&target)];
-                let question = Question { has_statistics: true, with, rows: NULL_ROWS, all_paired: paired };
+                let question = Question { has_statistics: true, with, rows: NULL_ROWS };
                 test(&mut base, &mut target, &mut differences, &question).p
             })
             .collect();
@@ -197,7 +197,7 @@ fn few(section: &mut Section) {
                     let [mut base, mut target] = sides(bytes, runs, 0, 0.0, &mut random);
                     target.iter_mut().for_each(|value| *value = (*value as f64 * factor) as i64);
                     let with = [with(&base), with(&target)];
-                    let question = Question { has_statistics: true, with, rows: 1000, all_paired: false };
+                    let question = Question { has_statistics: true, with, rows: 1000 };
                     let tests = test(&mut base, &mut target, &mut Vec::new(), &question);
                     tests.is_separate() && tests.changed() == Some(true)
                 });

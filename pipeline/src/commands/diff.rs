@@ -87,7 +87,7 @@ pub struct Arguments {
     /// Ids in these dumps of Java are no addresses
     #[arg(long, requires = "objects", help_heading = "Objects")]
     pub stable_ids: bool,
-    /// Label whose values name hosts, which are compared with themselves; none: as if all were different
+    /// Label that names hosts, which are compared with themselves; or none
     ///
     /// Where both sides have the same hosts, their differences say more than the values of all hosts. Runs without the
     /// label, and hosts of one side only, are compared as others.

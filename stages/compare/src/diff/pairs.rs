@@ -15,8 +15,6 @@ pub struct Pairs {
     /// For each run of the table, the number of its pair.
     of_run: Vec<Option<u32>>,
     count: usize,
-    /// Whether all runs are in pairs.
-    is_all: bool,
 }
 
 impl Pairs {
@@ -43,8 +41,7 @@ impl Pairs {
         if both.len() < FEWEST || !enough(BASE) || !enough(TARGET) {
             return Self::default();
         }
-        let is_all = of_run.iter().all(Option::is_some);
-        Self { of_run, count: both.len(), is_all }
+        Self { of_run, count: both.len() }
     }
 
     /// Begins to collect values.
@@ -88,12 +85,6 @@ impl Collected<'_> {
             let sum = &mut self.sums[*pair as usize][side];
             *sum = (sum.0 + i128::from(value), sum.1 + 1);
         }
-    }
-
-    /// Whether all runs are in pairs.
-    #[must_use]
-    pub fn is_all(&self) -> bool {
-        self.pairs.is_all
     }
 
     fn difference(&self, pair: usize) -> Option<i64> {

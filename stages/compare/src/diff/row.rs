@@ -178,7 +178,6 @@ impl Making<'_> {
             has_statistics: self.has_statistics(),
             with: [group.runs_with(BASE), group.runs_with(TARGET)],
             rows: self.rows,
-            all_paired: paired.is_all(),
         };
         let tests = test(base, target, differences, &question);
         Measure { sides: [Amounts::of(base), Amounts::of(target)], tests }

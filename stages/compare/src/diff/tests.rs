@@ -25,8 +25,6 @@ pub struct Question {
     pub with: [usize; 2],
     /// Subjects of the table.
     pub rows: usize,
-    /// Whether all runs are in pairs.
-    pub all_paired: bool,
 }
 
 /// What the tests say. A statistic that there is not is NaN.
@@ -162,14 +160,9 @@ pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, qu
     }
     let pairs = statistics::paired(differences);
     tests.p_paired = pairs.p;
-    tests.p = match question.all_paired {
-        true => pairs.p,
-        false => {
-            let weights = if tail.is_apart { IF_APART } else { USUAL };
-            let p = [tests.p_shift, tests.p_presence, tests.p_tail, tests.p_paired];
-            statistics::weighted(&[0, 1, 2, 3].map(|at| (p[at], weights[at])))
-        }
-    };
+    let weights = if tail.is_apart { IF_APART } else { USUAL };
+    let p = [tests.p_shift, tests.p_presence, tests.p_tail, tests.p_paired];
+    tests.p = statistics::weighted(&[0, 1, 2, 3].map(|at| (p[at], weights[at])));
     extent(&mut tests, (base, target), &tail, &pairs);
     tests
 }

@@ -115,7 +115,7 @@ impl<'a> Made<'a> {
         let count = self.rows.len() * self.measures.len();
         let each = || self.rows.iter().flat_map(|row| row.measures.iter().zip(self.measures).map(move |of| (row, of)));
         let worst = |text: fn(&RolledRun) -> &str| -> ArrayRef {
-            Arc::new(StringArray::from_iter_values(each().map(|(row, _)| text(self.run(row.worst)))))
+            Arc::new(each().map(|(row, _)| Some(text(self.run(row.worst)))).collect::<StringArray>())
         };
         let numbers = |of: &dyn Fn(&Row, &Summed) -> Option<i64>| -> ArrayRef {
             Arc::new(each().map(|(row, (summed, _))| of(row, summed)).collect::<Int64Array>())
@@ -130,9 +130,9 @@ impl<'a> Made<'a> {
             Arc::new(StringArray::from_iter_values(repeat_n(&self.group.format, count))),
             Arc::new(repeat_n(self.group.release.as_deref(), count).collect::<StringArray>()),
             self.labels(count),
-            Arc::new(StringArray::from_iter_values(texts)),
-            Arc::new(UInt64Array::from_iter_values(each().map(|(row, _)| row.fingerprint))),
-            Arc::new(StringArray::from_iter_values(each().map(|(_, (_, name))| name))),
+            Arc::new(texts.map(Some).collect::<StringArray>()),
+            Arc::new(each().map(|(row, _)| Some(row.fingerprint)).collect::<UInt64Array>()),
+            Arc::new(each().map(|(_, (_, name))| Some(*name)).collect::<StringArray>()),
             numbers(&|_, _| Some(self.numbers.len() as i64)),
             numbers(&|row, _| Some(row.runs_with as i64)),
             numbers(&|_, _| self.hosts),

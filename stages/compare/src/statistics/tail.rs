@@ -78,8 +78,11 @@ pub fn tail(base: &[i64], target: &[i64]) -> Tail {
         *tried = threshold.map_or(Tail::NONE, |value| at(value, false));
     }
     tried[3] = outside(base, target);
-    let best = tried.iter().filter(|tail| !tail.p.is_nan()).min_by(|a, b| a.p.total_cmp(&b.p));
-    best.map_or(Tail::NONE, |best| Tail { p: combined(&tried.map(|tail| tail.p)), ..*best })
+    let least = tried.iter().map(|tail| tail.p).filter(|p| !p.is_nan()).fold(f64::INFINITY, f64::min);
+    // Of thresholds that are nearly as telling, the lowest one leaves out no run that belongs to the tail.
+    let is_telling = |tail: &&Tail| tail.p <= least.sqrt();
+    let lowest = tried.iter().filter(is_telling).min_by_key(|tail| tail.above);
+    lowest.map_or(Tail::NONE, |lowest| Tail { p: combined(&tried.map(|tail| tail.p)), least, ..*lowest })
 }
 
 /// Rosenbaum's test: values of one side above all of the other.
