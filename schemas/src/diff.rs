@@ -267,11 +267,7 @@ pub const COLUMNS: &[ColumnSchema] = &joined::<51>(&[
             Type::Float64,
             "p of the differences of the hosts that both sides have; null without such pairs",
         ),
-        optional(
-            "p",
-            Type::Float64,
-            "These combined (Liu and Xie); null if both sides have one run",
-        ),
+        optional("p", Type::Float64, "These combined (Liu and Xie); null if both sides have one run"),
         optional(
             "q",
             Type::Float64,

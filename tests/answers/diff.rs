@@ -189,7 +189,8 @@ fn hosts(lake: &Lake, release: &str, hosts: usize, leak: impl Fn(usize) -> i64) 
     for host in 0..hosts {
         let noise = (1e4 * random.normal()) as i64;
         let mut classes = vec![Class::plain("Cache", 100, 1_000_000 + noise), Class::plain("Config", 3, 300)];
-        classes.extend(Some(leak(host)).filter(|&bytes| bytes > 0).map(|bytes| Class::plain("Leak", bytes / 100, bytes)));
+        classes
+            .extend(Some(leak(host)).filter(|&bytes| bytes > 0).map(|bytes| Class::plain("Leak", bytes / 100, bytes)));
         write(&lake.path(), (release, &format!("run{host}"), Some(&format!("web{host}"))), &classes);
     }
 }

@@ -1,6 +1,6 @@
 //! What several runs say of a measure: sum, mean, median, 90 % quantile, maximum.
 
-use crate::diff::cells::Cell;
+use crate::cells::Cell;
 use crate::statistics::{median, quantile};
 use bytemuck::{Pod, Zeroable};
 

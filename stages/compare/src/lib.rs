@@ -1,6 +1,7 @@
 //! Comparison of runs, from their tables alone: what grew between two sides, by how much, and whether it is real.
 
 pub mod amounts;
+mod cells;
 pub mod diff;
 pub mod error;
 #[cfg(test)]

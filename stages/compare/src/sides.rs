@@ -369,10 +369,7 @@ fn one_format(sides: &[Side]) -> Result<String, CompareError> {
         Some(other) => {
             let (one, two) = (first.place.display(), other.place.display());
             let cause = format!("{one} is of format {format}, {two} of format {}", self::format(&other.run));
-            Err(CompareError::refused(
-                cause,
-                "compare runs of one format: add format=… to the selections",
-            ))
+            Err(CompareError::refused(cause, "compare runs of one format: add format=… to the selections"))
         }
     }
 }

@@ -56,9 +56,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 /// What a moment looks like.
 pub fn parse(text: &str, now: i64) -> Result<Named, String> {
     let ago = || age(text).map(|age| now.saturating_sub(age)).map(|at| Named { start: at, end: at });
-    absolute(text).or_else(|| ago().ok()).ok_or_else(|| {
-        format!("{A_DATE}, or an age such as 30d")
-    })
+    absolute(text).or_else(|| ago().ok()).ok_or_else(|| format!("{A_DATE}, or an age such as 30d"))
 }
 
 /// Reads an age: a number and `m`, `h`, `d` or `w`; microseconds.

@@ -199,9 +199,7 @@ fn value(field: &Field, run: &Run) -> Option<String> {
     match field {
         Field::Release => Some(run.release.clone()),
         Field::Snapshot => Some(run.snapshot.clone()),
-        Field::Format => {
-            Some(run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.facts.format).clone())
-        }
+        Field::Format => Some(run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.facts.format).clone()),
         Field::Status => Some(if run.summary.partial.is_some() { "partial" } else { "whole" }.to_owned()),
         Field::Label(name) => run.options.labels().get(name).cloned(),
     }
@@ -361,7 +359,8 @@ mod tests {
         assert!(takes("release=1,since=1970-01-02,until=1970-01-02,status=whole", 1));
         assert!(!Selection::parse("since=1970-01-01").unwrap().takes(&run("1", "a")), "it does not say when");
         assert!(!takes("status=partial", 1) && !takes("format=hprof", 1) && takes("format=", 1));
-        for (text, part) in [("since=yesterday", "2026-11-22"), ("last=1y", "such as 30d"), ("until=30d", "2026-11-22")] {
+        for (text, part) in [("since=yesterday", "2026-11-22"), ("last=1y", "such as 30d"), ("until=30d", "2026-11-22")]
+        {
             let problem = Selection::parse(text).unwrap_err();
             assert!(problem.contains(part), "{problem}");
         }

@@ -1,7 +1,8 @@
 //! A comparison in brief, for people.
 
 use super::holders::Holders;
-use super::row::{BASE, NO_ONE, TARGET};
+use super::row::NO_ONE;
+use super::sides::{BASE, TARGET};
 use super::table::{Compared, SIGNIFICANT};
 use super::write::Told;
 use heaplake_schemas::comparison::Comparison;

@@ -9,12 +9,12 @@
 //! * Reference: the contract of [`heaplake_schemas::diff`].
 
 mod answer;
-pub(crate) mod cells;
 mod class;
 mod holders;
 mod pairs;
 pub(crate) mod parts;
 pub(crate) mod row;
+pub(crate) mod sides;
 mod status;
 mod table;
 mod tests;
@@ -51,8 +51,8 @@ pub fn compare(
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
         format: sides.format.clone(),
-        base: sides.sides[row::BASE].described(),
-        target: sides.sides[row::TARGET].described(),
+        base: sides.sides[sides::BASE].described(),
+        target: sides.sides[sides::TARGET].described(),
         tables: Vec::new(),
         remarks: sides.remarks.clone(),
         missed: sides.missed.clone(),
@@ -108,7 +108,7 @@ fn lacking(sides: &Sides, table: &DiffTable) -> Option<String> {
         let side = &sides.sides[side];
         side.runs.iter().any(|found| crate::sides::has_table(&found.run, table.compared.file))
     };
-    let lacks = match (has(row::BASE), has(row::TARGET)) {
+    let lacks = match (has(sides::BASE), has(sides::TARGET)) {
         (true, false) => "target",
         (false, true) => "base",
         _ => return None,
@@ -150,15 +150,4 @@ fn smallest_effects(compared: &Compared<'_>) -> Result<[Option<f64>; 2], Compare
         // Of an even number, the greater of the two in the middle: at least half of the subjects show it.
         effects.get(effects.len() / 2).copied()
     }))
-}
-
-/// Names of hosts of runs, or of the runs, separated by commas; nothing where none is named.
-pub(crate) fn names_of(named: &[u32], names: &[String]) -> Option<String> {
-    let mut of: Vec<&str> = Vec::new();
-    for name in named.iter().filter_map(|&run| names.get(run as usize)) {
-        if !of.contains(&name.as_str()) {
-            of.push(name);
-        }
-    }
-    (!of.is_empty()).then(|| of.join(", "))
 }

@@ -1,6 +1,6 @@
 //! Hosts that both sides have, which are compared with themselves.
 
-use super::row::{BASE, TARGET};
+use super::sides::{BASE, TARGET};
 use super::tests::Tests;
 use crate::rows::{Gathered, Group};
 use crate::sides::{Sides, has_table};

@@ -1,15 +1,12 @@
 //! A subject of a comparison: what its group says of the two sides.
 
 use super::pairs::Pairs;
+use super::sides::{BASE, TARGET};
 use super::tests::{Question, Tests, test};
 use crate::amounts::Amounts;
 use crate::rows::Group;
 use bytemuck::{Pod, Zeroable};
 
-/// Number of the side that is compared with.
-pub const BASE: usize = 0;
-/// Number of the side that is compared.
-pub const TARGET: usize = 1;
 /// Hosts that are named.
 pub const NAMED: usize = 5;
 /// A null sentinel for numbers of hosts and runs.

@@ -1,7 +1,8 @@
 //! What became of a subject.
 
 use super::class::{OfClass, Through};
-use super::row::{BASE, Measure, Row, TARGET};
+use super::row::{Measure, Row};
+use super::sides::{BASE, TARGET};
 use super::table::{Compared, SIGNIFICANT};
 use crate::amounts::Amounts;
 use heaplake_schemas::diff::{Evidence, Status};

@@ -1,8 +1,8 @@
 //! One table of two sides, compared: its rows on disk, what they are ranked by in memory.
 
-use super::names_of;
 use super::pairs::Pairs;
-use super::row::{BASE, Making, Row, TARGET};
+use super::row::{Making, Row};
+use super::sides::{BASE, TARGET};
 use super::untold;
 use crate::rows::texts::{self, Texts};
 use crate::rows::{self, Gathered};
@@ -230,7 +230,7 @@ impl Compared<'_> {
     /// Names of the hosts, or of the runs, on which a subject changed most, separated by commas.
     #[must_use]
     pub fn changed_on(&self, row: &Row) -> Option<String> {
-        names_of(&row.head.named, &self.names)
+        rows::names_of(&row.head.named, &self.names)
     }
 
     /// Whether there are statistics.

@@ -1,12 +1,13 @@
 //! Writes a compared table.
 
-use super::cells::{Cell, column};
 use super::class::OfClass;
 use super::holders::Holders;
 use super::parts::{self, Grown};
-use super::row::{BASE, Head, Measure, NO_ONE, Row, TARGET};
+use super::row::{Head, Measure, NO_ONE, Row};
+use super::sides::{BASE, TARGET};
 use super::status::{self, Verdict};
 use super::table::{Compared, POSSIBLE};
+use crate::cells::{Cell, column};
 use arrow::array::ArrayRef;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError};

@@ -197,6 +197,17 @@ fn read_all(
     done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
 }
 
+/// Names of hosts of runs, or of the runs, separated by commas; nothing where none is named.
+pub(crate) fn names_of(named: &[u32], names: &[String]) -> Option<String> {
+    let mut of: Vec<&str> = Vec::new();
+    for name in named.iter().filter_map(|&run| names.get(run as usize)) {
+        if !of.contains(&name.as_str()) {
+            of.push(name);
+        }
+    }
+    (!of.is_empty()).then(|| of.join(", "))
+}
+
 /// The rows of all runs with one key.
 pub struct Group<'a> {
     gathered: &'a Gathered<'a>,

@@ -23,7 +23,7 @@ use crate::sides::has_table;
 use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
 use heaplake_schemas::series::Series;
-use heaplake_schemas::trend::{TABLES, TrendTable};
+use heaplake_schemas::trend::{CHAINS, TABLES, TrendTable};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use steps::Steps;
 
@@ -44,11 +44,18 @@ pub fn follow(steps: &Steps, rules: Rules<'_>, output: &Output, context: &Contex
         missed: sides.missed.clone(),
     };
     let mut in_brief = Vec::new();
+    // Where what classes have more is held.
+    let mut chains = table::follow(sides, &CHAINS, rules, context)?;
+    let paths = chains.as_ref().map(table::Followed::paths).transpose()?.unwrap_or_default();
     for table in TABLES {
-        let Some(followed) = table::follow(sides, table, rules, context)? else { continue };
+        let followed = match table.table.name == CHAINS.table.name {
+            true => chains.take(),
+            false => table::follow(sides, table, rules, context)?,
+        };
+        let Some(followed) = followed else { continue };
         series.remarks.extend(lacking(steps, table));
         let mut brief = InBrief::of(table);
-        series.tables.push(followed.write(output, context, |row, texts, named, is_part| {
+        series.tables.push(followed.write(output, (&paths, context), |row, texts, named, is_part| {
             brief.take(table, row, texts, named, is_part);
         })?);
         in_brief.push(brief);

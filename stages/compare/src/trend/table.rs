@@ -1,11 +1,11 @@
 //! One table of a series: its rows on disk, what they are ranked by in memory.
 
 use super::row::{Measure, Row, width};
+use crate::cells::{Cell, column};
 use crate::diff::Rules;
-use crate::diff::cells::{Cell, column};
 use crate::diff::parts::{self, Grown};
 use crate::diff::row::NO_ONE;
-use crate::diff::{names_of, untold};
+use crate::diff::untold;
 use crate::rows::texts::{self, Texts};
 use crate::rows::{self, Gathered, Group};
 use crate::sides::Sides;
@@ -40,6 +40,9 @@ pub struct Followed {
     file: File,
     _room: Reservation,
 }
+
+/// By fingerprint of a class: the text of its reference chain that grows most, and its growth per step.
+pub type Paths = FxHashMap<u64, (String, f64)>;
 
 /// Follows a table; nothing if no run has it.
 ///
@@ -140,12 +143,12 @@ impl Followed {
     pub fn write(
         &self,
         output: &Output,
-        context: &Context<'_>,
+        (paths, context): (&Paths, &Context<'_>),
         mut take: impl FnMut(&Row, &[Option<String>], Option<String>, bool),
     ) -> Result<run::Table, StageError> {
         let schema = self.table.table.schema();
         let mut table = Table::create(output, self.table.table.file, schema.clone())?;
-        let (order, parts) = self.folded()?;
+        let (order, parts) = self.folded(paths)?;
         let subjects = (BATCH / (self.steps.len() * self.table.rows.measures.len())).max(1);
         for numbers in order.chunks(subjects) {
             context.check()?;
@@ -153,7 +156,7 @@ impl Followed {
             for &number in numbers {
                 let (row, texts) = (self.row(number)?, self.texts.of(number as usize)?);
                 let part_of = parts.get(&row.head.fingerprint).copied();
-                let names = names_of(&row.head.named, &self.names);
+                let names = rows::names_of(&row.head.named, &self.names);
                 take(&row, &texts, names.clone(), part_of.is_some());
                 self.cells(&row, &texts, (names, part_of), &mut rows);
             }
@@ -164,10 +167,28 @@ impl Followed {
         table.finish()
     }
 
+    /// Of chains: where what each class has more is held.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn paths(&self) -> Result<Paths, StageError> {
+        let mut paths = Paths::default();
+        for &number in self.order.iter().take(10 * parts::MOST) {
+            let row = self.row(number)?;
+            let Some(slope) = row.measures[0].series.slope().filter(|slope| slope.slope > 0.0) else { continue };
+            let texts = self.texts.of(number as usize)?;
+            let text = |at: usize| texts.get(at).cloned().flatten().unwrap_or_default();
+            if text(0) == "reference" && paths.get(&row.head.class).is_none_or(|(_, most)| *most < slope.slope) {
+                paths.insert(row.head.class, (text(2), slope.slope));
+            }
+        }
+        Ok(paths)
+    }
+
     /// The order of the subjects, in which parts of a growth follow the subject that tells of it; and what each is a part
     /// of.
-    fn folded(&self) -> Result<(Vec<u32>, FxHashMap<u64, u64>), StageError> {
-        let is_chains = self.table.rows.compared.name == "chains";
+    fn folded(&self, paths: &Paths) -> Result<(Vec<u32>, FxHashMap<u64, u64>), StageError> {
+        let name = self.table.rows.compared.name;
         let count = self.table.rows.measures.iter().position(|measure| *measure == "count");
         let mut grown = Vec::new();
         for &number in self.order.iter().take(parts::MOST) {
@@ -178,11 +199,15 @@ impl Followed {
             if !series.shape().grows() {
                 break;
             }
-            let text = |at: usize| texts.get(at).cloned().flatten().filter(|_| is_chains);
+            let text = |at: usize| texts.get(at).cloned().flatten().filter(|_| name == "chains");
+            let (path, class) = match name {
+                "classes" => (paths.get(&row.head.fingerprint).map(|(path, _)| path.clone()), row.head.fingerprint),
+                _ => (text(2), row.head.class),
+            };
             grown.push(Grown {
                 fingerprint: row.head.fingerprint,
-                class: row.head.class,
-                path: text(2).unwrap_or_default(),
+                class,
+                path: path.unwrap_or_default(),
                 by_reference: text(0).is_none_or(|kind| kind == "reference"),
                 delta: slope(&row.measures[0]),
                 instances: count.map_or(0.0, |count| slope(&row.measures[count])),
