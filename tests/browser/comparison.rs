@@ -1,7 +1,7 @@
 //! Pages of comparisons whose rows are written down here, and of a trend.
 
 use crate::diff_tables::Cell::{Real, Text, Truth, Whole};
-use crate::diff_tables::{self, Row, comparison, row};
+use crate::diff_tables::{self, Cell, Row, comparison, row};
 use crate::lake::{Lake, heaplake};
 use crate::written::{self, Class};
 use heaplake_kit::stage::Silent;
@@ -58,21 +58,14 @@ fn numbers(fingerprint: i64, status: &'static str, base: i64, target: i64) -> Ro
     row
 }
 
-/// Writes subjects: a row for each measure, of which only the first has numbers.
+/// Writes subjects: a row for each measure, of which only the first has sums, means and medians.
 fn write(folder: &Path, table: &DiffTable, subjects: &[Row]) {
-    let of_measure = |subject: &Row, at: usize, measure: &'static str| {
-        let mut row = subject.clone();
-        row.retain(|name, _| at == 0 || !name.contains("_sum") && !name.contains("_me"));
-        row.insert("measure".to_owned(), Text(measure));
-        row
+    let of_first = |(name, cell): (&String, &Cell)| match name.contains("_sum") || name.contains("_me") {
+        true => (format!("{name}_{}", table.measures[0]), cell.clone()),
+        false => (name.clone(), cell.clone()),
     };
-    let rows: Vec<Row> = subjects
-        .iter()
-        .flat_map(|subject| {
-            table.measures.iter().enumerate().map(move |(at, measure)| of_measure(subject, at, measure))
-        })
-        .collect();
-    diff_tables::write(folder, table, &rows);
+    let subjects: Vec<Row> = subjects.iter().map(|subject| subject.iter().map(of_first).collect()).collect();
+    diff_tables::write(folder, table, &subjects);
 }
 
 /// The subject as a part of the growth of another one.

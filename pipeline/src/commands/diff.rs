@@ -87,9 +87,9 @@ pub struct Arguments {
     /// Ids in these dumps of Java are no addresses
     #[arg(long, requires = "objects", help_heading = "Objects")]
     pub stable_ids: bool,
-    /// Label that names hosts, which are compared with themselves; or none
+    /// Label that names hosts, to pair them; or none
     ///
-    /// Where both sides have the same hosts, their differences say more than the values of all hosts. Runs without the
+    /// Hosts of both sides are compared with themselves: their differences say more than the values of all hosts. Runs without the
     /// label, and hosts of one side only, are compared as others.
     #[arg(long, value_name = "label.NAME", default_value = "label.host", value_parser = pairing)]
     pub pair: Pairing,

@@ -29,7 +29,9 @@ pub struct GateArguments {
     /// File with gates, in TOML
     #[arg(long, value_name = "FILE")]
     pub gates: Option<PathBuf>,
-    /// What becomes of a gate that asks for q, p or the like where there are too few runs for one
+    /// What undecided gates do
+    ///
+    /// Such a gate asks for q, p or the like, which so few runs do not have.
     #[arg(long, value_enum, value_name = "fail|pass", default_value = "fail", hide_possible_values = true)]
     pub undecided: WhenUndecided,
     /// Write the verdicts as JUnit XML
