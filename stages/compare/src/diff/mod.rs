@@ -22,6 +22,7 @@ pub(crate) mod untold;
 mod write;
 
 pub use answer::{Amount, Answer, InBrief, Through, TopRow};
+pub(crate) use table::POSSIBLE;
 pub use table::{Rules, SIGNIFICANT};
 pub use tests::{Question, Tests, test};
 

@@ -3,6 +3,7 @@
 use super::row::{Measure, Row};
 use super::shape::Shape;
 use crate::amounts::Amounts;
+use crate::diff::POSSIBLE;
 use heaplake_schemas::series::Series;
 use heaplake_schemas::trend::TrendTable;
 use serde::Serialize;
@@ -84,7 +85,15 @@ impl InBrief {
         let shape = series.shape();
         self.rows += 1;
         *self.shapes.entry(shape.name()).or_default() += 1;
-        let is_shown = self.top.len() < TOP && !is_part;
+        // Objects that may be duplicates, and may not be, are in the table alone.
+        let first = texts.first().and_then(Option::as_deref).unwrap_or_default();
+        let last = texts.last().and_then(Option::as_deref).unwrap_or_default();
+        let is_possible = match table.rows.compared.name {
+            "findings" => first.starts_with(POSSIBLE),
+            "duplicate_sets" => last.starts_with("possible "),
+            _ => false,
+        };
+        let is_shown = self.top.len() < TOP && !is_part && !is_possible;
         let Some(slope) = series.slope().filter(|slope| slope.slope > 0.0 && is_shown) else { return };
         let level = |step: &Amounts| if shape == Shape::LeaksOnSome { step.mean } else { step.median };
         self.top.push(TopRow {
