@@ -4,7 +4,7 @@
 //! are removed. A file that was opened before stays readable. [`Handles`] are the open files of the tables of a run; while
 //! they live, [`stored`](crate::stored) opens these tables by their paths from them, and
 //! [`selection`](crate::selection) returns the description that belongs to them. A file that is not the table of the
-//! description ([`listed`](crate::listed)) is opened for nobody: it is an error of whoever reads it.
+//! description (`listed.rs`) is opened for nobody: it is an error of whoever reads it.
 //!
 //! Handles are few: a process has a limit of them. Runs beyond it are read by path, and the reader looks afterwards
 //! whether they were replaced ([`Found::stands`](crate::selection::Found::stands)).
