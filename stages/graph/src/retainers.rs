@@ -176,10 +176,10 @@ fn by_partitions(mut input: Input, reached: usize, pairs: u64, job: &Job<'_>) ->
             let number = || {
                 |block: &mut Block| {
                     block.number(&numbers);
-                    block.divide(divider);
+                    block.divide(divider, reached);
                 }
             };
-            pool.run(context, fill, number, |block| spill.append(&block.divided))?;
+            pool.run(context, fill, number, |block| spill.append(block.divided()?))?;
         }
         mut numbers @ Lookup::Paged(_) => pool.run(
             context,
@@ -189,8 +189,8 @@ fn by_partitions(mut input: Input, reached: usize, pairs: u64, job: &Job<'_>) ->
                 for to in &block.to {
                     block.keys.push(numbers.get(to.index())?.0);
                 }
-                block.divide(divider);
-                spill.append(&block.divided)
+                block.divide(divider, reached);
+                spill.append(block.divided()?)
             },
         )?,
     }
@@ -210,6 +210,8 @@ struct Block {
     keys: Vec<u32>,
     /// Targets and sources in preorder numbers, by partition of the spill.
     divided: Divided,
+    /// Whether a target has no number.
+    is_damaged: bool,
 }
 
 impl Block {
@@ -218,12 +220,25 @@ impl Block {
         self.keys.extend(self.to.iter().map(|to| numbers[to.index()].0));
     }
 
+    /// The pairs by partition.
+    fn divided(&self) -> Result<&Divided, StageError> {
+        let problem = || "an edge leads to a node that the search did not reach".to_owned();
+        let damaged = || StageError::Scratch { path: columns::ESSENTIAL_TO.name.into(), problem: problem() };
+        if self.is_damaged { Err(damaged()) } else { Ok(&self.divided) }
+    }
+
     /// The source of each edge.
     fn sources(&self) -> impl Iterator<Item = u32> {
         self.from.iter().flat_map(|&(from, count)| iter::repeat_n(from.0, count as usize))
     }
 
-    fn divide(&mut self, divider: Divider) {
+    /// Sorts the pairs by partition. A target that the search did not reach has no number: then the columns are not those
+    /// that were written, and the block is marked.
+    fn divide(&mut self, divider: Divider, reached: usize) {
+        self.is_damaged = self.keys.iter().any(|&key| key as usize >= reached);
+        if self.is_damaged {
+            return;
+        }
         let mut divided = mem::take(&mut self.divided);
         divider.divide(&self.keys, self.sources(), &mut divided);
         self.divided = divided;
