@@ -53,7 +53,6 @@ mod pairs;
 mod planted_answers;
 mod properties;
 mod retainer_trees;
-mod same_holders;
 mod schemas;
 mod signatures;
 mod trend;

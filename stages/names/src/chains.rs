@@ -7,7 +7,7 @@ use crate::{jvm, v8};
 
 /// What a class is in a chain.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+enum Part {
     /// A step of its own.
     Step,
     /// Standard collections, and objects used as such.
@@ -20,8 +20,7 @@ pub enum Part {
     Roots,
 }
 
-/// What a class is.
-pub fn part(runtime: Runtime, class: &str) -> Part {
+fn part(runtime: Runtime, class: &str) -> Part {
     match runtime {
         Runtime::V8 => match class {
             "Map" | "Set" | "WeakMap" | "WeakSet" | "Array" | "Object" => Part::Collection,
