@@ -134,7 +134,7 @@ fn a_description_that_says_other_things_is_found() {
     describe(&place, |run| run.tables[1].rows -= 1);
     describe(&place, |run| run.schema_version = 2);
     assert_eq!(problems(&lake, &place).len(), 2);
-    describe(&place, |run| run.schema_version = 3);
+    describe(&place, |run| run.schema_version = heaplake_schemas::SCHEMA_VERSION);
     describe(&place, |run| run.tables[1].xxh3_64 = None);
     assert_found(&lake, &table, "a checksum", "none");
     describe(&place, |run| run.tables[1].file = "../snapshot=a/chains.parquet".to_owned());
