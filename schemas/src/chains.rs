@@ -16,7 +16,12 @@ pub const TABLE: TableSchema = TableSchema {
     condition: None,
     notes: &[
         "A `reference` chain is the shortest path from a root. Of several shortest paths it is the one over the least kind \
-         of edge, then from the least node. A `dominator` chain is the path in the dominator tree.",
+         of edge, then the least by labels and names of classes, from its end upwards, so that another run of the program has \
+         the same; only where all of these are equal, the one from the least node. A `dominator` chain is the path in the \
+         dominator tree.",
+        "`signature` has the last steps of the path, up to the holder, not the whole of it: the shortest path moves when \
+         anything near a root refers to the same objects, and the chain remains the same. Chains that end alike share a \
+         signature, and comparisons add them up.",
         "The chains of one kind and class partition the instances of the class: `count`, `shallow_bytes` and \
          `retained_bytes` each sum to the row in `classes`.",
         "`[]` stands for any index and `(any)` for any of several names that lead to little. A star in `text` marks an \

@@ -18,8 +18,8 @@ pub const TABLE: TableSchema = TableSchema {
     notes: &[
         "One cause is one finding: what restates the same bytes is a sentence of evidence in `message`. Findings of one \
          rule about objects that are held alike are one finding, too.",
-        "`rule`, `class_key` and `stable_path` together are what stays the same from run to run: `stable_path` is `path` \
-         without indices, ids, and contents of strings.",
+        "`stable_path` is `path` without indices, ids, and contents of strings. `signature` has the rule, the class, and the last \
+         steps of `stable_path`, up to the holder: what stays the same when the shortest path moves.",
     ],
     names_run: true,
     columns: COLUMNS,

@@ -53,6 +53,7 @@ mod pairs;
 mod planted_answers;
 mod properties;
 mod retainer_trees;
+mod same_holders;
 mod schemas;
 mod signatures;
 mod trend;

@@ -16,6 +16,8 @@ mod fast_folder;
 mod forest;
 mod level;
 mod path_edges;
+mod path_keys;
+mod path_ties;
 pub mod preorder;
 pub mod retained;
 pub mod retainers;

@@ -4,6 +4,7 @@
 //!
 //! Resident memory: [`Block::BYTES`] for each block.
 
+use crate::path_keys::{KeyCache, Keys};
 use heaplake_kit::array::Fault;
 use heaplake_kit::{Bitset, ColumnMap, ColumnReader, Context, ReadAt, Scratch, StageError};
 use heaplake_schemas::chains::label;
@@ -30,6 +31,7 @@ pub(crate) struct Block {
     names: Vec<u32>,
     flags: Vec<u8>,
     labels: Vec<u8>,
+    cache: KeyCache,
     /// Edges that paths may have, in order.
     pub candidates: Vec<Candidate>,
 }
@@ -37,14 +39,17 @@ pub(crate) struct Block {
 /// An edge that paths may have.
 pub(crate) struct Candidate {
     pub to: NodeId,
-    pub kind: u8,
     pub from: NodeId,
     pub label: u32,
+    /// The least of a node is chosen.
+    pub key: u32,
+    /// That of `to`.
+    pub distance: i32,
 }
 
 impl Block {
     /// Bytes of a block, at most.
-    pub const BYTES: u64 = (SOURCES * 8 + EDGES * (11 + size_of::<Candidate>())) as u64;
+    pub const BYTES: u64 = (SOURCES * 8 + EDGES * (11 + size_of::<Candidate>()) + KeyCache::BYTES) as u64;
 
     /// Sources of its edges. One with more edges than a block holds counts in each of its blocks.
     pub fn sources(&self) -> u64 {
@@ -71,7 +76,8 @@ impl Block {
                 let leads = flags & edge_flags::FOLLOWED != 0 && distance.get(to.index())? == far + 1;
                 if leads && choice.late.may_follow(from, flags, to.index()) {
                     let label = choice.labels.of(self, at, place);
-                    self.candidates.push(Candidate { to, kind: self.kinds[at], from, label });
+                    let key = choice.keys.of(self.kinds[at], label, &mut self.cache);
+                    self.candidates.push(Candidate { to, from, label, key, distance: far + 1 });
                 }
             }
         }
@@ -83,11 +89,13 @@ impl Block {
 pub(crate) struct Choice<'a> {
     late: Late,
     labels: LabelNames<'a>,
+    keys: Keys,
 }
 
 impl<'a> Choice<'a> {
     pub fn open(facts: &'a Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        Ok(Self { late: Late::open(scratch, context)?, labels: LabelNames::open(facts, scratch)? })
+        let (late, labels) = (Late::open(scratch, context)?, LabelNames::open(facts, scratch)?);
+        Ok(Self { late, labels, keys: Keys::open(scratch)? })
     }
 }
 

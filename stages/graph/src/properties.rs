@@ -14,6 +14,8 @@ use heaplake_schemas::scratch::{
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
+mod renumbered;
+
 /// A scratch folder, in memory if the system supports it, with the columns that the stages read.
 struct Bench {
     _folder: tempfile::TempDir,

@@ -2,37 +2,39 @@
 //!
 //! * Computes: for every node that has a distance and is not a seed, a node whose distance is one less and that has
 //!   an edge to it that distances follow. Where paths avoid some edges, only nodes that no other path reaches have one
-//!   of these, or a node of this kind, before them. Of several edges the one with the least kind is chosen, then the one with
-//!   the least source, then the first. The label of the edge is its name; all numeric names share one mark, and so do
-//!   all entries of weak maps, whose names contain ids.
+//!   of these, or a node of this kind, before them. Of several edges the one of the least kind is chosen, then the one
+//!   whose path reads least from its end upwards: labels, classes and names (`path_keys.rs`, `path_ties.rs`); only where all
+//!   of this is equal, the one with the least source. So another run of the program, whose nodes have other numbers, has the
+//!   same paths. The label of the edge is its name; all numeric names share one mark, and
+//!   so do all entries of weak maps, whose names contain ids.
 //! * Input: all edges; if distances follow essential edges only, the essential edges, with their labels where the
 //!   reader of the format wrote some.
-//! * Resident memory: 13 bytes per node (distance 4, best edge so far 9), paged where the budget does not allow it; blocks
-//!   of edges, see [`crate::path_edges`].
-//! * Passes over disk: one over the edges.
-//! * Worst case: linear in nodes and edges.
+//! * Resident memory: 16 bytes per node (distance 4, best edge so far 12), then 20 (best edge, class, name), paged where the
+//!   budget does not allow it; blocks of edges, see [`crate::path_edges`]; ties, see [`crate::path_ties`].
+//! * Passes over disk: one over the edges, one over the ties.
+//! * Worst case: linear in nodes and edges, n log n in the ties.
 //! * Fails when: the budget is too small.
-//! * Determinism: threads find edges, and the calling thread takes them in order; the order above is total.
+//! * Determinism: threads find edges, and the calling thread takes them in order; the order above is total, and ties are sorted.
 //! * Reference: none needed; any breadth-first tree is valid, and this one depends on the graph only.
 
 use crate::path_edges::{Block, Candidate, Choice, Edges};
-use bytemuck::{Pod, Zeroable};
+use crate::path_ties::{Link, Texts, Tie, Ties};
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::chains::NumericNames;
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, ColumnWriter, Context, Job, Lookup, OrderedPool, Stage, StageError, Stats, WriteAt,
+    Array, ArrayPlan, ColumnReader, ColumnWriter, Context, Job, Lookup, OrderedPool, Stage, StageError, Stats, WriteAt,
     on_resident,
 };
 use heaplake_schemas::chains::label;
-use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, STRINGS, documents};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "shortest paths",
-    version: 4,
+    version: 5,
     when: |setting| setting.chains(),
     reads: &[
         document(documents::FACTS),
@@ -44,7 +46,9 @@ pub const STAGE: Stage = Stage {
         column(columns::ESSENTIAL_NAME).when(|setting| setting.follows_essential).if_any(),
         column(columns::CLASS_LABEL).when(|setting| setting.follows_essential).if_any(),
         column(columns::CLASS_LABEL_START).when(|setting| setting.follows_essential).if_any(),
-        column(columns::NODE_CLASS).when(|setting| setting.follows_essential).if_any(),
+        column(columns::NODE_CLASS).if_any(),
+        column(columns::NODE_NAME).if_any(),
+        column(columns::CLASS_NAME).if_any(),
         column(columns::AVOIDED_EDGE).when(|setting| setting.follows_essential).if_any(),
         column(columns::NODE_AVOIDED).when(|setting| setting.follows_essential).if_any(),
         column(columns::NODE_EDGE_COUNT).when(|setting| !setting.follows_essential),
@@ -54,7 +58,10 @@ pub const STAGE: Stage = Stage {
         column(columns::EDGE_FLAGS).when(|setting| !setting.follows_essential),
     ],
     writes: &[column(columns::PATH_PARENT), column(columns::PATH_LABEL)],
-    arrays: &[&[per_node::<i32>(), per_node::<u8>(), per_node::<Link>()]],
+    arrays: &[
+        &[per_node::<i32>(), per_node::<u32>(), per_node::<Link>()],
+        &[per_node::<u32>(), per_node::<Link>(), per_node::<ClassId>(), per_node::<StringId>()],
+    ],
     fixed: 8 << 20,
     least: &[bits_per_node(1)],
     passes: "edges once",
@@ -71,16 +78,8 @@ const MOST_THREADS: usize = 8;
 /// Edges for which a thread is worth its start.
 const EDGES_OF_THREAD: u64 = 1 << 18;
 
-/// Greater than all kinds: no edge yet. The last of 256 kinds would be taken for none, but no format has so many.
-const NO_KIND: u8 = u8::MAX;
-
-/// The best edge to a node found so far.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-struct Link {
-    from: NodeId,
-    label: u32,
-}
+/// Greater than all keys: no edge yet. A format with 256 kinds would have a greater one, but none has so many.
+const NO_KEY: u32 = u32::MAX;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let facts = &job.facts()?;
@@ -90,23 +89,40 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let edges = Edges::open(facts, job.scratch)?;
     let threads = (edges.count() / EDGES_OF_THREAD).clamp(1, MOST_THREADS as u64) as usize;
     let pool = OrderedPool::plan(job.context, "shortest paths: edges", threads, Block::BYTES)?;
+    let mut ties = Ties::new(edges.count(), job)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
-    let (distance, mut kinds, mut links) = plan.make((
+    let (distance, mut keys, mut links) = plan.make((
         lookup(columns::NODE_DISTANCE),
-        filled(nodes, NO_KIND),
+        filled(nodes, NO_KEY),
         filled(nodes, Link { from: NodeId::NONE, label: label::NONE }),
     ))?;
-    on_resident!(kinds, links => search((edges, choice, &pool), distance, (kinds, links), job.context))?;
+    on_resident!(keys, links => search((edges, choice, &pool), distance, (keys, links, &mut ties), job.context))?;
+    let sorted = resolve(ties, (&mut keys, &mut links), &mut plan, job)?;
     write(facts, &mut links, job)?;
     job.context.progress.end();
-    Ok(Stats { rows: facts.node_count, spilled_bytes: plan.spilled_bytes() })
+    Ok(Stats { rows: facts.node_count, spilled_bytes: plan.spilled_bytes() + sorted })
+}
+
+/// Resolves the ties, where anything is called by a name.
+fn resolve(
+    ties: Ties<'_>,
+    (keys, links): (&mut Array<u32>, &mut Array<Link>),
+    plan: &mut ArrayPlan<'_>,
+    job: &Job<'_>,
+) -> Result<u64, StageError> {
+    if !job.scratch.has(columns::NODE_CLASS) || !job.scratch.has(columns::NODE_NAME) {
+        return Ok(0);
+    }
+    let (classes, names) = plan.make((lookup(columns::NODE_CLASS), lookup(columns::NODE_NAME)))?;
+    let mut texts = Texts::open(classes, names, job.scratch)?;
+    on_resident!(keys, links => ties.resolve(keys, links, &mut texts))
 }
 
 /// Visits every edge. Distances that are not in memory are looked up by the calling thread.
 fn search(
     (mut edges, choice, pool): (Edges, Choice<'_>, &OrderedPool),
     mut distance: Lookup<i32>,
-    (mut best, mut links): (impl WriteAt<u8>, impl WriteAt<Link>),
+    (mut best, mut links, ties): (impl WriteAt<u32>, impl WriteAt<Link>, &mut Ties<'_>),
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let shared = distance.share();
@@ -125,14 +141,17 @@ fn search(
         }
         failed.take().map_or(Ok(()), Err)?;
         let candidates = &block.candidates;
-        for (at, &Candidate { to, kind, from, label }) in candidates.iter().enumerate() {
+        for (at, &Candidate { to, from, label, key, distance }) in candidates.iter().enumerate() {
             if let Some(soon) = candidates.get(at + AHEAD) {
                 best.prefetch(soon.to.index());
                 links.prefetch(soon.to.index());
             }
-            if kind < best.get(to.index())? {
-                best.set(to.index(), kind)?;
+            let known = best.get(to.index())?;
+            if key < known {
+                best.set(to.index(), key)?;
                 links.set(to.index(), Link { from, label })?;
+            } else if key == known && links.get(to.index())? != (Link { from, label }) {
+                ties.push(Tie { distance, to: to.0, from: from.0, label, key })?;
             }
         }
         context.step(block.sources())

@@ -7,7 +7,7 @@ use crate::{jvm, v8};
 
 /// What a class is in a chain.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+pub enum Part {
     /// A step of its own.
     Step,
     /// Standard collections, and objects used as such.
@@ -20,7 +20,8 @@ enum Part {
     Roots,
 }
 
-fn part(runtime: Runtime, class: &str) -> Part {
+/// What a class is.
+pub fn part(runtime: Runtime, class: &str) -> Part {
     match runtime {
         Runtime::V8 => match class {
             "Map" | "Set" | "WeakMap" | "WeakSet" | "Array" | "Object" => Part::Collection,

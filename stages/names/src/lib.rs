@@ -19,6 +19,7 @@ mod scan;
 mod scripts;
 pub mod source_maps;
 mod steps;
+mod tails;
 mod user;
 mod v8;
 
@@ -98,8 +99,8 @@ impl Names {
         }
     }
 
-    /// Signature of a chain of classes: of each element the label of the edge to it, the signature of its class, and
-    /// whether it repeats.
+    /// Signature of a chain of classes: its kind, and the steps that [identify it](tails). Of each element the path has
+    /// the label of the edge to it, the signature of its class, and whether it repeats.
     #[must_use]
     pub fn chain<'a>(&self, kind: &str, path: impl Iterator<Item = (Option<&'a str>, &'a str, bool)>) -> String {
         let elements: Vec<Element<'_>> = path
@@ -107,6 +108,7 @@ impl Names {
             .collect();
         let mut steps = chains::steps(self.runtime, &elements);
         chains::without_loader(&mut steps, self.runtime);
+        let steps = tails::of(self.runtime, steps, |url| self.script(url));
         let between = if kind == KINDS[1] { " › " } else { " → " };
         let path = steps::join(steps.iter().map(|step| (&*step.name, &*step.out)), between);
         format!("{kind}: {path}")
@@ -127,12 +129,25 @@ impl Names {
         }
     }
 
-    /// Signature of a finding, from its rule, the signature of its class (or else its subject) and its `stable_path`.
+    /// Signature of a finding, from its rule, the signature of its class (or else its subject), the steps of its
+    /// `stable_path` that [identify it](tails), and its place, whose script tells equal variables of functions apart.
     #[must_use]
-    pub fn finding<'a>(&self, rule: &str, class: &str, stable_path: impl Iterator<Item = &'a str>) -> String {
+    pub fn finding<'a>(
+        &self,
+        rule: &str,
+        class: &str,
+        stable_path: impl Iterator<Item = &'a str>,
+        place: Option<&str>,
+    ) -> String {
         let raw: Vec<&str> = stable_path.collect();
         let steps = paths::steps(self.runtime, &raw, |text| self.step(text));
-        let path = steps::join(steps.iter().map(|step| (&**step, "")), " → ");
+        let steps = steps.iter().map(|step| paths::split(self.runtime, step)).collect();
+        let mut steps = tails::of(self.runtime, steps, |url| self.script(url));
+        if let (Some(holder), Some(place)) = (steps.first_mut().filter(|step| paths::is_variable(step)), place) {
+            let file = place.rsplit_once(':').map_or(place, |(file, _)| file);
+            holder.name = format!("() ({})", self.script(file));
+        }
+        let path = steps::join(steps.iter().map(|step| (&*step.name, &*step.out)), " → ");
         let class = if OF_THE_WHOLE.contains(&rule) { Cow::Borrowed("") } else { self.built_in(class) };
         let parts = [rule, &class, &path];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")

@@ -1,7 +1,7 @@
 //! Steps of the `stable_path` of findings. They are texts: class or name, and what leads on from it.
 
 use crate::runtime::Runtime;
-use crate::steps::variable;
+use crate::steps::{Step, variable};
 use crate::{jvm, v8};
 
 /// What else than the stack leads to variables of running code.
@@ -30,6 +30,44 @@ fn loader_steps(runtime: Runtime, path: &[&str]) -> usize {
         && path[0].ends_with(".classes")
         && path[1].starts_with("java.util.");
     if is_held { 2 } else { 0 }
+}
+
+/// What a function is called that has a variable: another one may lead to the same variable.
+const FUNCTION: &str = "()";
+
+/// Whether a step is a variable of a function.
+pub fn is_variable(step: &Step) -> bool {
+    step.name == FUNCTION && !step.out.is_empty()
+}
+
+/// A step as its class or name, and what leads on from it.
+pub fn split(runtime: Runtime, step: &str) -> Step {
+    let end = match runtime {
+        Runtime::V8 => match (step.find("()"), step.find('}').filter(|_| step.starts_with('{'))) {
+            (Some(end), _) => end + 2,
+            (None, Some(end)) => end + 1,
+            (None, None) => step.find(['.', '[']).unwrap_or(step.len()),
+        },
+        Runtime::Jvm => field_of_java(step),
+        Runtime::DotNet => step.strip_suffix("[]").map_or(step.len(), str::len),
+    };
+    let (name, out) = step.split_at(end);
+    let is_function = runtime == Runtime::V8 && name.ends_with("()") && !out.is_empty();
+    Step { name: if is_function { FUNCTION } else { name }.to_owned(), out: out.to_owned() }
+}
+
+/// Where the field begins: behind the first part of a name that is no package.
+fn field_of_java(step: &str) -> usize {
+    let mut start = 0;
+    for part in step.split_inclusive('.') {
+        let name = part.strip_suffix('.').unwrap_or(part);
+        let is_class = name.starts_with(|first: char| first.is_uppercase()) || name.contains('$');
+        if is_class {
+            return start + name.find('[').unwrap_or(name.len());
+        }
+        start += part.len();
+    }
+    step.find('[').unwrap_or(step.len())
 }
 
 fn v8_step(step: &str, is_last: bool, next: &str, normal: impl Fn(&str) -> String) -> String {

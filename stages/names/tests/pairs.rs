@@ -42,7 +42,7 @@ fn signatures(pair: &Value, side: usize) -> Vec<String> {
     }
     let finding = &side["finding"];
     let path = finding[2].as_array().unwrap().iter().map(|step| step.as_str().unwrap());
-    signatures.push(names.finding(finding[0].as_str().unwrap(), &class(&names, &finding[1]), path));
+    signatures.push(names.finding(finding[0].as_str().unwrap(), &class(&names, &finding[1]), path, None));
     signatures
 }
 

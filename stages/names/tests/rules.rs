@@ -22,7 +22,7 @@ fn normal(title: &str, text: &str) -> String {
             signature.strip_prefix("X (").unwrap().strip_suffix(')').unwrap().to_owned()
         }
         "Edges and steps of paths" => {
-            let finding = Names::of(Runtime::V8).finding("rule", "X", [text].into_iter());
+            let finding = Names::of(Runtime::V8).finding("rule", "X", [text].into_iter(), None);
             finding.strip_prefix("rule X ").unwrap().to_owned()
         }
         _ => class(Runtime::V8, text),
@@ -171,7 +171,7 @@ proptest! {
             let once = class(runtime, &name);
             prop_assert_eq!(class(runtime, &once), once.clone(), "{:?}", runtime);
             prop_assert!(!once.is_empty());
-            let again = Names::of(runtime).finding("rule", &once, std::iter::empty());
+            let again = Names::of(runtime).finding("rule", &once, std::iter::empty(), None);
             prop_assert_eq!(again, format!("rule {once}"));
         }
         if let Some(script) = script {
@@ -193,7 +193,7 @@ proptest! {
                 names.allocated_type(&name),
                 names.function(&name, Some(&script), Some(&script), Some(&script)),
                 names.duplicate_set(&name, "exact", Some(&script)),
-                names.finding(&name, &script, [&*name, &*script].into_iter()),
+                names.finding(&name, &script, [&*name, &*script].into_iter(), Some(&script)),
                 names.chain("reference", [(Some(&*name), &*script, false), (None, &*name, true)].into_iter()),
             ] {
                 prop_assert!(!signature.is_empty() || (name.is_empty() && script.is_empty()));
@@ -211,7 +211,7 @@ proptest! {
             names.chain("reference", head.into_iter().chain(tail))
         };
         prop_assert_eq!(fingerprint(&chain(at, length)), fingerprint(&chain(other, 1)));
-        let finding = |at: u32| names.finding("r", "Row", [&*format!("Table.rows[{at}]")].into_iter());
+        let finding = |at: u32| names.finding("r", "Row", [&*format!("Table.rows[{at}]")].into_iter(), None);
         prop_assert_eq!(finding(at), finding(other));
     }
 }

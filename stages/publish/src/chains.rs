@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "chains table",
-    version: 2,
+    version: 3,
     when: |setting| setting.has(TableName::Chains),
     reads: &[
         document(documents::FACTS),

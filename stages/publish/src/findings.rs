@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings table",
-    version: 3,
+    version: 4,
     when: |setting| setting.findings() || setting.traces(TraceTable::Findings),
     reads: &[
         document(documents::FINDINGS),
@@ -108,7 +108,8 @@ fn signatures(job: &Job<'_>, findings: &[Finding]) -> Result<Vec<String>, StageE
     let names = names(job, &format);
     let signature = |(finding, subject): (&Finding, Option<String>)| {
         let subject = subject.as_deref().unwrap_or(&finding.subject);
-        names.finding(&finding.rule, subject, finding.stable_path.iter().map(String::as_str))
+        let path = finding.stable_path.iter().map(String::as_str);
+        names.finding(&finding.rule, subject, path, finding.place.as_deref())
     };
     Ok(findings.iter().zip(subjects).map(signature).collect())
 }

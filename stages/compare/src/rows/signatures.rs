@@ -116,7 +116,7 @@ pub fn columns(table: &DiffTable, source: Source<'_>) -> &'static [&'static str]
         "chains" => &["kind", "path"],
         "owners" => &["owner"],
         "duplicate_sets" => &["class_id", "class", "status", "preview"],
-        "findings" => &["rule", "class_id", "subject", "stable_path"],
+        "findings" => &["rule", "class_id", "subject", "stable_path", "place"],
         "allocation_types" => &["type"],
         "allocation_functions" => &["function", "method_signature", "signature", "module", "file"],
         _ => &["type", "generation"],
@@ -147,7 +147,8 @@ pub fn of(
         "findings" => {
             let class = class()?.map_or(text("subject")?, String::as_str);
             let path = if batch.has("stable_path") { batch.list_of_texts("stable_path", row)? } else { Vec::new() };
-            names.finding(text("rule")?, class, path.iter().map(String::as_str))
+            let place = if batch.has("place") { value(batch.texts("place")?, row) } else { None };
+            names.finding(text("rule")?, class, path.iter().map(String::as_str), place)
         }
         "allocation_types" => names.allocated_type(text("type")?),
         "allocation_functions" => function(names, batch, row)?,

@@ -47,8 +47,9 @@ pub fn chains(snapshot: &Snapshot, truth: &Truth) -> Vec<Chain> {
     let least = truth.nodes.iter().map(|node| node.shallow).sum::<u64>() / 1000;
     let root = snapshot.root();
     let mut chains = Vec::new();
+    let nearest = nearest(snapshot, truth);
     for dominators in [false, true] {
-        let before = |v: usize| if dominators { dominator(truth, v) } else { nearest(snapshot, truth, v) };
+        let before = |v: usize| if dominators { dominator(truth, v) } else { nearest[v].clone() };
         let mut repeated = BTreeSet::new();
         let mut found = Found::new();
         for v in 0..snapshot.nodes.len() {
@@ -75,23 +76,62 @@ fn dominator(truth: &Truth, v: usize) -> Before {
     (Some(truth.nodes[v].dominator).filter(|&d| d != v), None)
 }
 
-/// The followed edge from a node at a distance one less: of least kind, then from the least node, then the first.
-fn nearest(snapshot: &Snapshot, truth: &Truth, v: usize) -> Before {
-    let Some(far) = truth.nodes[v].distance else { return (None, Some("(no path)".into())) };
-    let mut best: Option<(usize, usize, OracleString)> = None;
+/// For each node the followed edge from a node at a distance one less: of least kind, then the one whose path reads least
+/// from its end upwards, then from the least node, then the first.
+fn nearest(snapshot: &Snapshot, truth: &Truth) -> Vec<Before> {
+    let count = snapshot.nodes.len();
+    let mut before: Vec<Before> = vec![(None, None); count];
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|&v| truth.nodes[v].distance);
+    for v in order {
+        before[v] = match truth.nodes[v].distance {
+            None => (None, Some("(no path)".into())),
+            Some(far) => nearest_to(v, far, snapshot, truth, &before),
+        };
+    }
+    before
+}
+
+fn nearest_to(v: usize, far: i32, snapshot: &Snapshot, truth: &Truth, before: &[Before]) -> Before {
+    let mut best: Option<(usize, Vec<Read>, Before)> = None;
     for (from, node) in snapshot.nodes.iter().enumerate() {
         if truth.nodes[from].distance != Some(far - 1) {
             continue;
         }
         for edge in node.edges.iter().filter(|edge| edge.to == v) {
-            if let Some(name) = distance::followed_as(snapshot, from, edge)
-                && best.as_ref().is_none_or(|best| (edge.kind, from) < (best.0, best.1))
-            {
-                best = Some((edge.kind, from, name));
+            let Some(name) = distance::followed_as(snapshot, from, edge) else { continue };
+            let link = (Some(from), Some(if is_number(&name) { "[]".into() } else { name }));
+            let read = read(&link, snapshot, truth, before);
+            let is_less = |(kind, other, _): &(usize, Vec<Read>, Before)| {
+                let reads_less = || read.iter().zip(other).find(|(a, b)| a != b).is_some_and(|(a, b)| a < b);
+                edge.kind < *kind || (edge.kind == *kind && reads_less())
+            };
+            if best.as_ref().is_none_or(is_less) {
+                best = Some((edge.kind, read, link));
             }
         }
     }
-    best.map_or((None, None), |(_, from, name)| (Some(from), Some(if is_number(&name) { "[]".into() } else { name })))
+    best.map_or((None, None), |(_, _, link)| link)
+}
+
+/// A word of a path: whether it does not begin with a letter, and the word.
+type Read = (bool, Vec<u8>);
+
+/// A path from its end upwards, a label, then class and name of the node that it leads from.
+fn read(link: &Before, snapshot: &Snapshot, truth: &Truth, before: &[Before]) -> Vec<Read> {
+    let mut words = Vec::new();
+    let mut link = link.clone();
+    loop {
+        let label = link.1.filter(|name| !["[]", "(entry)"].iter().any(|mark| *name == *mark));
+        let label = label.map(|name| name.to_wtf8()).unwrap_or_default();
+        words.push((!label.first().is_some_and(u8::is_ascii_alphabetic), label));
+        let Some(from) = link.0 else { return words };
+        let told = |name: &OracleString| Some(name.to_wtf8()).filter(|name| !name.iter().all(u8::is_ascii_digit));
+        let name = told(snapshot.node_name(from)).filter(|name| !name.iter().any(u8::is_ascii_digit));
+        words.push((false, told(&truth.nodes[from].class_name).unwrap_or_default()));
+        words.push((false, name.unwrap_or_default()));
+        link = before[from].clone();
+    }
 }
 
 /// Whether a name is a number, which counts as an index.

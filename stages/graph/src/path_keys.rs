@@ -1,0 +1,72 @@
+//! Keys by which edges on shortest paths are ordered: kind, then label. They are made of texts, which another run of the
+//! program has again, never of numbers of nodes. Used by [`super::path_edges`].
+//!
+//! Resident memory: [`KeyCache::BYTES`] for each block of edges.
+
+use heaplake_kit::{Scratch, StageError, StringTable};
+use heaplake_schemas::chains::label;
+use heaplake_schemas::scratch::STRINGS;
+
+/// Bits of a key below the kind of the edge: one for labels that say little, and the beginning of the text.
+const LABEL_BITS: u32 = 24;
+
+/// Labels whose bits are kept for each block of edges, a power of two.
+const RECENT: usize = 1 << 10;
+
+/// Bits of labels that were used lately.
+pub(crate) struct KeyCache(Vec<(u32, u32)>);
+
+impl KeyCache {
+    pub const BYTES: usize = RECENT * size_of::<(u32, u32)>();
+}
+
+impl Default for KeyCache {
+    fn default() -> Self {
+        // No name: it has the bits of an empty text.
+        Self(vec![(label::NONE, bits(b"")); RECENT])
+    }
+}
+
+/// Makes keys.
+pub(crate) struct Keys {
+    strings: StringTable,
+}
+
+impl Keys {
+    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self { strings: StringTable::open(scratch, STRINGS)? })
+    }
+
+    /// The key of an edge; less goes first. Labels that begin alike have the same key.
+    #[inline]
+    pub fn of(&self, kind: u8, label: u32, cache: &mut KeyCache) -> u32 {
+        let recent = &mut cache.0[label as usize % RECENT];
+        if recent.0 != label {
+            *recent = (label, bits(text(label, &self.strings)));
+        }
+        u32::from(kind) << LABEL_BITS | recent.1
+    }
+}
+
+/// A number that orders labels as [`order`] does, as far as it goes.
+fn bits(label: &[u8]) -> u32 {
+    let byte = |at: usize| u32::from(label.get(at).copied().unwrap_or(0));
+    let beginning = (byte(0) << 16 | byte(1) << 8 | byte(2)) >> 1;
+    u32::from(!is_spoken(label)) << (LABEL_BITS - 1) | beginning
+}
+
+/// The order of labels: those that begin with a letter go first, then that of the texts.
+pub(crate) fn order(label: &[u8]) -> (bool, &[u8]) {
+    (!is_spoken(label), label)
+}
+
+/// Whether a label begins with a letter: `sessions`, and not `__proto__`, `<symbol …>` or an index.
+fn is_spoken(label: &[u8]) -> bool {
+    label.first().is_some_and(u8::is_ascii_alphabetic)
+}
+
+/// The text of a label; empty for numbers and for what has no name.
+pub(crate) fn text(label: u32, strings: &StringTable) -> &[u8] {
+    let text = if (label as usize) < strings.len() { strings.get(label as usize) } else { b"" };
+    if text.iter().all(u8::is_ascii_digit) { b"" } else { text }
+}
