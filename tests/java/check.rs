@@ -183,31 +183,67 @@ fn threads(address: &[Option<u64>], run: &Path) -> Vec<ThreadTruth> {
     threads
 }
 
-/// The last step of the first shortest path to each node, in the order of edges: the node before, the label of the
-/// edge, and whether it is a static field.
-fn first_paths(nodes: &Table, run: &Path) -> BTreeMap<usize, (usize, Option<String>, bool)> {
+/// The last step of the shortest path to a node: the node before, the label of the edge, and whether it is a static field.
+type Step = (usize, Option<String>, bool);
+
+/// The last step of the shortest path to each node that reads least, from its end upwards: see [`words`].
+fn first_paths(nodes: &Table, run: &Path) -> BTreeMap<usize, Step> {
     let edges = Table::read(run, "edges.parquet");
     let (from, to, essential) = (edges.u32s("from"), edges.u32s("to"), edges.bools("essential"));
-    let (kinds, names) = (edges.texts("kind"), edges.texts("name"));
+    let (kinds, labels) = (edges.texts("kind"), edges.texts("name"));
     let (distances, weakly) = (nodes.i32s("distance"), nodes.bools("weakly_reachable"));
+    let (classes, names) = (nodes.texts("class"), nodes.texts("name"));
     let weakly = |node: usize| weakly[node] == Some(true);
-    let mut paths = BTreeMap::new();
+    let mut nearer: Vec<(i32, usize, Step)> = Vec::new();
     for edge in 0..edges.rows() {
         let (from, to) = (from[edge].unwrap() as usize, to[edge].unwrap() as usize);
-        let nearer = distances[from].zip(distances[to]).is_some_and(|(from, to)| from + 1 == to);
+        let Some((before, far)) = distances[from].zip(distances[to]) else { continue };
         let kind = kinds[edge].as_deref().unwrap();
         let avoided = !weakly(to) && (weakly(from) || kind == "referent");
-        if !nearer || essential[edge] != Some(true) || avoided {
+        if before + 1 != far || essential[edge] != Some(true) || avoided {
             continue;
         }
-        let name = match kind {
+        let label = match kind {
             "root" => None,
             "element" => Some("[]".to_owned()),
-            _ => names[edge].clone(),
+            _ => labels[edge].clone(),
         };
-        paths.entry(to).or_insert((from, name, kind == "static"));
+        nearer.push((far, to, (from, label, kind == "static")));
+    }
+    nearer.sort_by_key(|&(far, to, _)| (far, to));
+    let mut paths: BTreeMap<usize, Step> = BTreeMap::new();
+    for (_, to, step) in nearer {
+        let reads_less = |known: &Step| {
+            let (one, other) = (words(&step, &paths, &classes, &names), words(known, &paths, &classes, &names));
+            one.zip(other).find(|(one, other)| one != other).is_some_and(|(one, other)| one < other)
+        };
+        if paths.get(&to).is_none_or(reads_less) {
+            paths.insert(to, step);
+        }
     }
     paths
+}
+
+/// What a path reads from its end upwards: a label, then the class and the name of the node that it leads from. Labels
+/// that begin with a letter come first; numbers, and names with numbers, read as nothing.
+fn words<'a>(
+    step: &'a Step,
+    paths: &'a BTreeMap<usize, Step>,
+    classes: &'a [Option<String>],
+    names: &'a [Option<String>],
+) -> impl Iterator<Item = (bool, String)> + 'a {
+    std::iter::successors(Some(step), |step| paths.get(&step.0)).flat_map(|(from, label, of_class)| {
+        let plain = |text: &Option<String>| text.clone().unwrap_or_default();
+        let name = plain(&names[*from]);
+        let label = match plain(label) {
+            label if *of_class => format!("{name}.{label}"),
+            label if label == "[]" => String::new(),
+            label => label,
+        };
+        let numbered = name.bytes().any(|byte| byte.is_ascii_digit());
+        let name = if numbered { String::new() } else { name };
+        [(!label.starts_with(|c: char| c.is_ascii_alphabetic()), label), (false, plain(&classes[*from])), (false, name)]
+    })
 }
 
 /// Checks that unfolded chains show the classes and labels on the shortest path of their example; returns the number of
