@@ -107,6 +107,11 @@ pub struct Roles {
     pub class_of_classes: Names,
     /// Classes that every program has plenty of.
     pub common_classes: Names,
+    /// Those of [`Self::common_classes`] that are called by the fields of their objects, as object literals are.
+    pub shape_classes: Names,
+    /// Classes by which the runtime registers code or native objects: modules and the like, which hold whatever the
+    /// program has and are no cause of it.
+    pub register_classes: Names,
     /// Classes that are made anew at will.
     pub generated_classes: Names,
     /// Classes of containers and of their parts.
@@ -125,6 +130,10 @@ pub struct Roles {
     pub root_names: Vec<(String, String)>,
     /// Classes of numbers, characters and truth values that are objects.
     pub boxes: Names,
+    /// Classes of threads, to which the reader attaches the variables of their stacks.
+    pub threads: Names,
+    /// Those of threads of which dumps may omit the stack, while they wait.
+    pub virtual_threads: Names,
     /// Where the runtime has such.
     pub thread_locals: Option<ThreadLocals>,
     /// Where the runtime has such.

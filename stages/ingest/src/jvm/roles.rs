@@ -17,6 +17,7 @@ pub fn roles() -> Roles {
         class_objects: Names::of(&["class"]),
         class_of_classes: Names::of(&["java.lang.Class"]),
         common_classes: Names::of(&["(*", "*[]", "java.*", "javax.*", "jdk.*", "sun.*", "kotlin.*"]),
+        register_classes: Names::of(&["java.lang.Class", "*ClassLoader", "jdk.internal.loader.*"]),
         generated_classes: Names::of(&[
             "*$Proxy*",
             "*$$*",
@@ -37,6 +38,12 @@ pub fn roles() -> Roles {
             "java.lang.Long",
             "java.lang.Short",
         ]),
+        threads: Names::of(&[
+            "java.lang.Thread",
+            "java.lang.VirtualThread",
+            "java.lang.ThreadBuilders$BoundVirtualThread",
+        ]),
+        virtual_threads: Names::of(&["java.lang.VirtualThread"]),
         thread_locals: Some(ThreadLocals {
             map: "java.lang.ThreadLocal$ThreadLocalMap".to_owned(),
             entry: "java.lang.ThreadLocal$ThreadLocalMap$Entry".to_owned(),

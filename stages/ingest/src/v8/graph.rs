@@ -159,6 +159,8 @@ pub struct Places {
     nodes: ColumnMap<NodeId>,
     lines: ColumnMap<u32>,
     links: Vec<StringId>,
+    /// From a script without a path to its URL.
+    url: StringId,
     /// By script and line; a name has no line.
     known: FxHashMap<(StringId, u32), u32>,
     texts: StringWriter,
@@ -175,6 +177,7 @@ impl Places {
             nodes: ColumnMap::uncounted(scratch, columns::LOCATION_NODE)?,
             lines: ColumnMap::uncounted(scratch, columns::LOCATION_LINE)?,
             links: names::find(scratch, &LINKS)?,
+            url: names::find(scratch, &["source_url"])?[0],
             known: FxHashMap::default(),
             texts: StringWriter::create(scratch, RESOURCE_TEXTS)?,
             memory,
@@ -203,6 +206,9 @@ impl Places {
             if !path.is_empty() {
                 return self.text((name, line), &format!("{path}:{}", u64::from(line) + 1));
             }
+            let Some(url) = graph.inner(script, self.url)? else { continue };
+            let (name, text) = (graph.name(url)?, String::from_utf8_lossy(graph.text(url)?).into_owned());
+            return self.text((name, line), &format!("{text}:{}", u64::from(line) + 1));
         }
         Ok(NONE)
     }

@@ -70,7 +70,7 @@ pub const STAGE: Stage = Stage {
 const NOWHERE: u32 = u32::MAX;
 
 /// Names of the edges that matter, by [`Link`].
-const EDGES: [(&str, Link); 6] = [
+const EDGES: [(&str, Link); 7] = [
     ("script", Link::Script),
     // Until 2023, and since 2024.
     ("script_or_debug_info", Link::Script),
@@ -78,6 +78,7 @@ const EDGES: [(&str, Link); 6] = [
     ("name_or_scope_info", Link::Scope),
     ("scope_info", Link::Scope),
     ("shared", Link::Shared),
+    ("source_url", Link::Url),
 ];
 
 /// What an edge says.
@@ -89,16 +90,21 @@ enum Link {
     Scope,
     /// From a function to what it shares with others.
     Shared,
+    /// From a script without a path to the text that its last line gives it (`//# sourceURL=`).
+    Url,
 }
 
 /// Such edges, source and target, between the two halves of this stage: from shared infos to scripts and to scopes,
-/// from contexts to scopes, from functions to shared infos.
-const PAIRS: [Column<[NodeId; 2]>; 4] = [
+/// from contexts to scopes, from functions to shared infos, from scripts to their URLs.
+const PAIRS: [Column<[NodeId; 2]>; 5] = [
     Column::new("scripts.script"),
     Column::new("scripts.scope"),
     Column::new("scripts.context"),
     Column::new("scripts.function"),
+    Column::new("scripts.url"),
 ];
+/// The last of [`PAIRS`].
+const URLS: usize = 4;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
@@ -173,6 +179,7 @@ impl Links {
             Link::Scope if kind == self.code => Some(1),
             Link::Scope if self.is_context(kind, name) => Some(2),
             Link::Shared if kind == self.closure => Some(3),
+            Link::Url if kind == self.code => Some(URLS),
             _ => None,
         }
     }
@@ -207,7 +214,7 @@ fn collect(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Resu
         for _ in 0..count {
             let (edge_kind, edge_name, to) = (edge_kinds.next()?, edge_names.next()?, targets.next()?);
             let Some(column) = links.column((kind, name), edge_kind, edge_name) else { continue };
-            if Some(kind_of.get(to.index())?) == links.code {
+            if column == URLS || Some(kind_of.get(to.index())?) == links.code {
                 pairs[column].push([NodeId(node), to])?;
             }
         }
@@ -224,11 +231,20 @@ fn settle(
 ) -> Result<(), StageError> {
     // Only names of scripts are looked at, of which there are few.
     let name = ColumnPoints::open(scratch, columns::NODE_NAME)?;
-    let [of_script, of_scope, of_context, of_function] = PAIRS.map(|column| ColumnReader::open(scratch, column));
+    let [of_script, of_scope, of_context, of_function, urls] = PAIRS.map(|column| ColumnReader::open(scratch, column));
+    let (mut urls, mut url_of) = (urls?, FxHashMap::default());
+    while urls.remaining() > 0 {
+        let [script, url] = urls.next()?;
+        scripts.reservation.grow(16)?;
+        url_of.insert(script, name.at(url.index()));
+    }
     let mut pairs = of_script?;
     while pairs.remaining() > 0 {
         let [shared, script] = pairs.next()?;
-        let origin = scripts.of(name.at(script.index()))?;
+        let origin = match (scripts.of(name.at(script.index()))?, url_of.get(&script)) {
+            (NOWHERE, Some(&url)) => scripts.of(url)?,
+            (origin, _) => origin,
+        };
         take(&mut origins, shared, origin)?;
         take(&mut origins, script, origin)?;
     }

@@ -12,6 +12,7 @@
 //! up, the other one does, unless it is about a certain mistake.
 
 use super::heap::Heap;
+use super::leak_suspects;
 use super::paths::{KEPT, Path};
 use super::rule::{Rule, Tells};
 use heaplake_kit::text::{count, size};
@@ -44,6 +45,8 @@ pub fn settle(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Findin
         }
     }
     let mut causes: Vec<Cause> = Vec::new();
+    // What holds copies comes before them, so that they become its evidence.
+    grouped.sort_by_key(|cause| cause.tells == Tells::Copies);
     for cause in grouped {
         match causes.iter_mut().find(|known| known.is_same(&cause, heap)) {
             Some(known) => known.take(cause),
@@ -55,8 +58,9 @@ pub fn settle(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Findin
 
 impl Cause {
     fn of(finding: Finding, rules: &[Rule], heap: &Heap) -> Self {
-        let tells =
+        let of_rule =
             rules.iter().find(|rule| rule.names.contains(&&*finding.rule)).map_or(Tells::Mistake, |rule| rule.tells);
+        let tells = if finding.rule == leak_suspects::CONSTANT { Tells::Fact } else { of_rule };
         let example =
             || finding.class_id.filter(|_| finding.scope == Scope::Class).and_then(|class| heap.example(class));
         let anchor = finding.node.or_else(example).filter(|_| finding.scope != Scope::Snapshot);
@@ -94,10 +98,11 @@ impl Cause {
     fn is_same(&self, other: &Self, heap: &Heap) -> bool {
         let (Some(a), Some(b)) = (self.anchor, other.anchor) else { return false };
         let (mine, its) = (self.finding.bytes, other.finding.bytes);
-        let alike = self.is_alike(other);
+        // What is known exactly, and what samples say of the same object.
+        let alike = self.is_alike(other) || (a == b && other.tells == Tells::Mass);
         let below = heap.is_within(b, a);
         let is_like = || Path::to(a, heap).is_like(&Path::to(b, heap));
-        if alike && (below || heap.is_within(a, b) || is_like()) {
+        if alike && (a == b || below || heap.is_within(a, b) || is_like()) {
             return true;
         }
         let (tells, class, scope) = (other.tells, other.finding.class_id, other.finding.scope);
@@ -106,16 +111,18 @@ impl Cause {
         match tells {
             Tells::Mass => within || (same_class && mine >= its / 2),
             Tells::Copies => within,
-            Tells::Mistake | Tells::Place | Tells::Waste => false,
+            Tells::Fact | Tells::Mistake | Tells::Place | Tells::Waste => false,
         }
     }
 
     /// Takes a finding about the same bytes; the one that says more stays on top.
     fn take(&mut self, mut other: Self) {
-        let may = self.is_alike(&other) || other.tells == Tells::Mistake;
+        let may = self.is_alike(&other) || other.tells <= Tells::Mistake;
         let better = may && other.tells < self.tells && other.finding.bytes >= self.finding.bytes / 2;
         if better {
-            other.finding.severity = other.finding.severity.min(self.finding.severity);
+            if self.tells != Tells::Copies && other.tells != Tells::Fact {
+                other.finding.severity = other.finding.severity.min(self.finding.severity);
+            }
             std::mem::swap(self, &mut other);
         }
         self.evidence.push(other.finding);

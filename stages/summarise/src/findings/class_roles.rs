@@ -21,6 +21,8 @@ pub mod role {
     pub const CLOSURE_CONTEXT: u8 = 1 << 5;
     /// Numbers that are objects.
     pub const BOX: u8 = 1 << 6;
+    /// Object literals, by their fields.
+    pub const SHAPE: u8 = 1 << 7;
 }
 
 /// The roles of every class, a bit each.
@@ -46,6 +48,7 @@ impl ClassRoles {
             (role::ENTRY, &roles.entries),
             (role::CLOSURE_CONTEXT, &roles.closure_contexts),
             (role::BOX, &roles.boxes),
+            (role::SHAPE, &roles.shape_classes),
         ];
         let mut of_class = budget.zeroed::<u8>("findings: roles of classes", classes)?;
         let mut any = 0;

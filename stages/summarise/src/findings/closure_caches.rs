@@ -10,7 +10,7 @@ use heaplake_schemas::resources::kind;
 /// The rule.
 pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
-const NAME: &str = "closure-cache";
+pub const NAME: &str = "closure-cache";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [25, 10, 5];
 /// Entries from which on a container has many.

@@ -2,7 +2,7 @@
 //! native objects of their own in the same way; those are none.
 
 use super::heap::{Heap, blank};
-use super::rule::{Detector, Extent, Node, Rule, list_bytes, map_bytes, severity};
+use super::rule::{Detector, Extent, Node, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 pub const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<Node>(TOPS) + list_bytes::<u32>(TOPS) + map_bytes::<u32, u64>(CLASSES),
+    tells: Tells::Waste,
     open: |_, _| Ok(Box::<Detached>::default()),
     ..Rule::NEW
 };

@@ -2,12 +2,13 @@
 //! say the same, all together. Such sets have no references, so no two of them have a byte in common.
 
 use super::class_roles::Kinds;
-use super::heap::{Heap, about_class, shorten};
+use super::duplicates::Previews;
+use super::heap::{Heap, about_class};
 use super::rule::{Detector, Rule, Tells, map_bytes, severity};
 use heaplake_kit::access::{column, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, StringTable};
+use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::ClassId;
@@ -29,6 +30,8 @@ const STRINGS: &str = "duplicate-strings";
 const ARRAYS: &str = "duplicate-arrays";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [40, 10, 2];
+/// Bytes from which on a set is a large one.
+const LARGE: u64 = 64 << 10;
 /// Characters of the example that are shown.
 const SHOWN: usize = 60;
 /// Classes that are told apart.
@@ -46,8 +49,9 @@ struct Tally {
     sets: u64,
     members: u64,
     bytes: u64,
-    /// Bytes of those that are only possible.
+    /// Bytes of those that are only possible, and of those whose members are filled with one value.
     possible: u64,
+    filled: u64,
     /// The largest exact set.
     largest: Option<(u32, SetRow)>,
 }
@@ -73,13 +77,9 @@ impl Detector for DuplicateValues {
         if !scratch.has(columns::SET_ROW) {
             return Ok(Vec::new());
         }
-        let classes = self.classes(heap)?;
-        let previews = match scratch.has(SET_PREVIEWS.start) {
-            true => Some(StringTable::open(scratch, SET_PREVIEWS)?),
-            false => None,
-        };
-        let preview =
-            |set: u32| previews.as_ref().map_or_else(String::new, |all| shorten(&all.text(set as usize), SHOWN));
+        let previews = Previews::open(heap)?;
+        let classes = self.classes(&previews, heap)?;
+        let preview = |set: u32| previews.text(set, SHOWN);
         Ok(classes.iter().filter_map(|(&class, tally)| self.found(class, tally, preview, heap)).collect())
     }
 }
@@ -91,7 +91,7 @@ impl DuplicateValues {
     }
 
     /// Sets of texts and arrays, by class.
-    fn classes(&self, heap: &Heap) -> Result<BTreeMap<u32, Tally>, StageError> {
+    fn classes(&self, previews: &Previews, heap: &Heap) -> Result<BTreeMap<u32, Tally>, StageError> {
         let (mut kinds, mut class_of) = ArrayPlan::of(&heap.job, "duplicate values")
             .make((lookup(columns::NODE_KIND), lookup(columns::NODE_CLASS)))?;
         let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
@@ -108,7 +108,12 @@ impl DuplicateValues {
             if (self.strings.has(kind) || self.arrays.has(kind))
                 && (classes.len() < CLASSES || classes.contains_key(&class))
             {
-                classes.entry(class).or_default().add(set, row);
+                let tally = classes.entry(class).or_default();
+                // What large sets are filled with is looked at: there are few.
+                match row.additional_bytes >= LARGE && previews.is_filled(set) {
+                    true => tally.filled = tally.filled.saturating_add(row.additional_bytes),
+                    false => tally.add(set, row),
+                }
             }
         }
         Ok(classes)
@@ -137,6 +142,9 @@ impl DuplicateValues {
         if tally.possible > 0 {
             finding.message +=
                 &format!(". Another {} only look the same as far as the snapshot tells", size(tally.possible));
+        }
+        if tally.filled > 0 {
+            finding.message += &format!(". Another {} are filled with one value each", size(tally.filled));
         }
         finding.next_step = match () {
             () if is_string => "Keep one of each in a table by its content, where they are made or read.",

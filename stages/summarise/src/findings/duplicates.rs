@@ -1,19 +1,19 @@
 //! Rule `duplicate-waste`: duplicate instances, if the run looked for duplicates. Only exact sets that no other set
 //! holds count: a set inside a duplicate is freed together with it.
 
-use super::heap::{Heap, blank};
+use super::heap::{Heap, blank, shorten};
 use super::rule::{Detector, Rule, Tells, severity};
-use heaplake_kit::access::column;
+use heaplake_kit::access::{column, texts};
 use heaplake_kit::text::size;
-use heaplake_kit::{ColumnReader, StageError};
+use heaplake_kit::{ColumnReader, StageError, StringTable};
 use heaplake_schemas::duplicate_sets::SetRow;
-use heaplake_schemas::findings::{Finding, Scope};
-use heaplake_schemas::scratch as columns;
+use heaplake_schemas::findings::{Finding, Scope, Severity};
+use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS};
 
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
-    reads: &[column(columns::SET_ROW).if_any()],
+    reads: &[column(columns::SET_ROW).if_any(), texts(SET_PREVIEWS).if_any()],
     tells: Tells::Copies,
     open: |_, _| Ok(Box::new(Duplicates)),
     ..Rule::NEW
@@ -23,6 +23,9 @@ const NAME: &str = "duplicate-waste";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [25, 5, 1];
 
+/// Elements from which on equal ones are a fill.
+const FILL: usize = 4;
+
 struct Duplicates;
 
 impl Detector for Duplicates {
@@ -31,6 +34,7 @@ impl Detector for Duplicates {
             return Ok(Vec::new());
         }
         let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
+        let previews = Previews::open(heap)?;
         let mut found = Vec::new();
         for set in 0..rows.remaining() as u32 {
             let row = rows.next()?;
@@ -38,15 +42,59 @@ impl Detector for Duplicates {
                 heap.job.context.check()?;
             }
             if row.held_by.is_none() && row.reasons == 0 {
-                found.extend(judge(set, &row, heap));
+                found.extend(judge(set, &row, &previews, heap));
             }
         }
         Ok(found)
     }
 }
 
-fn judge(set: u32, row: &SetRow, heap: &Heap) -> Option<Finding> {
-    let severity = severity(row.additional_bytes, heap.bytes, PERCENT)?;
+/// What the members of sets look like, if the run has that.
+pub struct Previews(Option<StringTable>);
+
+impl Previews {
+    pub fn open(heap: &Heap) -> Result<Self, StageError> {
+        let scratch = heap.job.scratch;
+        let all = scratch.has(SET_PREVIEWS.start).then(|| StringTable::open(scratch, SET_PREVIEWS));
+        all.transpose().map(Self)
+    }
+
+    /// The text of a set, so long at most.
+    pub fn text(&self, set: u32, most: usize) -> String {
+        self.0.as_ref().map_or_else(String::new, |all| shorten(&all.text(set as usize), most))
+    }
+
+    /// Whether each member is filled with one value: a buffer that was not used yet, or a dump whose values were taken
+    /// out, in which objects look the same that were not.
+    pub fn is_filled(&self, set: u32) -> bool {
+        self.0.as_ref().is_some_and(|all| is_fill(&all.text(set as usize)))
+    }
+}
+
+/// Whether a preview is that of an array of equal elements, or of a text of equal characters.
+fn is_fill(preview: &str) -> bool {
+    let inner = preview.split_once('{').and_then(|(_, rest)| rest.strip_suffix('}'));
+    match inner {
+        Some(elements) => {
+            let mut elements = elements.split(", ").filter(|&element| element != "…");
+            let first = elements.next();
+            elements.clone().count() + 1 >= FILL && elements.all(|element| Some(element) == first)
+        }
+        None => {
+            let text = preview.trim_matches('"').trim_end_matches('…');
+            let first = text.chars().next();
+            text.chars().count() >= 2 * FILL && text.chars().all(|c| Some(c) == first)
+        }
+    }
+}
+
+fn judge(set: u32, row: &SetRow, previews: &Previews, heap: &Heap) -> Option<Finding> {
+    let is_filled = previews.is_filled(set);
+    let severity = severity(row.additional_bytes, heap.bytes, PERCENT)?.max(if is_filled {
+        Severity::Low
+    } else {
+        Severity::High
+    });
     let class = heap.nodes.class.at(row.example.index()).0;
     let mut finding = blank(NAME, severity, Scope::Set, heap.shown_class(class));
     finding.class_id = Some(class);
@@ -55,13 +103,34 @@ fn judge(set: u32, row: &SetRow, heap: &Heap) -> Option<Finding> {
     finding.count = u64::from(row.members);
     finding.bytes = row.additional_bytes;
     let to = if row.most_bytes > row.least_bytes { format!(" to {}", size(row.most_bytes)) } else { String::new() };
+    let same = if is_filled { "are filled with one value, so they look the same" } else { "are the same" };
     finding.message = format!(
-        "{} are the same; sharing one saves {}{to}. Each has {}. One of them: {}",
+        "{} {same}; sharing one saves {}{to}. Each has {}. One of them: {}",
         heap.objects(finding.count, class, Some(row.example.0)),
         heap.share(row.additional_bytes),
         size(row.instance_bytes),
         heap.chain(row.example.0),
     );
-    "Share one: keep it in a table by its content where it is made.".clone_into(&mut finding.next_step);
+    if !is_filled {
+        "Share one: keep it in a table by its content where it is made.".clone_into(&mut finding.next_step);
+    }
     Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_fill;
+
+    #[test]
+    fn fills_are_told_from_values() {
+        for fill in ["byte[3000]{0, 0, 0, 0, 0, 0, 0, 0, …}", "long[4]{-1, -1, -1, -1}", "\"********\"", "xxxxxxxxxx…"]
+        {
+            assert!(is_fill(fill), "{fill}");
+        }
+        for value in
+            ["byte[3]{0, 0, 0}", "byte[9]{0, 0, 0, 0, 1, 0, …}", "\"aaaa\"", "\"a session\"", "", "Point{x: 0, y: 0}"]
+        {
+            assert!(!is_fill(value), "{value}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! What rules may ask of the heap, and findings to be filled in.
 
 use super::class_roles::{ClassRoles, Kinds, role};
+use super::packages::{CodeOf, Packages};
+use super::paths::Path;
 use super::tree::Tree;
 use crate::nodes::Nodes;
 use heaplake_kit::retainer_tree::text::Trees;
@@ -10,6 +12,7 @@ use heaplake_schemas::chains::ChainRow;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::owners;
 use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS};
 use std::borrow::Cow;
@@ -52,6 +55,7 @@ pub struct Heap<'a> {
     /// Kinds of code, and of arrays of plain data.
     code: Kinds,
     pub data_arrays: Kinds,
+    packages: Option<Packages>,
 }
 
 impl<'a> Heap<'a> {
@@ -82,6 +86,7 @@ impl<'a> Heap<'a> {
             texts: Kinds::of(&facts.roles.texts, &facts),
             code: Kinds::of(&facts.roles.code, &facts),
             data_arrays: Kinds::of(&facts.roles.data_arrays, &facts),
+            packages: Packages::open(scratch)?,
             facts,
             job: *job,
         })
@@ -154,6 +159,56 @@ impl<'a> Heap<'a> {
             at = self.nodes.dominator.at(at as usize).0;
         }
         None
+    }
+
+    /// Whose code an object comes from, by its constructor or class.
+    pub fn code_of(&self, node: u32) -> CodeOf {
+        let class = self.nodes.class.at(node as usize);
+        let origin = self.packages.as_ref().and_then(|packages| packages.origin(node, class));
+        match origin {
+            None => CodeOf::Unknown,
+            Some(origin) if origin.platform != 0 => CodeOf::Platform,
+            Some(origin) => match self.strings.text(origin.package as usize) {
+                name if name == owners::NODE => CodeOf::Platform,
+                name if name == owners::APPLICATION => CodeOf::Application,
+                _ => CodeOf::Package,
+            },
+        }
+    }
+
+    /// Whether the nearest code on the path to a node is such, and none on it is the program's; no where formats do not
+    /// tell a program from the packages that it uses.
+    pub fn is_of_package(&self, node: u32, code: CodeOf) -> bool {
+        let path = Path::to(node, self);
+        let codes = || path.upwards().map(|at| self.code_of(at));
+        self.functions.any()
+            && codes().find(|&code| code != CodeOf::Unknown) == Some(code)
+            && codes().all(|code| code != CodeOf::Application)
+    }
+
+    /// Whether only the platform's own code is on the path to a node, and no thread: its stack has the program's.
+    pub fn is_of_platform(&self, node: u32) -> bool {
+        let path = Path::to(node, self);
+        let codes = || path.upwards().map(|at| self.code_of(at));
+        let threads = &self.facts.roles.threads;
+        let is_thread = |at: u32| threads.fit(&self.class_name(self.nodes.class.at(at as usize).0));
+        codes().any(|code| code == CodeOf::Platform)
+            && codes().all(|code| matches!(code, CodeOf::Platform | CodeOf::Unknown))
+            && !path.upwards().any(is_thread)
+    }
+
+    /// Whether a node is by what the runtime registers code and native objects.
+    pub fn is_register(&self, node: u32) -> bool {
+        self.facts.roles.register_classes.fit(&self.class_name(self.nodes.class.at(node as usize).0))
+    }
+
+    /// Whether a static field of a class refers to a node, or to the array that it is in.
+    pub fn is_static(&self, node: u32) -> bool {
+        let Some(tree) = &self.tree else { return false };
+        let above = std::iter::successors(tree.parent(node).get(), |&at| tree.parent(at).get()).take(NEAR);
+        let mut objects =
+            above.filter(|&at| !self.is_part(self.nodes.kind.at(at as usize), self.nodes.class.at(at as usize).0));
+        objects.next().is_some_and(|at| self.is_class_object(self.nodes.kind.at(at as usize)))
     }
 
     /// All names.

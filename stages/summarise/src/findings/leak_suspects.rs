@@ -1,16 +1,19 @@
 //! Rule `leak-suspect`: one object that alone holds a large part of the heap, at the point where it accumulates.
 //!
-//! Among the objects that retain much, a suspect is one below which the memory branches: no single dominated object
-//! that retains much itself holds the larger part. The evidence is what the suspect holds directly, by class. The
-//! owning object of the program and the chain of references to it show where to look; if its class has no such chain,
-//! the chain of dominators does.
+//! Among the objects that retain much, a suspect is one below which the memory branches: the dominated objects that
+//! are suspects of medium severity themselves hold less than half. So Eclipse MAT finds its accumulation points; a
+//! suspect counts with all that it retains. The evidence is what it holds directly, by class, and the last object that
+//! the shortest paths to most of that have in common. The owning object of the program and the chain of references to
+//! it show where to look; if its class has no such chain, the chain of dominators does.
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class, about_node};
+use super::packages::CodeOf;
 use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::access::per_node;
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::column::BLOCK;
+use heaplake_kit::text::size;
 use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, on_resident};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
@@ -20,7 +23,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// The rule.
 pub const RULE: Rule = Rule {
-    names: &[NAME],
+    names: &[NAME, CONSTANT],
     arrays: &[per_node::<ClassId>(), per_node::<NodeId>(), per_node::<NodeId>()],
     candidates: list_bytes::<(u64, u32)>(CANDIDATES),
     working: 2 * map_bytes::<u32, u64>(CANDIDATES) + map_bytes::<(u32, u32), Crowd>(PAIRS),
@@ -31,6 +34,8 @@ pub const RULE: Rule = Rule {
 
 /// Name of its findings.
 pub const NAME: &str = "leak-suspect";
+/// Name of those about what a package, the runtime or a class keeps for its life.
+pub const CONSTANT: &str = "large-constant";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [25, 10, 5];
 /// Objects that are looked at, those that retain most.
@@ -40,8 +45,11 @@ const PLACES: usize = 64;
 const PAIRS: usize = 1 << 15;
 /// Entries of containers, one in the other, that are looked through.
 const ENTRIES: usize = 64;
-/// Objects of one class that make a crowd.
+/// Objects of one class that make a crowd, and how many of them are kept as samples.
 const CROWD: u64 = 20;
+const SAMPLES: usize = 16;
+/// Objects of one class, each dominated by the next, that make a list: a tree is not so deep.
+const LIST: usize = 40;
 
 struct LeakSuspects {
     root: u32,
@@ -59,9 +67,13 @@ impl LeakSuspects {
     fn places(&self, heap: &Heap) -> Vec<u32> {
         let retained: BTreeMap<u32, u64> = self.largest.iter().map(|Reverse((bytes, node))| (node.0, *bytes)).collect();
         let mut below: BTreeMap<u32, u64> = BTreeMap::new();
+        let is_medium = |bytes| severity(bytes, heap.bytes, PERCENT).is_some_and(|found| found <= Severity::Medium);
         for (&node, bytes) in &retained {
             let dominator = heap.nodes.dominator.at(node as usize).0;
-            *below.entry(dominator).or_default() += bytes;
+            // A single object that holds most is followed whatever its severity.
+            if is_medium(*bytes) || retained.get(&dominator).is_some_and(|&all| *bytes >= all / 2) {
+                *below.entry(dominator).or_default() += bytes;
+            }
         }
         let parts = |node: u32, bytes: u64| below.get(&node).is_none_or(|&below| below < bytes / 2);
         let mut places: Vec<(Reverse<u64>, u32)> = retained
@@ -86,6 +98,10 @@ struct Crowd {
     alike: Majority<StringId>,
     /// What refers to them: their collection, if most are in one.
     collection: Majority<u32>,
+    /// Every so many of them.
+    samples: [u32; SAMPLES],
+    sampled: usize,
+    stride: u64,
 }
 
 impl Crowd {
@@ -95,9 +111,15 @@ impl Crowd {
         largest: 0,
         alike: Majority { value: StringId::NONE, votes: 0, example: 0 },
         collection: Majority { value: NOWHERE, votes: 0, example: 0 },
+        samples: [0; SAMPLES],
+        sampled: 0,
+        stride: 1,
     };
 
     fn add(&mut self, node: u32, bytes: u64, name: StringId, parent: u32) {
+        if self.count.is_multiple_of(self.stride) {
+            self.sample(node);
+        }
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         self.largest = self.largest.max(bytes);
@@ -105,11 +127,52 @@ impl Crowd {
         self.collection.vote(parent, node);
     }
 
+    fn sample(&mut self, node: u32) {
+        if self.sampled == SAMPLES {
+            for at in 0..SAMPLES / 2 {
+                self.samples[at] = self.samples[2 * at];
+            }
+            (self.sampled, self.stride) = (SAMPLES / 2, 2 * self.stride);
+        }
+        self.samples[self.sampled] = node;
+        self.sampled += 1;
+    }
+
+    /// The last object below `place` that the shortest paths to more than half of them have in common.
+    fn in_common(&self, place: u32, heap: &Heap) -> u32 {
+        let Some(tree) = &heap.tree else { return place };
+        let above = |&at: &u32| tree.parent(at).get().filter(|_| at != place);
+        // From the place down, without the sample itself.
+        let paths: Vec<Vec<u32>> = self.samples[..self.sampled]
+            .iter()
+            .map(|&sample| {
+                let mut path: Vec<u32> = std::iter::successors(Some(sample), above).take(STEPS).skip(1).collect();
+                path.reverse();
+                path
+            })
+            .collect();
+        let mut last = place;
+        for depth in 0.. {
+            let mut next = Majority { value: place, votes: 0, example: 0 };
+            let at_depth = || paths.iter().filter(|path| depth == 0 || path.get(depth - 1) == Some(&last));
+            let nodes = || at_depth().filter_map(|path| path.get(depth).copied());
+            nodes().for_each(|node| next.vote(node, node));
+            if 2 * nodes().filter(|&node| node == next.value).count() <= paths.len() {
+                break;
+            }
+            last = next.value;
+        }
+        last
+    }
+
     /// What refers to most of them.
     fn collection(&self) -> Option<u32> {
         (self.collection.value != NOWHERE && self.collection.votes >= self.count / 2).then_some(self.collection.value)
     }
 }
+
+/// Steps of a path that are looked at.
+const STEPS: usize = 1 << 10;
 
 /// Nothing refers to it on a path from a root.
 const NOWHERE: u32 = u32::MAX;
@@ -296,12 +359,27 @@ impl Detector for LeakSuspects {
                 None => single(place, bytes, heap),
             }
         });
-        Ok(found.flatten().collect())
+        Ok(without_details(found.flatten().collect(), heap))
     }
 }
 
-/// Many objects of one class under one holder. They are a leak only if one collection refers to most of them and none
-/// of them retains a large part: else they are a structure, such as the syntax trees of a compiler.
+/// Leaves out suspects of low severity inside others.
+fn without_details(found: Vec<Finding>, heap: &Heap) -> Vec<Finding> {
+    let is_inside = |inner: &Finding, outer: &Finding| {
+        let nodes = inner.node.zip(outer.node).filter(|(inner, outer)| inner != outer);
+        nodes.is_some_and(|(inner, outer)| heap.is_within(inner, outer))
+    };
+    let is_detail = |finding: &Finding| {
+        finding.severity == Severity::Low
+            && found.iter().any(|outer| outer.severity < Severity::Low && is_inside(finding, outer))
+    };
+    let details: Vec<bool> = found.iter().map(is_detail).collect();
+    found.into_iter().zip(details).filter(|(_, is_detail)| !is_detail).map(|(finding, _)| finding).collect()
+}
+
+/// Many objects of one class under one holder. One collection that refers to most of them, none of which retains a
+/// large part, grows. Else they are a structure: it may be the working memory of a compiler, or a service that nobody
+/// closes.
 fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Finding> {
     let collection = crowd.collection().map(|node| heap.whole(node));
     if collection.is_none() && (heap.is_top(heap.whole(place)) || heap.is_code(crowd.alike.example)) {
@@ -313,22 +391,41 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
         // The functions of a module are its code.
         return None;
     }
+    if collection.is_none() && heap.is_of_package(place, CodeOf::Package) {
+        return constant(place, heap.nodes.retained.at(place as usize), heap);
+    }
     let grows = collection.is_some() && crowd.largest < crowd.bytes / 4;
-    let severity = at_most(grows, severity(crowd.bytes, heap.bytes, PERCENT)?);
     let subject = collection.unwrap_or_else(|| heap.owner(place).unwrap_or(place));
+    if heap.is_register(subject) {
+        return None;
+    }
+    let bytes = match collection {
+        // The collection of a closure or of a global object need not be the place.
+        Some(_) => crowd.bytes,
+        None => heap.nodes.retained.at(place as usize),
+    };
+    let severity = at_most(grows, severity(bytes, heap.bytes, PERCENT)?);
     let mut finding = about_class(NAME, severity, class, heap);
     finding.scope = Scope::Node;
     finding.node = Some(subject);
     finding.count = crowd.count;
-    finding.bytes = crowd.bytes;
+    finding.bytes = bytes;
     finding.subject = heap.subject(subject);
     // Only a name that most have tells something.
     let example = (crowd.alike.votes >= crowd.count / 2).then_some(crowd.alike.example);
-    let (what, share) = (heap.objects(crowd.count, class, example), heap.share(crowd.bytes));
+    let (what, share) = (heap.objects(crowd.count, class, example), heap.share(bytes));
     let (name, path) = (heap.described(subject), heap.chain(subject));
     finding.message = match collection {
         Some(_) => format!("{name} holds {what}, which retain {share}: {path}"),
-        None => format!("{what} retain {share} below {name}, in no single collection: {path}"),
+        None => {
+            let through = heap.whole(crowd.in_common(place, heap));
+            let through = match heap.is_within(through, place) && through != subject {
+                true => format!(", most of them through {}", heap.described(through)),
+                false => String::new(),
+            };
+            let part = size(crowd.bytes);
+            format!("{name} retains {share}, among it {what} with {part}{through}: {path}")
+        }
     };
     finding.next_step = match collection {
         // Nobody can bound a global object.
@@ -337,7 +434,8 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
             "If {} only ever grows, bound it: remove entries when they are done with, or hold them weakly.",
             finding.subject
         ),
-        None => "A structure that the program works on is no leak. If it should be gone, find who still holds its top."
+        None => "If it should be gone, or be smaller, follow the path from its end: the first holder that should have \
+                 let go is the place to fix."
             .to_owned(),
     };
     Some(finding)
@@ -348,18 +446,30 @@ fn at_most(grows: bool, severity: Severity) -> Severity {
     if grows { severity } else { severity.max(Severity::Medium) }
 }
 
-/// The first of a list: the highest dominator in a row of objects of one class.
+/// The first of a list: the highest dominator in a row of objects of one class. An object that is in no such row, or in
+/// one so short that it may be a branch of a tree, is its own.
 fn head(node: u32, heap: &Heap) -> u32 {
     let class = heap.nodes.class.at(node as usize);
-    let mut at = node;
-    for _ in 0..CANDIDATES {
+    let above = |&at: &u32| {
         let above = heap.nodes.dominator.at(at as usize).0;
-        if above == heap.facts.root.0 || heap.nodes.class.at(above as usize) != class {
-            break;
-        }
-        at = above;
-    }
-    at
+        (above != heap.facts.root.0 && heap.nodes.class.at(above as usize) == class).then_some(above)
+    };
+    let row = std::iter::successors(Some(node), above).take(CANDIDATES).enumerate().last();
+    row.filter(|&(steps, _)| steps >= LIST).map_or(node, |(_, head)| head)
+}
+
+/// What exists once, and is reached by nothing but the code of a package, or by a constant of a class.
+fn constant(node: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
+    severity(bytes, heap.bytes, PERCENT)?;
+    let node = heap.owner(node).unwrap_or(node);
+    let mut finding = about_node(CONSTANT, Severity::Low, node, heap);
+    finding.bytes = bytes;
+    finding.subject = heap.subject(node);
+    let (name, share) = (heap.described(node), heap.share(bytes));
+    finding.message =
+        format!("{name} retains {share}, for as long as the code that made it is loaded: {}", heap.chain(node));
+    "That is no matter unless it grows: compare snapshots.".clone_into(&mut finding.next_step);
+    Some(finding)
 }
 
 /// One object that is, or holds, something large. By itself that is no mistake; but lists grow, and data in one piece
@@ -368,19 +478,29 @@ fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     let is_data = heap.data_arrays.has(heap.nodes.kind.at(place as usize));
     let end = heap.owner(place).filter(|_| !is_data).unwrap_or(place);
     let owner = head(end, heap);
-    if heap.is_source(place) || heap.is_top(owner) {
+    if heap.is_source(place) || heap.is_top(owner) || heap.is_register(owner) {
         return None;
     }
     let is_list = owner != end;
+    // The list is that of the container whose entries they are, if they are entries.
+    let owner = if is_list { heap.whole(owner) } else { owner };
     let bytes = if is_list { heap.nodes.retained.at(owner as usize) } else { bytes };
     let alone = heap.nodes.shallow.at(place as usize) >= bytes / 2;
+    let is_foreign = heap.is_of_package(place, CodeOf::Package)
+        || (alone && (heap.is_of_package(place, CodeOf::Platform) || heap.is_static(place)));
+    if !is_list && is_foreign {
+        return constant(owner, bytes, heap);
+    }
     let forgotten = alone && heap.is_variable(owner);
     let severity = at_most(is_list || forgotten, severity(bytes, heap.bytes, PERCENT)?);
     let mut finding = about_node(NAME, severity, owner, heap);
     finding.bytes = bytes;
     finding.subject = heap.subject(owner);
     let what = match () {
-        () if is_list => "as the first of a list of them",
+        () if is_list && heap.nodes.class.at(owner as usize) == heap.nodes.class.at(end as usize) => {
+            "as the first of a list of them"
+        }
+        () if is_list => "as a linked list",
         () if forgotten => "data in one piece that a closure keeps in its variables",
         () if alone => "data in one piece",
         () => "with what it holds",

@@ -1,6 +1,6 @@
 //! Rule `listeners`: functions that were added to the listeners of an event again and again, with what they keep.
 
-use super::heap::about_node;
+use super::heap::{Heap, about_node};
 use super::resources::{BASE, Group, Judge, Key, Words};
 use super::rule::Rule;
 use heaplake_kit::text::count;
@@ -16,27 +16,64 @@ const NAME: &str = "listeners";
 const MANY: u64 = 50;
 const VERY_MANY: u64 = 1_000;
 
+/// Events that are shown beside the first one, and steps from a listener to its emitter.
+const SHOWN: usize = 2;
+const STEPS: usize = 16;
+
 const JUDGE: Judge = Judge {
     kinds: &[kind::LISTENER],
     least: MANY,
     claims: MANY,
     // Those of which nobody knows what they listen to go together by their function.
     key: |row| if row.holder == NONE { [NONE, row.place] } else { [row.holder, row.name] },
-    findings: |groups, words| groups.iter().filter_map(|found| finding(found, words)).collect(),
+    findings: |groups, words| by_holder(groups, words),
 };
 
-fn finding((key, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
+/// Groups of the events of one emitter go together: listeners of two events may share what they keep, and then neither
+/// event retains it.
+fn by_holder(groups: &[(Key, Group)], words: &Words<'_>) -> Vec<Finding> {
+    let same = |a: &(Key, Group), b: &(Key, Group)| a.0[0] == b.0[0] && a.0[0] != NONE;
+    groups.chunk_by(same).filter_map(|events| finding(events, words)).collect()
+}
+
+/// What is only reached through the listeners of an emitter: its table of events dominates that, whatever the listeners
+/// share. `node` is one of the listeners.
+fn dominated(holder: u32, node: u32, heap: &Heap) -> u64 {
+    let above = |&at: &u32| heap.tree.as_ref().and_then(|tree| tree.parent(at).get());
+    let path = std::iter::successors(Some(node), above).take(STEPS).take_while(|&at| at != holder);
+    path.last().filter(|&table| table != node).map_or(0, |table| heap.nodes.retained.at(table as usize))
+}
+
+fn finding(events: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
     let heap = words.heap;
+    let ([holder, name], most) = events.iter().max_by_key(|(_, group)| (group.count, group.bytes))?;
+    let (holder, name) = (*holder, *name);
+    let mut group = *most;
+    for (_, other) in events.iter().filter(|([_, event], _)| *event != name) {
+        group.count += other.count;
+        group.bytes = group.bytes.saturating_add(other.bytes);
+        group.same_place &= other.same_place && other.largest.place == most.largest.place;
+    }
+    if holder != NONE {
+        group.bytes = group.bytes.max(dominated(holder, most.largest.node, heap));
+    }
     let severity = group.severity([MANY, VERY_MANY], heap)?;
     let row = &group.largest;
-    let [holder, name] = *key;
     let mut finding = about_node(NAME, severity, if holder == NONE { row.node } else { holder }, heap);
     let on = if holder == NONE {
         String::new()
     } else {
         let event = words.name(name);
         finding.subject = format!("{} {event:?}", finding.subject);
-        format!(" of {event:?} on one {} @{}", heap.nodes.label(NodeId(holder)), heap.nodes.id.at(holder as usize))
+        // Events with a tenth of the listeners are told.
+        let told = |(key, other): &&(Key, Group)| key[1] != name && 10 * other.count >= most.count;
+        let others: Vec<String> = events.iter().filter(told).take(SHOWN).map(|(key, _)| words.name(key[1])).collect();
+        let others: String = others.iter().map(|event| format!(" and {event:?}")).collect();
+        format!(
+            " of {event:?}{others} on one {} @{}",
+            heap.nodes.label(NodeId(holder)),
+            heap.nodes.id.at(holder as usize)
+        )
     };
     finding.count = group.count;
     finding.bytes = group.bytes;

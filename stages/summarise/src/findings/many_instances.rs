@@ -1,30 +1,40 @@
-//! Rule `many-instances`: a class of the program whose objects together retain a large part of the heap.
+//! Rule `many-instances`: objects of one class that together retain a large part of the heap, whether or not one
+//! object holds them all: sessions, requests, handles with the state that each has.
+//!
+//! Classes whose objects lie in each other say the same bytes again. Of those, a class of the program speaks for the
+//! rest, if it has at least half of what the outermost one retains.
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class};
-use super::leak_suspects;
+use super::packages::CodeOf;
 use super::rule::{Detector, Rule, Tells, list_bytes, severity};
+use super::{closure_caches, leak_suspects};
 use heaplake_kit::StageError;
+use heaplake_kit::text::size;
 use heaplake_schemas::classes::ClassRow;
-use heaplake_schemas::findings::Finding;
+use heaplake_schemas::findings::{Finding, Severity};
 
 /// The rule.
 pub const RULE: Rule = Rule {
-    names: &[NAME],
+    names: &[NAME, PLATFORM],
     candidates: list_bytes::<ClassRow>(CLASSES),
     tells: Tells::Mass,
     open: |_, _| Ok(Box::<ManyInstances>::default()),
-    settle: leave_out_suspects,
+    settle,
     ..Rule::NEW
 };
 
 const NAME: &str = "many-instances";
+/// The same of classes of the platform, or of which nobody knows whose they are.
+const PLATFORM: &str = "many-platform-instances";
 /// Percent of the heap from which on a finding is high (never), medium, low.
-const PERCENT: [u64; 3] = [101, 30, 15];
+const PERCENT: [u64; 3] = [101, 25, 12];
 /// Objects from which on they are many.
-const MANY: u64 = 1000;
+const MANY: u64 = 10;
 /// Classes that are looked at.
 const CLASSES: usize = 64;
+/// Dominators of an example that are looked at.
+const STEPS: usize = 1 << 10;
 
 #[derive(Default)]
 struct ManyInstances {
@@ -33,34 +43,78 @@ struct ManyInstances {
 
 impl Detector for ManyInstances {
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
-        if self.rows.len() < CLASSES && row.count >= MANY && !heap.classes.has(row.class_id, role::COMMON) {
+        let class = row.class_id;
+        let is_common = heap.classes.has(class, role::COMMON) && !heap.classes.has(class, role::SHAPE);
+        let registers = &heap.facts.roles.register_classes;
+        if self.rows.len() < CLASSES
+            && row.count >= MANY
+            && !is_common
+            && severity(row.retained_bytes, heap.bytes, PERCENT).is_some()
+            && !registers.fit(&heap.class_name(class))
+        {
             self.rows.push(*row);
         }
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        let found = self.rows.iter().filter_map(|row| {
-            let mut finding = about_class(NAME, severity(row.retained_bytes, heap.bytes, PERCENT)?, row.class_id, heap);
-            finding.count = row.count;
-            finding.bytes = row.retained_bytes;
-            finding.message =
-                format!("{} retain {}", heap.objects(row.count, row.class_id, None), heap.share(row.retained_bytes));
-            finding.next_step = "See through which chains they are held, and whether so many are needed.".to_owned();
-            Some(finding)
+        // Position of the outermost class above an example of each.
+        let outermost: Vec<usize> = (0..self.rows.len()).map(|at| self.outermost(at, heap)).collect();
+        let found = (0..self.rows.len()).filter(|&at| outermost[at] == at).filter_map(|top| {
+            let group = || (0..self.rows.len()).filter(|&at| outermost[at] == top);
+            let is_large = |&at: &usize| self.rows[at].retained_bytes >= self.rows[top].retained_bytes / 2;
+            let of = |code| group().filter(is_large).find(|&at| self.code(at, heap) == Some(code));
+            let speaker = of(CodeOf::Application).or_else(|| of(CodeOf::Package)).unwrap_or(top);
+            let code = self.code(speaker, heap);
+            let is_program = matches!(code, Some(CodeOf::Application | CodeOf::Package));
+            finding(&self.rows[speaker], is_program, heap)
         });
         Ok(found.collect())
     }
 }
 
-/// Leaves out what a leak suspect says with more evidence.
-fn leave_out_suspects(findings: &mut Vec<Finding>) {
-    let suspects: Vec<(Option<u32>, u64)> = findings
+impl ManyInstances {
+    fn code(&self, at: usize, heap: &Heap) -> Option<CodeOf> {
+        heap.example(self.rows[at].class_id).map(|example| heap.code_of(example))
+    }
+
+    /// The outermost class whose objects have an example of this one inside.
+    fn outermost(&self, at: usize, heap: &Heap) -> usize {
+        let Some(example) = heap.example(self.rows[at].class_id) else { return at };
+        let up = |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|_| at != heap.facts.root.0);
+        let above = std::iter::successors(Some(example), up).take(STEPS);
+        let classes = above.map(|node| heap.nodes.class.at(node as usize).0);
+        let known = classes.filter_map(|class| self.rows.iter().position(|row| row.class_id == class));
+        known.last().unwrap_or(at)
+    }
+}
+
+fn finding(row: &ClassRow, is_program: bool, heap: &Heap) -> Option<Finding> {
+    let name = if is_program { NAME } else { PLATFORM };
+    let mut finding = about_class(name, severity(row.retained_bytes, heap.bytes, PERCENT)?, row.class_id, heap);
+    finding.count = row.count;
+    finding.bytes = row.retained_bytes;
+    let (what, each) = (heap.objects(row.count, row.class_id, None), size(row.retained_bytes / row.count.max(1)));
+    finding.message = format!("{what} retain {}, {each} each", heap.share(row.retained_bytes));
+    finding.next_step = "See through which chains they are held, and whether so many are needed.".to_owned();
+    Some(finding)
+}
+
+/// Leaves out what a leak suspect says with more evidence. What objects of the platform retain goes behind a suspect
+/// of half as much: it says who holds them.
+fn settle(findings: &mut Vec<Finding>) {
+    let suspects: Vec<(Option<u32>, u64, Severity)> = findings
         .iter()
-        .filter(|finding| finding.rule == leak_suspects::NAME)
-        .map(|finding| (finding.class_id, finding.bytes))
+        .filter(|finding| finding.rule == leak_suspects::NAME || finding.rule == closure_caches::NAME)
+        .map(|finding| (finding.class_id, finding.bytes, finding.severity))
         .collect();
-    findings.retain(|finding| {
-        let is_said = |&(class, bytes): &(Option<u32>, u64)| class == finding.class_id && bytes >= finding.bytes / 2;
-        finding.rule != NAME || !suspects.iter().any(is_said)
+    findings.retain_mut(|finding| {
+        let (class, half) = (finding.class_id, finding.bytes / 2);
+        if finding.rule == PLATFORM
+            && suspects.iter().any(|&(_, bytes, severity)| severity < Severity::Low && bytes >= half)
+        {
+            finding.severity = Severity::Low;
+        }
+        let is_said = suspects.iter().any(|&(of, bytes, _)| of == class && bytes >= half);
+        (finding.rule != NAME && finding.rule != PLATFORM) || !is_said
     });
 }

@@ -26,6 +26,7 @@
 //! A rule knows no runtime: what it must know of classes and kinds is a role ([`heaplake_schemas::roles`]) that the
 //! reader of each format fills in. A format that has nothing for a rule makes it find nothing.
 
+mod accumulation;
 mod also_held;
 mod boxed_numbers;
 mod causes;
@@ -48,6 +49,7 @@ mod many_instances;
 mod native;
 mod one_entry;
 mod origins;
+mod packages;
 mod paths;
 mod pending_promises;
 mod possible_duplicates;
@@ -56,6 +58,7 @@ mod resources;
 mod rule;
 mod sparse_arrays;
 mod sweep;
+mod thread_frames;
 mod thread_locals;
 mod timers;
 mod tree;
@@ -83,6 +86,7 @@ use sweep::Sweep;
 /// All rules, in the order in which they report.
 const RULES: &[Rule] = &[
     leak_suspects::RULE,
+    accumulation::RULE,
     realms::RULE,
     timers::RULE,
     listeners::RULE,
@@ -105,6 +109,7 @@ const RULES: &[Rule] = &[
     weak_maps::RULE,
     loaders::RULE,
     thread_locals::RULE,
+    thread_frames::RULE,
     finalizers::RULE,
     boxed_numbers::RULE,
 ];

@@ -47,16 +47,18 @@ impl Rule {
 /// What a finding tells of the cause of what it found, the most first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tells {
+    /// That a package or the runtime keeps something for its life: no other finding about it makes that worse.
+    Fact,
     /// Which mistake it is.
     Mistake,
     /// That memory serves for little where it is.
     Waste,
-    /// That there are copies.
-    Copies,
     /// The place where memory accumulates.
     Place,
     /// Objects that retain much, and no more.
     Mass,
+    /// That there are copies: who holds them says more.
+    Copies,
 }
 
 /// A rule at work, or why it cannot be.

@@ -1,8 +1,8 @@
 //! Rule `thread-locals`: what threads keep for themselves. Threads of a pool never end, and with them what they keep.
 
 use super::heap::{Heap, about_class};
-use super::rule::{Detector, Rule, map_bytes, severity};
-use heaplake_kit::access::per_node;
+use super::rule::{Detector, Rule, list_bytes, map_bytes, severity};
+use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
 use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, on_resident};
@@ -17,8 +17,13 @@ use std::collections::BTreeMap;
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
+    reads: &[
+        column(columns::ESSENTIAL_DEGREE).if_any(),
+        column(columns::ESSENTIAL_TO).if_any(),
+        column(columns::AVOIDED_EDGE).if_any(),
+    ],
     arrays: &[per_node::<ClassId>()],
-    working: map_bytes::<u32, Tally>(CLASSES),
+    working: map_bytes::<Key, Tally>(VALUES) + list_bytes::<(u32, u32)>(ENTRIES),
     open: |_, _| Ok(Box::<Maps>::default()),
     ..Rule::NEW
 };
@@ -26,8 +31,13 @@ pub const RULE: Rule = Rule {
 const NAME: &str = "thread-locals";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [25, 10, 2];
-/// Classes that are told apart.
-const CLASSES: usize = 1 << 14;
+/// Thread locals with a class of values that are told apart, and entries whose thread local is looked for.
+const VALUES: usize = 1 << 14;
+const ENTRIES: usize = 1 << 18;
+
+/// A thread local, [`UNKNOWN`] where the input does not tell, and a class of its values.
+type Key = (u32, u32);
+const UNKNOWN: u32 = u32::MAX;
 
 #[derive(Default)]
 struct Maps {
@@ -71,10 +81,11 @@ impl Detector for Maps {
             Some(entry) => values(entry, heap)?,
             None => BTreeMap::new(),
         };
-        if let Some((&class, most)) = values.iter().max_by_key(|&(&class, tally)| (tally.bytes, Reverse(class))) {
+        if let Some((&(local, class), most)) = values.iter().max_by_key(|&(&key, tally)| (tally.bytes, Reverse(key))) {
             finding.node = Some(most.largest.1);
+            let of = if local == UNKNOWN { String::new() } else { format!("{}: ", heap.chain(local)) };
             finding.message += &format!(
-                ", above all {} × {} ({}): {}",
+                ", above all {of}{} × {} ({}), for example {}",
                 count(most.count),
                 heap.shown_class(class),
                 size(most.bytes),
@@ -86,14 +97,58 @@ impl Detector for Maps {
     }
 }
 
-/// What entries hold alone, by class.
-fn values(entry: u32, heap: &Heap) -> Result<BTreeMap<u32, Tally>, StageError> {
+/// What entries hold alone, by thread local and class.
+fn values(entry: u32, heap: &Heap) -> Result<BTreeMap<Key, Tally>, StageError> {
+    let locals = locals(entry, heap)?;
     let mut class_of = ArrayPlan::of(&heap.job, "thread locals").one(lookup(columns::NODE_CLASS))?;
-    on_resident!(class_of => add_up(entry, class_of, heap))
+    on_resident!(class_of => add_up(entry, &locals, class_of, heap))
 }
 
-fn add_up(entry: u32, mut class_of: impl ReadAt<ClassId>, heap: &Heap) -> Result<BTreeMap<u32, Tally>, StageError> {
-    let mut values: BTreeMap<u32, Tally> = BTreeMap::new();
+/// The thread local of each entry, by entry: that to which it refers weakly.
+fn locals(entry: u32, heap: &Heap) -> Result<Vec<(u32, u32)>, StageError> {
+    let scratch = heap.job.scratch;
+    let mut locals = Vec::new();
+    if !scratch.has(columns::AVOIDED_EDGE) || !scratch.has(columns::ESSENTIAL_TO) {
+        return Ok(locals);
+    }
+    let mut classes = ColumnReader::open(scratch, columns::NODE_CLASS)?;
+    let mut degrees = ColumnReader::open(scratch, columns::ESSENTIAL_DEGREE)?;
+    let mut targets = ColumnReader::open(scratch, columns::ESSENTIAL_TO)?;
+    let mut weak = ColumnReader::open(scratch, columns::AVOIDED_EDGE)?;
+    let (mut position, mut next_weak) = (0, None);
+    for node in 0..heap.facts.node_count as u32 {
+        let (class, degree) = (classes.next()?.0, degrees.next()?);
+        if node.is_multiple_of(1 << 16) {
+            heap.job.context.check()?;
+        }
+        if class != entry || locals.len() == ENTRIES {
+            targets.skip(degree.into())?;
+            position += u64::from(degree);
+            continue;
+        }
+        for _ in 0..degree {
+            let to = targets.next()?;
+            while weak.remaining() > 0 && next_weak.is_none_or(|next| next < position) {
+                next_weak = Some(weak.next()?);
+            }
+            if next_weak == Some(position) {
+                locals.push((node, to.0));
+            }
+            position += 1;
+        }
+    }
+    Ok(locals)
+}
+
+fn add_up(
+    entry: u32,
+    locals: &[(u32, u32)],
+    mut class_of: impl ReadAt<ClassId>,
+    heap: &Heap,
+) -> Result<BTreeMap<Key, Tally>, StageError> {
+    let local_of =
+        |entry: u32| locals.binary_search_by_key(&entry, |&(entry, _)| entry).map_or(UNKNOWN, |at| locals[at].1);
+    let mut values: BTreeMap<Key, Tally> = BTreeMap::new();
     let mut dominators = ColumnReader::open(heap.job.scratch, columns::NODE_DOMINATOR)?;
     let mut retained = ColumnReader::open(heap.job.scratch, columns::NODE_RETAINED)?;
     for node in 0..heap.facts.node_count as u32 {
@@ -104,11 +159,11 @@ fn add_up(entry: u32, mut class_of: impl ReadAt<ClassId>, heap: &Heap) -> Result
         if class_of.get(dominator.index())?.0 != entry {
             continue;
         }
-        let class = class_of.get(node as usize)?.0;
-        if values.len() == CLASSES && !values.contains_key(&class) {
+        let key = (local_of(dominator.0), class_of.get(node as usize)?.0);
+        if values.len() == VALUES && !values.contains_key(&key) {
             continue;
         }
-        let tally = values.entry(class).or_default();
+        let tally = values.entry(key).or_default();
         tally.count += 1;
         tally.bytes = tally.bytes.saturating_add(bytes);
         if tally.count == 1 || bytes > tally.largest.0 {

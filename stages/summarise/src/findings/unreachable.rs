@@ -1,22 +1,41 @@
 //! Rule `unreachable`: garbage that the snapshot still has, in formats that keep it.
 
+use super::class_roles::role;
 use super::heap::{Heap, blank};
-use super::rule::{Detector, Extent, Node, Rule, severity};
+use super::rule::{Detector, Extent, Node, Rule, map_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_kit::text::{count, size};
+use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Scope};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// The rule.
-pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::<Unreachable>::default()), ..Rule::NEW };
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    candidates: map_bytes::<u32, (u64, u64)>(CLASSES),
+    open: |_, _| Ok(Box::<Unreachable>::default()),
+    ..Rule::NEW
+};
 
 const NAME: &str = "unreachable";
 /// Percent of the heap and of the garbage together from which on a finding is high (never), medium, low.
 const PERCENT: [u64; 3] = [101, 20, 5];
 
+/// Classes that are told apart, and shown.
+const CLASSES: usize = 1 << 14;
+const SHOWN: usize = 3;
+/// Waiting threads whose stacks may be missing, from which on they are the likely cause.
+const THREADS: u64 = 100;
+
 #[derive(Default)]
 struct Unreachable {
     count: u64,
     bytes: u64,
+    /// How many of each class, and their bytes.
+    classes: BTreeMap<u32, (u64, u64)>,
+    /// Threads of which dumps may omit the stack, and their class.
+    threads: Option<(u64, u32)>,
 }
 
 impl Detector for Unreachable {
@@ -28,6 +47,16 @@ impl Detector for Unreachable {
         if !node.reachable {
             self.count += 1;
             self.bytes = self.bytes.saturating_add(node.shallow);
+            if self.classes.len() < CLASSES || self.classes.contains_key(&node.class) {
+                let (count, bytes) = self.classes.entry(node.class).or_default();
+                (*count, *bytes) = (*count + 1, bytes.saturating_add(node.shallow));
+            }
+        }
+    }
+
+    fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
+        if row.count >= THREADS && heap.facts.roles.virtual_threads.fit(&heap.class_name(row.class_id)) {
+            self.threads = Some((row.count, row.class_id));
         }
     }
 
@@ -38,14 +67,46 @@ impl Detector for Unreachable {
         finding.count = self.count;
         finding.bytes = self.bytes;
         finding.message = format!(
-            "{} objects of {} are garbage that was not collected yet, beside {} that are held",
+            "{} objects of {} are reached from no root, beside {} that are held, above all {}",
             count(self.count),
             size(self.bytes),
             size(heap.bytes),
+            self.largest(heap),
         );
-        finding.next_step =
-            "Collect before the snapshot is taken (live objects only) to see what stays; much garbage means much allocation."
-                .to_owned();
+        finding.next_step = match self.threads {
+            Some((threads, class)) => {
+                finding.message += &format!(
+                    ". {} virtual threads ({}) wait, and a dump may lack the stacks of such: what only their variables \
+                     hold then counts as garbage",
+                    count(threads),
+                    heap.shown_class(class),
+                );
+                "See what they wait for in a thread dump (jcmd PID Thread.dump_to_file), or take the heap dump with JDK 24 \
+                 or later, which writes these stacks."
+            }
+            None => {
+                "Collect before the snapshot is taken (live objects only) to see what stays; much garbage means much \
+                 allocation."
+            }
+        }
+        .to_owned();
         Ok(vec![finding])
+    }
+}
+
+impl Unreachable {
+    /// The classes with most bytes, those of the program before arrays and texts.
+    fn largest(&self, heap: &Heap) -> String {
+        let mut classes: Vec<_> = self.classes.iter().collect();
+        classes.sort_by_key(|&(&class, &(count, bytes))| (Reverse(bytes), Reverse(count), class));
+        let is_plain = |class: u32| heap.classes.has(class, role::COMMON);
+        let program = classes.iter().filter(|(class, _)| !is_plain(**class)).take(SHOWN - 1);
+        let shown = classes.iter().take(1).chain(program.filter(|(class, _)| *class != classes[0].0));
+        let texts: Vec<String> = shown
+            .map(|&(&class, &(objects, bytes))| {
+                format!("{} × {} ({})", count(objects), heap.shown_class(class), size(bytes))
+            })
+            .collect();
+        texts.join(", ")
     }
 }

@@ -1,0 +1,132 @@
+//! Rule `accumulation`: an object that the shortest paths to a large part of the heap have in common, where no single
+//! object holds that part alone: what is reached through it is shared with others.
+//!
+//! The heap is sampled: every so many bytes, in the order of the nodes, the object there stands for them. The paths of
+//! the samples make a tree with the bytes that each object leads to; at 4,096 samples a share of a tenth is right to
+//! half a percent (standard deviation). Where the tree branches, memory accumulates.
+
+use super::class_roles::role;
+use super::heap::{Heap, about_node};
+use super::rule::{Detector, Rule, Tells, list_bytes, map_bytes, severity};
+use heaplake_kit::text::size;
+use heaplake_kit::{ColumnReader, StageError};
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::scratch as columns;
+use std::collections::BTreeMap;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    working: map_bytes::<u32, (u32, u64)>(VISITED) + list_bytes::<(u32, u64)>(SAMPLES),
+    tells: Tells::Mass,
+    open: |_, _| Ok(Box::new(Accumulation)),
+    ..Rule::NEW
+};
+
+const NAME: &str = "accumulation";
+/// Percent of the heap from which on a finding is high (never), medium, low.
+const PERCENT: [u64; 3] = [101, 20, 10];
+/// Samples, objects on their paths that are told apart, and objects that are looked at for each sample.
+const SAMPLES: usize = 1 << 12;
+const VISITED: usize = 1 << 17;
+const STEPS: usize = 1 << 11;
+/// Percent of what an object leads to that the largest branch has, at most: else the branches are no elements of a
+/// collection.
+const LARGEST: u64 = 25;
+/// Next objects with samples from which on an object branches.
+const BRANCHES: usize = 10;
+
+struct Accumulation;
+
+/// The paths of the samples: for each object the one before it, and how many samples it leads to.
+type Paths = BTreeMap<u32, (u32, u64)>;
+
+impl Detector for Accumulation {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        let Some(tree) = &heap.tree else { return Ok(Vec::new()) };
+        let mut paths = Paths::new();
+        for (sample, weight) in samples(heap)? {
+            let mut at = sample;
+            for _ in 0..STEPS {
+                let above = tree.parent(at);
+                if above.is_none() || (paths.len() == VISITED && !paths.contains_key(&at)) {
+                    break;
+                }
+                paths.entry(at).or_insert((above.0, 0)).1 += weight;
+                at = above.0;
+            }
+        }
+        heap.job.context.check()?;
+        let mut branches: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
+        for &(above, samples) in paths.values() {
+            let (branches, most) = branches.entry(above).or_insert((0, 0));
+            *branches += 1;
+            *most = samples.max(*most);
+        }
+        let step = step(heap);
+        let found = paths.iter().filter_map(|(&node, &(_, samples))| {
+            let &(branches, most) = branches.get(&node)?;
+            let branching = branches >= BRANCHES && 100 * most <= LARGEST * samples;
+            branching.then(|| finding(node, samples.saturating_mul(step), heap)).flatten()
+        });
+        Ok(found.collect())
+    }
+}
+
+/// Bytes that a sample stands for.
+fn step(heap: &Heap) -> u64 {
+    (heap.bytes / SAMPLES as u64).max(1)
+}
+
+/// The objects at every step of bytes, and how many steps each takes.
+fn samples(heap: &Heap) -> Result<Vec<(u32, u64)>, StageError> {
+    let (step, mut passed) = (step(heap), 0);
+    let mut shallow = ColumnReader::open(heap.job.scratch, columns::NODE_SHALLOW)?;
+    let mut preorder = ColumnReader::open(heap.job.scratch, columns::NODE_PREORDER)?;
+    let mut samples = Vec::with_capacity(SAMPLES);
+    for node in 0..heap.facts.node_count as u32 {
+        let (bytes, reached) = (shallow.next()?, !preorder.next()?.is_none());
+        if !reached {
+            continue;
+        }
+        passed += bytes;
+        if passed >= step {
+            samples.push((node, passed / step));
+            passed %= step;
+        }
+        if node.is_multiple_of(1 << 18) {
+            heap.job.context.check()?;
+        }
+    }
+    Ok(samples)
+}
+
+fn finding(node: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
+    let severity = severity(bytes, heap.bytes, PERCENT)?;
+    let whole = heap.whole(node);
+    let class = heap.nodes.class.at(whole as usize).0;
+    let is_container = heap.classes.has(class, role::CONTAINER) || whole != node;
+    if !is_container
+        || heap.is_top(whole)
+        || heap.is_register(whole)
+        || heap.is_code(whole)
+        || heap.functions.has(heap.nodes.kind.at(whole as usize))
+        || heap.is_of_platform(whole)
+    {
+        return None;
+    }
+    let mut finding = about_node(NAME, severity, whole, heap);
+    let alone = heap.nodes.retained.at(whole as usize);
+    finding.bytes = bytes;
+    finding.subject = heap.subject(whole);
+    finding.message = format!(
+        "The shortest paths to about {} go through {}, which alone retains {}: {}",
+        heap.share(bytes),
+        heap.described(whole),
+        size(alone),
+        heap.chain(whole),
+    );
+    finding.next_step =
+        format!("What it holds is held by others as well. If {} only ever grows, bound it.", finding.subject);
+    Some(finding)
+}
