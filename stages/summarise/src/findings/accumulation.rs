@@ -23,7 +23,7 @@ pub const RULE: Rule = Rule {
     ..Rule::NEW
 };
 
-const NAME: &str = "accumulation";
+pub const NAME: &str = "accumulation";
 /// Percent of the heap from which on a finding is high (never), medium, low.
 const PERCENT: [u64; 3] = [101, 20, 10];
 /// Samples, objects on their paths that are told apart, and objects that are looked at for each sample.

@@ -11,6 +11,7 @@
 //! Of those the finding stays that says most of the cause ([`Tells`]); where the lesser one only tells how bytes are made
 //! up, the other one does, unless it is about a certain mistake.
 
+use super::accumulation;
 use super::heap::Heap;
 use super::leak_suspects;
 use super::paths::{KEPT, Path};
@@ -125,7 +126,10 @@ impl Cause {
             }
             std::mem::swap(self, &mut other);
         }
-        self.evidence.push(other.finding);
+        // What samples say is no evidence for what is known exactly.
+        if other.finding.rule != accumulation::NAME {
+            self.evidence.push(other.finding);
+        }
         self.evidence.append(&mut other.evidence);
     }
 

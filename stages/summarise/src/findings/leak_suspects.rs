@@ -392,7 +392,7 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
         return None;
     }
     if collection.is_none() && heap.is_of_package(place, CodeOf::Package) {
-        return constant(place, heap.nodes.retained.at(place as usize), heap);
+        return constant(heap.owner(place).unwrap_or(place), heap.nodes.retained.at(place as usize), heap);
     }
     let grows = collection.is_some() && crowd.largest < crowd.bytes / 4;
     let subject = collection.unwrap_or_else(|| heap.owner(place).unwrap_or(place));
@@ -461,7 +461,6 @@ fn head(node: u32, heap: &Heap) -> u32 {
 /// What exists once, and is reached by nothing but the code of a package, or by a constant of a class.
 fn constant(node: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     severity(bytes, heap.bytes, PERCENT)?;
-    let node = heap.owner(node).unwrap_or(node);
     let mut finding = about_node(CONSTANT, Severity::Low, node, heap);
     finding.bytes = bytes;
     finding.subject = heap.subject(node);
