@@ -5,29 +5,47 @@ use super::terminal::{Look, shown_id};
 use heaplake_kit::text::{count, middle, quoted, shorten, size, visible};
 use heaplake_schemas::classes;
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
+use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, LargeObject, PATH_HEAD, Run, Step};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
 /// What stands before the text of a line: three columns of numbers.
 const NUMBERS: usize = 42;
+/// What stands before a line about the line above it.
+const DETAIL: usize = 8;
 
 /// The summary of the run in this folder, as text.
 #[must_use]
 pub fn text(run: &Run, place: &Path, look: &Look) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
-    let _ = match &run.replay {
-        Some(replay) => replay_summary::write(run, replay, look, &mut out),
-        None => write(run, look, &mut out),
-    };
-    let _ = ending(run, place, look, &mut out);
+    let _ = write(run, place, look, &mut out);
     out
 }
 
-fn write(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
-    about(run, look, out)?;
+fn write(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::Result {
+    // As a shell takes it.
+    let named = quoted(&place.display().to_string());
+    match &run.replay {
+        Some(replay) => {
+            replay_summary::write(run, replay, look, out)?;
+            findings(&run.summary.findings, &named, look, out)?;
+        }
+        None => {
+            about(run, look, out)?;
+            findings(&run.summary.findings, &named, look, out)?;
+            largest(run, look, out)?;
+        }
+    }
+    if let Some(found) = &run.summary.duplicates {
+        duplicates(found, &named, look, out)?;
+    }
+    ending(run, place, look, out)
+}
+
+/// The classes, owners and objects that retain most.
+fn largest(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
     writeln!(out, "\nLargest classes by retained size\n")?;
     writeln!(out, "  {:>12} {:>12} {:>12}  class", "retained", "shallow", "count")?;
@@ -43,7 +61,7 @@ fn write(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
                 some => count(some),
             };
             let text = format!("{percent:.0} % {how} {}, {alone} by it alone", holder.text);
-            writeln!(out, "  {:>38}  {}", "", look.fit(&text, NUMBERS, 200))?;
+            writeln!(out, "{:DETAIL$}{}", "", look.fit(&text, DETAIL, 200))?;
         }
     }
     if !summary.owners.is_empty() {
@@ -63,7 +81,7 @@ fn write(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
         writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", step.node, label(step, look))?;
         let head = object.head.as_ref().map(|head| format!("nearly all of {}, ", label(head, look)));
         let below = head.unwrap_or_default() + &path(object);
-        writeln!(out, "  {:>38}  {}", "", look.fit(&below, NUMBERS, 400))?;
+        writeln!(out, "{:DETAIL$}{}", "", look.fit(&below, DETAIL, 400))?;
     }
     Ok(())
 }
@@ -73,22 +91,27 @@ fn about(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
     let [snapshot, release, format] = [&run.snapshot, &run.release, &summary.format].map(|text| visible(text));
     writeln!(out, "{snapshot}  (release {release}, {format}, {})", size(run.input_bytes))?;
-    writeln!(out)?;
-    for (value, what) in [
-        (count(summary.node_count), "nodes".to_owned()),
-        (count(summary.edge_count), "edges".to_owned()),
-        (count(summary.class_count), "classes".to_owned()),
-        (count(summary.string_count), "strings".to_owned()),
-        (size(summary.shallow_bytes), "in all nodes".to_owned()),
-    ] {
-        writeln!(out, "  {value:>14}  {what}")?;
-    }
-    if let Some(native) = summary.native_bytes {
-        writeln!(out, "  {:>14}  of native memory", size(native))?;
-    }
-    if summary.unreachable_count > 0 {
-        let (nodes, bytes) = (count(summary.unreachable_count), size(summary.unreachable_bytes));
-        writeln!(out, "  {nodes:>14}  nodes are unreachable ({bytes})")?;
+    let native = summary.native_bytes.map(|native| format!("{} of native memory", size(native)));
+    let unreachable = (summary.unreachable_count > 0).then(|| {
+        format!(
+            "{} of {} nodes that no root reaches",
+            size(summary.unreachable_bytes),
+            count(summary.unreachable_count)
+        )
+    });
+    let detached =
+        (summary.detached_count > 0).then(|| format!("{} nodes are detached", count(summary.detached_count)));
+    let bytes = [Some(format!("{} in all nodes", size(summary.shallow_bytes))), native, unreachable, detached];
+    let counts = [
+        (summary.node_count, "nodes"),
+        (summary.edge_count, "edges"),
+        (summary.class_count, "classes"),
+        (summary.string_count, "strings"),
+    ];
+    let counts: Vec<String> = counts.iter().map(|&(number, what)| format!("{} {what}", count(number))).collect();
+    let bytes: Vec<String> = bytes.into_iter().flatten().collect();
+    for line in [bytes.join(", "), counts.join(", ")] {
+        writeln!(out, "  {}", look.wrap(&line, 2, 2))?;
     }
     if let Some(left_out) = &summary.partial {
         let mark = look.painted("PARTIAL", "33");
@@ -96,28 +119,18 @@ fn about(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
         writeln!(out, "\n{mark}: {}", look.wrap(&text, 9, 0))?;
     }
     for remark in &summary.remarks {
-        writeln!(out, "  {:>14}  {}", "note:", look.wrap(remark, 18, 18))?;
-    }
-    if summary.detached_count > 0 {
-        writeln!(out, "  {:>14}  nodes are detached", count(summary.detached_count))?;
+        writeln!(out, "  Note: {}", look.wrap(remark, 8, 8))?;
     }
     Ok(())
 }
 
-/// What all runs have: findings, tables, what to ask next, and what it took.
+/// What all runs have: tables, and what it took.
 fn ending(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
-    // As a shell takes it.
-    let named = quoted(&place.display().to_string());
-    if let Some(found) = &summary.duplicates {
-        duplicates(found, &named, look, out)?;
-    }
-    findings(&summary.findings, &named, look, out)?;
-    writeln!(out, "\nTables in {}\n", visible(&place.display().to_string()))?;
-    for Table { file, rows, bytes, .. } in &run.tables {
-        let unit = if *rows == 1 { "row" } else { "rows" };
-        writeln!(out, "  {:>12} {:>12} {unit:<4}  {}", size(*bytes), count(*rows), visible(file))?;
-    }
+    let names: Vec<&str> = run.tables.iter().map(|table| table.file.trim_end_matches(".parquet")).collect();
+    let bytes = run.tables.iter().map(|table| table.bytes).sum();
+    writeln!(out, "\nTables in {} ({})\n", visible(&place.display().to_string()), size(bytes))?;
+    writeln!(out, "  {}", look.wrap(&names.join(", "), 2, 2))?;
     if let Some(table) = first_table(run) {
         let lake = place.parent().and_then(Path::parent).unwrap_or(place);
         writeln!(out, "\nAll runs in polars: pl.read_parquet({:?})", lake.join("*/*").join(table))?;
@@ -153,8 +166,11 @@ fn findings(findings: &[Finding], named: &str, look: &Look, out: &mut String) ->
         more => writeln!(out, "\nFindings ({} more in findings.parquet)\n", count(more as u64))?,
     }
     for finding in &shown {
-        let message = middle(&finding.message, 600);
-        writeln!(out, "  {}  {}", look.severity(finding.severity, 6), look.wrap(&message, 10, 10))?;
+        let (message, evidence) = parts(&finding.message);
+        writeln!(out, "  {}  {}", look.severity(finding.severity, 6), look.wrap(message, 10, 10))?;
+        for sentence in evidence {
+            writeln!(out, "  {:<6}  {}", "", look.wrap(&shorten(sentence, EVIDENCE), 10, 12))?;
+        }
         if !finding.next_step.is_empty() {
             let next = with_place(&finding.next_step, named);
             writeln!(out, "  {:<6}  -> {}", "", look.wrap(&middle(&next, 500), 13, 13))?;
@@ -165,6 +181,21 @@ fn findings(findings: &[Finding], named: &str, look: &Look, out: &mut String) ->
         Some(node) => writeln!(out, "\nWhat keeps node {node} alive: heaplake why {named} {node}"),
         None => Ok(()),
     }
+}
+
+/// Characters of a sentence of evidence.
+const EVIDENCE: usize = 240;
+/// How sentences of evidence begin.
+const EVIDENCE_BEGINS: [&str; 5] = [". Also seen as ", ". Of ", ". It belongs to ", ". There are ", ". There is "];
+
+/// What a finding says, and its sentences of evidence.
+fn parts(message: &str) -> (&str, Vec<&str>) {
+    let begins = |at: usize| EVIDENCE_BEGINS.iter().any(|begin| message[at..].starts_with(begin));
+    let mut starts: Vec<usize> = message.match_indices(". ").map(|(at, _)| at).filter(|&at| begins(at)).collect();
+    let end = starts.first().copied().unwrap_or(message.len());
+    starts.push(message.len());
+    let evidence = starts.windows(2).map(|pair| &message[pair[0] + 2..pair[1]]).collect();
+    (&message[..end], evidence)
 }
 
 /// Commands that heaplake is run with on a run.

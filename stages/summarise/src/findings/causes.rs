@@ -46,8 +46,8 @@ pub fn settle(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Findin
         }
     }
     let mut causes: Vec<Cause> = Vec::new();
-    // What holds copies comes before them, so that they become its evidence.
-    grouped.sort_by_key(|cause| cause.tells == Tells::Copies);
+    // Who holds something comes before what it is made of, so that the latter becomes evidence.
+    grouped.sort_by_key(|cause| cause.tells.max(Tells::Place));
     for cause in grouped {
         match causes.iter_mut().find(|known| known.is_same(&cause, heap)) {
             Some(known) => known.take(cause),
@@ -102,15 +102,21 @@ impl Cause {
         // What is known exactly, and what samples say of the same object.
         let alike = self.is_alike(other) || (a == b && other.tells == Tells::Mass);
         let below = heap.is_within(b, a);
+        let (tells, class, scope) = (other.tells, other.finding.class_id, other.finding.scope);
         let is_like = || Path::to(a, heap).is_like(&Path::to(b, heap));
+        // Two rules about one container.
+        let both = a == b && self.tells <= Tells::Place && tells <= Tells::Place;
+        if both && mine.min(its) >= mine.max(its) / 2 {
+            return true;
+        }
         if alike && (a == b || below || heap.is_within(a, b) || is_like()) {
             return true;
         }
-        let (tells, class, scope) = (other.tells, other.finding.class_id, other.finding.scope);
         let same_class = scope == Scope::Class && self.tells == Tells::Place && self.finding.class_id == class;
         let within = mine >= its && ((self.holds && below && heap.is_mostly_within(&other.finding, a)) || is_like());
         match tells {
-            Tells::Mass => within || (same_class && mine >= its / 2),
+            // What dominates a suspect and little else says no more than the suspect.
+            Tells::Mass => within || ((same_class || heap.is_within(a, b)) && mine >= its / 2),
             Tells::Copies => within,
             Tells::Fact | Tells::Mistake | Tells::Place | Tells::Waste => false,
         }

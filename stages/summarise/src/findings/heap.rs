@@ -176,6 +176,17 @@ impl<'a> Heap<'a> {
         }
     }
 
+    /// The package that an object comes from, or its script where that is the program's.
+    pub fn module_of(&self, node: u32) -> Option<String> {
+        let origin = self.packages.as_ref()?.origin(node, self.nodes.class.at(node as usize))?;
+        let package = self.strings.text(origin.package as usize);
+        if package != owners::APPLICATION {
+            return Some(package.into_owned());
+        }
+        let script = (origin.script != u32::MAX).then(|| self.strings.text(origin.script as usize))?;
+        script.rsplit(['/', '\\']).next().filter(|file| !file.is_empty()).map(str::to_owned)
+    }
+
     /// Whether the nearest code on the path to a node is such, and none on it is the program's; no where formats do not
     /// tell a program from the packages that it uses.
     pub fn is_of_package(&self, node: u32, code: CodeOf) -> bool {
@@ -190,11 +201,15 @@ impl<'a> Heap<'a> {
     pub fn is_of_platform(&self, node: u32) -> bool {
         let path = Path::to(node, self);
         let codes = || path.upwards().map(|at| self.code_of(at));
-        let threads = &self.facts.roles.threads;
-        let is_thread = |at: u32| threads.fit(&self.class_name(self.nodes.class.at(at as usize).0));
         codes().any(|code| code == CodeOf::Platform)
             && codes().all(|code| matches!(code, CodeOf::Platform | CodeOf::Unknown))
-            && !path.upwards().any(is_thread)
+            && !path.upwards().any(|at| self.is_thread(at))
+    }
+
+    /// Whether a node is a thread.
+    pub fn is_thread(&self, node: u32) -> bool {
+        let threads = &self.facts.roles.threads;
+        !threads.is_empty() && threads.fit(&self.class_name(self.nodes.class.at(node as usize).0))
     }
 
     /// Whether a node is by what the runtime registers code and native objects.

@@ -50,6 +50,8 @@ const CROWD: u64 = 20;
 const SAMPLES: usize = 16;
 /// Objects of one class, each dominated by the next, that make a list: a tree is not so deep.
 const LIST: usize = 40;
+/// Dominators among which the element before one is looked for.
+const BETWEEN: usize = 6;
 
 struct LeakSuspects {
     root: u32,
@@ -446,13 +448,16 @@ fn at_most(grows: bool, severity: Severity) -> Severity {
     if grows { severity } else { severity.max(Severity::Medium) }
 }
 
-/// The first of a list: the highest dominator in a row of objects of one class. An object that is in no such row, or in
+/// The first of a list: the highest dominator in a row of objects of one class, with little between them. An object that is in no such row, or in
 /// one so short that it may be a branch of a tree, is its own.
 fn head(node: u32, heap: &Heap) -> u32 {
     let class = heap.nodes.class.at(node as usize);
-    let above = |&at: &u32| {
-        let above = heap.nodes.dominator.at(at as usize).0;
-        (above != heap.facts.root.0 && heap.nodes.class.at(above as usize) == class).then_some(above)
+    let dominator =
+        |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|&above| above != heap.facts.root.0);
+    // Lists of closures have a function and its variables between two elements.
+    let above = |at: &u32| {
+        let mut near = std::iter::successors(dominator(at), dominator).take(BETWEEN);
+        near.find(|&above| heap.nodes.class.at(above as usize) == class)
     };
     let row = std::iter::successors(Some(node), above).take(CANDIDATES).enumerate().last();
     row.filter(|&(steps, _)| steps >= LIST).map_or(node, |(_, head)| head)

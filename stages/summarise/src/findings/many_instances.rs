@@ -65,7 +65,7 @@ impl Detector for ManyInstances {
             let of = |code| group().filter(is_large).find(|&at| self.code(at, heap) == Some(code));
             let speaker = of(CodeOf::Application).or_else(|| of(CodeOf::Package)).unwrap_or(top);
             let code = self.code(speaker, heap);
-            let is_program = matches!(code, Some(CodeOf::Application | CodeOf::Package));
+            let is_program = code.is_some_and(CodeOf::is_of_program);
             finding(&self.rows[speaker], is_program, heap)
         });
         Ok(found.collect())

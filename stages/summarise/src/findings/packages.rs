@@ -18,6 +18,13 @@ pub enum CodeOf {
     Application,
 }
 
+impl CodeOf {
+    /// Whether it is the program's, or of a package that the program chose.
+    pub fn is_of_program(self) -> bool {
+        matches!(self, Self::Application | Self::Package)
+    }
+}
+
 /// Origins of nodes and classes.
 pub struct Packages {
     node: ColumnMap<NodeId>,

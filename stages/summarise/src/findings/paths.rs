@@ -8,6 +8,7 @@
 
 use super::class_roles::role;
 use super::heap::{Heap, shorten};
+use super::packages::CodeOf;
 use heaplake_kit::StringTable;
 use heaplake_kit::text::count;
 use heaplake_schemas::chains::label;
@@ -69,7 +70,7 @@ impl Path {
                 (hops, cut, " › ")
             }
         };
-        let steps = fold(steps(&hops, heap));
+        let steps = fold(from_program(from_module(steps(&hops, heap), &hops, heap), heap));
         Self { hops, steps, cut, between }
     }
 
@@ -240,12 +241,56 @@ fn steps(hops: &[Hop], heap: &Heap) -> Vec<Step> {
     steps
 }
 
+/// A path through modules of the program begins with the last of them: which module came to load which says nothing.
+/// Modules are called by their package, or by their script where that is the program's.
+fn from_module(mut steps: Vec<Step>, hops: &[Hop], heap: &Heap) -> Vec<Step> {
+    let Some(at) = steps.iter().rposition(|step| step.out == EXPORTS && heap.is_register(step.node)) else {
+        return steps;
+    };
+    let module = steps[at].node;
+    let mut below = hops.iter().skip_while(|hop| hop.node != module).map(|hop| hop.node);
+    let name = below.find(|&node| heap.code_of(node).is_of_program()).and_then(|node| heap.module_of(node));
+    let Some(name) = name else { return steps };
+    steps.drain(..at);
+    let name = format!("module {name}");
+    steps[0].name.clone_from(&name);
+    steps[0].stable = name;
+    steps[0].out.clear();
+    steps
+}
+
+/// How the runtime comes to a timer, or to a class, says nothing either: a path begins with the last object of the
+/// platform before the program's own, or with a class of it.
+fn from_program(mut steps: Vec<Step>, heap: &Heap) -> Vec<Step> {
+    let code = |step: &Step| heap.code_of(step.node);
+    let Some(own) = steps.iter().position(|step| code(step).is_of_program()) else { return steps };
+    let is_class = heap.is_class_object(heap.nodes.kind.at(steps[own].node as usize));
+    let before = steps[..own].iter().rposition(|step| code(step) == CodeOf::Platform);
+    let is_thread = steps[..own].iter().any(|step| heap.is_thread(step.node));
+    match before {
+        Some(_) if is_class => steps.drain(..own),
+        Some(last) if last >= LEFT_OUT && !is_thread => steps.drain(..last),
+        _ => return steps,
+    };
+    steps
+}
+
+/// Steps of the platform from which on they are left out.
+const LEFT_OUT: usize = 2;
+
+/// What leads on from a module.
+const EXPORTS: &str = ".exports";
+
 /// Extends what leads on from a step by an edge.
 fn lead(step: &mut Step, label: u32, inside: bool, variables: bool, heap: &Heap) {
     if step.container && (inside || step.out == "[]") {
         "[]".clone_into(&mut step.out);
     } else if !variables {
         let edge = edge(label, heap.strings());
+        if edge == "[]" && step.out.ends_with("[]") {
+            // Tables in tables.
+            return;
+        }
         // Static fields may have the name of their class before their own.
         let own = edge.strip_prefix('.').and_then(|edge| edge.strip_prefix(&*step.name));
         step.out += own.filter(|own| own.starts_with('.')).unwrap_or(&edge);
