@@ -2,7 +2,7 @@
 //! objects when they are allocated and keeps those that stay alive, so what grows is among them again and again, in all
 //! ages; what was filled once has one age.
 
-use super::old_objects::{Group, OldObjects};
+use super::old_objects::Group;
 use super::rule::Rule;
 use super::trace::{Trace, about_type};
 use crate::findings::shorten;
@@ -26,18 +26,24 @@ const ENDS: usize = 12;
 
 fn find(trace: &Trace) -> Vec<Finding> {
     let all = &trace.old_objects;
-    let mut found: Vec<(u64, Finding)> =
-        all.groups.iter().filter_map(|group| Some((group.count, about(group, severity(group, all)?, trace)))).collect();
+    let mut found: Vec<(u64, Finding)> = all
+        .groups
+        .iter()
+        .filter_map(|group| {
+            Some((group.count, about(group, severity((group.count, all.held), group.ages, all.oldest)?, trace)))
+        })
+        .collect();
     // Before JDK 19 there are no bytes that put them in order.
     found.sort_by_key(|&(count, _)| Reverse(count));
     found.into_iter().map(|(_, finding)| finding).collect()
 }
 
-fn severity(group: &Group, all: &OldObjects) -> Option<Severity> {
-    let at_least = |of: usize| group.count >= LEAST[of] && group.count * 100 >= all.held * PERCENT[of];
-    let (youngest, oldest) = group.ages;
+/// How much it matters that so many of all samples are alike, with the ages of the youngest and the oldest of them, and
+/// of the oldest of all.
+pub fn severity((count, all): (u64, u64), (youngest, oldest): (f64, f64), oldest_of_all: f64) -> Option<Severity> {
+    let at_least = |of: usize| count >= LEAST[of] && count * 100 >= all * PERCENT[of];
     // False where ages are not known.
-    let grows = (oldest - youngest) * 100.0 >= all.oldest * SPREAD && oldest > youngest;
+    let grows = (oldest - youngest) * 100.0 >= oldest_of_all * SPREAD && oldest > youngest;
     match grows {
         _ if !at_least(0) => None,
         true if at_least(1) => Some(Severity::High),
@@ -51,26 +57,31 @@ fn about(group: &Group, severity: Severity, trace: &Trace) -> Finding {
     (finding.count, finding.bytes) = (group.count, group.bytes);
     finding.path = chain(group);
     finding.stable_path.clone_from(&finding.path);
-    let (youngest, oldest) = group.ages;
-    let ages = match oldest.is_finite() {
-        true if youngest < oldest => format!(", {youngest:.1} s to {oldest:.1} s old"),
-        true => format!(", {oldest:.1} s old"),
-        false => String::new(),
-    };
+    let ages = ages(group.ages);
     let bytes = if group.bytes == 0 { String::new() } else { format!(", {}", size(group.bytes)) };
     let function = group.function.as_deref().map(|name| shorten(name, STEP));
     let function = function.map_or_else(String::new, |name| format!("; the oldest is from {name}"));
     finding.message = format!(
-        "{} × {} of {} old objects that something holds{bytes}{ages}{function}: {}",
+        "{} × {} of {} old objects that something holds{bytes}{}{function}: {}",
         count(group.count),
         finding.subject,
         count(trace.old_objects.held),
+        ages.trim_end_matches(','),
         finding.path.join(" → ")
     );
     "If they should be gone, follow the path from its end: the first holder that should have let go is the place to fix. \
      What is filled once, or has a limit, is no leak."
         .clone_into(&mut finding.next_step);
     finding
+}
+
+/// The ages of the youngest and of the oldest of some samples, in words.
+pub fn ages((youngest, oldest): (f64, f64)) -> String {
+    match oldest.is_finite() {
+        true if youngest < oldest => format!(", {youngest:.1} s to {oldest:.1} s old,"),
+        true => format!(", {oldest:.1} s old,"),
+        false => String::new(),
+    }
 }
 
 /// The chain; of a very long one the middle is left out.
@@ -90,10 +101,7 @@ mod tests {
 
     /// So many of 20 held samples, the oldest of which is 100 s old.
     fn of(count: u64, ages: (f64, f64)) -> Option<Severity> {
-        let group = Group { type_id: 0, chain: Vec::new(), count, bytes: 0, ages, function: None };
-        let mut all = OldObjects::default();
-        (all.held, all.oldest) = (20, 100.0);
-        severity(&group, &all)
+        severity((count, 20), ages, 100.0)
     }
 
     #[test]

@@ -19,16 +19,25 @@ fn find(trace: &Trace) -> Vec<Finding> {
         let mut finding = about_function(RULE.name, severity, row.function_id, trace);
         (finding.count, finding.bytes) = (row.exclusive_count, row.exclusive_bytes);
         finding.message = format!(
-            "{} allocates {} itself{}{}{}",
+            "{} {} {} itself{}{}{}",
             finding.subject,
+            if trace.is_alive { "allocated" } else { "allocates" },
             trace.share(row.exclusive_bytes),
             if trace.is_counted { format!(", {} objects", count(row.exclusive_count)) } else { String::new() },
             trace.allocates(row.function_id),
             trace.called_by(row.function_id),
         );
-        "Call it less often, reuse what it makes, or use values and spans instead of objects; the flame graph of the \
-         report shows its callers."
-            .clone_into(&mut finding.next_step);
+        finding.next_step = match trace.is_alive {
+            true => {
+                "See who keeps what it made: a snapshot of the heap tells; the flame graph of the report shows its \
+                     callers."
+            }
+            false => {
+                "Call it less often, reuse what it makes, or use values and spans instead of objects; the flame \
+                      graph of the report shows its callers."
+            }
+        }
+        .to_owned();
         Some(finding)
     });
     hot.collect()

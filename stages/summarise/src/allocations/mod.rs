@@ -28,6 +28,7 @@ mod induced;
 mod large_objects;
 mod mid_life;
 mod old_objects;
+mod old_objects_by_site;
 mod pinned_objects;
 mod rule;
 mod trace;
@@ -50,13 +51,18 @@ const RULES: &[Rule] = &[
     pinned_objects::RULE,
     induced::RULE,
     held_old_objects::RULE,
+    old_objects_by_site::RULE,
 ];
+
+/// Rules about what stays alive: they go before those of the same severity about what is allocated.
+const ALIVE: [&str; 2] = [held_old_objects::RULE.name, old_objects_by_site::NAME];
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation findings",
     when: |setting| setting.traces(TraceTable::Findings),
     reads: &[
+        document(replay::FACTS),
         column(replay::TYPES),
         column(replay::FUNCTIONS),
         column(replay::CALLERS),
@@ -92,6 +98,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         context.step(1)?;
     }
     rank(&mut findings);
+    findings.sort_by_key(|finding| (finding.severity, !ALIVE.contains(&&*finding.rule)));
     scratch.write_document(documents::FINDINGS, &findings)?;
     context.progress.end();
     Ok(Stats { rows: findings.len() as u64, spilled_bytes: 0 })

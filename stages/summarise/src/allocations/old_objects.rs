@@ -30,9 +30,29 @@ pub struct Group {
     pub function: Option<String>,
 }
 
+/// Old objects of one type that one function of the program allocated.
+pub struct Site {
+    /// Their type.
+    pub type_id: u32,
+    /// The innermost function on the stack that is no part of the platform.
+    pub function: String,
+    /// The one that called it, if that is known.
+    pub caller: Option<String>,
+    /// How many there are, of those of which the recording has no chain.
+    pub count: u64,
+    /// Their bytes, 0 where the recording does not tell.
+    pub bytes: u64,
+    /// The ages of the youngest and of the oldest, seconds.
+    pub ages: (f64, f64),
+}
+
 /// All that something holds.
 #[derive(Default)]
 pub struct OldObjects {
+    /// Those without a chain, by type and site.
+    pub sites: Vec<Site>,
+    /// How many have no chain.
+    pub without_chain: u64,
     /// By type and chain.
     pub groups: Vec<Group>,
     /// All of them, those that are in no group too.
@@ -61,7 +81,8 @@ pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObjects, Stag
     let texts = StringTable::open(scratch, RECORDING_TEXTS)?;
     let mut charge = context.budget.reserve("old objects by what holds them", 0)?;
     let mut groups: BTreeMap<(u32, String), Sums> = BTreeMap::new();
-    let (mut held, mut oldest) = (0, 0.0_f64);
+    let mut sites: BTreeMap<(u32, u32), Sums> = BTreeMap::new();
+    let (mut held, mut without_chain, mut oldest) = (0, 0, 0.0_f64);
     let mut rows = ColumnReader::open(scratch, OLD_OBJECTS)?;
     while rows.remaining() > 0 {
         if rows.remaining().is_multiple_of(1 << 12) {
@@ -70,6 +91,14 @@ pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObjects, Stag
         let row: OldObjectRow = rows.next()?;
         oldest = oldest.max(row.age_seconds);
         if row.path == NONE {
+            without_chain += 1;
+            if row.stack != NONE {
+                let key = (row.type_id, row.stack);
+                if !sites.contains_key(&key) {
+                    charge.grow(ENTRY)?;
+                }
+                add(sites.entry(key).or_insert(Sums::NOTHING), &row);
+            }
             continue;
         }
         held += 1;
@@ -78,15 +107,49 @@ pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObjects, Stag
             // The text, and its steps at the end.
             charge.grow(ENTRY + 4 * key.1.len() as u64)?;
         }
-        let none = Sums { count: 0, bytes: 0, ages: (f64::INFINITY, f64::NEG_INFINITY), function: NONE };
-        add(groups.entry(key).or_insert(none), &row);
+        add(groups.entry(key).or_insert(Sums::NOTHING), &row);
     }
     let groups = groups.into_iter().map(|((type_id, chain), sums)| {
         let function = (sums.function != NONE).then(|| texts.text(sums.function as usize).into_owned());
         let chain = chain.split(STEP).map(str::to_owned).collect();
         Group { type_id, chain, count: sums.count, bytes: sums.bytes, ages: sums.ages, function }
     });
-    Ok(OldObjects { groups: groups.collect(), held, oldest, _charge: Some(charge) })
+    let groups = groups.collect();
+    let sites = by_site(sites, &texts);
+    Ok(OldObjects { groups, sites, held, without_chain, oldest, _charge: Some(charge) })
+}
+
+impl Sums {
+    const NOTHING: Self = Self { count: 0, bytes: 0, ages: (f64::INFINITY, f64::NEG_INFINITY), function: NONE };
+}
+
+/// Stacks with the same innermost functions of the program are one site.
+fn by_site(stacks: BTreeMap<(u32, u32), Sums>, texts: &StringTable) -> Vec<Site> {
+    let mut sites: BTreeMap<(u32, String, Option<String>), Sums> = BTreeMap::new();
+    for ((type_id, stack), sums) in stacks {
+        let stack = texts.text(stack as usize);
+        let Some((function, caller)) = site(&stack) else { continue };
+        let known = sites.entry((type_id, function.to_owned(), caller.map(str::to_owned))).or_insert(Sums::NOTHING);
+        known.count += sums.count;
+        known.bytes = known.bytes.saturating_add(sums.bytes);
+        known.ages = (known.ages.0.min(sums.ages.0), known.ages.1.max(sums.ages.1));
+    }
+    let site = |((type_id, function, caller), sums): ((u32, String, Option<String>), Sums)| Site {
+        type_id,
+        function,
+        caller,
+        count: sums.count,
+        bytes: sums.bytes,
+        ages: sums.ages,
+    };
+    sites.into_iter().map(site).collect()
+}
+
+/// The innermost function of a stack, outermost first, that is no part of the platform, and its caller.
+fn site(stack: &str) -> Option<(&str, Option<&str>)> {
+    const PLATFORM: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+    let mut program = stack.rsplit(';').filter(|frame| !PLATFORM.iter().any(|begin| frame.starts_with(begin)));
+    program.next().map(|function| (function, program.next()))
 }
 
 fn add(sums: &mut Sums, row: &OldObjectRow) {
@@ -125,6 +188,15 @@ fn class_of(step: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_site_is_the_innermost_function_of_the_program() {
+        let stack =
+            "app.Main.main;java.util.Map.computeIfAbsent;app.Store.login;app.Session.<init>;java.util.Arrays.copyOf";
+        assert_eq!(site(stack), Some(("app.Session.<init>", Some("app.Store.login"))));
+        assert_eq!(site("app.Main.main"), Some(("app.Main.main", None)));
+        assert_eq!(site("java.lang.Thread.run;jdk.internal.A.b"), None);
+    }
 
     #[test]
     fn links_of_lists_are_left_out() {

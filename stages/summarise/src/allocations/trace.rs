@@ -8,7 +8,9 @@ use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::allocation_types::TypeRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::object_lifetimes::{GENERATIONS, LifetimeRow};
-use heaplake_schemas::replay::{ABSENT, CALLERS, COLLECTIONS, FUNCTIONS, LIFETIMES, SITES, STRINGS, TYPE_NAMES, TYPES};
+use heaplake_schemas::replay::{
+    ABSENT, CALLERS, COLLECTIONS, FACTS, FUNCTIONS, Facts, LIFETIMES, SITES, STRINGS, TYPE_NAMES, TYPES,
+};
 use heaplake_schemas::scratch::Column;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -29,6 +31,8 @@ pub struct Trace {
     pub types: BudgetVec<TypeRow>,
     /// Functions that allocate as much themselves.
     pub functions: BudgetVec<FunctionRow>,
+    /// Whether only what is still alive is told, as V8's sampling profiler does.
+    pub is_alive: bool,
     /// Whether objects were counted: traces that report an allocation for every so many bytes do not tell how many.
     pub is_counted: bool,
     /// Of those types: deaths by type and generation.
@@ -79,6 +83,7 @@ impl Trace {
             bytes,
             types: some(scratch, context, TYPES, |row| heavy(bytes_of(row)))?,
             functions: some(scratch, context, FUNCTIONS, |row: &FunctionRow| heavy(row.exclusive_bytes))?,
+            is_alive: is_alive(scratch)?,
             is_counted,
             lifetimes: FxHashMap::default(),
             makers: FxHashMap::default(),
@@ -198,7 +203,8 @@ impl Trace {
     /// Bytes, and how much of all that was allocated they are.
     pub fn share(&self, bytes: u64) -> String {
         let percent = if self.bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / self.bytes as f64 };
-        format!("{} ({percent:.1} % of all that was allocated)", size(bytes))
+        let all = if self.is_alive { "all that is alive" } else { "all that was allocated" };
+        format!("{} ({percent:.1} % of {all})", size(bytes))
     }
 
     /// A number of objects, where objects were counted.
@@ -234,6 +240,14 @@ fn most<K: std::hash::Hash + Eq>(table: &mut FxHashMap<K, (u32, u64)>, key: K, w
         *entry = (what, bytes);
     }
 }
+
+fn is_alive(scratch: &Scratch) -> Result<bool, StageError> {
+    let facts: Facts = scratch.read_document(FACTS)?;
+    Ok(facts.format == HEAP_PROFILE)
+}
+
+/// Format of V8's sampling profiler, which forgets what was collected.
+const HEAP_PROFILE: &str = "heapprofile";
 
 /// Bytes of all types, and whether any was counted.
 fn whole(scratch: &Scratch, context: &Context<'_>) -> Result<(u64, bool), StageError> {

@@ -1,0 +1,47 @@
+//! Rule `old-objects-by-site`: old objects of one type that one function allocated, where the recording has no chain to
+//! them. It says where what stays alive comes from, as `jfr view memory-leaks-by-site` does.
+
+use super::held_old_objects::{self, ages};
+use super::old_objects::Site;
+use super::rule::Rule;
+use super::trace::{Trace, about_type};
+use crate::findings::shorten;
+use heaplake_kit::text::{count, size};
+use heaplake_schemas::findings::{Finding, Severity};
+use std::cmp::Reverse;
+
+/// The rule.
+pub const RULE: Rule = Rule { name: NAME, find };
+
+/// Its name.
+pub const NAME: &str = "old-objects-by-site";
+/// Characters of a function.
+const FUNCTION: usize = 200;
+
+fn find(trace: &Trace) -> Vec<Finding> {
+    let all = &trace.old_objects;
+    let mut sites: Vec<&Site> = all.sites.iter().collect();
+    sites.sort_by_key(|site| Reverse(site.count));
+    let severity = |site: &Site| held_old_objects::severity((site.count, all.without_chain), site.ages, all.oldest);
+    sites.iter().filter_map(|site| Some(about(site, severity(site)?, trace))).collect()
+}
+
+fn about(site: &Site, severity: Severity, trace: &Trace) -> Finding {
+    let mut finding = about_type(RULE.name, severity, site.type_id, trace);
+    (finding.count, finding.bytes) = (site.count, site.bytes);
+    let bytes = if site.bytes == 0 { String::new() } else { format!(", {}", size(site.bytes)) };
+    let caller =
+        site.caller.as_deref().map_or_else(String::new, |name| format!(", called by {}", shorten(name, FUNCTION)));
+    finding.message = format!(
+        "{} × {} of {} old objects{bytes}{} are from {}{caller}",
+        count(site.count),
+        finding.subject,
+        count(trace.old_objects.without_chain),
+        ages(site.ages),
+        shorten(&site.function, FUNCTION),
+    );
+    "Find who keeps what this function makes: the recording has chains with jcmd PID JFR.dump path-to-gc-roots=true, a \
+     heap dump has all."
+        .clone_into(&mut finding.next_step);
+    finding
+}
