@@ -65,8 +65,12 @@ fn is_spoken(label: &[u8]) -> bool {
     label.first().is_some_and(u8::is_ascii_alphabetic)
 }
 
-/// The text of a label; empty for numbers and for what has no name.
+/// The text of a label; empty for numbers and for what has no name. Entries of weak maps come next, so that they are told
+/// from numbers whatever the order of the edges.
 pub(crate) fn text(label: u32, strings: &StringTable) -> &[u8] {
+    if label == label::ENTRY {
+        return b"\0";
+    }
     let text = if (label as usize) < strings.len() { strings.get(label as usize) } else { b"" };
     if text.iter().all(u8::is_ascii_digit) { b"" } else { text }
 }

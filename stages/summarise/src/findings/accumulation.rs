@@ -25,7 +25,7 @@ pub const RULE: Rule = Rule {
 
 pub const NAME: &str = "accumulation";
 /// Percent of the heap from which on a finding is high (never), medium, low.
-const PERCENT: [u64; 3] = [101, 20, 10];
+const PERCENT: [u64; 3] = [101, 30, 10];
 /// Samples, objects on their paths that are told apart, and objects that are looked at for each sample.
 const SAMPLES: usize = 1 << 12;
 const VISITED: usize = 1 << 17;

@@ -22,6 +22,8 @@ use std::sync::Arc;
 const MOST_NAME: usize = 80;
 /// Steps of a chain that are looked at.
 const CHAIN_STEPS: usize = 4096;
+/// Dominators among which a holder is looked for: an element of a long list has many.
+const DEEP: usize = 1 << 16;
 
 /// Dominators among which a closure is looked for.
 const NEAR: usize = 3;
@@ -327,7 +329,7 @@ impl<'a> Heap<'a> {
     /// Whether a node is `holder` or is dominated by it.
     pub fn is_within(&self, node: u32, holder: u32) -> bool {
         let up = |&at: &u32| Some(self.nodes.dominator.at(at as usize).0).filter(|_| at != self.facts.root.0);
-        std::iter::successors(Some(node), up).take(CHAIN_STEPS).any(|at| at == holder)
+        std::iter::successors(Some(node), up).take(DEEP).any(|at| at == holder)
     }
 
     /// Bytes, and how much of the heap they are.

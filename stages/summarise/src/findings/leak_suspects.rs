@@ -38,6 +38,8 @@ pub const NAME: &str = "leak-suspect";
 pub const CONSTANT: &str = "large-constant";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [25, 10, 5];
+/// The same of one object of which nothing says that it grows.
+const PERCENT_SINGLE: [u64; 3] = [101, 25, 5];
 /// Objects that are looked at, those that retain most.
 const CANDIDATES: usize = 1 << 14;
 /// Places that are looked into, and pairs of such a place and a class that are told apart.
@@ -496,7 +498,8 @@ fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
         return constant(owner, bytes, heap);
     }
     let forgotten = alone && heap.is_variable(owner);
-    let severity = at_most(is_list || forgotten, severity(bytes, heap.bytes, PERCENT)?);
+    let percent = if is_list || forgotten { PERCENT } else { PERCENT_SINGLE };
+    let severity = severity(bytes, heap.bytes, percent)?;
     let mut finding = about_node(NAME, severity, owner, heap);
     finding.bytes = bytes;
     finding.subject = heap.subject(owner);

@@ -250,8 +250,8 @@ fn from_module(mut steps: Vec<Step>, hops: &[Hop], heap: &Heap) -> Vec<Step> {
     let module = steps[at].node;
     let mut below = hops.iter().skip_while(|hop| hop.node != module).map(|hop| hop.node);
     let name = below.find(|&node| heap.code_of(node).is_of_program()).and_then(|node| heap.module_of(node));
-    let Some(name) = name else { return steps };
     steps.drain(..at);
+    let Some(name) = name else { return steps };
     let name = format!("module {name}");
     steps[0].name.clone_from(&name);
     steps[0].stable = name;

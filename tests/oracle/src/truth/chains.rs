@@ -122,8 +122,12 @@ fn read(link: &Before, snapshot: &Snapshot, truth: &Truth, before: &[Before]) ->
     let mut words = Vec::new();
     let mut link = link.clone();
     loop {
-        let label = link.1.filter(|name| !["[]", "(entry)"].iter().any(|mark| *name == *mark));
-        let label = label.map(|name| name.to_wtf8()).unwrap_or_default();
+        let label = match &link.1 {
+            Some(name) if *name == "[]" => Vec::new(),
+            // Behind numbers, before all names.
+            Some(name) if *name == "(entry)" => vec![0],
+            name => name.as_ref().map(OracleString::to_wtf8).unwrap_or_default(),
+        };
         words.push((!label.first().is_some_and(u8::is_ascii_alphabetic), label));
         let Some(from) = link.0 else { return words };
         let told = |name: &OracleString| Some(name.to_wtf8()).filter(|name| !name.iter().all(u8::is_ascii_digit));
