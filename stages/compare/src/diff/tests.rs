@@ -152,9 +152,9 @@ pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, qu
     }
     // Several runs without the subject do not vary; one may be without it by chance.
     let lacks = |side: usize, values: &[i64]| question.with[side] == 0 && values.len() > 1;
-    let shift = match lacks(BASE, base) || lacks(TARGET, target) {
-        true => statistics::shift_from_constant(base, target, CONFIDENCE),
-        false => statistics::shift(base, target, CONFIDENCE),
+    let shift = match (lacks(BASE, base), lacks(TARGET, target)) {
+        (false, false) => statistics::shift(base, target, CONFIDENCE),
+        (is_base, _) => statistics::shift_from_constant(base, target, is_base, CONFIDENCE),
     };
     (tests.shift, tests.shift_interval) = (shift.shift, [shift.low, shift.high]);
     let effects = statistics::smallest_effects(base, target, question.rows);

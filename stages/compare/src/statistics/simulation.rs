@@ -46,8 +46,8 @@ fn intervals_of_appeared_and_vanished_subjects_cover_what_they_say() {
                 let mut side = values.draw(&mut random, with);
                 side.sort_unstable();
                 let none = vec![0; without];
-                let appeared = shift_from_constant(&none, &side, 0.95);
-                let vanished = shift_from_constant(&side, &none, 0.95);
+                let appeared = shift_from_constant(&none, &side, true, 0.95);
+                let vanished = shift_from_constant(&side, &none, false, 0.95);
                 held[0] += u32::from(appeared.low <= median && median <= appeared.high);
                 held[1] += u32::from(vanished.low <= -median && -median <= vanished.high);
                 if without >= 5 {
