@@ -18,8 +18,9 @@ const IF_FEW: [f64; 4] = [0.7, 0.1, 0.2, 1.0];
 const FEW: usize = 15;
 /// The same where the values fall in two groups.
 const IF_APART: [f64; 4] = [0.05, 0.05, 0.9, 1.0];
-/// The same where the differences of pairs do.
-const IF_PAIRS_ARE_APART: [f64; 4] = [0.04, 0.02, 0.04, 0.9];
+/// The same where the differences of pairs do, and the values do not: their signs can say no more than one in 2^(n - 1) for n
+/// such pairs, so the other tests get next to nothing of it.
+const IF_PAIRS_ARE_APART: [f64; 4] = [0.004, 0.002, 0.004, 0.99];
 /// Of sides that are apart, the one is so many times the other, or lies so many times as far away as it is wide.
 const APART: f64 = 2.0;
 
@@ -173,9 +174,9 @@ pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, qu
     let pairs = statistics::paired(differences);
     tests.p_paired = pairs.p;
     let weights = match () {
-        () if pairs.is_apart => IF_PAIRS_ARE_APART,
-        () if tail.is_apart => IF_APART,
         () if base.len().max(target.len()) <= FEW => IF_FEW,
+        () if tail.is_apart => IF_APART,
+        () if pairs.is_apart => IF_PAIRS_ARE_APART,
         () => USUAL,
     };
     let p = [tests.p_shift, tests.p_presence, tests.p_tail, tests.p_paired];

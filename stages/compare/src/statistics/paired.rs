@@ -35,7 +35,7 @@ pub struct Paired {
 /// Large differences whose signs can say more than the ranks of all: p can be 1 in 500.
 const ENOUGH: usize = 10;
 /// Weights of ranks and of signs where the large differences are apart.
-const IF_APART: [f64; 2] = [0.1, 0.9];
+const IF_APART: [f64; 2] = [0.01, 0.99];
 
 impl Paired {
     /// What tells nothing.

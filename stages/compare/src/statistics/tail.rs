@@ -12,12 +12,16 @@
 //! Beside them Rosenbaum's test (1954): how many runs of one side lie above all of the other. Where the split leaves two
 //! groups far apart, it alone is tried.
 
-use super::combined::combined;
+use super::combined::weighted;
 use super::counting::ln_choose;
 use super::fisher::{Counts, fisher};
 
 /// Groups of values are apart if so many standard deviations of the lower one lie between them.
 const APART: f64 = 2.0;
+
+/// Weights of the thresholds, in their order, and of Rosenbaum's test. Of heavy tails the split by bytes sees the largest values
+/// alone, and the 80 % quantile most.
+const WEIGHTS: [f64; 5] = [0.1, 0.2, 0.2, 0.4, 0.1];
 
 /// Fewest values of the upper one.
 const FEWEST: usize = 5;
@@ -83,7 +87,8 @@ pub fn tail(base: &[i64], target: &[i64]) -> Tail {
     // Of thresholds that are nearly as telling, the lowest one leaves out no run that belongs to the tail.
     let is_telling = |tail: &&Tail| tail.p <= least.sqrt();
     let lowest = tried.iter().filter(is_telling).min_by_key(|tail| tail.above);
-    lowest.map_or(Tail::NONE, |lowest| Tail { p: combined(&tried.map(|tail| tail.p)), least, ..*lowest })
+    let weighed: Vec<(f64, f64)> = tried.iter().map(|tail| tail.p).zip(WEIGHTS).collect();
+    lowest.map_or(Tail::NONE, |lowest| Tail { p: weighted(&weighed), least, ..*lowest })
 }
 
 /// Rosenbaum's test: values of one side above all of the other.
