@@ -154,6 +154,13 @@ pub(crate) const SUBJECT: &[ColumnSchema] = &[
     required("measure", Type::Utf8, "What is compared: the name of a column of the table of runs"),
 ];
 
+/// Beside them: runs of one format are compared with each other.
+pub(crate) const FORMAT: &[ColumnSchema] = &[required(
+    "format",
+    Type::Utf8,
+    "Format of the inputs of the runs: those of each format are compared with each other",
+)];
+
 /// Number of columns of [`amounts`].
 pub(crate) const AMOUNTS: usize = 9;
 
@@ -191,8 +198,9 @@ const OF_BASE: [ColumnSchema; AMOUNTS] = amounts!("base_", "the base");
 const OF_TARGET: [ColumnSchema; AMOUNTS] = amounts!("target_", "the target");
 
 /// The columns of all tables, after the keys.
-pub const COLUMNS: &[ColumnSchema] = &joined::<51>(&[
+pub const COLUMNS: &[ColumnSchema] = &joined::<52>(&[
     SUBJECT,
+    FORMAT,
     &[
         required(
             "status",
@@ -322,7 +330,7 @@ const fn compared(
     row: &'static str,
     columns: &'static [ColumnSchema],
 ) -> TableSchema {
-    let order = "what became of the subject (growth first, then what shrank), then what grew most on all runs together, then `fingerprint`, then the order of the measures";
+    let order = "what became of the subject (growth first, then what shrank), then what grew most on all runs together, then `fingerprint`, then `format`, then the order of the measures";
     TableSchema { name, file, row, order, runs: Runs::Diff, condition: None, notes: NOTES, names_run: false, columns }
 }
 

@@ -14,7 +14,7 @@ pub struct Series {
     pub heaplake_version: String,
     /// Version of its tables.
     pub schema_version: u32,
-    /// Format of the inputs of all runs.
+    /// Formats of the inputs of the runs, separated by commas and in order. Runs of each are compared with each other.
     pub format: String,
     /// What makes the steps: `order` of the selections, `captured`, `release`, or `label.NAME`.
     pub by: String,

@@ -3,7 +3,7 @@
 //! Each follows the rows of one table of runs along a series of steps, as the tables of [`crate::diff`] compare them on
 //! two sides: the same subjects, keys and measures. A row is a subject, a measure and a step.
 
-use crate::diff::{self, AMOUNTS, DiffTable, SUBJECT, amounts};
+use crate::diff::{self, AMOUNTS, DiffTable, FORMAT, SUBJECT, amounts};
 use crate::table::{ColumnSchema, Runs, TableSchema, Type, joined, optional, required};
 
 /// A table that follows the rows of a table of runs.
@@ -22,8 +22,9 @@ pub const TABLES: &[TrendTable] =
 const OF_STEP: [ColumnSchema; AMOUNTS] = amounts!("", "the step");
 
 /// The columns of all tables, after the keys.
-pub const COLUMNS: &[ColumnSchema] = &joined::<22>(&[
+pub const COLUMNS: &[ColumnSchema] = &joined::<23>(&[
     SUBJECT,
+    FORMAT,
     &[required("step", Type::Int64, "Number of the step, from 0: that of its description in `trend.json`")],
     &OF_STEP,
     &[
@@ -74,7 +75,7 @@ const fn followed(
     row: &'static str,
     columns: &'static [ColumnSchema],
 ) -> TableSchema {
-    let order = "`shape` of the first measure (`growing` and `leaks_on_some` first), then growth per step on all runs together, descending, then `fingerprint`, then the order of the measures, then `step`";
+    let order = "`shape` of the first measure (`growing` and `leaks_on_some` first), then growth per step on all runs together, descending, then `fingerprint`, then `format`, then the order of the measures, then `step`";
     TableSchema { name, file, row, order, runs: Runs::Trend, condition: None, notes: NOTES, names_run: false, columns }
 }
 

@@ -86,6 +86,69 @@ fn different_formats_and_empty_sides_are_refused_by_name() {
     assert!(!lake.folder().join("diff").exists());
 }
 
+/// A class `Session` in runs of two formats, and a run of a third one in the second release.
+fn mixed(v8: [i64; 2], java: [i64; 2]) -> Lake {
+    let lake = Lake::new();
+    for (at, release) in ["1", "2"].into_iter().enumerate() {
+        let session = |count: i64| [Class::plain("Session", count, 100 * count), Class::plain("Config", 3, 300)];
+        write(&lake.path(), (release, "web", None), &session(v8[at]));
+        written::write_as("hprof", &lake.path(), (release, "java", None), &session(java[at])).unwrap();
+    }
+    written::write_as("dotnet", &lake.path(), ("2", "net", None), &[Class::plain("Session", 9, 9000)]).unwrap();
+    lake
+}
+
+#[test]
+fn runs_of_several_formats_are_compared_format_by_format() {
+    let lake = mixed([100, 110], [1000, 1900]);
+    let folder = compared(&lake, ["release=1", "release=2"], &[]);
+    let classes = main_rows(&folder, "diff_classes.parquet");
+    let row = |at: usize| {
+        let [class, format, status, evidence] =
+            ["class", "format", "status", "evidence"].map(|name| texts(&classes, name)[at].clone());
+        (class, format, status, evidence, classes.i64s("delta_sum")[at])
+    };
+    let told = |class: &str, format: &str, status: &str, evidence: &str, delta: i64| {
+        (class.to_owned(), format.to_owned(), status.to_owned(), evidence.to_owned(), Some(delta))
+    };
+    assert_eq!(classes.rows(), 4);
+    // The fleet's bytes rank, whatever the format.
+    assert_eq!(row(0), told("Session", "hprof", "grew", "difference", 90_000));
+    assert_eq!(row(1), told("Session", "v8-heapsnapshot", "grew", "difference", 1000));
+    assert!((2..4).all(|at| row(at).2 == "same"));
+    assert_eq!(classes.i64s("target_runs"), vec![Some(1); 4]);
+    let said: Value = serde_json::from_slice(&fs::read(folder.join("diff.json")).unwrap()).unwrap();
+    assert_eq!(said["format"], "hprof, v8-heapsnapshot");
+    let remark = "1 run is of format dotnet, which only release=2 has: they are not compared.";
+    assert!(said["remarks"].as_array().unwrap().iter().any(|said| said == remark), "{}", said["remarks"]);
+    // One format alone is what it was.
+    let alone = compared(&lake, ["release=1,format=v8*", "release=2,format=v8*"], &[]);
+    assert_eq!(main_rows(&alone, "diff_classes.parquet").i64s("delta_sum"), [Some(1000), Some(0)]);
+    assert_eq!(texts(&main_rows(&alone, "diff_classes.parquet"), "format"), vec!["v8-heapsnapshot"; 2]);
+}
+
+#[test]
+fn gates_and_what_is_told_are_about_all_formats() {
+    let lake = mixed([100, 110], [1000, 1900]);
+    let page = lake.folder().join("page.html");
+    let told = |options: &[&str]| diff(&lake, ["release=1", "release=2"], "diff", options);
+    let code = |gate: &str| told(&["--fail-if", gate]).status.code();
+    assert_eq!(code("retained_bytes.delta > 50 kB"), Some(4));
+    assert_eq!(code("format = \"hprof\" and status = \"grew\""), Some(4));
+    assert_eq!(code("format like \"v8%\" and retained_bytes.delta > 50 kB"), Some(0));
+    let output = told(&["--report", page.to_str().unwrap()]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("classes of hprof by retained_bytes: 1 grew, 1 same"), "{text}");
+    assert!(text.contains("classes of v8-heapsnapshot by retained_bytes: 1 grew, 1 same"), "{text}");
+    assert!(text.contains("1 run is of format dotnet"), "{text}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("\"format\":") && page.contains("hprof, v8-heapsnapshot"));
+    let json: Value = serde_json::from_slice(&told(&["--json"]).stdout).unwrap();
+    let formats: Vec<&str> =
+        json["compared"].as_array().unwrap().iter().map(|of| of["format"].as_str().unwrap()).collect();
+    assert_eq!(&formats[..2], ["hprof", "v8-heapsnapshot"]);
+}
+
 /// Sessions held by a cache; with `second`, also by a list.
 fn service(sessions: i64, second: i64) -> Vec<Class> {
     let mut chains = vec![(vec![("cache", "Map"), ("[]", "Session")], sessions, 100 * sessions)];

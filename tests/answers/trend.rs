@@ -3,7 +3,7 @@
 use crate::fixtures;
 use crate::lake::{Lake, complaint, heaplake};
 use crate::table::Table;
-use crate::written::{Class, write};
+use crate::written::{Class, write, write_as};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -197,4 +197,39 @@ fn what_is_no_series_is_refused() {
     assert!(refused(&["release=2"]).0.contains("no run in"));
     let output = heaplake().args(["trend", "release=1", "--by", "host"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn series_of_several_formats_are_followed_format_by_format() {
+    let lake = Lake::new();
+    for (step, release) in ["1", "2", "3", "4"].into_iter().enumerate() {
+        let leak = |count: i64| [Class::plain("Leak", count, 100 * count)];
+        let step = step as i64;
+        write(&lake.path(), (release, "web", None), &leak(100 + 10 * step)).unwrap();
+        if step > 0 {
+            write_as("hprof", &lake.path(), (release, "java", None), &leak(100 + 90 * step)).unwrap();
+        }
+        if step > 1 {
+            write_as("dotnet", &lake.path(), (release, "net", None), &leak(100)).unwrap();
+        }
+    }
+    let folder = followed(&lake, &["release=*"], "trend", &["--by", "release"]);
+    let classes = rows(&folder, "trend_classes.parquet", "retained_bytes");
+    let shown: Vec<(String, Option<i64>, Option<i64>)> = texts(&classes, "format")
+        .into_iter()
+        .zip(classes.i64s("step"))
+        .zip(classes.i64s("sum"))
+        .map(|((format, step), sum)| (format, step, sum))
+        .collect();
+    let series = |format: &str, sums: [Option<i64>; 4]| -> Vec<_> {
+        (0..4).zip(sums).map(|(step, sum)| (format.to_owned(), Some(step), sum)).collect()
+    };
+    let java = series("hprof", [None, Some(19_000), Some(28_000), Some(37_000)]);
+    let v8 = series("v8-heapsnapshot", [10_000, 11_000, 12_000, 13_000].map(Some));
+    assert_eq!(shown, [java, v8].concat());
+    assert_eq!(texts(&classes, "shape"), vec!["growing"; 8]);
+    assert_eq!(json(&folder)["format"], "hprof, v8-heapsnapshot");
+    let remarks = json(&folder)["remarks"].to_string();
+    assert!(remarks.contains("2 runs are of format dotnet, which only 2 sides have"), "{remarks}");
+    heaplake().arg("report").arg(&folder).assert().success();
 }

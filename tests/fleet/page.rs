@@ -72,5 +72,5 @@ fn the_answer_is_told() {
     let output = heaplake().args(["fleet", "rollup"]).arg(lake.path()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("12 runs in 3 groups by release, 3 of them new or changed\n"), "{text}");
-    assert!(text.contains("classes by the largest retained_bytes") && text.contains("of 4 runs of 1.1"), "{text}");
+    assert!(text.contains("classes by the retained_bytes of all runs") && text.contains("of 4 runs of 1.1"), "{text}");
 }

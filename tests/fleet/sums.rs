@@ -1,9 +1,9 @@
 //! The rows of a rollup, against a naive sum over the tables of the runs.
 
-use crate::lake::complaint;
-use crate::lake::heaplake;
+use crate::lake::{Lake, complaint, heaplake};
 use crate::shared::{files, groups, releases, rollup, run};
 use crate::table::Table;
+use crate::written::{Class, write};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -145,4 +145,23 @@ fn damaged_tables_of_runs_are_named() {
     // The others are summed up.
     let rollup: serde_json::Value = serde_json::from_slice(&fs::read(out.join("rollup.json")).unwrap()).unwrap();
     assert_eq!((rollup["missed"].as_array().unwrap().len(), rollup["groups"].as_array().unwrap().len()), (1, 3));
+}
+
+/// A leak on all runs is more than one large run.
+#[test]
+fn first_rows_are_those_with_the_most_on_all_runs() {
+    let lake = Lake::new();
+    for run in 0..4 {
+        let classes: Vec<Class> = (0..30)
+            .map(|at| Class::plain(format!("Cache{at}"), 1, if run == 0 { 1000 + at } else { 1 }))
+            .chain([Class::plain("Leak", 4, 400)])
+            .collect();
+        let name = format!("run{run}");
+        write(&lake.path(), ("1", &name, None), &classes).unwrap();
+    }
+    let answer = rollup(&lake.path(), &lake.folder().join("out"), &[]);
+    let top = &answer["groups"][0]["brief"][0]["top"];
+    assert!(top[0]["signature"].as_str().unwrap().contains("Leak"), "{top}");
+    assert_eq!((top[0]["sum"].as_i64(), top[0]["max"].as_i64()), (Some(1600), Some(400)));
+    assert!(top[1]["signature"].as_str().unwrap().contains("Cache29"), "{top}");
 }

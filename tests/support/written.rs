@@ -39,7 +39,13 @@ impl Class {
 }
 
 /// Writes a run into a lake: the tables `classes` and `chains` of a V8 snapshot.
-pub fn write(
+pub fn write(lake: &Path, run: (&str, &str, Option<&str>), classes: &[Class]) -> Result<(), StageError> {
+    write_as("v8-heapsnapshot", lake, run, classes)
+}
+
+/// The same of a run that says of itself that its input is of another format.
+pub fn write_as(
+    format: &str,
     lake: &Path,
     (release, snapshot, host): (&str, &str, Option<&str>),
     classes: &[Class],
@@ -55,7 +61,7 @@ pub fn write(
     let labels = host.map(|host| ("host".to_owned(), host.to_owned())).into_iter().collect();
     let total = |of: fn(&Class) -> i64| classes.iter().map(of).sum::<i64>() as u64;
     let summary = Summary {
-        format: "v8-heapsnapshot".to_owned(),
+        format: format.to_owned(),
         node_count: total(|class| class.count),
         shallow_bytes: total(|class| class.shallow),
         ..Summary::default()

@@ -19,16 +19,16 @@ const OBJECTS: &str = "heaplake diff --objects --memory 512MiB";
 const ANALYSIS: &str = "heaplake analyze";
 
 /// Runs of the goal.
-const RUNS: usize = 500;
+const RUNS: usize = 1000;
 
 const GOALS: [Goal; 3] = [
     Goal {
-        text: "2 x 500 runs of 10,000 classes: seconds at most 30",
-        bound: 30.0,
+        text: "2 x 1,000 runs of 10,000 classes: seconds at most 12",
+        bound: 12.0,
         measure: |on| on.of(DIFF, Outcome::wall),
     },
     Goal {
-        text: "2 x 500 runs of 10,000 classes: peak memory in MiB at most 512",
+        text: "2 x 1,000 runs of 10,000 classes: peak memory in MiB at most 512",
         bound: 512.0,
         measure: |on| on.of(DIFF, Outcome::rss).map(|bytes| bytes / f64::from(1 << 20)),
     },

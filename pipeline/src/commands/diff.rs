@@ -14,12 +14,13 @@ use clap::Args;
 use heaplake_compare::diff::{self, Answer, Rules};
 use heaplake_compare::gates::{Gates, Verdicts};
 use heaplake_compare::objects::{self, Question};
-use heaplake_compare::sides::{Sides, steadily};
+use heaplake_compare::sides::{Formats, Sides, steadily};
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::files::NewFiles;
 use heaplake_lake::hidden::Hidden;
 use heaplake_lake::output_file;
+use heaplake_names::Names;
 use heaplake_schemas::comparison;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -141,7 +142,10 @@ impl Arguments {
 
     fn sides(&self, context: &Context<'_>) -> Result<Sides, Complaint> {
         let named = [self.base.clone(), self.target.clone()];
-        Ok(Sides::find(&named, self.lake.as_deref(), self.skipping.skip_damaged, context)?)
+        let sides = Sides::find(&named, self.lake.as_deref(), self.skipping.skip_damaged, context)?;
+        // What cannot be compared is refused before any folder is made.
+        sides.by_format(diff::BOTH)?;
+        Ok(sides)
     }
 }
 
@@ -269,10 +273,20 @@ fn compare(
     scratch: &Path,
     context: &Context<'_>,
 ) -> Result<Answer, Complaint> {
-    let (names, own_names) = arguments.naming.names(&sides.format)?;
-    let rules = Rules { names: &names, own_names, pair: arguments.pair.0.as_deref(), scratch };
+    let formats = sides.by_format(diff::BOTH)?;
+    let names = names_of(&formats, &arguments.naming)?;
+    let pair = arguments.pair.0.as_deref();
+    let rules = names.iter().map(|(names, own_names)| Rules { names, own_names: *own_names, pair, scratch });
     let output = Output { folder: folder.to_owned(), ..Output::default() };
-    Ok(diff::compare(sides, rules, &output, context)?)
+    Ok(diff::compare(sides, &formats, &rules.collect::<Vec<_>>(), &output, context)?)
+}
+
+/// The rules of names of each format, and whether the user gave them.
+///
+/// # Errors
+/// A [`Complaint`] where they cannot be read.
+pub fn names_of(formats: &Formats, naming: &Naming) -> Result<Vec<(Names, bool)>, Complaint> {
+    formats.parts.iter().map(|part| naming.names(&part.format)).collect()
 }
 
 /// Whether a name has the form of the tables of comparisons.

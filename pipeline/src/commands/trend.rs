@@ -2,7 +2,7 @@
 
 use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
-use super::diff::clear;
+use super::diff::{clear, names_of};
 use super::missed::{self, Skipping};
 use crate::complaint::{Complaint, Done};
 use crate::engine::workplace;
@@ -11,7 +11,7 @@ use crate::print::{self, trend as text};
 use clap::Args;
 use heaplake_compare::diff::Rules;
 use heaplake_compare::sides::steadily;
-use heaplake_compare::trend::steps::{By, Steps};
+use heaplake_compare::trend::steps::{By, FEWEST, Steps};
 use heaplake_compare::trend::{self, Answer};
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError, fs};
@@ -107,7 +107,10 @@ pub fn run(arguments: &Arguments) -> Done {
 impl Arguments {
     fn steps(&self, context: &Context<'_>) -> Result<Steps, Complaint> {
         let (lake, by) = (self.lake.as_deref(), self.by.clone());
-        Ok(Steps::find(&self.selections, lake, by, self.skipping.skip_damaged, context)?)
+        let steps = Steps::find(&self.selections, lake, by, self.skipping.skip_damaged, context)?;
+        // What cannot be followed is refused before any folder is made.
+        steps.sides.by_format(FEWEST)?;
+        Ok(steps)
     }
 }
 
@@ -130,9 +133,11 @@ fn follow(
         || arguments.steps(context),
         |steps| {
             clear(folder, "trend_")?;
-            let (names, own_names) = arguments.naming.names(&steps.sides.format)?;
-            let rules = Rules { names: &names, own_names, pair: None, scratch };
-            Ok::<_, Complaint>(trend::follow(steps, rules, &output, context)?)
+            let formats = steps.sides.by_format(FEWEST)?;
+            let names = names_of(&formats, &arguments.naming)?;
+            let rules =
+                names.iter().map(|(names, own_names)| Rules { names, own_names: *own_names, pair: None, scratch });
+            Ok::<_, Complaint>(trend::follow(steps, &formats, &rules.collect::<Vec<_>>(), &output, context)?)
         },
     )?;
     let path = folder.join(series::FILE);

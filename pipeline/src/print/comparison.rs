@@ -27,7 +27,8 @@ pub fn text(answer: &Answer, objects: Option<&objects::Answer>, look: &Look) -> 
     let runs = answer.comparison.target.runs.len();
     for (at, table) in answer.compared.iter().enumerate() {
         let rows = if at == 0 { FIRST } else { OTHERS };
-        let _ = brief(table, (rows, runs > 1), look, &mut out);
+        let format = answer.comparison.format.contains(", ").then_some(table.format.as_str());
+        let _ = brief((table, format), (rows, runs > 1), look, &mut out);
     }
     if let Some(objects) = objects {
         let _ = of_objects(objects, look, &mut out);
@@ -63,8 +64,15 @@ fn median(side: &Side, of: fn(&heaplake_schemas::comparison::ComparedRun) -> u64
     heaplake_compare::statistics::median(&values).unsigned_abs()
 }
 
-fn brief(table: &InBrief, (rows, is_fleet): (usize, bool), look: &Look, out: &mut String) -> std::fmt::Result {
+/// A table; where the runs have several formats, that of one of them.
+fn brief(
+    (table, format): (&InBrief, Option<&str>),
+    (rows, is_fleet): (usize, bool),
+    look: &Look,
+    out: &mut String,
+) -> std::fmt::Result {
     let what = table.table.trim_start_matches("diff_").replace('_', " ");
+    let of = format.map_or_else(String::new, |format| format!(" of {}", visible(format)));
     let statuses: Vec<String> =
         table.statuses.iter().map(|(status, rows)| format!("{} {status}", count(*rows))).collect();
     let statuses = if statuses.is_empty() { "no rows".to_owned() } else { statuses.join(", ") };
@@ -72,7 +80,7 @@ fn brief(table: &InBrief, (rows, is_fleet): (usize, bool), look: &Look, out: &mu
     writeln!(
         out,
         "\n{}",
-        look.wrap(&format!("{} by {}{pairs}: {statuses}", look.painted(&what, "1"), table.measure), 0, 2)
+        look.wrap(&format!("{}{of} by {}{pairs}: {statuses}", look.painted(&what, "1"), table.measure), 0, 2)
     )?;
     let in_words = |effect: f64| amount(table.measure, effect as i64);
     match (table.significant, table.smallest_effect, table.smallest_effect_on_tenth) {

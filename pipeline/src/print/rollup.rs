@@ -69,7 +69,7 @@ fn cluster(cluster: &Cluster, look: &Look, out: &mut String) -> std::fmt::Result
 fn brief(rows: &[(&Group, &Brief, &TopRow)], look: &Look, out: &mut String) -> std::fmt::Result {
     let Some((_, first, _)) = rows.first() else { return Ok(()) };
     let what = first.table.trim_start_matches("rollup_").replace('_', " ");
-    writeln!(out, "\n{} by the largest {}", look.painted(&what, "1"), first.measure)?;
+    writeln!(out, "\n{} by the {} of all runs", look.painted(&what, "1"), first.measure)?;
     rows.iter().take(ROWS).try_for_each(|(group, brief, row)| line(group, brief, row, look, out))
 }
 
@@ -81,6 +81,6 @@ fn line(group: &Group, brief: &Brief, row: &TopRow, look: &Look, out: &mut Strin
     let of = group.release.as_deref().map_or_else(String::new, |release| format!(" of {}", visible(release)));
     let ending = format!("  median {}, {} of {} runs{of}", amount(row.p50), row.runs_with, brief.runs);
     let used = 2 + 11 + 2 + ending.chars().count();
-    let largest = format!("{:>11}", amount(row.max));
-    writeln!(out, "  {largest}  {}{ending}", look.fit(&row.signature, used, NAME))
+    let sum = format!("{:>11}", amount(row.sum));
+    writeln!(out, "  {sum}  {}{ending}", look.fit(&row.signature, used, NAME))
 }

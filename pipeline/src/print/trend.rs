@@ -26,7 +26,8 @@ pub fn text(answer: &Answer, look: &Look) -> String {
     // Writing into a string cannot fail.
     let _ = writeln!(out, "{} steps by {}, {runs} runs: {ends}", steps.len(), answer.series.by);
     for table in &answer.followed {
-        let _ = brief(table, steps, look, &mut out);
+        let format = answer.series.format.contains(", ").then_some(table.format.as_str());
+        let _ = brief((table, format), steps, look, &mut out);
     }
     for remark in &answer.series.remarks {
         let _ = writeln!(out, "\n{}", look.wrap(remark, 0, 0));
@@ -42,10 +43,12 @@ fn name(step: &Side) -> String {
     }
 }
 
-fn brief(table: &InBrief, steps: &[Side], look: &Look, out: &mut String) -> std::fmt::Result {
+/// A table; where the runs have several formats, that of one of them.
+fn brief((table, format): (&InBrief, Option<&str>), steps: &[Side], look: &Look, out: &mut String) -> std::fmt::Result {
     let what = table.table.trim_start_matches("trend_").replace('_', " ");
     let shapes: Vec<String> = table.shapes.iter().map(|(shape, rows)| format!("{} {shape}", count(*rows))).collect();
-    writeln!(out, "\n{} by {}: {}", look.painted(&what, "1"), table.measure, shapes.join(", "))?;
+    let of = format.map_or_else(String::new, |format| format!(" of {}", visible(format)));
+    writeln!(out, "\n{}{of} by {}: {}", look.painted(&what, "1"), table.measure, shapes.join(", "))?;
     for row in table.top.iter().filter(|row| row.shape != "none").take(ROWS) {
         line(row, table.measure, steps, look, out)?;
     }

@@ -8,7 +8,7 @@ use heaplake_lake::whole;
 use heaplake_schemas::comparison::{ComparedRun, Missed, Side as Described};
 use heaplake_schemas::diff::TABLES;
 use heaplake_schemas::run::{self, Run};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Label of a run that names its host.
@@ -68,13 +68,11 @@ pub struct Side {
     pub runs: Vec<Found>,
 }
 
-/// Sides whose runs can be compared.
+/// Sides of a comparison.
 #[derive(Clone, Debug)]
 pub struct Sides {
     /// The sides, as they were given.
     pub sides: Vec<Side>,
-    /// Format of the inputs of all runs.
-    pub format: String,
     /// What to say of them, a sentence each.
     pub remarks: Vec<String>,
     /// Runs that they name, or may name, and that are not seen.
@@ -89,7 +87,7 @@ impl Sides {
     /// allows to skip them.
     ///
     /// # Errors
-    /// [`CompareError`] where a side is none of these or has no runs, or the runs are of different formats.
+    /// [`CompareError`] where a side is none of these or has no runs.
     pub fn find(
         named: &[String],
         lake: Option<&Path>,
@@ -103,7 +101,6 @@ impl Sides {
         for chosen in chosen {
             sides.push(settled(chosen, few, lake, (&mut notes, context))?);
         }
-        let format = one_format(&sides)?;
         let partial = |found: &Found| {
             let leaves_out = found.run.summary.partial.as_ref()?;
             Some(format!("{} covers a part of its input only: {leaves_out}.", found.place.display()))
@@ -111,7 +108,61 @@ impl Sides {
         notes.remarks.extend(sides.iter().flat_map(|side| side.runs.iter().filter_map(partial)));
         notes.remarks.extend(other_names(&sides));
         let Notes { remarks, missed, half_deleted } = notes.finished(skip_damaged);
-        Ok(Self { sides, format, remarks, missed, half_deleted })
+        Ok(Self { sides, remarks, missed, half_deleted })
+    }
+
+    /// The runs of each format, of those that so many sides have: what V8 says of a class and what a Java virtual machine says
+    /// cannot be compared.
+    ///
+    /// # Errors
+    /// [`CompareError`] where there is no such format.
+    pub fn by_format(&self, fewest: usize) -> Result<Formats, CompareError> {
+        let mut sides_with: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        for (side, found) in self.runs() {
+            sides_with.entry(format(&found.run)).or_default().insert(side);
+        }
+        let (parts, others): (Vec<_>, Vec<_>) = sides_with.into_iter().partition(|(_, sides)| sides.len() >= fewest);
+        if parts.is_empty() {
+            return Err(self.no_format());
+        }
+        let remarks = others.iter().map(|(format, sides)| self.without(format, sides)).collect();
+        let parts = parts.into_iter().map(|(format, _)| self.of_format(format)).collect();
+        Ok(Formats { parts, remarks })
+    }
+
+    /// The same sides with the runs of one format.
+    fn of_format(&self, wanted: &str) -> OfFormat {
+        let side = |side: &Side| Side {
+            selection: side.selection.clone(),
+            runs: side.runs.iter().filter(|found| format(&found.run) == wanted).cloned().collect(),
+        };
+        let sides = Self { sides: self.sides.iter().map(side).collect(), ..self.clone() };
+        OfFormat { format: wanted.to_owned(), sides }
+    }
+
+    /// What to say of a format that is not compared.
+    fn without(&self, wanted: &str, sides: &BTreeSet<usize>) -> String {
+        let runs = self.runs().filter(|(_, found)| format(&found.run) == wanted).count();
+        let runs = if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") };
+        let first = sides.first().and_then(|&side| self.sides.get(side)).map_or("", |side| &side.selection);
+        match sides.len() {
+            1 => format!("{runs} of format {wanted}, which only {first} has: they are not compared."),
+            few => format!("{runs} of format {wanted}, which only {few} sides have: they are not compared."),
+        }
+    }
+
+    fn no_format(&self) -> CompareError {
+        let mut runs = self.runs().map(|(_, found)| found);
+        let advice = "compare runs of one format: heaplake ls LAKE lists the runs";
+        let Some(first) = runs.next() else { return CompareError::refused("there is nothing to compare", advice) };
+        let (one, format) = (first.place.display(), format(&first.run));
+        let cause = match runs.find(|other| self::format(&other.run) != format) {
+            Some(other) => {
+                format!("{one} is of format {format}, {} of format {}", other.place.display(), self::format(&other.run))
+            }
+            None => format!("{one} is of format {format}, which too few sides have"),
+        };
+        CompareError::refused(cause, advice)
     }
 
     /// All runs, with the number of their side.
@@ -123,6 +174,33 @@ impl Sides {
     #[must_use]
     pub fn stand(&self) -> bool {
         self.runs().all(|(_, found)| found.stands())
+    }
+}
+
+/// Sides by format.
+#[derive(Clone, Debug)]
+pub struct Formats {
+    /// Of each format that is compared its runs, by its name.
+    pub parts: Vec<OfFormat>,
+    /// What to say of the others, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// The runs of one format.
+#[derive(Clone, Debug)]
+pub struct OfFormat {
+    /// The format of their inputs.
+    pub format: String,
+    /// The sides with these runs alone. A step of a series may have none.
+    pub sides: Sides,
+}
+
+impl Formats {
+    /// Names of the formats that are compared, separated by commas.
+    #[must_use]
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.parts.iter().map(|part| part.format.as_str()).collect();
+        names.join(", ")
     }
 }
 
@@ -355,23 +433,6 @@ fn other_names(sides: &[Side]) -> Option<String> {
     let other = runs.find(|other| other.run.options.names() != first.run.options.names())?;
     let (one, two) = (first.place.display(), other.place.display());
     Some(format!("{one} and {two} have signatures by different rules: give the rules for both with --names."))
-}
-
-/// The format that all runs have.
-fn one_format(sides: &[Side]) -> Result<String, CompareError> {
-    let mut runs = sides.iter().flat_map(|side| &side.runs);
-    let Some(first) = runs.next() else {
-        return Err(CompareError::refused("there is nothing to compare", "name two sides"));
-    };
-    let format = format(&first.run);
-    match runs.find(|other| self::format(&other.run) != format) {
-        None => Ok(format.to_owned()),
-        Some(other) => {
-            let (one, two) = (first.place.display(), other.place.display());
-            let cause = format!("{one} is of format {format}, {two} of format {}", self::format(&other.run));
-            Err(CompareError::refused(cause, "compare runs of one format: add format=… to the selections"))
-        }
-    }
 }
 
 /// Format of the input of a run.

@@ -80,7 +80,7 @@
     }
     const byClass = new Map();
     for (const row of table.rows) {
-      const key = text(row.class);
+      const key = idOf(row, row.class);
       if (!byClass.has(key)) byClass.set(key, []);
       byClass.get(key).push(row);
     }
@@ -114,14 +114,14 @@
     if (!table) return;
     const parts = partsOf(table);
     const most = Math.max(0, ...table.rows.map((row) => Math.abs(row.delta || 0)));
-    const what = { title: capital(subjectKey(table)), text: true, value: (row) => subject(table, row).toLowerCase(), cell: (row) => [name(subject(table, row)), more.map((one) => one(row)), detail(table, row), folded(table, parts.get(text(row.fingerprint)), (part) => [signed(table, part.delta), " ", badge(part)], (part) => NEW.includes(statusOf(part)))] };
+    const what = { title: capital(subjectKey(table)), text: true, value: (row) => subject(table, row).toLowerCase(), cell: (row) => [name(subject(table, row)), formatOf(row), more.map((one) => one(row)), detail(table, row), folded(table, parts.get(idOf(row)), (part) => [signed(table, part.delta), " ", badge(part)], (part) => NEW.includes(statusOf(part)))] };
     const side = (title, key) => ({ title, value: (row) => (row[key] === null ? null : row[key][0]), cell: (row) => (row[key] === null ? "" : [plain(table, row[key][0]), many ? ofRun(table, row[key]) : null]) });
     const sure = (row) => (row.interval === null ? null : "95 %: " + row.interval.map((end) => signed(table, Math.round(end))).join(" to "));
     const change = { title: "Change", value: (row) => row.delta, cell: (row) => [el("span", { title: sure(row) }, signed(table, row.delta)), many && row.mean !== null ? el("div", { class: "soft" }, "a run " + signed(table, row.mean)) : null, row.delta === null ? null : el("span", { class: "bar " + (row.delta > 0 ? "more" : "less"), style: "width:" + (most > 0 ? Math.max(1, 100 * Math.abs(row.delta) / most).toFixed(1) : 0) + "%" })] };
     const percentColumn = { title: "%", value: (row) => (row.percent === null && row.delta > 0 ? Infinity : row.percent), cell: percentOf };
     const status = { title: "Status", value: statusOf, cell: (row) => [badge(row), onHosts(row.changed), byFew(row) ? el("div", { class: "soft" }, "too few runs for a test") : null] };
     const columns = [{ title: "#", value: (row) => row.rank, cell: (row) => String(row.rank + 1) }, what, side("Base", "base"), side("Target", "target"), change, percentColumn, status, ...statistics(table), ...otherMeasures(table)];
-    grids[id] = grid(id, columns, table.rows, { by: 0, down: false, of: table.of, placeholder: "Search " + title.toLowerCase(), isPart, id: (row) => id + "-" + text(row.fingerprint), words: (row) => table.keys.map((key) => keyOf(table, row, key)).join(" ") + " " + text(row.signature) + " " + statusOf(row) });
+    grids[id] = grid(id, columns, table.rows, { by: 0, down: false, of: table.of, placeholder: "Search " + title.toLowerCase(), isPart, id: (row) => id + "-" + idOf(row), words: (row) => table.keys.map((key) => keyOf(table, row, key)).join(" ") + " " + text(row.signature) + " " + statusOf(row) });
     const rest = table.rest.rows > 0 ? soft("The other " + plural(table.rest.rows, "row", "rows") + " together" + (many ? ", on a run" : "") + ": " + plain(table, table.rest.base) + " → " + plain(table, table.rest.target) + ".") : null;
     section(id, title, soft(capital(measureName(table.measures[0])) + ": " + words, explained(table)), grids[id].view, rest);
   };

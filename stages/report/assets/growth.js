@@ -97,7 +97,7 @@
   growthMap();
   slopes();
   ownerBars();
-  const toChains = (row) => (data.chains && data.chains.rows.some((chain) => text(chain.class) === text(row.fingerprint)) ? [" ", el("a", { href: "#chains-" + text(row.fingerprint) }, "chains")] : null);
+  const toChains = (row) => (data.chains && data.chains.rows.some((chain) => idOf(chain, chain.class) === idOf(row)) ? [" ", el("a", { href: "#chains-" + idOf(row) }, "chains")] : null);
   changes("classes", "Classes", "what would go with all objects of the class, nothing counted twice.", [toChains]);
   comparedChains();
   changes("owners", "Owners", "each byte counts for one owner.");

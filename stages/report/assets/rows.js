@@ -9,6 +9,9 @@
   const SUBJECTS = ["message", "text", "class", "owner", "function", "type"];
   const subjectKey = (table) => SUBJECTS.find((key) => table.keys.includes(key));
   const subject = (table, row) => keyOf(table, row, subjectKey(table));
+  // By what a row is known: where runs have several formats, two of them may have a class of one name.
+  const idOf = (row, print = row.fingerprint) => text(print) + (row.format === undefined ? "" : "-" + text(row.format));
+  const formatOf = (row) => (row.format === undefined ? null : el("span", { class: "soft" }, " ", name(text(row.format))));
   const tables = ["classes", "chains", "owners", "findings", "duplicates", "types", "functions", "lifetimes"];
   for (const table of tables) if (data[table]) data[table].rows.forEach((row, at) => { row.rank = at; });
 
@@ -16,7 +19,7 @@
   const isPart = (row) => row.part_of !== undefined;
   const partsOf = (table) => {
     const parts = new Map();
-    for (const row of table.rows.filter(isPart)) parts.set(text(row.part_of), [...(parts.get(text(row.part_of)) || []), row]);
+    for (const row of table.rows.filter(isPart)) parts.set(idOf(row, row.part_of), [...(parts.get(idOf(row, row.part_of)) || []), row]);
     return parts;
   };
   // What is folded into a row: a name and what it grew, for each part. New parts say what leaks, so these are open.

@@ -78,7 +78,7 @@
     };
     const columns = [
       { title: "#", value: (row) => row.rank, cell: (row) => String(row.rank + 1) },
-      { title: capital(subjectKey(table)), text: true, value: (row) => subject(table, row).toLowerCase(), cell: (row) => [name(subject(table, row)), text(row.signature) === subject(table, row) ? null : el("div", { class: "soft" }, name(text(row.signature))), folded(table, parts.get(text(row.fingerprint)), (part) => signed(table, Math.round(part.slope)) + " a step")] },
+      { title: capital(subjectKey(table)), text: true, value: (row) => subject(table, row).toLowerCase(), cell: (row) => [name(subject(table, row)), formatOf(row), text(row.signature) === subject(table, row) ? null : el("div", { class: "soft" }, name(text(row.signature))), folded(table, parts.get(idOf(row)), (part) => signed(table, Math.round(part.slope)) + " a step")] },
       { title: "Steps", value: (row) => row.slope, cell: (row) => sparkline(row.values, row.values.map((value) => plain(table, value) || "–").slice(-12).join(" → ")) },
       { title: "First", value: (row) => ends(row)[0], cell: (row) => plain(table, ends(row)[0]) },
       { title: "Last", value: (row) => ends(row)[1], cell: (row) => plain(table, ends(row)[1]) },

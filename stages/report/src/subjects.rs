@@ -49,6 +49,9 @@ pub(crate) struct Subject {
     /// Fingerprint of the subject of whose growth this is a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of: Option<u32>,
+    /// Format of its runs, where the tables are of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<u32>,
 }
 
 /// On how many hosts of how many, or else runs, something is the case.
@@ -83,11 +86,13 @@ pub(crate) struct Subjects<'a> {
     size: u64,
     of: u64,
     most: u64,
+    /// Whether rows say of which format they are, and there are several.
+    formats: bool,
 }
 
 impl<'a> Subjects<'a> {
     /// The first `most` subjects of the table in `file`, whose keys and measures are those of `table`; each has `steps`
-    /// rows for each measure. `None` if there is no such file.
+    /// rows for each measure; with `formats`, each with its format. `None` if there is no such file.
     ///
     /// # Errors
     /// As [`Reader`].
@@ -95,7 +100,7 @@ impl<'a> Subjects<'a> {
         folder: &Path,
         file: &str,
         (table, steps): (&'a DiffTable, usize),
-        most: u64,
+        (most, formats): (u64, bool),
     ) -> Result<Option<Self>, StageError> {
         let path = folder.join(file);
         let Some(reader) = Reader::open_if_present(&path)? else { return Ok(None) };
@@ -104,7 +109,7 @@ impl<'a> Subjects<'a> {
             return Err(damaged(&path, format!("expected groups of {size} rows, found {} rows", reader.rows())));
         }
         let of = reader.rows() / size;
-        Ok(Some(Self { path, table, size, of, most: most.min(of) }))
+        Ok(Some(Self { path, table, size, of, most: most.min(of), formats }))
     }
 
     /// Makes a table of the subjects: `row` sees the first row of each, with these columns and those of [`Subject`].
@@ -119,7 +124,8 @@ impl<'a> Subjects<'a> {
     ) -> Result<Table<T>, StageError> {
         let firsts: Vec<u32> = (0..self.most).map(|at| (at * self.size) as u32).collect();
         let common = ["signature", "fingerprint", "part_of", "measure"];
-        let columns: Vec<&str> = self.table.keys.iter().chain(&common).chain(columns).copied().collect();
+        let format: &[&str] = if self.formats { &["format"] } else { &[] };
+        let columns: Vec<&str> = self.table.keys.iter().chain(&common).chain(columns).chain(format).copied().collect();
         let mut batches = Reader::open(&self.path)?.only(&firsts)?.columns(&columns)?;
         let mut rows = Vec::with_capacity(firsts.len());
         while let Some(batch) = batches.batch()? {
@@ -194,6 +200,7 @@ impl<'a> Subjects<'a> {
             signature: text(batch, "signature", at, texts)?.unwrap_or(0),
             fingerprint: id(batch, "fingerprint", at, texts)?.unwrap_or(0),
             part_of: id(batch, "part_of", at, texts)?,
+            format: if self.formats { text(batch, "format", at, texts)? } else { None },
         })
     }
 }

@@ -28,6 +28,8 @@ pub struct Answer {
 pub struct InBrief {
     /// Its name.
     pub table: &'static str,
+    /// The format of the inputs of its runs.
+    pub format: String,
     /// What subjects are ranked by.
     pub measure: &'static str,
     /// Its subjects.
@@ -114,9 +116,10 @@ pub struct Through {
 impl InBrief {
     /// Of a table without subjects yet.
     #[must_use]
-    pub fn of(compared: &Compared<'_>) -> Self {
+    pub fn of(compared: &Compared<'_>, format: &str) -> Self {
         Self {
             table: compared.table.table.name,
+            format: format.to_owned(),
             measure: compared.table.measures[0],
             rows: compared.order.len() as u64,
             statuses: BTreeMap::new(),

@@ -4,7 +4,7 @@
 //!   of it.
 //! * Resident memory: see [`crate::rows`]; about 200 bytes per subject of the result.
 //! * Passes over disk: see [`crate::rows`]; rows of the result are written once and read once, in the order of ranks.
-//! * Fails when: runs have different formats, no table is on both sides, memory or disk do not suffice.
+//! * Fails when: the sides have no format in common, no table is on both sides, memory or disk do not suffice.
 //! * Determinism: rows in the order of ranks; the same bytes with any number of threads and any budget.
 //! * Reference: the contract of [`heaplake_schemas::diff`].
 
@@ -27,7 +27,7 @@ pub use table::{Rules, SIGNIFICANT};
 pub use tests::{Question, Tests, test};
 
 use crate::error::CompareError;
-use crate::sides::Sides;
+use crate::sides::{Formats, OfFormat, Sides};
 use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
 use heaplake_lake::selection::Found;
@@ -38,45 +38,75 @@ use std::path::PathBuf;
 use table::Compared;
 use write::Around;
 
-/// Compares the tables that both sides have and writes them into the folder of `output`.
+/// Sides that a format must be on to be compared.
+pub const BOTH: usize = 2;
+
+/// Compares the tables that both sides have, format by format, and writes them into the folder of `output`. There are
+/// rules for each format.
 ///
 /// # Errors
 /// [`CompareError`].
 pub fn compare(
     sides: &Sides,
-    rules: Rules<'_>,
+    formats: &Formats,
+    rules: &[Rules<'_>],
     output: &Output,
     context: &Context<'_>,
 ) -> Result<Answer, CompareError> {
+    let parts: Vec<(&OfFormat, Rules<'_>)> = formats.parts.iter().zip(rules.iter().copied()).collect();
     let mut comparison = Comparison {
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
-        format: sides.format.clone(),
+        format: formats.names(),
         base: sides.sides[sides::BASE].described(),
         target: sides.sides[sides::TARGET].described(),
         tables: Vec::new(),
-        remarks: sides.remarks.clone(),
+        remarks: [sides.remarks.as_slice(), formats.remarks.as_slice()].concat(),
         missed: sides.missed.clone(),
-        lacking: TABLES.iter().filter_map(|table| some_lack(sides, table)).collect(),
+        lacking: parts
+            .iter()
+            .flat_map(|(part, _)| TABLES.iter().filter_map(|table| some_lack(&part.sides, table)))
+            .collect(),
     };
     comparison.remarks.extend(comparison.lacking.iter().map(in_words));
-    let (around, mut first) = around(sides, rules, context)?;
+    let (mut arounds, mut firsts) = (Vec::new(), Vec::new());
+    for (part, rules) in &parts {
+        let (around, first) = around(&part.sides, *rules, context)?;
+        arounds.push(around);
+        firsts.push(first);
+    }
     let mut in_brief = Vec::new();
     for table in TABLES {
-        let compared = match first.iter().position(|compared| compared.table.table.name == table.table.name) {
-            Some(at) => Some(first.swap_remove(at)),
-            None if [CLASSES, CHAINS].iter().any(|other| other.table.name == table.table.name) => None,
-            None => table::compare(sides, table, rules, context)?,
-        };
-        let Some(compared) = compared else {
-            comparison.remarks.extend(lacking(sides, table));
+        let mut compared = Vec::new();
+        for (at, (part, rules)) in parts.iter().enumerate() {
+            let first = &mut firsts[at];
+            let of_part = match first.iter().position(|compared| compared.table.table.name == table.table.name) {
+                Some(place) => Some(first.swap_remove(place)),
+                None if [CLASSES, CHAINS].iter().any(|other| other.table.name == table.table.name) => None,
+                None => table::compare(&part.sides, table, *rules, context)?,
+            };
+            match of_part {
+                Some(of_part) => {
+                    compared.push(write::OfFormat { format: &part.format, compared: of_part, around: &arounds[at] })
+                }
+                None => comparison.remarks.extend(lacking(&part.sides, table)),
+            }
+        }
+        if compared.is_empty() {
             continue;
+        }
+        let mut briefs = Vec::with_capacity(compared.len());
+        for write::OfFormat { format, compared, .. } in &compared {
+            let mut brief = InBrief::of(compared, format);
+            [brief.smallest_effect, brief.smallest_effect_on_tenth] = smallest_effects(compared)?;
+            briefs.push(brief);
+        }
+        let take = |at: usize, told: &write::Told| {
+            let write::OfFormat { compared, around, .. } = &compared[at];
+            briefs[at].take(told, compared, &around.holders);
         };
-        let mut brief = InBrief::of(&compared);
-        [brief.smallest_effect, brief.smallest_effect_on_tenth] = smallest_effects(&compared)?;
-        let take = |told: &write::Told| brief.take(told, &compared, &around.holders);
-        comparison.tables.push(write::write(&compared, &around, output, context, take)?);
-        in_brief.push(brief);
+        comparison.tables.push(write::write(&table.table, &compared, output, context, take)?);
+        in_brief.append(&mut briefs);
     }
     if in_brief.is_empty() {
         let cause = "the sides have no table in common that can be compared";

@@ -1,6 +1,6 @@
 //! A subject of a comparison: what its group says of the two sides.
 
-use super::pairs::Pairs;
+use super::pairs::{Collected, Pairs};
 use super::sides::{BASE, TARGET};
 use super::tests::{Question, Tests, test};
 use crate::amounts::Amounts;
@@ -113,13 +113,10 @@ pub struct Making<'a> {
     pub pairs: &'a Pairs,
 }
 
-/// Buffers of a row in the making.
-#[derive(Default)]
-struct Values {
+/// Values of a measure, in the making.
+struct Values<'a> {
     sides: [Vec<i64>; 2],
-    /// Runs of the target with their values.
-    of_target: Vec<(i64, u32)>,
-    differences: Vec<i64>,
+    paired: Collected<'a>,
 }
 
 impl Making<'_> {
@@ -132,61 +129,70 @@ impl Making<'_> {
     /// The row of a group.
     #[must_use]
     pub fn row(&self, group: &Group<'_>) -> Row {
-        let mut values = Values::default();
-        let sides = [BASE, TARGET];
+        let begin = |_| Values { sides: self.runs.map(Vec::with_capacity), paired: self.pairs.begin() };
+        let mut values: Vec<Values<'_>> = (0..self.measures).map(begin).collect();
+        // Runs of the target with their values of the first measure.
+        let mut of_target: Vec<(i64, u32)> = Vec::with_capacity(self.runs[TARGET]);
+        let (mut runs_with, mut hosts) = ([0_u32; 2], vec![[false; 2]; group.all_hosts()]);
+        // The rows of a group lie far apart, so each is looked at once.
+        group.each_run(|run, side, host, row, tells| {
+            runs_with[side] += u32::from(row.is_some());
+            if let Some(host) = host.filter(|_| row.is_some()) {
+                hosts[host as usize][side] = true;
+            }
+            for (measure, values) in values.iter_mut().enumerate() {
+                let value = match row {
+                    Some(row) => row.get(measure).map(|value| i64::try_from(value).unwrap_or(i64::MAX)),
+                    None => (tells >> measure & 1 == 1).then_some(0),
+                };
+                let Some(value) = value else { continue };
+                values.sides[side].push(value);
+                values.paired.take(run, side, value);
+                if side == TARGET && measure == 0 {
+                    of_target.push((value, run));
+                }
+            }
+        });
+        let hosts_with = |side: usize| match hosts.len() {
+            0 => NO_ONE,
+            _ => hosts.iter().filter(|sides| sides[side]).count() as u32,
+        };
         let mut head = Head {
             fingerprint: group.fingerprint(),
             class: group.class(),
             example: group.example().into(),
-            runs_with: sides.map(|side| group.runs_with(side) as u32),
-            hosts_with: sides.map(|side| group.hosts_with(side).map_or(NO_ONE, |hosts| hosts as u32)),
+            runs_with,
+            hosts_with: [hosts_with(BASE), hosts_with(TARGET)],
             changed_on: 0,
             named: [NO_ONE; NAMED],
         };
-        let measures: Vec<Measure> = (0..self.measures)
-            .map(|measure| {
-                let made = self.measure(group, measure, &mut values);
-                if measure == 0 {
-                    self.name_changed(group, &made, &values, &mut head);
-                }
-                made
-            })
-            .collect();
+        let mut differences = Vec::new();
+        let with = runs_with.map(|runs| runs as usize);
+        let made = values.into_iter().map(|values| self.measure(values, with, &mut differences));
+        let measures: Vec<Measure> = made.collect();
+        if let Some(main) = measures.first() {
+            self.name_changed(group, main, &of_target, &mut head);
+        }
         Row { head, measures }
     }
 
-    fn measure(&self, group: &Group<'_>, measure: usize, values: &mut Values) -> Measure {
-        let Values { sides, of_target, differences } = values;
-        sides.iter_mut().for_each(Vec::clear);
-        of_target.clear();
-        let mut paired = self.pairs.begin();
-        group.each_value(measure, |run, side, value| {
-            sides[side].push(value);
-            paired.take(run, side, value);
-            if side == TARGET && measure == 0 {
-                of_target.push((value, run));
-            }
-        });
-        let [base, target] = sides;
+    fn measure(&self, values: Values<'_>, with: [usize; 2], differences: &mut Vec<i64>) -> Measure {
+        let Values { sides: [mut base, mut target], paired } = values;
         base.sort_unstable();
         target.sort_unstable();
         paired.differences(differences);
-        let question = Question {
-            has_statistics: self.has_statistics(),
-            with: [group.runs_with(BASE), group.runs_with(TARGET)],
-            rows: self.rows,
-        };
-        let tests = test(base, target, differences, &question);
-        Measure { sides: [Amounts::of(base), Amounts::of(target)], tests }
+        let question = Question { has_statistics: self.has_statistics(), with, rows: self.rows };
+        let tests = test(&mut base, &mut target, differences, &question);
+        Measure { sides: [Amounts::of(&base), Amounts::of(&target)], tests }
     }
 
     /// Names the hosts on which a measure changed.
-    fn name_changed(&self, group: &Group<'_>, measure: &Measure, values: &Values, head: &mut Head) {
+    fn name_changed(&self, group: &Group<'_>, measure: &Measure, of_target: &[(i64, u32)], head: &mut Head) {
         let tests = &measure.tests;
         let mut changed: Vec<(i64, u32)> = match tests.changed() {
             None => Vec::new(),
-            Some(_) if tests.by_pairs() => self.pairs.changed(group, tests, &values.of_target),
-            Some(true) => values.of_target.iter().copied().filter(|(value, _)| *value > tests.above).collect(),
+            Some(_) if tests.by_pairs() => self.pairs.changed(group, tests, of_target),
+            Some(true) => of_target.iter().copied().filter(|(value, _)| *value > tests.above).collect(),
             // Without pairs nobody knows which of the runs that have less had more before.
             Some(false) => Vec::new(),
         };

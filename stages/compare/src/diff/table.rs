@@ -42,6 +42,9 @@ pub struct Compared<'a> {
     pub texts: Texts,
     /// q of each row, for each measure; NaN for none.
     q: Vec<Vec<f64>>,
+    ranks: Vec<Rank>,
+    /// Subjects that may be duplicates, which come last.
+    possible: FxHashSet<u32>,
     folder: PathBuf,
     file: File,
     width: usize,
@@ -78,23 +81,13 @@ pub fn compare<'a>(
     if runs.contains(&0) {
         return Ok(None);
     }
-    let mut count = 0;
-    let mut classes = FxHashSet::default();
-    gathered.each(context, class_of, |class| {
-        count += 1;
-        classes.insert(class);
-        Ok(())
-    })?;
     if table.compared.name == "chains" {
-        gathered.untold = untold::find(&gathered, &classes, context)?;
+        gathered.untold = untold::find(&gathered, &gathered.subjects.classes, context)?;
     }
+    let count = gathered.subjects.count();
     let pairs = rules.pair.map_or_else(Pairs::default, |label| Pairs::of(sides, &gathered, label));
     let making = Making { measures: table.measures.len(), runs, rows: count, pairs: &pairs };
     filled(&gathered, &making, rules.scratch, context).map(Some)
-}
-
-fn class_of(group: &rows::Group<'_>) -> u64 {
-    group.class()
 }
 
 /// Makes the rows and ranks them.
@@ -133,7 +126,7 @@ fn filled<'a>(
     let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
     order.sort_by(|&a, &b| ranks[a as usize].order(q[0][a as usize], &ranks[b as usize], q[0][b as usize]));
     let texts = texts::read(gathered, &examples, scratch, context)?;
-    last_of_possible(gathered.table, &texts, &mut order)?;
+    let possible = last_of_possible(gathered.table, &texts, &mut order)?;
     let (table, width) = (gathered.table, Row::width(making.measures));
     Ok(Compared {
         table,
@@ -144,6 +137,8 @@ fn filled<'a>(
         pairs: making.pairs.count(),
         texts,
         q,
+        ranks,
+        possible,
         folder: scratch.to_owned(),
         file,
         width,
@@ -151,10 +146,10 @@ fn filled<'a>(
     })
 }
 
-/// Puts what may be duplicates, and may not be, behind all that is known to have grown or shrunk.
-fn last_of_possible(table: &DiffTable, texts: &Texts, order: &mut Vec<u32>) -> Result<(), StageError> {
+/// Puts what may be duplicates, and may not be, behind all that is known to have grown or shrunk; which these are.
+fn last_of_possible(table: &DiffTable, texts: &Texts, order: &mut Vec<u32>) -> Result<FxHashSet<u32>, StageError> {
     if table.compared.name != "findings" {
-        return Ok(());
+        return Ok(FxHashSet::default());
     }
     let (mut first, mut last) = (Vec::with_capacity(order.len()), Vec::new());
     for &number in order.iter() {
@@ -162,9 +157,10 @@ fn last_of_possible(table: &DiffTable, texts: &Texts, order: &mut Vec<u32>) -> R
         let possible = rule.is_some_and(|rule| rule.starts_with(POSSIBLE));
         if possible { last.push(number) } else { first.push(number) }
     }
+    let possible = last.iter().copied().collect();
     first.append(&mut last);
     *order = first;
-    Ok(())
+    Ok(possible)
 }
 
 /// What subjects are ranked by.
@@ -225,6 +221,17 @@ impl Compared<'_> {
     pub fn q(&self, number: u32, measure: usize, row: &Row) -> Option<f64> {
         let too_few = row.measures[measure].tests.too_few();
         Some(self.q[measure][number as usize]).filter(|&q| q < SIGNIFICANT || !(q.is_nan() || too_few))
+    }
+
+    /// Whether a subject comes before one of another format.
+    #[must_use]
+    pub fn is_before(&self, number: u32, other: &Compared<'_>, other_number: u32) -> bool {
+        let of = |compared: &Compared<'_>, number: u32| {
+            let is_possible = compared.possible.contains(&number);
+            (is_possible, compared.ranks[number as usize], compared.q[0][number as usize])
+        };
+        let ((possible, rank, q), (other_possible, other, other_q)) = (of(self, number), of(other, other_number));
+        possible.cmp(&other_possible).then_with(|| rank.order(q, &other, other_q)).is_lt()
     }
 
     /// Names of the hosts, or of the runs, on which a subject changed most, separated by commas.

@@ -1,5 +1,6 @@
 //! Whether the difference of two sides in a measure is real, and on how many runs.
 
+use super::sides::{BASE, TARGET};
 use crate::statistics::{self, Counts, Paired, Tail, interval};
 use bytemuck::{Pod, Zeroable};
 use std::cmp::Ordering;
@@ -11,8 +12,15 @@ const ALL: f64 = 0.8;
 /// Weights of the tests of shift, presence, tail and pairs: what a test is worth is known from the values of both sides
 /// together, so this does not favour either.
 const USUAL: [f64; 4] = [0.4, 0.2, 0.4, 1.0];
+/// The same of so few runs that no tail is significant which ranks do not show.
+const IF_FEW: [f64; 4] = [0.7, 0.1, 0.2, 1.0];
+/// Runs of a side that are so few.
+const FEW: usize = 15;
 /// The same where the values fall in two groups.
 const IF_APART: [f64; 4] = [0.05, 0.05, 0.9, 1.0];
+/// The same where the differences of pairs do, and the values do not: their signs can say no more than one in 2^(n - 1) for n
+/// such pairs, so the other tests get next to nothing of it.
+const IF_PAIRS_ARE_APART: [f64; 4] = [0.004, 0.002, 0.004, 0.99];
 /// Of sides that are apart, the one is so many times the other, or lies so many times as far away as it is wide.
 const APART: f64 = 2.0;
 
@@ -143,7 +151,12 @@ pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, qu
     if !question.has_statistics {
         return tests;
     }
-    let shift = statistics::shift(base, target, CONFIDENCE);
+    // Several runs without the subject do not vary; one may be without it by chance.
+    let lacks = |side: usize, values: &[i64]| question.with[side] == 0 && values.len() > 1;
+    let shift = match (lacks(BASE, base), lacks(TARGET, target)) {
+        (false, false) => statistics::shift(base, target, CONFIDENCE),
+        (is_base, _) => statistics::shift_from_constant(base, target, is_base, CONFIDENCE),
+    };
     (tests.shift, tests.shift_interval) = (shift.shift, [shift.low, shift.high]);
     let effects = statistics::smallest_effects(base, target, question.rows);
     (tests.smallest_effect, tests.smallest_on_tenth) =
@@ -160,7 +173,12 @@ pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, qu
     }
     let pairs = statistics::paired(differences);
     tests.p_paired = pairs.p;
-    let weights = if tail.is_apart { IF_APART } else { USUAL };
+    let weights = match () {
+        () if base.len().max(target.len()) <= FEW => IF_FEW,
+        () if tail.is_apart => IF_APART,
+        () if pairs.is_apart => IF_PAIRS_ARE_APART,
+        () => USUAL,
+    };
     let p = [tests.p_shift, tests.p_presence, tests.p_tail, tests.p_paired];
     tests.p = statistics::weighted(&[0, 1, 2, 3].map(|at| (p[at], weights[at])));
     extent(&mut tests, (base, target), &tail, &pairs);

@@ -17,7 +17,9 @@ pub fn find(
     context: &Context<'_>,
 ) -> Result<FxHashMap<u64, Vec<u32>>, StageError> {
     let mut untold: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-    for (number, run) in (0..).zip(&gathered.runs) {
+    // Without chains no run is asked.
+    let runs = if of.is_empty() { &[][..] } else { &gathered.runs };
+    for (number, run) in (0..).zip(runs) {
         context.check()?;
         let of_run = OfRun::read(&run.folder, gathered.table, gathered.source)?;
         let Some(reader) = Reader::open_if_present(&run.folder.join(classes::FILE))? else { continue };

@@ -14,6 +14,7 @@ use heaplake_kit::{Context, StageError};
 use heaplake_lake::table::Table;
 use heaplake_schemas::diff::Status;
 use heaplake_schemas::run;
+use heaplake_schemas::table::TableSchema;
 use rustc_hash::FxHashMap;
 
 /// Rows of a row group.
@@ -111,28 +112,66 @@ fn of_growth(compared: &Compared<'_>, told: &Told, around: &Around) -> Grown {
     }
 }
 
-/// Writes the table into the folder of `output`; `take` sees its rows in order.
+/// A table of the runs of one format.
+pub struct OfFormat<'a> {
+    /// The format.
+    pub format: &'a str,
+    /// The table.
+    pub compared: Compared<'a>,
+    /// What classes and chains say of each other.
+    pub around: &'a Around,
+}
+
+/// The subjects of several formats, each by the number of its format and its own, in one order: those of each format stay
+/// in theirs.
+fn merged(formats: &[OfFormat<'_>], orders: &[Vec<u32>]) -> Vec<(usize, u32)> {
+    let mut merged = Vec::with_capacity(orders.iter().map(Vec::len).sum());
+    let mut next = vec![0; orders.len()];
+    loop {
+        let mut first: Option<(usize, u32)> = None;
+        for (at, order) in orders.iter().enumerate() {
+            let Some(&number) = order.get(next[at]) else { continue };
+            let is_first =
+                |(best, other): (usize, u32)| formats[at].compared.is_before(number, &formats[best].compared, other);
+            if first.is_none_or(is_first) {
+                first = Some((at, number));
+            }
+        }
+        let Some((at, number)) = first else { return merged };
+        next[at] += 1;
+        merged.push((at, number));
+    }
+}
+
+/// Writes a table, of one format or more, into the folder of `output`; `take` sees its subjects in order, each with the
+/// number of its format.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn write(
-    compared: &Compared<'_>,
-    around: &Around,
+    table: &TableSchema,
+    formats: &[OfFormat<'_>],
     output: &Output,
     context: &Context<'_>,
-    mut take: impl FnMut(&Told),
+    mut take: impl FnMut(usize, &Told),
 ) -> Result<run::Table, StageError> {
-    let schema = compared.table.table.schema();
-    let mut table = Table::create(output, compared.table.table.file, schema.clone())?;
-    let (order, parts) = folded(compared, around)?;
-    for numbers in order.chunks(BATCH) {
+    let schema = table.schema();
+    let mut table = Table::create(output, table.file, schema.clone())?;
+    let (mut orders, mut parts) = (Vec::new(), Vec::new());
+    for OfFormat { compared, around, .. } in formats {
+        let (order, part) = folded(compared, around)?;
+        orders.push(order);
+        parts.push(part);
+    }
+    for subjects in merged(formats, &orders).chunks(BATCH) {
         context.check()?;
-        let mut rows = Vec::with_capacity(numbers.len() * compared.table.measures.len());
-        for &number in numbers {
+        let mut rows = Vec::with_capacity(subjects.len());
+        for &(at, number) in subjects {
+            let OfFormat { format, compared, around } = &formats[at];
             let mut told = told(compared, number, around)?;
-            told.part_of = parts.get(&told.row.head.fingerprint).copied();
-            take(&told);
-            cells(compared, &told, around, &mut rows);
+            told.part_of = parts[at].get(&told.row.head.fingerprint).copied();
+            take(at, &told);
+            cells(compared, &told, (around, format), &mut rows);
         }
         let columns: Vec<ArrayRef> =
             (0..schema.fields().len()).map(|at| column(&rows, at, schema.field(at).data_type())).collect();
@@ -142,7 +181,7 @@ pub fn write(
 }
 
 /// The rows of a subject, one for each measure; cells are in the order of the schema.
-fn cells(compared: &Compared<'_>, told: &Told, around: &Around, rows: &mut Vec<Vec<Cell>>) {
+fn cells(compared: &Compared<'_>, told: &Told, (around, format): (&Around, &str), rows: &mut Vec<Vec<Cell>>) {
     let Told { row, texts, verdict, q, part_of } = told;
     let Head { fingerprint, runs_with, hosts_with, .. } = row.head;
     let (keys, signature) = texts.split_at(compared.table.keys.len());
@@ -157,7 +196,8 @@ fn cells(compared: &Compared<'_>, told: &Told, around: &Around, rows: &mut Vec<V
         cells.push(Cell::Text(Some(signature.first().cloned().flatten().unwrap_or_default())));
         cells.push(Cell::Print(Some(fingerprint)));
         cells.extend(
-            [name, verdict.status.name(), verdict.evidence.name()].map(|text| Cell::Text(Some(text.to_owned()))),
+            [name, format, verdict.status.name(), verdict.evidence.name()]
+                .map(|text| Cell::Text(Some(text.to_owned()))),
         );
         cells.push(Cell::Print(*part_of));
         for side in [BASE, TARGET] {

@@ -179,7 +179,10 @@ pub(crate) fn table(name: &str) -> Result<About, Unknown> {
 /// Whether a column says what a row is, so that a condition on it chooses rows; others say what became of a row.
 pub(crate) fn says_what_a_row_is(table: &DiffTable, column: &str) -> bool {
     // `status` of duplicate sets is hidden behind that of the comparison.
-    column != "status" && (table.keys.contains(&column) || column == "signature" || column.ends_with("fingerprint"))
+    column != "status"
+        && (table.keys.contains(&column)
+            || ["signature", "format"].contains(&column)
+            || column.ends_with("fingerprint"))
 }
 
 fn column(table: &DiffTable, name: &str, measure: usize) -> Option<Column> {

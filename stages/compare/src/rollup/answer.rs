@@ -14,7 +14,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The tables that some group has, in order: the brief of each group, and its first rows, the largest first.
+    /// The tables that some group has, in order: the brief of each group, and its first rows, those with the largest sums first.
     pub fn tables(&self) -> impl Iterator<Item = Vec<(&Group, &Brief, &TopRow)>> {
         TABLES.iter().filter_map(|table| {
             let briefs =
@@ -22,7 +22,10 @@ impl Answer {
             let of_table = briefs.filter(|(_, brief)| brief.table == table.table.name);
             let mut rows: Vec<(&Group, &Brief, &TopRow)> =
                 of_table.flat_map(|(group, brief)| brief.top.iter().map(move |row| (group, brief, row))).collect();
-            rows.sort_by(|(.., a), (.., b)| b.max.cmp(&a.max).then_with(|| a.signature.cmp(&b.signature)));
+            // Rollups of before may lack sums.
+            rows.sort_by(|(.., a), (.., b)| {
+                (b.sum, b.max).cmp(&(a.sum, a.max)).then_with(|| a.signature.cmp(&b.signature))
+            });
             (!rows.is_empty()).then_some(rows)
         })
     }

@@ -48,19 +48,19 @@ fn brief(table: &RollupTable, group: &Group, folder: &Path) -> Result<Brief, Sta
             });
         }
     }
-    brief.top.sort_by(|a, b| b.max.cmp(&a.max).then_with(|| a.signature.cmp(&b.signature)));
+    brief.top.sort_by(|a, b| b.sum.cmp(&a.sum).then(b.max.cmp(&a.max)).then_with(|| a.signature.cmp(&b.signature)));
     Ok(brief)
 }
 
-/// Numbers of the rows with the largest values of a measure, ascending.
+/// Numbers of the rows with the largest sums of a measure, ascending: what all runs together have.
 fn largest(path: &Path, measure: &str) -> Result<Vec<u32>, StageError> {
     let mut largest: Vec<(Option<i64>, u32)> = Vec::new();
-    let mut batches = Reader::open(path)?.columns(&["measure", "max"])?;
+    let mut batches = Reader::open(path)?.columns(&["measure", "sum"])?;
     while let Some(batch) = batches.batch()? {
-        let (measures, maxima) = (batch.texts("measure")?, batch.i64s("max")?);
+        let (measures, sums) = (batch.texts("measure")?, batch.i64s("sum")?);
         let of_measure = (0..batch.len()).filter(|&at| measures.value(at) == measure);
-        largest.extend(of_measure.map(|at| (value(maxima, at), (batch.first_row() + at as u64) as u32)));
-        largest.sort_unstable_by_key(|&(max, row)| (Reverse(max), row));
+        largest.extend(of_measure.map(|at| (value(sums, at), (batch.first_row() + at as u64) as u32)));
+        largest.sort_unstable_by_key(|&(sum, row)| (Reverse(sum), row));
         largest.truncate(TOP);
     }
     let mut rows: Vec<u32> = largest.into_iter().map(|(_, row)| row).collect();

@@ -174,13 +174,7 @@ fn group(common: Common, (runs, founds): (Vec<RolledRun>, Vec<selection::Found>)
     runs.iter().for_each(|run| identity.push_str(&format!("{}\t{}\n", run.path, run.hash)));
     let folder = format!("group-{:016x}", xxh3_64(identity.as_bytes()));
     let side = Side { selection: folder.clone(), runs: founds };
-    let sides = Sides {
-        sides: vec![side],
-        format: format.clone(),
-        remarks: Vec::new(),
-        missed: Vec::new(),
-        half_deleted: Vec::new(),
-    };
+    let sides = Sides { sides: vec![side], remarks: Vec::new(), missed: Vec::new(), half_deleted: Vec::new() };
     Found { group: Group { folder, format, release, labels, runs, ..Group::default() }, sides }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! * Computes: for each fingerprint the values of each measure, one per run. Rows of a run with one fingerprint are
 //!   added up; a run that has the table and no such row counts as 0; a run that cannot tell is left out.
-//! * Resident memory: the rows of one run per thread; then one partition, a quarter of the budget or less.
+//! * Resident memory: the rows of one run per thread; then two partitions, each a fifth of the budget or less.
 //! * Passes over disk: the measures of each table once, written once and read once; those of runs that were read before
 //!   are read where the file has them; texts of one example per fingerprint.
 //! * Worst case: n log n in the rows of all runs.
@@ -15,16 +15,16 @@ mod spill;
 pub mod texts;
 
 use crate::sides::{Sides, has_table, host};
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Context, Reservation, StageError};
 use heaplake_lake::reader::Reader;
 use heaplake_names::Names;
 use heaplake_schemas::diff::DiffTable;
 use heaplake_schemas::run::Table;
 use kept::Kept;
-use read::{HEAD, Reading, Rows, class_keys, place};
+use read::{Buffers, HEAD, Reading, class_keys, place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use signatures::{FINGERPRINT, Source};
-use spill::Spill;
+use spill::{Loaded, Spill};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -60,10 +60,50 @@ pub struct Gathered<'a> {
     pub source: Source<'a>,
     /// For fingerprints of classes: the runs that cannot tell rows of the class.
     pub untold: FxHashMap<u64, Vec<u32>>,
+    /// How many hosts they have; 0 if no label names them.
+    hosts: usize,
+    /// What there is in the runs that were read now.
+    pub subjects: Subjects,
     /// Rows of runs that were read before.
     kept: Option<&'a Kept<'a>>,
     /// Rows of the others.
     spill: Spill,
+}
+
+/// The keys of all rows, and the fingerprints of the classes that they lead to. Kept while the runs are read, so that the
+/// number of subjects is known before their rows are brought together.
+#[derive(Default)]
+pub struct Subjects {
+    keys: FxHashSet<u64>,
+    /// Fingerprints of classes; 0 for none.
+    pub classes: FxHashSet<u64>,
+    room: Option<Reservation>,
+}
+
+/// Bytes that a key takes, in a table that is half empty.
+const KEY: u64 = 24;
+
+impl Subjects {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.keys.len()
+    }
+
+    fn take(&mut self, records: &[u64], width: usize, context: &Context<'_>) -> Result<(), StageError> {
+        for record in records.chunks_exact(width) {
+            self.keys.insert(record[0]);
+            self.classes.insert(record[3]);
+        }
+        let bytes = (self.keys.capacity() + self.classes.capacity()) as u64 * KEY;
+        match &mut self.room {
+            Some(room) => room.grow(bytes.saturating_sub(room.bytes())),
+            None => {
+                self.room = Some(context.budget.reserve("comparison: subjects", bytes)?);
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Where signatures of a table come from: its columns, if all runs have them and no other rules are given.
@@ -132,11 +172,16 @@ fn collect<'a>(
     let spill = Spill::create(folder, reading.width(), total, context)?;
     let unread: Vec<u32> = (0..runs.len() as u32).filter(|run| !kept.is_some_and(|kept| kept.has(*run))).collect();
     context.progress.begin(table.table.name, unread.len() as u64);
-    for (run, tells) in read_all(&runs, &unread, &reading, &spill, context)? {
+    // Of those that were read before, nobody asks.
+    let subjects = if kept.is_none() { Some(Mutex::default()) } else { None };
+    for (run, tells) in read_all(&runs, &unread, &reading, (&spill, subjects.as_ref()), context)? {
         runs[run as usize].tells = tells;
     }
     context.progress.end();
-    Ok(Gathered { table, runs, source, untold: FxHashMap::default(), kept, spill })
+    let subjects = subjects.map(|subjects| subjects.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let subjects = subjects.unwrap_or_default();
+    let hosts = runs.iter().filter_map(|run| run.host).max().map_or(0, |last| last as usize + 1);
+    Ok(Gathered { table, runs, source, untold: FxHashMap::default(), hosts, subjects, kept, spill })
 }
 
 fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
@@ -168,16 +213,22 @@ fn read_all(
     runs: &[OfTable],
     unread: &[u32],
     reading: &Reading<'_>,
-    spill: &Spill,
+    (spill, subjects): (&Spill, Option<&Mutex<Subjects>>),
     context: &Context<'_>,
 ) -> Result<Vec<(u32, u64)>, StageError> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Result<(u32, u64), StageError>>> = Mutex::new(Vec::new());
     let work = || {
+        let mut buffers = Buffers::default();
         while let Some(&run) = unread.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let rows = reading.rows(&runs[run as usize].folder, run, context);
-            let read = rows.and_then(|Rows { records, tells }| {
-                spill.append(&records)?;
+            let rows = reading.rows(&runs[run as usize].folder, run, &mut buffers, context);
+            let read = rows.and_then(|tells| {
+                let records = &buffers.records;
+                spill.append(records)?;
+                if let Some(subjects) = subjects {
+                    let mut subjects = subjects.lock().unwrap_or_else(PoisonError::into_inner);
+                    subjects.take(records, reading.width(), context)?;
+                }
                 context.step(1)?;
                 Ok((run, tells))
             });
@@ -240,16 +291,40 @@ impl Gathered<'_> {
         mut take: impl FnMut(R) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         let mut kept = self.kept.map(|kept| kept.records(self.table)).transpose()?;
+        let mut ahead: Option<Loaded> = None;
         for number in 0..self.spill.partitions() {
-            let loaded = self.spill.load(number, kept.as_mut(), context)?;
-            let mut groups = loaded.groups().map(|records| Group { gathered: self, records }).peekable();
-            while groups.peek().is_some() {
-                let chunks: Vec<Vec<Group<'_>>> =
-                    (0..context.threads).map(|_| groups.by_ref().take(CHUNK).collect()).collect();
-                context.check()?;
-                for results in on_threads(&chunks, &work) {
-                    results.into_iter().try_for_each(&mut take)?;
-                }
+            let loaded = match ahead.take() {
+                Some(loaded) => loaded,
+                None => self.spill.load(number, kept.as_mut(), context)?,
+            };
+            // The next partition is read while the groups of this one are worked on. Where it does not fit beside this one,
+            // or cannot be read, that is tried again afterwards, and told then.
+            let has_next = self.kept.is_none() && context.threads > 1 && number + 1 < self.spill.partitions();
+            ahead = thread::scope(|scope| {
+                let read = || self.spill.load(number + 1, None, context).ok();
+                let reading = has_next.then(|| thread::Builder::new().spawn_scoped(scope, read).ok()).flatten();
+                self.each_of(&loaded, context, &work, &mut take)?;
+                Ok::<_, StageError>(reading.and_then(|reading| reading.join().ok()).flatten())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The same for the groups of one partition.
+    fn each_of<R: Send>(
+        &self,
+        loaded: &Loaded,
+        context: &Context<'_>,
+        work: &(impl Fn(&Group<'_>) -> R + Sync),
+        take: &mut impl FnMut(R) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let mut groups = loaded.groups().map(|records| Group { gathered: self, records }).peekable();
+        while groups.peek().is_some() {
+            let chunks: Vec<Vec<Group<'_>>> =
+                (0..context.threads).map(|_| groups.by_ref().take(CHUNK).collect()).collect();
+            context.check()?;
+            for results in on_threads(&chunks, work) {
+                results.into_iter().try_for_each(&mut *take)?;
             }
         }
         Ok(())
@@ -364,6 +439,26 @@ impl Group<'_> {
                 None => {}
             }
         }
+    }
+
+    /// Calls `take` once for each run, in order, with its number, its side, its host, the measures of its row if it has one, and
+    /// a bit for each measure of which 0 is its value if it has none.
+    pub fn each_run(&self, mut take: impl FnMut(u32, usize, Option<u32>, Option<Measures<'_>>, u64)) {
+        let untold = self.gathered.untold.get(&self.class()).map_or(&[][..], Vec::as_slice);
+        let mut rows = self.records.iter().map(|record| (place(record).0, record)).peekable();
+        for (number, run) in (0..).zip(&self.gathered.runs) {
+            match rows.next_if(|(of, _)| *of == number) {
+                Some((_, record)) => take(number, run.side, run.host, Some(Measures { record }), 0),
+                None if untold.contains(&number) => take(number, run.side, run.host, None, 0),
+                None => take(number, run.side, run.host, None, run.tells),
+            }
+        }
+    }
+
+    /// How many hosts the runs have; 0 if no label names them. Their numbers are below it.
+    #[must_use]
+    pub fn all_hosts(&self) -> usize {
+        self.gathered.hosts
     }
 
     /// The side of each run that has the row, in the order of the runs.

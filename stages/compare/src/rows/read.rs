@@ -25,12 +25,15 @@ pub struct Reading<'a> {
     pub keys: &'a FxHashSet<u64>,
 }
 
-/// The rows of a run.
-pub struct Rows {
-    /// Records sorted by key, one for each key.
+/// Buffers that a thread keeps from run to run.
+#[derive(Default)]
+pub struct Buffers {
+    /// Records of a run, sorted by key, one for each key.
     pub records: Vec<u64>,
-    /// A bit for each measure that the run tells.
-    pub tells: u64,
+    /// The same as they are read.
+    unsorted: Vec<u64>,
+    /// Their keys and numbers.
+    order: Vec<(u64, u32)>,
 }
 
 /// The record's run and row.
@@ -46,14 +49,24 @@ impl Reading<'_> {
         HEAD + self.table.measures.len()
     }
 
-    /// Reads the table of the run with this number.
+    /// Reads the table of the run with this number into the buffers; a bit for each measure that the run tells.
     ///
     /// # Errors
     /// As [`Reader`], and [`StageError::Budget`].
-    pub fn rows(&self, folder: &Path, run: u32, context: &Context<'_>) -> Result<Rows, StageError> {
-        let of_run = OfRun::read(folder, self.table, self.source)?;
+    pub fn rows(
+        &self,
+        folder: &Path,
+        run: u32,
+        buffers: &mut Buffers,
+        context: &Context<'_>,
+    ) -> Result<u64, StageError> {
         let reader = Reader::open(&folder.join(self.table.compared.file))?;
-        let bytes = reader.rows() * (self.width() as u64 * 16 + 8);
+        // A table without rows needs none of the texts around it.
+        let of_run = match reader.rows() {
+            0 => OfRun::default(),
+            _ => OfRun::read(folder, self.table, self.source)?,
+        };
+        let bytes = reader.rows() * (self.width() as u64 * 16 + 16);
         let _room = context.budget.reserve("comparison: rows of a run", bytes)?;
         let measures: Vec<Option<&str>> =
             self.table.measures.iter().map(|&measure| reader.has(measure).then_some(measure)).collect();
@@ -63,7 +76,8 @@ impl Reading<'_> {
             0 => measures.iter().enumerate().fold(0, |bits, (at, measure)| bits | u64::from(measure.is_some()) << at),
             _ => 0,
         };
-        let mut records = Vec::new();
+        buffers.unsorted.clear();
+        buffers.unsorted.reserve(reader.rows() as usize * self.width());
         let mut batches = reader.columns(&columns)?;
         while let Some(batch) = batches.batch()? {
             context.check()?;
@@ -72,11 +86,10 @@ impl Reading<'_> {
             for (at, column) in values.iter().enumerate() {
                 tells |= u64::from(column.as_ref().is_some_and(|column| column.null_count() < column.len())) << at;
             }
-            for row in 0..batch.len() {
-                self.record(&mut records, (&batch, row), (run, &of_run), &values)?;
-            }
+            self.batch(&mut buffers.unsorted, &batch, (run, &of_run), &values)?;
         }
-        Ok(Rows { records: merged(&records, self.width()), tells })
+        merge(buffers, self.width());
+        Ok(tells)
     }
 
     fn columns(&self) -> Vec<&'static str> {
@@ -93,34 +106,37 @@ impl Reading<'_> {
         columns
     }
 
-    fn record(
+    /// Appends the records of a batch.
+    fn batch(
         &self,
         records: &mut Vec<u64>,
-        (batch, row): (&Batch, usize),
+        batch: &Batch,
         (run, of_run): (u32, &OfRun),
         values: &[Option<PrimitiveArray<UInt64Type>>],
     ) -> Result<(), StageError> {
-        let print = match self.source {
-            Source::Stored => batch.u64s(FINGERPRINT)?.value(row),
-            Source::Made(_) => fingerprint(&signatures::of(self.table, (batch, row), self.source, of_run)?),
+        // Columns are found once for all rows.
+        let prints = match self.source {
+            Source::Stored => Some(batch.u64s(FINGERPRINT)?),
+            Source::Made(_) => None,
         };
-        let key = match self.keys.is_empty() {
-            true => print,
-            false => {
-                let own = fingerprint(batch.texts("class_key")?.value(row));
-                if self.keys.contains(&own) { own } else { print }
+        let keys = if self.keys.is_empty() { None } else { Some(batch.texts("class_key")?) };
+        let classes = if self.table.compared.name == "chains" { Some(batch.u32s("class_id")?) } else { None };
+        for row in 0..batch.len() {
+            let print = match prints {
+                Some(prints) => prints.value(row),
+                None => fingerprint(&signatures::of(self.table, (batch, row), self.source, of_run)?),
+            };
+            let own = keys.map(|keys| fingerprint(keys.value(row))).filter(|own| self.keys.contains(own));
+            let class = classes.map_or(0, |classes| of_run.fingerprint(classes.value(row)));
+            let place = u64::from(run) << 32 | (batch.first_row() + row as u64);
+            let at = records.len();
+            records.extend([own.unwrap_or(print), place, print, class, 0]);
+            for (measure, column) in values.iter().enumerate() {
+                let number = column.as_ref().and_then(|column| value(column, row));
+                records[at + HEAD - 1] |= u64::from(number.is_none()) << measure;
+                records.push(number.unwrap_or(0));
             }
-        };
-        let class = match self.table.compared.name {
-            "chains" => of_run.fingerprint(batch.u32s("class_id")?.value(row)),
-            _ => 0,
-        };
-        let values: Vec<Option<u64>> =
-            values.iter().map(|column| column.as_ref().and_then(|column| value(column, row))).collect();
-        let nulls = values.iter().enumerate().fold(0, |bits, (at, value)| bits | u64::from(value.is_none()) << at);
-        let place = u64::from(run) << 32 | (batch.first_row() + row as u64);
-        records.extend([key, place, print, class, nulls]);
-        records.extend(values.iter().map(|value| value.unwrap_or(0)));
+        }
         Ok(())
     }
 }
@@ -139,22 +155,25 @@ pub fn class_keys(folder: &Path, file: &str, context: &Context<'_>) -> Result<Fx
     Ok(keys)
 }
 
-/// Records sorted by key, those of one key added up: the sum of each measure, null only if all are; the first place.
-fn merged(records: &[u64], width: usize) -> Vec<u64> {
-    let mut order: Vec<&[u64]> = records.chunks_exact(width).collect();
-    order.sort_unstable_by_key(|record| (record[0], record[1]));
-    let mut merged: Vec<u64> = Vec::with_capacity(records.len());
-    for record in order {
-        match merged.len().checked_sub(width).filter(|&last| merged[last] == record[0]) {
-            None => merged.extend_from_slice(record),
+/// Sorts records by key and adds up those of one key: the sum of each measure, null only if all are; the first place.
+fn merge(Buffers { records, unsorted, order }: &mut Buffers, width: usize) {
+    order.clear();
+    order.extend(unsorted.chunks_exact(width).zip(0..).map(|(record, at)| (record[0], at)));
+    // Records come in the order of their places.
+    order.sort_unstable();
+    records.clear();
+    records.reserve(unsorted.len());
+    for (key, at) in order {
+        let record = &unsorted[*at as usize * width..][..width];
+        match records.len().checked_sub(width).filter(|&last| records[last] == *key) {
+            None => records.extend_from_slice(record),
             Some(last) => {
-                merged[last + HEAD - 1] &= record[HEAD - 1];
-                let sums = merged[last + HEAD..].iter_mut().zip(&record[HEAD..]);
+                records[last + HEAD - 1] &= record[HEAD - 1];
+                let sums = records[last + HEAD..].iter_mut().zip(&record[HEAD..]);
                 sums.for_each(|(sum, value)| *sum = sum.saturating_add(*value));
             }
         }
     }
-    merged
 }
 
 #[cfg(test)]
@@ -163,7 +182,9 @@ mod tests {
 
     #[test]
     fn rows_of_one_key_are_added_up() {
-        let rows = [[7, 2, 70, 0, 0b10, 5, 0], [3, 1, 30, 0, 0, 1, 1], [7, 0, 70, 0, 0b11, 0, 0]].concat();
-        assert_eq!(merged(&rows, 7), [[3, 1, 30, 0, 0, 1, 1], [7, 0, 70, 0, 0b10, 5, 0]].concat());
+        let unsorted = [[7, 0, 70, 0, 0b11, 0, 0], [3, 1, 30, 0, 0, 1, 1], [7, 2, 70, 0, 0b10, 5, 0]].concat();
+        let mut buffers = Buffers { unsorted, ..Buffers::default() };
+        merge(&mut buffers, 7);
+        assert_eq!(buffers.records, [[3, 1, 30, 0, 0, 1, 1], [7, 0, 70, 0, 0b10, 5, 0]].concat());
     }
 }

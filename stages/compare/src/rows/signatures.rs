@@ -75,18 +75,21 @@ impl OfRun {
         };
         let mut batches = reader.columns(&["class_id", text])?;
         while let Some(batch) = batches.batch()? {
-            for row in 0..batch.len() {
-                let class = batch.u32s("class_id")?.value(row);
-                let print = match source {
-                    Source::Stored => batch.u64s(FINGERPRINT)?.value(row),
-                    Source::Made(names) => {
-                        let signature = self.class(names, batch.texts("class_key")?.value(row));
-                        let print = fingerprint(&signature);
-                        self.classes.insert(class, signature);
-                        print
+            let ids = batch.u32s("class_id")?;
+            self.fingerprints.reserve(batch.len());
+            match source {
+                Source::Stored => {
+                    let prints = batch.u64s(FINGERPRINT)?;
+                    self.fingerprints.extend((0..batch.len()).map(|row| (ids.value(row), prints.value(row))));
+                }
+                Source::Made(names) => {
+                    let keys = batch.texts("class_key")?;
+                    for row in 0..batch.len() {
+                        let signature = self.class(names, keys.value(row));
+                        self.fingerprints.insert(ids.value(row), fingerprint(&signature));
+                        self.classes.insert(ids.value(row), signature);
                     }
-                };
-                self.fingerprints.insert(class, print);
+                }
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ const BUFFER: usize = 64 << 10;
 /// Most partitions.
 const MOST: u64 = 256;
 /// Bytes that the order of the records takes for each, while it is made.
-const ORDER: u64 = 28;
+const ORDER: u64 = 40;
 
 /// See the module.
 pub struct Spill {
@@ -36,19 +36,21 @@ struct Partition {
 pub struct Loaded {
     words: Vec<u64>,
     width: usize,
-    /// Numbers of the records, sorted by their first two words.
-    order: Vec<u32>,
+    /// Keys and numbers of the records, sorted by their first two words. With the key, so that finding where a group ends does
+    /// not read the records, which lie in the order of the runs.
+    order: Vec<(u64, u32)>,
     _room: Reservation,
 }
 
 impl Spill {
-    /// For about `records` records of `width` words, in as many partitions as make each fit a quarter of what is free.
+    /// For about `records` records of `width` words, in as many partitions as make each fit a fifth of what is free, with the
+    /// order of its records, so that two are in memory at a time.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
     pub fn create(folder: &Path, width: usize, records: u64, context: &Context<'_>) -> Result<Self, StageError> {
-        let bytes = records.saturating_mul(bytes_of(width));
-        let wanted = bytes.div_ceil((context.budget.free() / 4).max(1)).max(1);
+        let bytes = records.saturating_mul(bytes_of(width) + ORDER);
+        let wanted = bytes.div_ceil((context.budget.free() / 5).max(1)).max(1);
         let partitions = wanted.next_power_of_two().min(MOST);
         let buffers = context.budget.reserve("comparison: buffers", partitions * BUFFER as u64)?;
         let partition = |_| {
@@ -116,9 +118,10 @@ impl Spill {
             })?;
         }
         let keyed = words.chunks_exact(self.width).zip(0..).map(|(record, at)| (record[0], record[1], at));
-        let mut keyed: Vec<(u64, u64, u32)> = keyed.collect();
-        keyed.sort_unstable();
-        let order = keyed.into_iter().map(|(.., at)| at).collect();
+        let mut sorted: Vec<(u64, u64, u32)> = Vec::with_capacity(words.len() / self.width);
+        sorted.extend(keyed);
+        sorted.sort_unstable();
+        let order = sorted.into_iter().map(|(key, _, at)| (key, at)).collect();
         Ok(Loaded { words, width: self.width, order, _room: reserved })
     }
 
@@ -160,10 +163,8 @@ impl Partition {
 impl Loaded {
     /// The records with one key each, in order of the keys; the records of a key by their second word.
     pub fn groups(&self) -> impl Iterator<Item = Vec<&[u64]>> {
-        let key = |at: u32| self.words[at as usize * self.width];
-        self.order
-            .chunk_by(move |&a, &b| key(a) == key(b))
-            .map(|group| group.iter().map(|&at| self.record(at)).collect())
+        let groups = self.order.chunk_by(|(a, _), (b, _)| a == b);
+        groups.map(|group| group.iter().map(|&(_, at)| self.record(at)).collect())
     }
 
     fn record(&self, at: u32) -> &[u64] {

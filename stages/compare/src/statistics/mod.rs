@@ -48,6 +48,6 @@ pub use paired::{Paired, paired};
 pub use power::{Effects, smallest_effect, smallest_effects};
 pub use quantiles::{median, quantile};
 pub use rank_sum::rank_sum;
-pub use shift::{Shift, shift};
+pub use shift::{Shift, shift, shift_from_constant};
 pub use slope::{Slope, slope};
 pub use tail::{Tail, tail};

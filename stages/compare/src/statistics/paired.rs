@@ -4,7 +4,7 @@
 //! only how large the differences are: Wilcoxon's signed-rank test (1945) of all of them, and the sign test of those
 //! that are apart from the rest, see [`tail`](super::tail()). A leak on some hosts shows in the second one.
 
-use super::combined::combined;
+use super::combined::weighted;
 use super::counting::coin;
 use super::normal;
 use super::quantiles::median;
@@ -28,11 +28,19 @@ pub struct Paired {
     pub counts: [usize; 2],
     /// The median of the differences that are not 0.
     pub median: i64,
+    /// Whether there are large differences, far apart from the rest, and enough of them: then their signs say most.
+    pub is_apart: bool,
 }
+
+/// Large differences whose signs can say more than the ranks of all: p can be 1 in 500.
+const ENOUGH: usize = 10;
+/// Weights of ranks and of signs where the large differences are apart.
+const IF_APART: [f64; 2] = [0.01, 0.99];
 
 impl Paired {
     /// What tells nothing.
-    const NONE: Self = Self { p: f64::NAN, ranks: f64::NAN, large: f64::NAN, apart: 0, counts: [0, 0], median: 0 };
+    const NONE: Self =
+        Self { p: f64::NAN, ranks: f64::NAN, large: f64::NAN, apart: 0, counts: [0, 0], median: 0, is_apart: false };
 }
 
 /// Tests differences, target less base, one for each host. Sorts them by their size.
@@ -50,7 +58,7 @@ pub fn paired(differences: &mut Vec<i64>) -> Paired {
     differences.sort_unstable_by_key(|difference| difference.unsigned_abs());
     let sizes: Vec<i64> = differences.iter().map(|difference| difference.saturating_abs()).collect();
     let ranks = signed_rank(differences, &sizes);
-    let threshold = apart(&sizes).unwrap_or(0);
+    let (threshold, is_apart) = apart(&sizes).unwrap_or((0, false));
     let is_large = |difference: &&i64| difference.saturating_abs() > threshold;
     let above = differences.iter().filter(is_large).filter(|&&difference| difference > 0).count();
     let below = differences.iter().filter(is_large).count() - above;
@@ -60,7 +68,11 @@ pub fn paired(differences: &mut Vec<i64>) -> Paired {
         all => (2.0 * coin(all, above.min(below))).min(1.0),
     };
     let large = sign(above, below);
-    Paired { p: combined(&[ranks, large]), ranks, large, apart: threshold, counts: [below, above], median }
+    // How many are large is known from their sizes, so this does not favour growth or shrinking.
+    let is_apart = is_apart && above + below >= ENOUGH;
+    let weights = if is_apart { IF_APART } else { [0.5, 0.5] };
+    let p = weighted(&[(ranks, weights[0]), (large, weights[1])]);
+    Paired { p, ranks, large, apart: threshold, counts: [below, above], median, is_apart }
 }
 
 /// The two-sided p of the signed-rank test. Ties share the mean of their ranks, for which the distribution is exact too.

@@ -1,7 +1,7 @@
 //! What the statistics promise, in simulated runs: coverage, power, and which row comes first.
 
 use super::simulated::{Random, Values};
-use super::{corrected, median, rank_sum, shift, smallest_effect};
+use super::{corrected, median, rank_sum, shift, shift_from_constant, smallest_effect};
 
 const SIZES: [(usize, usize); 9] =
     [(5, 5), (5, 9), (7, 7), (10, 10), (10, 30), (20, 20), (30, 30), (60, 40), (100, 100)];
@@ -28,6 +28,34 @@ fn intervals_cover_what_they_say() {
             let covered = coverage(values, sizes, &mut random);
             if !(0.93..=0.97).contains(&covered) {
                 wrong.push(format!("{values:?} {sizes:?}: {covered}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Subjects that one side does not have: the shift is the median of the other side.
+#[test]
+fn intervals_of_appeared_and_vanished_subjects_cover_what_they_say() {
+    let mut random = Random(4);
+    let mut wrong = Vec::new();
+    for (values, median) in [(Values::Normal, 1e9), (Values::Lognormal, 1e6), (Values::HeavyTails, 1e9)] {
+        for (without, with) in [(2, 5), (3, 60), (5, 8), (7, 7), (10, 10), (60, 12), (20, 20), (60, 40), (100, 100)] {
+            let mut held = [0; 2];
+            for _ in 0..4000 {
+                let mut side = values.draw(&mut random, with);
+                side.sort_unstable();
+                let none = vec![0; without];
+                let appeared = shift_from_constant(&none, &side, true, 0.95);
+                let vanished = shift_from_constant(&side, &none, false, 0.95);
+                held[0] += u32::from(appeared.low <= median && median <= appeared.high);
+                held[1] += u32::from(vanished.low <= -median && -median <= vanished.high);
+                if without >= 5 {
+                    assert_eq!(shift(&mut none.clone(), &mut side.clone(), 0.95), appeared);
+                }
+            }
+            if !held.iter().all(|&held| (0.93..=0.97).contains(&(f64::from(held) / 4000.0))) {
+                wrong.push(format!("{values:?} {without} {with}: {held:?} of 4000"));
             }
         }
     }

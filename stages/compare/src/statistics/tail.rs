@@ -2,22 +2,26 @@
 //!
 //! A leak on a few hosts moves neither a median nor many ranks: it fills the upper tail. So runs above a threshold are
 //! counted on both sides and compared by Fisher's exact test. Thresholds are made from the values of both sides together,
-//! without knowing which run is on which side: then the test is exact for each of them. Three are tried:
+//! without knowing which run is on which side: then the test is exact for each of them. Four are tried:
 //!
 //! * the split of the values in two groups that leaves the least variance within them (Otsu 1979), where the upper group
 //!   is the smaller one: hosts that leak much, however many;
 //! * the same of the logarithms, for values over several decades;
-//! * the 90 % quantile, for tails that are not apart from the rest.
+//! * the 90 % and the 80 % quantile, for tails that are not apart from the rest.
 //!
 //! Beside them Rosenbaum's test (1954): how many runs of one side lie above all of the other. Where the split leaves two
 //! groups far apart, it alone is tried.
 
-use super::combined::combined;
+use super::combined::weighted;
 use super::counting::ln_choose;
 use super::fisher::{Counts, fisher};
 
 /// Groups of values are apart if so many standard deviations of the lower one lie between them.
 const APART: f64 = 2.0;
+
+/// Weights of the thresholds, in their order, and of Rosenbaum's test. Of heavy tails the split by bytes sees the largest values
+/// alone, and the 80 % quantile most.
+const WEIGHTS: [f64; 5] = [0.1, 0.2, 0.2, 0.4, 0.1];
 
 /// Fewest values of the upper one.
 const FEWEST: usize = 5;
@@ -60,29 +64,31 @@ pub fn tail(base: &[i64], target: &[i64]) -> Tail {
     };
     // That some runs have nothing is what the test of presence asks.
     let some = &all[all.partition_point(|&value| value <= 0)..];
-    let plain = |value: i64| value as f64;
-    let groups = split(&all, plain).filter(|&value| value > 0 && is_apart(&all, value, plain));
-    let groups = groups.or_else(|| split(some, ln).filter(|&value| is_apart(some, value, ln)));
+    let plain: Vec<f64> = all.iter().map(|&value| value as f64).collect();
+    let logarithms: Vec<f64> = some.iter().map(|&value| (value as f64).ln_1p()).collect();
+    let (by_bytes, by_logarithm) = (split(&all, &plain), split(some, &logarithms));
+    let groups = by_bytes.filter(|&value| value > 0 && is_apart(&all, value, &plain));
+    let groups = groups.or_else(|| by_logarithm.filter(|&value| is_apart(some, value, &logarithms)));
     if let Some(groups) = groups.map(|value| at(value, true)).filter(|groups| !groups.p.is_nan()) {
         return groups;
     }
-    let mut thresholds = [split(&all, plain), split(some, ln), quantile(&all)];
-    if thresholds[1] == thresholds[0] {
-        thresholds[1] = None;
+    let mut thresholds = [by_bytes, by_logarithm, quantile(&all, 10), quantile(&all, 5)];
+    for at in 1..thresholds.len() {
+        if thresholds[..at].contains(&thresholds[at]) {
+            thresholds[at] = None;
+        }
     }
-    if thresholds[2] == thresholds[0] || thresholds[2] == thresholds[1] {
-        thresholds[2] = None;
-    }
-    let mut tried = [Tail::NONE; 4];
+    let mut tried = [Tail::NONE; 5];
     for (tried, threshold) in tried.iter_mut().zip(thresholds) {
         *tried = threshold.map_or(Tail::NONE, |value| at(value, false));
     }
-    tried[3] = outside(base, target);
+    tried[4] = outside(base, target);
     let least = tried.iter().map(|tail| tail.p).filter(|p| !p.is_nan()).fold(f64::INFINITY, f64::min);
     // Of thresholds that are nearly as telling, the lowest one leaves out no run that belongs to the tail.
     let is_telling = |tail: &&Tail| tail.p <= least.sqrt();
     let lowest = tried.iter().filter(is_telling).min_by_key(|tail| tail.above);
-    lowest.map_or(Tail::NONE, |lowest| Tail { p: combined(&tried.map(|tail| tail.p)), least, ..*lowest })
+    let weighed: Vec<(f64, f64)> = tried.iter().map(|tail| tail.p).zip(WEIGHTS).collect();
+    lowest.map_or(Tail::NONE, |lowest| Tail { p: weighted(&weighed), least, ..*lowest })
 }
 
 /// Rosenbaum's test: values of one side above all of the other.
@@ -103,21 +109,18 @@ fn outside(base: &[i64], target: &[i64]) -> Tail {
     }
 }
 
-/// Whether the values above one lie far from the others: by more than these are wide, twice their standard deviation.
-fn is_apart(sorted: &[i64], value: i64, of: impl Fn(i64) -> f64) -> bool {
-    let (lower, upper) = sorted.split_at(sorted.partition_point(|&other| other <= value));
+/// Whether the values above one lie far from the others: by more than these are wide, twice their standard deviation. `of`
+/// has the numbers that count, one for each value.
+fn is_apart(sorted: &[i64], value: i64, of: &[f64]) -> bool {
+    let (lower, upper) = of.split_at(sorted.partition_point(|&other| other <= value));
     let (Some(&last), Some(&first)) = (lower.last(), upper.first()) else { return false };
     if upper.len() < FEWEST {
         return false;
     }
     let count = lower.len() as f64;
-    let mean = lower.iter().map(|&value| of(value)).sum::<f64>() / count;
-    let deviation = (lower.iter().map(|&value| (of(value) - mean).powi(2)).sum::<f64>() / count).sqrt();
-    of(first) - of(last) > APART * deviation
-}
-
-fn ln(value: i64) -> f64 {
-    (value.max(0) as f64).ln_1p()
+    let mean = lower.iter().sum::<f64>() / count;
+    let deviation = (lower.iter().map(|&value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
+    first - last > APART * deviation
 }
 
 fn merged(base: &[i64], target: &[i64]) -> Vec<i64> {
@@ -131,14 +134,15 @@ fn merged(base: &[i64], target: &[i64]) -> Vec<i64> {
     all
 }
 
-/// The highest value of the lower group of the best split in two, whose upper group has half of the values or less.
-fn split(sorted: &[i64], of: impl Fn(i64) -> f64) -> Option<i64> {
+/// The highest value of the lower group of the best split in two, whose upper group has half of the values or less; `of` has
+/// the numbers that count.
+fn split(sorted: &[i64], of: &[f64]) -> Option<i64> {
     let count = sorted.len();
-    let sum: f64 = sorted.iter().map(|&value| of(value)).sum();
+    let sum: f64 = of.iter().sum();
     let mut upper = 0.0;
     let mut best = (0.0, None);
     for at in (count.div_ceil(2)..count).rev() {
-        upper += of(sorted[at]);
+        upper += of[at];
         if sorted[at - 1] == sorted[at] {
             continue;
         }
@@ -152,29 +156,30 @@ fn split(sorted: &[i64], of: impl Fn(i64) -> f64) -> Option<i64> {
     best.1
 }
 
-/// The highest value below the highest tenth.
-fn quantile(sorted: &[i64]) -> Option<i64> {
-    let at = sorted.len() - sorted.len().div_ceil(10);
+/// The highest value below the highest of so many parts.
+fn quantile(sorted: &[i64], parts: usize) -> Option<i64> {
+    let at = sorted.len() - sorted.len().div_ceil(parts);
     let value = *sorted.get(at)?;
     let below = sorted.partition_point(|&other| other < value);
     below.checked_sub(1).map(|below| sorted[below])
 }
 
 /// The value above which those runs lie that differ most from the rest, of some sorted values: the split of the best
-/// variance.
+/// variance; and whether they are far apart.
 #[must_use]
-pub(super) fn apart(sorted: &[i64]) -> Option<i64> {
-    split(sorted, |value| value as f64)
+pub(super) fn apart(sorted: &[i64]) -> Option<(i64, bool)> {
+    let plain: Vec<f64> = sorted.iter().map(|&value| value as f64).collect();
+    split(sorted, &plain).map(|value| (value, is_apart(sorted, value, &plain)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{split, tail};
+    use super::{apart, tail};
     use crate::statistics::simulated::{Random, Values};
 
     #[test]
     fn groups_are_split_where_they_are_apart() {
-        let plain = |sorted: &[i64]| split(sorted, |value| value as f64);
+        let plain = |sorted: &[i64]| apart(sorted).map(|(value, _)| value);
         assert_eq!(plain(&[1, 2, 3, 4, 5, 6, 100, 110]), Some(6));
         assert_eq!(plain(&[7; 9]), None);
         assert_eq!(plain(&[0, 0, 0, 0, 9]), Some(0));

@@ -27,6 +27,8 @@ pub struct Answer {
 pub struct InBrief {
     /// Its name.
     pub table: &'static str,
+    /// The format of the inputs of its runs.
+    pub format: String,
     /// What rows are ranked by.
     pub measure: &'static str,
     /// Its rows.
@@ -67,9 +69,9 @@ pub struct TopRow {
 impl InBrief {
     /// Of a table without rows yet.
     #[must_use]
-    pub fn of(table: &TrendTable) -> Self {
+    pub fn of(table: &TrendTable, format: &str) -> Self {
         let (table, measure) = (table.table.name, table.rows.measures[0]);
-        Self { table, measure, rows: 0, shapes: BTreeMap::new(), top: Vec::new() }
+        Self { table, format: format.to_owned(), measure, rows: 0, shapes: BTreeMap::new(), top: Vec::new() }
     }
 
     /// Takes the next subject, its texts, the names of hosts on which it has grown, and whether it is a part of one before.

@@ -4,7 +4,7 @@
 //!   interval, and the [`shape`] of the series.
 //! * Resident memory: see [`crate::rows`]; about 40 bytes per row of the result.
 //! * Passes over disk: see [`crate::rows`]; rows of the result are written once and read once, in the order of ranks.
-//! * Fails when: runs have different formats, there are too few steps or no table, memory or disk do not suffice.
+//! * Fails when: no format is on enough steps, there are too few steps or no table, memory or disk do not suffice.
 //! * Determinism: rows in the order of ranks; the same bytes with any number of threads and any budget.
 //! * Reference: the contract of [`heaplake_schemas::trend`].
 
@@ -19,7 +19,7 @@ pub use answer::{Answer, InBrief, TopRow};
 
 use crate::diff::Rules;
 use crate::error::CompareError;
-use crate::sides::has_table;
+use crate::sides::{Formats, OfFormat, Sides, has_table};
 use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
 use heaplake_schemas::series::Series;
@@ -27,38 +27,57 @@ use heaplake_schemas::trend::{CHAINS, TABLES, TrendTable};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use steps::Steps;
 
-/// Follows the tables of the steps and writes what comes of it into the folder of `output`.
+/// Follows the tables of the steps, format by format, and writes what comes of it into the folder of `output`. There are
+/// rules for each format.
 ///
 /// # Errors
 /// [`CompareError`].
-pub fn follow(steps: &Steps, rules: Rules<'_>, output: &Output, context: &Context<'_>) -> Result<Answer, CompareError> {
+pub fn follow(
+    steps: &Steps,
+    formats: &Formats,
+    rules: &[Rules<'_>],
+    output: &Output,
+    context: &Context<'_>,
+) -> Result<Answer, CompareError> {
     let sides = &steps.sides;
+    let parts: Vec<(&OfFormat, Rules<'_>)> = formats.parts.iter().zip(rules.iter().copied()).collect();
     let mut series = Series {
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
-        format: sides.format.clone(),
+        format: formats.names(),
         by: steps.by.to_string(),
         steps: sides.sides.iter().map(crate::sides::Side::described).collect(),
         tables: Vec::new(),
-        remarks: sides.remarks.clone(),
+        remarks: [sides.remarks.as_slice(), formats.remarks.as_slice()].concat(),
         missed: sides.missed.clone(),
     };
     let mut in_brief = Vec::new();
     // Where what classes have more is held.
-    let mut chains = table::follow(sides, &CHAINS, rules, context)?;
-    let paths = chains.as_ref().map(table::Followed::paths).transpose()?.unwrap_or_default();
+    let (mut chains, mut paths) = (Vec::new(), Vec::new());
+    for (part, rules) in &parts {
+        let of_part = table::follow(&part.sides, &CHAINS, *rules, context)?;
+        paths.push(of_part.as_ref().map(table::Followed::paths).transpose()?.unwrap_or_default());
+        chains.push(of_part);
+    }
     for table in TABLES {
-        let followed = match table.table.name == CHAINS.table.name {
-            true => chains.take(),
-            false => table::follow(sides, table, rules, context)?,
-        };
-        let Some(followed) = followed else { continue };
-        series.remarks.extend(lacking(steps, table));
-        let mut brief = InBrief::of(table);
-        series.tables.push(followed.write(output, (&paths, context), |row, texts, named, is_part| {
-            brief.take(table, row, texts, named, is_part);
+        let mut followed = Vec::new();
+        for (at, (part, rules)) in parts.iter().enumerate() {
+            let of_part = match table.table.name == CHAINS.table.name {
+                true => chains[at].take(),
+                false => table::follow(&part.sides, table, *rules, context)?,
+            };
+            let Some(of_part) = of_part else { continue };
+            series.remarks.extend(lacking(&part.sides, table));
+            followed.push(table::OfFormat { format: &part.format, followed: of_part, paths: &paths[at] });
+        }
+        if followed.is_empty() {
+            continue;
+        }
+        let mut briefs: Vec<InBrief> = followed.iter().map(|of| InBrief::of(table, of.format)).collect();
+        series.tables.push(table::write(table, &followed, output, context, |at, row, texts, named, is_part| {
+            briefs[at].take(table, row, texts, named, is_part);
         })?);
-        in_brief.push(brief);
+        in_brief.append(&mut briefs);
     }
     if in_brief.is_empty() {
         let cause = "the runs have no table that can be followed";
@@ -68,10 +87,13 @@ pub fn follow(steps: &Steps, rules: Rules<'_>, output: &Output, context: &Contex
 }
 
 /// What to say of a table that some steps lack.
-fn lacking(steps: &Steps, table: &TrendTable) -> Option<String> {
+fn lacking(sides: &Sides, table: &TrendTable) -> Option<String> {
     let file = table.rows.compared.file;
-    let lacks = |side: &&crate::sides::Side| !side.runs.iter().any(|found| has_table(&found.run, file));
-    let count = steps.sides.sides.iter().filter(lacks).count();
+    // A step without runs of the format lacks nothing that it could have.
+    let lacks = |side: &&crate::sides::Side| {
+        !side.runs.is_empty() && !side.runs.iter().any(|found| has_table(&found.run, file))
+    };
+    let count = sides.sides.iter().filter(lacks).count();
     let steps = if count == 1 { "1 step has".to_owned() } else { format!("{count} steps have") };
     (count > 0).then(|| format!("{steps} no table {}.", table.rows.compared.name))
 }

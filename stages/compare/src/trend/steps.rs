@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::Path;
 
 /// Fewest steps that show a trend.
-const FEWEST: usize = 3;
+pub const FEWEST: usize = 3;
 /// Most steps: slopes are those of all pairs.
 const MOST: usize = 1000;
 

@@ -7,7 +7,7 @@ use crate::diff::parts::{self, Grown};
 use crate::diff::row::NO_ONE;
 use crate::diff::untold;
 use crate::rows::texts::{self, Texts};
-use crate::rows::{self, Gathered, Group};
+use crate::rows::{self, Gathered};
 use crate::sides::Sides;
 use arrow::array::ArrayRef;
 use heaplake_kit::stage::Output;
@@ -15,7 +15,8 @@ use heaplake_kit::{Context, Reservation, StageError};
 use heaplake_lake::table::Table;
 use heaplake_schemas::run;
 use heaplake_schemas::trend::TrendTable;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
@@ -35,6 +36,7 @@ pub struct Followed {
     names: Vec<String>,
     /// Numbers of the rows, ranked.
     order: Vec<u32>,
+    ranks: Vec<Rank>,
     texts: Texts,
     folder: PathBuf,
     file: File,
@@ -59,25 +61,15 @@ pub fn follow(
     if gathered.runs.is_empty() {
         return Ok(None);
     }
-    let mut count = 0;
-    let mut classes = FxHashSet::default();
-    gathered.each(context, class_of, |class| {
-        count += 1;
-        classes.insert(class);
-        Ok(())
-    })?;
     if table.rows.compared.name == "chains" {
-        gathered.untold = untold::find(&gathered, &classes, context)?;
+        gathered.untold = untold::find(&gathered, &gathered.subjects.classes, context)?;
     }
+    let count = gathered.subjects.count() as u64;
     let runs = gathered.runs.len() as u64;
     let slopes = context.threads as u64 * (runs * runs / 2).min(MOST_SLOPES) * 8;
     let _slopes = context.budget.reserve("trend: slopes", slopes)?;
     let room = context.budget.reserve("trend: ranks of rows", count * 40)?;
     ranked(&gathered, (table, sides.sides.len()), rules.scratch, room, context).map(Some)
-}
-
-fn class_of(group: &Group<'_>) -> u64 {
-    group.class()
 }
 
 /// Makes the rows and ranks them.
@@ -99,7 +91,7 @@ fn ranked(
             words.clear();
             row.to_words(&mut words);
             out.write_all(bytemuck::cast_slice(&words)).map_err(failed)?;
-            ranks.push((rank(&row.measures[0]), row.head.fingerprint));
+            ranks.push(Rank::of(&row));
             examples.push(row.head.example.into());
             Ok(())
         },
@@ -107,22 +99,100 @@ fn ranked(
     out.flush().map_err(failed)?;
     drop(out);
     let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
-    let of = |at: &u32| ranks[*at as usize];
-    order.sort_unstable_by(|a, b| {
-        let (((grows, slope), print), ((other_grows, other_slope), other_print)) = (of(a), of(b));
-        other_grows.cmp(&grows).then(other_slope.total_cmp(&slope)).then(print.cmp(&other_print))
-    });
+    order.sort_unstable_by(|&a, &b| ranks[a as usize].order(&ranks[b as usize]));
     let texts = texts::read(gathered, &examples, scratch, context)?;
     let steps = (0..steps).map(|step| (gathered.runs_of(step), gathered.hosts_of(step))).collect();
     let names = gathered.runs.iter().map(|run| run.name.clone()).collect();
-    Ok(Followed { table, steps, names, order, texts, folder: scratch.to_owned(), file, _room: room })
+    Ok(Followed { table, steps, names, order, ranks, texts, folder: scratch.to_owned(), file, _room: room })
 }
 
-/// Whether it grows, and how fast: on all runs of the last step together.
-fn rank(measure: &Measure) -> (bool, f64) {
-    let runs = measure.steps.last().map_or(0, |step| step.told) as f64;
-    let slope = measure.series.slope().map_or(f64::NEG_INFINITY, |of| of.slope * runs.max(1.0));
-    (measure.series.shape().grows(), slope)
+/// What subjects are ranked by.
+#[derive(Clone, Copy)]
+struct Rank {
+    grows: bool,
+    /// How fast: on all runs of the last step that has any.
+    slope: f64,
+    fingerprint: u64,
+}
+
+impl Rank {
+    fn of(row: &Row) -> Self {
+        let measure = &row.measures[0];
+        let runs = measure.steps.iter().rev().map(|step| step.told).find(|&told| told > 0).unwrap_or(0) as f64;
+        let slope = measure.series.slope().map_or(f64::NEG_INFINITY, |of| of.slope * runs.max(1.0));
+        Self { grows: measure.series.shape().grows(), slope, fingerprint: row.head.fingerprint }
+    }
+
+    /// What grows first, then by slope.
+    fn order(&self, other: &Self) -> Ordering {
+        let by_slope = other.grows.cmp(&self.grows).then(other.slope.total_cmp(&self.slope));
+        by_slope.then(self.fingerprint.cmp(&other.fingerprint))
+    }
+}
+
+/// A table of the runs of one format.
+pub struct OfFormat<'a> {
+    /// The format.
+    pub format: &'a str,
+    /// The table.
+    pub followed: Followed,
+    /// Where what classes have more is held.
+    pub paths: &'a Paths,
+}
+
+/// The subjects of several formats, each by the number of its format and its own, in one order: those of each format stay
+/// in theirs.
+fn merged(formats: &[OfFormat<'_>], orders: &[Vec<u32>]) -> Vec<(usize, u32)> {
+    let mut merged = Vec::with_capacity(orders.iter().map(Vec::len).sum());
+    let mut next = vec![0; orders.len()];
+    let rank = |at: usize, number: u32| formats[at].followed.ranks[number as usize];
+    loop {
+        let heads = orders.iter().enumerate().filter_map(|(at, order)| Some((at, *order.get(next[at])?)));
+        let first = heads.min_by(|&(at, number), &(other, another)| rank(at, number).order(&rank(other, another)));
+        let Some((at, number)) = first else { return merged };
+        next[at] += 1;
+        merged.push((at, number));
+    }
+}
+
+/// Writes a table, of one format or more, into the folder of `output`; `take` sees its subjects in order, each with the
+/// number of its format, its texts, and whether it is a part of one before it.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Cancelled`].
+pub fn write(
+    of: &TrendTable,
+    formats: &[OfFormat<'_>],
+    output: &Output,
+    context: &Context<'_>,
+    mut take: impl FnMut(usize, &Row, &[Option<String>], Option<String>, bool),
+) -> Result<run::Table, StageError> {
+    let schema = of.table.schema();
+    let mut table = Table::create(output, of.table.file, schema.clone())?;
+    let (mut orders, mut parts, mut steps) = (Vec::new(), Vec::new(), 1);
+    for OfFormat { followed, paths, .. } in formats {
+        let (order, part) = followed.folded(paths)?;
+        orders.push(order);
+        parts.push(part);
+        steps = followed.steps.len().max(steps);
+    }
+    let subjects = (BATCH / (steps * of.rows.measures.len())).max(1);
+    for subjects in merged(formats, &orders).chunks(subjects) {
+        context.check()?;
+        let mut rows = Vec::with_capacity(BATCH);
+        for &(at, number) in subjects {
+            let OfFormat { format, followed, .. } = &formats[at];
+            let (row, texts) = (followed.row(number)?, followed.texts.of(number as usize)?);
+            let part_of = parts[at].get(&row.head.fingerprint).copied();
+            let names = rows::names_of(&row.head.named, &followed.names);
+            take(at, &row, &texts, names.clone(), part_of.is_some());
+            followed.cells(&row, (&texts, format), (names, part_of), &mut rows);
+        }
+        let columns: Vec<ArrayRef> =
+            (0..schema.fields().len()).map(|at| column(&rows, at, schema.field(at).data_type())).collect();
+        table.write(&columns)?;
+    }
+    table.finish()
 }
 
 impl Followed {
@@ -133,38 +203,6 @@ impl Followed {
         let start = u64::from(number) * bytes.len() as u64;
         self.file.read_exact_at(bytes, start).map_err(|error| StageError::io(&self.folder, "read from", error))?;
         Ok(Row::from_words(&words, self.steps.len()))
-    }
-
-    /// Writes the table into the folder of `output`; `take` sees its subjects in order, with their texts, and whether each is
-    /// a part of one before it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Cancelled`].
-    pub fn write(
-        &self,
-        output: &Output,
-        (paths, context): (&Paths, &Context<'_>),
-        mut take: impl FnMut(&Row, &[Option<String>], Option<String>, bool),
-    ) -> Result<run::Table, StageError> {
-        let schema = self.table.table.schema();
-        let mut table = Table::create(output, self.table.table.file, schema.clone())?;
-        let (order, parts) = self.folded(paths)?;
-        let subjects = (BATCH / (self.steps.len() * self.table.rows.measures.len())).max(1);
-        for numbers in order.chunks(subjects) {
-            context.check()?;
-            let mut rows = Vec::with_capacity(BATCH);
-            for &number in numbers {
-                let (row, texts) = (self.row(number)?, self.texts.of(number as usize)?);
-                let part_of = parts.get(&row.head.fingerprint).copied();
-                let names = rows::names_of(&row.head.named, &self.names);
-                take(&row, &texts, names.clone(), part_of.is_some());
-                self.cells(&row, &texts, (names, part_of), &mut rows);
-            }
-            let columns: Vec<ArrayRef> =
-                (0..schema.fields().len()).map(|at| column(&rows, at, schema.field(at).data_type())).collect();
-            table.write(&columns)?;
-        }
-        table.finish()
     }
 
     /// Of chains: where what each class has more is held.
@@ -223,7 +261,7 @@ impl Followed {
     fn cells(
         &self,
         row: &Row,
-        texts: &[Option<String>],
+        (texts, format): (&[Option<String>], &str),
         (names, part_of): (Option<String>, Option<u64>),
         rows: &mut Vec<Vec<Cell>>,
     ) {
@@ -241,7 +279,7 @@ impl Followed {
                 let [runs_with, hosts_with] = row.with[step];
                 let mut cells: Vec<Cell> = texts.iter().enumerate().map(text).collect();
                 cells.push(Cell::Print(Some(row.head.fingerprint)));
-                cells.push(Cell::Text(Some((*name).to_owned())));
+                cells.extend([*name, format].map(|text| Cell::Text(Some(text.to_owned()))));
                 cells.extend([number(step), number(runs), number(runs_with as usize)]);
                 cells.push(Cell::Number(hosts.map(|hosts| hosts as i64)));
                 cells.push(Cell::Number(Some(hosts_with).filter(|&hosts| hosts != NO_ONE).map(i64::from)));

@@ -47,7 +47,8 @@ impl Document {
     pub(crate) fn read(of: &Comparison, folder: &Path, context: &Context<'_>) -> Result<Self, StageError> {
         let mut texts = Texts::default();
         let comparison = brief(of, folder, &mut texts);
-        let mut read = |table, most| table::read(folder, table, most, &mut texts, context);
+        let formats = of.format.contains(", ");
+        let mut read = |table, most| table::read(folder, table, (most, formats), &mut texts, context);
         // Those that are read first get the longest texts.
         let findings = read(&diff::FINDINGS, 300)?;
         let classes = read(&diff::CLASSES, 1500)?;

@@ -80,18 +80,18 @@ const COLUMNS: [&str; 27] = [
     "grew_through_new",
 ];
 
-/// Reads a table: the first `most` subjects, and sums of the others. `None` if the comparison does not have it.
+/// Reads a table: the first subjects, so many of them and with their formats or without, and sums of the others. `None` if the comparison does not have it.
 ///
 /// # Errors
 /// As [`Reader`](heaplake_lake::reader::Reader), and [`StageError::Cancelled`].
 pub(crate) fn read(
     folder: &Path,
     table: &DiffTable,
-    most: u64,
+    shown: (u64, bool),
     texts: &mut Texts,
     context: &Context<'_>,
 ) -> Result<Option<Table>, StageError> {
-    let Some(subjects) = Subjects::open(folder, table.table.file, (table, 1), most)? else { return Ok(None) };
+    let Some(subjects) = Subjects::open(folder, table.table.file, (table, 1), shown)? else { return Ok(None) };
     let mut found = subjects.table(&COLUMNS, context, |batch, at| {
         let subject = subjects.subject(batch, at, texts)?;
         row(batch, at, subject, texts)

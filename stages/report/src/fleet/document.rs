@@ -209,7 +209,9 @@ fn table(name: &'static str, rollup: &Rollup, links: &Links<'_>, texts: &mut Tex
     };
     let (_, first) = briefs().next()?;
     let mut rows: Vec<_> = briefs().flat_map(|(at, brief)| brief.top.iter().map(move |row| (at, brief, row))).collect();
-    rows.sort_by(|(at, _, a), (other, _, b)| (b.max, &a.signature, at).cmp(&(a.max, &b.signature, other)));
+    rows.sort_by(|(at, _, a), (other, _, b)| {
+        (b.sum, b.max, &a.signature, at).cmp(&(a.sum, a.max, &b.signature, other))
+    });
     rows.truncate(ROWS);
     let row = |(at, brief, row): (usize, &Brief, &heaplake_schemas::rollup::TopRow)| {
         let worst = rollup.groups[at].runs.get(row.worst);

@@ -62,7 +62,8 @@ impl Document {
             place: texts.add_within(&folder.display().to_string(), 1000),
         };
         let steps = Steps { all: of.steps.len(), first };
-        let mut read = |table, most| table::read(folder, table, (steps, most), &mut texts, context);
+        let formats = of.format.contains(", ");
+        let mut read = |table, most| table::read(folder, table, (steps, most, formats), &mut texts, context);
         let findings = read(&trend::FINDINGS, 100)?;
         let classes = read(&trend::CLASSES, 400)?;
         let chains = read(&trend::CHAINS, 400)?;

@@ -41,18 +41,18 @@ pub(crate) struct Steps {
     pub first: usize,
 }
 
-/// Reads a table: the first `most` subjects. `None` if the trend does not have it.
+/// Reads a table: the first `most` subjects, with their formats or without. `None` if the trend does not have it.
 ///
 /// # Errors
 /// As [`Reader`](heaplake_lake::reader::Reader), and [`StageError::Cancelled`].
 pub(crate) fn read(
     folder: &Path,
     table: &TrendTable,
-    (steps, most): (Steps, u64),
+    (steps, most, formats): (Steps, u64, bool),
     texts: &mut Texts,
     context: &Context<'_>,
 ) -> Result<Option<Table>, StageError> {
-    let opened = Subjects::open(folder, table.table.file, (table.rows, steps.all), most)?;
+    let opened = Subjects::open(folder, table.table.file, (table.rows, steps.all), (most, formats))?;
     let Some(subjects) = opened else { return Ok(None) };
     let columns = ["shape", "slope", "slope_low", "slope_high", "first_growth", "grown_on", "grown_on_names"];
     let mut found = subjects.table(&columns, context, |batch, at| {
