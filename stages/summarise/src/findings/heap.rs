@@ -303,6 +303,12 @@ impl<'a> Heap<'a> {
         std::iter::successors(Some(node), above).take(CHAIN_STEPS).find(|at| !is_inner(at)).unwrap_or(node)
     }
 
+    /// What refers to a node on the path to it, parts left out; the node itself where nothing does.
+    pub fn holder(&self, node: u32) -> u32 {
+        let parent = self.tree.as_ref().and_then(|tree| tree.parent(node).get());
+        parent.map_or(node, |parent| self.whole(parent))
+    }
+
     /// The largest chains of references to instances of a class: an example of each, and what its instances retain.
     fn chains_of(&self, class: u32) -> impl Iterator<Item = (u32, u64)> {
         let rows = self.chains.as_ref().map_or(&[][..], |rows| &rows[..]);

@@ -408,7 +408,11 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
         Some(_) => crowd.bytes,
         None => heap.nodes.retained.at(place as usize),
     };
-    let severity = at_most(grows, severity(bytes, heap.bytes, PERCENT)?);
+    let severity = match heap.is_register(crowd.alike.example) && !heap.is_register(heap.holder(subject)) {
+        // The table of all modules is no cause of what they hold; a module that has loaded many may be.
+        true => severity(bytes, heap.bytes, PERCENT).map(|_| Severity::Low)?,
+        false => at_most(grows, severity(bytes, heap.bytes, PERCENT)?),
+    };
     let mut finding = about_class(NAME, severity, class, heap);
     finding.scope = Scope::Node;
     finding.node = Some(subject);
