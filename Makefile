@@ -12,7 +12,7 @@ STORES = -p heaplake-stores -p heaplake --features heaplake/stores
 # Both, as the Python package tests them.
 ALL = -p heaplake --features heaplake/sql,heaplake/stores
 
-.PHONY: help demo check test test-sql test-stores test-long test-notebooks test-fleet audit bench bench-peers fuzz clean
+.PHONY: help demo check test test-sql test-stores test-long test-notebooks test-fleet audit bench bench-peers verdict fuzz clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -62,6 +62,12 @@ audit: ## Licences, banned and unused crates, sources of the dependencies (insta
 	command -v cargo-machete >/dev/null || $(CARGO) install --locked cargo-machete
 	$(CARGO) deny --locked check licenses bans sources
 	$(CARGO) machete schemas stages pipeline tests benches/bench benches/generator
+
+verdict: ## The score of the verdict over programs with known culprits (needs Node, npm, Java 17; FIELD=FOLDER: also the dumps of tests/verdicts/field.tsv)
+	$(CARGO) build --quiet --release --locked
+	tests/verdicts/programs/make.sh target/verdicts
+	python3 scripts/verdict.py tests/verdicts/programs.tsv target/verdicts target/verdicts/lake --table target/verdicts/programs.md
+	$(if $(FIELD),python3 scripts/verdict.py tests/verdicts/field.tsv $(FIELD) target/verdicts/lake --table target/verdicts/field.md)
 
 bench: ## Speed, memory and inner loops on generated snapshots, into benches/RESULTS.md
 	benches/bench.sh

@@ -49,6 +49,9 @@ pub fn settle(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Findin
     // Who holds something comes before what it is made of, so that the latter becomes evidence.
     grouped.sort_by_key(|cause| cause.tells.max(Tells::Place));
     for cause in grouped {
+        if cause.is_sum_of(&causes, heap) {
+            continue;
+        }
         match causes.iter_mut().find(|known| known.is_same(&cause, heap)) {
             Some(known) => known.take(cause),
             None => causes.push(cause),
@@ -94,6 +97,17 @@ impl Cause {
     fn is_alike(&self, other: &Self) -> bool {
         let (mine, its) = (self.finding.bytes, other.finding.bytes);
         mine.min(its) >= mine.max(its) / 10 * 9
+    }
+
+    /// Whether it only says that something retains much, and suspects below it retain most of that.
+    fn is_sum_of(&self, causes: &[Self], heap: &Heap) -> bool {
+        let Some(above) = self.anchor.filter(|_| self.tells == Tells::Mass && self.finding.scope == Scope::Node) else {
+            return false;
+        };
+        let is_below = |cause: &&Self| cause.anchor.is_some_and(|node| node != above && heap.is_within(node, above));
+        let suspects: Vec<&Self> = causes.iter().filter(|cause| cause.tells <= Tells::Place).filter(is_below).collect();
+        let bytes = suspects.iter().fold(0, |sum: u64, cause| sum.saturating_add(cause.finding.bytes));
+        suspects.len() > 1 && bytes >= self.finding.bytes / 2
     }
 
     fn is_same(&self, other: &Self, heap: &Heap) -> bool {

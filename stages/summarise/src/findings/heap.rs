@@ -2,7 +2,6 @@
 
 use super::class_roles::{ClassRoles, Kinds, role};
 use super::packages::{CodeOf, Packages};
-use super::paths::Path;
 use super::tree::Tree;
 use crate::nodes::Nodes;
 use heaplake_kit::retainer_tree::text::Trees;
@@ -187,25 +186,6 @@ impl<'a> Heap<'a> {
         }
         let script = (origin.script != u32::MAX).then(|| self.strings.text(origin.script as usize))?;
         script.rsplit(['/', '\\']).next().filter(|file| !file.is_empty()).map(str::to_owned)
-    }
-
-    /// Whether the nearest code on the path to a node is such, and none on it is the program's; no where formats do not
-    /// tell a program from the packages that it uses.
-    pub fn is_of_package(&self, node: u32, code: CodeOf) -> bool {
-        let path = Path::to(node, self);
-        let codes = || path.upwards().map(|at| self.code_of(at));
-        self.functions.any()
-            && codes().find(|&code| code != CodeOf::Unknown) == Some(code)
-            && codes().all(|code| code != CodeOf::Application)
-    }
-
-    /// Whether only the platform's own code is on the path to a node, and no thread: its stack has the program's.
-    pub fn is_of_platform(&self, node: u32) -> bool {
-        let path = Path::to(node, self);
-        let codes = || path.upwards().map(|at| self.code_of(at));
-        codes().any(|code| code == CodeOf::Platform)
-            && codes().all(|code| matches!(code, CodeOf::Platform | CodeOf::Unknown))
-            && !path.upwards().any(|at| self.is_thread(at))
     }
 
     /// Whether a node is a thread.

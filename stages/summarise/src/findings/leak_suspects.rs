@@ -7,17 +7,16 @@
 //! it show where to look; if its class has no such chain, the chain of dominators does.
 
 use super::class_roles::role;
+use super::crowds::{Crowd, PAIRS, crowds};
 use super::heap::{Heap, about_class, about_node};
 use super::packages::CodeOf;
 use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, map_bytes, severity};
+use heaplake_kit::StageError;
 use heaplake_kit::access::per_node;
-use heaplake_kit::array_plan::lookup;
-use heaplake_kit::column::BLOCK;
 use heaplake_kit::text::size;
-use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, on_resident};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
-use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Facts};
+use heaplake_schemas::ids::{ClassId, NodeId};
+use heaplake_schemas::scratch::Facts;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -42,14 +41,12 @@ const PERCENT: [u64; 3] = [25, 10, 5];
 const PERCENT_SINGLE: [u64; 3] = [101, 25, 5];
 /// Objects that are looked at, those that retain most.
 const CANDIDATES: usize = 1 << 14;
-/// Places that are looked into, and pairs of such a place and a class that are told apart.
+/// Places that are looked into.
 const PLACES: usize = 64;
-const PAIRS: usize = 1 << 15;
-/// Entries of containers, one in the other, that are looked through.
-const ENTRIES: usize = 64;
-/// Objects of one class that make a crowd, and how many of them are kept as samples.
+/// Objects of one class that make a crowd.
 const CROWD: u64 = 20;
-const SAMPLES: usize = 16;
+/// Objects in a collection from which on they may be ever more.
+const MANY: u64 = 50;
 /// Objects of one class, each dominated by the next, that make a list: a tree is not so deep.
 const LIST: usize = 40;
 /// Dominators among which the element before one is looked for.
@@ -88,240 +85,6 @@ impl LeakSuspects {
         places.sort_unstable();
         places.truncate(PLACES);
         places.into_iter().map(|(_, node)| node).collect()
-    }
-}
-
-/// Objects of a class that a place dominates directly.
-#[derive(Clone, Copy)]
-struct Crowd {
-    count: u64,
-    bytes: u64,
-    /// Bytes of the one that retains most.
-    largest: u64,
-    /// One whose name most of them have, if most have the same.
-    alike: Majority<StringId>,
-    /// What refers to them: their collection, if most are in one.
-    collection: Majority<u32>,
-    /// Every so many of them.
-    samples: [u32; SAMPLES],
-    sampled: usize,
-    stride: u64,
-}
-
-impl Crowd {
-    const NOBODY: Self = Self {
-        count: 0,
-        bytes: 0,
-        largest: 0,
-        alike: Majority { value: StringId::NONE, votes: 0, example: 0 },
-        collection: Majority { value: NOWHERE, votes: 0, example: 0 },
-        samples: [0; SAMPLES],
-        sampled: 0,
-        stride: 1,
-    };
-
-    fn add(&mut self, node: u32, bytes: u64, name: StringId, parent: u32) {
-        if self.count.is_multiple_of(self.stride) {
-            self.sample(node);
-        }
-        self.count += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.largest = self.largest.max(bytes);
-        self.alike.vote(name, node);
-        self.collection.vote(parent, node);
-    }
-
-    fn sample(&mut self, node: u32) {
-        if self.sampled == SAMPLES {
-            for at in 0..SAMPLES / 2 {
-                self.samples[at] = self.samples[2 * at];
-            }
-            (self.sampled, self.stride) = (SAMPLES / 2, 2 * self.stride);
-        }
-        self.samples[self.sampled] = node;
-        self.sampled += 1;
-    }
-
-    /// The last object below `place` that the shortest paths to more than half of them have in common.
-    fn in_common(&self, place: u32, heap: &Heap) -> u32 {
-        let Some(tree) = &heap.tree else { return place };
-        let above = |&at: &u32| tree.parent(at).get().filter(|_| at != place);
-        // From the place down, without the sample itself.
-        let paths: Vec<Vec<u32>> = self.samples[..self.sampled]
-            .iter()
-            .map(|&sample| {
-                let mut path: Vec<u32> = std::iter::successors(Some(sample), above).take(STEPS).skip(1).collect();
-                path.reverse();
-                path
-            })
-            .collect();
-        let mut last = place;
-        for depth in 0.. {
-            let mut next = Majority { value: place, votes: 0, example: 0 };
-            let at_depth = || paths.iter().filter(|path| depth == 0 || path.get(depth - 1) == Some(&last));
-            let nodes = || at_depth().filter_map(|path| path.get(depth).copied());
-            nodes().for_each(|node| next.vote(node, node));
-            if 2 * nodes().filter(|&node| node == next.value).count() <= paths.len() {
-                break;
-            }
-            last = next.value;
-        }
-        last
-    }
-
-    /// What refers to most of them.
-    fn collection(&self) -> Option<u32> {
-        (self.collection.value != NOWHERE && self.collection.votes >= self.count / 2).then_some(self.collection.value)
-    }
-}
-
-/// Steps of a path that are looked at.
-const STEPS: usize = 1 << 10;
-
-/// Nothing refers to it on a path from a root.
-const NOWHERE: u32 = u32::MAX;
-
-/// The value that more than half have, by votes for and against: it wins whatever the order.
-#[derive(Clone, Copy)]
-struct Majority<T> {
-    value: T,
-    /// At least so many more have it than have another; so many have it at least.
-    votes: u64,
-    example: u32,
-}
-
-impl<T: Copy + PartialEq> Majority<T> {
-    fn vote(&mut self, value: T, node: u32) {
-        if self.votes == 0 {
-            (self.value, self.example) = (value, node);
-        }
-        self.votes = if self.value == value { self.votes + 1 } else { self.votes - 1 };
-    }
-}
-
-/// The class of a node's dominator is prefetched so many nodes before it is used.
-const AHEAD: usize = 16;
-
-/// The dominator tree and the shortest paths around the places.
-struct Tree<'a, C, D, P> {
-    heap: &'a Heap<'a>,
-    /// The places, ascending.
-    places: Vec<u32>,
-    /// Bits of their last digits.
-    filter: u64,
-    classes: C,
-    dominators: D,
-    parents: P,
-}
-
-impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P> {
-    fn is_entry(&mut self, node: u32) -> Result<bool, StageError> {
-        let roles = &self.heap.classes;
-        Ok(roles.any(role::ENTRY) && roles.has(self.classes.get(node as usize)?.0, role::ENTRY))
-    }
-
-    /// The place above a node whose dominator is given, if only entries of containers are between them.
-    fn place(&mut self, dominator: u32) -> Result<Option<u32>, StageError> {
-        let mut at = dominator;
-        for _ in 0..ENTRIES {
-            if self.filter >> (at % 64) & 1 != 0 && self.places.binary_search(&at).is_ok() {
-                return Ok(Some(at));
-            }
-            if !self.is_entry(at)? {
-                break;
-            }
-            at = self.dominators.get(at as usize)?.0;
-        }
-        Ok(None)
-    }
-
-    /// What refers to a node on its shortest path, entries of containers left out.
-    fn parent(&mut self, node: u32) -> Result<u32, StageError> {
-        if self.parents.count() == 0 {
-            return Ok(self.dominators.get(node as usize)?.0);
-        }
-        let mut at = node;
-        for _ in 0..ENTRIES {
-            let above = self.parents.get(at as usize)?;
-            if above.is_none() {
-                return Ok(NOWHERE);
-            }
-            at = above.0;
-            if !self.is_entry(at)? {
-                break;
-            }
-        }
-        Ok(at)
-    }
-
-    /// For each place and class, what is directly below, or below entries of the container that the place is a part of.
-    fn crowds(&mut self) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
-        let heap = self.heap;
-        let scratch = heap.job.scratch;
-        let mut crowds: BTreeMap<(u32, u32), Crowd> = BTreeMap::new();
-        let mut class = ColumnReader::open(scratch, columns::NODE_CLASS)?;
-        let mut dominator = ColumnReader::open(scratch, columns::NODE_DOMINATOR)?;
-        let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
-        let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        // Nodes next to each other often have the same dominator.
-        let mut last = (u32::MAX, None);
-        for first in (0..heap.facts.node_count as usize).step_by(BLOCK) {
-            let count = BLOCK.min(heap.facts.node_count as usize - first);
-            let (classes, dominators) = (class.block(count)?, dominator.block(count)?);
-            let (retained, names) = (retained.block(count)?, names.block(count)?);
-            heap.job.context.check()?;
-            for at in 0..count {
-                let (node, class, dominator) = ((first + at) as u32, classes[at].0, dominators[at].0);
-                if let Some(soon) = dominators.get(at + AHEAD) {
-                    self.classes.prefetch(soon.index());
-                }
-                if dominator != last.0 {
-                    last = (dominator, self.place(dominator)?);
-                }
-                let Some(place) = last.1.filter(|&place| place != node) else { continue };
-                // Entries in entries are counted with the outer ones.
-                let is_inner = place != dominator && heap.classes.has(class, role::ENTRY);
-                if !is_inner && (crowds.len() < PAIRS || crowds.contains_key(&(place, class))) {
-                    let parent = self.parent(node)?;
-                    crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, retained[at], names[at], parent);
-                }
-            }
-        }
-        Ok(crowds)
-    }
-}
-
-fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
-    let mut places = places.to_vec();
-    places.sort_unstable();
-    let filter = places.iter().fold(0, |bits, place| bits | 1u64 << (place % 64));
-    let has_paths = heap.tree.is_some();
-    let (mut classes, mut dominators, parents) = ArrayPlan::of(&heap.job, "leak suspects").make((
-        lookup(columns::NODE_CLASS),
-        lookup(columns::NODE_DOMINATOR),
-        has_paths.then(|| lookup(columns::PATH_PARENT)),
-    ))?;
-    match parents {
-        Some(mut parents) => on_resident!(classes, dominators, parents => {
-            Tree { heap, places, filter, classes, dominators, parents }.crowds()
-        }),
-        None => on_resident!(classes, dominators => {
-            Tree { heap, places, filter, classes, dominators, parents: NoPaths }.crowds()
-        }),
-    }
-}
-
-/// Parents where no paths are known.
-struct NoPaths;
-
-impl ReadAt<NodeId> for NoPaths {
-    fn count(&self) -> usize {
-        0
-    }
-
-    #[inline]
-    fn get(&mut self, _node: usize) -> Result<NodeId, heaplake_kit::array::Fault> {
-        Ok(NodeId::NONE)
     }
 }
 
@@ -398,7 +161,8 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
     if collection.is_none() && heap.is_of_package(place, CodeOf::Package) {
         return constant(heap.owner(place).unwrap_or(place), heap.nodes.retained.at(place as usize), heap);
     }
-    let grows = collection.is_some() && crowd.largest < crowd.bytes / 4;
+    // A node of a tree has a few children.
+    let grows = collection.is_some() && crowd.largest < crowd.bytes / 4 && crowd.count >= MANY;
     let subject = collection.unwrap_or_else(|| heap.owner(place).unwrap_or(place));
     if heap.is_register(subject) {
         return None;
@@ -454,8 +218,8 @@ fn at_most(grows: bool, severity: Severity) -> Severity {
     if grows { severity } else { severity.max(Severity::Medium) }
 }
 
-/// The first of a list: the highest dominator in a row of objects of one class, with little between them. An object that is in no such row, or in
-/// one so short that it may be a branch of a tree, is its own.
+/// The first of a list: the highest dominator in a row of objects of one class, with little between them. An object that
+/// is in no such row, or in one so short that it may be a branch of a tree, is its own.
 fn head(node: u32, heap: &Heap) -> u32 {
     let class = heap.nodes.class.at(node as usize);
     let dominator =

@@ -132,15 +132,17 @@ pub const fn list_bytes<T>(elements: usize) -> u64 {
 
 /// Bytes that must come together for a finding, whatever the heap.
 pub const FLOOR: u64 = 1 << 20;
-/// Bytes that must come together for one of high severity.
+/// Bytes that must come together for one of high severity, and for one of medium severity that is no large part.
 const HIGH_FLOOR: u64 = 4 << 20;
+const MEDIUM_FLOOR: u64 = 2 << 20;
 
 /// What bytes out of the heap amount to: so many percent of it for a high, a medium and a low severity.
 pub fn severity(bytes: u64, heap: u64, percent: [u64; 3]) -> Option<Severity> {
     let at_least = |percent: u64| u128::from(bytes) * 100 >= u128::from(heap) * u128::from(percent);
     match percent {
         [high, _, _] if at_least(high) && bytes >= HIGH_FLOOR => Some(Severity::High),
-        [_, medium, _] if at_least(medium) && bytes >= FLOOR => Some(Severity::Medium),
+        [high, _, _] if at_least(high) && bytes >= FLOOR => Some(Severity::Medium),
+        [_, medium, _] if at_least(medium) && bytes >= MEDIUM_FLOOR => Some(Severity::Medium),
         [_, _, low] if at_least(low) && bytes >= FLOOR => Some(Severity::Low),
         _ => None,
     }
@@ -156,6 +158,9 @@ mod tests {
         assert_eq!(of(30 << 20, 100 << 20), Some(Severity::High));
         assert_eq!(of(3 << 20, 4 << 20), Some(Severity::Medium));
         assert_eq!(of(6 << 20, 100 << 20), Some(Severity::Low));
+        // Small heaps have small parts.
+        assert_eq!(of(3 << 19, 10 << 20), Some(Severity::Low));
+        assert_eq!(of(3 << 19, 5 << 20), Some(Severity::Medium));
         assert_eq!(of(1 << 19, 1 << 20), None);
         assert_eq!(of(u64::MAX, u64::MAX), Some(Severity::High));
     }

@@ -1,0 +1,2 @@
+package tunnel;
+public interface ConnectionStatsMBean { long getFrames(); String getPeer(); }

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Runs the programs of this folder and keeps their heap dumps: make.sh OUT [NAME ...], without names all. Packages come from
+# npm, and jars of Java from /usr/share/java (Debian: those that the second line of java/*/run names). A program whose
+# packages are missing is named and left out.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+shift
+work=$out/work
+mkdir -p "$work"
+cp -r "$here/node" "$here/java" "$work/"
+[ -d "$work/node/node_modules" ] || (cd "$work/node" && npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1)
+[ $# -gt 0 ] || set -- $(cd "$here" && ls node/*.[cm]js java/*/run | sed -E 's|^node/(.*)\.[cm]js$|\1|; s|^java/(.*)/run$|\1|')
+
+java_dump() {
+    local run=$work/java/$1/run classes=$work/classes/$1 path jar
+    path=$(sed -n 2p "$run" | tr ' ' '\n' | sed -E '/./!d; s|.*|/usr/share/java/&.jar|' | paste -sd:)
+    rm -rf "$classes"
+    mkdir -p "$classes"
+    javac -nowarn -proc:none -g -encoding UTF-8 -cp "$path" -d "$classes" $(find "$work/java/$1" "$work/java/common" -name '*.java')
+    (cd "$classes" && SNAP=$2 timeout 240 java -XX:+UseSerialGC -Xmx320m $(sed -n 3p "$run") -cp "$classes:$path" "$(sed -n 1p "$run")")
+}
+
+node_dump() {
+    local program=$1.cjs
+    [ -f "$work/node/$program" ] || program=$1.mjs
+    (cd "$work/node" && SNAP=$2 timeout 240 node --expose-gc "$program")
+}
+
+for name in "$@"; do
+    log=$work/$name.log
+    if [ -f "$work/java/$name/run" ]; then
+        dump=$out/$name.hprof
+        java_dump "$name" "$dump" >"$log" 2>&1 || true
+    else
+        dump=$out/$name.heapsnapshot
+        node_dump "$name" "$dump" >"$log" 2>&1 || true
+    fi
+    [ -s "$dump" ] || { echo "$name: no dump, see $log"; rm -f "$dump"; }
+done

@@ -1,0 +1,10 @@
+'use strict';
+const express = require('express');
+const { BoundedCache } = require('./lru-bounded/thumbs.cjs');
+const { text, catalog, rnd } = require('./lib/sample.cjs');
+const rendered = new BoundedCache(1000);
+const goods = catalog(6000);
+const app = express();
+app.get('/p/:sku', (req, res) => res.end(rendered.get(req.params.sku, (k) => goods.get(k).title)));
+for (let i = 0; i < 9000; i++) rendered.get('sku-' + rnd(6000), () => text(1500));
+app.listen(0, () => require('./lib/heapdump.cjs').whenIdle());
