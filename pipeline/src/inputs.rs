@@ -75,7 +75,7 @@ pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complai
         return Ok(());
     }
     let (said, found, hint) = match kind {
-        _ if beginning.trim_ascii_start().is_empty() => {
+        _ if kind::text(beginning).is_empty() => {
             (format!("not a {what}: the file is empty"), "an empty file".to_owned(), known)
         }
         Some(Kind { is, advice }) => (format!("this is {is}, which {command} does not read"), is.to_owned(), advice),
