@@ -62,7 +62,7 @@ const BEGINNING: usize = 24;
 pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complaint> {
     let kind = kind::of(beginning);
     // V8 takes what no other format recognises: any object of JSON may be one of its snapshots.
-    let of_v8 = beginning.trim_ascii_start().starts_with(b"{") && kind.is_none_or(|kind| kind == kind::V8);
+    let of_v8 = kind::text(beginning).starts_with(b"{") && kind.is_none_or(|kind| kind == kind::V8);
     let others = &FORMATS[..FORMATS.len() - 1];
     let (fits, what, command, known) = match wanted {
         Wanted::Snapshots => {
@@ -75,7 +75,7 @@ pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complai
         return Ok(());
     }
     let (said, found, hint) = match kind {
-        _ if beginning.trim_ascii_start().is_empty() => {
+        _ if kind::text(beginning).is_empty() => {
             (format!("not a {what}: the file is empty"), "an empty file".to_owned(), known)
         }
         Some(Kind { is, advice }) => (format!("this is {is}, which {command} does not read"), is.to_owned(), advice),

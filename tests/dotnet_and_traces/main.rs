@@ -32,6 +32,7 @@ mod golden;
 mod heap_profiles;
 mod logs;
 mod old_objects;
+mod older;
 mod profiles;
 mod recordings;
 mod replays;

@@ -26,4 +26,5 @@ mod salvage;
 mod syntax;
 mod tables;
 mod unusual;
+mod written_otherwise;
 mod wrong_kinds;

@@ -158,7 +158,7 @@ fn bad_references_are_passed_over_and_told() {
     bad((",2,6,21", ",2,6,28"), 5, "a node offset below 28", "28 (row 3)");
     bad((",2,6,21", ",2,6,20"), 5, "a node offset that is a multiple of 7", "20 (row 3)");
     bad((",2,6,21", ",9,6,21"), 1, "an edge type below 4", "9 (row 3)");
-    bad((",2,3,7,32", ",7,3,7,32"), 1, "a node type below 5", "7 (row 3)");
+    bad((",2,3,7,32", ",16,3,7,32"), 1, "a node type below 16", "16 (row 3)");
     bad((",2,3,7,32,0,0,0", ",2,3,7,32,0,0,5"), 14, "a detachedness below 4", "5 (row 3)");
     bad(("[7,1,4,2\n", "[8,1,4,2\n"), 1, "a node offset that is a multiple of 7", "8 (row 0)");
     for edit in [("\n,2,6,21", "\n,2,9,21"), ("\n,2,3,7,32", "\n,2,9,7,32")] {
@@ -170,7 +170,7 @@ fn bad_references_are_passed_over_and_told() {
     let (_lake, run, ..) = salvaged(edited(&[(",2,6,21", ",2,6,28")]));
     let nodes = Table::read(&run, "nodes.parquet");
     assert_eq!(nodes.u64s("retained_bytes"), [72, 16, 24, 32].map(Some));
-    let (_lake, run, ..) = salvaged(edited(&[(",2,3,7,32", ",7,3,7,32")]));
+    let (_lake, run, ..) = salvaged(edited(&[(",2,3,7,32", ",16,3,7,32")]));
     assert_eq!(Table::read(&run, "nodes.parquet").texts("kind")[3].as_deref(), Some("(unknown)"));
 }
 

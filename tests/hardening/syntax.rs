@@ -7,13 +7,12 @@ fn no_snapshot_at_all() {
     for (bytes, found) in [
         (&b""[..], "the file is empty"),
         (b" \n\r\t ", "the file is empty"),
+        (b"\xef\xbb\xbf\n", "the file is empty"),
         (b"not a snapshot", r#"it begins with "not a snapshot""#),
         (b"<!doctype html><html>", r#"it begins with "<!doctype html><html>""#),
         (b"[1,2,3]", r#"it begins with "[1,2,3]""#),
         (b"\"a string\"", r#"it begins with "\"a string\"""#),
         (b"17", r#"it begins with "17""#),
-        (b"\xef\xbb\xbf{\"snapshot\":{}}", r#"it begins with "\u{feff}{"#),
-        (b"\xff\xfe{\0\"\0", "it begins with \"\u{fffd}\u{fffd}{"),
     ] {
         let (failure, file) = failure(bytes);
         let message = failure.to_string();
@@ -59,7 +58,7 @@ fn rows_that_cannot_be() {
     let edge = ",1,0,14";
     let array = "an array ([)";
     assert_all_refused(&[
-        (&[(node, ",^5,1,3,16,1,2,0")], "a node type below 5", "5 (row 1)"),
+        (&[(node, ",^16,1,3,16,1,2,0")], "a node type below 16", "16 (row 1)"),
         (&[(node, ",1,^4294967295,3,16,1,2,0")], "a string index below 4294967295", "4294967295 (row 1)"),
         (&[(node, ",1,1,3,16,^4294967296,2,0")], "an edge count below 4294967296", "4294967296 (row 1)"),
         (&[(node, ",1,1,3,16,1,^4294967296,0")], "a trace node id below 4294967296", "4294967296 (row 1)"),
@@ -129,7 +128,6 @@ fn objects_that_cannot_be() {
         (&[("\"make\"]}", "\"make\"]")], "a comma or the end of the snapshot (})", end),
         (&[("\"make\"]}", "\"make\"]}^,")], end, r#"",""#),
         (&[("\"make\"]}", "\"make\"]}\n^{}")], end, r#""{}""#),
-        (&[("\"make\"]}", "\"make\"]}^\0\0\0")], end, r#""\0\0\0""#),
         (&[("\"samples\":", "^\"nodes\":")], "each key once", "a second \"nodes\""),
         (&[("\"samples\":", "\"samples\":[],^\"samples\":")], "each key once", "a second \"samples\""),
         (&[("\"make\"]}", "\"make\"],^\"snapshot\":{}}")], "each key once", "a second \"snapshot\""),

@@ -29,6 +29,10 @@ fn what_no_command_reads_is_named() {
             "JavaScriptCore",
             "generateHeapSnapshot",
         ),
+        ("ruby.json", RUBY, "a heap dump of Ruby", "heapy"),
+        ("x.phd", b"\0\x12portable heap dump\0\0\0\x06", "a portable heap dump of OpenJ9 (.phd)", "as HPROF"),
+        ("utf16.heapsnapshot", b"\xff\xfe{\0\"\0s\0", "a text in UTF-16", "convert it to UTF-8"),
+        ("go.dump", b"go1.7 heap dump\n", "a heap dump of Go", "no command"),
         ("x.zip", b"PK\x03\x04", "a zip archive", "unpack it first"),
         ("tool", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0", "a program", "nothing of a heap"),
     ] {
@@ -41,6 +45,9 @@ fn what_no_command_reads_is_named() {
         }
     }
 }
+
+/// The first lines of `ObjectSpace.dump_all`.
+const RUBY: &[u8] = b"{\"type\":\"ROOT\", \"root\":\"vm\", \"references\":[\"0x7f01\"]}\n{\"address\":\"0x7f01\", \"type\":\"STRING\"}\n";
 
 /// The profiles that heaplake itself writes.
 #[test]

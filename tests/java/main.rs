@@ -32,3 +32,4 @@ mod huge;
 mod properties;
 mod records;
 mod structure;
+mod written_otherwise;

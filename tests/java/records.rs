@@ -12,9 +12,10 @@ fn unknown_tags() {
         let message = refused(&file, offset);
         assert!(message.contains(&format!("{tag:#04x}")), "{message}");
     }
+    // At the top, those whose length leads nowhere.
     let good = bytes(&chain(3));
     for tag in [0x00, 0x08, 0x0f, 0x1d, 0x50, 0xff] {
-        let file = [&good[..], &record(tag, &[1, 2, 3])].concat();
+        let file = [&good[..], &record_of_length(tag, 4, &[1, 2, 3])].concat();
         let message = refused(&file, good.len());
         assert!(message.contains(&format!("{tag:#04x}")), "{message}");
     }

@@ -99,7 +99,7 @@ pub struct Arguments {
     /// The run is marked as partial, and says what it leaves out.
     #[arg(long, help_heading = READING)]
     pub salvage: bool,
-    /// .NET: which heap walk of a trace or log, from 1
+    /// .NET, Java: which heap walk or dump, from 1
     #[arg(long, value_name = "N|last", default_value = "last", value_parser = walk, help_heading = READING)]
     pub walk: WhichWalk,
     /// What is believed of inputs

@@ -3,6 +3,7 @@
 //! Readers recognise their own formats. This list has the words for the others, and for formats that were given to the
 //! wrong command: what the file is called, and what to do with it. A new kind is one line of [`BINARY`] or of [`json`].
 
+use crate::json::BYTE_ORDER_MARK;
 use crate::magic::is_compressed;
 
 /// A kind of file, for people.
@@ -30,10 +31,42 @@ const ANALYZE: &str = "heaplake analyze reads it";
 const REPLAY: &str = "heaplake replay reads it";
 const WALKS: &str = "heaplake replay reads it; heaplake analyze does where it has walks of the heap";
 const UNPACK: &str = "unpack it first";
+const NOT_READ: &str = "no command of heaplake reads it";
 const NOT_A_HEAP: &str = "no command of heaplake reads it: it has nothing of a heap";
 const DUMP: &str = "no command of heaplake reads it: take a heap snapshot of the program while it runs; of a Java process, \
                     jhsdb jmap --binaryheap makes an .hprof from a core dump";
 const PPROF: &str = "no command of heaplake reads it: go tool pprof does; heaplake replay --pprof writes such files";
+
+const OLD_JFR: Kind = Kind {
+    is: "a recording of the Flight Recorder of Oracle's JDK 7 or 8 (.jfr, version 0)",
+    advice: "no command of heaplake reads it: JDK Mission Control does; record with JDK 9 or newer, or OpenJDK 8u262 or newer",
+};
+
+const UTF_16: Kind = Kind {
+    is: "a text in UTF-16, as > in Windows PowerShell writes it",
+    advice: "write the file without PowerShell's >, or convert it to UTF-8 first",
+};
+
+/// What PerfView's serialisation begins with; the name of what is in it follows.
+const FAST_SERIALIZATION: &[u8] = b"\x14\0\0\0!FastSerialization";
+
+/// Files of that serialisation that are no heap dumps.
+const SERIALIZED: &[(&[u8], Kind)] = &[
+    (
+        b"Trace",
+        Kind {
+            is: "an event trace of .NET Core 2.0 or 2.1 (.netperf)",
+            advice: "no command of heaplake reads it: PerfView does; .NET Core 3.0 and newer write .nettrace, which heaplake reads",
+        },
+    ),
+    (
+        b"TraceLog",
+        Kind {
+            is: "an event trace that PerfView converted (.etlx)",
+            advice: "give heaplake the .nettrace that it was made of",
+        },
+    ),
+];
 
 /// What a reader decompresses is not compressed itself.
 const TWICE: Kind = Kind { is: "a file that was compressed twice", advice: UNPACK };
@@ -41,10 +74,15 @@ const TWICE: Kind = Kind { is: "a file that was compressed twice", advice: UNPAC
 /// Kinds with first bytes of their own.
 const BINARY: &[(&[u8], Kind)] = &[
     (b"JAVA PROFILE 1.0.", Kind { is: "a heap dump of Java (.hprof)", advice: ANALYZE }),
-    (b"\x14\0\0\0!FastSerialization", Kind { is: "a heap dump of .NET (.gcdump)", advice: ANALYZE }),
+    (FAST_SERIALIZATION, Kind { is: "a heap dump of .NET (.gcdump)", advice: ANALYZE }),
     (b"Nettrace", Kind { is: "an event trace of .NET (.nettrace)", advice: WALKS }),
     (b"# clrprof ", LOG),
+    (b"FLR\0\0\0", OLD_JFR),
     (b"FLR\0", JFR),
+    (b"go1.", Kind { is: "a heap dump of Go", advice: NOT_READ }),
+    (b"dartheap", Kind { is: "a heap snapshot of Dart", advice: NOT_READ }),
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
     (b"MDMP", Kind { is: "a minidump of Windows (.dmp)", advice: DUMP }),
     (b"PAGEDU", Kind { is: "a crash dump of Windows (.dmp)", advice: DUMP }),
     (b"PK\x03\x04", Kind { is: "a zip archive", advice: UNPACK }),
@@ -61,15 +99,24 @@ const BINARY: &[(&[u8], Kind)] = &[
     (b"\x89PNG", Kind { is: "a picture", advice: NOT_A_HEAP }),
 ];
 
+/// The beginning of a text without byte order mark and white space.
+#[must_use]
+pub fn text(beginning: &[u8]) -> &[u8] {
+    beginning.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(beginning).trim_ascii_start()
+}
+
 /// The kind of a content that begins so; nothing where it is none that is known.
 #[must_use]
 pub fn of(beginning: &[u8]) -> Option<Kind> {
     if is_compressed(beginning) {
         return Some(TWICE);
     }
+    if let Some(kind) = serialized(beginning) {
+        return Some(kind);
+    }
     let magic = BINARY.iter().find(|(magic, _)| beginning.starts_with(magic)).map(|&(_, kind)| kind);
     magic.or_else(|| program(beginning)).or_else(|| portable(beginning)).or_else(|| pprof(beginning)).or_else(|| {
-        let text = beginning.trim_ascii_start();
+        let text = text(beginning);
         match text.first() {
             Some(b'{') => json(&Keys::of(text)),
             Some(b'[') => {
@@ -79,6 +126,17 @@ pub fn of(beginning: &[u8]) -> Option<Kind> {
             _ => None,
         }
     })
+}
+
+/// What is written as PerfView does, and is no heap dump.
+#[must_use]
+pub fn serialized(beginning: &[u8]) -> Option<Kind> {
+    /// Where the length of the name stands, 32 bits, and behind it the name.
+    const NAME: usize = 35;
+    let rest = beginning.get(NAME..).filter(|_| beginning.starts_with(FAST_SERIALIZATION))?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let name = rest.get(..usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+    SERIALIZED.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
 }
 
 /// A file of ELF or Mach-O, which is a core dump or a program.
@@ -133,6 +191,11 @@ const CPU_PROFILE: Kind = Kind {
     advice: "no command of heaplake reads it: node --heap-prof writes a .heapprofile, which heaplake replay reads",
 };
 
+const RUBY: Kind = Kind {
+    is: "a heap dump of Ruby (ObjectSpace.dump_all)",
+    advice: "no command of heaplake reads it: heapy, sheap and harb do",
+};
+
 const JAVASCRIPT_CORE: Kind = Kind {
     is: "a heap snapshot of JavaScriptCore (Bun, Safari)",
     advice: "no command of heaplake reads it: take it in V8's format, with Bun.generateHeapSnapshot(\"v8\") or \
@@ -155,6 +218,8 @@ fn json(keys: &Keys<'_>) -> Option<Kind> {
         CPU_PROFILE
     } else if within("head", "callFrame") {
         Kind { is: "an allocation profile of V8 (.heapprofile)", advice: REPLAY }
+    } else if (begins("type", b"\"ROOT\"") && has("root")) || (begins("address", b"\"0x") && has("type")) {
+        RUBY
     } else if has("shared") && has("profiles") {
         Kind { is: "a profile of speedscope", advice: NOT_A_HEAP }
     } else if has("meta") && has("libs") {
@@ -257,6 +322,19 @@ mod tests {
         assert_eq!((mach(4), mach(2)), (Some("a core dump of macOS (Mach-O)"), Some("a program")));
         assert_eq!(is(b"MDMP\x93\xa7"), Some("a minidump of Windows (.dmp)"));
         assert_eq!(is(b"FLR\0\0\x02\0\x01"), Some(JFR.is));
+        assert_eq!(is(b"FLR\0\0\x01\0\0"), Some(JFR.is));
+        assert_eq!(is(b"FLR\0\0\0\0\x09"), Some(OLD_JFR.is));
+        assert_eq!(is(b"\xff\xfe{\0"), Some(UTF_16.is));
+        let serialized = |name: &str| {
+            let length = (name.len() as u32).to_le_bytes();
+            let head = [FAST_SERIALIZATION, b".1", b"\x04\x04\x01\x03\0\0\0\0\0\0\0"].concat();
+            is(&[&head[..], &length, name.as_bytes(), b"\x06"].concat())
+        };
+        assert!(serialized("Trace").unwrap().ends_with("(.netperf)"));
+        assert!(serialized("TraceLog").unwrap().ends_with("(.etlx)"));
+        for name in ["GCHeapDump", "Tracer", ""] {
+            assert_eq!(serialized(name), Some("a heap dump of .NET (.gcdump)"));
+        }
         assert_eq!(is(b"\0\x12portable heap dump\0\0\0\x05"), Some("a portable heap dump of OpenJ9 (.phd)"));
         // As Go writes it, with two types of samples, and with one of a type without a unit.
         assert_eq!(is(b"\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03\x10\x04"), Some("a profile of pprof"));
@@ -281,6 +359,10 @@ mod tests {
             (r#"{"header":{"reportVersion":3"#, Some("a diagnostic report of Node.js")),
             (r#"{"log":{"version":"1.2","creator":{}"#, Some("a recording of network traffic (.har)")),
             (r#"{"version":3,"sources":["a.js"],"mappings":"AAAA"}"#, Some("a source map")),
+            ("\u{feff}{\"snapshot\":{", Some(V8.is)),
+            ("{\"type\":\"ROOT\", \"root\":\"vm\", \"references\":[\"0x7f\"]}\n{\"address\":", Some(RUBY.is)),
+            (r#"{"address":"0x7f8b1a80", "type":"STRING", "shape_id":0"#, Some(RUBY.is)),
+            (r#"{"address":"1 Main St", "type":"home"}"#, None),
             (r#"{"nodes":[1,2,3],"edges":[1,"#, None),
             (r#"{"a":"\"snapshot\":"}"#, None),
             ("{}", None),

@@ -1,10 +1,10 @@
 //! The formats of traces, recognised by their first bytes.
 
 use crate::heapprofile;
-use crate::jfr;
 use crate::log;
 use crate::nettrace;
 use crate::tracetree;
+use heaplake_input::kind;
 use heaplake_schemas::replay::Facts;
 
 /// Endings of the files that a folder is searched for, not compressed.
@@ -47,13 +47,14 @@ impl Format {
     /// That of a content which begins so; nothing where it is none of them.
     #[must_use]
     pub fn of(beginning: &[u8]) -> Option<Self> {
-        let begins =
-            |with: &[u8]| beginning.iter().filter(|byte| !byte.is_ascii_whitespace()).take(with.len()).eq(with);
+        let begins = |with: &[u8]| {
+            kind::text(beginning).iter().filter(|byte| !byte.is_ascii_whitespace()).take(with.len()).eq(with)
+        };
         if beginning.starts_with(log::MAGIC) {
             Some(Self::Log)
         } else if beginning.starts_with(nettrace::MAGIC) {
             Some(Self::Nettrace)
-        } else if beginning.starts_with(jfr::MAGIC) {
+        } else if kind::of(beginning) == Some(kind::JFR) {
             Some(Self::FlightRecording)
         } else if begins(heapprofile::BEGINNING) {
             Some(Self::HeapProfile)

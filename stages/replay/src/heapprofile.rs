@@ -64,6 +64,7 @@ struct Counted {
 /// [`StageError::Input`] for what is not of the format, and those of the replay.
 pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
+    json.skip_byte_order_mark()?;
     json.expect(b'{', OBJECT)?;
     let (mut first, mut found) = (true, false);
     let (mut nodes, mut samples) = (budget.growing("nodes of a profile"), budget.growing("samples of a profile"));

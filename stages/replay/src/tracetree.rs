@@ -63,6 +63,7 @@ struct Fields<const N: usize> {
 /// [`StageError::Input`] for what is not of the format or has no such tree, and those of the replay.
 pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
+    json.skip_byte_order_mark()?;
     json.expect(b'{', OBJECT)?;
     let mut fields = None;
     let mut functions = budget.growing("functions of the allocation tree");

@@ -27,6 +27,7 @@ pub mod types;
 pub mod walk;
 
 use crate::format::{Estimate, Format, default_name};
+use heaplake_input::kind;
 use heaplake_input::nettrace;
 use heaplake_input::profiler_log;
 use heaplake_input::source::Opened;
@@ -43,7 +44,8 @@ impl Format for Dotnet {
     }
 
     fn recognises(&self, beginning: &[u8]) -> bool {
-        [nettrace::MAGIC, gcdump::MAGIC, profiler_log::MAGIC].iter().any(|magic| beginning.starts_with(magic))
+        let magics = [nettrace::MAGIC, gcdump::MAGIC, profiler_log::MAGIC];
+        magics.iter().any(|magic| beginning.starts_with(magic)) && kind::serialized(beginning).is_none()
     }
 
     /// Those of dumps alone: traces mostly hold events of allocations, which are replayed.

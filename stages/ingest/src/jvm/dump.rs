@@ -7,6 +7,7 @@ use heaplake_kit::{InputError, Job, Scratch, StageError};
 use heaplake_schemas::ids::NO_ID;
 use heaplake_schemas::scratch::Column;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// What errors in a dump advise.
@@ -41,6 +42,8 @@ pub struct Dump {
     pub hash: Option<String>,
     /// Bytes of an id.
     pub id_bytes: u8,
+    /// Where its heap records begin: those of one heap, where the file has several.
+    pub heap: Range<u64>,
     /// Layout of the heap.
     pub sizes: Sizes,
     /// What addresses are multiples of, as a power of two.

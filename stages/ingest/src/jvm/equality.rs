@@ -168,7 +168,7 @@ fn each<const ID: usize, V: Values, O: Outcome, M: Meanings>(
     (0..FIRST).try_for_each(|_| objects.identity())?;
     let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, context, HINT);
     header(&mut cursor)?;
-    Records::<ID>::new(cursor, dump.content_bytes).visit(&mut objects)?;
+    Records::<ID>::new(cursor, dump.content_bytes).within(dump.heap.clone()).visit(&mut objects)?;
     Ok((objects.values, objects.outcome, objects.meanings))
 }
 

@@ -22,8 +22,10 @@ pub mod cursor;
 pub mod dump;
 pub mod equality;
 mod fields;
+mod fill;
 pub mod header;
 mod heap;
+mod heaps;
 mod hidden;
 pub mod keys;
 pub mod kinds;
@@ -34,6 +36,7 @@ mod meanings;
 pub mod names;
 pub mod objects;
 pub mod origins;
+mod passed;
 mod place;
 pub mod previews;
 mod recent;
@@ -58,9 +61,11 @@ pub mod types;
 pub mod value;
 pub mod values;
 
-use crate::format::{Estimate, Format};
+use crate::format::{Estimate, Format, default_name};
 use heaplake_input::source::Opened;
 use heaplake_kit::{Context, Stage, StageError};
+use heaplake_schemas::options::AnalysisOptions;
+use heaplake_schemas::scratch::Facts;
 
 /// The format.
 pub struct Jvm;
@@ -84,6 +89,12 @@ impl Format for Jvm {
 
     fn stages(&self) -> &'static [&'static Stage] {
         &[&scan::STAGE, &link::STAGE, &texts::STAGE, &equality::STAGE, &previews::STAGE, &values::STAGE]
+    }
+
+    /// A file of several heaps can have a run for each of them.
+    fn run_name(&self, stem: &str, facts: &Facts, options: &AnalysisOptions) -> String {
+        let name = default_name(stem, facts);
+        options.walk.map_or(name.clone(), |walk| format!("{name}-walk{walk}"))
     }
 
     fn estimate(&self, opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {

@@ -116,7 +116,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         let source = Source::raw(&self.heap.dump.content, &self.heap.dump.name)?.hashed();
         let mut cursor = Cursor::new(source, self.heap.job.context, HINT);
         header(&mut cursor)?;
-        let mut records = Records::<ID>::new(cursor, self.heap.dump.content_bytes);
+        let mut records = Records::<ID>::new(cursor, self.heap.dump.content_bytes).within(self.heap.dump.heap.clone());
         let nodes = self.heap.nodes as u32;
         let mut objects = Objects::<I, D, EDGES> { linker: self, nodes };
         records.visit(&mut objects)?;

@@ -15,7 +15,7 @@ use heaplake_schemas::ids::NodeId;
 /// [`StageError::Input`], [`StageError::Io`], [`StageError::Cancelled`].
 pub(super) fn offset_of(dump: &Dump, node: NodeId, context: &Context<'_>) -> Result<u64, StageError> {
     fn of<const ID: usize>(cursor: Cursor<'_>, dump: &Dump, node: NodeId) -> Result<u64, StageError> {
-        let mut records = Records::<ID>::new(cursor, dump.content_bytes);
+        let mut records = Records::<ID>::new(cursor, dump.content_bytes).within(dump.heap.clone());
         records.visit(&mut Until { left: node.0 + 1 - FIRST })?;
         Ok(records.start())
     }

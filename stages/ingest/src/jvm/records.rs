@@ -5,12 +5,15 @@
 
 use super::big_endian::{id, u16_at, u32_at};
 use super::cursor::Cursor;
+use super::header::MAGIC;
+use super::passed::{ANOTHER_FILE, Passed};
 use super::record::{
     ARRAY_WITHOUT_ELEMENTS, ClassPart, INSTANCE, OBJECT_ARRAY, PRIMITIVE_ARRAY, PrimitiveArray, Record,
 };
 use super::root_kinds::{JNI_GLOBAL, ROOT_KINDS, RootKind};
 use super::value;
 use heaplake_kit::StageError;
+use std::ops::Range;
 
 /// A visitor of the records of a dump, in order. It gets the head of a record and must take the body from the cursor.
 /// Objects are method calls, not values, because there are millions of them.
@@ -51,6 +54,9 @@ pub trait Visitor<const W: usize> {
     }
 }
 
+/// Heap dumps in one file that are told apart, at most.
+const MOST_DUMPS: usize = 1 << 10;
+
 /// Tag of the record that ends the segments of a heap dump.
 const END: u8 = 0x2c;
 
@@ -68,13 +74,48 @@ pub struct Records<'a, const W: usize> {
     unended: bool,
     /// Where the last record begins.
     start: u64,
+    /// Records at the top whose tags are unknown, which were passed over.
+    passed: Passed,
+    /// Where each heap dump begins that may be one of its own, and where the heap dump ends that was read last.
+    dumps: Vec<u64>,
+    /// Where the heap records begin that are taken; others are passed over.
+    wanted: Range<u64>,
 }
 
 impl<'a, const W: usize> Records<'a, W> {
     /// From the cursor, which stands behind the header of a content of so many bytes.
     #[must_use]
     pub fn new(cursor: Cursor<'a>, content_bytes: u64) -> Self {
-        Self { cursor, content_bytes, segment_end: 0, segments: 0, unended: false, start: 0 }
+        Self {
+            cursor,
+            content_bytes,
+            segment_end: 0,
+            segments: 0,
+            unended: false,
+            start: 0,
+            passed: Passed::default(),
+            dumps: Vec::new(),
+            wanted: 0..u64::MAX,
+        }
+    }
+
+    /// The same, with only those heap records that begin in a part of the content: one of several heap dumps.
+    #[must_use]
+    pub fn within(self, wanted: Range<u64>) -> Self {
+        Self { wanted, ..self }
+    }
+
+    /// Records at the top whose tags are unknown.
+    #[must_use]
+    pub fn passed(&self) -> Passed {
+        self.passed
+    }
+
+    /// Where heap dumps begin: each that comes behind the end of another one. Whether these are of one heap or of several,
+    /// their objects tell.
+    #[must_use]
+    pub fn dumps(&self) -> &[u64] {
+        &self.dumps
     }
 
     /// Heap dumps and segments met so far.
@@ -107,7 +148,7 @@ impl<'a, const W: usize> Records<'a, W> {
         while !visitor.is_done() {
             if self.cursor.offset() < self.segment_end {
                 self.inside(visitor)?;
-            } else if self.cursor.at_end()? {
+            } else if self.cursor.offset() >= self.wanted.end || self.cursor.at_end()? {
                 break;
             } else if let Some(record) = self.top()? {
                 visitor.other(record, self)?;
@@ -135,13 +176,15 @@ impl<'a, const W: usize> Records<'a, W> {
         let offset = self.cursor.offset();
         self.start = offset;
         let head = self.cursor.take(9)?;
-        let (tag, stated) = (head[0], u64::from(u32_at(head, 5)));
+        let (tag, stated, is_magic) = (head[0], u64::from(u32_at(head, 5)), MAGIC.starts_with(head));
         let start = self.cursor.offset();
         let left = self.content_bytes.saturating_sub(start);
         let length = if tag == 0x0c { extended(stated, left) } else { stated };
         if !matches!(tag, 0x01..=0x07 | 0x0a..=0x0e | 0x1c | 0x2c) {
-            return Err(self.cursor.error(offset, "a record", format!("the unknown tag {tag:#04x}")));
+            self.unknown(tag, offset, if is_magic { ANOTHER_FILE } else { length }, left)?;
+            return Ok(None);
         }
+        self.passed.known();
         // The objects of a segment that ends too early can be read up to its end.
         if length > left && !matches!(tag, 0x0c | 0x1c) {
             let expected = format!("a record ({tag:#04x}) that ends with the content, {left} bytes on");
@@ -162,9 +205,7 @@ impl<'a, const W: usize> Records<'a, W> {
             0x01 => Some(Record::Text { id: id::<W>(self.cursor.take(W)?, 0), length: length - W as u64 }),
             0x02 | 0x04 | 0x05 => Some(self.described(tag, length, least)?),
             0x0c | 0x1c => {
-                self.segment_end = start + length;
-                self.segments += 1;
-                self.unended = tag == 0x1c;
+                self.heap(tag, offset, length)?;
                 None
             }
             _ => {
@@ -173,6 +214,30 @@ impl<'a, const W: usize> Records<'a, W> {
                 None
             }
         })
+    }
+
+    /// The head of a heap dump or of a segment of one.
+    fn heap(&mut self, tag: u8, offset: u64, length: u64) -> Result<(), StageError> {
+        if !self.unended && self.dumps.len() < MOST_DUMPS {
+            self.dumps.push(offset);
+        }
+        if self.wanted.contains(&offset) {
+            self.segment_end = self.cursor.offset() + length;
+            self.segments += 1;
+        } else {
+            let left = self.content_bytes.saturating_sub(self.cursor.offset());
+            self.cursor.skip(length.min(left))?;
+        }
+        self.unended = tag == 0x1c;
+        Ok(())
+    }
+
+    /// A record with an unknown tag, if it can be one.
+    fn unknown(&mut self, tag: u8, offset: u64, length: u64, left: u64) -> Result<(), StageError> {
+        match self.passed.see((tag, offset), length, left) {
+            Ok(()) => self.cursor.skip(length),
+            Err((offset, expected, found)) => Err(self.cursor.error(offset, expected, found)),
+        }
     }
 
     /// A loaded class, a frame or a trace, of which the first `least` bytes count.

@@ -16,8 +16,11 @@
 use super::big_endian::id;
 use super::cursor::Cursor;
 use super::dump::{Dump, FIRST, HINT, ROOT, ROOT_ID};
+use super::fill::Fill;
 use super::header::{Header, header};
+use super::heaps::{EVERYTHING, Heaps};
 use super::names::TextWriter;
+use super::passed::Passed;
 use super::record::{PrimitiveArray, Record};
 use super::records::{Records, Visitor};
 use super::roots::{ROOTS, RootRecord};
@@ -37,12 +40,13 @@ use heaplake_kit::{ColumnWriter, InputError, Job, Stage, StageError, Stats};
 use heaplake_schemas::ids::{MAX_NODES, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "scan",
-    version: 4,
+    version: 5,
     writes: &[
         document(documents::FACTS),
         Dump::DOCUMENT,
@@ -72,13 +76,15 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let name = input.name();
     let content = Content::of(&input, source, job)?;
     context.progress.begin(STAGE.name, content.bytes);
-    let mut cursor = Cursor::new(Source::named(content.source, &name), context, HINT);
-    let head = header(&mut cursor)?;
-    let scan = Scan::create(name.clone(), content.damage, job)?;
-    let mut scanned = match head.id_bytes {
-        4 => scan.all(Records::<4>::new(cursor, content.bytes))?,
-        _ => scan.all(Records::<8>::new(cursor, content.bytes))?,
-    };
+    let source = Source::named(content.source, &name);
+    let (head, mut scanned) = scan(source, content.bytes, EVERYTHING, content.damage, job)?;
+    let mut heap = EVERYTHING;
+    if let Some(chosen) = scanned.heaps.choose(job.analysis().walk, (&name, content.bytes))? {
+        let again = Source::raw(&content.path, &name)?;
+        let (heaps, identity) = (scanned.heaps, scanned.identity.take());
+        (heap, scanned) = (chosen.clone(), scan(again, content.bytes, chosen, None, job)?.1);
+        (scanned.heaps, scanned.identity) = (heaps, identity);
+    }
     let identity = match (scanned.identity.take(), content.identity) {
         (_, Some(identity)) => identity,
         (Some(identity), None) => identity,
@@ -91,16 +97,37 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         content_bytes: content.bytes,
         hash: (content.spooled == 0).then(|| identity.hash.clone()),
         id_bytes: head.id_bytes,
+        heap: heap.clone(),
         sizes: scanned.observed.sizes(head.id_bytes, job.analysis().sizes),
         unit: scanned.observed.unit(),
     };
     dump.save(scratch)?;
-    scratch.write_document(documents::FACTS, &facts(&head, &identity, content.bytes, &scanned))?;
+    scratch.write_document(documents::FACTS, &facts(&head, &identity, content.bytes, (&scanned, &heap)))?;
     context.progress.end();
     Ok(Stats { rows: scanned.nodes, spilled_bytes: content.spooled })
 }
 
-fn facts(head: &Header, identity: &Identity, content_bytes: u64, scanned: &Scanned) -> Facts {
+/// Reads the whole dump, of its heap records those that begin in a part of it.
+fn scan(
+    source: Source,
+    content_bytes: u64,
+    heap: Range<u64>,
+    damage: Option<StageError>,
+    job: &Job<'_>,
+) -> Result<(Header, Scanned), StageError> {
+    let name = source.name().to_owned();
+    let mut cursor = Cursor::new(source, job.context, HINT);
+    let head = header(&mut cursor)?;
+    let scan = Scan::create(name, damage, job)?;
+    let scanned = match head.id_bytes {
+        4 => scan.all(Records::<4>::new(cursor, content_bytes).within(heap))?,
+        _ => scan.all(Records::<8>::new(cursor, content_bytes).within(heap))?,
+    };
+    Ok((head, scanned))
+}
+
+fn facts(head: &Header, identity: &Identity, content_bytes: u64, (scanned, heap): (&Scanned, &Range<u64>)) -> Facts {
+    let remarks = [scanned.heaps.remark(heap), scanned.passed.remark(), scanned.fill.remark()];
     Facts {
         format: "hprof".to_owned(),
         format_version: Some(head.version.clone()),
@@ -115,6 +142,7 @@ fn facts(head: &Header, identity: &Identity, content_bytes: u64, scanned: &Scann
         follows_essential: true,
         captured_at_us: i64::try_from(head.captured_at_ms).ok().and_then(|ms| ms.checked_mul(1000)),
         partial: scanned.partial.clone(),
+        remarks: remarks.into_iter().flatten().collect(),
         ..Facts::default()
     }
 }
@@ -176,6 +204,8 @@ struct Scan<'a> {
     observed: Observed,
     extents: ColumnWriter<Extent>,
     heads: ColumnWriter<Extent>,
+    heaps: Heaps,
+    fill: Fill,
     nodes: u64,
 }
 
@@ -184,6 +214,9 @@ struct Scanned {
     nodes: u64,
     texts: u64,
     observed: Observed,
+    heaps: Heaps,
+    fill: Fill,
+    passed: Passed,
     identity: Option<Identity>,
     partial: Option<String>,
 }
@@ -208,6 +241,8 @@ impl<'a> Scan<'a> {
             observed: Observed::default(),
             extents: ColumnWriter::create(scratch, EXTENTS)?,
             heads: ColumnWriter::create(scratch, HEADS)?,
+            heaps: Heaps::default(),
+            fill: Fill::default(),
             nodes: FIRST.into(),
         })
     }
@@ -216,6 +251,8 @@ impl<'a> Scan<'a> {
     fn all<const W: usize>(mut self, mut records: Records<'_, W>) -> Result<Scanned, StageError> {
         let partial = match self.records(&mut records) {
             Ok(()) => None,
+            // An earlier heap of the file is whole.
+            Err(StageError::Input(_)) if self.heaps.cut() => None,
             // If decompression failed, that caused all other errors.
             Err(StageError::Input(error)) => match self.damage.take() {
                 Some(StageError::Input(cause)) => Some(self.give_up(*cause)?),
@@ -229,7 +266,10 @@ impl<'a> Scan<'a> {
             Err(StageError::Input(_)) => None,
             Err(other) => return Err(other),
         };
-        let Self { job, texts, types, stacks, roots, ids, chunks, observed, extents, heads, nodes, .. } = self;
+        let Self {
+            job, texts, types, stacks, roots, ids, chunks, observed, extents, heads, heaps, fill, nodes, ..
+        } = self;
+        let passed = records.passed();
         let Job { scratch, context, .. } = *job;
         roots.finish()?;
         extents.finish()?;
@@ -241,7 +281,8 @@ impl<'a> Scan<'a> {
         let loaded = types.finish(&texts, &mut names, scratch)?;
         stacks.finish(&texts, &loaded, &mut names, (scratch, context))?;
         names.finish()?;
-        let scanned = Scanned { nodes, texts: texts.count(), observed, identity, partial };
+        let texts_count = texts.count();
+        let scanned = Scanned { nodes, texts: texts_count, observed, heaps, fill, passed, identity, partial };
         texts.discard(scratch);
         Ok(scanned)
     }
@@ -319,6 +360,7 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
 
     #[inline]
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, W>) -> Result<(), StageError> {
+        self.fill.see(array.element, records.cursor.ahead(), array.bytes);
         records.cursor.skip(array.bytes)?;
         let bytes = u64::from(array.length) * value::width(array.element, W).unwrap_or(0) as u64;
         if let Some(head) = self.observed.values(array.id, bytes)
@@ -356,6 +398,7 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
             }
             Record::Class { id, superclass, loader, .. } => {
                 let offset = records.start();
+                self.heaps.class(id, records.dumps());
                 let mark = self.types.mark();
                 let (mut static_bytes, mut has_wide_static, mut result) = (0, 0, Ok(()));
                 records.class_body(|part| match self.types.part(part) {

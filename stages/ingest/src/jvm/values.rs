@@ -82,7 +82,7 @@ fn all<const ID: usize>(dump: &Dump, mut objects: Objects, job: &Job<'_>) -> Res
     (0..FIRST).try_for_each(|_| objects.end())?;
     let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, job.context, HINT);
     header(&mut cursor)?;
-    Records::<ID>::new(cursor, dump.content_bytes).visit(&mut objects)?;
+    Records::<ID>::new(cursor, dump.content_bytes).within(dump.heap.clone()).visit(&mut objects)?;
     objects.writer.finish(objects.nodes)
 }
 

@@ -1,7 +1,17 @@
 //! The `snapshot` object at the head of a file: which fields its rows have, in which order, and how many rows.
 
+use heaplake_input::json::Scanner;
+use heaplake_kit::{InputError, StageError, text};
+use heaplake_schemas::ids::MAX_NODES;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// What errors in a snapshot advise.
+pub(crate) const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again, or give --salvage to analyse what \
+                               can be read";
+
+/// Longest header that makes sense, bytes.
+const MOST_HEADER: usize = 4 << 20;
 
 /// Where a field stands in a row; nothing where this file has no such field.
 type Position = Option<usize>;
@@ -67,7 +77,32 @@ pub struct Header {
     pub edge_count: u64,
     /// Ordinal of the root.
     pub root: u64,
+    /// Bytes outside the heap that belong to no node, where the file has them.
+    pub extra_native_bytes: u64,
 }
+
+/// Node types that V8 has, in its order: their number has four bits. Node.js 8 to 11 writes symbols and bigints as types
+/// that its list of names lacks.
+const V8_NODE_TYPES: [&str; 15] = [
+    "hidden",
+    "array",
+    "string",
+    "object",
+    "code",
+    "closure",
+    "regexp",
+    "number",
+    "native",
+    "synthetic",
+    "concatenated string",
+    "sliced string",
+    "symbol",
+    "bigint",
+    "object shape",
+];
+
+/// Types that a number of four bits tells apart.
+const NODE_TYPES: usize = 16;
 
 /// A part of the header that is missing or makes no sense: what should be there, and what is.
 pub type Problem = (String, String);
@@ -78,6 +113,7 @@ struct Raw {
     node_count: Option<Value>,
     edge_count: Option<Value>,
     root_index: Option<Value>,
+    extra_native_bytes: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -107,6 +143,9 @@ impl Header {
         let meta = present(raw.meta, "snapshot.meta")?;
         let node_fields = present(meta.node_fields, "snapshot.meta.node_fields")?;
         let edge_fields = present(meta.edge_fields, "snapshot.meta.edge_fields")?;
+        if let Some(problem) = of_2012(&node_fields) {
+            return Err(problem);
+        }
         let node = NodeFields {
             width: node_fields.len(),
             kind: field(&node_fields, "node_fields", "type")?,
@@ -142,7 +181,34 @@ impl Header {
             node_count: count(raw.node_count, "snapshot.node_count")?,
             edge_count: count(raw.edge_count, "snapshot.edge_count")?,
             root: root_offset / width,
+            extra_native_bytes: raw.extra_native_bytes.and_then(|bytes| bytes.as_u64()).unwrap_or(0),
         })
+    }
+
+    /// How many types of nodes there can be: those that the file names, and those that V8 has anyway.
+    #[must_use]
+    pub fn most_node_types(&self) -> usize {
+        self.node_types.len().max(NODE_TYPES)
+    }
+
+    /// Names so many types of nodes: those of V8's order where the file's names are the first of these.
+    pub fn name_node_types(&mut self, count: usize) {
+        let is_v8 = V8_NODE_TYPES.iter().zip(&self.node_types).all(|(known, name)| known == name);
+        for number in self.node_types.len()..count {
+            let known = V8_NODE_TYPES.get(number).filter(|_| is_v8);
+            let name = known.map_or_else(|| format!("(unknown type {number})"), |&name| name.to_owned());
+            self.node_types.push(name);
+        }
+    }
+
+    /// The same, of which so many nodes are; what is said of that.
+    pub fn remark_types(&mut self, nodes: u64, types: usize) -> String {
+        let named = self.node_types.len();
+        self.name_node_types(types);
+        let (nodes, names) = (text::count(nodes), self.node_types[named..].join(", "));
+        format!(
+            "nodes of types beyond the file's list of names, which Node.js 8 to 11 leaves out of it: {nodes} ({names})"
+        )
     }
 
     /// Number of the node type with this name, if the file has it.
@@ -156,6 +222,54 @@ impl Header {
     pub fn edge_type(&self, name: &str) -> Option<u8> {
         position(&self.edge_types, name).map(|number| number as u8)
     }
+}
+
+/// The object of the section `snapshot`.
+///
+/// # Errors
+/// [`StageError::Input`] where it is none of V8, or promises too much; those of the scanner.
+pub fn read(scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
+    scanner.peek_token()?;
+    let offset = scanner.offset();
+    let mut text = Vec::new();
+    let mut too_long = false;
+    scanner.raw_value(|piece| {
+        too_long |= text.len() + piece.len() > MOST_HEADER;
+        if !too_long {
+            text.extend_from_slice(piece);
+        }
+        Ok(())
+    })?;
+    if too_long {
+        return Err(scanner.error_at(offset, "a snapshot object of some kilobytes", "a huge one".to_owned()));
+    }
+    let header = Header::parse(&text).map_err(|(expected, found)| {
+        let hint = advice(&found).unwrap_or(HINT);
+        InputError { file: scanner.name().to_owned(), offset, expected, found, hint }
+    })?;
+    if header.node_count > MAX_NODES {
+        let expected = format!("snapshot.node_count of at most {MAX_NODES}");
+        return Err(scanner.error_at(offset, &expected, header.node_count.to_string()));
+    }
+    Ok(header)
+}
+
+/// How the layout of V8 before 2013 is called.
+const OF_2012: &str = "the layout of 2012 and before";
+
+/// What to do about a header in which so much was found, where it is not damaged.
+fn advice(found: &str) -> Option<&'static str> {
+    let old = "take the snapshot again with Chrome 30 or newer, or Node.js 0.12 or newer; the DevTools of Chrome 20 show this one";
+    found.starts_with(OF_2012).then_some(old)
+}
+
+/// Names the layout of V8 before 2013, whose nodes point to their edges and have retained sizes of their own.
+fn of_2012(node_fields: &[String]) -> Option<Problem> {
+    let old = ["edges_index", "children_count"].into_iter().find(|old| position(node_fields, old).is_some())?;
+    position(node_fields, "edge_count").is_none().then(|| {
+        let expected = "\"edge_count\" among snapshot.meta.node_fields, as Chrome and Node.js write since 2013";
+        (expected.to_owned(), format!("{OF_2012} (\"{old}\")"))
+    })
 }
 
 /// Whether edges of this type are numbered rather than named.

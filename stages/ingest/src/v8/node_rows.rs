@@ -8,6 +8,7 @@ use heaplake_input::chunks::{BadNumber, Place};
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
+use std::ops::Range;
 
 /// Checks node rows and makes columns of them.
 pub struct NodeRows {
@@ -42,13 +43,13 @@ impl NodeRows {
         let fields = header.node.clone();
         let limit = |at, below, name| Limit { at, below, name };
         let limits = [
-            limit(Some(fields.kind), header.node_types.len() as u64, "a node type"),
+            limit(Some(fields.kind), header.most_node_types() as u64, "a node type"),
             limit(Some(fields.name), U32 - 1, "a string index"),
             limit(Some(fields.edge_count), U32, "an edge count"),
             limit(fields.trace_node, U32, "a trace node id"),
             limit(fields.detachedness, 4, "a detachedness"),
         ];
-        let unknown = salvage.then(|| header.node_types.len().min(255) as u8);
+        let unknown = salvage.then(|| header.most_node_types().min(255) as u8);
         Self { fields, limits, unknown }
     }
 
@@ -117,6 +118,10 @@ impl NodeRows {
 pub struct NodeWriter {
     rows: u64,
     edges: u64,
+    /// Numbers of types that the header does not name; how many nodes have one, and the largest of these.
+    beyond: Range<usize>,
+    unnamed: u64,
+    largest_kind: u8,
     kind: ColumnWriter<u8>,
     name: ColumnWriter<StringId>,
     id: ColumnWriter<u64>,
@@ -137,6 +142,9 @@ impl NodeWriter {
         Ok(Self {
             rows: 0,
             edges: 0,
+            beyond: header.node_types.len()..header.most_node_types(),
+            unnamed: 0,
+            largest_kind: 0,
             kind: ColumnWriter::create(scratch, columns::NODE_KIND)?,
             name: ColumnWriter::create(scratch, columns::NODE_NAME)?,
             id: ColumnWriter::create(scratch, columns::NODE_ID)?,
@@ -154,6 +162,12 @@ impl NodeWriter {
         self.rows
     }
 
+    /// Nodes whose type the header does not name, and how many types there are with theirs.
+    #[must_use]
+    pub fn unnamed(&self) -> Option<(u64, usize)> {
+        (self.unnamed > 0).then(|| (self.unnamed, usize::from(self.largest_kind) + 1))
+    }
+
     /// Writes the next rows and leaves `part` empty. What was replaced goes to `bad`.
     ///
     /// # Errors
@@ -167,6 +181,12 @@ impl NodeWriter {
         bad.append(&mut part.bad);
         names.see(part.largest.take(), "nodes", self.rows);
         self.rows += part.kind.len() as u64;
+        if part.kind.iter().max().is_some_and(|&largest| usize::from(largest) >= self.beyond.start) {
+            for &kind in part.kind.iter().filter(|&&kind| self.beyond.contains(&kind.into())) {
+                self.unnamed += 1;
+                self.largest_kind = self.largest_kind.max(kind);
+            }
+        }
         self.edges += part.edge_count.iter().map(|&count| u64::from(count)).sum::<u64>();
         write(&mut self.kind, &mut part.kind)?;
         write(&mut self.name, &mut part.name)?;

@@ -10,7 +10,7 @@ use super::strings::Strings;
 use super::{locations, roles};
 use heaplake_input::json::Scanner;
 use heaplake_input::source::Identity;
-use heaplake_kit::{Scratch, StageError};
+use heaplake_kit::{Scratch, StageError, text};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts};
 
@@ -28,6 +28,8 @@ pub struct Parts {
     pub strings: Option<u64>,
     /// The largest string index that was used.
     pub names: LargestName,
+    /// What is unusual and does no harm.
+    pub remarks: Vec<String>,
 }
 
 impl Parts {
@@ -67,8 +69,9 @@ impl Parts {
         if !scratch.has(columns::LOCATION_NODE) {
             locations::write_none(scratch)?;
         }
+        self.remarks.extend(outside(&header));
         let facts = facts(&header, identity, content_bytes, string_count);
-        Ok(Snapshot { header, facts })
+        Ok(Snapshot { header, facts: Facts { remarks: self.remarks, ..facts } })
     }
 
     /// What there is of a damaged snapshot.
@@ -112,14 +115,29 @@ impl Parts {
         let nameless = largest.is_some_and(|largest| largest >= strings);
         if damage.is_any() || announced != edges || nameless {
             strings = repair(&mut header, (edges, strings, nameless), &mut damage, scratch, scanner.context())?;
+            header.name_node_types(header.most_node_types());
             if header.node_types.len() < 256 {
                 header.node_types.push(UNKNOWN.to_owned());
             }
         }
         let facts = facts(&header, identity, content_bytes, strings);
-        let facts = Facts { partial: damage.left_out(), remarks: damage.remarks(), ..facts };
+        let mut remarks = damage.remarks();
+        remarks.extend(self.remarks);
+        remarks.extend(outside(&header));
+        let facts = Facts { partial: damage.left_out(), remarks, ..facts };
         Ok(Snapshot { header, facts })
     }
+}
+
+/// What the header says of memory outside the heap.
+fn outside(header: &Header) -> Option<String> {
+    let bytes = header.extra_native_bytes;
+    (bytes > 0).then(|| {
+        format!(
+            "{} of native memory belong to no node (extra_native_bytes): they are in no size below",
+            text::size(bytes)
+        )
+    })
 }
 
 /// The error of a snapshot without this section.

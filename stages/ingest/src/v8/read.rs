@@ -14,7 +14,7 @@
 //! * Reference: V8, `heap-snapshot-generator.cc` (the writer); Chrome DevTools, `HeapSnapshotLoader` (a reader).
 
 use super::edge_rows::{EdgeColumns, EdgeRows, EdgeWriter};
-use super::header::Header;
+use super::header::{self, Header};
 use super::node_rows::{NodeColumns, NodeRows, NodeWriter};
 use super::parts::Parts;
 use super::rows::LargestName;
@@ -36,7 +36,7 @@ use std::io::{BufWriter, Write};
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage =
-    Stage { name: "read", version: 2, writes: WRITES, fixed: 4 << 20, passes: "input once", run, ..Stage::NEW };
+    Stage { name: "read", version: 3, writes: WRITES, fixed: 4 << 20, passes: "input once", run, ..Stage::NEW };
 
 /// Every section has columns of its own.
 const WRITES: &[Access] = &[
@@ -78,8 +78,6 @@ const WRITES: &[Access] = &[
     column(columns::SAMPLE_LAST_ID).if_any(),
 ];
 
-/// Longest header that makes sense, bytes.
-const MOST_HEADER: usize = 4 << 20;
 /// Longest key of the file's object that makes sense, bytes.
 const MOST_KEY: usize = 1 << 10;
 
@@ -108,6 +106,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         edges: None,
         strings: None,
         names: LargestName::default(),
+        remarks: Vec::new(),
     };
     reader.all(&mut scanner)?;
     let content_bytes = scanner.offset();
@@ -118,8 +117,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         (None, input @ Input::File(_)) => source::identify(&input, context.cancel)?,
         (None, Input::Stdin) => Identity::default(),
     };
-    let Reader { damage, header, nodes, edges, strings, names, .. } = reader;
-    let parts = Parts { damage, header, announced: nodes, edges, strings, names };
+    let Reader { damage, header, nodes, edges, strings, names, remarks, .. } = reader;
+    let parts = Parts { damage, header, announced: nodes, edges, strings, names, remarks };
     let snapshot = parts.finish(&scanner, &identity, content_bytes, scratch)?;
     snapshot.save(scratch)?;
     context.progress.end();
@@ -132,41 +131,18 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// [`StageError::Input`] when the input has no header, [`StageError::Io`].
 pub fn peek(source: Source, context: &Context<'_>) -> Result<(u64, u64), StageError> {
     let mut scanner = Scanner::new(source, context, 0, HINT);
+    scanner.skip_byte_order_mark()?;
     scanner.expect(b'{', "a V8 heap snapshot, which begins with {")?;
     loop {
         let key = scanner.short_string(MOST_KEY)?;
         scanner.expect(b':', "a colon")?;
         if key == b"snapshot" {
-            let header = read_header(&mut scanner)?;
+            let header = header::read(&mut scanner)?;
             return Ok((header.node_count, header.edge_count));
         }
         scanner.skip_value()?;
         scanner.expect(b',', "a comma and \"snapshot\"")?;
     }
-}
-
-/// The object of the section `snapshot`.
-fn read_header(scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
-    scanner.peek_token()?;
-    let offset = scanner.offset();
-    let mut text = Vec::new();
-    let mut too_long = false;
-    scanner.raw_value(|piece| {
-        too_long |= text.len() + piece.len() > MOST_HEADER;
-        if !too_long {
-            text.extend_from_slice(piece);
-        }
-        Ok(())
-    })?;
-    if too_long {
-        return Err(scanner.error_at(offset, "a snapshot object of some kilobytes", "a huge one".to_owned()));
-    }
-    let header = Header::parse(&text).map_err(|(expected, found)| scanner.error_at(offset, &expected, found))?;
-    if header.node_count > MAX_NODES {
-        let expected = format!("snapshot.node_count of at most {MAX_NODES}");
-        return Err(scanner.error_at(offset, &expected, header.node_count.to_string()));
-    }
-    Ok(header)
 }
 
 struct Reader<'a> {
@@ -185,6 +161,8 @@ struct Reader<'a> {
     edges: Option<u64>,
     strings: Option<u64>,
     names: LargestName,
+    /// What is unusual and does no harm.
+    remarks: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -242,6 +220,7 @@ impl Reader<'_> {
         seen: &mut Vec<&'static str>,
     ) -> Result<(), StageError> {
         if within.is_none() {
+            scanner.skip_byte_order_mark()?;
             scanner.expect(b'{', "a V8 heap snapshot, which begins with {")?;
         }
         if within.is_some() || !scanner.accept(b'}')? {
@@ -264,10 +243,8 @@ impl Reader<'_> {
                 scanner.expect(b',', "a comma or the end of the snapshot (})")?;
             }
         }
-        match scanner.peek_token()? {
-            None => Ok(()),
-            Some(_) => Err(scanner.error("the end of the input")),
-        }
+        self.remarks.extend(scanner.behind()?);
+        Ok(())
     }
 
     /// The next key and its colon; the section of that name, if it is one.
@@ -287,7 +264,7 @@ impl Reader<'_> {
     fn section(&mut self, section: &'static str, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
         match (section, self.header.take()) {
             ("snapshot", _) => {
-                let header = read_header(scanner)?;
+                let header = header::read(scanner)?;
                 // What a damaged header promises is no reason to refuse the rest.
                 if self.damage.is_none() {
                     (self.admit)(header.node_count)?;
@@ -383,6 +360,9 @@ impl Reader<'_> {
         let read = scanner.number_columns(width, read, |columns| writer.write(columns, names, bad));
         let flaw = self.flaw(read)?;
         let rows = writer.rows();
+        if let Some((count, types)) = writer.unnamed() {
+            self.remarks.push(header.remark_types(count, types));
+        }
         if header.node_count == 0 || self.damage.is_some() {
             if rows > MAX_NODES {
                 return Err(scanner.error(&format!("at most {MAX_NODES} nodes")));

@@ -5,6 +5,7 @@
 //! edge, a node of no type is of the type [`UNKNOWN`], a count that cannot be is 0. What is left is a graph like any
 //! other, once [`repair`](super::repair) has made its parts agree.
 
+use super::snapshot::HINT;
 use heaplake_input::chunks::Place;
 use heaplake_kit::{InputError, StageError};
 use heaplake_schemas::scratch as columns;
@@ -127,10 +128,15 @@ impl Damage {
 
     /// The error of a snapshot of which nothing can be used: the first one that was met, or else `error`.
     pub fn hopeless(self, error: StageError) -> StageError {
+        // What is not damaged has advice of its own.
+        let with_advice = |error: InputError| {
+            let hint = if error.hint == HINT { HOPELESS } else { error.hint };
+            InputError { hint, ..error }.into()
+        };
         let first = self.cuts.into_iter().next().map(|(error, _)| error);
         match (first, error) {
-            (Some(error), _) => InputError { hint: HOPELESS, ..error }.into(),
-            (None, StageError::Input(error)) => InputError { hint: HOPELESS, ..*error }.into(),
+            (Some(error), _) => with_advice(error),
+            (None, StageError::Input(error)) => with_advice(*error),
             (None, error) => error,
         }
     }

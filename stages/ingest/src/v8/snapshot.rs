@@ -1,15 +1,12 @@
 //! A V8 snapshot between its stages: its document, and columns that only stages of this folder know.
 
+pub(crate) use super::header::HINT;
 use super::header::Header;
 use heaplake_kit::{Scratch, StageError};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{Column, Facts, Per, documents};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// What errors in a snapshot advise.
-pub(crate) const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again, or give --salvage to analyse what \
-                               can be read";
 
 /// File of the [`Snapshot`].
 pub(super) const DOCUMENT: &str = "v8.json";

@@ -7,5 +7,5 @@ mod scanner;
 mod strings;
 
 pub use scanner::Scanner;
-pub(crate) use scanner::quote;
+pub(crate) use scanner::{BYTE_ORDER_MARK, quote};
 pub use strings::{StringSink, readable};

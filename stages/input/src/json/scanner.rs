@@ -7,6 +7,12 @@ use std::mem;
 /// Longest number that makes sense, digits.
 const MOST_DIGITS: usize = 1 << 10;
 
+/// U+FEFF in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// Longest text behind a JSON text that is passed over, bytes.
+const MOST_BEHIND: usize = 1 << 10;
+
 /// Reads values one after the other; those with strings in them are in the module `strings`.
 pub struct Scanner<'a> {
     source: Source,
@@ -278,6 +284,59 @@ impl<'a> Scanner<'a> {
                 self.position += 1;
             }
         }
+    }
+
+    /// Passes over a byte order mark, which editors and shells of Windows put before a text of UTF-8.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] where only its first byte is there.
+    pub fn skip_byte_order_mark(&mut self) -> Result<(), StageError> {
+        let offset = self.offset();
+        if offset != 0 || self.peek()? != Some(BYTE_ORDER_MARK[0]) {
+            return Ok(());
+        }
+        for byte in BYTE_ORDER_MARK {
+            if self.peek()? != Some(byte) {
+                return Err(self.error("the rest of a byte order mark (EF BB BF)"));
+            }
+            self.position += 1;
+        }
+        Ok(())
+    }
+
+    /// Goes to the end of the input, which should be here. White space and NUL bytes are passed over, and so is a short text
+    /// such as the last line of a terminal: what it says of these.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] where something longer comes, or the rest of a JSON text.
+    pub fn behind(&mut self) -> Result<Option<String>, StageError> {
+        let (mut zeros, mut text, mut begins) = (0u64, Vec::new(), 0);
+        self.peek_token()?;
+        let start = self.offset();
+        let here = self.error("the end of the input");
+        while let Some(byte) = self.peek()? {
+            let is_blank = matches!(byte, 0 | b' ' | b'\n' | b'\r' | b'\t');
+            zeros += u64::from(byte == 0);
+            if text.is_empty() && !is_blank {
+                begins = self.offset();
+            }
+            if !text.is_empty() || !is_blank {
+                text.push(byte);
+            }
+            if text.len() > MOST_BEHIND || b"{}[]\",:".contains(&byte) {
+                return Err(here);
+            }
+            self.position += 1;
+        }
+        Ok(if !text.is_empty() {
+            let bytes = text.len();
+            Some(format!(
+                "{bytes} bytes of text behind the end of the JSON are left out, from byte {begins}: {}",
+                quote(&text)
+            ))
+        } else {
+            (zeros > 0).then(|| format!("{zeros} NUL bytes behind the end of the JSON are left out, from byte {start}"))
+        })
     }
 
     /// Passes over the rest of the input, whatever it is.

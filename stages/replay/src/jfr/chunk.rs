@@ -7,6 +7,7 @@ use heaplake_input::bytes::Bytes;
 use heaplake_kit::charge::Charge;
 use heaplake_kit::fs::File;
 use heaplake_kit::{Budget, Scratch, StageError};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,8 +17,9 @@ pub const MAGIC: &[u8] = b"FLR\0";
 /// Bytes of the header.
 pub const HEADER: usize = 68;
 
-/// The version of the format that is understood, since JDK 9.
-const MAJOR: u16 = 2;
+/// The versions of the format that are understood: 2 since JDK 11, and 1 of JDK 9 and 10, which has the same layout and other
+/// names of classes.
+const MAJOR: RangeInclusive<u16> = 1..=2;
 
 /// The largest chunk that is kept in memory, bytes; less of a small budget.
 const LARGEST: u64 = 32 << 20;
@@ -100,8 +102,8 @@ impl Header {
         if !bytes.starts_with(MAGIC) {
             return Err(bad(0, "the magic of a chunk (FLR)", format!("{:02x?}", &bytes[..4])));
         }
-        if version.0 != MAJOR {
-            return Err(bad(4, "a recording of version 2", format!("version {}.{}", version.0, version.1)));
+        if !MAJOR.contains(&version.0) {
+            return Err(bad(4, "a recording of version 1 or 2", format!("version {}.{}", version.0, version.1)));
         }
         let header = Self {
             version,

@@ -9,6 +9,7 @@ use super::cursor::{Cursor, Written};
 use heaplake_kit::charge::{Charge, allocated};
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// The deepest element of a tree, and the deepest class inside classes.
 const DEEPEST: usize = 32;
@@ -229,7 +230,7 @@ impl Reader<'_> {
     }
 
     fn class(&mut self, name: Option<usize>, id: i64) -> Result<usize, Stop> {
-        let name = name.map_or("", |name| &self.texts[name]);
+        let name = current(name.map_or("", |name| &self.texts[name]));
         self.types.charge.add(ENTRY + allocated(name.len()))?;
         let number = self.types.classes.len();
         self.types.numbers.insert(id, number as u32);
@@ -264,6 +265,13 @@ impl Reader<'_> {
     }
 }
 
+/// The name that a class has since JDK 11, of its name in JDK 9 and 10.
+fn current(name: &str) -> Cow<'_, str> {
+    const FORMER: [(&str, &str); 2] = [("com.oracle.jdk.", "jdk."), ("com.oracle.jfr.types.", "jdk.types.")];
+    let renamed = |(former, now): &(&str, &str)| name.strip_prefix(former).map(|rest| format!("{now}{rest}").into());
+    FORMER.iter().find_map(renamed).unwrap_or(Cow::Borrowed(name))
+}
+
 /// What a field of a class is that has no fields of its own.
 fn primitive(name: &str) -> Option<Kind> {
     Some(match name {
@@ -276,4 +284,22 @@ fn primitive(name: &str) -> Option<Kind> {
         TEXT => Kind::Text,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::current;
+
+    #[test]
+    fn classes_have_the_names_of_today() {
+        for (name, now) in [
+            ("com.oracle.jdk.ObjectAllocationInNewTLAB", "jdk.ObjectAllocationInNewTLAB"),
+            ("com.oracle.jfr.types.StackTrace", "jdk.types.StackTrace"),
+            ("com.oracle.jfr.settings.Period", "com.oracle.jfr.settings.Period"),
+            ("com.oracle.jdk", "com.oracle.jdk"),
+            ("jdk.OldObjectSample", "jdk.OldObjectSample"),
+        ] {
+            assert_eq!(current(name), now);
+        }
+    }
 }

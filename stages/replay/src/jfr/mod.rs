@@ -1,4 +1,4 @@
-//! `.jfr`: recordings of Java Flight Recorder, of version 2 of the format (JDK 9 and newer).
+//! `.jfr`: recordings of Java Flight Recorder, of versions 1 and 2 of the format (JDK 9 and newer).
 //!
 //! A recording is a sequence of chunks, each complete in itself: events, the constants that they name, and a description
 //! of the classes of both. Recordings may be joined by writing one behind the other. A chunk is read whole ([`chunk`]),

@@ -1,0 +1,108 @@
+//! The heaps of a file: mostly one. The agent of the JDK before 9 (`-agentlib:hprof`) appends a heap dump to its file each time
+//! that it is asked, and at the end of the program.
+//!
+//! A heap dump that comes behind the end of another one is of the same heap, unless it has classes of that one again. Which heap
+//! is taken is as for the walks of .NET: the last whole one, or that of a number. The file is read once more for it.
+
+use heaplake_kit::{InputError, StageError};
+use std::ops::Range;
+
+/// A file of one heap.
+pub const EVERYTHING: Range<u64> = 0..u64::MAX;
+
+/// Classes by which a heap is known.
+const CLASSES: usize = 8;
+
+/// What errors advise.
+const CHOOSE: &str = "give another number to --walk, or last";
+
+/// The heaps that were met so far.
+#[derive(Debug, Default)]
+pub struct Heaps {
+    /// Where each begins.
+    starts: Vec<u64>,
+    /// The first classes of the last one.
+    classes: Vec<u64>,
+    /// Whether the last one is damaged or ends too early.
+    cut: bool,
+}
+
+impl Heaps {
+    /// A class was met, in the last of the heap dumps that begin at these places.
+    pub fn class(&mut self, id: u64, dumps: &[u64]) {
+        let Some(&dump) = dumps.last() else { return };
+        let is_new = match self.starts.last() {
+            None => true,
+            Some(&start) => dump > start && self.classes.contains(&id),
+        };
+        if is_new {
+            // The first heap has whatever comes before it.
+            self.starts.push(if self.starts.is_empty() { 0 } else { dump });
+            self.classes.clear();
+        }
+        if self.classes.len() < CLASSES {
+            self.classes.push(id);
+        }
+    }
+
+    /// Something ends the last heap early: whether an earlier one is whole.
+    pub fn cut(&mut self) -> bool {
+        self.cut = self.starts.len() > 1;
+        self.cut
+    }
+
+    /// Where the heap records of the wanted heap begin, or of the last whole one; nothing where there is only one.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] where the file, of some bytes, does not have it.
+    pub fn choose(&self, wanted: Option<u32>, (name, bytes): (&str, u64)) -> Result<Option<Range<u64>>, StageError> {
+        let heaps = self.starts.len().max(1);
+        let number = wanted.map_or(heaps - usize::from(self.cut), |wanted| wanted as usize);
+        if number > heaps {
+            let (expected, found) = (format!("heap {number} of the file"), format!("{heaps} in it"));
+            return Err(InputError { file: name.to_owned(), offset: bytes, expected, found, hint: CHOOSE }.into());
+        }
+        if heaps == 1 {
+            return Ok(None);
+        }
+        Ok(Some(self.starts[number - 1]..self.starts.get(number).copied().unwrap_or(u64::MAX)))
+    }
+
+    /// What is said of the one that is taken.
+    pub fn remark(&self, taken: &Range<u64>) -> Option<String> {
+        let number = self.starts.iter().position(|start| *start == taken.start)? + 1;
+        let last = if self.cut { "; the last one is damaged or incomplete" } else { "" };
+        let heaps = self.starts.len();
+        (heaps > 1).then(|| {
+            format!("the file has {heaps} dumps of the heap; this is number {number} (--walk takes another){last}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heaps(classes: &[(u64, &[u64])]) -> Heaps {
+        let mut heaps = Heaps::default();
+        classes.iter().for_each(|(id, dumps)| heaps.class(*id, dumps));
+        heaps
+    }
+
+    #[test]
+    fn classes_that_come_again_begin_another_heap() {
+        let choose = |heaps: &Heaps, wanted| heaps.choose(wanted, ("x", 99)).map_err(|error| error.to_string());
+        // One heap, in two records.
+        let one = heaps(&[(1, &[10]), (2, &[10, 50])]);
+        assert_eq!((choose(&one, None), choose(&one, Some(1)), one.remark(&EVERYTHING)), (Ok(None), Ok(None), None));
+        assert!(choose(&one, Some(2)).unwrap_err().ends_with("byte 99: expected heap 2 of the file, found 1 in it"));
+        let mut two = heaps(&[(1, &[10]), (2, &[10]), (2, &[10, 50]), (1, &[10, 50])]);
+        assert_eq!(choose(&two, None), Ok(Some(50..u64::MAX)));
+        assert_eq!(choose(&two, Some(1)), Ok(Some(0..50)));
+        assert!(two.remark(&(0..50)).unwrap().contains("2 dumps of the heap; this is number 1"));
+        assert!(two.cut());
+        assert_eq!(choose(&two, None), Ok(Some(0..50)));
+        assert_eq!(choose(&two, Some(2)), Ok(Some(50..u64::MAX)));
+        assert!(choose(&two, Some(3)).is_err() && !heaps(&[]).cut());
+    }
+}
