@@ -135,13 +135,15 @@ pub const FLOOR: u64 = 1 << 20;
 /// Bytes that must come together for one of high severity, and for one of medium severity that is no large part.
 const HIGH_FLOOR: u64 = 4 << 20;
 const MEDIUM_FLOOR: u64 = 2 << 20;
+/// Percent of the heap that are a large part.
+const LARGE: u64 = 25;
 
 /// What bytes out of the heap amount to: so many percent of it for a high, a medium and a low severity.
 pub fn severity(bytes: u64, heap: u64, percent: [u64; 3]) -> Option<Severity> {
     let at_least = |percent: u64| u128::from(bytes) * 100 >= u128::from(heap) * u128::from(percent);
     match percent {
         [high, _, _] if at_least(high) && bytes >= HIGH_FLOOR => Some(Severity::High),
-        [high, _, _] if at_least(high) && bytes >= FLOOR => Some(Severity::Medium),
+        [_, medium, _] if at_least(medium.max(LARGE)) && bytes >= FLOOR => Some(Severity::Medium),
         [_, medium, _] if at_least(medium) && bytes >= MEDIUM_FLOOR => Some(Severity::Medium),
         [_, _, low] if at_least(low) && bytes >= FLOOR => Some(Severity::Low),
         _ => None,
