@@ -87,7 +87,7 @@ pub fn compare(
             };
             match of_part {
                 Some(of_part) => {
-                    compared.push(write::OfFormat { format: &part.format, compared: of_part, around: &arounds[at] })
+                    compared.push(write::OfFormat { format: &part.format, compared: of_part, around: &arounds[at] });
                 }
                 None => comparison.remarks.extend(lacking(&part.sides, table)),
             }
