@@ -11,6 +11,7 @@ pub mod gates;
 pub mod objects;
 pub mod rollup;
 pub mod rows;
+mod run_facts;
 pub mod sides;
 pub mod statistics;
 pub mod trend;

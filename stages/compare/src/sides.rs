@@ -1,18 +1,15 @@
 //! The sides of a comparison: the runs that each of them is.
 
 use crate::error::CompareError;
+pub use crate::run_facts::{format, has_table, host, is_compared};
 use heaplake_kit::{Context, StageError, storage};
 use heaplake_lake::nearest::{self, clause};
 use heaplake_lake::selection::{self, Found, Selection};
 use heaplake_lake::whole;
 use heaplake_schemas::comparison::{ComparedRun, Missed, Side as Described};
-use heaplake_schemas::diff::TABLES;
-use heaplake_schemas::run::{self, Run};
+use heaplake_schemas::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// Label of a run that names its host.
-const HOST: &str = "host";
 
 /// How often a run is read anew that others replace meanwhile.
 const TRIES: u32 = 100;
@@ -371,12 +368,6 @@ pub fn no_label<'a>(name: &str, runs: impl Iterator<Item = &'a Found>) -> Compar
     CompareError::refused(format!("no run has a label {name}{near}"), "heaplake show prints the labels of a run")
 }
 
-/// Whether comparisons read a table.
-#[must_use]
-pub fn is_compared(file: &str) -> bool {
-    TABLES.iter().any(|table| table.compared.file == file)
-}
-
 /// Holds the tables of a run that are `wanted`, and forgets those whose files are missing, which it returns; nothing where
 /// the run was dropped, or is another one that is not meant (`takes`).
 pub fn settle(
@@ -433,24 +424,6 @@ fn other_names(sides: &[Side]) -> Option<String> {
     let other = runs.find(|other| other.run.options.names() != first.run.options.names())?;
     let (one, two) = (first.place.display(), other.place.display());
     Some(format!("{one} and {two} have signatures by different rules: give the rules for both with --names."))
-}
-
-/// Format of the input of a run.
-#[must_use]
-pub fn format(run: &Run) -> &str {
-    run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.facts.format)
-}
-
-/// The host of a run, where a label names it.
-#[must_use]
-pub fn host(run: &Run) -> Option<&str> {
-    run.options.labels().get(HOST).map(String::as_str)
-}
-
-/// Whether a run has a table.
-#[must_use]
-pub fn has_table(run: &Run, file: &str) -> bool {
-    run.tables.iter().any(|table: &run::Table| table.file == file)
 }
 
 impl Side {

@@ -54,21 +54,7 @@ pub fn compare(
     context: &Context<'_>,
 ) -> Result<Answer, CompareError> {
     let parts: Vec<(&OfFormat, Rules<'_>)> = formats.parts.iter().zip(rules.iter().copied()).collect();
-    let mut comparison = Comparison {
-        heaplake_version: HEAPLAKE_VERSION.to_owned(),
-        schema_version: SCHEMA_VERSION,
-        format: formats.names(),
-        base: sides.sides[sides::BASE].described(),
-        target: sides.sides[sides::TARGET].described(),
-        tables: Vec::new(),
-        remarks: [sides.remarks.as_slice(), formats.remarks.as_slice()].concat(),
-        missed: sides.missed.clone(),
-        lacking: parts
-            .iter()
-            .flat_map(|(part, _)| TABLES.iter().filter_map(|table| some_lack(&part.sides, table)))
-            .collect(),
-    };
-    comparison.remarks.extend(comparison.lacking.iter().map(in_words));
+    let mut comparison = described(sides, formats);
     let (mut arounds, mut firsts) = (Vec::new(), Vec::new());
     for (part, rules) in &parts {
         let (around, first) = around(&part.sides, *rules, context)?;
@@ -113,6 +99,24 @@ pub fn compare(
         return Err(CompareError::refused(cause, "analyse both with the same --tables; classes is the most useful"));
     }
     Ok(Answer { comparison, compared: in_brief })
+}
+
+/// What is known of a comparison before its tables are.
+fn described(sides: &Sides, formats: &Formats) -> Comparison {
+    let lack = |part: &OfFormat| TABLES.iter().filter_map(|table| some_lack(&part.sides, table)).collect::<Vec<_>>();
+    let mut comparison = Comparison {
+        heaplake_version: HEAPLAKE_VERSION.to_owned(),
+        schema_version: SCHEMA_VERSION,
+        format: formats.names(),
+        base: sides.sides[sides::BASE].described(),
+        target: sides.sides[sides::TARGET].described(),
+        tables: Vec::new(),
+        remarks: [sides.remarks.as_slice(), formats.remarks.as_slice()].concat(),
+        missed: sides.missed.clone(),
+        lacking: formats.parts.iter().flat_map(lack).collect(),
+    };
+    comparison.remarks.extend(comparison.lacking.iter().map(in_words));
+    comparison
 }
 
 /// Classes and chains, where both sides have them, and what they say of each other.

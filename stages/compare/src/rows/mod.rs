@@ -13,6 +13,7 @@ mod read;
 pub mod signatures;
 mod spill;
 pub mod texts;
+mod threads;
 
 use crate::sides::{Sides, has_table, host};
 use heaplake_kit::{Context, Reservation, StageError};
@@ -21,7 +22,7 @@ use heaplake_names::Names;
 use heaplake_schemas::diff::DiffTable;
 use heaplake_schemas::run::Table;
 use kept::Kept;
-use read::{Buffers, HEAD, Reading, class_keys, place};
+use read::{Buffers, HEAD, Reading, common_keys, place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use signatures::{FINGERPRINT, Source};
 use spill::{Loaded, Spill};
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use threads::on_threads;
 
 /// Groups that a thread works on at a time.
 const CHUNK: usize = 1 << 10;
@@ -200,14 +202,6 @@ fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
     with_table.map(run).collect()
 }
 
-/// Hashes of the class keys that both of two runs have.
-fn common_keys(runs: &[OfTable], table: &DiffTable, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
-    let [base, target] = runs else { return Ok(FxHashSet::default()) };
-    let base = class_keys(&base.folder, table.compared.file, context)?;
-    let target = class_keys(&target.folder, table.compared.file, context)?;
-    Ok(base.into_iter().filter(|key| target.contains(key)).collect())
-}
-
 /// Reads the tables of some runs into the spill; what each of these tells.
 fn read_all(
     runs: &[OfTable],
@@ -351,25 +345,6 @@ impl Gathered<'_> {
         hosts.dedup();
         Some(hosts.len())
     }
-}
-
-/// The results for the groups of each chunk, each chunk on a thread of its own.
-fn on_threads<'a, R: Send>(chunks: &[Vec<Group<'a>>], work: &(impl Fn(&Group<'a>) -> R + Sync)) -> Vec<Vec<R>> {
-    let results = |chunk: &Vec<Group<'a>>| chunk.iter().map(work).collect::<Vec<R>>();
-    let Some((own, others)) = chunks.split_first() else { return Vec::new() };
-    thread::scope(|scope| {
-        // What no thread can be started for is done by this one.
-        let started: Vec<_> = others
-            .iter()
-            .map(|chunk| (chunk, thread::Builder::new().spawn_scoped(scope, move || results(chunk)).ok()))
-            .collect();
-        let mut all = vec![results(own)];
-        for (chunk, started) in started {
-            let joined = started.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            all.push(joined.unwrap_or_else(|| results(chunk)));
-        }
-        all
-    })
 }
 
 impl Group<'_> {

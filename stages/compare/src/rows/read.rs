@@ -1,5 +1,6 @@
 //! Reads the rows of one run's table as records.
 
+use super::OfTable;
 use super::signatures::{self, FINGERPRINT, OfRun, Source};
 use arrow::array::{Array, PrimitiveArray};
 use arrow::datatypes::UInt64Type;
@@ -187,4 +188,12 @@ mod tests {
         merge(&mut buffers, 7);
         assert_eq!(buffers.records, [[3, 1, 30, 0, 0, 1, 1], [7, 0, 70, 0, 0b10, 5, 0]].concat());
     }
+}
+
+/// Hashes of the class keys that both of two runs have.
+pub fn common_keys(runs: &[OfTable], table: &DiffTable, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
+    let [base, target] = runs else { return Ok(FxHashSet::default()) };
+    let base = class_keys(&base.folder, table.compared.file, context)?;
+    let target = class_keys(&target.folder, table.compared.file, context)?;
+    Ok(base.into_iter().filter(|key| target.contains(key)).collect())
 }

@@ -202,16 +202,19 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
     finding.next_step = match collection {
         // Nobody can bound a global object.
         Some(_) if heap.is_top(subject) => String::new(),
-        Some(_) => format!(
-            "If {} only ever grows, bound it: remove entries when they are done with, or hold them weakly.",
-            finding.subject
-        ),
-        None => "If it should be gone, or be smaller, follow the path from its end: the first holder that should have \
-                 let go is the place to fix."
-            .to_owned(),
+        Some(_) => bound(&finding.subject),
+        None => FOLLOW.to_owned(),
     };
     Some(finding)
 }
+
+fn bound(subject: &str) -> String {
+    format!("If {subject} only ever grows, bound it: remove entries when they are done with, or hold them weakly.")
+}
+
+/// What to do about a structure.
+const FOLLOW: &str = "If it should be gone, or be smaller, follow the path from its end: the first holder that should have \
+                      let go is the place to fix.";
 
 /// What does not grow is of high severity never.
 fn at_most(grows: bool, severity: Severity) -> Severity {

@@ -1,0 +1,23 @@
+//! Work on groups of rows by several threads, in order.
+
+use super::Group;
+use std::thread;
+
+/// The results for the groups of each chunk, each chunk on a thread of its own.
+pub fn on_threads<'a, R: Send>(chunks: &[Vec<Group<'a>>], work: &(impl Fn(&Group<'a>) -> R + Sync)) -> Vec<Vec<R>> {
+    let results = |chunk: &Vec<Group<'a>>| chunk.iter().map(work).collect::<Vec<R>>();
+    let Some((own, others)) = chunks.split_first() else { return Vec::new() };
+    thread::scope(|scope| {
+        // What no thread can be started for is done by this one.
+        let started: Vec<_> = others
+            .iter()
+            .map(|chunk| (chunk, thread::Builder::new().spawn_scoped(scope, move || results(chunk)).ok()))
+            .collect();
+        let mut all = vec![results(own)];
+        for (chunk, started) in started {
+            let joined = started.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            all.push(joined.unwrap_or_else(|| results(chunk)));
+        }
+        all
+    })
+}

@@ -1,0 +1,31 @@
+//! What is asked of the description of a run.
+
+use heaplake_schemas::diff::TABLES;
+use heaplake_schemas::run::{self, Run};
+
+/// Label of a run that names its host.
+const HOST: &str = "host";
+
+/// Whether comparisons read a table.
+#[must_use]
+pub fn is_compared(file: &str) -> bool {
+    TABLES.iter().any(|table| table.compared.file == file)
+}
+
+/// Format of the input of a run.
+#[must_use]
+pub fn format(run: &Run) -> &str {
+    run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.facts.format)
+}
+
+/// The host of a run, where a label names it.
+#[must_use]
+pub fn host(run: &Run) -> Option<&str> {
+    run.options.labels().get(HOST).map(String::as_str)
+}
+
+/// Whether a run has a table.
+#[must_use]
+pub fn has_table(run: &Run, file: &str) -> bool {
+    run.tables.iter().any(|table: &run::Table| table.file == file)
+}
