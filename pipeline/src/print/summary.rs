@@ -128,8 +128,7 @@ fn about(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
 fn ending(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
     let names: Vec<&str> = run.tables.iter().map(|table| table.file.trim_end_matches(".parquet")).collect();
-    let bytes = run.tables.iter().map(|table| table.bytes).sum();
-    writeln!(out, "\nTables in {} ({})\n", visible(&place.display().to_string()), size(bytes))?;
+    writeln!(out, "\nTables in {}\n", visible(&place.display().to_string()))?;
     writeln!(out, "  {}", look.wrap(&names.join(", "), 2, 2))?;
     if let Some(table) = first_table(run) {
         let lake = place.parent().and_then(Path::parent).unwrap_or(place);

@@ -141,7 +141,10 @@ pub fn gather<'a>(
 ) -> Result<Gathered<'a>, StageError> {
     let runs = of_table(sides, table);
     let keys = match by_key && table.keys.contains(&"class_key") && table.compared.name == "classes" {
-        true => common_keys(&runs, table, context)?,
+        true => {
+            let folders: Vec<&Path> = runs.iter().map(|run| run.folder.as_path()).collect();
+            common_keys(&folders, table, context)?
+        }
         false => FxHashSet::default(),
     };
     collect(runs, (table, source), &keys, None, folder, context)

@@ -1,6 +1,5 @@
 //! Reads the rows of one run's table as records.
 
-use super::OfTable;
 use super::signatures::{self, FINGERPRINT, OfRun, Source};
 use arrow::array::{Array, PrimitiveArray};
 use arrow::datatypes::UInt64Type;
@@ -191,9 +190,9 @@ mod tests {
 }
 
 /// Hashes of the class keys that both of two runs have.
-pub fn common_keys(runs: &[OfTable], table: &DiffTable, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
-    let [base, target] = runs else { return Ok(FxHashSet::default()) };
-    let base = class_keys(&base.folder, table.compared.file, context)?;
-    let target = class_keys(&target.folder, table.compared.file, context)?;
+pub fn common_keys(folders: &[&Path], table: &DiffTable, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
+    let [base, target] = folders else { return Ok(FxHashSet::default()) };
+    let base = class_keys(base, table.compared.file, context)?;
+    let target = class_keys(target, table.compared.file, context)?;
     Ok(base.into_iter().filter(|key| target.contains(key)).collect())
 }

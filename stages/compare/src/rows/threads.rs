@@ -1,11 +1,10 @@
-//! Work on groups of rows by several threads, in order.
+//! Work on items by several threads, in order.
 
-use super::Group;
 use std::thread;
 
-/// The results for the groups of each chunk, each chunk on a thread of its own.
-pub fn on_threads<'a, R: Send>(chunks: &[Vec<Group<'a>>], work: &(impl Fn(&Group<'a>) -> R + Sync)) -> Vec<Vec<R>> {
-    let results = |chunk: &Vec<Group<'a>>| chunk.iter().map(work).collect::<Vec<R>>();
+/// The results for the items of each chunk, each chunk on a thread of its own.
+pub fn on_threads<T: Sync, R: Send>(chunks: &[Vec<T>], work: &(impl Fn(&T) -> R + Sync)) -> Vec<Vec<R>> {
+    let results = |chunk: &Vec<T>| chunk.iter().map(work).collect::<Vec<R>>();
     let Some((own, others)) = chunks.split_first() else { return Vec::new() };
     thread::scope(|scope| {
         // What no thread can be started for is done by this one.
