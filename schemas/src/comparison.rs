@@ -27,7 +27,7 @@ pub struct Comparison {
     /// Runs that the sides name, or may name, and that were not seen; none where the user allowed to leave them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Missed>,
-    /// Tables that some runs of a side lack and others have.
+    /// Tables that are compared without some runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<Lacking>,
 }
@@ -41,13 +41,17 @@ pub struct Missed {
     pub problem: String,
 }
 
-/// A table that some runs lack.
+/// A table that is compared without some runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lacking {
     /// The table, without `diff_`.
     pub table: String,
     /// Folders of the runs.
     pub runs: Vec<PathBuf>,
+    /// The format of these runs, where the other side has nothing of it to compare them with; none where they lack the
+    /// table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
 }
 
 /// A side of a comparison.

@@ -136,6 +136,8 @@ fn gates_and_what_is_told_are_about_all_formats() {
     assert_eq!(code("retained_bytes.delta > 50 kB"), Some(4));
     assert_eq!(code("format = \"hprof\" and status = \"grew\""), Some(4));
     assert_eq!(code("format like \"v8%\" and retained_bytes.delta > 50 kB"), Some(0));
+    // A gate that says nothing of formats has not seen the run of the third one.
+    assert_eq!(code("retained_bytes.delta > 50 MB"), Some(4));
     let output = told(&["--report", page.to_str().unwrap()]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("classes of hprof by retained_bytes: 1 grew, 1 same"), "{text}");

@@ -108,7 +108,7 @@ fn the_layout_of_2012_is_named() {
     for options in [&[][..], &["--salvage"]] {
         let (cause, advice) = complaint(lake.analyze(&input).args(options), 1);
         assert!(cause.ends_with("found the layout of 2012 and before (\"edges_index\")"), "{cause}");
-        assert!(advice.starts_with("take the snapshot again with Chrome 30 or newer"), "{advice}");
+        assert!(advice.starts_with("take the snapshot again with a current version"), "{advice}");
     }
     let cause = refused(&fixture("chrome2012.heapsnapshot"));
     assert!(cause.ends_with("found the layout of 2012 and before (\"edges_index\")"), "{cause}");

@@ -217,7 +217,7 @@ fn power(section: &mut Section, paired: bool) {
     }
     let what = if paired { "paired, hosts vary by 5 %" } else { "unpaired" };
     section.say(&format!(
-        "### Power, {what}\n\nOf each case {DRAWS} draws, as one of {ROWS} subjects. Known are those that the best single test finds in 95 of 100 draws."
+        "### Power, {what}\n\nEach case is drawn {DRAWS} times and tested as one of {ROWS} subjects. The column \"known\" counts the cases that the best single test finds in at least 95 of 100 draws."
     ));
     section.table(["", "cases", "known", "found in 90 of 100", "least"], &rows);
     if !missed.is_empty() {
@@ -274,7 +274,7 @@ fn few(section: &mut Section) {
             rows.push([format!("{bytes:?}, {runs} a side"), told(24.0), told(1.0)]);
         }
     }
-    section.say("### Few runs\n\nToo few runs for a test: how often growth is told, of 1,000 draws.");
+    section.say("### Few runs\n\nWith 2 to 4 runs a side no test is significant. The table has the part of 1,000 draws in which growth is reported.");
     section.table(["", "24 times", "no growth"], &rows);
 }
 
@@ -284,7 +284,7 @@ fn few(section: &mut Section) {
 /// When the report cannot be written.
 pub fn run(save: bool, machine: &str) -> Result<()> {
     let mut section = Section::new("comparison-simulated", machine);
-    section.say("Bytes of hosts are drawn from five distributions; of these 3 to 100 % grow, by 0.5 to 100 units, which are about the width of the distribution, and of pairs about what a host varies.");
+    section.say("The bytes of each host are drawn from one of five distributions. On 3 to 100 % of the hosts they grow by 0.5 to 100 units. A unit is about the width of the distribution; for pairs, it is about the variation of one host.");
     power(&mut section, false);
     power(&mut section, true);
     null(&mut section);

@@ -1,6 +1,8 @@
 //! Why a comparison was not made.
 
 use heaplake_kit::StageError;
+use heaplake_lake::nearest::{self, clause};
+use heaplake_lake::selection::Found;
 
 /// Why a comparison was not made.
 #[derive(Debug)]
@@ -28,4 +30,11 @@ impl From<StageError> for CompareError {
     fn from(error: StageError) -> Self {
         Self::Stage(error)
     }
+}
+
+/// The error of a label that none of some runs has, with the nearest that they have.
+pub fn no_label<'a>(name: &str, runs: impl Iterator<Item = &'a Found>) -> CompareError {
+    let labels = runs.flat_map(|found| found.run.options.labels().keys().cloned());
+    let near = clause(&nearest::nearest(name, labels));
+    CompareError::refused(format!("no run has a label {name}{near}"), "heaplake show prints the labels of a run")
 }

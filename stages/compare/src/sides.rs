@@ -123,8 +123,8 @@ impl Sides {
             return Err(self.no_format());
         }
         let remarks = others.iter().map(|(format, sides)| self.without(format, sides)).collect();
-        let parts = parts.into_iter().map(|(format, _)| self.of_format(format)).collect();
-        Ok(Formats { parts, remarks })
+        let of = |formats: Vec<(&str, _)>| formats.into_iter().map(|(format, _)| self.of_format(format)).collect();
+        Ok(Formats { parts: of(parts), others: of(others), remarks })
     }
 
     /// The same sides with the runs of one format.
@@ -179,7 +179,9 @@ impl Sides {
 pub struct Formats {
     /// Of each format that is compared its runs, by its name.
     pub parts: Vec<OfFormat>,
-    /// What to say of the others, a sentence each.
+    /// The others, of which too few sides have runs.
+    pub others: Vec<OfFormat>,
+    /// What to say of these, a sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -359,13 +361,6 @@ fn without_damaged(runs: Vec<Found>, notes: &mut Notes, context: &Context<'_>) -
 fn no_run(named: &str, problem: &str) -> CompareError {
     let advice = "heaplake ls LAKE lists the runs; heaplake show prints the labels of one";
     CompareError::refused(format!("{named}: {problem}"), advice)
-}
-
-/// The error of a label that none of some runs has, with the nearest that they have.
-pub fn no_label<'a>(name: &str, runs: impl Iterator<Item = &'a Found>) -> CompareError {
-    let labels = runs.flat_map(|found| found.run.options.labels().keys().cloned());
-    let near = clause(&nearest::nearest(name, labels));
-    CompareError::refused(format!("no run has a label {name}{near}"), "heaplake show prints the labels of a run")
 }
 
 /// Holds the tables of a run that are `wanted`, and forgets those whose files are missing, which it returns; nothing where

@@ -116,7 +116,31 @@ fn described(sides: &Sides, formats: &Formats) -> Comparison {
         lacking: formats.parts.iter().flat_map(lack).collect(),
     };
     comparison.remarks.extend(comparison.lacking.iter().map(in_words));
+    comparison.lacking.extend(one_sided(formats));
     comparison
+}
+
+/// The runs with a table that only one side has in their format, where several formats are compared: a gate about the
+/// table does not see them.
+fn one_sided(formats: &Formats) -> Vec<Lacking> {
+    let all = formats.parts.iter().chain(&formats.others);
+    if all.clone().count() < 2 {
+        return Vec::new();
+    }
+    let of_table = |part: &OfFormat, table: &DiffTable| {
+        let has = |found: &Found| crate::sides::has_table(&found.run, table.compared.file);
+        let both = part.sides.sides.iter().all(|side| side.runs.iter().any(has));
+        let runs: Vec<PathBuf> =
+            part.sides.runs().filter(|(_, found)| !both && has(found)).map(|(_, found)| found.place.clone()).collect();
+        let lacking = Lacking { table: of(table), runs, format: Some(part.format.clone()) };
+        Some(lacking).filter(|lacking| !lacking.runs.is_empty())
+    };
+    all.flat_map(|part| TABLES.iter().filter_map(move |table| of_table(part, table))).collect()
+}
+
+/// The name of a table, as gates know it.
+fn of(table: &DiffTable) -> String {
+    table.table.name.trim_start_matches("diff_").to_owned()
 }
 
 /// Classes and chains, where both sides have them, and what they say of each other.
@@ -159,11 +183,10 @@ fn some_lack(sides: &Sides, table: &DiffTable) -> Option<Lacking> {
     let is_told = |found: &Found| sides.half_deleted.contains(&found.place);
     let lack = sides.runs().map(|(_, found)| found).filter(|found| !has(found) && !is_told(found));
     let runs: Vec<PathBuf> = lack.filter(|_| compared).map(|found| found.place.clone()).collect();
-    let table = table.table.name.trim_start_matches("diff_").to_owned();
-    (!runs.is_empty()).then_some(Lacking { table, runs })
+    (!runs.is_empty()).then(|| Lacking { table: of(table), runs, format: None })
 }
 
-fn in_words(Lacking { table, runs }: &Lacking) -> String {
+fn in_words(Lacking { table, runs, .. }: &Lacking) -> String {
     let first = runs.first().map(|run| run.display().to_string()).unwrap_or_default();
     match runs.len() {
         1 => format!("{first} has no table {table}: it is compared without this run."),

@@ -44,7 +44,9 @@ impl Gates {
                 verdicts.extend(places.into_iter().zip(check_table(folder, table, (&gates, self.undecided), context)?));
             }
         }
-        verdicts.iter_mut().for_each(|(_, verdict)| without(verdict, &comparison.lacking));
+        for (place, verdict) in &mut verdicts {
+            without(verdict, &self.gates()[*place], &comparison.lacking);
+        }
         verdicts.sort_by_key(|(place, _)| *place);
         Ok(Verdicts {
             base: side(&comparison.base),
@@ -56,11 +58,16 @@ impl Gates {
     }
 }
 
-/// A gate whose table some runs lack has not seen these: it does not pass.
-fn without(verdict: &mut Verdict, lacking: &[Lacking]) {
-    let of_table = lacking.iter().filter(|lacking| {
-        lacking.table == verdict.table || (verdict.table == "clusters" && lacking.table == "findings")
-    });
+/// A gate whose table is compared without some runs has not seen these: it does not pass. One that says which formats it
+/// is about does not miss others.
+fn without(verdict: &mut Verdict, gate: &Gate, lacking: &[Lacking]) {
+    let chooses_formats = gate.lowered.columns.iter().any(|column| column.name == "format");
+    let of_table = lacking
+        .iter()
+        .filter(|lacking| {
+            lacking.table == verdict.table || (verdict.table == "clusters" && lacking.table == "findings")
+        })
+        .filter(|lacking| lacking.format.is_none() || !chooses_formats);
     verdict.lacking = of_table.map(|lacking| lacking.runs.len() as u64).sum();
     if verdict.lacking > 0 && verdict.outcome == Outcome::Passed {
         verdict.outcome = Outcome::Unknown;

@@ -78,7 +78,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// Rows of the table.
     pub rows: u64,
-    /// Runs that lack the table, where others of their side have it.
+    /// Runs without which the table is compared, though others of their side have it: they lack it, or only one side has
+    /// their format.
     pub lacking: u64,
     /// Rows that it watches: of which the parts of its condition that are about texts alone are true.
     pub watched: u64,
@@ -188,8 +189,8 @@ impl Verdict {
     fn unknown(&self) -> String {
         match self.lacking {
             0 => format!("the comparison has no table {}: a side lacks it", self.table),
-            1 => format!("not seen: 1 run has no table {}", self.table),
-            runs => format!("not seen: {} runs have no table {}", count(runs), self.table),
+            1 => format!("not seen: {} is compared without 1 run", self.table),
+            runs => format!("not seen: {} is compared without {} runs", self.table, count(runs)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The groups of the runs of a lake.
 
-use crate::error::CompareError;
-use crate::sides::{Notes, Side, Sides, format, host, no_label, settle};
+use crate::error::{CompareError, no_label};
+use crate::sides::{Notes, Side, Sides, format, host, settle};
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection;

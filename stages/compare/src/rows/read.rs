@@ -176,6 +176,14 @@ fn merge(Buffers { records, unsorted, order }: &mut Buffers, width: usize) {
     }
 }
 
+/// Hashes of the class keys that both of two runs have.
+pub fn common_keys(folders: &[&Path], table: &DiffTable, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
+    let [base, target] = folders else { return Ok(FxHashSet::default()) };
+    let base = class_keys(base, table.compared.file, context)?;
+    let target = class_keys(target, table.compared.file, context)?;
+    Ok(base.into_iter().filter(|key| target.contains(key)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,12 +195,4 @@ mod tests {
         merge(&mut buffers, 7);
         assert_eq!(buffers.records, [[3, 1, 30, 0, 0, 1, 1], [7, 0, 70, 0, 0b10, 5, 0]].concat());
     }
-}
-
-/// Hashes of the class keys that both of two runs have.
-pub fn common_keys(folders: &[&Path], table: &DiffTable, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
-    let [base, target] = folders else { return Ok(FxHashSet::default()) };
-    let base = class_keys(base, table.compared.file, context)?;
-    let target = class_keys(target, table.compared.file, context)?;
-    Ok(base.into_iter().filter(|key| target.contains(key)).collect())
 }

@@ -1,8 +1,8 @@
 //! The steps of a series: the runs that each of them is, and their order.
 
 use super::versions;
-use crate::error::CompareError;
-use crate::sides::{Side, Sides, no_label};
+use crate::error::{CompareError, no_label};
+use crate::sides::{Side, Sides};
 use heaplake_kit::Context;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection::Found;

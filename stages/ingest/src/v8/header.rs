@@ -259,7 +259,7 @@ const OF_2012: &str = "the layout of 2012 and before";
 
 /// What to do about a header in which so much was found, where it is not damaged.
 fn advice(found: &str) -> Option<&'static str> {
-    let old = "take the snapshot again with Chrome 30 or newer, or Node.js 0.12 or newer; the DevTools of Chrome 20 show this one";
+    let old = "take the snapshot again with a current version of Chrome or Node.js";
     found.starts_with(OF_2012).then_some(old)
 }
 
@@ -267,7 +267,7 @@ fn advice(found: &str) -> Option<&'static str> {
 fn of_2012(node_fields: &[String]) -> Option<Problem> {
     let old = ["edges_index", "children_count"].into_iter().find(|old| position(node_fields, old).is_some())?;
     position(node_fields, "edge_count").is_none().then(|| {
-        let expected = "\"edge_count\" among snapshot.meta.node_fields, as Chrome and Node.js write since 2013";
+        let expected = "\"edge_count\" among snapshot.meta.node_fields, as current versions of V8 write";
         (expected.to_owned(), format!("{OF_2012} (\"{old}\")"))
     })
 }

@@ -17,7 +17,7 @@ pub const MAGIC: &[u8] = b"FLR\0";
 /// Bytes of the header.
 pub const HEADER: usize = 68;
 
-/// The versions of the format that are understood: 2 since JDK 11, and 1 of JDK 9 and 10, which has the same layout and other
+/// The versions of the format that are understood: 2 since JDK 11, and 1 of JDK 9, which has the same layout and other
 /// names of classes.
 const MAJOR: RangeInclusive<u16> = 1..=2;
 

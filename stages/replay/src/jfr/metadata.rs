@@ -265,7 +265,7 @@ impl Reader<'_> {
     }
 }
 
-/// The name that a class has since JDK 11, of its name in JDK 9 and 10.
+/// The name that a class has since JDK 11, of its name in JDK 9.
 fn current(name: &str) -> Cow<'_, str> {
     const FORMER: [(&str, &str); 2] = [("com.oracle.jdk.", "jdk."), ("com.oracle.jfr.types.", "jdk.types.")];
     let renamed = |(former, now): &(&str, &str)| name.strip_prefix(former).map(|rest| format!("{now}{rest}").into());

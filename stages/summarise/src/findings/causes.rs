@@ -11,7 +11,6 @@
 //! Of those the finding stays that says most of the cause ([`Tells`]); where the lesser one only tells how bytes are made
 //! up, the other one does, unless it is about a certain mistake.
 
-use super::accumulation;
 use super::heap::Heap;
 use super::leak_suspects;
 use super::paths::{KEPT, Path};
@@ -113,8 +112,7 @@ impl Cause {
     fn is_same(&self, other: &Self, heap: &Heap) -> bool {
         let (Some(a), Some(b)) = (self.anchor, other.anchor) else { return false };
         let (mine, its) = (self.finding.bytes, other.finding.bytes);
-        // What is known exactly, and what samples say of the same object.
-        let alike = self.is_alike(other) || (a == b && other.tells == Tells::Mass);
+        let alike = self.is_alike(other) || (a == b && matches!(other.tells, Tells::Mass | Tells::Estimate));
         let below = heap.is_within(b, a);
         let (tells, class, scope) = (other.tells, other.finding.class_id, other.finding.scope);
         let is_like = || Path::to(a, heap).is_like(&Path::to(b, heap));
@@ -130,7 +128,7 @@ impl Cause {
         let within = mine >= its && ((self.holds && below && heap.is_mostly_within(&other.finding, a)) || is_like());
         match tells {
             // What dominates a suspect and little else says no more than the suspect.
-            Tells::Mass => within || ((same_class || heap.is_within(a, b)) && mine >= its / 2),
+            Tells::Mass | Tells::Estimate => within || ((same_class || heap.is_within(a, b)) && mine >= its / 2),
             Tells::Copies => within,
             Tells::Fact | Tells::Mistake | Tells::Place | Tells::Waste => false,
         }
@@ -146,8 +144,7 @@ impl Cause {
             }
             std::mem::swap(self, &mut other);
         }
-        // What samples say is no evidence for what is known exactly.
-        if other.finding.rule != accumulation::NAME {
+        if other.tells != Tells::Estimate {
             self.evidence.push(other.finding);
         }
         self.evidence.append(&mut other.evidence);

@@ -90,11 +90,10 @@ fn is_fill(preview: &str) -> bool {
 
 fn judge(set: u32, row: &SetRow, previews: &Previews, heap: &Heap) -> Option<Finding> {
     let is_filled = previews.is_filled(set);
-    let severity = severity(row.additional_bytes, heap.bytes, PERCENT)?.max(if is_filled {
-        Severity::Low
-    } else {
-        Severity::High
-    });
+    let severity = match severity(row.additional_bytes, heap.bytes, PERCENT)? {
+        _ if is_filled => Severity::Low,
+        severity => severity,
+    };
     let class = heap.nodes.class.at(row.example.index()).0;
     let mut finding = blank(NAME, severity, Scope::Set, heap.shown_class(class));
     finding.class_id = Some(class);

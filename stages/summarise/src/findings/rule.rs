@@ -57,6 +57,8 @@ pub enum Tells {
     Place,
     /// Objects that retain much, and no more.
     Mass,
+    /// Where memory may accumulate, estimated from samples; no evidence for what is known exactly.
+    Estimate,
     /// That there are copies: who holds them says more.
     Copies,
 }

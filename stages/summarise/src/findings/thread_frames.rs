@@ -3,9 +3,9 @@
 
 use super::heap::{Heap, about_node};
 use super::rule::{Detector, Rule, map_bytes, severity};
-use heaplake_kit::access::{column, per_node};
+use heaplake_kit::access::per_node;
 use heaplake_kit::array_plan::lookup;
-use heaplake_kit::text::count;
+use heaplake_kit::text::{count, size};
 use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, on_resident};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::classes::ClassRow;
@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
-    reads: &[column(columns::PATH_PARENT).if_any(), column(columns::PATH_LABEL).if_any()],
     arrays: &[per_node::<ClassId>()],
     working: map_bytes::<u32, Tally>(FRAMES),
     open: |_, _| Ok(Box::<ThreadFrames>::default()),
@@ -42,7 +41,7 @@ struct ThreadFrames {
 /// Variables of one frame.
 #[derive(Default)]
 struct Tally {
-    /// Threads, told apart by whether one follows another.
+    /// Threads. One whose variables are not next to each other among the nodes is counted more than once.
     threads: u64,
     last: Option<u32>,
     bytes: u64,
@@ -64,7 +63,9 @@ impl Detector for ThreadFrames {
         }
         let mut class_of = ArrayPlan::of(&heap.job, "thread frames").one(lookup(columns::NODE_CLASS))?;
         let frames = on_resident!(class_of => self.add_up(class_of, heap))?;
-        let found = frames.iter().filter_map(|(&frame, tally)| finding(frame, tally, heap));
+        let found = frames.iter().filter_map(|(&frame, tally)| {
+            finding(frame, &Tally { threads: tally.threads.min(self.count), ..*tally }, heap)
+        });
         Ok(found.collect())
     }
 }
@@ -118,7 +119,7 @@ fn finding(frame: u32, tally: &Tally, heap: &Heap) -> Option<Finding> {
         "{} threads are at {frame}; the variables of that frame alone keep {}, {} in one of them: {}",
         count(tally.threads),
         heap.share(tally.bytes),
-        heaplake_kit::text::size(bytes),
+        size(bytes),
         heap.chain(example),
     );
     "See what they wait for, and bound how many may wait: a timeout, a queue of a fixed length, a semaphore."
