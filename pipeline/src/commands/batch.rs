@@ -23,9 +23,12 @@ use heaplake_schemas::findings::Finding;
 use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
 use serde::Serialize;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
+use std::thread;
 
 /// Inputs, each of which becomes a run.
 pub struct Batch<'a> {
@@ -200,6 +203,9 @@ impl Told {
     }
 }
 
+/// The signals by which a user, a shell or a scheduler wants a process to stop.
+const HEARD: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
 /// Whether some command looks at the flag of [`stopped_by_signals`].
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
@@ -211,20 +217,30 @@ pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
 
 /// Ends the process with a signal, until somebody watches the flag that is set instead: also with a signal that a shell lets
 /// commands in the background ignore. A command that watches none leaves nothing behind, and only says that it was stopped.
+/// The flag is set in the handler itself: who looks after the signal came sees it.
 pub(super) fn end_with_signals() -> Arc<AtomicBool> {
     static CANCEL: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let hear = || {
         let cancel = Arc::new(AtomicBool::new(false));
         stop::stop_on(&cancel);
-        let on_signal = Arc::clone(&cancel);
-        // Without a handler an interrupt ends the process at once, which is only less tidy.
-        let _ = ctrlc::set_handler(move || match IS_WATCHED.load(Ordering::Relaxed) {
-            true => on_signal.store(true, Ordering::Relaxed),
-            false => std::process::exit(Complaint::from(StageError::Cancelled).tell().into()),
-        });
+        for signal in HEARD {
+            // Without a handler a signal ends the process at once, which is only less tidy.
+            let _ = signal_hook::flag::register(signal, Arc::clone(&cancel));
+        }
+        if let Ok(mut signals) = Signals::new(HEARD) {
+            thread::spawn(move || signals.forever().for_each(|_| end_unwatched()));
+        }
         cancel
     };
     Arc::clone(CANCEL.get_or_init(hear))
+}
+
+/// Ends the process, if a signal came and no command watches for it.
+pub(super) fn end_unwatched() {
+    static END: Once = Once::new();
+    if stop::flag().load(Ordering::Relaxed) && !IS_WATCHED.load(Ordering::Relaxed) {
+        END.call_once(|| std::process::exit(Complaint::from(StageError::Cancelled).tell().into()));
+    }
 }
 
 /// Checks that the lake can be written to, making it where there is none.

@@ -139,6 +139,7 @@ pub fn run(cli: Cli) -> ExitCode {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let done = unusable_url(words).map_or_else(|| carry_out(cli.command), Err);
     let code = done.unwrap_or_else(|complaint| complaint.tell());
+    batch::end_unwatched();
     // Where a wait for a store was cut short, what was said and done is not all.
     if stop::gave_up() && code != Exit::Interrupted as u8 {
         return ExitCode::from(Complaint::from(StageError::Cancelled).tell());
