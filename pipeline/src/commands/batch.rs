@@ -228,7 +228,9 @@ pub(super) fn end_with_signals() -> Arc<AtomicBool> {
             let _ = signal_hook::flag::register(signal, Arc::clone(&cancel));
         }
         if let Ok(mut signals) = Signals::new(HEARD) {
-            thread::spawn(move || signals.forever().for_each(|_| end_unwatched()));
+            // Without the thread a command that watches no flag ends a little later.
+            let listen = move || signals.forever().for_each(|_| end_unwatched());
+            let _ = thread::Builder::new().name("signals".to_owned()).stack_size(1 << 18).spawn(listen);
         }
         cancel
     };

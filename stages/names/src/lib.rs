@@ -65,7 +65,7 @@ pub fn lists() -> [RuleList; 6] {
 const NO_NAME: &str = "(no name)";
 
 /// Rules whose findings are about the whole snapshot: the class that they name is but an example.
-const OF_THE_WHOLE: [&str; 2] = ["possible-duplicates", "unreachable"];
+const OF_THE_WHOLE: [&str; 3] = ["possible-duplicates", "unreachable", "unrooted-objects"];
 
 /// The rules by which names are normalised.
 #[derive(Clone, Debug)]
@@ -139,8 +139,7 @@ impl Names {
         stable_path: impl Iterator<Item = &'a str>,
         place: Option<&str>,
     ) -> String {
-        let raw: Vec<&str> = stable_path.collect();
-        let steps = paths::steps(self.runtime, &raw, |text| self.step(text));
+        let steps = self.path(stable_path);
         let steps = steps.iter().map(|step| paths::split(self.runtime, step)).collect();
         let mut steps = tails::of(self.runtime, steps, |url| self.script(url));
         if let (Some(holder), Some(place)) = (steps.first_mut().filter(|step| paths::is_variable(step)), place) {
@@ -151,6 +150,13 @@ impl Names {
         let class = if OF_THE_WHOLE.contains(&rule) { Cow::Borrowed("") } else { self.built_in(class) };
         let parts = [rule, &class, &path];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The steps of a `stable_path`, by the rules for steps.
+    #[must_use]
+    pub fn path<'a>(&self, stable_path: impl Iterator<Item = &'a str>) -> Vec<String> {
+        let raw: Vec<&str> = stable_path.collect();
+        paths::steps(self.runtime, &raw, |text| self.step(text))
     }
 
     /// Signature of a type in a trace.

@@ -21,10 +21,7 @@ fn normal(title: &str, text: &str) -> String {
             let signature = Names::of(Runtime::V8).class("1,2,3,X", Some(text));
             signature.strip_prefix("X (").unwrap().strip_suffix(')').unwrap().to_owned()
         }
-        "Edges and steps of paths" => {
-            let finding = Names::of(Runtime::V8).finding("rule", "X", [text].into_iter(), None);
-            finding.strip_prefix("rule X ").unwrap().to_owned()
-        }
+        "Edges and steps of paths" => Names::of(Runtime::V8).path([text].into_iter()).join(" → "),
         _ => class(Runtime::V8, text),
     }
 }

@@ -195,7 +195,8 @@ fn fixed_name(node_type: &str) -> String {
 /// `<div id="a">` is a `<div>`; `Detached <div id="a">` is a `Detached <div>`.
 fn cut_tag(name: &[u8]) -> Vec<u8> {
     let start = if name.starts_with(b"<") { 0 } else { "Detached <".len() };
-    match name[start..].iter().position(|&byte| byte == b' ') {
+    let tag = name.get(start..).unwrap_or_default();
+    match tag.iter().position(|&byte| byte == b' ') {
         Some(space) => [&name[..start + space], b">"].concat(),
         None => name.to_vec(),
     }

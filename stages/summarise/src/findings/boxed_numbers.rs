@@ -40,8 +40,9 @@ impl Detector for BoxedNumbers {
             let mut finding = about_class(NAME, severity, row.class_id, heap);
             finding.count = row.count;
             finding.bytes = row.shallow_bytes;
+            let take = if row.count == 1 { "takes" } else { "take" };
             finding.message =
-                format!("{} take {}", heap.objects(row.count, row.class_id, None), heap.share(row.shallow_bytes));
+                format!("{} {take} {}", heap.objects(row.count, row.class_id, None), heap.share(row.shallow_bytes));
             finding.next_step =
                 "Hold them as primitives: arrays, or collections made for primitive keys and values.".to_owned();
             Some(finding)
