@@ -43,7 +43,7 @@ pub mod old_object_chains;
 pub mod old_objects;
 pub mod options;
 pub mod owners;
-pub mod possible_classes;
+pub mod possible_duplicates;
 pub mod recorded_events;
 pub mod replay;
 pub mod resources;

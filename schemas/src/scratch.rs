@@ -429,6 +429,10 @@ pub struct Facts {
     /// Whether the input contains garbage too: then nodes that the root does not reach are garbage. Where the input
     /// contains live nodes only, all count as reachable, whatever its edges show.
     pub keeps_garbage: bool,
+    /// Whether the input lists what survived a collection, by whatever root: what no root of the input reaches is alive
+    /// by a root that was not recorded.
+    #[serde(default)]
+    pub lists_survivors: bool,
     /// Whether nodes without size count in class rows, too.
     pub counts_empty: bool,
     /// Whether distances follow only essential edges, so that they need no columns of all edges.

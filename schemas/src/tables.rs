@@ -26,6 +26,7 @@ pub const ALL: &[TableSchema] = &[
     crate::duplicate_sets::TABLE,
     crate::duplicate_members::TABLE,
     crate::duplicate_additional::TABLE,
+    crate::possible_duplicates::TABLE,
     crate::values::TABLE,
     crate::threads::TABLE,
     crate::scripts::TABLE,

@@ -264,7 +264,7 @@ fn possible_classes(found: &DuplicateSummary, named: &str, look: &Look, out: &mu
     }
     match found.possible_class_count.saturating_sub(shown as u64) {
         0 => Ok(()),
-        more => writeln!(out, "  {:>25}  {} more in findings.parquet", "", count(more)),
+        more => writeln!(out, "  {:>25}  {} more in possible_duplicates.parquet", "", count(more)),
     }
 }
 

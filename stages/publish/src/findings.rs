@@ -1,13 +1,12 @@
-//! Stage `findings table`: the findings as a table, and one more for each class with possible duplicates.
+//! Stage `findings table`: the findings as a table.
 //!
-//! * Resident memory: the findings of rules, of which there are a few hundred at most, and as many of classes.
-//! * Passes over disk: one over findings and classes; of a trace, one over the rows of functions.
+//! * Resident memory: the findings, of which there are a few hundred at most.
+//! * Passes over disk: one over findings; of a trace, one over the rows of functions.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
 //! * Determinism: order of the findings.
 //! * Reference: the contract of [`heaplake_schemas::findings`].
 
-use crate::class_issues::ClassIssues;
 use crate::signed::{names, signed_rows};
 use crate::writer;
 use arrow::array::{ArrayRef, ListBuilder, StringArray, StringBuilder, UInt32Array};
@@ -18,25 +17,19 @@ use heaplake_kit::{ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats
 use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::findings::{FILE, Finding, schema, step};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::possible_classes::POSSIBLE_CLASS;
 use heaplake_schemas::replay::{self, FUNCTION_SIGNATURES, FUNCTIONS, TYPE_SIGNATURES};
-use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, CLASS_SIGNATURES, STRINGS, documents};
-use std::cmp::Reverse;
+use heaplake_schemas::scratch::{CLASS_SIGNATURES, documents};
 use std::sync::Arc;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings table",
-    version: 4,
+    version: 5,
     when: |setting| setting.findings() || setting.traces(TraceTable::Findings),
     reads: &[
         document(documents::FINDINGS),
         document(documents::FACTS).when(is_of_snapshot),
         texts(CLASS_SIGNATURES).when(is_of_snapshot),
-        column(POSSIBLE_CLASS).if_any(),
-        column(columns::CLASS_NAME).when(is_of_snapshot),
-        texts(CLASS_KEYS).when(is_of_snapshot),
-        texts(STRINGS).when(is_of_snapshot),
         document(replay::FACTS).when(is_of_trace),
         texts(TYPE_SIGNATURES).when(is_of_trace),
         texts(FUNCTION_SIGNATURES).when(is_of_trace),
@@ -62,38 +55,16 @@ const BATCH: usize = 1 << 9;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let findings: Vec<Finding> = job.scratch.read_document(documents::FINDINGS)?;
-    let mut issues = ClassIssues::open(job.scratch)?;
-    let more = issues.as_ref().map_or(0, ClassIssues::remaining);
-    job.context.progress.begin(STAGE.name, findings.len() as u64 + more);
+    job.context.progress.begin(STAGE.name, findings.len() as u64);
     let mut table = writer::create(job, (FILE, schema()))?;
-    let (mut first, mut batch) = (0, Vec::new());
-    let mut write = |batch: &mut Vec<Finding>| {
+    let mut first = 0;
+    for batch in findings.chunks(BATCH) {
         let signed = signed_rows(&signatures(job, batch)?);
         table.write(&columns(first, batch).into_iter().chain(signed).collect::<Vec<_>>())?;
         first += batch.len() as u32;
         job.context.step(batch.len() as u64)?;
-        batch.clear();
-        Ok::<_, StageError>(())
-    };
-    let mut next = issues.as_mut().map_or(Ok(None), ClassIssues::next)?;
-    for finding in findings.into_iter().map(Some).chain([None]) {
-        while let Some(issue) = next.take_if(|issue| finding.as_ref().is_none_or(|finding| goes_before(issue, finding)))
-        {
-            batch.push(issue);
-            next = issues.as_mut().map_or(Ok(None), ClassIssues::next)?;
-            if batch.len() >= BATCH {
-                write(&mut batch)?;
-            }
-        }
-        batch.extend(finding);
     }
-    write(&mut batch)?;
     writer::finish(job, table)
-}
-
-/// The order of the table: by severity and bytes; what rules found goes before classes with as many bytes.
-fn goes_before(issue: &Finding, finding: &Finding) -> bool {
-    (issue.severity, Reverse(issue.bytes)) < (finding.severity, Reverse(finding.bytes))
 }
 
 /// What each finding is in every run.

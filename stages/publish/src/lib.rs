@@ -19,7 +19,6 @@ pub mod allocation_callers;
 pub mod allocation_functions;
 pub mod allocation_types;
 pub mod chains;
-mod class_issues;
 pub mod classes;
 pub mod collapsed;
 pub mod collection_roots;
@@ -47,6 +46,7 @@ pub mod old_object_chains;
 pub mod old_objects;
 mod originals;
 pub mod owners;
+pub mod possible_duplicates;
 pub mod pprof;
 pub mod recorded_events;
 pub mod replay_summary;
@@ -132,5 +132,6 @@ pub const TABLES: &[Table] = &[
     table!(duplicate_sets),
     table!(duplicate_members),
     table!(duplicate_additional),
+    table!(possible_duplicates),
     table!(values),
 ];

@@ -1,72 +1,87 @@
-//! Findings about classes with possible duplicates: one for each class, however many there are. They are made a row at a
-//! time, and never held all together.
+//! Stage `possible duplicates table`: the classes with possible duplicates, each with a sentence and the command that
+//! compares them.
+//!
+//! * Resident memory: one batch of rows with their sentences.
+//! * Passes over disk: one per column of the table.
+//! * Worst case: linear.
+//! * Fails when: the disk is full.
+//! * Determinism: order of the rows.
+//! * Reference: the contract of [`heaplake_schemas::possible_duplicates`].
 
+use crate::rows::Rows;
+use crate::writer::write;
+use arrow::array::{ArrayRef, StringArray};
+use heaplake_kit::access::{column, texts};
 use heaplake_kit::text::{class_option, count, shorten, size};
-use heaplake_kit::{ColumnMap, ColumnReader, Scratch, StageError, StringTable};
-use heaplake_schemas::findings::{Finding, Scope, Severity};
-use heaplake_schemas::ids::StringId;
-use heaplake_schemas::possible_classes::{POSSIBLE_CLASS, PossibleRow, RULE};
-use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
+use heaplake_kit::{ColumnMap, Job, Scratch, Stage, StageError, Stats, StringTable};
+use heaplake_lake::source::Source;
+use heaplake_lake::text::Texts;
+use heaplake_schemas::ids::{ClassId, StringId};
+use heaplake_schemas::possible_duplicates::{FILE, POSSIBLE_CLASS, PossibleRow, schema};
+use heaplake_schemas::scratch::{CLASS_KEYS, CLASS_NAME, STRINGS};
+use std::sync::Arc;
 
-/// Characters of a class name that a message shows.
-const MOST_NAME: usize = 80;
+/// The stage's declaration.
+pub const STAGE: Stage = Stage {
+    name: "possible duplicates table",
+    when: |setting| setting.findings() && setting.duplicates(),
+    reads: &[column(POSSIBLE_CLASS), column(CLASS_NAME), texts(CLASS_KEYS), texts(STRINGS)],
+    fixed: 8 << 20,
+    passes: "classes with possible duplicates once",
+    run,
+    ..Stage::NEW
+};
 
-/// The findings, largest first.
-pub(crate) struct ClassIssues {
-    rows: ColumnReader<PossibleRow>,
-    names: ColumnMap<StringId>,
-    strings: StringTable,
-    keys: StringTable,
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let rows = Rows::of(job.scratch, POSSIBLE_CLASS);
+    let (names, keys) = (ClassNames::open(job.scratch)?, StringTable::open(job.scratch, CLASS_KEYS)?);
+    let (mut classes, mut sentences, mut steps) =
+        (rows.values(|row| row.class)?, rows.values(|row| *row)?, rows.values(|row| *row)?);
+    let texts_of = |texts: Vec<String>| -> ArrayRef { Arc::new(StringArray::from(texts)) };
+    let sources = vec![
+        rows.u32s(|row| row.class.0)?,
+        Source::values(|rows| Ok(texts_of(classes(rows)?.into_iter().map(|class| names.of(class)).collect()))),
+        Source::texts(Texts::Table(&keys), rows.values(|row| row.class.0)?),
+        rows.u32s(|row| row.sets)?,
+        rows.u32s(|row| row.largest.0)?,
+        rows.sizes(PossibleRow::members)?,
+        rows.sizes(|row| row.untold)?,
+        rows.sizes(|row| row.bytes)?,
+        Source::values(|rows| {
+            let sentence = |row: PossibleRow| message(&names.of(row.class), &row);
+            Ok(texts_of(sentences(rows)?.into_iter().map(sentence).collect()))
+        }),
+        Source::values(|rows| {
+            let step = |row: PossibleRow| next_step(&names.whole(row.class), &row);
+            Ok(texts_of(steps(rows)?.into_iter().map(step).collect()))
+        }),
+    ];
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }
 
-impl ClassIssues {
-    /// Those of a run; `None` where duplicates were not looked for.
-    pub(crate) fn open(scratch: &Scratch) -> Result<Option<Self>, StageError> {
-        if !scratch.has(POSSIBLE_CLASS) {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            rows: ColumnReader::open(scratch, POSSIBLE_CLASS)?,
-            names: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
-            strings: StringTable::open(scratch, STRINGS)?,
-            keys: StringTable::open(scratch, CLASS_KEYS)?,
-        }))
+/// Characters of a class name that a row or a sentence shows.
+const MOST_NAME: usize = 80;
+
+/// Names of classes.
+pub(crate) struct ClassNames {
+    names: ColumnMap<StringId>,
+    strings: StringTable,
+}
+
+impl ClassNames {
+    /// Those of a run.
+    pub(crate) fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self { names: ColumnMap::uncounted(scratch, CLASS_NAME)?, strings: StringTable::open(scratch, STRINGS)? })
     }
 
-    /// How many there are.
-    pub(crate) fn remaining(&self) -> u64 {
-        self.rows.remaining()
+    /// The name of a class, cut where it is long.
+    pub(crate) fn of(&self, class: ClassId) -> String {
+        shorten(&self.whole(class), MOST_NAME)
     }
 
-    /// The next one.
-    pub(crate) fn next(&mut self) -> Result<Option<Finding>, StageError> {
-        if self.rows.remaining() == 0 {
-            return Ok(None);
-        }
-        let row = self.rows.next()?;
-        let class = row.class.index();
-        let name = self.strings.text(self.names[class].index());
-        Ok(Some(Finding {
-            rule: RULE.to_owned(),
-            severity: Severity::Low,
-            scope: Scope::Class,
-            subject: shorten(&name, MOST_NAME),
-            class_id: Some(row.class.0),
-            set: Some(row.largest.0),
-            node: None,
-            type_id: None,
-            function_id: None,
-            count: row.uncompared + row.untold,
-            bytes: row.bytes,
-            message: message(&shorten(&name, MOST_NAME), &row),
-            next_step: next_step(&name, &row),
-            path: Vec::new(),
-            holder_node: None,
-            owner: None,
-            place: None,
-            class_key: Some(self.keys.text(class).into_owned()),
-            stable_path: Vec::new(),
-        }))
+    /// The whole name.
+    pub(crate) fn whole(&self, class: ClassId) -> String {
+        self.strings.text(self.names[class.index()].index()).into_owned()
     }
 }
 

@@ -9,7 +9,7 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::run::Summary`].
 
-use crate::class_issues::ClassIssues;
+use crate::possible_duplicates::{ClassNames, next_step};
 use crate::sets::{Example, Words, status};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::retainer_tree::text::Trees;
@@ -19,15 +19,13 @@ use heaplake_kit::{
 use heaplake_lake::source::read;
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::possible_classes::POSSIBLE_CLASS;
+use heaplake_schemas::possible_duplicates::{POSSIBLE_CLASS, PossibleRow};
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
 use heaplake_schemas::run::{
     DuplicateSet, DuplicateSummary, NamedClass, NamedHolder, NamedOwner, PossibleClass, Summary, Totals,
 };
-use heaplake_schemas::scratch::{
-    self as columns, CLASS_KEYS, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits,
-};
+use heaplake_schemas::scratch::{self as columns, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits};
 use std::sync::Arc;
 
 /// The stage's declaration.
@@ -50,7 +48,6 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_CLASS).when(has_duplicates),
         column(columns::NODE_NAME).when(has_duplicates),
         texts(SET_PREVIEWS).if_any(),
-        texts(CLASS_KEYS).when(has_duplicates),
         texts(STRINGS),
     ],
     writes: &[document(documents::SUMMARY)],
@@ -194,17 +191,19 @@ fn duplicates(scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
 
 /// The classes with possible duplicates in brief.
 fn possible(summary: &mut DuplicateSummary, scratch: &Scratch) -> Result<(), StageError> {
-    let Some(mut issues) = ClassIssues::open(scratch)? else { return Ok(()) };
-    summary.possible_class_count = issues.remaining();
-    while summary.possible_classes.len() < POSSIBLE
-        && let Some(issue) = issues.next()?
-    {
+    if !scratch.has(POSSIBLE_CLASS) {
+        return Ok(());
+    }
+    let (mut rows, names) = (ColumnReader::open(scratch, POSSIBLE_CLASS)?, ClassNames::open(scratch)?);
+    summary.possible_class_count = rows.remaining();
+    while summary.possible_classes.len() < POSSIBLE && rows.remaining() > 0 {
+        let row: PossibleRow = rows.next()?;
         summary.possible_classes.push(PossibleClass {
-            class_id: issue.class_id.unwrap_or_default(),
-            class: issue.subject,
-            members: issue.count,
-            bytes: issue.bytes,
-            next_step: issue.next_step,
+            class_id: row.class.0,
+            class: names.of(row.class),
+            members: row.members(),
+            bytes: row.bytes,
+            next_step: next_step(&names.whole(row.class), &row),
         });
     }
     Ok(())

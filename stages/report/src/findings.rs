@@ -1,12 +1,12 @@
-//! The findings, as the page shows them. Texts are positions in [`Texts`]. Those about classes with possible duplicates
-//! are a list of their own: there can be one for each class.
+//! The findings, as the page shows them. Texts are positions in [`Texts`]. Classes with possible duplicates
+//! are a list of their own: there can be many.
 
 use crate::tables::Shown;
 use crate::texts::Texts;
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Batch, Reader, value};
 use heaplake_schemas::findings::FILE;
-use heaplake_schemas::possible_classes;
+use heaplake_schemas::possible_duplicates;
 use serde::Serialize;
 use std::path::Path;
 
@@ -98,7 +98,8 @@ pub struct Possible {
     next: u32,
 }
 
-/// The findings, and the classes with possible duplicates; `None` where the run has no table of findings.
+/// The findings, and the classes with possible duplicates; `None` where the run has no table of findings. Runs of older
+/// versions have these classes among their findings.
 pub type Found = Option<(Shown<Finding>, Shown<Possible>)>;
 
 /// The findings.
@@ -115,11 +116,8 @@ pub fn read(folder: &Path, texts: &mut Texts) -> Result<Found, StageError> {
     let mut batches = reader.columns(&columns)?;
     while let Some(rows) = batches.batch()? {
         for at in 0..rows.len() {
-            if rows.texts("rule")?.value(at) == possible_classes::RULE {
-                classes.of += 1;
-                if classes.rows.len() < CLASSES {
-                    classes.rows.push(possible(&rows, at, texts)?);
-                }
+            if rows.texts("rule")?.value(at) == possible_duplicates::RULE {
+                add_possible(&mut classes, &rows, "subject", at, texts)?;
             } else {
                 findings.of += 1;
                 if findings.rows.len() < FINDINGS {
@@ -128,13 +126,40 @@ pub fn read(folder: &Path, texts: &mut Texts) -> Result<Found, StageError> {
             }
         }
     }
+    add_table_of_possible(&mut classes, folder, texts)?;
     Ok(Some((findings, classes)))
 }
 
-fn possible(rows: &Batch, at: usize, texts: &mut Texts) -> Result<Possible, StageError> {
+/// Adds the rows of the table of classes with possible duplicates.
+fn add_table_of_possible(classes: &mut Shown<Possible>, folder: &Path, texts: &mut Texts) -> Result<(), StageError> {
+    let file = folder.join(possible_duplicates::FILE);
+    let Some(reader) = Reader::open_if_present(&file)? else { return Ok(()) };
+    let mut batches = reader.columns(&["class_id", "class", "set", "count", "bytes", "message", "next_step"])?;
+    while let Some(rows) = batches.batch()? {
+        (0..rows.len()).try_for_each(|at| add_possible(classes, &rows, "class", at, texts))?;
+    }
+    Ok(())
+}
+
+/// Adds a class whose name is in a column of this name, if the page has room for it.
+fn add_possible(
+    classes: &mut Shown<Possible>,
+    rows: &Batch,
+    name: &str,
+    at: usize,
+    texts: &mut Texts,
+) -> Result<(), StageError> {
+    classes.of += 1;
+    if classes.rows.len() < CLASSES {
+        classes.rows.push(possible(rows, name, at, texts)?);
+    }
+    Ok(())
+}
+
+fn possible(rows: &Batch, name: &str, at: usize, texts: &mut Texts) -> Result<Possible, StageError> {
     Ok(Possible {
         class: value(rows.u32s("class_id")?, at),
-        name: texts.add(rows.texts("subject")?.value(at)),
+        name: texts.add(rows.texts(name)?.value(at)),
         set: value(rows.u32s("set")?, at),
         members: rows.sizes("count")?.value(at),
         bytes: rows.sizes("bytes")?.value(at),

@@ -15,7 +15,7 @@ use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError, Stats};
 use heaplake_schemas::ids::{ClassId, SetId};
-use heaplake_schemas::possible_classes::{POSSIBLE_CLASS, PossibleRow};
+use heaplake_schemas::possible_duplicates::{POSSIBLE_CLASS, PossibleRow};
 use heaplake_schemas::scratch::{self as columns, limits};
 use std::cmp::Reverse;
 

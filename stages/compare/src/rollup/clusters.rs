@@ -23,7 +23,7 @@ const FEWEST: usize = 2;
 /// Bytes of memory for a finding of a run.
 const OF_FINDING: u64 = 48;
 /// Rules about bytes that are wasted all over the heap: they name nothing that holds them.
-pub const OF_WASTE: [&str; 10] = [
+pub const OF_WASTE: [&str; 11] = [
     "boxed-numbers",
     "collection-slack",
     "duplicate-arrays",
@@ -34,6 +34,7 @@ pub const OF_WASTE: [&str; 10] = [
     "possible-duplicates",
     "possible-duplicates-of-class",
     "unreachable",
+    "unrooted-objects",
 ];
 
 /// The findings of the runs of a format.

@@ -204,6 +204,7 @@ impl<'a> Walker<'a> {
             format_version: Some(outcome.version.to_string()),
             node_count: taken.objects + u64::from(FIRST),
             root: NodeId(ROOT),
+            lists_survivors: true,
             counts_empty: true,
             follows_essential: true,
             captured_at_us: self.trace.and_then(|trace| when(&trace, taken.time)),

@@ -95,6 +95,7 @@ pub fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(Walk, F
         format_version: Some(version.to_string()),
         node_count: graph.nodes,
         root: NodeId(graph.root),
+        lists_survivors: true,
         counts_empty: true,
         follows_essential: true,
         captured_at_us,

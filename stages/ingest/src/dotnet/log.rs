@@ -313,6 +313,7 @@ impl Walker<'_> {
             format_version: Some(VERSION.to_owned()),
             node_count: taken.objects + u64::from(FIRST),
             root: NodeId(ROOT),
+            lists_survivors: true,
             counts_empty: true,
             follows_essential: true,
             ..Facts::default()

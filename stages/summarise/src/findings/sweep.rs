@@ -36,7 +36,7 @@ impl Sweep {
             shallow: ColumnReader::open(scratch, columns::NODE_SHALLOW)?,
             native: there(facts.has_native).map(|()| ColumnReader::open(scratch, columns::NODE_NATIVE)).transpose()?,
             retained: ColumnReader::open(scratch, columns::NODE_RETAINED)?,
-            preorder: there(facts.keeps_garbage)
+            preorder: there(facts.keeps_garbage || facts.lists_survivors)
                 .map(|()| ColumnReader::open(scratch, columns::NODE_PREORDER))
                 .transpose()?,
         })

@@ -1,4 +1,5 @@
-//! Rule `unreachable`: garbage that the snapshot still has, in formats that keep it.
+//! Rule `unreachable`: garbage that the snapshot still has, in formats that keep it; and what is alive by roots that were
+//! not recorded, in formats that list survivors of a collection.
 
 use super::class_roles::role;
 use super::heap::{Heap, blank};
@@ -12,15 +13,24 @@ use std::collections::BTreeMap;
 
 /// The rule.
 pub const RULE: Rule = Rule {
-    names: &[NAME],
+    names: &[NAME, UNROOTED],
     candidates: map_bytes::<u32, (u64, u64)>(CLASSES),
     open: |_, _| Ok(Box::<Unreachable>::default()),
     ..Rule::NEW
 };
 
 const NAME: &str = "unreachable";
+/// The same of objects that are alive.
+const UNROOTED: &str = "unrooted-objects";
 /// Percent of the heap and of the garbage together from which on a finding is high (never), medium, low.
 const PERCENT: [u64; 3] = [101, 20, 5];
+
+const STEP_GARBAGE: &str =
+    "Collect before the snapshot is taken (live objects only) to see what stays; much garbage means much allocation.";
+const STEP_THREADS: &str = "See what they wait for in a thread dump (jcmd PID Thread.dump_to_file), or take the heap dump \
+                            with JDK 24 or later, which writes these stacks.";
+const STEP_ALIVE: &str = "If one of these classes has far more objects than the program needs, look for the code that makes \
+                          them. A dump by a newer runtime may have the roots that hold them.";
 
 /// Classes that are told apart, and shown.
 const CLASSES: usize = 1 << 14;
@@ -61,40 +71,46 @@ impl Detector for Unreachable {
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        let all = heap.bytes.saturating_add(self.bytes);
+        let is_alive = heap.facts.lists_survivors;
+        let held = if is_alive { heap.bytes.saturating_sub(self.bytes) } else { heap.bytes };
+        let all = held.saturating_add(self.bytes);
         let Some(severity) = severity(self.bytes, all, PERCENT) else { return Ok(Vec::new()) };
-        let mut finding = blank(NAME, severity, Scope::Snapshot, "garbage".to_owned());
-        finding.count = self.count;
-        finding.bytes = self.bytes;
-        finding.message = format!(
-            "{} objects of {} are reached from no root, beside {} that are held, above all {}",
-            count(self.count),
-            size(self.bytes),
-            size(heap.bytes),
-            self.largest(heap),
-        );
-        finding.next_step = match self.threads {
-            Some((threads, class)) => {
-                finding.message += &format!(
-                    ". {} virtual threads ({}) wait, and a dump may lack the stacks of such: what only their variables \
-                     hold then counts as garbage",
-                    count(threads),
-                    heap.shown_class(class),
-                );
-                "See what they wait for in a thread dump (jcmd PID Thread.dump_to_file), or take the heap dump with JDK 24 \
-                 or later, which writes these stacks."
-            }
-            None => {
-                "Collect before the snapshot is taken (live objects only) to see what stays; much garbage means much \
-                 allocation."
-            }
-        }
-        .to_owned();
+        let (name, subject) = if is_alive { (UNROOTED, "objects without a root") } else { (NAME, "garbage") };
+        let mut finding = blank(name, severity, Scope::Snapshot, subject.to_owned());
+        (finding.count, finding.bytes) = (self.count, self.bytes);
+        let (objects, bytes) = (count(self.count), size(self.bytes));
+        let (held, above_all) = (size(held), self.largest(heap));
+        (finding.message, finding.next_step) = if is_alive {
+            let share = heap.share(self.bytes);
+            let message = format!(
+                "{objects} objects of {share} are alive, but no root in the dump reaches them, beside {held} that are \
+                 reached: the roots that hold them were not recorded. Above all {above_all}"
+            );
+            (message, STEP_ALIVE.to_owned())
+        } else {
+            let message = format!(
+                "{objects} objects of {bytes} are reached from no root, beside {held} that are held, above all {above_all}"
+            );
+            let (remark, step) = self.cause(heap);
+            (message + &remark, step.to_owned())
+        };
         Ok(vec![finding])
     }
 }
 
 impl Unreachable {
+    /// A remark on what may have been omitted, and what to do.
+    fn cause(&self, heap: &Heap) -> (String, &'static str) {
+        let Some((threads, class)) = self.threads else { return (String::new(), STEP_GARBAGE) };
+        let remark = format!(
+            ". {} virtual threads ({}) wait, and a dump may lack the stacks of such: what only their variables hold then \
+             counts as garbage",
+            count(threads),
+            heap.shown_class(class),
+        );
+        (remark, STEP_THREADS)
+    }
+
     /// The classes with most bytes, those of the program before arrays and texts.
     fn largest(&self, heap: &Heap) -> String {
         let mut classes: Vec<_> = self.classes.iter().collect();
