@@ -56,6 +56,33 @@ fn steps(path: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
+fn why_knows_the_paths_of_findings_without_edges() {
+    let mut it = Snapshot::new();
+    let root = it.add_node("synthetic", "", 0);
+    let shop = it.add_node("object", "Shop", 40);
+    it.add_edge(root, "property", "shop", shop);
+    let cache = it.add_node("object", "Cache", 24);
+    it.add_edge(shop, "property", "cache", cache);
+    for index in 0..3000 {
+        let session = it.add_node("object", "Session", 4096);
+        it.add_numbered_edge(cache, "element", index, session);
+    }
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &it.to_json(&Layout::default()));
+    lake.analyze(input).args(["--no-edges", "--snapshot=it"]).assert().success();
+    let run = lake.run();
+    // The cache is what the finding is about.
+    let why = json("why", &run, &["2"]);
+    let path: Vec<&str> =
+        why["stored_path"]["steps"].as_array().unwrap().iter().map(|step| step.as_str().unwrap()).collect();
+    assert_eq!(path, ["Shop.cache", "Cache"]);
+    let text = ask("why", &run, &["2"]);
+    assert!(text.starts_with("Path from a root, as the finding about it has it\n\n  Shop.cache → Cache"), "{text}");
+    // No finding is about a single session.
+    assert!(json("why", &run, &["5"])["stored_path"].is_null());
+}
+
+#[test]
 fn why_an_object_is_there() {
     let lake = Lake::new();
     let edges = run(&lake, &["--edges"]);

@@ -96,6 +96,11 @@ pub fn why(why: &Why, look: &Look) -> String {
     if let Some(shortest) = &why.shortest_path {
         text += &format!("Shortest path from a root\n\n{}\n", path(shortest, look));
     }
+    if let Some(stored) = &why.stored_path {
+        let steps = shorten(&stored.steps.join(" → "), LONGEST);
+        let end = stored.ends_at.map_or_else(String::new, |node| format!(", to node {node} below it"));
+        text += &format!("Path from a root, as the finding about it has it{end}\n\n  {steps}\n\n");
+    }
     for (at, shown) in why.paths.iter().enumerate() {
         text += &format!("Path {} of {}\n\n{}\n", at + 1, why.paths.len(), path(shown, look));
     }

@@ -10,6 +10,7 @@ use crate::error::QueryError;
 use crate::graph::Graph;
 use crate::holders::{self, Holder};
 use crate::rows::{self, NodeRow, fetch};
+use crate::stored_paths::{StoredPath, stored_path};
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::scratch::SYSTEM_DISTANCE;
@@ -52,6 +53,9 @@ fn rank(kind: &str, essential: bool) -> Option<usize> {
 pub struct Why {
     /// From a root to the object; nothing without the table of edges, or where no search reached the object.
     pub shortest_path: Option<Shown>,
+    /// Without the table of edges: the path that a finding about the object has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_path: Option<StoredPath>,
     /// The shortest paths from a root, where more than one was asked for; over edges that keep their targets alive.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Shown>,
@@ -63,6 +67,13 @@ pub struct Why {
     /// What to do for what is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+impl Why {
+    /// Dominators alone.
+    fn of(dominators: Shown) -> Self {
+        Self { shortest_path: None, stored_path: None, paths: Vec::new(), holders: None, dominators, note: None }
+    }
 }
 
 /// A path, from its beginning to its end.
@@ -107,14 +118,16 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
     let above = std::iter::successors(Some(node), |&at| up(at)).take(dominators.len());
     let dominators = shown(&[Steps::of(above)], &nodes, &FxHashMap::default())?.remove(0);
     let Some(edges) = asked.edges() else {
-        let note = format!("A shortest path needs the table of edges:\n  {}", asked.command_for_edges());
-        return Ok(Why { shortest_path: None, paths: Vec::new(), holders: None, dominators, note: Some(note) });
+        let stored_path = stored_path(asked, node)?;
+        let what = if stored_path.is_some() { "A path with its objects" } else { "A shortest path" };
+        let note = format!("{what} needs the table of edges:\n  {}", asked.command_for_edges());
+        return Ok(Why { stored_path, note: Some(note), ..Why::of(dominators) });
     };
     let (paths, holders, unfinished) = more(node, (&nodes, &edges), &asked.run.summary.part_kinds, wanted)?;
     let path = shortest(node, &nodes, &edges)?;
     if path.len() == 1 && fetch(&nodes, [node])?.values().all(|row| row.distance.is_none()) {
         let note = "No search from a root reaches it: only weak references lead to it, or none.".to_owned();
-        return Ok(Why { shortest_path: None, paths, holders, dominators, note: Some(note) });
+        return Ok(Why { paths, holders, note: Some(note), ..Why::of(dominators) });
     }
     let path = [Steps::of(path)];
     let shortest_path = shown(&path, &nodes, &names(&path, &edges)?)?.pop();
@@ -125,7 +138,7 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
     } else {
         system.then(|| "Only the runtime leads to it: its distance is \"system\".".to_owned())
     };
-    Ok(Why { shortest_path, paths, holders, dominators, note })
+    Ok(Why { shortest_path, paths, holders, note, ..Why::of(dominators) })
 }
 
 /// Several paths, the tree of all holders, and whether the search for paths ended early.
