@@ -7,13 +7,17 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
+/// Pages, as far as heaplake knows its own.
+const PAGE: &str = "<title>a · heaplake</title>";
+const OTHER_PAGE: &str = "<title>b · heaplake</title>";
+
 /// A lake of three runs, to be merged into another one.
 fn source(lake: &Lake) -> PathBuf {
     let source = lake.folder().join("source");
     add_of_day(&source, ("1", "a", Some("x")), 1);
     add(&source, ("1", "b", None), 2);
     add(&source, ("2", "c", None), 3);
-    fs::write(source.join("release=1/snapshot=a/report.html"), "page").unwrap();
+    fs::write(source.join("release=1/snapshot=a/report.html"), PAGE).unwrap();
     source
 }
 
@@ -148,11 +152,11 @@ fn a_run_with_more_than_merge_brings_in_is_not_taken_away() {
     // A page that came later, and one that is another one by now. The lake shares the files of the source.
     let merged = lake.path().join("release=1/snapshot=a/report.html");
     fs::remove_file(&merged).unwrap();
-    fs::write(place.join("report.html"), "page").unwrap();
+    fs::write(place.join("report.html"), PAGE).unwrap();
     stays("report.html", "the lake has this run without this file");
-    fs::write(&merged, "other").unwrap();
+    fs::write(&merged, OTHER_PAGE).unwrap();
     stays("report.html", "the lake has this run without this file");
-    fs::write(&merged, "page").unwrap();
+    fs::write(&merged, PAGE).unwrap();
     assert_eq!(statuses(&lake, &[&place], &["--move"], 0), "a present");
     assert_eq!((all(&source), all(&lake.path())), (vec!["b".into(), "c".into()], vec!["a".into()]));
 }

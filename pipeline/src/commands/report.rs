@@ -11,7 +11,7 @@ use clap::Args;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError, storage};
-use heaplake_lake::{output_file, selection};
+use heaplake_lake::{output_file, run_files, selection};
 use heaplake_query::QueryError;
 use heaplake_report as reports;
 use heaplake_schemas::{comparison, rollup, series};
@@ -51,27 +51,42 @@ pub fn run(arguments: &Arguments) -> Done {
     outputs::check(&[("--output", arguments.output.as_deref())], Vec::new)?;
     let mut named = arguments.output.iter().filter(|page| !storage::is_url(page));
     named.try_for_each(|page| output_file::check_in_folder(page)).map_err(Complaint::of_usage)?;
-    let page = |usual: &str| arguments.output.clone().unwrap_or_else(|| arguments.run.join(usual));
+    let page = |usual: &str| page(arguments, usual);
     let budget = Budget::new(memory.saturating_sub(FIXED_OVERHEAD));
     let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };
     let page = if has(comparison::FILE) {
-        let page = page(reports::comparison::FILE);
+        let page = page(reports::comparison::FILE)?;
         steadily(&arguments.run.join(comparison::FILE), || reports::diff_page(&arguments.run, &page, &context))?;
         page
     } else if has(series::FILE) {
-        let page = page(reports::trend::FILE);
+        let page = page(reports::trend::FILE)?;
         steadily(&arguments.run.join(series::FILE), || reports::trend_page(&arguments.run, &page, &context))?;
         page
     } else if has(rollup::FILE) {
-        let page = page(reports::fleet::FILE);
+        let page = page(reports::fleet::FILE)?;
         steadily(&arguments.run.join(rollup::FILE), || reports::fleet_page(&arguments.run, &page, &context))?;
         page
     } else {
-        let page = page(reports::FILE);
+        let page = page(reports::FILE)?;
         of_run(&arguments.run, &page, memory, &cancel)?;
         page
     };
     Ok(if arguments.quiet { 0 } else { print::text(&format!("{}\n", page.display())) })
+}
+
+/// Where the page goes: a file of the user that lies at the usual place stays.
+fn page(arguments: &Arguments, usual: &str) -> Result<PathBuf, Complaint> {
+    let Some(named) = &arguments.output else {
+        let page = arguments.run.join(usual);
+        let is_others = !storage::is_url(&page) && page.symlink_metadata().is_ok() && !run_files::is_page(&page);
+        return if is_others {
+            let cause = format!("{}: heaplake did not write this file", page.display());
+            Err(Complaint::usage(cause, "move it away, or name another file with --output"))
+        } else {
+            Ok(page)
+        };
+    };
+    Ok(named.clone())
 }
 
 /// How often a page is made anew of what others replace meanwhile.

@@ -11,7 +11,7 @@ use heaplake_kit::{StageError, fs};
 use heaplake_schemas::{run, tables};
 use serde::Deserialize;
 use std::fs::{DirEntry, symlink_metadata};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// File name of the page of a run.
@@ -81,7 +81,21 @@ fn is_own(entry: &DirEntry, listed: Option<&[String]>) -> bool {
         // The description is damaged, so names decide.
         None => FOR_OTHERS.contains(&name) || tables::ALL.iter().any(|table| table.file == name),
     };
-    of_tables || name == run::FILE || name == PAGE
+    of_tables || name == run::FILE || (name == PAGE && is_page(&entry.path()))
+}
+
+/// Bytes at the beginning of a page that have its title.
+const HEAD: u64 = 64 << 10;
+/// How the title of each page ends.
+const TITLE_END: &str = " · heaplake</title>";
+
+/// Whether a file is a page that heaplake made: its title says so. What is not there is none.
+#[must_use]
+pub fn is_page(path: &Path) -> bool {
+    let mut head = Vec::new();
+    symlink_metadata(path).is_ok_and(|there| there.is_file())
+        && fs::File::open(path).is_ok_and(|file| file.take(HEAD).read_to_end(&mut head).is_ok())
+        && head.windows(TITLE_END.len()).any(|part| part == TITLE_END.as_bytes())
 }
 
 /// Whether an earlier version was killed while it made a page in a folder.
@@ -138,11 +152,13 @@ mod tests {
         refuse_others(&place).unwrap();
         for description in [r#"{"tables": [{"file": "nodes.parquet"}]}"#, "damaged"] {
             write(run::FILE, description);
-            write(PAGE, "");
+            write(PAGE, "<title>a · heaplake</title>");
             assert_eq!(refused(), None, "{description}");
             write("notes.txt", "");
             assert_eq!(refused(), Some("snapshot=a/notes.txt".into()));
             std::fs::remove_file(place.join("notes.txt")).unwrap();
+            write(PAGE, "<title>of the user</title>");
+            assert_eq!(refused(), Some("snapshot=a/report.html".into()));
         }
     }
 }
