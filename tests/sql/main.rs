@@ -15,6 +15,7 @@ mod lake;
 mod table;
 
 mod answers;
+mod compared;
 mod formats;
 mod hostile;
 mod limits;

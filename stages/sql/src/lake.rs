@@ -67,6 +67,18 @@ impl Lake {
                 Err(error) => damaged.push((found.place, error.to_string())),
             }
         }
+        Self::of(runs, damaged, captured)
+    }
+
+    /// What stands for the lake where there is none.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub(crate) fn without_runs() -> Result<Self, SqlError> {
+        Self::of(Vec::new(), Vec::new(), Vec::new())
+    }
+
+    fn of(runs: Vec<Found>, damaged: Vec<(PathBuf, String)>, captured: Vec<Option<i64>>) -> Result<Self, SqlError> {
         let columns: Vec<ArrayRef> = vec![
             Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &found.run.release))),
             Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &found.run.snapshot))),

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | know the runs of a lake, and the ones that are damaged | [`lake::Lake`] |
 //! | read one table of all runs | [`view::View`] |
+//! | read the tables of a comparison | `compared` |
 //! | run statements within bounded memory | [`session::Session`] |
 //! | write rows as a table, CSV, JSON or Parquet | [`output`] |
 //! | run a query by its name | [`named`] |
@@ -17,6 +18,7 @@
 //! by their statistics. Nothing here writes into a lake.
 
 mod apart;
+mod compared;
 mod depth;
 pub mod error;
 mod files;

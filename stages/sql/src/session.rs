@@ -1,6 +1,7 @@
 //! Statements over a lake, in bounded memory.
 
 use crate::apart::{self, apart};
+use crate::compared;
 use crate::depth;
 use crate::error::{Kind, SqlError};
 use crate::joins;
@@ -74,20 +75,28 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens a lake: reads the description of each run.
+    /// Opens a lake: reads the description of each run. A folder that `diff`, `trend` or `fleet rollup` wrote has its own
+    /// tables instead, those in long form in wide form, too.
     ///
     /// # Errors
     /// [`SqlError`] where the folder is no lake, the user stops it, or the system gives no threads.
     pub fn open(folder: &Path, limits: Limits<'_>, cancel: &AtomicBool) -> Result<Self, SqlError> {
         let folder = folder.to_owned();
         let opened = panics::held(|| {
-            let lake = apart(cancel, move || Lake::open(&folder))??;
-            Self::over(Arc::new(lake), limits)
+            let compared = compared::is_one(&folder).then(|| folder.clone());
+            let open = || apart(cancel, move || Lake::open(&folder))?;
+            let lake = compared.as_ref().map_or_else(open, |_| Lake::without_runs())?;
+            let session = Self::over(Arc::new(lake), limits, compared.is_none())?;
+            if let (Some(folder), Some(runtime)) = (compared, &session.runtime) {
+                runtime.block_on(compared::register(&session.context, &folder))?;
+            }
+            Ok(session)
         });
         opened.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)))
     }
 
-    fn over(lake: Arc<Lake>, limits: Limits<'_>) -> Result<Self, SqlError> {
+    /// Over the runs of a lake, or without any views.
+    fn over(lake: Arc<Lake>, limits: Limits<'_>, has_runs: bool) -> Result<Self, SqlError> {
         apart::keep_near(limits.memory);
         // The rest is for what the engine does not count: batches on their way, pages that are decoded, what is written.
         let memory = usize::try_from(limits.memory / 5 * 3).unwrap_or(usize::MAX);
@@ -96,11 +105,13 @@ impl Session {
         if let Some((root, client)) = limits.bucket {
             context.register_object_store(ObjectStoreUrl::parse(root)?.as_ref(), Arc::clone(client));
         }
-        for table in tables::ALL.iter().filter(|table| table.runs.have_it()) {
+        for table in tables::ALL.iter().filter(|table| has_runs && table.runs.have_it()) {
             context.register_table(table.name, Arc::new(View::new(Arc::clone(&lake), table)))?;
         }
-        let summary = lake.summary()?;
-        context.register_table(lake::RUNS, Arc::new(MemTable::try_new(summary.schema(), vec![vec![summary]])?))?;
+        if has_runs {
+            let summary = lake.summary()?;
+            context.register_table(lake::RUNS, Arc::new(MemTable::try_new(summary.schema(), vec![vec![summary]])?))?;
+        }
         apart::need_threads(limits.threads + SPARE)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(limits.threads)

@@ -1,0 +1,139 @@
+//! The tables of a comparison, a trend or a rollup, and those in long form once more in wide form: a row per subject,
+//! with a column for each number of each measure.
+
+use crate::error::SqlError;
+use datafusion::execution::context::SessionContext;
+use datafusion::prelude::{DataFrame, ParquetReadOptions, lit};
+use heaplake_kit::fs;
+use heaplake_schemas::rollup::{self, Rollup};
+use heaplake_schemas::table::TableSchema;
+use heaplake_schemas::{comparison, diff, series, tables};
+use std::path::{Path, PathBuf};
+
+/// Column of the folder of the group, in tables of a rollup.
+const GROUP: &str = "group_folder";
+/// Columns that tell subjects apart.
+const SUBJECT: [&str; 4] = [GROUP, "format", "fingerprint", "step"];
+/// Columns that say something of the measure of a row; those of sides have a word before them. The others are the same in
+/// all rows of a subject.
+const OF_MEASURE: [&str; 33] = [
+    "sum",
+    "mean",
+    "median",
+    "p90",
+    "max",
+    "min",
+    "p99",
+    "delta_sum",
+    "delta_sum_low",
+    "delta_sum_high",
+    "percent_sum",
+    "delta_mean",
+    "delta_median",
+    "percent_median",
+    "shift",
+    "shift_low",
+    "shift_high",
+    "p_shift",
+    "p_presence",
+    "p_tail",
+    "p_paired",
+    "p",
+    "q",
+    "pairs",
+    "smallest_effect",
+    "smallest_effect_on_tenth",
+    "shape",
+    "slope",
+    "slope_low",
+    "slope_high",
+    "first_growth",
+    "grown_on",
+    "grown_on_names",
+];
+
+/// Whether a folder is one that `diff`, `trend` or `fleet rollup` wrote.
+pub(crate) fn is_one(folder: &Path) -> bool {
+    [comparison::FILE, series::FILE, rollup::FILE].iter().any(|file| folder.join(file).is_file())
+}
+
+/// Makes a view of each table in the folder, and of each in long form a second one whose name ends in `_wide`.
+///
+/// # Errors
+/// [`SqlError`] where the description or a table cannot be read.
+pub(crate) async fn register(context: &SessionContext, folder: &Path) -> Result<(), SqlError> {
+    let groups = groups(folder)?;
+    for table in tables::ALL.iter().filter(|table| !table.runs.have_it()) {
+        let mut all: Option<DataFrame> = None;
+        for (group, folder) in &groups {
+            let file = folder.join(table.file);
+            if !file.is_file() {
+                continue;
+            }
+            let mut rows = context.read_parquet(&*file.to_string_lossy(), ParquetReadOptions::default()).await?;
+            if let Some(group) = group {
+                rows = rows.with_column(GROUP, lit(group))?;
+            }
+            all = Some(match all {
+                None => rows,
+                Some(before) => before.union(rows)?,
+            });
+        }
+        let Some(rows) = all else { continue };
+        let statement = measures(table).map(|measures| wide(table, measures, groups[0].0.is_some()));
+        context.register_table(table.name, rows.into_view())?;
+        if let Some(statement) = statement {
+            let wide = context.sql(&statement).await?;
+            context.register_table(format!("{}_wide", table.name), wide.into_view())?;
+        }
+    }
+    Ok(())
+}
+
+/// The folders with tables: of a rollup those of its groups, with their names, else the folder itself.
+fn groups(folder: &Path) -> Result<Vec<(Option<String>, PathBuf)>, SqlError> {
+    let description = folder.join(rollup::FILE);
+    if !description.is_file() {
+        return Ok(vec![(None, folder.to_owned())]);
+    }
+    let damaged = |problem: &dyn std::fmt::Display| {
+        let cause = format!("{}: {problem}", description.display());
+        SqlError::query(cause, "make the rollup again with heaplake fleet rollup")
+    };
+    let text = fs::read(&description).map_err(|error| damaged(&error))?;
+    let rollup: Rollup = serde_json::from_slice(&text).map_err(|error| damaged(&error))?;
+    let group = |group: rollup::Group| (Some(group.folder.clone()), folder.join(group.folder));
+    Ok(rollup.groups.into_iter().map(group).collect())
+}
+
+/// The measures of a table in long form.
+fn measures(table: &TableSchema) -> Option<&'static [&'static str]> {
+    let name = |name: &'static str| name.split_once('_').map(|(_, of)| of);
+    let of = name(table.name)?;
+    let is_long = table.columns.iter().any(|column| column.name == "measure");
+    let found = diff::TABLES.iter().find(|other| is_long && name(other.table.name) == Some(of))?;
+    Some(found.measures)
+}
+
+fn is_of_measure(column: &str) -> bool {
+    let bare = column.strip_prefix("base_").or_else(|| column.strip_prefix("target_")).unwrap_or(column);
+    OF_MEASURE.contains(&bare)
+}
+
+/// The statement of the wide form.
+fn wide(table: &TableSchema, measures: &[&str], has_groups: bool) -> String {
+    let names = || table.columns.iter().map(|column| column.name).filter(|name| *name != "measure");
+    let has = |name: &&str| (*name == GROUP && has_groups) || names().any(|other| other == *name);
+    let subject: Vec<String> = SUBJECT.iter().filter(|name| has(name)).map(|name| format!("\"{name}\"")).collect();
+    let mut columns = subject.clone();
+    for name in names().filter(|name| !SUBJECT.contains(name)) {
+        if is_of_measure(name) {
+            columns.extend(measures.iter().map(|measure| {
+                format!("first_value(\"{name}\") FILTER (WHERE measure = '{measure}') AS \"{name}_{measure}\"")
+            }));
+        } else {
+            columns.push(format!("first_value(\"{name}\") AS \"{name}\""));
+        }
+    }
+    format!("SELECT {} FROM {} GROUP BY {}", columns.join(", "), table.name, subject.join(", "))
+}
