@@ -29,3 +29,14 @@ pub fn host(run: &Run) -> Option<&str> {
 pub fn has_table(run: &Run, file: &str) -> bool {
     run.tables.iter().any(|table: &run::Table| table.file == file)
 }
+
+/// Names of hosts of runs, or of the runs, separated by commas; nothing where none is named.
+pub(crate) fn names_of(named: &[u32], names: &[String]) -> Option<String> {
+    let mut of: Vec<&str> = Vec::new();
+    for name in named.iter().filter_map(|&run| names.get(run as usize)) {
+        if !of.contains(&name.as_str()) {
+            of.push(name);
+        }
+    }
+    (!of.is_empty()).then(|| of.join(", "))
+}

@@ -6,6 +6,7 @@ use super::sides::{BASE, TARGET};
 use super::untold;
 use crate::rows::texts::{self, Texts};
 use crate::rows::{self, Gathered};
+use crate::run_facts;
 use crate::sides::Sides;
 use crate::statistics;
 use heaplake_kit::{Context, Reservation, StageError};
@@ -237,7 +238,7 @@ impl Compared<'_> {
     /// Names of the hosts, or of the runs, on which a subject changed most, separated by commas.
     #[must_use]
     pub fn changed_on(&self, row: &Row) -> Option<String> {
-        rows::names_of(&row.head.named, &self.names)
+        run_facts::names_of(&row.head.named, &self.names)
     }
 
     /// Whether there are statistics.

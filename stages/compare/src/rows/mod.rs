@@ -8,6 +8,7 @@
 //! * Worst case: n log n in the rows of all runs.
 //! * Determinism: groups come in the order of their keys, values in the order of the runs.
 
+mod codec;
 pub mod kept;
 mod read;
 pub mod signatures;
@@ -245,17 +246,6 @@ fn read_all(
     done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
 }
 
-/// Names of hosts of runs, or of the runs, separated by commas; nothing where none is named.
-pub(crate) fn names_of(named: &[u32], names: &[String]) -> Option<String> {
-    let mut of: Vec<&str> = Vec::new();
-    for name in named.iter().filter_map(|&run| names.get(run as usize)) {
-        if !of.contains(&name.as_str()) {
-            of.push(name);
-        }
-    }
-    (!of.is_empty()).then(|| of.join(", "))
-}
-
 /// The rows of all runs with one key.
 pub struct Group<'a> {
     gathered: &'a Gathered<'a>,
@@ -288,7 +278,7 @@ impl Gathered<'_> {
         mut take: impl FnMut(R) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         let mut kept = self.kept.map(|kept| kept.records(self.table)).transpose()?;
-        let mut ahead: Option<Loaded> = None;
+        let mut ahead: Option<Loaded<'_>> = None;
         for number in 0..self.spill.partitions() {
             let loaded = match ahead.take() {
                 Some(loaded) => loaded,
@@ -304,13 +294,14 @@ impl Gathered<'_> {
                 Ok::<_, StageError>(reading.and_then(|reading| reading.join().ok()).flatten())
             })?;
         }
+        self.spill.release();
         Ok(())
     }
 
     /// The same for the groups of one partition.
     fn each_of<R: Send>(
         &self,
-        loaded: &Loaded,
+        loaded: &Loaded<'_>,
         context: &Context<'_>,
         work: &(impl Fn(&Group<'_>) -> R + Sync),
         take: &mut impl FnMut(R) -> Result<(), StageError>,

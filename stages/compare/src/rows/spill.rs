@@ -1,12 +1,14 @@
 //! Records of fixed width on disk, in partitions that fit the budget.
 //!
 //! A record is some words of 64 bits; the first is its key, whose highest bits choose the partition. Threads append
-//! whole batches; readers sort, so the order in which batches arrive does not matter.
+//! whole batches; readers sort, so the order in which batches arrive does not matter. Files have records as
+//! [bytes](super::codec).
 
+use super::codec;
 use super::kept::Records;
 use heaplake_kit::{Context, Reservation, StageError};
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -14,8 +16,11 @@ use std::sync::{Mutex, PoisonError};
 const BUFFER: usize = 64 << 10;
 /// Most partitions.
 const MOST: u64 = 256;
-/// Bytes that the order of the records takes for each, while it is made.
-const ORDER: u64 = 40;
+/// Bytes that the order of the records takes for each.
+const ORDER: u64 = 16;
+
+/// What memory is reserved for.
+const ROOM: &str = "comparison: rows of all runs";
 
 /// See the module.
 pub struct Spill {
@@ -23,23 +28,30 @@ pub struct Spill {
     width: usize,
     /// A power of two.
     partitions: Vec<Mutex<Partition>>,
+    /// Memory of partitions that were read: new memory costs the system about as much as reading.
+    spare: Mutex<Vec<Memory>>,
     _buffers: Reservation,
 }
 
 struct Partition {
     file: File,
-    buffer: Vec<u64>,
+    buffer: Vec<u8>,
     records: u64,
 }
 
 /// The records of a partition, in memory.
-pub struct Loaded {
+pub struct Loaded<'a> {
+    memory: Memory,
+    spill: &'a Spill,
+}
+
+/// Memory for the records of a partition.
+struct Memory {
     words: Vec<u64>,
-    width: usize,
-    /// Keys and numbers of the records, sorted by their first two words. With the key, so that finding where a group ends does
+    /// Keys of the records, and their runs with their numbers, sorted. With the key, so that finding where a group ends does
     /// not read the records, which lie in the order of the runs.
-    order: Vec<(u64, u32)>,
-    _room: Reservation,
+    order: Vec<(u64, u64)>,
+    room: Reservation,
 }
 
 impl Spill {
@@ -52,14 +64,15 @@ impl Spill {
         let bytes = records.saturating_mul(bytes_of(width) + ORDER);
         let wanted = bytes.div_ceil((context.budget.free() / 5).max(1)).max(1);
         let partitions = wanted.next_power_of_two().min(MOST);
-        let buffers = context.budget.reserve("comparison: buffers", partitions * BUFFER as u64)?;
+        let buffer = (BUFFER + codec::most_bytes(width)) as u64;
+        let buffers = context.budget.reserve("comparison: buffers", partitions * buffer)?;
         let partition = |_| {
             let file =
                 tempfile::tempfile_in(folder).map_err(|error| StageError::io(folder, "create a file in", error))?;
-            Ok(Mutex::new(Partition { file, buffer: Vec::with_capacity(BUFFER / 8), records: 0 }))
+            Ok(Mutex::new(Partition { file, buffer: Vec::with_capacity(BUFFER), records: 0 }))
         };
         let partitions = (0..partitions).map(partition).collect::<Result<_, StageError>>()?;
-        Ok(Self { folder: folder.to_owned(), width, partitions, _buffers: buffers })
+        Ok(Self { folder: folder.to_owned(), width, partitions, spare: Mutex::default(), _buffers: buffers })
     }
 
     /// Number of partitions.
@@ -96,33 +109,51 @@ impl Spill {
         number: usize,
         kept: Option<&mut Records<'_>>,
         context: &Context<'_>,
-    ) -> Result<Loaded, StageError> {
+    ) -> Result<Loaded<'_>, StageError> {
         let mut partition = self.partitions[number].lock().unwrap_or_else(PoisonError::into_inner);
-        let room = |words: usize| (words / self.width) as u64 * (bytes_of(self.width) + ORDER);
-        let records = partition.records as usize * self.width;
-        let mut reserved = context.budget.reserve("comparison: rows of all runs", room(records))?;
-        let mut words = partition.load(self.width).map_err(|error| StageError::io(&self.folder, "read from", error))?;
+        let mut memory = self.memory(partition.records, context)?;
+        let read = partition.load(self.width, &mut memory.words);
+        read.map_err(|error| StageError::io(&self.folder, "read from", error))?;
         if let Some(kept) = kept {
             kept.below(self.end(number), |more| {
                 context.check()?;
-                let needed = words.len() + more.len();
-                if needed > words.capacity() {
+                let needed = memory.words.len() + more.len();
+                if needed > memory.words.capacity() {
                     // A quarter more than there is, so that few batches move what is there.
-                    let records = needed.max(words.len() / 4 * 5).div_ceil(self.width);
-                    let wanted = records * self.width;
-                    reserved.grow(room(wanted).saturating_sub(reserved.bytes()))?;
-                    words.reserve_exact(wanted - words.len());
+                    let records = needed.max(memory.words.len() / 4 * 5).div_ceil(self.width);
+                    memory.grow(records as u64, self.width)?;
                 }
-                words.extend_from_slice(more);
+                memory.words.extend_from_slice(more);
                 Ok(())
             })?;
         }
-        let keyed = words.chunks_exact(self.width).zip(0..).map(|(record, at)| (record[0], record[1], at));
-        let mut sorted: Vec<(u64, u64, u32)> = Vec::with_capacity(words.len() / self.width);
-        sorted.extend(keyed);
-        sorted.sort_unstable();
-        let order = sorted.into_iter().map(|(key, _, at)| (key, at)).collect();
-        Ok(Loaded { words, width: self.width, order, _room: reserved })
+        let Memory { words, order, .. } = &mut memory;
+        // Of each key a run has one record.
+        let keyed = |(record, at): (&[u64], u64)| (record[0], record[1] & !u64::from(u32::MAX) | at);
+        order.extend(words.chunks_exact(self.width).zip(0..).map(keyed));
+        order.sort_unstable();
+        Ok(Loaded { memory, spill: self })
+    }
+
+    /// Gives back the memory of partitions that were read.
+    pub fn release(&self) {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Memory for so many records: that of a partition which is no longer needed, if there is one.
+    fn memory(&self, records: u64, context: &Context<'_>) -> Result<Memory, StageError> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut memory = match spare {
+            Some(spare) => spare,
+            None => {
+                let room = context.budget.reserve(ROOM, 0)?;
+                Memory { words: Vec::new(), order: Vec::new(), room }
+            }
+        };
+        memory.words.clear();
+        memory.order.clear();
+        memory.grow(records, self.width)?;
+        Ok(memory)
     }
 
     /// The first key behind a partition; nothing behind the last one.
@@ -136,39 +167,57 @@ fn bytes_of(width: usize) -> u64 {
     width as u64 * 8
 }
 
-impl Partition {
-    fn append(&mut self, records: &[u64], width: usize) -> io::Result<()> {
-        self.records += (records.len() / width) as u64;
-        if self.buffer.len() + records.len() > BUFFER / 8 {
-            self.file.write_all(bytemuck::cast_slice(&self.buffer))?;
-            self.buffer.clear();
-        }
-        if records.len() > BUFFER / 8 {
-            return self.file.write_all(bytemuck::cast_slice(records));
-        }
-        self.buffer.extend_from_slice(records);
+impl Memory {
+    /// Has room for so many records.
+    fn grow(&mut self, records: u64, width: usize) -> Result<(), StageError> {
+        let bytes = records * (bytes_of(width) + ORDER);
+        self.room.grow(bytes.saturating_sub(self.room.bytes()))?;
+        let records = records as usize;
+        self.words.reserve_exact((records * width).saturating_sub(self.words.len()));
+        self.order.reserve_exact(records.saturating_sub(self.order.len()));
         Ok(())
-    }
-
-    fn load(&mut self, width: usize) -> io::Result<Vec<u64>> {
-        self.file.write_all(bytemuck::cast_slice(&self.buffer))?;
-        self.buffer.clear();
-        let mut words = vec![0; self.records as usize * width];
-        self.file.rewind()?;
-        self.file.read_exact(bytemuck::cast_slice_mut(&mut words))?;
-        Ok(words)
     }
 }
 
-impl Loaded {
-    /// The records with one key each, in order of the keys; the records of a key by their second word.
+impl Partition {
+    fn append(&mut self, records: &[u64], width: usize) -> io::Result<()> {
+        for record in records.chunks_exact(width) {
+            codec::encode(record, &mut self.buffer);
+            if self.buffer.len() >= BUFFER {
+                self.file.write_all(&self.buffer)?;
+                self.buffer.clear();
+            }
+        }
+        self.records += (records.len() / width) as u64;
+        Ok(())
+    }
+
+    fn load(&mut self, width: usize, words: &mut Vec<u64>) -> io::Result<()> {
+        self.file.write_all(&self.buffer)?;
+        self.buffer.clear();
+        self.file.rewind()?;
+        codec::decode(&self.file, width, self.records, words)
+    }
+}
+
+impl Loaded<'_> {
+    /// The records with one key each, in order of the keys; the records of a key in the order of their runs.
     pub fn groups(&self) -> impl Iterator<Item = Vec<&[u64]>> {
-        let groups = self.order.chunk_by(|(a, _), (b, _)| a == b);
-        groups.map(|group| group.iter().map(|&(_, at)| self.record(at)).collect())
+        let groups = self.memory.order.chunk_by(|(a, _), (b, _)| a == b);
+        groups.map(|group| group.iter().map(|&(_, at)| self.record(at as u32)).collect())
     }
 
     fn record(&self, at: u32) -> &[u64] {
-        &self.words[at as usize * self.width..][..self.width]
+        &self.memory.words[at as usize * self.spill.width..][..self.spill.width]
+    }
+}
+
+impl Drop for Loaded<'_> {
+    fn drop(&mut self) {
+        let Memory { words, order, room } = &mut self.memory;
+        let memory =
+            Memory { words: std::mem::take(words), order: std::mem::take(order), room: room.split(ROOM, u64::MAX) };
+        self.spill.spare.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
     }
 }
 
