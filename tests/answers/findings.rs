@@ -314,6 +314,20 @@ fn reloads_of_a_java_application_are_found() {
 }
 
 #[test]
+fn scripts_that_are_compiled_again_and_again_are_found() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("scripts.hprof");
+    if !took("java", &["-Xmx256m", program("Reloads.java").to_str().unwrap(), "scripts", dump.to_str().unwrap()]) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &dump);
+    let [leak] = of_rule(&findings, "class-loader-leak")[..] else { panic!("{findings:?}") };
+    assert_eq!((&leak["subject"], &leak["count"]), (&Value::from("Reloads$ScriptLoader"), &Value::from(299)));
+    assert_eq!(leak["severity"], "high");
+    says(leak, &["300 class loaders", "numbered names such as Reloads$Script", "compiled at run time", "DEPLOYED"]);
+}
+
+#[test]
 fn java_applications_that_are_all_in_use_are_no_leak() {
     let lake = Lake::new();
     let dump = lake.folder().join("plugins.hprof");

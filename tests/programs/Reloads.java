@@ -10,10 +10,11 @@ import java.util.Random;
 /**
  * A server that deploys applications, each with a class loader of its own. Writes a heap dump:
  *
- *     java Reloads.java leaking|healthy FILE
+ *     java Reloads.java leaking|healthy|scripts FILE
  *
  * leaking: one application is deployed twelve times; a library of the server keeps an object of each old one.
  * healthy: twelve applications are deployed once, and all are in use.
+ * scripts: a text is compiled anew each time that it runs, into a class with the next number.
  */
 public class Reloads {
     /** What the server keeps of an application; dead ones are not here. */
@@ -97,6 +98,32 @@ public class Reloads {
     public static class PluginB extends Plugin {}
     public static class PluginC extends Plugin {}
 
+    public static class Script000 {
+        static final byte[] CODE = new byte[20 << 10];
+
+        public Script000() {
+            new Random().nextBytes(CODE);
+        }
+    }
+
+    /** Compiles a script: all that differs is the name. */
+    static class ScriptLoader extends ClassLoader {
+        ScriptLoader() {
+            super(Reloads.class.getClassLoader());
+        }
+
+        Object run(int number) throws Exception {
+            byte[] code;
+            try (InputStream in = getParent().getResourceAsStream("Reloads$Script000.class")) {
+                code = in.readAllBytes();
+            }
+            String text = new String(code, java.nio.charset.StandardCharsets.ISO_8859_1);
+            text = text.replace("Script000", String.format("Script%03d", number));
+            code = text.getBytes(java.nio.charset.StandardCharsets.ISO_8859_1);
+            return defineClass(null, code, 0, code.length).getDeclaredConstructor().newInstance();
+        }
+    }
+
     static void deploy(String name, String... classes) throws Exception {
         AppLoader loader = new AppLoader(List.of(classes));
         loader.app = loader.loadClass(classes[0]).getDeclaredConstructor().newInstance();
@@ -104,7 +131,10 @@ public class Reloads {
     }
 
     public static void main(String[] arguments) throws Exception {
-        for (int i = 0; i < 12; i++) {
+        for (int i = 1; i <= 300 && arguments[0].equals("scripts"); i++) {
+            DEPLOYED.put("text " + i, new ScriptLoader().run(i));
+        }
+        for (int i = 0; i < 12 && !arguments[0].equals("scripts"); i++) {
             if (arguments[0].equals("leaking")) {
                 deploy("shop", "Reloads$App", "Reloads$Driver", "Reloads$Session");
             } else {

@@ -1,6 +1,7 @@
 //! Rule `class-loader-leak`: class loaders of one type that define the same classes. They are reloads of one thing (a web
 //! application, a script, a plugin), and all but the newest should be gone, with all that their classes and objects
-//! hold.
+//! hold. Of many loaders, names that differ in digits alone count as the same: code that is compiled at run time is
+//! numbered (`Script1`, `Script2`).
 //!
 //! A loader's world is the loader, the classes that it defines and their instances. What a world retains is what the
 //! topmost nodes of it in the dominator tree retain. Loaders that are held like each other, each by an object of one
@@ -18,7 +19,10 @@ use heaplake_kit::{BudgetVec, ColumnMap, ColumnPoints, StageError, StringTable};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
+use rustc_hash::FxHasher;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::hash::Hasher;
 use worlds::{Loader, World};
 
 /// The rule.
@@ -43,6 +47,8 @@ const NAME: &str = "class-loader-leak";
 const PERCENT: [u64; 3] = [20, 5, 1];
 /// Loaders from which on they are many.
 const MANY: usize = 4;
+/// The same of loaders of numbered classes: fewer may be plugins.
+const MANY_NUMBERED: usize = 100;
 /// Loaders that are looked at.
 const LOADERS: usize = 1 << 14;
 /// Groups of loaders of one type that are told apart.
@@ -60,43 +66,65 @@ impl Detector for Loaders {
         let loader_of = ColumnMap::uncounted(heap.job.scratch, columns::CLASS_LOADER)?;
         let names = names(&loader_of, heap)?;
         let groups = groups(&names, heap)?;
-        if groups.is_empty() {
+        if groups.all.is_empty() {
             return Ok(Vec::new());
         }
-        let worlds = worlds::worlds(&groups, &loader_of, heap)?;
+        let worlds = worlds::worlds(&groups.all, &loader_of, heap)?;
         let names = Names { of: &names, strings: StringTable::open(heap.job.scratch, STRINGS)? };
         let mut first = 0;
         let mut findings = Vec::new();
-        for group in &groups {
-            findings.push(about(group, &worlds[first..first + group.len()], &names, heap)?);
+        for (at, group) in groups.all.iter().enumerate() {
+            let is_numbered = at >= groups.same;
+            findings.push(about((group, is_numbered), &worlds[first..first + group.len()], &names, heap)?);
             first += group.len();
         }
         Ok(findings)
     }
 }
 
+/// A class that a loader defines: the loader, what its name is without digits, and the name.
+type Defined = (u32, u64, u32);
+
 /// Names of the classes of loaders, as ids and as texts.
 struct Names<'a> {
-    of: &'a [(u32, u32)],
+    of: &'a [Defined],
     strings: StringTable,
 }
 
-/// Loader and name of each class that a reachable loader has defined, sorted; not those that are made at run time.
-fn names(loader_of: &[NodeId], heap: &Heap) -> Result<BudgetVec<(u32, u32)>, StageError> {
+/// Each class that a reachable loader has defined, sorted; not those that the runtime makes.
+fn names(loader_of: &[NodeId], heap: &Heap) -> Result<BudgetVec<Defined>, StageError> {
     let preorder: ColumnPoints<Preorder> = ColumnPoints::open(heap.job.scratch, columns::NODE_PREORDER)?;
     let mut names = heap.job.context.budget.growing("findings: classes of loaders");
     for (class, &loader) in loader_of.iter().enumerate() {
         let is_garbage = loader.is_none() || preorder.at(loader.index()).is_none();
         if !is_garbage && !heap.classes.has(class as u32, role::GENERATED) {
-            names.push((loader.0, heap.class_name_id(class as u32).0))?;
+            let name = heap.class_name_id(class as u32).0;
+            names.push((loader.0, without_digits(&heap.class_name(class as u32)), name))?;
         }
     }
     names.sort_unstable();
     Ok(names)
 }
 
+/// A hash of a name without its digits.
+fn without_digits(name: &str) -> u64 {
+    let mut hash = FxHasher::default();
+    name.bytes().filter(|byte| !byte.is_ascii_digit()).for_each(|byte| hash.write_u8(byte));
+    hash.finish()
+}
+
 /// Loaders of one type that define the same classes, that with most classes first.
-fn groups(names: &[(u32, u32)], heap: &Heap) -> Result<Vec<Vec<Loader>>, StageError> {
+struct Groups {
+    /// Those whose classes have the same names, then those whose names differ in digits.
+    all: Vec<Vec<Loader>>,
+    /// How many are of the first kind.
+    same: usize,
+}
+
+/// What of a class must be the same.
+type Key = fn(&Defined) -> (u64, u32);
+
+fn groups(names: &[Defined], heap: &Heap) -> Result<Groups, StageError> {
     let mut loaders: Vec<Loader> = Vec::new();
     let mut first = 0;
     for chunk in names.chunk_by(|a, b| a.0 == b.0) {
@@ -107,25 +135,40 @@ fn groups(names: &[(u32, u32)], heap: &Heap) -> Result<Vec<Vec<Loader>>, StageEr
     }
     let kind = |loader: &Loader| heap.class_name_id(heap.nodes.class.at(loader.node as usize).0);
     loaders.sort_unstable_by_key(|loader| (kind(loader), Reverse(loader.count), loader.node));
-    let mut all = Vec::new();
+    let (mut same, mut numbered) = (Vec::new(), Vec::new());
     for alike in loaders.chunk_by(|a, b| kind(a) == kind(b)).filter(|alike| alike.len() >= MANY) {
-        let mut groups: Vec<Vec<Loader>> = Vec::new();
-        for &loader in alike {
-            heap.job.context.check()?;
-            match groups.iter().position(|group| is_within(loader, group[0], names)) {
-                Some(group) => groups[group].push(loader),
-                None if groups.len() < GROUPS => groups.push(vec![loader]),
-                None => {}
-            }
+        let mut found = grouped(alike, names, |class| (class.1, class.2), heap)?;
+        found.retain(|group| group.len() >= MANY);
+        let taken: BTreeSet<u32> = found.iter().flatten().map(|loader| loader.node).collect();
+        let others: Vec<Loader> = alike.iter().copied().filter(|loader| !taken.contains(&loader.node)).collect();
+        same.append(&mut found);
+        if others.len() >= MANY_NUMBERED {
+            let found = grouped(&others, names, |class| (class.1, 0), heap)?;
+            numbered.extend(found.into_iter().filter(|group| group.len() >= MANY_NUMBERED));
         }
-        all.extend(groups.into_iter().filter(|group| group.len() >= MANY));
     }
-    Ok(all)
+    let count = same.len();
+    same.append(&mut numbered);
+    Ok(Groups { all: same, same: count })
+}
+
+/// Loaders, each with the first one whose classes its own are among.
+fn grouped(loaders: &[Loader], names: &[Defined], key: Key, heap: &Heap) -> Result<Vec<Vec<Loader>>, StageError> {
+    let mut groups: Vec<Vec<Loader>> = Vec::new();
+    for &loader in loaders {
+        heap.job.context.check()?;
+        match groups.iter().position(|group| is_within(loader, group[0], names, key)) {
+            Some(group) => groups[group].push(loader),
+            None if groups.len() < GROUPS => groups.push(vec![loader]),
+            None => {}
+        }
+    }
+    Ok(groups)
 }
 
 /// Whether the classes of a loader are among those of another one, but for a few.
-fn is_within(loader: Loader, other: Loader, names: &[(u32, u32)]) -> bool {
-    let of = |loader: Loader| names[loader.first..loader.first + loader.count].iter().map(|&(_, name)| name);
+fn is_within(loader: Loader, other: Loader, names: &[Defined], key: Key) -> bool {
+    let of = |loader: Loader| names[loader.first..loader.first + loader.count].iter().map(key);
     let mut others = of(other).peekable();
     let own = of(loader).filter(|&name| {
         while others.next_if(|&other| other < name).is_some() {}
@@ -134,28 +177,45 @@ fn is_within(loader: Loader, other: Loader, names: &[(u32, u32)]) -> bool {
     100 * own.count() <= OWN_PERCENT * loader.count
 }
 
-fn about(group: &[Loader], worlds: &[World], names: &Names<'_>, heap: &Heap) -> Result<Finding, StageError> {
+fn about(
+    (group, is_numbered): (&[Loader], bool),
+    worlds: &[World],
+    names: &Names<'_>,
+    heap: &Heap,
+) -> Result<Finding, StageError> {
     let (living, alike) = living(worlds);
     let dead: Vec<&World> = worlds.iter().enumerate().filter(|&(at, _)| at != living).map(|(_, world)| world).collect();
     let bytes = dead.iter().fold(0, |sum: u64, world| sum.saturating_add(world.bytes));
-    let severity = severity(bytes, heap.bytes, PERCENT).filter(|_| !alike).unwrap_or(Severity::Low);
+    let severity = match severity(bytes, heap.bytes, PERCENT) {
+        Some(Severity::Medium) if is_numbered => Severity::High,
+        Some(Severity::Low) if is_numbered => Severity::Medium,
+        Some(severity) if is_numbered || !alike => severity,
+        _ => Severity::Low,
+    };
     let largest = (0..worlds.len()).filter(|&at| at != living).max_by_key(|&at| (worlds[at].bytes, Reverse(at)));
     let example = group[largest.unwrap_or(0)];
     let class = heap.nodes.class.at(example.node as usize).0;
     let mut finding = blank(NAME, severity, Scope::Class, heap.shown_class(class));
     (finding.class_id, finding.node) = (Some(class), Some(example.node));
     (finding.count, finding.bytes) = (dead.len() as u64, bytes);
-    let classes = shown_classes(group[0], names);
+    let (classes, name) = shown_classes(group[0], names);
     let path = worlds::path(example.node, &names.strings, heap)?;
     let held = if path.is_empty() { heap.chain(example.node) } else { path };
-    finding.message = format!(
-        "{} class loaders of type {} define the same {classes}; all but one retain {}, though a reload should free \
-         them. One of these: {held}",
-        count(group.len() as u64),
-        shorten(&heap.class_key(class), 120),
-        heap.share(bytes),
-    );
-    finding.next_step = if alike {
+    let (loaders, of, share) = (count(group.len() as u64), shorten(&heap.class_key(class), 120), heap.share(bytes));
+    finding.message = if is_numbered {
+        format!(
+            "{loaders} class loaders of type {of} define classes with numbered names such as {name}: code that is compiled at \
+             run time and stays; all but one retain {share}. One of these: {held}"
+        )
+    } else {
+        format!(
+            "{loaders} class loaders of type {of} define the same {classes}; all but one retain {share}, though a reload \
+             should free them. One of these: {held}"
+        )
+    };
+    finding.next_step = if is_numbered {
+        "Compile the same code once and keep what comes of it, or close and drop the loader together with the code."
+    } else if alike {
         "Close the loaders that are no longer used, or share one among all that need these classes."
     } else {
         "Release what holds the old loaders when the application stops: threads, thread locals, listeners, drivers and \
@@ -165,17 +225,18 @@ fn about(group: &[Loader], worlds: &[World], names: &Names<'_>, heap: &Heap) -> 
     Ok(finding)
 }
 
-/// How many classes a loader has, and one of them: that which most of it is about is not known, so the first one that
+/// How many classes a loader has with one of them, and that one alone: that which most of it is about is not known, so the first one that
 /// is not nested.
-fn shown_classes(loader: Loader, names: &Names<'_>) -> String {
+fn shown_classes(loader: Loader, names: &Names<'_>) -> (String, String) {
     let of = names.of[loader.first..loader.first + loader.count].iter();
-    let texts = of.take(SHOWN_NAMES).map(|&(_, name)| names.strings.text(name as usize));
+    let texts = of.take(SHOWN_NAMES).map(|&(_, _, name)| names.strings.text(name as usize));
     let name = texts.min_by_key(|name| (name.ends_with("[]"), name.contains('$'), name.len()));
     let name = name.as_deref().unwrap_or_default().to_owned();
-    match loader.count {
+    let classes = match loader.count {
         1 => format!("class, {name}"),
         many => format!("{} classes, {name} among them", count(many as u64)),
-    }
+    };
+    (classes, name)
 }
 
 /// Names among which the one that is shown is chosen.
@@ -210,14 +271,16 @@ mod tests {
 
     #[test]
     fn classes_of_another_loader_but_for_a_few() {
-        let mut names: Vec<(u32, u32)> = (0..200).map(|name| (1, name)).collect();
+        let mut names: Vec<(u32, u64)> = (0..200).map(|name| (1, name)).collect();
         names.extend((1..150).map(|name| (2, name)));
         names.extend((5..10).chain(200..202).map(|name| (3, name)));
         names.extend((100..201).map(|name| (4, name)));
+        let names: Vec<Defined> = names.into_iter().map(|(loader, name)| (loader, name, 0)).collect();
         let loader = |node: u32| {
-            let first = names.iter().position(|&(of, _)| of == node).unwrap();
-            Loader { node, first, count: names.iter().filter(|&&(of, _)| of == node).count() }
+            let first = names.iter().position(|&(of, ..)| of == node).unwrap();
+            Loader { node, first, count: names.iter().filter(|&&(of, ..)| of == node).count() }
         };
-        assert_eq!([1, 2, 3, 4].map(|node| is_within(loader(node), loader(1), &names)), [true, true, false, true]);
+        let within = |node| is_within(loader(node), loader(1), &names, |class| (class.1, class.2));
+        assert_eq!([1, 2, 3, 4].map(within), [true, true, false, true]);
     }
 }
