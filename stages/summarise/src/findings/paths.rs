@@ -163,10 +163,22 @@ impl Heap<'_> {
             Some(name) => format!("{name} ({class}{id})"),
             None => {
                 let kind = self.nodes.kind.at(node as usize);
-                let name = if self.is_class_object(kind) { self.nodes.label(NodeId(node)) } else { class };
+                let name = match self.internal_name(node, kind) {
+                    Some(name) => name,
+                    None if self.is_class_object(kind) => self.nodes.label(NodeId(node)),
+                    None => class,
+                };
                 format!("One {name}{id}")
             }
         }
+    }
+
+    /// What the runtime calls an object of its own: `PromiseReaction`.
+    fn internal_name(&self, node: u32, kind: u8) -> Option<String> {
+        let own = self.facts.internal_kinds.contains(&kind).then(|| self.nodes.own_name(NodeId(node), MOST_NAME))?;
+        // `system / PromiseReaction`
+        let name = own.rsplit(" / ").next().unwrap_or_default().trim();
+        (!name.is_empty()).then(|| name.to_owned())
     }
 
     /// Whether a node is a root that people know, such as a global object.
@@ -320,6 +332,8 @@ fn step(node: u32, kind: u8, class: u32, heap: &Heap) -> Step {
         (name.clone(), name)
     } else if heap.is_class_object(kind) && !own.is_empty() {
         (own.to_owned(), own.to_owned())
+    } else if let Some(name) = heap.internal_name(node, kind) {
+        (name, class_name)
     } else if own.is_empty() || heap.facts.roles.common_classes.fit(own) {
         (class_name.clone(), class_name)
     } else if is_text {
