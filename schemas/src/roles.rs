@@ -85,7 +85,9 @@ pub struct Resources {
 pub struct Roles {
     /// Kinds of nodes that are parts of the runtime, or of the object that refers to them.
     pub part_kinds: Names,
-    /// Classes of such nodes.
+    /// Those of [`Self::part_kinds`] whose references the input states once more, with the object that they are parts of.
+    pub restated_kinds: Names,
+    /// Classes of nodes that are such parts.
     pub part_classes: Names,
     /// Kinds of texts.
     pub texts: Names,
