@@ -52,6 +52,7 @@ pub mod sizes;
 pub mod special;
 pub mod spool;
 pub mod stacks;
+pub mod stack_chunk;
 pub mod strings;
 mod targets;
 pub mod texts;

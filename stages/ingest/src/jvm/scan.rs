@@ -46,7 +46,7 @@ use std::path::{Path, PathBuf};
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "scan",
-    version: 5,
+    version: 6,
     writes: &[
         document(documents::FACTS),
         Dump::DOCUMENT,

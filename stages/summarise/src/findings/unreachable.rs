@@ -34,8 +34,8 @@ struct Unreachable {
     bytes: u64,
     /// How many of each class, and their bytes.
     classes: BTreeMap<u32, (u64, u64)>,
-    /// Threads of which dumps may omit the stack, and their class.
-    threads: Option<(u64, u32)>,
+    /// Threads of which dumps may omit the stack.
+    threads: Option<ClassRow>,
 }
 
 impl Detector for Unreachable {
@@ -56,7 +56,7 @@ impl Detector for Unreachable {
 
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
         if row.count >= THREADS && heap.facts.roles.virtual_threads.fit(&heap.class_name(row.class_id)) {
-            self.threads = Some((row.count, row.class_id));
+            self.threads = Some(*row);
         }
     }
 
@@ -74,12 +74,13 @@ impl Detector for Unreachable {
             self.largest(heap),
         );
         finding.next_step = match self.threads {
-            Some((threads, class)) => {
+            Some(threads) => {
                 finding.message += &format!(
-                    ". {} virtual threads ({}) wait, and a dump may lack the stacks of such: what only their variables \
-                     hold then counts as garbage",
-                    count(threads),
-                    heap.shown_class(class),
+                    ". {} virtual threads ({}), which retain {}, wait, and a dump may lack the stacks of such: what only \
+                     their variables hold then counts as garbage",
+                    count(threads.count),
+                    heap.shown_class(threads.class_id),
+                    size(threads.retained_bytes),
                 );
                 "See what they wait for in a thread dump (jcmd PID Thread.dump_to_file), or take the heap dump with JDK 24 \
                  or later, which writes these stacks."
