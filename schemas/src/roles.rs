@@ -97,6 +97,8 @@ pub struct Roles {
     pub data_arrays: Names,
     /// Classes of texts whose characters are in such an array.
     pub text_classes: Names,
+    /// What to do about buffers outside the heap.
+    pub direct_buffer_advice: String,
     /// What to do about many of those texts with the same content.
     pub data_array_advice: String,
     /// Kinds of arrays of references from which one edge leads to their class and one to each element that is not null.

@@ -39,6 +39,7 @@ use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
     ArrayPlan, ColumnPoints, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident,
 };
+use heaplake_schemas::direct_buffers::DIRECT_BUFFER;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::{AnalysisOptions, SizeRule};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts, STRINGS, documents};
@@ -62,7 +63,7 @@ pub const STAGE: Stage = Stage {
         column(EXTENTS),
         column(HEADS),
     ],
-    writes: &writes_and::<_, 41>([
+    writes: &writes_and::<_, 42>([
         column(columns::ESSENTIAL_ORPHAN),
         column(columns::DISTANCE_SEED),
         column(columns::CLASS_NAME),
@@ -76,6 +77,7 @@ pub const STAGE: Stage = Stage {
         column(columns::CLASS_LABEL_START).when(|setting| Wanted::of(setting).labels),
         column(columns::CLASS_LABEL).when(|setting| Wanted::of(setting).labels),
         column(columns::CONTAINER_ROW).when(|setting| Wanted::of(setting).nodes),
+        column(DIRECT_BUFFER).when(|setting| Wanted::of(setting).nodes),
         column(columns::THREAD_NODE),
         column(columns::THREAD_LOCALS),
         column(columns::THREAD_FRAME_COUNT),

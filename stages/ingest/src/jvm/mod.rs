@@ -19,6 +19,7 @@ pub mod big_endian;
 pub mod containers;
 mod content;
 pub mod cursor;
+pub mod direct_buffers;
 pub mod dump;
 pub mod equality;
 mod fields;

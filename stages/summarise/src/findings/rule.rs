@@ -23,6 +23,8 @@ pub struct Rule {
     pub working: u64,
     /// What its findings tell of their cause.
     pub tells: Tells,
+    /// Whether their bytes lie outside the heap.
+    pub is_outside: bool,
     /// Begins.
     pub open: fn(&Job<'_>, &Facts) -> Opened,
     /// Leaves out those of its findings that findings of other rules make needless.
@@ -39,6 +41,7 @@ impl Rule {
         candidates: 0,
         working: 0,
         tells: Tells::Mistake,
+        is_outside: false,
         open: |_, _| Ok(Box::new(Nothing)),
         settle: |_| {},
     };
