@@ -17,6 +17,13 @@ pub fn roles() -> Roles {
             "Release what is done with, or reuse buffers of a pool: the collector sees only small objects and frees such memory \
              late. -XX:MaxDirectMemorySize bounds it."
                 .to_owned(),
+        // Before JDK 19 gaps are filled with arrays of `int`.
+        fillers: Names::of(&[
+            "jdk.internal.vm.FillerObject",
+            "jdk.internal.vm.FillerArray",
+            "jdk.internal.vm.FillerElement[]",
+            "int[]",
+        ]),
         reference_arrays: Names::of(&["object array"]),
         class_objects: Names::of(&["class"]),
         class_of_classes: Names::of(&["java.lang.Class"]),

@@ -105,8 +105,14 @@ pub struct Extent {
 
 /// A rule at work: looks at all nodes and classes, then says what it found.
 pub trait Detector {
-    /// Is shown every node, in order, that it [minds](Self::minds).
+    /// Is shown every node, in order, that it [minds](Self::minds), if the root reaches it.
     fn see(&mut self, _node: &Node) {}
+
+    /// Whether it is shown the nodes that the root does not reach, too: nothing retains them, so they are no part of the heap
+    /// whose parts rules judge.
+    fn sees_garbage(&self) -> bool {
+        false
+    }
 
     /// Whether nodes that have so much at most can matter to it. Others it is not shown.
     fn minds(&self, _extent: &Extent) -> bool {
@@ -115,7 +121,8 @@ pub trait Detector {
 
     /// Is shown nodes, some at a time: each rule has a loop of its own, and one that sees no nodes has none.
     fn see_all(&mut self, nodes: &[Node]) {
-        nodes.iter().for_each(|node| self.see(node));
+        let all = self.sees_garbage();
+        nodes.iter().filter(|node| all || node.reachable).for_each(|node| self.see(node));
     }
 
     /// Is shown every class, the largest first.

@@ -1,4 +1,5 @@
-//! Rule `unreachable`: garbage that the snapshot still has, in formats that keep it.
+//! Rule `unreachable`: garbage that the snapshot still has, in formats that keep it. Fillers, with which collectors fill gaps
+//! between objects, do not count.
 
 use super::class_roles::role;
 use super::heap::{Heap, blank};
@@ -43,6 +44,10 @@ impl Detector for Unreachable {
         extent.unreachable
     }
 
+    fn sees_garbage(&self) -> bool {
+        true
+    }
+
     fn see(&mut self, node: &Node) {
         if !node.reachable {
             self.count += 1;
@@ -61,6 +66,7 @@ impl Detector for Unreachable {
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        let fillers = self.take_fillers(heap);
         let all = heap.bytes.saturating_add(self.bytes);
         let Some(severity) = severity(self.bytes, all, PERCENT) else { return Ok(Vec::new()) };
         let mut finding = blank(NAME, severity, Scope::Snapshot, "garbage".to_owned());
@@ -73,6 +79,10 @@ impl Detector for Unreachable {
             size(heap.bytes),
             self.largest(heap),
         );
+        if fillers > 0 {
+            let classes = "with which the collector may have filled gaps";
+            finding.message += &format!(". Another {} are fillers, or arrays {classes}", size(fillers));
+        }
         finding.next_step = match self.threads {
             Some(threads) => {
                 finding.message += &format!(
@@ -96,6 +106,22 @@ impl Detector for Unreachable {
 }
 
 impl Unreachable {
+    /// Leaves out what fills gaps between objects; its bytes.
+    fn take_fillers(&mut self, heap: &Heap) -> u64 {
+        let fillers = &heap.facts.roles.fillers;
+        let mut left_out = (0, 0u64);
+        self.classes.retain(|&class, &mut (count, bytes)| {
+            let is_filler = fillers.fit(&heap.class_name(class));
+            if is_filler {
+                left_out = (left_out.0 + count, left_out.1.saturating_add(bytes));
+            }
+            !is_filler
+        });
+        self.count = self.count.saturating_sub(left_out.0);
+        self.bytes = self.bytes.saturating_sub(left_out.1);
+        left_out.1
+    }
+
     /// The classes with most bytes, those of the program before arrays and texts.
     fn largest(&self, heap: &Heap) -> String {
         let mut classes: Vec<_> = self.classes.iter().collect();
