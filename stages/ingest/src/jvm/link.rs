@@ -105,12 +105,12 @@ pub const STAGE: Stage = Stage {
 const COMPACT: &str = "its object headers are compact: sizes are those of the virtual machine (--sizes mat: Eclipse MAT's, \
                        which are larger)";
 
-fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let Job { scratch, context, .. } = *job;
 /// What is said of a heap with pieces of stacks whose other sizes are those of MAT.
 const STACKS: &str = "the stacks of its virtual threads count with the sizes that they have in the virtual machine (--sizes mat: \
                       as in Eclipse MAT, without their words)";
 
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut facts = Arc::unwrap_or_clone(job.facts()?);
     let mut dump = Dump::load(scratch)?;
     context.progress.begin(STAGE.name, dump.content_bytes);
