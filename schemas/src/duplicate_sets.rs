@@ -97,11 +97,9 @@ pub struct SetRow {
     /// The set whose members contain those of this one, or [`SetId::NONE`].
     pub held_by: SetId,
     /// Why the set is only a possible one, as [`limits`](crate::scratch::limits); 0 for an exact one.
-    pub reasons: u8,
+    pub reasons: u16,
     /// 1 where no reference is followed.
     pub trivial: u8,
     /// 1 where the additional bytes are exact.
     pub exact: u8,
-    /// 0.
-    pub unused: u8,
 }

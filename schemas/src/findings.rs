@@ -44,7 +44,11 @@ const COLUMNS: &[ColumnSchema] = &[
     optional("type_id", Type::UInt32, "Type, as in `allocation_types`; null likewise"),
     optional("function_id", Type::UInt32, "Function, as in `allocation_functions`; null likewise"),
     required("count", Type::Int64, "Objects concerned"),
-    required("bytes", Type::Int64, "Bytes concerned: retained, wasted or allocated, as `message` says"),
+    required(
+        "bytes",
+        Type::Int64,
+        "Bytes concerned: retained, wasted, allocated, or outside the heap, as `message` says",
+    ),
     required("message", Type::Utf8, "What was found, with the evidence"),
     required("next_step", Type::Utf8, "What to do; empty if nothing fits in general"),
     required(

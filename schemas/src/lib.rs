@@ -20,6 +20,7 @@ pub mod diff;
 pub mod diff_leak_candidates;
 pub mod diff_object_classes;
 pub mod diff_objects;
+pub mod direct_buffers;
 pub mod duplicate_additional;
 pub mod duplicate_members;
 pub mod duplicate_sets;

@@ -1,5 +1,5 @@
-//! Bits of [`EQUAL_LIMITS`](crate::scratch::EQUAL_LIMITS), and of the reasons why a set of duplicates is only a
-//! possible one.
+//! Reasons why a set of duplicates is only a possible one. Those of eight bits are what the input leaves out of a node, as in
+//! [`EQUAL_LIMITS`](crate::scratch::EQUAL_LIMITS); the others are about sets only.
 
 /// Numbers that the input leaves out.
 pub const NUMBERS: u8 = 1;
@@ -7,10 +7,8 @@ pub const NUMBERS: u8 = 1;
 pub const TEXTS: u8 = 2;
 /// Contents that the input does not have.
 pub const CONTENTS: u8 = 4;
-/// The references were not followed, because the user did not ask for that.
-pub const MODE: u8 = 8;
-/// The references were not followed to the end, because the allowed work did not suffice.
-pub const WORK: u8 = 16;
+/// Words of a stack that the input does not have.
+pub const STACK: u8 = 8;
 /// Characters that the input writes like others.
 pub const CHARACTERS: u8 = 32;
 /// The state of objects of the engine.
@@ -18,3 +16,8 @@ pub const STATE: u8 = 64;
 /// Slots of a store that the input leaves out. Whatever refers to the store may show them; so this is no limit of
 /// what refers to it, which has its own.
 pub const SLOTS: u8 = 128;
+
+/// The references were not followed, because the user did not ask for that.
+pub const MODE: u16 = 1 << 8;
+/// The references were not followed to the end, because the allowed work did not suffice.
+pub const WORK: u16 = 1 << 9;

@@ -330,7 +330,7 @@ impl Referents {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeRule {
-    /// The virtual machine's where object headers are compact, Eclipse MAT's elsewhere.
+    /// The virtual machine's where object headers are compact and for stacks of virtual threads, Eclipse MAT's elsewhere.
     #[default]
     Auto,
     /// Eclipse MAT's.

@@ -85,7 +85,9 @@ pub struct Resources {
 pub struct Roles {
     /// Kinds of nodes that are parts of the runtime, or of the object that refers to them.
     pub part_kinds: Names,
-    /// Classes of such nodes.
+    /// Those of [`Self::part_kinds`] whose references the input states once more, with the object that they are parts of.
+    pub restated_kinds: Names,
+    /// Classes of nodes that are such parts.
     pub part_classes: Names,
     /// Kinds of texts.
     pub texts: Names,
@@ -95,8 +97,12 @@ pub struct Roles {
     pub data_arrays: Names,
     /// Classes of texts whose characters are in such an array.
     pub text_classes: Names,
+    /// What to do about buffers outside the heap.
+    pub direct_buffer_advice: String,
     /// What to do about many of those texts with the same content.
     pub data_array_advice: String,
+    /// Classes of what fills gaps between objects, which nothing reaches. Of some of them there are other objects, too.
+    pub fillers: Names,
     /// Kinds of arrays of references from which one edge leads to their class and one to each element that is not null.
     pub reference_arrays: Names,
     /// Kinds of nodes that represent memory outside the managed heap.

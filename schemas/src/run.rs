@@ -122,7 +122,7 @@ pub struct Summary {
     /// What else there is to say of the input, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// Kinds of nodes that are parts of the object that refers to them.
+    /// Kinds of nodes that are parts of an object, which the input says to hold what they hold, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub part_kinds: Vec<String>,
     /// Duplicate instances, where they were looked for.

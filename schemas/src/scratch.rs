@@ -184,8 +184,7 @@ columns! {
     EQUAL_TO: NodeId = "equal.to" per Edge;
     /// What the input leaves out of each node's value; see [`limits`]. Only where it leaves something out.
     EQUAL_LIMITS: u8 = "equal.limits" per Node;
-    /// Nodes in reverse topological order of the equality graph: each node after all that it reaches, strongly
-    /// connected components together.
+    /// Nodes in reverse topological order of the equality graph, strongly connected components together.
     EQUAL_ORDER: NodeId = "equal.order" per Node;
     /// Number of nodes of each component.
     EQUAL_COMPONENT_SIZE: u32 = "equal.component_size" per Node;
@@ -201,7 +200,7 @@ columns! {
     /// Undecided groups, each named as in [`EQUAL_GROUP`], ascending.
     EQUAL_UNDECIDED: NodeId = "equal.undecided" per Few;
     /// Why each of them is undecided; see [`limits`].
-    EQUAL_UNDECIDED_REASON: u8 = "equal.undecided_reason" per Few;
+    EQUAL_UNDECIDED_REASON: u16 = "equal.undecided_reason" per Few;
     /// Set of duplicates that each node is in; [`SetId::NONE`] for none.
     EQUAL_SET: SetId = "equal.set" per Node;
     /// Rows of the sets of duplicates, by [`SetId`].
@@ -426,8 +425,7 @@ pub struct Facts {
     pub roles: Roles,
     /// Where distances start, in order.
     pub distance_seeds: Vec<DistanceSeed>,
-    /// Whether the input contains garbage too: then nodes that the root does not reach are garbage. Where the input
-    /// contains live nodes only, all count as reachable, whatever its edges show.
+    /// Whether nodes that the root does not reach are garbage. Of other inputs all nodes are live, whatever edges show.
     pub keeps_garbage: bool,
     /// Whether the input lists what survived a collection, by whatever root: what no root of the input reaches is alive
     /// by a root that was not recorded.
@@ -445,10 +443,12 @@ pub struct Facts {
     pub captured_at_us: Option<i64>,
     /// What the analysis leaves out, where it covers only the readable part of a damaged input.
     pub partial: Option<String>,
+    /// Whether a tool has overwritten the contents of arrays of bytes and characters.
+    #[serde(default)]
+    pub is_sanitized: bool,
     /// What else the reader has to say of the input, a sentence each.
     #[serde(default)]
     pub remarks: Vec<String>,
-    /// Whether weak, soft and phantom references hold what they refer to (`hold`) or not (`skip`), in formats that
-    /// leave the choice.
+    /// Whether weak, soft and phantom references hold what they refer to (`hold`, `skip`), where that is a choice.
     pub referents: Option<String>,
 }

@@ -29,6 +29,7 @@ mod dumps;
 mod golden;
 mod headers;
 mod huge;
+mod judged;
 mod properties;
 mod records;
 mod structure;

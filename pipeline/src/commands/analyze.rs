@@ -91,7 +91,8 @@ pub struct Arguments {
     pub referents: Referents,
     /// Java: whose rule sizes follow: auto, jvm or mat
     ///
-    /// The virtual machine's (jvm), Eclipse MAT's (mat), or MAT's unless object headers are compact (auto).
+    /// The virtual machine's (jvm), Eclipse MAT's (mat), or MAT's unless object headers are compact, but for
+    /// stacks of virtual threads (auto).
     #[arg(long, value_name = "RULE", default_value = "auto", help_heading = READING, value_parser = sizes(), hide_possible_values = true)]
     pub sizes: SizeRule,
     /// V8, Java: analyse what can be read of a damaged input

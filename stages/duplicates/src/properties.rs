@@ -37,7 +37,7 @@ fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub set: Set,
-    pub reasons: u8,
+    pub reasons: u16,
     pub additional_exact: bool,
     /// The least and the most.
     pub bounds: (u64, u64),

@@ -32,7 +32,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "undecided pairs",
-    version: 2,
+    version: 3,
     when: |setting| setting.looks_into_references(),
     reads: &[
         column(columns::EQUAL_VALUE),

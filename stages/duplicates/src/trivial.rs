@@ -18,7 +18,7 @@ use heaplake_schemas::scratch::{self as columns, limits};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "trivial duplicates",
-    version: 3,
+    version: 4,
     when: |setting| setting.duplicates() && !setting.looks_into_references(),
     reads: &[column(columns::EQUAL_VALUE), column(columns::EQUAL_DEGREE)],
     writes: &[column(columns::EQUAL_UNDECIDED), column(columns::EQUAL_UNDECIDED_REASON)],

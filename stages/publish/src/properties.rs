@@ -58,7 +58,7 @@ fn run(stage: &Stage, scratch: &Scratch, options: &Options) -> Stats {
     (stage.run)(&job).unwrap()
 }
 
-fn row(members: u32, held_by: SetId, example: u32, reasons: u8) -> SetRow {
+fn row(members: u32, held_by: SetId, example: u32, reasons: u16) -> SetRow {
     let mut row: SetRow = bytemuck::Zeroable::zeroed();
     (row.members, row.held_by, row.example, row.reasons) = (members, held_by, NodeId(example), reasons);
     let additional = 8 * (u64::from(members) - 1);
@@ -106,7 +106,7 @@ fn heap() -> (tempfile::TempDir, Scratch) {
     let sets = [
         row(2, SetId::NONE, 1, 0),
         row(3, SetId(0), 2, 0),
-        row(4, SetId::NONE, 3, limits::NUMBERS),
+        row(4, SetId::NONE, 3, limits::NUMBERS.into()),
         row(5, SetId::NONE, 3, limits::WORK),
     ];
     write(&scratch, columns::SET_ROW, sets);

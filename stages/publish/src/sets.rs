@@ -9,18 +9,19 @@ use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS, limits};
 const PREVIEW: usize = 120;
 
 /// Why a set is only a possible one, in words.
-pub(crate) fn reason(bits: u8) -> Option<String> {
-    const WORDS: [(u8, &str); 8] = [
+pub(crate) fn reason(bits: u16) -> Option<String> {
+    let words: [(u16, &str); 9] = [
         (limits::MODE, "references not looked into: not asked for"),
         (limits::WORK, "references not looked into to the end: the allowed work did not suffice"),
-        (limits::NUMBERS, "numbers are not in the file, or not their signs"),
-        (limits::TEXTS, "only the beginning of a text is in the file"),
-        (limits::CHARACTERS, "characters of a text are not told apart in the file"),
-        (limits::CONTENTS, "the content of a part is not in the file"),
-        (limits::STATE, "the state of an object of the engine is not in the file"),
-        (limits::SLOTS, "slots without objects are not in the file"),
+        (limits::NUMBERS.into(), "numbers are not in the file, or not their signs"),
+        (limits::TEXTS.into(), "only the beginning of a text is in the file"),
+        (limits::CHARACTERS.into(), "characters of a text are not told apart in the file"),
+        (limits::CONTENTS.into(), "the content of a part is not in the file"),
+        (limits::STACK.into(), "the words of the stack of a virtual thread are not in the file"),
+        (limits::STATE.into(), "the state of an object of the engine is not in the file"),
+        (limits::SLOTS.into(), "slots without objects are not in the file"),
     ];
-    let words: Vec<&str> = WORDS.iter().filter(|(bit, _)| bits & bit != 0).map(|&(_, words)| words).collect();
+    let words: Vec<&str> = words.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, words)| words).collect();
     (!words.is_empty()).then(|| words.join("; "))
 }
 

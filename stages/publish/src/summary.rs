@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "summary",
-    version: 4,
+    version: 5,
     when: |setting| setting.analysis(|_| true),
     reads: &[
         document(documents::FACTS),
@@ -82,7 +82,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let facts = Arc::unwrap_or_clone(job.facts()?);
     let totals: Totals = scratch.read_document(documents::TOTALS)?;
     let (class_count, classes) = classes(scratch)?;
-    let is_part = |kind: &&String| facts.roles.part_kinds.fit(kind);
+    let is_part = |kind: &&String| facts.roles.restated_kinds.fit(kind);
     let summary = Summary {
         part_kinds: facts.node_kinds.iter().filter(is_part).cloned().collect(),
         format: facts.format,

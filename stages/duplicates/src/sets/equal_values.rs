@@ -32,7 +32,7 @@ pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
         let Tally { members, reasons } = tallies.get(number)?;
         groups.change(number, |group| {
             group.members = members;
-            group.reasons = reasons as u8;
+            group.reasons = reasons as u16;
             // Values with references are left undecided.
             group.exact = group.trivial;
             group.least = group.bytes;

@@ -22,7 +22,7 @@ pub const NONE: u32 = u32::MAX;
 pub const TOO_LARGE: StageError = StageError::Overflow("the size of duplicates");
 
 /// Reasons why it is undecided whether the members of a set are duplicates.
-pub const UNDECIDED: u8 = limits::MODE | limits::WORK;
+pub const UNDECIDED: u16 = limits::MODE | limits::WORK;
 
 pub type Groups = Array<Group>;
 
@@ -46,11 +46,10 @@ pub struct Group {
     pub certificate: u32,
     /// The component of the last added member.
     pub component: u32,
-    pub reasons: u8,
+    pub reasons: u16,
     pub trivial: u8,
     /// 1 if all members have one certificate, 2 if the additional bytes were computed by comparison.
     pub exact: u8,
-    pub unused: u8,
     /// How many components its members have, less how many certificates, in two's complement; once the sets are
     /// sorted, its position among them.
     pub repeated_or_rank: u32,
@@ -69,7 +68,7 @@ impl Group {
 
     /// Adds a member: its component, the private size of the component, and what the input does not show of it.
     pub fn add(&mut self, component: u32, bytes: u64, flags: u8) -> Result<(), StageError> {
-        self.reasons |= flags;
+        self.reasons |= u16::from(flags);
         if self.component != component {
             self.component = component;
             self.repeated_or_rank = self.repeated_or_rank.wrapping_add(1);

@@ -38,7 +38,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "duplicate sets",
-    version: 5,
+    version: 6,
     when: |setting| setting.duplicates(),
     reads: &[
         document(documents::FACTS),

@@ -58,6 +58,5 @@ fn row(group: &Group) -> SetRow {
         reasons: group.reasons,
         trivial: group.trivial,
         exact: u8::from(group.exact != 0),
-        unused: 0,
     }
 }

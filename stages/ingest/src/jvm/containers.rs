@@ -1,9 +1,11 @@
-//! Containers of the Java library: how many entries each has, and how much of its array they do not need.
+//! Containers of the Java library: how many entries each has, and how much of its array they do not need; and buffers whose
+//! memory lies outside the heap.
 //!
-//! While objects are linked, the fields of containers are at hand ([`Containers`], [`ContainerWriter`]); the sizes of
+//! While objects are linked, the fields of both are at hand ([`Containers`], [`ContainerWriter`]); the sizes of
 //! their arrays are known when all objects are ([`settle`]).
 
 use super::big_endian::{id, u32_at};
+use super::direct_buffers::DirectBuffers;
 use super::layouts::{Position, Types};
 use super::sizes::Sizes;
 use super::value;
@@ -12,6 +14,7 @@ use heaplake_kit::access::{Size, per_node};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, StageError, StringTable};
 use heaplake_schemas::containers::ContainerRow;
+use heaplake_schemas::direct_buffers::{DIRECT_BUFFER, DirectBuffer};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
 
@@ -94,12 +97,14 @@ struct Kind {
     need: Need,
 }
 
-/// A class that is no container.
+/// A class that is no container, and one of buffers.
 const NONE: u8 = u8::MAX;
+const BUFFER: u8 = NONE - 1;
 
-/// Which classes are containers.
+/// Which classes are containers, and which are buffers.
 pub struct Containers {
     kinds: Vec<Kind>,
+    buffers: Option<DirectBuffers>,
     /// By class.
     of: BudgetVec<u8>,
 }
@@ -130,17 +135,20 @@ impl Containers {
             (0..below.len()).filter(|&class| below[class]).for_each(|class| of[class] = kinds.len() as u8);
             kinds.push(Kind { body: types.layout(class).body, array, entries, need });
         }
-        Ok(Self { kinds, of })
-    }
-
-    #[inline]
-    fn kind(&self, class: Position) -> Option<&Kind> {
-        self.kinds.get(usize::from(self.of[class]))
+        let buffers = DirectBuffers::find(types, &strings);
+        if let Some(buffers) = &buffers {
+            let below = types.extending(&[buffers.class], context)?;
+            (0..below.len()).filter(|&class| below[class]).for_each(|class| of[class] = BUFFER);
+        }
+        Ok(Self { kinds, buffers, of })
     }
 }
 
-/// Writes containers as they come.
-pub struct ContainerWriter(ColumnWriter<ContainerRow>);
+/// Writes containers and buffers as they come.
+pub struct ContainerWriter {
+    containers: ColumnWriter<ContainerRow>,
+    buffers: ColumnWriter<DirectBuffer>,
+}
 
 impl ContainerWriter {
     /// Begins without any.
@@ -148,10 +156,11 @@ impl ContainerWriter {
     /// # Errors
     /// [`StageError::Io`].
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
-        ColumnWriter::create(scratch, FOUND).map(Self)
+        let containers = ColumnWriter::create(scratch, FOUND)?;
+        Ok(Self { containers, buffers: ColumnWriter::create(scratch, DIRECT_BUFFER)? })
     }
 
-    /// An instance of a class, which may be no container, with its fields as they lie in the dump.
+    /// An instance of a class, which may be neither, with its fields as they lie in the dump.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -164,9 +173,13 @@ impl ContainerWriter {
         body: &[u8],
         index: &mut impl Find,
     ) -> Result<(), StageError> {
-        match containers.kind(class) {
-            Some(kind) => self.found::<ID>(kind, node, body, index),
-            None => Ok(()),
+        match containers.of[class] {
+            NONE => Ok(()),
+            BUFFER => {
+                let bytes = containers.buffers.as_ref().and_then(|buffers| buffers.owned::<ID>(body));
+                bytes.map_or(Ok(()), |bytes| self.buffers.push(DirectBuffer { node: node.0, bytes }))
+            }
+            kind => self.found::<ID>(&containers.kinds[usize::from(kind)], node, body, index),
         }
     }
 
@@ -192,7 +205,7 @@ impl ContainerWriter {
         // No container has a negative number of entries.
         let entries = if entries > i32::MAX as u32 { 0 } else { entries };
         let flags = NEEDS.iter().position(|&need| need == kind.need).unwrap_or(0) as u32;
-        self.0.push(ContainerRow {
+        self.containers.push(ContainerRow {
             node: node.0,
             store: store.map_or(u32::MAX, |store| store.0),
             entries,
@@ -201,12 +214,13 @@ impl ContainerWriter {
         })
     }
 
-    /// Ends the column.
+    /// Ends the columns.
     ///
     /// # Errors
     /// [`StageError::Io`].
     pub fn finish(self) -> Result<(), StageError> {
-        self.0.finish().map(drop)
+        self.buffers.finish()?;
+        self.containers.finish().map(drop)
     }
 }
 

@@ -4,7 +4,8 @@
 //!   every primitive field bit by bit, the elements of an array of primitive values, the length of an array, and
 //!   which references are null. References to classes, class loaders and threads are compared by identity; so are
 //!   addresses at which the dump has no object. Those objects themselves and unreachable ones are never duplicates.
-//!   Weak referents are ordinary fields here. Limits are written only where the dump leaves out elements.
+//!   Weak referents are ordinary fields here. Limits are written only where the dump leaves out elements, or the words of
+//!   stacks of virtual threads, or a tool has overwritten texts.
 //! * Resident memory: a bit per node; one record per repeated value (its primitive values, and a
 //!   word per reference), where the budget allows, paged where not; the classes.
 //! * Passes over disk: the content twice, and edges once, in order.
@@ -17,6 +18,7 @@ use super::big_endian::id;
 use super::cursor::{Cursor, MOST_PIECE};
 use super::dump::{Dump, FIRST, HINT};
 use super::header::header;
+use super::hidden::STACK_CHUNK;
 use super::kinds::node_kind;
 use super::layouts::{Position, Slot, Types};
 use super::meanings::{Found, Meaning, Meanings, REFERENCES};
@@ -25,6 +27,7 @@ use super::records::{Records, Visitor};
 use super::references::{ROOTED, References, UNLISTED};
 use super::type_cache::TypeCache;
 use super::types::{DESCRIPTORS, FIELDS, STATICS};
+use super::value;
 use heaplake_input::source::Source;
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::dedup::{HashPass, Records as Values};
@@ -38,7 +41,7 @@ use heaplake_schemas::scratch::{self as columns, Column, Per, STRINGS, documents
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "equality of objects",
-    version: 4,
+    version: 5,
     when: |setting| setting.duplicates(),
     reads: &[
         document(documents::FACTS),
@@ -88,9 +91,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let dump = Dump::load(job.scratch)?;
     job.context.progress.begin(STAGE.name, 2 * dump.content_bytes);
     let types = Types::load(&dump, job)?;
-    let nodes = job.facts()?.node_count;
-    let opaque = survey(&types, nodes as usize, job)?;
-    let looks = Looks { types, opaque, nodes: nodes as u32 };
+    let facts = job.facts()?;
+    let nodes = facts.node_count;
+    let strings = StringTable::open(job.scratch, STRINGS)?;
+    let opaque = survey(&types, &strings, nodes as usize, job)?;
+    let stack = types.named(STACK_CHUNK, &strings);
+    let looks = Looks { types, opaque, stack, is_sanitized: facts.is_sanitized, nodes: nodes as u32 };
     let spilled_bytes = match dump.id_bytes {
         4 => all::<4>(&dump, &looks, job)?,
         _ => all::<8>(&dump, &looks, job)?,
@@ -100,10 +106,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 }
 
 /// The objects that are compared by identity.
-fn survey(types: &Types, nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
+fn survey(types: &Types, strings: &StringTable, nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let Job { scratch, context, .. } = *job;
-    let strings = StringTable::open(scratch, STRINGS)?;
-    let tops: Vec<usize> = OPAQUE.iter().filter_map(|name| types.named(name, &strings)).collect();
+    let tops: Vec<usize> = OPAQUE.iter().filter_map(|name| types.named(name, strings)).collect();
     let special: BudgetVec<bool> = types.extending(&tops, context)?;
     let mut opaque = Bitset::new(&context.budget, "nodes compared by identity", nodes)?;
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
@@ -125,6 +130,10 @@ fn survey(types: &Types, nodes: usize, job: &Job<'_>) -> Result<Bitset, StageErr
 struct Looks {
     types: Types,
     opaque: Bitset,
+    /// Pieces of the stacks of virtual threads.
+    stack: Option<Position>,
+    /// Whether the contents of arrays of bytes and characters were overwritten.
+    is_sanitized: bool,
     nodes: u32,
 }
 
@@ -349,7 +358,7 @@ impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Object
             end = at + ID;
         }
         self.bytes(&body[end..])?;
-        self.end(records.start(), 0)
+        self.end(records.start(), if self.looks.stack == Some(position) { limits::STACK } else { 0 })
     }
 
     fn object_array(
@@ -392,8 +401,9 @@ impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Object
             self.bytes(piece)?;
             left -= piece.len() as u64;
         }
-        let missing = if array.bytes == 0 && array.length > 0 { limits::CONTENTS } else { 0 };
-        self.end(records.start(), missing)
+        let is_overwritten = self.looks.is_sanitized && matches!(array.element, value::BYTE | value::CHAR);
+        let is_missing = array.length > 0 && (array.bytes == 0 || is_overwritten);
+        self.end(records.start(), if is_missing { limits::CONTENTS } else { 0 })
     }
 
     fn other(&mut self, record: Record, records: &mut Records<'_, ID>) -> Result<(), StageError> {

@@ -1,7 +1,8 @@
 //! Fields of the Java library that a dump does not show, or not as they lie in memory: those that the virtual machine
 //! adds to some classes, and those that lie apart from all others because many threads write them (`@Contended`).
 //!
-//! They matter only where sizes follow HotSpot. The list is that of JDK 24 to 26, the first ones with compact headers.
+//! They matter only where sizes follow HotSpot. The list is that of JDK 24 to 26, the first ones with compact headers; pieces
+//! of stacks are as large in JDK 21.
 
 use super::fields::Group;
 use super::types::{Field, TypeDescriptor};
@@ -81,9 +82,6 @@ const HIDDEN: [Hidden; 16] = [
 
 /// The class of pieces of the stacks of virtual threads. Each holds its piece behind its fields.
 pub const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
-
-/// Name of the field that says how long a piece is, in words.
-pub const STACK_WORDS: &str = "size";
 
 /// The hidden fields of the classes of a dump, by their positions in it.
 #[derive(Default)]

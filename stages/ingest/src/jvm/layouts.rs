@@ -1,10 +1,9 @@
 //! How the instances of classes are laid out, and how large they are.
 
-use super::big_endian::u32_at;
 use super::cursor::MOST_PIECE;
 use super::dump::{Damage, Dump};
 use super::fields::Placed;
-use super::hidden::{HiddenFields, STACK_CHUNK, STACK_WORDS};
+use super::hidden::HiddenFields;
 use super::sizes::Sizes;
 use super::types::{DESCRIPTORS, FIELDS, Field, STATICS, Static, TypeDescriptor, load};
 use super::value;
@@ -75,34 +74,11 @@ pub struct Types {
     by_id: FxHashMap<u64, u32>,
     /// Where sizes follow HotSpot: instances of `java.lang.Class` without static fields, bytes.
     mirror: u64,
-    /// Where sizes follow HotSpot: the class of instances whose sizes differ.
-    pub stack: Option<StackChunk>,
     /// What was wrong first with superclasses, where damage is tolerated.
     pub damage: Option<Damage>,
     /// Bytes of an id.
     id_bytes: usize,
     _reservation: Reservation,
-}
-
-/// Pieces of the stacks of virtual threads.
-#[derive(Clone, Copy, Debug)]
-pub struct StackChunk {
-    /// Their class.
-    pub class: Position,
-    /// Where the length of the piece lies in an instance.
-    at: u32,
-}
-
-impl StackChunk {
-    /// Size of an instance with these fields: these, the words of the stack, and a bit for each place where one of them
-    /// may hold a reference.
-    #[must_use]
-    pub fn size(&self, layout: &Layout, body: &[u8], sizes: &Sizes) -> u64 {
-        let at = self.at as usize;
-        let words = if body.len() < at + 4 { 0 } else { u64::from(u32_at(body, at)) };
-        let bits = (words * 8 / sizes.reference).next_multiple_of(64);
-        sizes.aligned(layout.size + 8 * words + bits / 8)
-    }
 }
 
 /// Position of a class in the dump.
@@ -135,7 +111,6 @@ impl Types {
             descriptors,
             by_id,
             mirror: 0,
-            stack: None,
             damage: None,
             id_bytes: dump.id_bytes.into(),
             _reservation: reservation,
@@ -306,10 +281,6 @@ impl Types {
         }
         let mirror = self.named("java.lang.Class", &strings).map_or(sizes.header(), |class| self.layouts[class].size);
         self.mirror = mirror.next_multiple_of(8);
-        self.stack = self.named(STACK_CHUNK, &strings).and_then(|class| {
-            let (_, at) = self.own_field(class, STACK_WORDS, value::INT, &strings)?;
-            Some(StackChunk { class, at })
-        });
         Ok(())
     }
 

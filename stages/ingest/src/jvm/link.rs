@@ -39,6 +39,7 @@ use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
     ArrayPlan, ColumnPoints, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident,
 };
+use heaplake_schemas::direct_buffers::DIRECT_BUFFER;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::{AnalysisOptions, SizeRule};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts, STRINGS, documents};
@@ -47,7 +48,7 @@ use std::sync::Arc;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "link",
-    version: 5,
+    version: 6,
     reads: &[
         Dump::CONTENT,
         column(columns::NODE_ID),
@@ -62,7 +63,7 @@ pub const STAGE: Stage = Stage {
         column(EXTENTS),
         column(HEADS),
     ],
-    writes: &writes_and::<_, 41>([
+    writes: &writes_and::<_, 42>([
         column(columns::ESSENTIAL_ORPHAN),
         column(columns::DISTANCE_SEED),
         column(columns::CLASS_NAME),
@@ -76,6 +77,7 @@ pub const STAGE: Stage = Stage {
         column(columns::CLASS_LABEL_START).when(|setting| Wanted::of(setting).labels),
         column(columns::CLASS_LABEL).when(|setting| Wanted::of(setting).labels),
         column(columns::CONTAINER_ROW).when(|setting| Wanted::of(setting).nodes),
+        column(DIRECT_BUFFER).when(|setting| Wanted::of(setting).nodes),
         column(columns::THREAD_NODE),
         column(columns::THREAD_LOCALS),
         column(columns::THREAD_FRAME_COUNT),
@@ -103,6 +105,10 @@ pub const STAGE: Stage = Stage {
 const COMPACT: &str = "its object headers are compact: sizes are those of the virtual machine (--sizes mat: Eclipse MAT's, \
                        which are larger)";
 
+/// What is said of a heap with pieces of stacks whose other sizes are those of MAT.
+const STACKS: &str = "the stacks of its virtual threads count with the sizes that they have in the virtual machine (--sizes mat: \
+                      as in Eclipse MAT, without their words)";
+
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut facts = Arc::unwrap_or_clone(job.facts()?);
@@ -117,7 +123,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         drop(types);
         types = Types::load(&dump, job)?;
     }
-    let special = Special::find(&mut types, job)?;
+    let special = Special::find(&mut types, &dump.sizes, job)?;
     let counted = Wanted::of(&job.setting).nodes;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let degrees = plan.one(counted.then(|| filled(nodes as usize, 0u8)))?;
@@ -213,7 +219,7 @@ fn link<I: Find, D: WriteAt<u8>>(
     let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
     let output = Output::create(wanted, degrees, pseudo.by_kind(), scratch)?;
     let linker = Linker::create(heap, index, output, &roots, called)?;
-    let Linked { edges, mut index, thread_names, damage } = match (heap.dump.id_bytes, wanted.edges) {
+    let Linked { edges, mut index, thread_names, has_stacks, damage } = match (heap.dump.id_bytes, wanted.edges) {
         (4, false) => linker.all::<4, false>()?,
         (4, true) => linker.all::<4, true>()?,
         (_, false) => linker.all::<8, false>()?,
@@ -240,10 +246,11 @@ fn link<I: Find, D: WriteAt<u8>>(
     facts.internal_kinds = vec![0];
     facts.roles = super::roles::roles();
     facts.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
-    if heap.dump.sizes.heads.is_some() && heap.job.analysis().sizes == SizeRule::Auto {
+    if heap.job.analysis().sizes == SizeRule::Auto {
+        let remark = heap.dump.sizes.heads.map(|_| COMPACT).or_else(|| has_stacks.then_some(STACKS));
         // A stage that was killed may run twice.
-        facts.remarks.retain(|remark| remark != COMPACT);
-        facts.remarks.push(COMPACT.to_owned());
+        facts.remarks.retain(|known| Some(&**known) != remark);
+        facts.remarks.extend(remark.map(str::to_owned));
     }
     facts.referents = Some(heap.job.analysis().referents.name().to_owned());
     Ok(())

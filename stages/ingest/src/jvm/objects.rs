@@ -46,6 +46,8 @@ pub(super) struct Linker<'a, I, D> {
     local: usize,
     /// The next class of the dump.
     class: Position,
+    /// Whether there was a piece of the stack of a virtual thread.
+    has_stacks: bool,
     /// What was wrong first, where damage is tolerated.
     damage: Option<Damage>,
 }
@@ -68,6 +70,8 @@ pub(super) struct Linked<I> {
     pub index: I,
     /// The strings that are the names of the threads.
     pub thread_names: BudgetVec<NodeId>,
+    /// Whether there was a piece of the stack of a virtual thread, with its size in the virtual machine.
+    pub has_stacks: bool,
     /// What was wrong first, where damage is tolerated.
     pub damage: Option<Damage>,
 }
@@ -102,6 +106,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             thread_names: heap.job.context.budget.growing("names of threads"),
             local: 0,
             class: 0,
+            has_stacks: false,
             damage: heap.types.damage.clone(),
         })
     }
@@ -131,13 +136,13 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
                 "the end of the content",
             ));
         }
-        let Self { strings, containers, targets, heap, thread_names, damage, .. } = linker;
+        let Self { strings, containers, targets, heap, thread_names, has_stacks, damage, .. } = linker;
         strings.finish()?;
         if let Some(containers) = containers {
             containers.finish()?;
         }
         let (edges, index) = targets.finish::<EDGES>(heap.job.scratch)?;
-        Ok(Linked { edges, index, thread_names, damage })
+        Ok(Linked { edges, index, thread_names, has_stacks, damage })
     }
 
     /// The root, whose edges lead to the roots of the dump.
@@ -210,8 +215,11 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             let name = self.thread_name::<ID>(class, body)?;
             self.thread::<EDGES>(name)?;
         }
-        let size = match types.stack.filter(|stack| stack.class == class) {
-            Some(stack) => stack.size(layout, body, &self.heap.dump.sizes),
+        let size = match self.heap.special.stack.filter(|stack| stack.class == class) {
+            Some(stack) => {
+                self.has_stacks = true;
+                stack.size(body, &self.heap.dump.sizes)
+            }
             None => layout.size,
         };
         self.targets.end::<EDGES>(node_kind::INSTANCE, Ids::of(class), size)

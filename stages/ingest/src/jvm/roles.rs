@@ -13,6 +13,17 @@ pub fn roles() -> Roles {
         data_array_advice:
             "Intern values where they are made or read, or let the collector do it (Java: -XX:+UseStringDeduplication)."
                 .to_owned(),
+        direct_buffer_advice:
+            "Release what is done with, or reuse buffers of a pool: the collector sees only small objects and frees such memory \
+             late. -XX:MaxDirectMemorySize bounds it."
+                .to_owned(),
+        // Before JDK 19 gaps are filled with arrays of `int`.
+        fillers: Names::of(&[
+            "jdk.internal.vm.FillerObject",
+            "jdk.internal.vm.FillerArray",
+            "jdk.internal.vm.FillerElement[]",
+            "int[]",
+        ]),
         reference_arrays: Names::of(&["object array"]),
         class_objects: Names::of(&["class"]),
         class_of_classes: Names::of(&["java.lang.Class"]),
@@ -49,15 +60,15 @@ pub fn roles() -> Roles {
             entry: "java.lang.ThreadLocal$ThreadLocalMap$Entry".to_owned(),
             advice: "Call ThreadLocal.remove() when the work is done, in a finally block.".to_owned(),
         }),
-        finalizers: Some(Finalizers {
-            class: "java.lang.ref.Finalizer".to_owned(),
-            advice:
-                "Close what can be closed, and use java.lang.ref.Cleaner instead of finalize(); a slow finalizer holds \
-                     up all others."
-                    .to_owned(),
-        }),
+        finalizers: Some(finalizers()),
         ..Roles::default()
     }
+}
+
+fn finalizers() -> Finalizers {
+    let advice = "Close what can be closed, and use java.lang.ref.Cleaner instead of finalize(); a slow finalizer holds up \
+                  all others.";
+    Finalizers { class: "java.lang.ref.Finalizer".to_owned(), advice: advice.to_owned() }
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ use std::path::{Path, PathBuf};
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "scan",
-    version: 5,
+    version: 6,
     writes: &[
         document(documents::FACTS),
         Dump::DOCUMENT,
@@ -142,6 +142,7 @@ fn facts(head: &Header, identity: &Identity, content_bytes: u64, (scanned, heap)
         follows_essential: true,
         captured_at_us: i64::try_from(head.captured_at_ms).ok().and_then(|ms| ms.checked_mul(1000)),
         partial: scanned.partial.clone(),
+        is_sanitized: scanned.fill.remark().is_some(),
         remarks: remarks.into_iter().flatten().collect(),
         ..Facts::default()
     }

@@ -27,6 +27,9 @@ pub struct Sizes {
     pub alignment: u64,
     /// Headers, where sizes follow HotSpot; MAT's rule where there are none.
     pub heads: Option<Heads>,
+    /// What comes before the fields of pieces of stacks, whose lengths the dump has; nothing where they are to follow MAT's
+    /// rule, too.
+    pub stack_head: Option<u64>,
 }
 
 /// What comes before fields and elements, bytes.
@@ -51,7 +54,7 @@ impl Heads {
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { pointer: 8, reference: 8, alignment: 8, heads: None }
+        Self { pointer: 8, reference: 8, alignment: 8, heads: None, stack_head: None }
     }
 }
 
@@ -77,7 +80,8 @@ impl Sizes {
     /// The same with compact headers, where the rule asks for them.
     #[must_use]
     pub fn compact(self, rule: SizeRule) -> Self {
-        if rule == SizeRule::Mat { self } else { Self { heads: Some(Heads::COMPACT), ..self } }
+        let stack_head = Some(Heads::COMPACT.instance);
+        if rule == SizeRule::Mat { self } else { Self { heads: Some(Heads::COMPACT), stack_head, ..self } }
     }
 
     /// Whether headers may be compact though nothing shows it so far.
@@ -230,14 +234,15 @@ impl Observed {
     #[must_use]
     pub fn sizes(&self, pointer: u8, rule: SizeRule) -> Sizes {
         let alignment = 1 << self.unit().max(ALIGNMENTS.0);
-        let heads = match (rule, pointer) {
-            (SizeRule::Mat, _) => None,
-            // Mark and class have four bytes each.
-            (SizeRule::Jvm, 4) => Some(Heads::COMPACT),
-            (SizeRule::Jvm, _) => Some(self.heads()),
-            (SizeRule::Auto, _) => Some(Heads::COMPACT).filter(|_| pointer == 8 && self.is_compact()),
+        // Of narrow pointers mark and class have four bytes each.
+        let all = if pointer == 4 { Heads::COMPACT } else { self.heads() };
+        let heads = match rule {
+            SizeRule::Mat => None,
+            SizeRule::Jvm => Some(all),
+            SizeRule::Auto => Some(Heads::COMPACT).filter(|_| pointer == 8 && self.is_compact()),
         };
-        let sizes = Sizes { pointer: pointer.into(), reference: pointer.into(), alignment, heads };
+        let stack_head = (rule != SizeRule::Mat).then_some(all.instance);
+        let sizes = Sizes { pointer: pointer.into(), reference: pointer.into(), alignment, heads, stack_head };
         if self.overlapping { sizes.compressed() } else { sizes }
     }
 }
@@ -246,9 +251,9 @@ impl Observed {
 mod tests {
     use super::*;
 
-    const COMPRESSED: Sizes = Sizes { pointer: 8, reference: 4, alignment: 8, heads: None };
-    const PLAIN: Sizes = Sizes { pointer: 8, reference: 8, alignment: 8, heads: None };
-    const NARROW: Sizes = Sizes { pointer: 4, reference: 4, alignment: 8, heads: None };
+    const COMPRESSED: Sizes = Sizes { pointer: 8, reference: 4, alignment: 8, heads: None, stack_head: Some(12) };
+    const PLAIN: Sizes = Sizes { pointer: 8, reference: 8, alignment: 8, heads: None, stack_head: Some(12) };
+    const NARROW: Sizes = Sizes { pointer: 4, reference: 4, alignment: 8, heads: None, stack_head: Some(8) };
 
     /// Size of an instance with these bytes of fields, the topmost class below `java.lang.Object` first.
     fn instance(sizes: Sizes, levels: &[u64]) -> u64 {

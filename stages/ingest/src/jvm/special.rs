@@ -1,6 +1,8 @@
 //! Classes and fields that mean something to the reader.
 
 use super::layouts::{Position, Types};
+use super::sizes::Sizes;
+use super::stack_chunk::StackChunk;
 use super::value;
 use heaplake_kit::{Job, StageError, StringTable};
 use heaplake_schemas::options::Referents;
@@ -23,6 +25,8 @@ pub struct Special {
     pub arrays: [Option<Position>; 12],
     /// `java.lang.String`.
     pub string: Option<Text>,
+    /// Pieces of the stacks of virtual threads, where their sizes follow HotSpot.
+    pub stack: Option<StackChunk>,
     /// The field of a thread's name.
     pub thread_name: Option<usize>,
 }
@@ -43,7 +47,7 @@ impl Special {
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
-    pub fn find(types: &mut Types, job: &Job<'_>) -> Result<Self, StageError> {
+    pub fn find(types: &mut Types, sizes: &Sizes, job: &Job<'_>) -> Result<Self, StageError> {
         let strings = StringTable::open(job.scratch, STRINGS)?;
         let named = |name: &str| types.named(name, &strings);
         let mut arrays = [None; 12];
@@ -64,6 +68,7 @@ impl Special {
             loader: named("java.lang.ClassLoader"),
             arrays,
             string,
+            stack: StackChunk::find(types, sizes, &strings),
             thread_name: reference("java.lang.Thread", "name"),
         };
         let referent = reference(REFERENCE, "referent");

@@ -7,6 +7,7 @@ use heaplake_schemas::roles::{Names, Resources, Roles};
 pub fn roles() -> Roles {
     Roles {
         part_kinds: Names::of(&["array", "hidden", "code", "object shape", "native"]),
+        restated_kinds: Names::of(&["array", "hidden", "code", "object shape", "native"]),
         part_classes: Names::of(&["system / *"]),
         texts: Names::of(&["string", "concatenated string", "sliced string"]),
         plain_texts: Names::of(&["string"]),

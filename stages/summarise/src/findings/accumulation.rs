@@ -4,7 +4,7 @@
 //! The heap is sampled systematically: in the order of the nodes, one object is taken every `heap / 4096` bytes. The shortest
 //! paths to the samples form a tree; the samples below an object estimate the bytes that are reached through it. If the
 //! samples were independent, a share of 10 % would have a standard deviation of 0.5 %. An object with many branches, none of
-//! which is large, is reported.
+//! which is large, is reported. What virtual threads hold alone is left out.
 
 use super::class_roles::role;
 use super::heap::{Heap, about_node};
@@ -34,6 +34,8 @@ const STEPS: usize = 1 << 11;
 /// Percent of the samples below an object that its largest branch may have; an object with a larger one is not a
 /// collection of like elements.
 const LARGEST: u64 = 25;
+/// Dominators among which a virtual thread is looked for, the object itself included.
+const NEAR: usize = 4;
 /// Branches with samples that a collection has at least.
 const BRANCHES: usize = 10;
 
@@ -46,7 +48,7 @@ impl Detector for Accumulation {
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let Some(tree) = &heap.tree else { return Ok(Vec::new()) };
         let mut paths = Paths::new();
-        for (sample, weight) in samples(heap)? {
+        for (sample, weight) in samples(heap)?.into_iter().filter(|&(sample, _)| !is_of_thread(sample, heap)) {
             let mut at = sample;
             for _ in 0..STEPS {
                 let above = tree.parent(at);
@@ -102,6 +104,15 @@ fn samples(heap: &Heap) -> Result<Vec<(u32, u64)>, StageError> {
         }
     }
     Ok(samples)
+}
+
+/// Whether an object is the stack of a virtual thread, or what only that holds: what waits says more of it than what has all
+/// threads.
+fn is_of_thread(node: u32, heap: &Heap) -> bool {
+    let threads = &heap.facts.roles.virtual_threads;
+    let above = |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0);
+    let is_thread = |at: u32| threads.fit(&heap.class_name(heap.nodes.class.at(at as usize).0));
+    !threads.is_empty() && std::iter::successors(Some(node), above).take(NEAR).skip(1).any(is_thread)
 }
 
 fn finding(node: u32, bytes: u64, heap: &Heap) -> Option<Finding> {

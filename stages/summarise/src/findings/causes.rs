@@ -25,6 +25,8 @@ const NAMED: usize = 3;
 struct Cause {
     finding: Finding,
     tells: Tells,
+    /// Whether its bytes lie outside the heap.
+    is_outside: bool,
     /// The object that it is about, or one of them.
     anchor: Option<u32>,
     /// Whether that object holds what it counts.
@@ -61,14 +63,14 @@ pub fn settle(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Findin
 
 impl Cause {
     fn of(finding: Finding, rules: &[Rule], heap: &Heap) -> Self {
-        let of_rule =
-            rules.iter().find(|rule| rule.names.contains(&&*finding.rule)).map_or(Tells::Mistake, |rule| rule.tells);
+        let rule = rules.iter().find(|rule| rule.names.contains(&&*finding.rule));
+        let (of_rule, is_outside) = rule.map_or((Tells::Mistake, false), |rule| (rule.tells, rule.is_outside));
         let tells = if finding.rule == leak_suspects::CONSTANT { Tells::Fact } else { of_rule };
         let example =
             || finding.class_id.filter(|_| finding.scope == Scope::Class).and_then(|class| heap.example(class));
         let anchor = finding.node.or_else(example).filter(|_| finding.scope != Scope::Snapshot);
         let holds = anchor.is_some_and(|node| heap.nodes.retained.at(node as usize) >= finding.bytes / 10 * 9);
-        Self { finding, tells, anchor, holds, siblings: 0, evidence: Vec::new() }
+        Self { finding, tells, is_outside, anchor, holds, siblings: 0, evidence: Vec::new() }
     }
 
     /// Whether both are of one rule, about objects of one class that are held alike, and about the same code if the
@@ -92,10 +94,10 @@ impl Cause {
         }
     }
 
-    /// Whether their bytes differ by no more than a tenth.
+    /// Whether their bytes differ by no more than a tenth, and can be the same.
     fn is_alike(&self, other: &Self) -> bool {
         let (mine, its) = (self.finding.bytes, other.finding.bytes);
-        mine.min(its) >= mine.max(its) / 10 * 9
+        self.is_outside == other.is_outside && mine.min(its) >= mine.max(its) / 10 * 9
     }
 
     /// Whether it only says that something retains much, and suspects below it retain most of that.

@@ -114,6 +114,9 @@ impl Judge {
             }
             let Some(bytes) = (self.bytes)(&container) else { continue };
             let node = container.row.node;
+            if heap.is_garbage(node) {
+                continue;
+            }
             let key = (nodes.class.get(node as usize)?.0, nodes.holder(node, heap)?);
             if crowds.len() < PAIRS || crowds.contains_key(&key) {
                 crowds.entry(key).or_default().add(&container.row, bytes);

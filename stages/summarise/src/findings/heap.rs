@@ -188,6 +188,12 @@ impl<'a> Heap<'a> {
         script.rsplit(['/', '\\']).next().filter(|file| !file.is_empty()).map(str::to_owned)
     }
 
+    /// Whether no path from the root leads to a node, as far as paths are known.
+    pub fn is_garbage(&self, node: u32) -> bool {
+        let tree = self.tree.as_ref().filter(|_| self.facts.keeps_garbage && node != self.facts.root.0);
+        tree.is_some_and(|tree| tree.parent(node).is_none())
+    }
+
     /// Whether a node is a thread.
     pub fn is_thread(&self, node: u32) -> bool {
         let threads = &self.facts.roles.threads;

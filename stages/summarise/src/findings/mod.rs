@@ -37,6 +37,7 @@ mod containers;
 mod contexts;
 mod crowds;
 mod detached;
+mod direct_buffers;
 mod duplicate_values;
 mod duplicates;
 mod empty_containers;
@@ -104,6 +105,7 @@ const RULES: &[Rule] = &[
     huge_values::RULE,
     unreachable::RULE,
     native::RULE,
+    direct_buffers::RULE,
     sparse_arrays::RULE,
     container_slack::RULE,
     one_entry::RULE,
@@ -119,7 +121,7 @@ const RULES: &[Rule] = &[
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings",
-    version: 6,
+    version: 7,
     when: |setting| setting.findings(),
     reads: &READS,
     writes: &[document(documents::FINDINGS)],
@@ -317,7 +319,9 @@ fn of_rule(rule: &Rule, detector: &mut dyn Detector, heap: &Heap<'_>) -> Result<
 /// Fills in what follows from the node and the class of a finding, whatever its rule.
 fn fill_in(finding: &mut Finding, origins: Option<&mut Origins>, heap: &Heap) -> Result<(), StageError> {
     finding.class_key = finding.class_id.map(|class| heap.class_key(class).into_owned());
-    also_held::add(finding, heap);
+    if !RULES.iter().any(|rule| rule.is_outside && rule.names.contains(&&*finding.rule)) {
+        also_held::add(finding, heap);
+    }
     let Some(node) = finding.node else { return Ok(()) };
     let path = Path::to(node, heap);
     finding.path = path.texts(paths::KEPT);

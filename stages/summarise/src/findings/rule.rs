@@ -23,6 +23,8 @@ pub struct Rule {
     pub working: u64,
     /// What its findings tell of their cause.
     pub tells: Tells,
+    /// Whether their bytes lie outside the heap.
+    pub is_outside: bool,
     /// Begins.
     pub open: fn(&Job<'_>, &Facts) -> Opened,
     /// Leaves out those of its findings that findings of other rules make needless.
@@ -39,6 +41,7 @@ impl Rule {
         candidates: 0,
         working: 0,
         tells: Tells::Mistake,
+        is_outside: false,
         open: |_, _| Ok(Box::new(Nothing)),
         settle: |_| {},
     };
@@ -82,6 +85,8 @@ pub struct Node {
     pub kind: u8,
     pub detached: bool,
     pub reachable: bool,
+    /// Not reachable, and not alive by a root that was not recorded either.
+    pub garbage: bool,
     /// Of the edges that leave it.
     pub edges: u32,
     pub dominator: u32,
@@ -102,8 +107,14 @@ pub struct Extent {
 
 /// A rule at work: looks at all nodes and classes, then says what it found.
 pub trait Detector {
-    /// Is shown every node, in order, that it [minds](Self::minds).
+    /// Is shown every node, in order, that it [minds](Self::minds), if the root reaches it.
     fn see(&mut self, _node: &Node) {}
+
+    /// Whether it is shown the nodes that the root does not reach, too: nothing retains them, so they are no part of the heap
+    /// whose parts rules judge.
+    fn sees_garbage(&self) -> bool {
+        false
+    }
 
     /// Whether nodes that have so much at most can matter to it. Others it is not shown.
     fn minds(&self, _extent: &Extent) -> bool {
@@ -112,7 +123,8 @@ pub trait Detector {
 
     /// Is shown nodes, some at a time: each rule has a loop of its own, and one that sees no nodes has none.
     fn see_all(&mut self, nodes: &[Node]) {
-        nodes.iter().for_each(|node| self.see(node));
+        let all = self.sees_garbage();
+        nodes.iter().filter(|node| all || !node.garbage).for_each(|node| self.see(node));
     }
 
     /// Is shown every class, the largest first.

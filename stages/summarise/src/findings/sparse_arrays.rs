@@ -86,7 +86,7 @@ impl Detector for SparseArrays {
     }
 
     fn see(&mut self, node: &Node) {
-        if !self.kinds.has(node.kind) || !node.reachable || self.stores.contains(node.node as usize) {
+        if !self.kinds.has(node.kind) || self.stores.contains(node.node as usize) {
             return;
         }
         // One edge leads to the class.

@@ -20,6 +20,7 @@ pub struct Sweep {
     native: Option<ColumnReader<u64>>,
     retained: ColumnReader<u64>,
     preorder: Option<ColumnReader<Preorder>>,
+    keeps_garbage: bool,
 }
 
 impl Sweep {
@@ -39,6 +40,7 @@ impl Sweep {
             preorder: there(facts.keeps_garbage || facts.lists_survivors)
                 .map(|()| ColumnReader::open(scratch, columns::NODE_PREORDER))
                 .transpose()?,
+            keeps_garbage: facts.keeps_garbage,
         })
     }
 
@@ -66,12 +68,14 @@ impl Sweep {
             unreachable: order.is_some_and(|order| order.iter().any(|number| number.is_none())),
         };
         if matters(&extent) {
+            let is_reachable = |at: usize| order.is_none_or(|order| !order[at].is_none());
             out.extend((0..count).zip(nodes).map(|(at, node)| Node {
                 node,
                 class: class[at].0,
                 kind: kind[at],
                 detached: detached.is_some_and(|detached| detached[at] == DETACHED),
-                reachable: order.is_none_or(|order| !order[at].is_none()),
+                reachable: is_reachable(at),
+                garbage: self.keeps_garbage && !is_reachable(at),
                 edges: edges[at],
                 dominator: dominator[at].0,
                 shallow: shallow[at],

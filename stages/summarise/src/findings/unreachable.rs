@@ -1,5 +1,6 @@
-//! Rule `unreachable`: garbage that the snapshot still has, in formats that keep it; and what is alive by roots that were
-//! not recorded, in formats that list survivors of a collection.
+//! Rule `unreachable`: garbage that the snapshot still has, in formats that keep it. Fillers, with which collectors fill gaps
+//! between objects, do not count. And what is alive by roots that were not recorded, in formats that list survivors of a
+//! collection.
 
 use super::class_roles::role;
 use super::heap::{Heap, blank};
@@ -44,13 +45,17 @@ struct Unreachable {
     bytes: u64,
     /// How many of each class, and their bytes.
     classes: BTreeMap<u32, (u64, u64)>,
-    /// Threads of which dumps may omit the stack, and their class.
-    threads: Option<(u64, u32)>,
+    /// Threads of which dumps may omit the stack.
+    threads: Option<ClassRow>,
 }
 
 impl Detector for Unreachable {
     fn minds(&self, extent: &Extent) -> bool {
         extent.unreachable
+    }
+
+    fn sees_garbage(&self) -> bool {
+        true
     }
 
     fn see(&mut self, node: &Node) {
@@ -66,11 +71,12 @@ impl Detector for Unreachable {
 
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
         if row.count >= THREADS && heap.facts.roles.virtual_threads.fit(&heap.class_name(row.class_id)) {
-            self.threads = Some((row.count, row.class_id));
+            self.threads = Some(*row);
         }
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        let fillers = self.take_fillers(heap);
         let is_alive = heap.facts.lists_survivors;
         let held = if is_alive { heap.bytes.saturating_sub(self.bytes) } else { heap.bytes };
         let all = held.saturating_add(self.bytes);
@@ -78,37 +84,64 @@ impl Detector for Unreachable {
         let (name, subject) = if is_alive { (UNROOTED, "objects without a root") } else { (NAME, "garbage") };
         let mut finding = blank(name, severity, Scope::Snapshot, subject.to_owned());
         (finding.count, finding.bytes) = (self.count, self.bytes);
-        let (objects, bytes) = (count(self.count), size(self.bytes));
-        let (held, above_all) = (size(held), self.largest(heap));
-        (finding.message, finding.next_step) = if is_alive {
-            let share = heap.share(self.bytes);
-            let message = format!(
-                "{objects} objects of {share} are alive, but no root in the dump reaches them, beside {held} that are \
-                 reached: the roots that hold them were not recorded. Above all {above_all}"
-            );
-            (message, STEP_ALIVE.to_owned())
-        } else {
-            let message = format!(
-                "{objects} objects of {bytes} are reached from no root, beside {held} that are held, above all {above_all}"
-            );
-            let (remark, step) = self.cause(heap);
-            (message + &remark, step.to_owned())
-        };
+        (finding.message, finding.next_step) =
+            if is_alive { self.without_roots(held, heap) } else { self.garbage(fillers, heap) };
         Ok(vec![finding])
     }
 }
 
 impl Unreachable {
-    /// A remark on what may have been omitted, and what to do.
-    fn cause(&self, heap: &Heap) -> (String, &'static str) {
-        let Some((threads, class)) = self.threads else { return (String::new(), STEP_GARBAGE) };
-        let remark = format!(
-            ". {} virtual threads ({}) wait, and a dump may lack the stacks of such: what only their variables hold then \
-             counts as garbage",
-            count(threads),
-            heap.shown_class(class),
+    /// What is said of objects that are alive, and what to do.
+    fn without_roots(&self, held: u64, heap: &Heap) -> (String, String) {
+        let message = format!(
+            "{} objects of {} are alive, but no root in the dump reaches them, beside {} that are reached: the roots that \
+             hold them were not recorded. Above all {}",
+            count(self.count),
+            heap.share(self.bytes),
+            size(held),
+            self.largest(heap),
         );
-        (remark, STEP_THREADS)
+        (message, STEP_ALIVE.to_owned())
+    }
+
+    /// What is said of garbage, and what to do.
+    fn garbage(&self, fillers: u64, heap: &Heap) -> (String, String) {
+        let mut message = format!(
+            "{} objects of {} are reached from no root, beside {} that are held, above all {}",
+            count(self.count),
+            size(self.bytes),
+            size(heap.bytes),
+            self.largest(heap),
+        );
+        if fillers > 0 {
+            let classes = "with which the collector may have filled gaps";
+            message += &format!(". Another {} are fillers, or arrays {classes}", size(fillers));
+        }
+        let Some(threads) = self.threads else { return (message, STEP_GARBAGE.to_owned()) };
+        message += &format!(
+            ". {} virtual threads ({}), which retain {}, wait, and a dump may lack the stacks of such: what only their \
+             variables hold then counts as garbage",
+            count(threads.count),
+            heap.shown_class(threads.class_id),
+            size(threads.retained_bytes),
+        );
+        (message, STEP_THREADS.to_owned())
+    }
+
+    /// Leaves out what fills gaps between objects; its bytes.
+    fn take_fillers(&mut self, heap: &Heap) -> u64 {
+        let fillers = &heap.facts.roles.fillers;
+        let mut left_out = (0, 0u64);
+        self.classes.retain(|&class, &mut (count, bytes)| {
+            let is_filler = fillers.fit(&heap.class_name(class));
+            if is_filler {
+                left_out = (left_out.0 + count, left_out.1.saturating_add(bytes));
+            }
+            !is_filler
+        });
+        self.count = self.count.saturating_sub(left_out.0);
+        self.bytes = self.bytes.saturating_sub(left_out.1);
+        left_out.1
     }
 
     /// The classes with most bytes, those of the program before arrays and texts.

@@ -1,7 +1,7 @@
 //! Stage `largest`: where most memory accumulates, and what holds it.
 //!
 //! * Computes: the [`COUNT`] nodes of largest retained size, each with its dominators from the root down. Left out are
-//!   the runtime's own synthetic nodes; a node of which [`MOST`] tenths are one object that it dominates, since that
+//!   garbage; the runtime's own synthetic nodes; a node of which [`MOST`] tenths are one object that it dominates, since that
 //!   one says more; such an object itself where it is the next element of a list; and a part that is at least half of
 //!   what it is a part of. So of a chain of dominators with nearly one size the lowest is shown, with the head of the
 //!   chain beside it.
@@ -19,7 +19,7 @@ use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{
     ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Job, Lookup, ReadAt, Stage, StageError, Stats, StringTable,
 };
-use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
 use heaplake_schemas::run::{LargeObject, PATH_HEAD, PATH_TAIL};
 use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "largest",
-    version: 3,
+    version: 4,
     reads: &[
         document(documents::FACTS),
         texts(STRINGS),
@@ -40,6 +40,7 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_SHALLOW),
         column(columns::NODE_RETAINED),
         column(columns::NODE_DOMINATOR),
+        column(columns::NODE_PREORDER),
     ],
     writes: &[document(documents::LARGEST)],
     arrays: &[&[per_node::<NodeId>(), per_node::<u64>(), per_node::<ClassId>(), per_node::<u8>()]],
@@ -234,6 +235,8 @@ fn winners(facts: &Facts, passed: &Passed, job: &Job<'_>) -> Result<Vec<NodeId>,
     let Job { scratch, context, .. } = *job;
     let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
+    let open = || ColumnReader::open(scratch, columns::NODE_PREORDER);
+    let mut order = facts.keeps_garbage.then(open).transpose()?;
     let mut best: Vec<(Reverse<u64>, NodeId)> = Vec::with_capacity(COUNT + 1);
     for node in 0..facts.node_count as u32 {
         if node.is_multiple_of(1 << 20) {
@@ -241,6 +244,10 @@ fn winners(facts: &Facts, passed: &Passed, job: &Job<'_>) -> Result<Vec<NodeId>,
         }
         let entry = (Reverse(retained.next()?), NodeId(node));
         let kind = kinds.next()?;
+        let is_garbage = order.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?;
+        if is_garbage {
+            continue;
+        }
         if best.len() == COUNT && entry >= best[COUNT - 1] {
             continue;
         }

@@ -24,7 +24,7 @@ pub(super) struct Heap<'a> {
     distance: Lookup<i32>,
     kind: Lookup<u8>,
     dominator: Lookup<NodeId>,
-    /// Kinds of parts of the runtime, or of the object that holds them.
+    /// Kinds of parts whose references the input states with the object that they are parts of, too.
     parts: Kinds,
     /// Retainers, from the last position down to 1.
     retainers: Offsets,
@@ -90,7 +90,7 @@ impl<'a> Heap<'a> {
             distance,
             kind,
             dominator,
-            parts: Kinds::of(&facts.roles.part_kinds, facts),
+            parts: Kinds::of(&facts.roles.restated_kinds, facts),
             retainers,
             retainer,
             single: Arc::new(single),

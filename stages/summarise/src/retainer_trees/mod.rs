@@ -41,6 +41,7 @@ use instances::Instances;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "retainer trees",
+    version: 2,
     when: |setting| setting.retainer_trees(),
     reads: &[
         document(documents::FACTS),

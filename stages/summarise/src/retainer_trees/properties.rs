@@ -1,5 +1,7 @@
 //! The stage on thousands of random graphs, against a walk from each instance on its own.
 
+mod alone;
+
 use super::heap::NESTED;
 use super::{INSTANCES, STAGE, run_with};
 use crate::fast_folder::fast_folder;
@@ -54,8 +56,9 @@ struct Case {
     told: Told,
     reached: Vec<bool>,
     dominators: Vec<Option<u32>>,
-    /// Whether nodes are of a kind of parts.
+    /// Whether nodes are of a kind of parts, and whether the input states their references with what they are parts of, too.
     parts: Vec<bool>,
+    restates: bool,
     limits: Limits,
 }
 
@@ -107,18 +110,25 @@ impl Case {
             reached: graph::reachable(n, &all, 0, None),
             dominators: graph::dominators_by_deletion(n, &all, 0),
             parts: (0..n).map(|_| rng.one_in(3)).collect(),
+            restates: !rng.one_in(3),
             orphans,
             class,
             limits,
         }
     }
 
-    /// The definition: the tree of each class.
-    fn expected(&self) -> Vec<(u32, Vec<Branch>)> {
+    /// The edges that hold something: those of what is reached, and those of the root to what no edge leads to or no path.
+    fn holding(&self) -> Vec<Labelled> {
         let unreached = (0..self.n as u32).filter(|&node| !self.reached[node as usize]);
         let mut edges: Vec<Labelled> =
             self.edges.iter().copied().filter(|edge| self.reached[edge.0 as usize]).collect();
         edges.extend(self.orphans.iter().copied().chain(unreached).map(|node| (0, node, label::NO_PATH)));
+        edges
+    }
+
+    /// The definition: the tree of each class.
+    fn expected(&self) -> Vec<(u32, Vec<Branch>)> {
+        let edges = self.holding();
         let Limits { any_level, depth, kept, names, light, may_return, .. } = self.limits;
         let bounds = Bounds { any_level, depth, kept, names, light, may_return, any: label::ANY, none: label::NONE };
         let owners: Vec<Option<u32>> = (0..self.n as u32).map(|node| self.owner(node)).collect();
@@ -143,8 +153,11 @@ impl Case {
         self.dominators[node as usize].unwrap_or(0)
     }
 
-    /// The nearest dominator that is no part, for what is a part.
+    /// The nearest dominator that is no part, for what is a part whose references are stated with it, too.
     fn owner(&self, node: u32) -> Option<u32> {
+        if !self.restates {
+            return None;
+        }
         let mut up = std::iter::successors(Some(node), |&at| Some(self.dominator(at))).take(NESTED);
         up.find(|&at| at == 0 || !self.parts[at as usize]).filter(|&at| at != node)
     }
@@ -184,7 +197,11 @@ impl Case {
         let facts = Facts {
             node_count: self.n as u64,
             node_kinds: vec!["object".into(), "part".into()],
-            roles: Roles { part_kinds: Names::of(&["part"]), ..Roles::default() },
+            roles: Roles {
+                part_kinds: Names::of(&["part"]),
+                restated_kinds: Names::of(if self.restates { &["part"] } else { &[] }),
+                ..Roles::default()
+            },
             edge_kinds: vec![kind(false), kind(true)],
             follows_essential: self.told != Told::All,
             ..Facts::default()

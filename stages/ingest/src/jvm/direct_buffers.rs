@@ -1,0 +1,60 @@
+//! Buffers of the Java library whose memory lies outside the heap.
+//!
+//! A `java.nio.DirectByteBuffer` owns memory if it has a cleaner, which frees it. Slices and duplicates have the buffer that
+//! they show (`att`) and no cleaner; so have buffers over memory of native code none, whoever owns that; and the memory of a
+//! file that is mapped (`fd`) is the file's.
+
+use super::big_endian::{id, u32_at};
+use super::layouts::{Position, Types};
+use super::value;
+use heaplake_kit::StringTable;
+
+/// The class of all such buffers, and those above it whose fields tell something.
+const CLASS: &str = "java.nio.DirectByteBuffer";
+const MAPPED: &str = "java.nio.MappedByteBuffer";
+const BUFFER: &str = "java.nio.Buffer";
+
+/// Where the fields of such a buffer lie in an instance of the class itself; what extends it has its own before them.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectBuffers {
+    /// The class.
+    pub class: Position,
+    body: u32,
+    cleaner: u32,
+    shown: u32,
+    file: Option<u32>,
+    capacity: u32,
+}
+
+impl DirectBuffers {
+    /// Finds them; nothing where the fields differ from those of the known library.
+    #[must_use]
+    pub fn find(types: &Types, strings: &StringTable) -> Option<Self> {
+        let class = types.named(CLASS, strings)?;
+        let body = types.layout(class).body;
+        let field = |of: &str, name: &str, kind: u8| {
+            let of = types.named(of, strings)?;
+            let (_, at) = types.own_field(of, name, kind, strings)?;
+            Some(body.checked_sub(types.layout(of).body)? + at)
+        };
+        Some(Self {
+            class,
+            body,
+            cleaner: field(CLASS, "cleaner", value::OBJECT)?,
+            shown: field(CLASS, "att", value::OBJECT)?,
+            file: field(MAPPED, "fd", value::OBJECT),
+            capacity: field(BUFFER, "capacity", value::INT)?,
+        })
+    }
+
+    /// Bytes that a buffer with these fields owns; nothing if it owns none.
+    #[must_use]
+    pub fn owned<const ID: usize>(&self, body: &[u8]) -> Option<u32> {
+        // Only a damaged dump has instances that are too short for their fields.
+        let own = &body[body.len().checked_sub(self.body as usize)?..];
+        let is_null = |at: u32| id::<ID>(own, at as usize) == 0;
+        let is_owner = !is_null(self.cleaner) && is_null(self.shown) && self.file.is_none_or(is_null);
+        let bytes = u32_at(own, self.capacity as usize);
+        (is_owner && bytes > 0 && i32::try_from(bytes).is_ok()).then_some(bytes)
+    }
+}

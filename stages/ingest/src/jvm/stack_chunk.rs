@@ -1,0 +1,51 @@
+//! Pieces of the stacks of virtual threads. A dump has the fields of such an object, one of which says how long the piece is,
+//! and none of the words behind them.
+
+use super::big_endian::u32_at;
+use super::fields::Placed;
+use super::hidden::{HiddenFields, STACK_CHUNK};
+use super::layouts::{Position, Types};
+use super::sizes::Sizes;
+use super::types::TypeDescriptor;
+use super::value;
+use heaplake_kit::StringTable;
+
+/// Name of the field that says how long a piece is, in words.
+const WORDS: &str = "size";
+
+/// The class of such pieces.
+#[derive(Clone, Copy, Debug)]
+pub struct StackChunk {
+    /// Its position.
+    pub class: Position,
+    /// Where the length of the piece lies in an instance.
+    at: u32,
+    /// Bytes of an instance without a stack.
+    empty: u64,
+}
+
+impl StackChunk {
+    /// Finds it, unless the sizes of its instances are to follow MAT's rule.
+    #[must_use]
+    pub fn find(types: &Types, sizes: &Sizes, strings: &StringTable) -> Option<Self> {
+        let head = sizes.stack_head.filter(|_| sizes.pointer == 8)?;
+        let class = types.named(STACK_CHUNK, strings)?;
+        let (_, at) = types.own_field(class, WORDS, value::INT, strings)?;
+        let TypeDescriptor { first_field, fields, .. } = types.descriptors[class];
+        let own = &types.fields[first_field as usize..(first_field + fields) as usize];
+        let (group, _) = HiddenFields::find(&types.descriptors, strings).groups(class, own, strings);
+        let mut placed = Placed { end: head as u32, gaps: Vec::new() };
+        placed.place(group, sizes.reference as u32);
+        Some(Self { class, at, empty: sizes.aligned(placed.end.into()) })
+    }
+
+    /// Size of an instance with these fields: these, the words of the stack, and a bit for each place where one of them
+    /// may hold a reference.
+    #[must_use]
+    pub fn size(&self, body: &[u8], sizes: &Sizes) -> u64 {
+        let at = self.at as usize;
+        let words = if body.len() < at + 4 { 0 } else { u64::from(u32_at(body, at)) };
+        let bits = (words * 8 / sizes.reference).next_multiple_of(64);
+        sizes.aligned(self.empty + 8 * words + bits / 8)
+    }
+}
