@@ -190,8 +190,7 @@ columns! {
     EQUAL_COMPONENT_SIZE: u32 = "equal.component_size" per Node;
     /// Number of the component of each node; they are numbered in [`EQUAL_ORDER`].
     EQUAL_COMPONENT: u32 = "equal.component" per Node;
-    /// Candidate class of each node, named by one of its nodes. Nodes in different candidate classes are never
-    /// duplicates.
+    /// Candidate class of each node, named by one of its nodes. Nodes of different ones are never duplicates.
     EQUAL_CANDIDATE: NodeId = "equal.candidate" per Node;
     /// Certificate of each node: a node of which it is certainly a duplicate, or the node itself.
     EQUAL_CERTIFICATE: NodeId = "equal.certificate" per Node;
@@ -421,15 +420,12 @@ pub struct Facts {
     /// Node kinds that are parts of the runtime, which no program made: never big classes.
     pub internal_kinds: Vec<u8>,
     /// The roles of its classes and kinds.
-    #[serde(default)]
     pub roles: Roles,
     /// Where distances start, in order.
     pub distance_seeds: Vec<DistanceSeed>,
     /// Whether nodes that the root does not reach are garbage. Of other inputs all nodes are live, whatever edges show.
     pub keeps_garbage: bool,
-    /// Whether the input lists what survived a collection, by whatever root: what no root of the input reaches is alive
-    /// by a root that was not recorded.
-    #[serde(default)]
+    /// Whether it lists what survived a collection: what no root reaches is alive by a root that was not recorded.
     pub lists_survivors: bool,
     /// Whether nodes without size count in class rows, too.
     pub counts_empty: bool,

@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Statements, separated by semicolons
     #[arg(value_name = "STATEMENT", conflicts_with_all = ["named", "list_named"])]
     pub statement: Option<String>,
-    /// The lake, or a folder that diff, trend or fleet rollup wrote
+    /// The lake, or a folder of diff, trend or rollup
     ///
     /// Of such a folder the views are its tables, and of each in long form one more whose name ends in _wide, with a row per
     /// subject.
