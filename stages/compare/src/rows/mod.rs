@@ -33,7 +33,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use threads::on_threads;
 
-/// Groups that a thread works on at a time.
+/// Groups that a thread works on at a time, at most.
 const CHUNK: usize = 1 << 10;
 
 /// A run that has the table.
@@ -306,10 +306,11 @@ impl Gathered<'_> {
         work: &(impl Fn(&Group<'_>) -> R + Sync),
         take: &mut impl FnMut(R) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
+        let share = loaded.group_count().div_ceil(context.threads).clamp(1, CHUNK);
         let mut groups = loaded.groups().map(|records| Group { gathered: self, records }).peekable();
         while groups.peek().is_some() {
             let chunks: Vec<Vec<Group<'_>>> =
-                (0..context.threads).map(|_| groups.by_ref().take(CHUNK).collect()).collect();
+                (0..context.threads).map(|_| groups.by_ref().take(share).collect()).collect();
             context.check()?;
             for results in on_threads(&chunks, work) {
                 results.into_iter().try_for_each(&mut *take)?;

@@ -207,6 +207,11 @@ impl Loaded<'_> {
         groups.map(|group| group.iter().map(|&(_, at)| self.record(at as u32)).collect())
     }
 
+    /// How many groups there are.
+    pub fn group_count(&self) -> usize {
+        self.memory.order.chunk_by(|(a, _), (b, _)| a == b).count()
+    }
+
     fn record(&self, at: u32) -> &[u64] {
         &self.memory.words[at as usize * self.spill.width..][..self.spill.width]
     }
