@@ -3,6 +3,7 @@
 use crate::lake::{Lake, heaplake};
 use crate::shared::{fleet, json, rows, sql};
 use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 fn ask(folder: &Path, statement: &str) -> Vec<Value> {
@@ -39,6 +40,12 @@ fn comparisons_have_wide_forms() {
     let path = lake.path().display().to_string();
     let diff = written(&lake, &["diff", &release(0), &release(1), "--lake", &path]);
     check(&diff, "diff_classes", "target_sum", "format, fingerprint");
+    let damaged = diff.join("diff_chains.parquet");
+    fs::write(&damaged, "no table").unwrap();
+    let output = sql(&diff, &["SELECT count(*) FROM diff_classes"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("diff_chains.parquet: "), "{said}");
+    fs::remove_file(&damaged).unwrap();
     let of_runs = sql(&diff, &["SELECT * FROM runs"]).output().unwrap();
     assert_eq!(of_runs.status.code(), Some(2), "there are no runs in a comparison");
 }

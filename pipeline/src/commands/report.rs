@@ -74,19 +74,17 @@ pub fn run(arguments: &Arguments) -> Done {
     Ok(if arguments.quiet { 0 } else { print::text(&format!("{}\n", page.display())) })
 }
 
-/// Where the page goes: a file of the user that lies at the usual place stays.
+/// The path of the page. At the default path, a file that heaplake did not write is an error.
 fn page(arguments: &Arguments, usual: &str) -> Result<PathBuf, Complaint> {
-    let Some(named) = &arguments.output else {
-        let page = arguments.run.join(usual);
-        let is_others = !storage::is_url(&page) && page.symlink_metadata().is_ok() && !run_files::is_page(&page);
-        return if is_others {
-            let cause = format!("{}: heaplake did not write this file", page.display());
-            Err(Complaint::usage(cause, "move it away, or name another file with --output"))
-        } else {
-            Ok(page)
-        };
-    };
-    Ok(named.clone())
+    if let Some(named) = &arguments.output {
+        return Ok(named.clone());
+    }
+    let page = arguments.run.join(usual);
+    if storage::is_url(&page) || page.symlink_metadata().is_err() || run_files::is_page(&page) {
+        return Ok(page);
+    }
+    let cause = format!("{}: heaplake did not write this file", page.display());
+    Err(Complaint::usage(cause, "move it away, or name another file with --output"))
 }
 
 /// How often a page is made anew of what others replace meanwhile.

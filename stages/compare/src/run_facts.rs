@@ -1,4 +1,4 @@
-//! What is asked of the description of a run.
+//! Facts about a run, from its description.
 
 use heaplake_schemas::diff::TABLES;
 use heaplake_schemas::run::{self, Run};

@@ -89,7 +89,7 @@ const HEAD: u64 = 64 << 10;
 /// How the title of each page ends.
 const TITLE_END: &str = " · heaplake</title>";
 
-/// Whether a file is a page that heaplake made: its title says so. What is not there is none.
+/// Whether a file is a page made by heaplake, by its title. False if there is no file.
 #[must_use]
 pub fn is_page(path: &Path) -> bool {
     let mut head = Vec::new();

@@ -70,7 +70,8 @@ pub(crate) async fn register(context: &SessionContext, folder: &Path) -> Result<
             if !file.is_file() {
                 continue;
             }
-            let mut rows = context.read_parquet(&*file.to_string_lossy(), ParquetReadOptions::default()).await?;
+            let read = context.read_parquet(&*file.to_string_lossy(), ParquetReadOptions::default()).await;
+            let mut rows = read.map_err(|error| unreadable(&file, error.into()))?;
             if let Some(group) = group {
                 rows = rows.with_column(GROUP, lit(group))?;
             }
@@ -90,6 +91,12 @@ pub(crate) async fn register(context: &SessionContext, folder: &Path) -> Result<
     Ok(())
 }
 
+/// The error for a table that cannot be opened.
+fn unreadable(file: &Path, error: SqlError) -> SqlError {
+    let cause = format!("{}: {}", file.display(), error.cause);
+    SqlError { cause, advice: "make it again with heaplake diff, trend or fleet rollup".to_owned(), ..error }
+}
+
 /// The folders with tables: of a rollup those of its groups, with their names, else the folder itself.
 fn groups(folder: &Path) -> Result<Vec<(Option<String>, PathBuf)>, SqlError> {
     let description = folder.join(rollup::FILE);
@@ -102,6 +109,11 @@ fn groups(folder: &Path) -> Result<Vec<(Option<String>, PathBuf)>, SqlError> {
     };
     let text = fs::read(&description).map_err(|error| damaged(&error))?;
     let rollup: Rollup = serde_json::from_slice(&text).map_err(|error| damaged(&error))?;
+    // A name with a separator could lead out of the folder.
+    let inside = |group: &rollup::Group| !group.folder.contains(['/', '\\']) && group.folder != "..";
+    if !rollup.groups.iter().all(inside) {
+        return Err(damaged(&"a group lies outside the folder"));
+    }
     let group = |group: rollup::Group| (Some(group.folder.clone()), folder.join(group.folder));
     Ok(rollup.groups.into_iter().map(group).collect())
 }

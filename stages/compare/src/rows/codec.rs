@@ -1,4 +1,4 @@
-//! Records as bytes: the form in which they lie in scratch, about a third of their size in memory.
+//! The encoding of records in scratch files: about a third of their size in memory.
 //!
 //! A record begins with a byte of flags and its key; then come its run and row, its fingerprint and the fingerprint of its
 //! class where they say more than the key, a bit for each measure that is null, and the measures. Numbers are varints, hashes
@@ -66,9 +66,11 @@ pub fn decode(mut from: impl Read, width: usize, records: u64, words: &mut Vec<u
             chunk.copy_within(at..filled, 0);
             (filled, at) = (filled - at, 0);
             while filled < chunk.len() {
-                match from.read(&mut chunk[filled..])? {
-                    0 => break,
-                    read => filled += read,
+                match from.read(&mut chunk[filled..]) {
+                    Ok(0) => break,
+                    Ok(read) => filled += read,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
                 }
             }
         }

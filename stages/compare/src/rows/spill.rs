@@ -28,7 +28,7 @@ pub struct Spill {
     width: usize,
     /// A power of two.
     partitions: Vec<Mutex<Partition>>,
-    /// Memory of partitions that were read: new memory costs the system about as much as reading.
+    /// Free list of buffers: the first touch of new memory costs about as much as reading the file.
     spare: Mutex<Vec<Memory>>,
     _buffers: Reservation,
 }
@@ -64,12 +64,13 @@ impl Spill {
         let bytes = records.saturating_mul(bytes_of(width) + ORDER);
         let wanted = bytes.div_ceil((context.budget.free() / 5).max(1)).max(1);
         let partitions = wanted.next_power_of_two().min(MOST);
-        let buffer = (BUFFER + codec::most_bytes(width)) as u64;
-        let buffers = context.budget.reserve("comparison: buffers", partitions * buffer)?;
+        // A buffer is written when it has reached `BUFFER`: the last record goes beyond.
+        let buffer = BUFFER + codec::most_bytes(width);
+        let buffers = context.budget.reserve("comparison: buffers", partitions * buffer as u64)?;
         let partition = |_| {
             let file =
                 tempfile::tempfile_in(folder).map_err(|error| StageError::io(folder, "create a file in", error))?;
-            Ok(Mutex::new(Partition { file, buffer: Vec::with_capacity(BUFFER), records: 0 }))
+            Ok(Mutex::new(Partition { file, buffer: Vec::with_capacity(buffer), records: 0 }))
         };
         let partitions = (0..partitions).map(partition).collect::<Result<_, StageError>>()?;
         Ok(Self { folder: folder.to_owned(), width, partitions, spare: Mutex::default(), _buffers: buffers })
@@ -135,12 +136,12 @@ impl Spill {
         Ok(Loaded { memory, spill: self })
     }
 
-    /// Gives back the memory of partitions that were read.
+    /// Frees the list of buffers.
     pub fn release(&self) {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Memory for so many records: that of a partition which is no longer needed, if there is one.
+    /// Takes a buffer from the free list, or a new one, and grows it to a capacity of `records`.
     fn memory(&self, records: u64, context: &Context<'_>) -> Result<Memory, StageError> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut memory = match spare {
@@ -168,7 +169,7 @@ fn bytes_of(width: usize) -> u64 {
 }
 
 impl Memory {
-    /// Has room for so many records.
+    /// Grows the capacity to `records`.
     fn grow(&mut self, records: u64, width: usize) -> Result<(), StageError> {
         let bytes = records * (bytes_of(width) + ORDER);
         self.room.grow(bytes.saturating_sub(self.room.bytes()))?;

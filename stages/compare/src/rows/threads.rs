@@ -7,7 +7,7 @@ pub fn on_threads<T: Sync, R: Send>(chunks: &[Vec<T>], work: &(impl Fn(&T) -> R 
     let results = |chunk: &Vec<T>| chunk.iter().map(work).collect::<Vec<R>>();
     let Some((own, others)) = chunks.split_first() else { return Vec::new() };
     thread::scope(|scope| {
-        // What no thread can be started for is done by this one.
+        // If a thread cannot be started, this one does its work.
         let started: Vec<_> = others
             .iter()
             .map(|chunk| (chunk, thread::Builder::new().spawn_scoped(scope, move || results(chunk)).ok()))

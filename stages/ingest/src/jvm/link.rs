@@ -105,7 +105,7 @@ pub const STAGE: Stage = Stage {
 const COMPACT: &str = "its object headers are compact: sizes are those of the virtual machine (--sizes mat: Eclipse MAT's, \
                        which are larger)";
 
-/// What is said of a heap with pieces of stacks whose other sizes are those of MAT.
+/// The remark on a heap with `StackChunk` objects where all other sizes follow MAT.
 const STACKS: &str = "the stacks of its virtual threads count with the sizes that they have in the virtual machine (--sizes mat: \
                       as in Eclipse MAT, without their words)";
 
