@@ -71,7 +71,7 @@ pub(crate) async fn register(context: &SessionContext, folder: &Path) -> Result<
                 continue;
             }
             let read = context.read_parquet(&*file.to_string_lossy(), ParquetReadOptions::default()).await;
-            let mut rows = read.map_err(|error| unreadable(&file, error.into()))?;
+            let mut rows = read.map_err(|error| unreadable(&file, &error.into()))?;
             if let Some(group) = group {
                 rows = rows.with_column(GROUP, lit(group))?;
             }
@@ -92,9 +92,9 @@ pub(crate) async fn register(context: &SessionContext, folder: &Path) -> Result<
 }
 
 /// The error for a table that cannot be opened.
-fn unreadable(file: &Path, error: SqlError) -> SqlError {
-    let cause = format!("{}: {}", file.display(), error.cause);
-    SqlError { cause, advice: "make it again with heaplake diff, trend or fleet rollup".to_owned(), ..error }
+fn unreadable(file: &Path, problem: &SqlError) -> SqlError {
+    let cause = format!("{}: {}", file.display(), problem.cause);
+    SqlError { cause, advice: "make it again with heaplake diff, trend or fleet rollup".to_owned(), kind: problem.kind }
 }
 
 /// The folders with tables: of a rollup those of its groups, with their names, else the folder itself.
