@@ -1,5 +1,5 @@
-//! Reasons why a set of duplicates is only a possible one. Those of eight bits are what the input leaves out of a node, as in
-//! [`EQUAL_LIMITS`](crate::scratch::EQUAL_LIMITS); the others are about sets only.
+//! Reasons why a set of duplicates is only a possible one, as bits. The lower eight say what the input does not tell about a
+//! node, as in [`EQUAL_LIMITS`](crate::scratch::EQUAL_LIMITS); the higher ones are about sets only.
 
 /// Numbers that the input leaves out.
 pub const NUMBERS: u8 = 1;

@@ -40,7 +40,11 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Int64,
         "Sizes of all members but one of each set, without what they refer to: saved at most, if they are duplicates",
     ),
-    required("message", Type::Utf8, "What is known, in a sentence"),
+    required(
+        "message",
+        Type::Utf8,
+        "How many members there are and why they are only possible duplicates, in a sentence",
+    ),
     required("next_step", Type::Utf8, "The command that compares them; empty where only the input could tell"),
 ];
 

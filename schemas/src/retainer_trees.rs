@@ -16,9 +16,9 @@ pub const TABLE: TableSchema = TableSchema {
     runs: Runs::Analyze,
     condition: None,
     notes: &[
-        "A chain of kind `reference` is one shortest path for each instance. Here is all that holds them: who lets go of \
-         instances at one branch of level 1 has freed those that it holds alone (`exclusive_count`): \
-         each of them is unreachable without its edges of that branch. Others go only if nothing but these holds them.",
+        "A chain of kind `reference` is one shortest path for each instance. This table has all holders. If the holder \
+         of a branch of level 1 drops its references, the instances that it holds alone become unreachable \
+         (`exclusive_count`); the others stay while another holder refers to them.",
         "Each level goes from holders to their holders, over every essential edge from a node that is nearer to the root; \
          in the first three levels also over those from nodes that are no nearer, unless what they hold dominates them. A \
          holder at distance 1 has no holder but the root. Holders are merged by class and edge label; labels that hold \

@@ -101,7 +101,8 @@ pub struct Roles {
     pub direct_buffer_advice: String,
     /// What to do about many of those texts with the same content.
     pub data_array_advice: String,
-    /// Classes of what fills gaps between objects, which nothing reaches. Of some of them there are other objects, too.
+    /// Classes of fillers: unreachable objects that a collector writes into gaps of the heap. Programs may have reachable
+    /// objects of these classes, too.
     pub fillers: Names,
     /// Kinds of arrays of references from which one edge leads to their class and one to each element that is not null.
     pub reference_arrays: Names,

@@ -83,8 +83,9 @@ impl Runs {
     }
 }
 
-/// Columns of comparisons whose unit is that of the measure of the row.
-const OF_MEASURE: [&str; 12] = [
+/// Columns of tables in long form that belong to the measure of the row and have its unit. Those of a side have `base_` or
+/// `target_` before them.
+const IN_ITS_UNIT: [&str; 12] = [
     "sum",
     "mean",
     "median",
@@ -98,6 +99,36 @@ const OF_MEASURE: [&str; 12] = [
     "delta_mean",
     "delta_median",
 ];
+
+/// Those that belong to the measure and have another unit.
+const IN_ANOTHER_UNIT: [&str; 21] = [
+    "percent_sum",
+    "percent_median",
+    "shift",
+    "shift_low",
+    "shift_high",
+    "p_shift",
+    "p_presence",
+    "p_tail",
+    "p_paired",
+    "p",
+    "q",
+    "pairs",
+    "smallest_effect",
+    "smallest_effect_on_tenth",
+    "shape",
+    "slope",
+    "slope_low",
+    "slope_high",
+    "first_growth",
+    "grown_on",
+    "grown_on_names",
+];
+
+/// Name of a column without the side.
+fn without_side(name: &str) -> &str {
+    name.strip_prefix("base_").or_else(|| name.strip_prefix("target_")).unwrap_or(name)
+}
 
 /// A column, or a field of a struct in a column.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +144,14 @@ pub struct ColumnSchema {
 }
 
 impl ColumnSchema {
+    /// Whether rows of one subject have each their own value in this column of a table in long form, one per measure. All
+    /// other columns say something of the subject, the same in all its rows.
+    #[must_use]
+    pub fn is_of_measure(&self) -> bool {
+        let name = without_side(self.name);
+        IN_ITS_UNIT.contains(&name) || IN_ANOTHER_UNIT.contains(&name)
+    }
+
     /// What its values are counted in, from its type and its name: the names of columns follow rules. Nothing where
     /// they do not.
     #[must_use]
@@ -126,7 +165,7 @@ impl ColumnSchema {
         if ["p", "q"].contains(&self.name) || self.name.starts_with("p_") {
             return Some("probability");
         }
-        if OF_MEASURE.iter().any(|name| self.name.trim_start_matches("base_").trim_start_matches("target_") == *name) {
+        if IN_ITS_UNIT.contains(&without_side(self.name)) {
             return Some("as its measure");
         }
         for (prefix, unit) in [("percent_", "percent"), ("first_growth", "step"), ("slope", "as its measure, per step")]

@@ -34,7 +34,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(not(feature = "stores"))]
 use heaplake_kit::error::WITHOUT_STORES;
 use heaplake_kit::text::visible;
-use heaplake_kit::{StageError, ignore_file_size_signal, keep_little_freed, stop, storage};
+use heaplake_kit::{StageError, ignore_file_size_signal, keep_little_freed, last_words, stop, storage};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -138,7 +138,11 @@ pub fn run(cli: Cli) -> ExitCode {
     heaplake_stores::install();
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let done = unusable_url(words).map_or_else(|| carry_out(cli.command), Err);
-    let code = done.unwrap_or_else(|complaint| complaint.tell());
+    let code = done.unwrap_or_else(|complaint| {
+        // From here on no other thread says why the process ends.
+        last_words::begin(complaint.exit as i32);
+        complaint.tell()
+    });
     batch::end_unwatched();
     // Where a wait for a store was cut short, what was said and done is not all.
     if stop::gave_up() && code != Exit::Interrupted as u8 {

@@ -5,6 +5,7 @@
 //! sends SIGBUS. Nothing can go on from there. The handler says so, with the file, and ends the process with exit code 1,
 //! as any other error of scratch does; the run is not published, and the next command removes what is left of it.
 
+use crate::last_words;
 use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::os::fd::BorrowedFd;
@@ -76,6 +77,7 @@ pub(crate) fn handle(map: &[u8], path: &Path) -> Option<Known> {
 }
 
 extern "C" fn end(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    last_words::begin(FAILED);
     // SAFETY: the system hands a handler of this kind what it knows of the signal; for SIGBUS it has an address.
     let address = unsafe { info.as_ref().map_or(0, |info| info.si_addr() as usize) };
     let mut message = [0; BEFORE.len() + NAME + AFTER.len()];

@@ -7,7 +7,7 @@
 //! [`Context`] with progress and cancellation, and one [`StageError`].
 //!
 //! `unsafe` is allowed in this crate only, and only in [`allocator`], [`bitset`], [`mod@column`], [`decimals`],
-//! [`memory_limit`], `bus` and `hint`; each use states its reason.
+//! [`memory_limit`], [`last_words`], `bus` and `hint`; each use states its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
@@ -60,6 +60,8 @@ mod form;
 pub mod fs;
 #[allow(unsafe_code)]
 mod hint;
+#[allow(unsafe_code)]
+pub mod last_words;
 #[allow(unsafe_code)]
 pub mod memory_limit;
 pub mod naming;

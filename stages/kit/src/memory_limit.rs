@@ -11,6 +11,7 @@
 //! Cost: without a limit one load for each allocation; with one, a counter of the thread, which is added to that of the
 //! process every [`STEP`] bytes.
 
+use crate::last_words;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
 use std::time::Duration;
@@ -112,6 +113,7 @@ fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &str {
 
 /// Writes a message to standard error and ends the process without unwinding: locks may be held.
 fn end(parts: &[&str]) -> ! {
+    last_words::begin(EXIT);
     for part in parts {
         // SAFETY: the pointer and the length are those of a text that lives.
         unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };

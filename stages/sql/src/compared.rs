@@ -14,43 +14,6 @@ use std::path::{Path, PathBuf};
 const GROUP: &str = "group_folder";
 /// Columns that tell subjects apart.
 const SUBJECT: [&str; 4] = [GROUP, "format", "fingerprint", "step"];
-/// Columns that say something of the measure of a row; those of sides have a word before them. The others are the same in
-/// all rows of a subject.
-const OF_MEASURE: [&str; 33] = [
-    "sum",
-    "mean",
-    "median",
-    "p90",
-    "max",
-    "min",
-    "p99",
-    "delta_sum",
-    "delta_sum_low",
-    "delta_sum_high",
-    "percent_sum",
-    "delta_mean",
-    "delta_median",
-    "percent_median",
-    "shift",
-    "shift_low",
-    "shift_high",
-    "p_shift",
-    "p_presence",
-    "p_tail",
-    "p_paired",
-    "p",
-    "q",
-    "pairs",
-    "smallest_effect",
-    "smallest_effect_on_tenth",
-    "shape",
-    "slope",
-    "slope_low",
-    "slope_high",
-    "first_growth",
-    "grown_on",
-    "grown_on_names",
-];
 
 /// Whether a folder is one that `diff`, `trend` or `fleet rollup` wrote.
 pub(crate) fn is_one(folder: &Path) -> bool {
@@ -127,19 +90,14 @@ fn measures(table: &TableSchema) -> Option<&'static [&'static str]> {
     Some(found.measures)
 }
 
-fn is_of_measure(column: &str) -> bool {
-    let bare = column.strip_prefix("base_").or_else(|| column.strip_prefix("target_")).unwrap_or(column);
-    OF_MEASURE.contains(&bare)
-}
-
 /// The statement of the wide form.
 fn wide(table: &TableSchema, measures: &[&str], has_groups: bool) -> String {
-    let names = || table.columns.iter().map(|column| column.name).filter(|name| *name != "measure");
-    let has = |name: &&str| (*name == GROUP && has_groups) || names().any(|other| other == *name);
+    let has = |name: &&str| (*name == GROUP && has_groups) || table.columns.iter().any(|column| column.name == *name);
     let subject: Vec<String> = SUBJECT.iter().filter(|name| has(name)).map(|name| format!("\"{name}\"")).collect();
     let mut columns = subject.clone();
-    for name in names().filter(|name| !SUBJECT.contains(name)) {
-        if is_of_measure(name) {
+    for column in table.columns.iter().filter(|column| column.name != "measure" && !SUBJECT.contains(&column.name)) {
+        let name = column.name;
+        if column.is_of_measure() {
             columns.extend(measures.iter().map(|measure| {
                 format!("first_value(\"{name}\") FILTER (WHERE measure = '{measure}') AS \"{name}_{measure}\"")
             }));

@@ -1,6 +1,6 @@
 //! The columns of a table that an expression can name, and what they hold.
 
-use heaplake_schemas::diff::{DiffTable, FINDINGS, TABLES};
+use heaplake_schemas::diff::{COLUMNS, DiffTable, FINDINGS, TABLES};
 use heaplake_schemas::table::Type;
 
 /// What a column holds.
@@ -47,38 +47,10 @@ impl Column {
     }
 }
 
-/// Columns of which each measure has its own.
-pub(crate) const FIELDS: [&str; 29] = [
-    "base_sum",
-    "base_mean",
-    "base_median",
-    "base_p90",
-    "base_max",
-    "target_sum",
-    "target_mean",
-    "target_median",
-    "target_p90",
-    "target_max",
-    "delta_sum",
-    "delta_sum_low",
-    "delta_sum_high",
-    "percent_sum",
-    "delta_mean",
-    "delta_median",
-    "percent_median",
-    "shift",
-    "shift_low",
-    "shift_high",
-    "p_shift",
-    "p_presence",
-    "p_tail",
-    "p_paired",
-    "p",
-    "q",
-    "pairs",
-    "smallest_effect",
-    "smallest_effect_on_tenth",
-];
+/// Columns of which each measure has its own, in the order of the tables.
+fn fields() -> impl Iterator<Item = &'static str> {
+    COLUMNS.iter().filter(|column| column.is_of_measure()).map(|column| column.name)
+}
 
 /// Short names of fields: what a run has in the mean. Of one run a side it is what the run has.
 const SHORT: [(&str, &str); 5] = [
@@ -110,9 +82,9 @@ pub(crate) fn find(table: &DiffTable, name: &[&str]) -> Result<Column, Unknown> 
             match field(name).and_then(|name| column(table, name, at)) {
                 Some(column) => Ok(column),
                 None => {
-                    let fields = || SHORT.map(|(short, _)| short).into_iter().chain(FIELDS);
-                    let all = fields().collect::<Vec<_>>().join(", ");
-                    missing(nearest(name, fields()).map_or_else(
+                    let names = || SHORT.map(|(short, _)| short).into_iter().chain(fields());
+                    let all = names().collect::<Vec<_>>().join(", ");
+                    missing(nearest(name, names()).map_or_else(
                         || format!("a measure has the fields {all}"),
                         |near| format!("did you mean {measure}.{near}? The fields are {all}"),
                     ))
@@ -127,7 +99,7 @@ pub(crate) fn find(table: &DiffTable, name: &[&str]) -> Result<Column, Unknown> 
 /// The column of a field, by its name or by a short one.
 fn field(name: &str) -> Option<&'static str> {
     let short = SHORT.iter().find(|(short, _)| *short == name).map(|(_, field)| *field);
-    short.or_else(|| FIELDS.into_iter().find(|field| *field == name))
+    short.or_else(|| fields().find(|field| *field == name))
 }
 
 /// A field and a measure in one name, `delta_retained_bytes`.
@@ -196,7 +168,7 @@ fn column(table: &DiffTable, name: &str, measure: usize) -> Option<Column> {
         name: column.name,
         measure,
         kind,
-        of_measure: FIELDS.contains(&column.name),
+        of_measure: column.is_of_measure(),
         is_id: matches!(column.data_type, Type::UInt64),
         is_real: matches!(column.data_type, Type::Float64),
     })
@@ -204,8 +176,8 @@ fn column(table: &DiffTable, name: &str, measure: usize) -> Option<Column> {
 
 /// Names of the columns that belong to no measure.
 fn plain_columns(table: &DiffTable) -> impl Iterator<Item = &'static str> {
-    let names = table.table.columns.iter().map(|column| column.name);
-    names.filter(move |name| *name != "measure" && !FIELDS.contains(name))
+    let plain = table.table.columns.iter().filter(|column| column.name != "measure" && !column.is_of_measure());
+    plain.map(|column| column.name)
 }
 
 fn did_you_mean(name: &str, names: impl Iterator<Item = &'static str>, table: &DiffTable) -> String {
@@ -235,16 +207,14 @@ fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heaplake_schemas::diff::{CHAINS, CLASSES, COLUMNS};
+    use heaplake_schemas::diff::{CHAINS, CLASSES};
 
     #[test]
     fn all_fields_of_measures_can_be_named() {
-        for field in FIELDS {
-            assert!(COLUMNS.iter().any(|column| column.name == field), "{field}");
-        }
+        assert_eq!(fields().count(), 29);
         for table in TABLES {
             for (at, measure) in table.measures.iter().enumerate() {
-                for field in FIELDS.into_iter().chain(SHORT.map(|(short, _)| short)) {
+                for field in fields().chain(SHORT.map(|(short, _)| short)) {
                     let found = find(table, &[measure, field]).unwrap();
                     assert!(found.of_measure && found.measure == at, "{measure}.{field}");
                     assert_eq!(find(table, &[&format!("{field}_{measure}")]), Ok(found));
