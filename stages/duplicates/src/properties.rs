@@ -33,6 +33,29 @@ fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
     ColumnMap::uncounted(scratch, column).unwrap().to_vec()
 }
 
+/// What each node of a graph retains, bytes, by definition: what goes if it goes. Also whether it is outermost: no other
+/// node of its class retains it. In graphs that are too large for the definition every node retains all, which bounds nothing.
+fn retained(graph: &EqualityGraph) -> Vec<(u64, bool)> {
+    if graph.nodes.len() > 200 {
+        return vec![(graph.nodes.iter().map(|node| node.bytes).sum(), true); graph.nodes.len()];
+    }
+    let all = graph.reached_without(&[]);
+    let kept: Vec<BTreeSet<usize>> = (0..graph.nodes.len())
+        .map(|node| match all.contains(&node) {
+            true => &all - &graph.reached_without(&[node]),
+            false => BTreeSet::from([node]),
+        })
+        .collect();
+    let bytes = |node: &usize| graph.nodes[*node].bytes;
+    let class = |node: usize| graph.nodes[node].value;
+    (0..graph.nodes.len())
+        .map(|node| {
+            let retains = |other| other != node && class(other) == class(node) && kept[other].contains(&node);
+            (kept[node].iter().map(bytes).sum(), !(0..graph.nodes.len()).any(retains))
+        })
+        .collect()
+}
+
 /// A set with its values from the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -50,6 +73,8 @@ impl Bench {
         let folder = fast_folder();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
         // The root of the graph of essential edges comes last.
+        let mut retained = retained(graph);
+        retained.push((graph.nodes.iter().map(|node| node.bytes).sum(), true));
         let mut graph = graph.clone();
         // Roots that no other node refers to are orphans: the root holds them without edges.
         let references = |i: usize| graph.nodes[i].slots.iter().map(move |slot| (i, slot.to));
@@ -77,6 +102,8 @@ impl Bench {
         write(&scratch, columns::EQUAL_TO, (0..nodes.len()).flat_map(followed).map(|slot| NodeId(slot.to as u32)));
         write(&scratch, columns::NODE_SELF, nodes.iter().map(|node| node.bytes));
         write(&scratch, columns::NODE_SHALLOW, nodes.iter().map(|node| node.bytes));
+        write(&scratch, columns::NODE_RETAINED, retained.iter().map(|node| node.0));
+        write(&scratch, columns::NODE_OUTERMOST, retained.iter().map(|node| node.1.into()));
         write(&scratch, columns::NODE_CLASS, nodes.iter().map(|node| ClassId(node.value)));
         let facts = Facts { root: NodeId(nodes.len() as u32 - 1), ..Facts::default() };
         scratch.write_document(documents::FACTS, &facts).unwrap();
@@ -198,7 +225,7 @@ fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &st
             assert!(graph.holds(&holder.members, &set.members), "{about}: {set:?} is not held by {holder:?}");
         }
     }
-    check_bounds(found, truth, about);
+    check_bounds(found, truth, &retained(graph), about);
     for set in truth {
         let inside = |found: &&Found| set.members.iter().all(|member| found.set.members.contains(member));
         assert!(found.iter().any(|found| inside(&found)), "{about}: {set:?} was lost");
@@ -206,15 +233,21 @@ fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &st
 }
 
 /// Checks that the additional bytes of all true sets inside a set that was found lie between its least and its most:
-/// of a set that is possible, members may be several sets, or none.
-fn check_bounds(found: &[Found], truth: &[Set], about: &str) {
+/// of a set that is possible, members may be several sets, or none, and no more goes than its members retain.
+fn check_bounds(found: &[Found], truth: &[Set], retained: &[(u64, bool)], about: &str) {
     for found in found {
+        let kept = found.set.members.iter().map(|&member| retained[member].0);
+        let kept = if found.reasons == 0 { u64::MAX } else { kept.clone().sum::<u64>() - kept.min().unwrap_or(0) };
         let (least, most) = found.bounds;
         let inside: Vec<&Set> = truth.iter().filter(|set| found.set.members.contains(&set.members[0])).collect();
         assert!(least <= found.set.additional && found.set.additional <= most, "{about}: {found:?}");
         assert!(least <= inside.iter().map(|set| set.additional).sum(), "{about}: {found:?}, {inside:?}");
         let whole = inside.iter().find(|set| set.members == found.set.members);
-        assert!(whole.is_none_or(|set| set.additional <= most), "{about}: {found:?}, {whole:?}");
+        assert!(most == u64::MAX || most <= kept, "{about}: {found:?}, kept {kept}");
+        let outermost =
+            found.set.members.iter().filter(|&&member| retained[member].1).map(|&member| retained[member].0);
+        let surely = if found.reasons == 0 { u64::MAX } else { outermost.sum::<u64>() };
+        assert!(whole.is_none_or(|set| set.additional.min(kept).min(surely) <= most), "{about}: {found:?}, {whole:?}");
         assert_eq!(most == u64::MAX, found.reasons & limits::MODE != 0, "{about}: {found:?}");
         assert!(!found.additional_exact || found.reasons != 0 || least == most, "{about}: {found:?}");
     }

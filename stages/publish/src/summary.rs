@@ -97,7 +97,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         detached_count: totals.detached_count,
         partial: facts.partial,
         remarks: remarks(facts.remarks, job),
-        duplicates: if scratch.has(columns::SET_ROW) { Some(duplicates(scratch)?) } else { None },
+        duplicates: if scratch.has(columns::SET_ROW) { Some(duplicates(totals.shallow_bytes, scratch)?) } else { None },
         no_duplicates: (!scratch.has(columns::SET_ROW)).then(|| no_duplicates(&setting).to_owned()),
         findings: if has_findings(&setting) { scratch.read_document(documents::FINDINGS)? } else { Vec::new() },
         owners: if has_owners(&setting) { owners(scratch)? } else { Vec::new() },
@@ -160,8 +160,8 @@ fn owners(scratch: &Scratch) -> Result<Vec<NamedOwner>, StageError> {
     Ok(shown.collect())
 }
 
-/// The sets of duplicates in brief.
-fn duplicates(scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
+/// The sets of duplicates in brief. What one set frees another may free too, so sums are at most the size of the `whole` heap.
+fn duplicates(whole: u64, scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
     let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
     let words = Words::open(scratch)?;
     let classes = ColumnPoints::open(scratch, columns::NODE_CLASS)?;
@@ -185,6 +185,8 @@ fn duplicates(scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
             });
         }
     }
+    let DuplicateSummary { additional_bytes, most_bytes, possible_bytes, .. } = &mut summary;
+    [additional_bytes, most_bytes, possible_bytes].into_iter().for_each(|sum| *sum = whole.min(*sum));
     possible(&mut summary, scratch)?;
     Ok(summary)
 }

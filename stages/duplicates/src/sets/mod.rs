@@ -6,7 +6,8 @@
 //!   component, times the number of components minus one. For other sets that is a lower bound, and a second
 //!   comparison computes the exact value if the allowed work suffices. Else what the members reach beyond the first one
 //!   is the upper bound, or where that is much, the whole heap; of a set that is only possible, what repeats a
-//!   certificate is certain, and nothing if the input does not tell all.
+//!   certificate is certain, and nothing if the input does not tell all. A set that is only possible frees at most what
+//!   its members retain together.
 //! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, and 4 per set and member while
 //!   members are grouped (on disk where they do not fit half of what is free), paged where the budget does
 //!   not allow it; for the second comparison as `undecided pairs`, and 4 MiB for what a set adds. The sets are sorted on
@@ -22,6 +23,7 @@ mod additional;
 mod bounds;
 mod equal_values;
 mod group;
+mod kept;
 mod nodes;
 mod numbers;
 mod private_sizes;
@@ -38,7 +40,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "duplicate sets",
-    version: 6,
+    version: 7,
     when: |setting| setting.duplicates(),
     reads: &[
         document(documents::FACTS),
@@ -58,6 +60,8 @@ pub const STAGE: Stage = Stage {
         column(columns::EQUAL_COMPONENT).when(looks_into_references),
         column(columns::EQUAL_COMPONENT_SIZE).when(looks_into_references),
         column(columns::CLASS_NAME),
+        column(columns::NODE_RETAINED).when(looks_into_references),
+        column(columns::NODE_OUTERMOST).when(looks_into_references),
         texts(STRINGS).when(names_classes),
     ],
     writes: &[
@@ -89,6 +93,7 @@ pub const STAGE: Stage = Stage {
             per_node::<u64>(),
             per_node::<u32>(),
         ],
+        &[GROUPS, bits_per_node(8 * size_of::<kept::Tally>() as u64 / 8), per_node::<u8>()],
         &[GROUPS, per_node::<u32>()],
     ],
     least: &[bits_per_node(2)],
@@ -121,6 +126,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         group::collect_members(&mut groups, job)?;
         additional::find(choices.work, &mut groups, job)?;
         bounds::find(whole, &mut groups, job)?;
+        kept::find(&mut groups, job)?;
     } else {
         groups = equal_values::assign(nodes as usize, job)?;
         group::collect_members(&mut groups, job)?;

@@ -148,7 +148,8 @@ impl EqualityGraph {
     }
 
     /// What can be reached from the roots, over slots of every kind, without these nodes.
-    fn reached_without(&self, avoided: &[usize]) -> BTreeSet<usize> {
+    #[must_use]
+    pub fn reached_without(&self, avoided: &[usize]) -> BTreeSet<usize> {
         let mut reached = BTreeSet::new();
         let mut open = self.roots.clone();
         while let Some(node) = open.pop() {
