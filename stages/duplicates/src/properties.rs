@@ -237,7 +237,11 @@ fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &st
 fn check_bounds(found: &[Found], truth: &[Set], retained: &[(u64, bool)], about: &str) {
     for found in found {
         let kept = found.set.members.iter().map(|&member| retained[member].0);
-        let kept = if found.reasons == 0 { u64::MAX } else { kept.clone().sum::<u64>() - kept.min().unwrap_or(0) };
+        let kept = if found.reasons == 0 || found.additional_exact {
+            u64::MAX
+        } else {
+            kept.clone().sum::<u64>() - kept.min().unwrap_or(0)
+        };
         let (least, most) = found.bounds;
         let inside: Vec<&Set> = truth.iter().filter(|set| found.set.members.contains(&set.members[0])).collect();
         assert!(least <= found.set.additional && found.set.additional <= most, "{about}: {found:?}");
@@ -246,7 +250,7 @@ fn check_bounds(found: &[Found], truth: &[Set], retained: &[(u64, bool)], about:
         assert!(most == u64::MAX || most <= kept, "{about}: {found:?}, kept {kept}");
         let outermost =
             found.set.members.iter().filter(|&&member| retained[member].1).map(|&member| retained[member].0);
-        let surely = if found.reasons == 0 { u64::MAX } else { outermost.sum::<u64>() };
+        let surely = if kept == u64::MAX { u64::MAX } else { outermost.sum::<u64>() };
         assert!(whole.is_none_or(|set| set.additional.min(kept).min(surely) <= most), "{about}: {found:?}, {whole:?}");
         assert_eq!(most == u64::MAX, found.reasons & limits::MODE != 0, "{about}: {found:?}");
         assert!(!found.additional_exact || found.reasons != 0 || least == most, "{about}: {found:?}");

@@ -111,15 +111,6 @@ impl Group {
         }
     }
 
-    /// Lowers what can be additional to a bound.
-    pub fn bound(&mut self, most: u64) {
-        if self.exact == 1 {
-            (self.sum, self.least) = (most.min(self.sum - self.least), 0);
-        } else {
-            self.additional = self.additional.min(most);
-        }
-    }
-
     /// Positions of its members in [`GROUP_MEMBERS`].
     pub fn range(&self) -> Range<usize> {
         self.start as usize..self.start as usize + self.members as usize

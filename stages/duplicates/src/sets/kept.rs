@@ -1,4 +1,5 @@
-//! What the members of a possible set retain together: merging them frees no more.
+//! What the members of a possible set retain together, where it is not known how much merging them frees: that is at most
+//! what is told.
 //!
 //! A member retains its subtree of the dominator tree. Of members that dominate one another only the outermost one may
 //! count, which is not known of a set; so there are two upper bounds, and the less is taken: the sum over all members, and
@@ -22,7 +23,7 @@ pub struct Tally {
 
 const EMPTY: Tally = Tally { sum: 0, least: u64::MAX };
 
-/// Finds it for the sets that are only possible.
+/// Finds it for the sets that are only possible and of which the additional bytes are not known.
 pub fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let scratch = job.scratch;
     let mut plan = ArrayPlan::of(job, "retained by sets");
@@ -55,7 +56,7 @@ pub fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     // Sets are numbered in the order of their first members.
     for number in 0..groups.count() {
         let mut group = groups.get(number)?;
-        if group.reasons == 0 {
+        if group.reasons == 0 || group.exact != 0 {
             continue;
         }
         let example = group.example as usize;
@@ -65,7 +66,7 @@ pub fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
         let Tally { sum, least } = tallies.get(number)?;
         // Nodes that do not count for their class are at least as large as they are.
         let own = group.bytes.saturating_mul(u64::from(group.members) - 1);
-        group.bound((sum - least).min(of_class).max(own));
+        group.additional = group.additional.min((sum - least).min(of_class).max(own));
         groups.set(number, group)?;
     }
     Ok(())

@@ -6,8 +6,8 @@
 //!   component, times the number of components minus one. For other sets that is a lower bound, and a second
 //!   comparison computes the exact value if the allowed work suffices. Else what the members reach beyond the first one
 //!   is the upper bound, or where that is much, the whole heap; of a set that is only possible, what repeats a
-//!   certificate is certain, and nothing if the input does not tell all. A set that is only possible frees at most what
-//!   its members retain together.
+//!   certificate is certain, and nothing if the input does not tell all. Where that is not exact, a set that is only
+//!   possible is said to free at most what its members retain together.
 //! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, and 4 per set and member while
 //!   members are grouped (on disk where they do not fit half of what is free), paged where the budget does
 //!   not allow it; for the second comparison as `undecided pairs`, and 4 MiB for what a set adds. The sets are sorted on
