@@ -116,6 +116,8 @@ pub struct Roles {
     pub common_classes: Names,
     /// Those of [`Self::common_classes`] that are called by the fields of their objects, as object literals are.
     pub shape_classes: Names,
+    /// Classes of the program's global variables, where these are objects with a name. Paths begin with them.
+    pub variables: Names,
     /// Classes by which the runtime registers code or native objects: modules and the like, which hold whatever the
     /// program has and are no cause of it.
     pub register_classes: Names,

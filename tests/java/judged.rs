@@ -273,3 +273,42 @@ fn duplicates_of_sanitized_texts_are_not_told() {
     assert_eq!((statuses, told), (vec![Some("exact".to_owned()); 2], true));
     assert!(!remarks.contains("sanitized"), "{remarks}");
 }
+
+/// Variables of Clojure are called by their symbols, and paths begin with them.
+#[test]
+fn variables_of_clojure_have_their_names() {
+    let (mut dump, base) = heap();
+    let byte = Value::Primitive(Primitive::Byte, 0);
+    let string = dump.add_class("java/lang/String", Some(base.object), &[("value", NULL), ("coder", byte)]);
+    let symbol = dump.add_class("clojure/lang/Symbol", Some(base.object), &[("ns", NULL), ("name", NULL)]);
+    let namespace = dump.add_class("clojure/lang/Namespace", Some(base.object), &[("name", NULL), ("mappings", NULL)]);
+    let fields = [("root", NULL), ("ns", NULL), ("sym", NULL)];
+    let variable = dump.add_class("clojure/lang/Var", Some(base.object), &fields);
+    let objects = dump.add_class("[Ljava/lang/Object;", Some(base.object), &[]);
+    let mut named = |dump: &mut Dump, text: &str| {
+        let text = PrimitiveValues::Known(text.bytes().map(u64::from).collect());
+        let text = dump.add(ObjectData::PrimitiveArray(Primitive::Byte, text));
+        let text = dump.add_instance(string, &[Value::Object(text), byte]);
+        dump.add_instance(symbol, &[NULL, Value::Object(text)])
+    };
+    let [of_namespace, of_variable] = ["shop.report", "price-of"].map(|text| named(&mut dump, text));
+    let payloads: Vec<u64> = (0..400).map(|_| plain(&mut dump, Primitive::Byte, 10_000)).collect();
+    let payloads = array(&mut dump, objects, &payloads);
+    let space = dump.add_instance(namespace, &[Value::Object(of_namespace), NULL]);
+    let variables: Vec<u64> = [(payloads, of_variable), (0, 0)]
+        .map(|(root, symbol)| {
+            dump.add_instance(variable, &[Value::Object(root), Value::Object(space), Value::Object(symbol)])
+        })
+        .to_vec();
+    let mappings = array(&mut dump, objects, &variables);
+    hold(&mut dump, &base, "app/Registry", "mappings", mappings);
+    let (_lake, run) = accepted(&bytes(&dump));
+    let nodes = Table::read(&run, "nodes.parquet");
+    let classes = nodes.texts("class").into_iter().zip(nodes.texts("name"));
+    let names: Vec<_> = classes.filter(|(class, _)| class.as_deref() == Some("clojure.lang.Var")).collect();
+    assert_eq!(names[0].1.as_deref(), Some("shop.report/price-of"));
+    assert_eq!(names[1].1, None);
+    let found = findings(&run);
+    assert!(found[0].2.contains("clojure.lang.Var \"shop.report/price-of\""), "{found:?}");
+    assert!(found.iter().all(|finding| !finding.2.contains("Registry.mappings")), "{found:?}");
+}

@@ -29,7 +29,7 @@ use super::sizes::{EXTENTS, Extent, HEADS, Heads, Sizes};
 use super::special::Special;
 use super::strings::{ARRAY_NODE, ARRAY_OFFSET, STRING_CODER, STRING_NODE, STRING_VALUE};
 use super::types::{DESCRIPTORS, FIELDS, STATICS};
-use super::{keys, labels, place, threads};
+use super::{keys, labels, place, threads, variables};
 use crate::degrees::InDegrees;
 use crate::index::{CHUNKS, Find, Index, Twice};
 use crate::names::Names;
@@ -63,7 +63,7 @@ pub const STAGE: Stage = Stage {
         column(EXTENTS),
         column(HEADS),
     ],
-    writes: &writes_and::<_, 42>([
+    writes: &writes_and::<_, 43>([
         column(columns::ESSENTIAL_ORPHAN),
         column(columns::DISTANCE_SEED),
         column(columns::CLASS_NAME),
@@ -83,6 +83,7 @@ pub const STAGE: Stage = Stage {
         column(columns::THREAD_FRAME_COUNT),
         column(columns::THREAD_FRAME),
         column(threads::THREAD_STRING),
+        column(variables::VARIABLE_STRINGS),
         column(UNLISTED).when(|setting| setting.analysis(AnalysisOptions::finds_duplicates)),
         column(ROOTED).when(|setting| setting.analysis(AnalysisOptions::finds_duplicates)),
         column(STRING_NODE),
@@ -219,17 +220,19 @@ fn link<I: Find, D: WriteAt<u8>>(
     let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
     let output = Output::create(wanted, degrees, pseudo.by_kind(), scratch)?;
     let linker = Linker::create(heap, index, output, &roots, called)?;
-    let Linked { edges, mut index, thread_names, has_stacks, damage } = match (heap.dump.id_bytes, wanted.edges) {
-        (4, false) => linker.all::<4, false>()?,
-        (4, true) => linker.all::<4, true>()?,
-        (_, false) => linker.all::<8, false>()?,
-        (_, true) => linker.all::<8, true>()?,
-    };
+    let Linked { edges, mut index, thread_names, variables, has_stacks, damage } =
+        match (heap.dump.id_bytes, wanted.edges) {
+            (4, false) => linker.all::<4, false>()?,
+            (4, true) => linker.all::<4, true>()?,
+            (_, false) => linker.all::<8, false>()?,
+            (_, true) => linker.all::<8, true>()?,
+        };
     if wanted.labels {
         labels::write(&heap.types, keys::MORE, pseudo.class, scratch)?;
     }
     keys::write(&heap.types, &mut index, &mut names, scratch, context)?;
     threads::write(&roots, &thread_names, &mut names, scratch, context)?;
+    variables.write(scratch)?;
     names.finish()?;
     ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?.finish()?;
     let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;

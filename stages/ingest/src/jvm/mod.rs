@@ -62,6 +62,7 @@ mod type_cache;
 pub mod types;
 pub mod value;
 pub mod values;
+pub mod variables;
 
 use crate::format::{Estimate, Format, default_name};
 use heaplake_input::source::Opened;

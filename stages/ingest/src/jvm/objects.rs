@@ -20,6 +20,7 @@ use super::targets::Targets;
 use super::type_cache::TypeCache;
 use super::types::TypeDescriptor;
 use super::value;
+use super::variables::Variables;
 use crate::index::Find;
 use crate::labels::Label;
 use crate::output::{EdgeCounts, Essential, Output};
@@ -42,6 +43,8 @@ pub(super) struct Linker<'a, I, D> {
     containers: Option<ContainerWriter>,
     /// The strings that are the names of the threads so far.
     thread_names: BudgetVec<NodeId>,
+    /// Names of variables so far.
+    variables: Variables,
     /// The next local of a thread.
     local: usize,
     /// The next class of the dump.
@@ -70,6 +73,8 @@ pub(super) struct Linked<I> {
     pub index: I,
     /// The strings that are the names of the threads.
     pub thread_names: BudgetVec<NodeId>,
+    /// Names of variables.
+    pub variables: Variables,
     /// Whether there was a piece of the stack of a virtual thread, with its size in the virtual machine.
     pub has_stacks: bool,
     /// What was wrong first, where damage is tolerated.
@@ -104,6 +109,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             strings: StringsWriter::create(heap.job.scratch)?,
             containers: if heap.containers.is_some() { Some(ContainerWriter::create(heap.job.scratch)?) } else { None },
             thread_names: heap.job.context.budget.growing("names of threads"),
+            variables: Variables::new(heap.special.variables, &heap.job.context.budget),
             local: 0,
             class: 0,
             has_stacks: false,
@@ -136,13 +142,13 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
                 "the end of the content",
             ));
         }
-        let Self { strings, containers, targets, heap, thread_names, has_stacks, damage, .. } = linker;
+        let Self { strings, containers, targets, heap, thread_names, variables, has_stacks, damage, .. } = linker;
         strings.finish()?;
         if let Some(containers) = containers {
             containers.finish()?;
         }
         let (edges, index) = targets.finish::<EDGES>(heap.job.scratch)?;
-        Ok(Linked { edges, index, thread_names, has_stacks, damage })
+        Ok(Linked { edges, index, thread_names, variables, has_stacks, damage })
     }
 
     /// The root, whose edges lead to the roots of the dump.
@@ -211,6 +217,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         if let (Some(writer), Some(containers)) = (&mut self.containers, &self.heap.containers) {
             writer.instance::<ID>(containers, class, self.targets.node(), body, &mut self.targets.index)?;
         }
+        self.variables.instance::<ID>(class, self.targets.node(), body, &mut self.targets.index)?;
         if self.is_thread() {
             let name = self.thread_name::<ID>(class, body)?;
             self.thread::<EDGES>(name)?;

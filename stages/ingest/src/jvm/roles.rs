@@ -27,7 +27,17 @@ pub fn roles() -> Roles {
         reference_arrays: Names::of(&["object array"]),
         class_objects: Names::of(&["class"]),
         class_of_classes: Names::of(&["java.lang.Class"]),
-        common_classes: Names::of(&["(*", "*[]", "java.*", "javax.*", "jdk.*", "sun.*", "kotlin.*"]),
+        common_classes: Names::of(&[
+            "(*",
+            "*[]",
+            "java.*",
+            "javax.*",
+            "jdk.*",
+            "sun.*",
+            "kotlin.*",
+            "clojure.lang.*",
+            "scala.collection.*",
+        ]),
         register_classes: Names::of(&["java.lang.Class", "*ClassLoader", "jdk.internal.loader.*"]),
         generated_classes: Names::of(&[
             "*$Proxy*",
@@ -49,6 +59,7 @@ pub fn roles() -> Roles {
             "java.lang.Long",
             "java.lang.Short",
         ]),
+        variables: Names::of(&["clojure.lang.Var"]),
         threads: Names::of(&[
             "java.lang.Thread",
             "java.lang.VirtualThread",

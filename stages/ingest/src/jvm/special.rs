@@ -3,7 +3,7 @@
 use super::layouts::{Position, Types};
 use super::sizes::Sizes;
 use super::stack_chunk::StackChunk;
-use super::value;
+use super::{value, variables};
 use heaplake_kit::{Job, StageError, StringTable};
 use heaplake_schemas::options::Referents;
 use heaplake_schemas::scratch::STRINGS;
@@ -29,6 +29,8 @@ pub struct Special {
     pub stack: Option<StackChunk>,
     /// The field of a thread's name.
     pub thread_name: Option<usize>,
+    /// Variables of Clojure and what names them.
+    pub variables: Option<variables::Classes>,
 }
 
 /// `java.lang.String`.
@@ -70,6 +72,7 @@ impl Special {
             string,
             stack: StackChunk::find(types, sizes, &strings),
             thread_name: reference("java.lang.Thread", "name"),
+            variables: variables::Classes::find(types, &strings),
         };
         let referent = reference(REFERENCE, "referent");
         if let Some(referent) = referent {

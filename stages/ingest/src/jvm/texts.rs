@@ -1,6 +1,6 @@
 //! Stage `texts`: names of nodes.
 //!
-//! * Computes: the text of every string, where there is a table of nodes; names of classes and threads.
+//! * Computes: the text of every string, where there is a table of nodes; names of classes, threads and variables.
 //! * Resident memory: two bits per node; the places, 8 bytes for each array of bytes or characters, where the budget
 //!   allows, paged where not; [`PAGES`](super::content::PAGES) pages of the content; the cache of recent texts.
 //! * Passes over disk: one over the strings; the content at random, but mostly forwards, since the text of a string
@@ -19,6 +19,7 @@ use super::strings::{ARRAY_NODE, ARRAY_OFFSET, LATIN_1, NO_CODER, STRING_CODER, 
 use super::threads::THREAD_STRING;
 use super::types::DESCRIPTORS;
 use super::value;
+use super::variables::VARIABLE_STRINGS;
 use crate::output::Wanted;
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array_plan::lookup;
@@ -44,6 +45,7 @@ pub const STAGE: Stage = Stage {
         column(ARRAY_OFFSET),
         column(columns::THREAD_NODE),
         column(THREAD_STRING),
+        column(VARIABLE_STRINGS),
     ],
     writes: &[column(columns::NODE_NAME)],
     appends: &[texts(STRINGS)],
@@ -63,7 +65,7 @@ const MOST_TEXT: usize = 256;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let nodes = job.facts()?.node_count;
-    // Without a table of nodes only classes and threads have names.
+    // Without a table of nodes strings have no names.
     let strings = if Wanted::of(&job.setting).nodes { column_length(scratch)? } else { 0 };
     context.progress.begin(STAGE.name, strings);
     let mut plan = ArrayPlan::of(job, STAGE.name);
@@ -85,25 +87,35 @@ fn column_length(scratch: &Scratch) -> Result<u64, StageError> {
     Ok(ColumnReader::open(scratch, STRING_NODE)?.remaining())
 }
 
-/// Names of classes and threads.
+/// Names of classes, threads and variables.
 fn others(
     reader: &mut TextReader,
     table: &mut Recent,
     job: &Job<'_>,
 ) -> Result<BudgetVec<(NodeId, StringId)>, StageError> {
     let Job { scratch, context, .. } = *job;
-    let mut others = context.budget.growing("names of classes and threads");
+    let mut others = context.budget.growing("names of classes, threads and variables");
     let mut types = ColumnReader::open(scratch, DESCRIPTORS)?;
     while types.remaining() > 0 {
         let class = types.next()?;
         others.push((class.node, class.name))?;
     }
     others.push((NodeId(BOOT_LOADER), table.intern(b"boot loader")?))?;
-    for (thread, string) in threads(scratch)? {
-        if let Some((value, coder)) = string
-            && let Some(text) = reader.text(value, coder)?
-        {
+    let strings = Strings::open(scratch)?;
+    let threads = ColumnMap::uncounted(scratch, columns::THREAD_NODE)?;
+    let names = ColumnMap::uncounted(scratch, THREAD_STRING)?;
+    for (&thread, &string) in threads.iter().zip(names.iter()) {
+        if let Some(text) = strings.text(string, reader)? {
             others.push((thread, table.intern(text)?))?;
+        }
+    }
+    let mut variables = ColumnReader::open(scratch, VARIABLE_STRINGS)?;
+    while variables.remaining() > 0 {
+        let [variable, namespace, name] = variables.next()?;
+        let mut whole = strings.text(namespace, reader)?.map_or_else(Vec::new, |text| [text, b"/"].concat());
+        if let Some(name) = strings.text(name, reader)? {
+            whole.extend_from_slice(name);
+            others.push((variable, table.intern(&whole)?))?;
         }
     }
     Ok(others)
@@ -133,17 +145,27 @@ fn name_strings(
     Ok(())
 }
 
-/// The threads, each with the array of the text of its name and how that is encoded.
-type Threads = Vec<(NodeId, Option<(NodeId, u8)>)>;
+/// The strings: the array of the text of each, and how it is encoded.
+struct Strings {
+    nodes: ColumnPoints<NodeId>,
+    values: ColumnPoints<NodeId>,
+    coders: ColumnPoints<u8>,
+}
 
-fn threads(scratch: &Scratch) -> Result<Threads, StageError> {
-    let nodes = ColumnPoints::open(scratch, STRING_NODE)?;
-    let values = ColumnPoints::open(scratch, STRING_VALUE)?;
-    let coders = ColumnPoints::open(scratch, STRING_CODER)?;
-    let threads = ColumnMap::uncounted(scratch, columns::THREAD_NODE)?;
-    let names = ColumnMap::uncounted(scratch, THREAD_STRING)?;
-    let text = |string: &NodeId| nodes.position(*string).map(|at| (values.at(at), coders.at(at)));
-    Ok(threads.iter().zip(names.iter()).map(|(&thread, string)| (thread, text(string))).collect())
+impl Strings {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            nodes: ColumnPoints::open(scratch, STRING_NODE)?,
+            values: ColumnPoints::open(scratch, STRING_VALUE)?,
+            coders: ColumnPoints::open(scratch, STRING_CODER)?,
+        })
+    }
+
+    /// The text of one of them; nothing where the node is no string.
+    fn text<'t>(&self, string: NodeId, reader: &'t mut TextReader) -> Result<Option<&'t [u8]>, StageError> {
+        let Some(at) = self.nodes.position(string) else { return Ok(None) };
+        reader.text(self.values.at(at), self.coders.at(at))
+    }
 }
 
 /// Reads the texts in arrays.

@@ -8,28 +8,30 @@ use std::borrow::Cow;
 /// Roles of classes, see [`Roles`].
 pub mod role {
     /// Parts of the runtime.
-    pub const PART: u8 = 1;
+    pub const PART: u16 = 1;
     /// Classes that every program has plenty of.
-    pub const COMMON: u8 = 1 << 1;
+    pub const COMMON: u16 = 1 << 1;
     /// Made anew at will.
-    pub const GENERATED: u8 = 1 << 2;
+    pub const GENERATED: u16 = 1 << 2;
     /// Containers and their parts.
-    pub const CONTAINER: u8 = 1 << 3;
+    pub const CONTAINER: u16 = 1 << 3;
     /// Entries of containers.
-    pub const ENTRY: u8 = 1 << 4;
+    pub const ENTRY: u16 = 1 << 4;
     /// Variables of closures.
-    pub const CLOSURE_CONTEXT: u8 = 1 << 5;
+    pub const CLOSURE_CONTEXT: u16 = 1 << 5;
     /// Numbers that are objects.
-    pub const BOX: u8 = 1 << 6;
+    pub const BOX: u16 = 1 << 6;
     /// Object literals, by their fields.
-    pub const SHAPE: u8 = 1 << 7;
+    pub const SHAPE: u16 = 1 << 7;
+    /// Global variables.
+    pub const VARIABLE: u16 = 1 << 8;
 }
 
 /// The roles of every class, a bit each.
 pub struct ClassRoles {
-    of_class: BudgetVec<u8>,
+    of_class: BudgetVec<u16>,
     /// Those that some class has.
-    any: u8,
+    any: u16,
 }
 
 impl ClassRoles {
@@ -49,8 +51,9 @@ impl ClassRoles {
             (role::CLOSURE_CONTEXT, &roles.closure_contexts),
             (role::BOX, &roles.boxes),
             (role::SHAPE, &roles.shape_classes),
+            (role::VARIABLE, &roles.variables),
         ];
-        let mut of_class = budget.zeroed::<u8>("findings: roles of classes", classes)?;
+        let mut of_class = budget.zeroed::<u16>("findings: roles of classes", classes)?;
         let mut any = 0;
         for (class, bits) in of_class.iter_mut().enumerate() {
             let name = name(class);
@@ -64,13 +67,13 @@ impl ClassRoles {
 
     /// Whether a class has a role.
     #[inline]
-    pub fn has(&self, class: u32, role: u8) -> bool {
+    pub fn has(&self, class: u32, role: u16) -> bool {
         self.of_class[class as usize] & role != 0
     }
 
     /// Whether some class has it.
     #[inline]
-    pub fn any(&self, role: u8) -> bool {
+    pub fn any(&self, role: u16) -> bool {
         self.any & role != 0
     }
 }

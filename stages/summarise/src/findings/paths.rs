@@ -70,7 +70,7 @@ impl Path {
                 (hops, cut, " › ")
             }
         };
-        let steps = fold(from_program(from_module(steps(&hops, heap), &hops, heap), heap));
+        let steps = fold(from_program(from_variable(from_module(steps(&hops, heap), &hops, heap), heap), heap));
         Self { hops, steps, cut, between }
     }
 
@@ -253,6 +253,15 @@ fn steps(hops: &[Hop], heap: &Heap) -> Vec<Step> {
     steps
 }
 
+/// A path through a global variable begins with it: where the runtime registers its variables says nothing.
+fn from_variable(mut steps: Vec<Step>, heap: &Heap) -> Vec<Step> {
+    let is_variable = |step: &Step| heap.classes.has(heap.nodes.class.at(step.node as usize).0, role::VARIABLE);
+    if let Some(at) = steps.iter().rposition(is_variable) {
+        steps.drain(..at);
+    }
+    steps
+}
+
 /// A path through modules of the program begins with the last of them: which module came to load which says nothing.
 /// Modules are called by their package, or by their script where that is the program's.
 fn from_module(mut steps: Vec<Step>, hops: &[Hop], heap: &Heap) -> Vec<Step> {
@@ -341,7 +350,8 @@ fn step(node: u32, kind: u8, class: u32, heap: &Heap) -> Step {
     } else {
         (format!("{class_name} {own:?}"), class_name)
     };
-    let named = !is_common || heap.functions.has(kind) || heap.is_class_object(kind);
+    let is_variable = heap.classes.has(class, role::VARIABLE);
+    let named = !is_common || is_variable || heap.functions.has(kind) || heap.is_class_object(kind);
     let container = heap.classes.has(class, role::CONTAINER);
     Step { node, name, stable, out: String::new(), named: named && !is_text, container }
 }

@@ -1,0 +1,129 @@
+//! Names of Clojure's variables. A `Var` is what a static field is in Java, but its name is a text two objects away: that of
+//! its symbol, behind that of its namespace.
+
+use super::big_endian::id;
+use super::layouts::{Position, Types};
+use super::value;
+use crate::index::Find;
+use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringTable};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch::Column;
+
+/// Every variable with the strings that its namespace and it are called; [`NodeId::NONE`] where there is none.
+pub const VARIABLE_STRINGS: Column<[NodeId; 3]> = Column::new("jvm.variable.strings");
+
+/// A class and where references lie in its instances.
+#[derive(Clone, Copy, Debug)]
+struct Fields<const N: usize> {
+    class: Position,
+    at: [u32; N],
+}
+
+impl<const N: usize> Fields<N> {
+    fn find(types: &Types, class: &str, fields: [&str; N], strings: &StringTable) -> Option<Self> {
+        let class = types.named(class, strings)?;
+        let mut at = [0; N];
+        for (at, field) in at.iter_mut().zip(fields) {
+            *at = types.own_field(class, field, value::OBJECT, strings)?.1;
+        }
+        Some(Self { class, at })
+    }
+
+    /// The node of an instance and those that it refers to.
+    fn read<const ID: usize, const M: usize>(
+        &self,
+        node: NodeId,
+        body: &[u8],
+        index: &mut impl Find,
+    ) -> Result<[NodeId; M], StageError> {
+        let mut nodes = [NodeId::NONE; M];
+        nodes[0] = node;
+        for (to, at) in nodes[1..].iter_mut().zip(self.at) {
+            let address = body.get(at as usize..at as usize + ID).map_or(0, |_| id::<ID>(body, at as usize));
+            *to = index.find(address)?.unwrap_or(NodeId::NONE);
+        }
+        Ok(nodes)
+    }
+}
+
+/// The classes of Clojure that name variables.
+#[derive(Clone, Copy, Debug)]
+pub struct Classes {
+    variable: Fields<2>,
+    namespace: Fields<1>,
+    symbol: Fields<1>,
+}
+
+impl Classes {
+    /// Finds them; nothing in a program without Clojure.
+    #[must_use]
+    pub fn find(types: &Types, strings: &StringTable) -> Option<Self> {
+        Some(Self {
+            variable: Fields::find(types, "clojure.lang.Var", ["ns", "sym"], strings)?,
+            namespace: Fields::find(types, "clojure.lang.Namespace", ["name"], strings)?,
+            symbol: Fields::find(types, "clojure.lang.Symbol", ["name"], strings)?,
+        })
+    }
+}
+
+/// What was met of them, in the order of the nodes: each object with those that it refers to.
+pub struct Variables {
+    classes: Option<Classes>,
+    variables: BudgetVec<[NodeId; 3]>,
+    namespaces: BudgetVec<[NodeId; 2]>,
+    symbols: BudgetVec<[NodeId; 2]>,
+}
+
+impl Variables {
+    /// Nothing so far.
+    #[must_use]
+    pub fn new(classes: Option<Classes>, budget: &Budget) -> Self {
+        Self {
+            classes,
+            variables: budget.growing("variables of Clojure"),
+            namespaces: budget.growing("namespaces of Clojure"),
+            symbols: budget.growing("symbols of Clojure"),
+        }
+    }
+
+    /// Notes an instance with these fields, if it is one of these classes.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    #[inline]
+    pub fn instance<const ID: usize>(
+        &mut self,
+        class: Position,
+        node: NodeId,
+        body: &[u8],
+        index: &mut impl Find,
+    ) -> Result<(), StageError> {
+        let Some(known) = self.classes else { return Ok(()) };
+        if class == known.symbol.class {
+            self.symbols.push(known.symbol.read::<ID, 2>(node, body, index)?)?;
+        } else if class == known.variable.class {
+            self.variables.push(known.variable.read::<ID, 3>(node, body, index)?)?;
+        } else if class == known.namespace.class {
+            self.namespaces.push(known.namespace.read::<ID, 2>(node, body, index)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the variables.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn write(&self, scratch: &Scratch) -> Result<(), StageError> {
+        let mut writer = ColumnWriter::create(scratch, VARIABLE_STRINGS)?;
+        for &[node, namespace, symbol] in self.variables.iter() {
+            let namespace = target(&self.namespaces, namespace);
+            writer.push([node, target(&self.symbols, namespace), target(&self.symbols, symbol)])?;
+        }
+        writer.finish().map(drop)
+    }
+}
+
+/// What an object refers to.
+fn target(known: &[[NodeId; 2]], node: NodeId) -> NodeId {
+    known.binary_search_by_key(&node, |pair| pair[0]).map_or(NodeId::NONE, |at| known[at][1])
+}
