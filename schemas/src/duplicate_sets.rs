@@ -59,7 +59,7 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "additional_bytes_most",
         Type::Int64,
-        "Bytes that would be freed at most, if all members are duplicates; of a possible set that is not `additional_exact` no more than its members retain together. Null if references were not compared, since what the members refer to may go too",
+        "Bytes that would be freed at most, if all members are duplicates; in a possible set that is not `additional_exact`, at most what the members retain together; null if references were not compared, since what the members refer to may go too",
     ),
     optional(
         "held_by",

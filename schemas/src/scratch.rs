@@ -425,8 +425,7 @@ pub struct Facts {
     pub distance_seeds: Vec<DistanceSeed>,
     /// Whether nodes that the root does not reach are garbage. Of other inputs all nodes are live, whatever edges show.
     pub keeps_garbage: bool,
-    /// Whether the input lists only objects that survived a collection. Then an object that no root reaches is alive, by a
-    /// root that was not recorded.
+    /// Whether the input lists only survivors of a collection: an object that no root reaches has an unrecorded root.
     pub lists_survivors: bool,
     /// Whether nodes without size count in class rows, too.
     pub counts_empty: bool,

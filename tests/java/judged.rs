@@ -146,10 +146,39 @@ fn buffer_class(dump: &mut Dump, base: &Base) -> u64 {
 }
 
 /// A buffer that shows another, with a cleaner, of a file, of so many bytes.
-fn buffer(dump: &mut Dump, class: u64, [shown, cleaner, file]: [u64; 3], capacity: u64) -> u64 {
-    let capacity = Value::Primitive(Primitive::Int, capacity);
+fn buffer(dump: &mut Dump, class: u64, of: [u64; 3], capacity: u64) -> u64 {
+    buffer_at(dump, class, of, [capacity, 0])
+}
+
+/// The same at an address.
+fn buffer_at(dump: &mut Dump, class: u64, [shown, cleaner, file]: [u64; 3], [capacity, address]: [u64; 2]) -> u64 {
+    let (capacity, address) = (Value::Primitive(Primitive::Int, capacity), Value::Primitive(Primitive::Long, address));
     let own = [Value::Object(shown), Value::Object(cleaner), Value::Object(file), NULL, INT];
-    dump.add_instance(class, &[&own[..], &[INT, INT, INT, capacity, LONG]].concat())
+    dump.add_instance(class, &[&own[..], &[INT, INT, INT, capacity, address]].concat())
+}
+
+/// A library may free its buffers itself. Where several show the same memory, it counts once.
+#[test]
+fn direct_buffers_without_cleaners_count_once() {
+    let (mut dump, base) = heap();
+    let class = buffer_class(&mut dump, &base);
+    let objects = dump.add_class("[Ljava/lang/Object;", Some(base.object), &[]);
+    let mut all = Vec::new();
+    for at in 1..=60 {
+        let begin = at << 24;
+        all.push(buffer_at(&mut dump, class, [0, 0, 0], [1 << 20, begin]));
+        all.push(buffer_at(&mut dump, class, [0, 0, 0], [1 << 10, begin]));
+        all.push(buffer_at(&mut dump, class, [0, 0, 0], [1 << 10, begin + (1 << 19)]));
+    }
+    let all = array(&mut dump, objects, &all);
+    hold(&mut dump, &base, "app/Arena", "chunks", all);
+    let (_lake, run) = accepted(&bytes(&dump));
+    let found = findings(&run);
+    let message = &found.iter().find(|finding| finding.0 == "direct-buffers").unwrap().2;
+    assert!(
+        message.starts_with("60 direct buffers keep 60.0 MiB") && message.contains("app.Arena.chunks"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -165,7 +194,7 @@ fn direct_buffers_are_told_by_what_holds_them() {
     for at in 0..100 {
         let buf = buffer(&mut dump, class, [0, cleaner, 0], 1 << 20);
         uploads.push(dump.add_instance(upload, &[Value::Object(buf)]));
-        // What shows another, is of native code or of a file owns nothing.
+        // What shows another, has no address or is of a file owns nothing.
         let of = [[buf, 0, 0], [0, 0, 0], [0, cleaner, base.object]][at % 3];
         let other = if at % 2 == 0 { class } else { read_only };
         let other = buffer(&mut dump, other, of, 1 << 30);
@@ -285,7 +314,7 @@ fn variables_of_clojure_have_their_names() {
     let fields = [("root", NULL), ("ns", NULL), ("sym", NULL)];
     let variable = dump.add_class("clojure/lang/Var", Some(base.object), &fields);
     let objects = dump.add_class("[Ljava/lang/Object;", Some(base.object), &[]);
-    let mut named = |dump: &mut Dump, text: &str| {
+    let named = |dump: &mut Dump, text: &str| {
         let text = PrimitiveValues::Known(text.bytes().map(u64::from).collect());
         let text = dump.add(ObjectData::PrimitiveArray(Primitive::Byte, text));
         let text = dump.add_instance(string, &[Value::Object(text), byte]);

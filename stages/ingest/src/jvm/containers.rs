@@ -176,8 +176,8 @@ impl ContainerWriter {
         match containers.of[class] {
             NONE => Ok(()),
             BUFFER => {
-                let bytes = containers.buffers.as_ref().and_then(|buffers| buffers.owned::<ID>(body));
-                bytes.map_or(Ok(()), |bytes| self.buffers.push(DirectBuffer { node: node.0, bytes }))
+                let row = containers.buffers.as_ref().and_then(|buffers| buffers.row::<ID>(node, body));
+                row.map_or(Ok(()), |row| self.buffers.push(row))
             }
             kind => self.found::<ID>(&containers.kinds[usize::from(kind)], node, body, index),
         }

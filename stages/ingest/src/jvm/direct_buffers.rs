@@ -1,13 +1,15 @@
 //! Buffers of the Java library whose memory lies outside the heap.
 //!
 //! A `java.nio.DirectByteBuffer` owns memory if it has a cleaner, which frees it. Slices and duplicates have the buffer that
-//! they show (`att`) and no cleaner; so have buffers over memory of native code none, whoever owns that; and the memory of a
-//! file that is mapped (`fd`) is the file's.
+//! they show (`att`) and no cleaner. Buffers over memory of native code have neither, and so have those of libraries that
+//! free them themselves, such as Netty. The memory of a file that is mapped (`fd`) is the file's.
 
-use super::big_endian::{id, u32_at};
+use super::big_endian::{id, u32_at, u64_at};
 use super::layouts::{Position, Types};
 use super::value;
 use heaplake_kit::StringTable;
+use heaplake_schemas::direct_buffers::DirectBuffer;
+use heaplake_schemas::ids::NodeId;
 
 /// The class of all such buffers, and those above it whose fields tell something.
 const CLASS: &str = "java.nio.DirectByteBuffer";
@@ -24,6 +26,7 @@ pub struct DirectBuffers {
     shown: u32,
     file: Option<u32>,
     capacity: u32,
+    address: u32,
 }
 
 impl DirectBuffers {
@@ -44,17 +47,21 @@ impl DirectBuffers {
             shown: field(CLASS, "att", value::OBJECT)?,
             file: field(MAPPED, "fd", value::OBJECT),
             capacity: field(BUFFER, "capacity", value::INT)?,
+            address: field(BUFFER, "address", value::LONG)?,
         })
     }
 
-    /// Bytes that a buffer with these fields owns; nothing if it owns none.
+    /// The row of a buffer with these fields; nothing if it has no memory of its own.
     #[must_use]
-    pub fn owned<const ID: usize>(&self, body: &[u8]) -> Option<u32> {
+    pub fn row<const ID: usize>(&self, node: NodeId, body: &[u8]) -> Option<DirectBuffer> {
         // Only a damaged dump has instances that are too short for their fields.
         let own = &body[body.len().checked_sub(self.body as usize)?..];
         let is_null = |at: u32| id::<ID>(own, at as usize) == 0;
-        let is_owner = !is_null(self.cleaner) && is_null(self.shown) && self.file.is_none_or(is_null);
-        let bytes = u32_at(own, self.capacity as usize);
-        (is_owner && bytes > 0 && i32::try_from(bytes).is_ok()).then_some(bytes)
+        let (bytes, address) = (u32_at(own, self.capacity as usize), u64_at(own, self.address as usize));
+        let has_cleaner = !is_null(self.cleaner);
+        let is_part = !is_null(self.shown) || !self.file.is_none_or(is_null);
+        let has_memory = bytes > 0 && i32::try_from(bytes).is_ok() && (has_cleaner || address != 0);
+        let row = DirectBuffer { node: node.0, bytes, address, has_cleaner: has_cleaner.into(), unused: 0 };
+        (has_memory && !is_part).then_some(row)
     }
 }

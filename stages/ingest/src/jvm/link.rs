@@ -48,7 +48,7 @@ use std::sync::Arc;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "link",
-    version: 6,
+    version: 7,
     reads: &[
         Dump::CONTENT,
         column(columns::NODE_ID),

@@ -27,17 +27,7 @@ pub fn roles() -> Roles {
         reference_arrays: Names::of(&["object array"]),
         class_objects: Names::of(&["class"]),
         class_of_classes: Names::of(&["java.lang.Class"]),
-        common_classes: Names::of(&[
-            "(*",
-            "*[]",
-            "java.*",
-            "javax.*",
-            "jdk.*",
-            "sun.*",
-            "kotlin.*",
-            "clojure.lang.*",
-            "scala.collection.*",
-        ]),
+        common_classes: common_classes(),
         register_classes: Names::of(&["java.lang.Class", "*ClassLoader", "jdk.internal.loader.*"]),
         generated_classes: Names::of(&[
             "*$Proxy*",
@@ -66,13 +56,24 @@ pub fn roles() -> Roles {
             "java.lang.ThreadBuilders$BoundVirtualThread",
         ]),
         virtual_threads: Names::of(&["java.lang.VirtualThread"]),
-        thread_locals: Some(ThreadLocals {
-            map: "java.lang.ThreadLocal$ThreadLocalMap".to_owned(),
-            entry: "java.lang.ThreadLocal$ThreadLocalMap$Entry".to_owned(),
-            advice: "Call ThreadLocal.remove() when the work is done, in a finally block.".to_owned(),
-        }),
+        thread_locals: Some(thread_locals()),
         finalizers: Some(finalizers()),
         ..Roles::default()
+    }
+}
+
+/// Classes of the platform and of the runtime libraries of other languages.
+fn common_classes() -> Names {
+    let platform = ["(*", "*[]", "java.*", "javax.*", "jdk.*", "sun.*"];
+    let languages = ["kotlin.*", "clojure.lang.*", "scala.collection.*"];
+    Names::of(&[&platform[..], &languages[..]].concat())
+}
+
+fn thread_locals() -> ThreadLocals {
+    ThreadLocals {
+        map: "java.lang.ThreadLocal$ThreadLocalMap".to_owned(),
+        entry: "java.lang.ThreadLocal$ThreadLocalMap$Entry".to_owned(),
+        advice: "Call ThreadLocal.remove() when the work is done, in a finally block.".to_owned(),
     }
 }
 

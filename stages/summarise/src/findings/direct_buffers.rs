@@ -2,8 +2,10 @@
 //!
 //! The shortest paths to the buffers form a tree. From the root down the branch with more than half of the memory is followed;
 //! where there is none, the memory accumulates: in a collection, or below one object. That is one finding, and the rest is
-//! looked through in the same way. Bytes of these findings are outside the heap, so none of them compares with bytes of others.
+//! looked through in the same way. Buffers without a cleaner count if the program holds them and they do not show
+//! memory of others; of more than [`VISITED`] buffers only those with a cleaner do. Bytes of these findings are outside the heap, so none of them compares with bytes of others.
 
+use super::class_roles::role;
 use super::heap::{Heap, about_node, blank};
 use super::rule::{Detector, Rule, Tells, list_bytes, map_bytes, severity};
 use super::tree::Tree;
@@ -13,13 +15,17 @@ use heaplake_kit::{ColumnReader, StageError};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::direct_buffers::{DIRECT_BUFFER, DirectBuffer};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
+use heaplake_schemas::ids::NodeId;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(DIRECT_BUFFER).if_any()],
-    working: map_bytes::<u32, Branch>(VISITED) + 2 * list_bytes::<(u32, u32)>(VISITED),
+    working: map_bytes::<u32, Branch>(VISITED)
+        + 2 * list_bytes::<(u32, u32)>(VISITED)
+        + list_bytes::<DirectBuffer>(VISITED),
     tells: Tells::Place,
     is_outside: true,
     open: |_, _| Ok(Box::new(DirectBuffers)),
@@ -38,6 +44,8 @@ const PLACES: usize = 8;
 /// Distinct objects on the paths at most, and steps of one path at most.
 const VISITED: usize = 1 << 17;
 const STEPS: usize = 1 << 14;
+/// Steps of a path that say whose a buffer without a cleaner is.
+const NEAR: usize = 16;
 
 struct DirectBuffers;
 
@@ -90,10 +98,21 @@ impl Detector for DirectBuffers {
         };
         let mut paths = Paths::new(heap.facts.root.0);
         let mut rows = ColumnReader::open(heap.job.scratch, DIRECT_BUFFER)?;
+        let (are_few, mut few) = (rows.remaining() <= VISITED as u64, Vec::new());
         while rows.remaining() > 0 {
-            paths.add(rows.next()?, tree, heap);
+            let row = rows.next()?;
+            match row.has_cleaner {
+                _ if are_few => few.push(row),
+                0 => {}
+                _ => paths.add(row, tree, heap),
+            }
             if rows.remaining().is_multiple_of(1 << 12) {
                 heap.job.context.check()?;
+            }
+        }
+        for row in distinct(few) {
+            if row.has_cleaner != 0 || !is_of_platform(row.node, tree, heap) {
+                paths.add(row, tree, heap);
             }
         }
         paths.sum_up();
@@ -106,6 +125,19 @@ impl Detector for DirectBuffers {
         found.extend(left(&paths, heap));
         Ok(found)
     }
+}
+
+/// The buffers, without those that have no cleaner and begin inside the memory of another one.
+fn distinct(mut rows: Vec<DirectBuffer>) -> Vec<DirectBuffer> {
+    rows.sort_unstable_by_key(|row| (row.address, row.has_cleaner == 0, Reverse(row.bytes), row.node));
+    let mut end = 0;
+    rows.retain(|row| {
+        let is_inside = row.has_cleaner == 0 && row.address < end;
+        end = end.max(row.address.saturating_add(row.bytes.into()));
+        !is_inside
+    });
+    rows.sort_unstable_by_key(|row| row.node);
+    rows
 }
 
 impl Paths {
@@ -210,7 +242,7 @@ impl Paths {
         let class = |node: u32| heap.nodes.class.at(node as usize);
         let mut at = node;
         for _ in 0..STEPS {
-            let whole = if at == self.root { at } else { heap.whole(at) };
+            let whole = if at == self.root { at } else { whole(at, heap) };
             let above = self.branches.get(&at).map_or(at, |branch| branch.above);
             at = match () {
                 () if whole != at && self.branches.contains_key(&whole) => whole,
@@ -234,6 +266,26 @@ impl Paths {
     }
 }
 
+/// Whether only classes of the platform are near on the path to a buffer. Without a cleaner it shows memory of the virtual
+/// machine then, such as the file of its modules.
+fn is_of_platform(node: u32, tree: &Tree, heap: &Heap) -> bool {
+    let common = role::COMMON | role::CONTAINER | role::PART | role::ENTRY;
+    let mut at = node;
+    for _ in 0..NEAR {
+        let Some(above) = tree.parent(at).get().filter(|&above| above != heap.facts.root.0) else { return true };
+        at = above;
+        let is_common = if heap.is_class_object(heap.nodes.kind.at(at as usize)) {
+            heap.facts.roles.common_classes.fit(&heap.nodes.own_name(NodeId(at), 80))
+        } else {
+            heap.classes.has(heap.nodes.class.at(at as usize).0, common)
+        };
+        if !is_common {
+            return false;
+        }
+    }
+    true
+}
+
 /// Whether nothing holds a buffer but what is to free its memory.
 fn is_left(node: u32, tree: &Tree, heap: &Heap) -> bool {
     let weak = &heap.facts.roles.weak_fields;
@@ -249,6 +301,12 @@ fn buffers(many: u64) -> String {
     format!("{} direct buffer{}", count(many), if many == 1 { " keeps" } else { "s keep" })
 }
 
+/// The container that an object is inside of. An array in a static field stays itself: its class says less than the field.
+fn whole(node: u32, heap: &Heap) -> u32 {
+    let whole = heap.whole(node);
+    if heap.is_class_object(heap.nodes.kind.at(whole as usize)) { node } else { whole }
+}
+
 /// Buffers below a place.
 fn held(place: u32, sum: Sum, paths: &Paths, heap: &Heap) -> Option<Finding> {
     let all = heap.bytes.saturating_add(paths.held.bytes).saturating_add(paths.left.bytes);
@@ -261,7 +319,7 @@ fn held(place: u32, sum: Sum, paths: &Paths, heap: &Heap) -> Option<Finding> {
         finding.message = format!("{outside}, held in many places");
         finding
     } else {
-        let whole = heap.whole(place);
+        let whole = whole(place, heap);
         let mut finding = about_node(NAME, severity, whole, heap);
         finding.subject = heap.subject(whole);
         finding.message = format!("{outside}, below {}: {}", heap.described(whole), heap.chain(whole));
