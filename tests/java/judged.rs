@@ -241,6 +241,27 @@ fn few_direct_buffers_and_those_of_several_places() {
     assert!(pool.2.starts_with("1 direct buffer keeps 50.0 MiB") && pool.2.contains("app.Pool.buffer"), "{pool:?}");
 }
 
+/// Where many objects of one class each hold a few buffers, the class is named.
+#[test]
+fn direct_buffers_in_many_places_are_told_by_the_class_that_holds_them() {
+    let (mut dump, base) = heap();
+    let class = buffer_class(&mut dump, &base);
+    let buffers = dump.add_class("[Ljava/nio/ByteBuffer;", Some(base.object), &[]);
+    let cache = dump.add_class("app/Cache", Some(base.object), &[("buffers", NULL)]);
+    let cleaner = dump.add_instance(base.object, &[]);
+    for _ in 0..60 {
+        let buffer = buffer(&mut dump, class, [0, cleaner, 0], 1 << 20);
+        let all = array(&mut dump, buffers, &[buffer]);
+        let object = dump.add_instance(cache, &[Value::Object(all)]);
+        dump.roots.push(Root { kind: RootKind::JniGlobal, object });
+    }
+    let (_lake, run) = accepted(&bytes(&dump));
+    let found = findings(&run);
+    let message = &found.iter().find(|finding| finding.0 == "direct-buffers").unwrap().2;
+    let expected = "held in many places: 60 of them by objects of app.Cache, such as ";
+    assert!(message.contains(expected), "{message}");
+}
+
 /// What the root does not reach is no part of the heap: only the finding about garbage tells of it.
 #[test]
 fn garbage_is_told_as_garbage_only() {

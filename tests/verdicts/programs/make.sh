@@ -18,7 +18,14 @@ java_dump() {
     path=$(sed -n 2p "$run" | tr ' ' '\n' | sed -E '/./!d; s|.*|/usr/share/java/&.jar|' | paste -sd:)
     rm -rf "$classes"
     mkdir -p "$classes"
-    javac -nowarn -proc:none -g -encoding UTF-8 -cp "$path" -d "$classes" $(find "$work/java/$1" "$work/java/common" -name '*.java')
+    javac -nowarn -proc:none -g -encoding UTF-8 -cp "$path" -d "$classes" $(find "$work/java/$1" "$work/java/common" -name '*.java' -not -path '*/plugin/*')
+    # A plugin is compiled into a folder of its own: loaders of the program find it there.
+    if [ -d "$work/java/$1/plugin" ]; then
+        rm -rf "$classes-plugin"
+        mkdir -p "$classes-plugin"
+        javac -nowarn -g -cp "$classes" -d "$classes-plugin" $(find "$work/java/$1/plugin" -name '*.java')
+    fi
+    (cd "$work/java/$1" && find . -name '*.clj' -exec cp --parents {} "$classes" \;)
     (cd "$classes" && SNAP=$2 timeout 240 java -XX:+UseSerialGC -Xmx320m $(sed -n 3p "$run") -cp "$classes:$path" "$(sed -n 1p "$run")")
 }
 

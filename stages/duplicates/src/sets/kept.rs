@@ -1,19 +1,17 @@
-//! What the members of a possible set retain together, where it is not known how much merging them frees: that is at most
-//! what is told.
+//! Bounds what merging the members of a possible set frees by what they retain together.
 //!
-//! A member retains its subtree of the dominator tree. Of members that dominate one another only the outermost one may
-//! count, which is not known of a set; so there are two upper bounds, and the less is taken: the sum over all members, and
-//! what their class retains, the sum over its outermost nodes. One member stays, so the least of them is subtracted from the
-//! first.
+//! A member retains its subtree of the dominator tree. Members may dominate each other, and which of them are outermost in
+//! their set is not known. So the bound is the smaller one of two sums: the retained sizes of all members without the
+//! smallest one, since one member stays; and the retained size of their class.
 
-use super::group::{Groups, NONE, NUMBER};
+use super::group::{Group, Groups, NONE, NUMBER};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::column::BLOCK;
-use heaplake_kit::{ArrayPlan, ColumnReader, Job, ReadAt, StageError, WriteAt};
+use heaplake_kit::{Array, ArrayPlan, ColumnReader, Job, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch as columns;
 
-/// What is summed up of a set, bytes.
+/// Retained sizes of the members of a set, bytes.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct Tally {
@@ -23,12 +21,46 @@ pub struct Tally {
 
 const EMPTY: Tally = Tally { sum: 0, least: u64::MAX };
 
-/// Finds it for the sets that are only possible and of which the additional bytes are not known.
+/// Bounds the sets that are only possible and of which the additional bytes are not known.
 pub fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
-    let scratch = job.scratch;
+    let mut open = 0;
+    for number in 0..groups.count() {
+        open += u64::from(is_open(&groups.get(number)?));
+    }
+    if open == 0 {
+        return Ok(());
+    }
     let mut plan = ArrayPlan::of(job, "retained by sets");
-    let (mut tallies, mut of_classes) =
-        plan.make((filled(groups.count(), EMPTY), filled(job.class_count()?, 0_u64)))?;
+    let (mut sets, mut of_classes) = plan.make((filled(groups.count(), EMPTY), filled(job.class_count()?, 0_u64)))?;
+    add_up(&mut sets, &mut of_classes, job)?;
+    let mut classes = ColumnReader::open(job.scratch, columns::NODE_CLASS)?;
+    let mut next = 0;
+    // Sets are numbered in the order of their first members.
+    for number in 0..groups.count() {
+        let mut group = groups.get(number)?;
+        if !is_open(&group) {
+            continue;
+        }
+        let example = u64::from(group.example);
+        classes.skip(example - next)?;
+        let of_class = of_classes.get(classes.next()?.index())?;
+        next = example + 1;
+        let Tally { sum, least } = sets.get(number)?;
+        // What a node that is not counted for its class has itself goes in any case.
+        let own = group.bytes.saturating_mul(u64::from(group.members) - 1);
+        group.additional = group.additional.min((sum - least).min(of_class).max(own));
+        groups.set(number, group)?;
+    }
+    Ok(())
+}
+
+fn is_open(group: &Group) -> bool {
+    group.reasons != 0 && group.exact == 0
+}
+
+/// Adds up the retained sizes of the members of each set, and those of the outermost nodes of each class.
+fn add_up(sets: &mut Array<Tally>, of_classes: &mut Array<u64>, job: &Job<'_>) -> Result<(), StageError> {
+    let scratch = job.scratch;
     let mut numbers = ColumnReader::open(scratch, NUMBER)?;
     let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
     let mut classes = ColumnReader::open(scratch, columns::NODE_CLASS)?;
@@ -45,29 +77,11 @@ pub fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
                 of_classes.change(classes[at].index(), |class| *class = class.saturating_add(bytes))?;
             }
             if numbers[at] != NONE {
-                tallies.change(numbers[at] as usize, |tally| {
-                    *tally = Tally { sum: tally.sum.saturating_add(bytes), least: tally.least.min(bytes) };
+                sets.change(numbers[at] as usize, |set| {
+                    *set = Tally { sum: set.sum.saturating_add(bytes), least: set.least.min(bytes) };
                 })?;
             }
         }
-    }
-    let mut class = ColumnReader::open(scratch, columns::NODE_CLASS)?;
-    let mut next = 0;
-    // Sets are numbered in the order of their first members.
-    for number in 0..groups.count() {
-        let mut group = groups.get(number)?;
-        if group.reasons == 0 || group.exact != 0 {
-            continue;
-        }
-        let example = group.example as usize;
-        class.skip((example - next) as u64)?;
-        let of_class = of_classes.get(class.next()?.index())?;
-        next = example + 1;
-        let Tally { sum, least } = tallies.get(number)?;
-        // Nodes that do not count for their class are at least as large as they are.
-        let own = group.bytes.saturating_mul(u64::from(group.members) - 1);
-        group.additional = group.additional.min((sum - least).min(of_class).max(own));
-        groups.set(number, group)?;
     }
     Ok(())
 }

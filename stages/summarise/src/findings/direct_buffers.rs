@@ -17,13 +17,13 @@ use heaplake_schemas::direct_buffers::{DIRECT_BUFFER, DirectBuffer};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::NodeId;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(DIRECT_BUFFER).if_any()],
-    working: map_bytes::<u32, Branch>(VISITED)
+    working: 2 * map_bytes::<u32, Branch>(VISITED)
         + 2 * list_bytes::<(u32, u32)>(VISITED)
         + list_bytes::<DirectBuffer>(VISITED),
     tells: Tells::Place,
@@ -86,6 +86,8 @@ struct Paths {
     branches: BTreeMap<u32, Branch>,
     /// Each object with those behind it.
     behind: Vec<(u32, u32)>,
+    /// Places that were found.
+    found: BTreeSet<u32>,
     /// All buffers that are held, and those that only wait for their memory to be freed.
     held: Sum,
     left: Sum,
@@ -143,7 +145,7 @@ fn distinct(mut rows: Vec<DirectBuffer>) -> Vec<DirectBuffer> {
 impl Paths {
     fn new(root: u32) -> Self {
         let branches = BTreeMap::from([(root, Branch { above: root, open: 0, sum: Sum::default() })]);
-        Self { root, branches, behind: Vec::new(), held: Sum::default(), left: Sum::default() }
+        Self { root, branches, behind: Vec::new(), found: BTreeSet::new(), held: Sum::default(), left: Sum::default() }
     }
 
     /// Adds a buffer at the end of its path.
@@ -253,8 +255,50 @@ impl Paths {
         at
     }
 
+    /// The class whose objects hold most of the buffers that belong to no place, with those buffers and one of them. Arrays and
+    /// parts of containers do not count.
+    fn commonest(&self, heap: &Heap) -> Option<(u32, Sum, u32)> {
+        let mut classes: BTreeMap<u32, (Sum, u32)> = BTreeMap::new();
+        for (&node, &Branch { sum, .. }) in self.branches.iter().filter(|&(&node, _)| self.is_end(node)) {
+            if let Some(class) = self.holder(node, heap) {
+                classes.entry(class).or_insert((Sum::default(), node)).0.add(sum);
+            }
+        }
+        let most = classes.into_iter().max_by_key(|&(class, (sum, _))| (sum.bytes, Reverse(class)));
+        most.map(|(class, (sum, node))| (class, sum, node))
+    }
+
+    /// Whether no object on the paths is behind this one.
+    fn is_end(&self, node: u32) -> bool {
+        let first = self.behind.partition_point(|&(above, _)| above < node);
+        self.behind.get(first).is_none_or(|&(above, _)| above != node)
+    }
+
+    /// The class of the nearest object above a buffer that is neither an array nor a part of a container; nothing where a place
+    /// was found on the path.
+    fn holder(&self, buffer: u32, heap: &Heap) -> Option<u32> {
+        let (mut at, mut holder) = (buffer, None);
+        for _ in 0..STEPS {
+            let above = self.branches.get(&at)?.above;
+            if self.found.contains(&above) {
+                return None;
+            }
+            if above == at || above == self.root {
+                break;
+            }
+            at = above;
+            let class = heap.nodes.class.at(at as usize).0;
+            let is_inside = heap.classes.has(class, role::CONTAINER | role::PART | role::ENTRY);
+            if holder.is_none() && !is_inside && !heap.shown_class(class).ends_with("[]") {
+                holder = Some(class);
+            }
+        }
+        holder
+    }
+
     /// Leaves what was found there out of all that follows.
     fn leave_out(&mut self, place: u32, sum: Sum) {
+        self.found.insert(place);
         let mut at = place;
         while let Some(branch) = self.branches.get_mut(&at) {
             branch.sum.take(sum);
@@ -317,6 +361,11 @@ fn held(place: u32, sum: Sum, paths: &Paths, heap: &Heap) -> Option<Finding> {
     let mut finding = if place == paths.root {
         let mut finding = blank(NAME, severity, Scope::Snapshot, "direct buffers".to_owned());
         finding.message = format!("{outside}, held in many places");
+        let commonest = paths.commonest(heap).filter(|(_, of_class, _)| of_class.bytes > sum.bytes / 2);
+        if let Some((class, of_class, node)) = commonest {
+            let (many, class) = (count(of_class.count), heap.shown_class(class));
+            finding.message += &format!(": {many} of them by objects of {class}, such as {}", heap.chain(node));
+        }
         finding
     } else {
         let whole = whole(place, heap);

@@ -49,6 +49,8 @@ const PERCENT: [u64; 3] = [20, 5, 1];
 const MANY: usize = 4;
 /// The same of loaders of numbered classes: fewer may be plugins.
 const MANY_NUMBERED: usize = 100;
+/// Loaders of numbered classes that are a finding of medium severity, however little they retain in the heap.
+const COSTLY: usize = 500;
 /// Loaders that are looked at.
 const LOADERS: usize = 1 << 14;
 /// Groups of loaders of one type that are told apart.
@@ -190,6 +192,8 @@ fn about(
         Some(Severity::Medium) if is_numbered => Severity::High,
         Some(Severity::Low) if is_numbered => Severity::Medium,
         Some(severity) if is_numbered || !alike => severity,
+        // The virtual machine keeps more of each class outside the heap than there is in it.
+        None if is_numbered && group.len() >= COSTLY => Severity::Medium,
         _ => Severity::Low,
     };
     let largest = (0..worlds.len()).filter(|&at| at != living).max_by_key(|&at| (worlds[at].bytes, Reverse(at)));

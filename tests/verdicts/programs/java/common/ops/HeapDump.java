@@ -6,7 +6,12 @@ public final class HeapDump {
     public static void write() throws Exception {
         System.gc();
         Thread.sleep(300);
-        ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(System.getenv("SNAP"), true);
+        write(true);
+    }
+
+    /** The same with or without objects that nothing reaches any more. */
+    public static void write(boolean live) throws Exception {
+        ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(System.getenv("SNAP"), live);
         Runtime.getRuntime().halt(0);
     }
 }

@@ -1,0 +1,2 @@
+package cms;
+public interface Extension { void start() throws Exception; void stop() throws Exception; }
