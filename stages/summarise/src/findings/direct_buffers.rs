@@ -2,8 +2,11 @@
 //!
 //! The shortest paths to the buffers form a tree. From the root down the branch with more than half of the memory is followed;
 //! where there is none, the memory accumulates: in a collection, or below one object. That is one finding, and the rest is
-//! looked through in the same way. Buffers without a cleaner count if the program holds them and they do not show
-//! memory of others; of more than [`VISITED`] buffers only those with a cleaner do. Bytes of these findings are outside the heap, so none of them compares with bytes of others.
+//! looked through in the same way. If the memory accumulates nowhere, the finding names the class whose objects hold most of
+//! the buffers. Bytes of these findings are outside the heap, so none of them compares with bytes of others.
+//!
+//! A buffer without a cleaner counts if the program holds it and it does not show memory of another one. Of more than
+//! [`VISITED`] buffers only those with a cleaner count.
 
 use super::class_roles::role;
 use super::heap::{Heap, about_node, blank};
