@@ -26,7 +26,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(DIRECT_BUFFER).if_any()],
-    working: 2 * map_bytes::<u32, Branch>(VISITED)
+    working: map_bytes::<u32, Branch>(VISITED)
+        + map_bytes::<u32, (Sum, u32)>(CLASSES)
         + 2 * list_bytes::<(u32, u32)>(VISITED)
         + list_bytes::<DirectBuffer>(VISITED),
     tells: Tells::Place,
@@ -47,6 +48,8 @@ const PLACES: usize = 8;
 /// Distinct objects on the paths at most, and steps of one path at most.
 const VISITED: usize = 1 << 17;
 const STEPS: usize = 1 << 14;
+/// Classes of holders that are told apart, at most.
+const CLASSES: usize = 1 << 10;
 /// Steps of a path that say whose a buffer without a cleaner is.
 const NEAR: usize = 16;
 
@@ -263,7 +266,8 @@ impl Paths {
     fn commonest(&self, heap: &Heap) -> Option<(u32, Sum, u32)> {
         let mut classes: BTreeMap<u32, (Sum, u32)> = BTreeMap::new();
         for (&node, &Branch { sum, .. }) in self.branches.iter().filter(|&(&node, _)| self.is_end(node)) {
-            if let Some(class) = self.holder(node, heap) {
+            let class = self.holder(node, heap);
+            if let Some(class) = class.filter(|class| classes.len() < CLASSES || classes.contains_key(class)) {
                 classes.entry(class).or_insert((Sum::default(), node)).0.add(sum);
             }
         }
