@@ -33,8 +33,8 @@ fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
     ColumnMap::uncounted(scratch, column).unwrap().to_vec()
 }
 
-/// What each node of a graph retains, bytes, by definition: what goes if it goes. Also whether it is outermost: no other
-/// node of its class retains it. In graphs that are too large for the definition every node retains all, which bounds nothing.
+/// Retained size of each node in bytes, by removal of the node, and whether it is outermost: no other node of its class
+/// retains it. In graphs that are too large for the definition every node retains all, which bounds nothing.
 fn retained(graph: &EqualityGraph) -> Vec<(u64, bool)> {
     if graph.nodes.len() > 200 {
         return vec![(graph.nodes.iter().map(|node| node.bytes).sum(), true); graph.nodes.len()];

@@ -46,7 +46,7 @@ pub fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
         let of_class = of_classes.get(classes.next()?.index())?;
         next = example + 1;
         let Tally { sum, least } = sets.get(number)?;
-        // What a node that is not counted for its class has itself goes in any case.
+        // A class may leave out members that do not count for it. Merging frees at least the members' own sizes.
         let own = group.bytes.saturating_mul(u64::from(group.members) - 1);
         group.additional = group.additional.min((sum - least).min(of_class).max(own));
         groups.set(number, group)?;

@@ -1,5 +1,5 @@
-//! Names of Clojure's variables. A `Var` is what a static field is in Java, but its name is a text two objects away: that of
-//! its symbol, behind that of its namespace.
+//! Names of Clojure's global variables, `namespace/symbol`. A `clojure.lang.Var` refers to its symbol and its namespace, and
+//! the namespace to a symbol of its own; a symbol refers to the string.
 
 use super::big_endian::id;
 use super::layouts::{Position, Types};
@@ -9,10 +9,13 @@ use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringT
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
 
-/// Every variable with the strings that its namespace and it are called; [`NodeId::NONE`] where there is none.
+/// Every variable, the string of its namespace and the string of its symbol; [`NodeId::NONE`] where there is none.
 pub const VARIABLE_STRINGS: Column<[NodeId; 3]> = Column::new("jvm.variable.strings");
 
-/// A class and where references lie in its instances.
+/// Objects of each class that are kept: memory does not grow with the dump. Variables beyond have no names.
+const MOST: usize = 1 << 17;
+
+/// A class and the offsets of references in its instances.
 #[derive(Clone, Copy, Debug)]
 struct Fields<const N: usize> {
     class: Position,
@@ -66,7 +69,7 @@ impl Classes {
     }
 }
 
-/// What was met of them, in the order of the nodes: each object with those that it refers to.
+/// The objects of these classes so far, by node: each with the nodes that it refers to.
 pub struct Variables {
     classes: Option<Classes>,
     variables: BudgetVec<[NodeId; 3]>,
@@ -99,11 +102,11 @@ impl Variables {
         index: &mut impl Find,
     ) -> Result<(), StageError> {
         let Some(known) = self.classes else { return Ok(()) };
-        if class == known.symbol.class {
+        if class == known.symbol.class && self.symbols.len() < MOST {
             self.symbols.push(known.symbol.read::<ID, 2>(node, body, index)?)?;
-        } else if class == known.variable.class {
+        } else if class == known.variable.class && self.variables.len() < MOST {
             self.variables.push(known.variable.read::<ID, 3>(node, body, index)?)?;
-        } else if class == known.namespace.class {
+        } else if class == known.namespace.class && self.namespaces.len() < MOST {
             self.namespaces.push(known.namespace.read::<ID, 2>(node, body, index)?)?;
         }
         Ok(())

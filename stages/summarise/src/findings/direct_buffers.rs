@@ -48,7 +48,7 @@ const PLACES: usize = 8;
 /// Distinct objects on the paths at most, and steps of one path at most.
 const VISITED: usize = 1 << 17;
 const STEPS: usize = 1 << 14;
-/// Classes of holders that are told apart, at most.
+/// Maximum number of classes of holders that are counted.
 const CLASSES: usize = 1 << 10;
 /// Steps of a path that say whose a buffer without a cleaner is.
 const NEAR: usize = 16;
@@ -135,7 +135,7 @@ impl Detector for DirectBuffers {
     }
 }
 
-/// The buffers, without those that have no cleaner and begin inside the memory of another one.
+/// Removes buffers without a cleaner whose memory begins inside that of another buffer.
 fn distinct(mut rows: Vec<DirectBuffer>) -> Vec<DirectBuffer> {
     rows.sort_unstable_by_key(|row| (row.address, row.has_cleaner == 0, Reverse(row.bytes), row.node));
     let mut end = 0;

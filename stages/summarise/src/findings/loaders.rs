@@ -192,7 +192,7 @@ fn about(
         Some(Severity::Medium) if is_numbered => Severity::High,
         Some(Severity::Low) if is_numbered => Severity::Medium,
         Some(severity) if is_numbered || !alike => severity,
-        // The virtual machine keeps more of each class outside the heap than there is in it.
+        // Metadata of classes lies outside the heap, so the dump does not have its size.
         None if is_numbered && group.len() >= COSTLY => Severity::Medium,
         _ => Severity::Low,
     };
