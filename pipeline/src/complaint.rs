@@ -1,4 +1,4 @@
-//! Failures as people see them: one line of cause, one line of advice, and the exit code.
+//! Diagnostics: one line of cause, one line of advice, and the exit code.
 
 use crate::print::log;
 use heaplake_compare::error::CompareError;
@@ -9,45 +9,45 @@ use serde::Serialize;
 use std::fmt;
 use std::io::Write;
 
-/// Exit codes of the process, the more serious ones greater.
+/// Exit codes of the process; a more serious one is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// An input failed, or a run is not what it should be.
+    /// An input failed, or a verified run is damaged.
     Failed = 1,
-    /// The command line, or something that it names, cannot be used.
+    /// The command line, or something it names, cannot be used.
     Usage = 2,
-    /// Memory or disk did not suffice.
+    /// Out of memory or disk.
     Resources = 3,
     /// A gate failed, or could not be checked.
     Gate = 4,
-    /// The user stopped it.
+    /// Interrupted by the user.
     Interrupted = 130,
 }
 
-/// What kind of failure it is, for counts and logs.
+/// Kind of a failure, for counts and logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The input is damaged, or nothing that heaplake reads.
+    /// The input is damaged, or its format is unknown.
     Damaged,
-    /// The memory budget did not suffice.
+    /// Out of the memory budget.
     Memory,
-    /// The disk did not suffice.
+    /// Out of disk.
     Disk,
-    /// The system gave no threads.
+    /// The system refused to start a thread.
     Threads,
     /// A file could not be read or written.
     File,
-    /// Something of heaplake's own, a table or a scratch column, is damaged.
+    /// A table or a scratch column of heaplake is damaged.
     Stored,
-    /// It was asked for something that it does not do.
+    /// The request is not supported.
     Refused,
-    /// The user stopped it.
+    /// Interrupted by the user.
     Interrupted,
 }
 
 impl Kind {
-    /// Its name in logs and metrics.
+    /// Name in logs and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// What it says behind a number of inputs.
+    /// Words that follow a count of inputs.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -78,36 +78,36 @@ impl Kind {
     }
 }
 
-/// The exit code of a command, or why it was not carried out.
+/// Result of a command: its exit code, or a diagnostic.
 pub type Done = Result<u8, Complaint>;
 
-/// Why something was not done.
+/// Diagnostic of a failure.
 #[derive(Debug)]
 pub struct Complaint {
     /// One line of cause.
     pub cause: String,
-    /// One line of what to do.
+    /// One line of advice.
     pub advice: String,
-    /// The exit code.
+    /// Exit code.
     pub exit: Exit,
-    /// The error of the stage, where a stage failed.
+    /// Error of the stage that failed, if one did.
     pub error: Option<Box<StageError>>,
 }
 
 impl Complaint {
-    /// A failure.
+    /// Returns a diagnostic with exit code [`Exit::Failed`].
     #[must_use]
     pub fn failed(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { cause: cause.into(), advice: advice.into(), exit: Exit::Failed, error: None }
     }
 
-    /// A command that cannot be carried out as it is written.
+    /// Returns a diagnostic for a command line that cannot be carried out.
     #[must_use]
     pub fn usage(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, ..Self::failed(cause, advice) }
     }
 
-    /// What kind of failure it is.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.error.as_deref() {
@@ -122,14 +122,14 @@ impl Complaint {
         }
     }
 
-    /// The same, of a failure that is one of usage unless memory or disk did not suffice.
+    /// Converts a stage error, with exit code [`Exit::Usage`] unless memory or disk ran out.
     #[must_use]
     pub fn of_usage(error: StageError) -> Self {
         let complaint = Self::from(error);
         Self { exit: complaint.exit.max(Exit::Usage), ..complaint }
     }
 
-    /// The same, with a cause of one line that names the input.
+    /// Adds the name of the input to the cause, which stays on one line.
     #[must_use]
     pub fn about(self, input: &str) -> Self {
         let input = visible(input);
@@ -137,10 +137,10 @@ impl Complaint {
         Self { cause: cause.replace(['\n', '\r'], " "), ..self }
     }
 
-    /// Says it on standard error; the exit code of the process.
+    /// Writes the diagnostic to standard error; returns the exit code.
     #[must_use]
     pub fn tell(&self) -> u8 {
-        // Standard error is closed: there is nowhere to report that.
+        // A write to a closed standard error cannot be reported anywhere.
         if log::is_json() {
             let Self { cause, advice, exit, .. } = self;
             let (kind, exit_code) = (self.kind().name(), *exit as u8);

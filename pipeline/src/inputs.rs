@@ -11,17 +11,17 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What is looked for.
+/// Kind of input a command wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Heap snapshots.
     Snapshots,
-    /// Traces of allocations and collections.
+    /// Traces of allocations and garbage collections.
     Traces,
 }
 
 impl Wanted {
-    /// Endings of the files that a folder is searched for, not compressed.
+    /// Endings of the files to search folders for, without compression suffixes.
     fn endings(self) -> Vec<&'static str> {
         match self {
             Self::Snapshots => FORMATS.iter().rev().flat_map(|format| format.endings()).copied().collect(),
@@ -29,7 +29,7 @@ impl Wanted {
         }
     }
 
-    /// What other inputs there are.
+    /// Returns the other kind.
     fn other(self) -> Self {
         match self {
             Self::Snapshots => Self::Traces,
@@ -37,7 +37,7 @@ impl Wanted {
         }
     }
 
-    /// The command that takes such inputs.
+    /// Returns the command that takes this kind.
     fn command(self) -> &'static str {
         match self {
             Self::Snapshots => "analyze",
@@ -52,16 +52,13 @@ impl Wanted {
     }
 }
 
-/// Characters of a beginning that are shown.
+/// Characters of an unknown file's beginning to show.
 const BEGINNING: usize = 24;
 
-/// Refuses content which begins like no format that is wanted, and says what it looks like.
-///
-/// # Errors
-/// A [`Complaint`] that names the formats, or the command for such a file.
+/// Refuses content that matches no wanted format, with a diagnostic that names the formats or the right command.
 pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complaint> {
     let kind = kind::of(beginning);
-    // V8 takes what no other format recognises: any object of JSON may be one of its snapshots.
+    // V8 is the fallback: any JSON object may be one of its snapshots.
     let of_v8 = kind::text(beginning).starts_with(b"{") && kind.is_none_or(|kind| kind == kind::V8);
     let others = &FORMATS[..FORMATS.len() - 1];
     let (fits, what, command, known) = match wanted {
@@ -88,21 +85,21 @@ pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complai
     Err(Complaint { error: Some(Box::new(error.into())), ..Complaint::failed(format!("{name}: {said}"), hint) })
 }
 
-/// The formats that `analyze` reads, for people.
+/// Formats that `analyze` reads, for diagnostics.
 const SNAPSHOTS: &str = "heaplake reads .heapsnapshot (V8), .hprof (Java), .gcdump, .nettrace and profiler logs with walks of the heap (.NET), \
      also compressed as .gz or .zst";
-/// The formats that `replay` reads, for people.
+/// Formats that `replay` reads, for diagnostics.
 const TRACES: &str = "heaplake replays .nettrace (.NET), .jfr (Java), .heapprofile (V8), .heapsnapshot with allocations (V8) and \
                       its own profiler log, also compressed as .gz or .zst";
 
-/// Endings that say how a file is compressed.
+/// Suffixes of compressed files.
 const COMPRESSED: [&str; 2] = [".gz", ".zst"];
 
-/// An argument that gives no input: its text, and why.
+/// An argument that yields no input: its text, and the reason.
 pub type Unusable = (String, String);
 
-/// Resolves files, folders, glob patterns and `-`, in the order in which they were named, those of one folder or
-/// pattern sorted, each input once.
+/// Resolves files, folders, glob patterns, URLs and `-` into inputs without repetition. Arguments keep their order; the
+/// inputs of one folder or pattern are sorted.
 #[must_use]
 pub fn resolve(names: &[String], wanted: Wanted) -> Vec<Result<Input, Unusable>> {
     let mut inputs: Vec<Result<Input, Unusable>> = Vec::new();
@@ -132,7 +129,7 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
             let others = of_other_kind(path, wanted);
             return unusable(&format!("{}{}", wanted.none_here(), but(others, wanted)));
         }
-        // By path, whether it can be used or not.
+        // Sorted by path, usable or not.
         found.sort_by_key(|input| match input {
             Ok(input) => input.name(),
             Err((path, _)) => path.clone(),
@@ -149,11 +146,11 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
             }
         };
     }
-    // A file that is missing or unreadable is reported when it is opened.
+    // Opening a missing or unreadable file reports it later.
     vec![Ok(Input::File(path.to_owned()))]
 }
 
-/// What to say of the files of named folders that another command reads; a line for each folder that has some.
+/// Returns a note for each named folder that holds files of the other kind.
 #[must_use]
 pub fn left_out(names: &[String], wanted: Wanted) -> Vec<String> {
     let folders = names.iter().filter(|name| Path::new(name).is_dir());
@@ -175,7 +172,7 @@ fn but(others: usize, wanted: Wanted) -> String {
     }
 }
 
-/// Files of a folder that this command does not look for, and the other one does.
+/// Counts the files of a folder that only the other command takes.
 fn of_other_kind(folder: &Path, wanted: Wanted) -> usize {
     let mut found = Vec::new();
     search(folder, wanted.other(), &mut found);
@@ -183,14 +180,14 @@ fn of_other_kind(folder: &Path, wanted: Wanted) -> usize {
     found.iter().flatten().filter(|&input| is_other(input)).count()
 }
 
-/// The inputs that a URL names: an object, all wanted ones below a prefix, or those that a pattern matches; by URL.
+/// Resolves a URL: an object, all wanted ones below a prefix, or the matches of a pattern, sorted.
 fn of_store(url: &str, wanted: Wanted) -> Result<Vec<Result<Input, Unusable>>, String> {
     let failed = |error: io::Error| format!("cannot list what is there: {error}");
     let store = storage::store().map_err(|error| error.to_string())?;
     let is_pattern = url.contains(['*', '?', '[']);
     if !url.ends_with('/') {
         match store.about(url) {
-            // One that is missing is reported when it is opened.
+            // Opening a missing object reports it later.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if !is_pattern => return Err(error.to_string()),
             Err(_) => {}
@@ -228,7 +225,7 @@ fn of_store(url: &str, wanted: Wanted) -> Result<Vec<Result<Input, Unusable>>, S
     }
 }
 
-/// The part of a pattern that is no pattern, up to a slash.
+/// Returns the part of a pattern before its first wildcard, up to a slash.
 fn before_pattern(url: &str) -> &str {
     let end = url.find(['*', '?', '[']).unwrap_or(url.len());
     &url[..url[..end].rfind('/').map_or(end, |slash| slash + 1)]
@@ -260,7 +257,7 @@ fn search(folder: &Path, wanted: Wanted, found: &mut Vec<Result<Input, Unusable>
     }
 }
 
-/// Whether it is there, and neither a file nor a folder: to open it may take for ever.
+/// Whether a path is a device, pipe or socket: opening one may block forever.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
@@ -270,7 +267,7 @@ fn is_wanted(name: &str, wanted: Wanted) -> bool {
     wanted.endings().into_iter().any(|ending| plain.ends_with(ending))
 }
 
-/// A readable name for an input: its file name without endings, with only letters, digits, dots, dashes and
+/// Returns a readable name for an input: the file name without endings, with only letters, digits, dots, dashes and
 /// underscores.
 #[must_use]
 pub fn stem(input: &Input) -> String {

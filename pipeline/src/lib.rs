@@ -1,7 +1,7 @@
 //! The binary: command line, engine, output for people. The only crate that knows every stage.
 //!
-//! [`commands`] carries out the command line, for `main`; [`engine`] takes one input through all stages;
-//! [`mod@print`] writes to the terminal; [`complaint`] turns failures into messages and exit codes.
+//! [`commands`] implements the command line for `main`; [`engine`] takes one input through all stages; [`mod@print`]
+//! writes to the terminal; [`complaint`] turns failures into diagnostics and exit codes.
 
 pub mod commands;
 pub mod complaint;

@@ -1,13 +1,13 @@
-//! How much memory there is, how much a run may have, and how much the process had.
+//! Memory of the machine, default budget, and peak memory of the process.
 
 use std::fs;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The budget where the user names none, at least, bytes.
+/// Lower bound of the default budget, bytes.
 const LEAST_DEFAULT: u64 = 256 << 20;
 
-/// A number of bytes as people write it: `512MiB`, `2GB`, `1.5G`, `4096`.
+/// A size in bytes as users write it: `512MiB`, `2GB`, `1.5G`, `4096`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
 
@@ -35,19 +35,19 @@ impl FromStr for Size {
     }
 }
 
-/// The budget where the user names none: a quarter of what the machine or the cgroup has, at least 256 MiB.
+/// Returns the default budget: a quarter of the memory of the machine or cgroup, at least 256 MiB.
 #[must_use]
 pub fn default_budget() -> u64 {
     (available() / 4).max(LEAST_DEFAULT)
 }
 
-/// Memory of the machine, or the limit of the cgroup (version 1 or 2) that the process runs in, whichever is less.
+/// Returns the memory of the machine, or the smallest limit of the process's cgroups (version 1 or 2) if lower.
 fn available() -> u64 {
     let machine = field("/proc/meminfo", "MemTotal:").unwrap_or(4 << 30);
     cgroup_limits().into_iter().fold(machine, u64::min)
 }
 
-/// Limits of all cgroups above the process. A limit that is not a number, or huge, is none.
+/// Returns the limits of all cgroups above the process. A limit that is not a number, or huge, is ignored.
 fn cgroup_limits() -> Vec<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut limits = Vec::new();
@@ -73,22 +73,22 @@ fn cgroup_limits() -> Vec<u64> {
     limits
 }
 
-/// Most memory that the process had at once since the last [`AtWork`] that began alone, bytes, where the system tells.
+/// Peak resident memory since the last [`AtWork`] that began alone, bytes; `None` where the system does not report it.
 #[must_use]
 pub fn peak_rss() -> Option<u64> {
     field("/proc/self/status", "VmHWM:")
 }
 
-/// Runs that are being made.
+/// Number of runs in progress.
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 
-/// A run that is being made. One that begins alone forgets the peak so far, so that each of several inputs gets its own,
-/// unless they are worked on side by side. Where the system cannot forget, it stays that of all.
+/// Guard of a run in progress. One that begins alone resets the peak, so that each of several inputs gets its own
+/// unless they run side by side. Where the system cannot reset it, the peak covers the whole process.
 #[derive(Debug)]
 pub struct AtWork(());
 
 impl AtWork {
-    /// Begins.
+    /// Starts a run.
     #[must_use]
     pub fn begin() -> Self {
         if AT_WORK.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -104,7 +104,7 @@ impl Drop for AtWork {
     }
 }
 
-/// A `Name:   12345 kB` line of a file under `/proc`, in bytes.
+/// Reads a `Name:   12345 kB` line of a file under `/proc`, in bytes.
 fn field(path: &str, name: &str) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -1,4 +1,4 @@
-//! The file of `--names`: rules that say what names are in every run.
+//! The file of `--names`: rules that rewrite names the same way in every run.
 //!
 //! ```toml
 //! [[rule]]                     # each rule works on what the one before it left
@@ -11,9 +11,9 @@
 //! runtime = "jvm"              # v8, jvm or dotnet; without it, the rule is for all
 //! ```
 //!
-//! The rules apply to names of classes (for V8 without their place), of fields, variables, functions, packages and
-//! scripts, before the rules of the runtime. Each place in a name where the pattern fits is replaced; `^` and `$` bind
-//! it to the whole name. A name that would become empty stays as it is.
+//! The rules apply to names of classes (for V8 without their place), fields, variables, functions, packages and
+//! scripts, before the rules of the runtime. Every match in a name is replaced; `^` and `$` anchor to the whole name. A
+//! name that would become empty is left unchanged.
 
 use crate::complaint::Complaint;
 use crate::rule_file::{self, Wrong, expected};
@@ -29,10 +29,7 @@ const KEYS: &str = "pattern, replace or runtime";
 /// Advice for a file that cannot be used.
 const ADVICE: &str = "a rule is [[rule]] with pattern, a regular expression, replace, a text, and runtime where it is for one of v8, jvm and dotnet";
 
-/// Reads a file of rules.
-///
-/// # Errors
-/// A [`Complaint`] with file, line, what was expected and what was found.
+/// Reads a file of rules. A diagnostic names file, line, the expected and the found.
 pub fn read(path: &Path) -> Result<NameRules, Complaint> {
     rule_file::read(path, ADVICE, rules)
 }

@@ -1,4 +1,4 @@
-//! The file of `--owners`: rules that say to whom objects belong.
+//! The file of `--owners`: rules that assign objects to owners.
 //!
 //! ```toml
 //! packages = true              # what fits no rule belongs to its package; this is the default
@@ -13,9 +13,9 @@
 //! class = ["Invoice*", "Receipt"]
 //! ```
 //!
-//! A rule has a name and patterns: of classes, of paths of scripts, of packages, of classes of class loaders. A rule
-//! fits an object if, of each kind of pattern that it has, at least one fits. In patterns, `*` matches any
-//! characters, dots and slashes too, `?` for one, `[ab]` for one of these.
+//! A rule has a name and patterns for classes, script paths, packages, or classes of class loaders. It matches an
+//! object if, for each kind of pattern it has, at least one pattern matches. In patterns, `*` matches any characters
+//! including dots and slashes, `?` one character, `[ab]` one of these.
 
 use crate::complaint::Complaint;
 use crate::rule_file::{self, Wrong, expected, kind};
@@ -32,10 +32,7 @@ const KEYS: &str = "name, class, script, package or loader";
 /// Advice for a file that cannot be used.
 const ADVICE: &str = "a rule is [[owner]] with name and class, script, package or loader, lists of glob patterns";
 
-/// Reads a file of rules.
-///
-/// # Errors
-/// A [`Complaint`] with file, line, what was expected and what was found.
+/// Reads a file of rules. A diagnostic names file, line, the expected and the found.
 pub fn read(path: &Path) -> Result<OwnerRules, Complaint> {
     rule_file::read(path, ADVICE, rules)
 }

@@ -1,4 +1,4 @@
-//! Files of rules: TOML of the user, whose errors name file and line.
+//! User files of rules in TOML; errors name file and line.
 
 use crate::complaint::Complaint;
 use heaplake_kit::fs::{TooLong, read_at_most};
@@ -6,16 +6,13 @@ use std::ops::Range;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-/// Most bytes of a file of rules.
+/// Maximum bytes of a file of rules.
 const MOST: u64 = 4 << 20;
 
-/// Where in the text something is wrong, and what.
+/// Byte offset of a problem in the text, and its description.
 pub type Wrong = (usize, String);
 
-/// Reads a file with `parse`, which gets its tables.
-///
-/// # Errors
-/// A [`Complaint`] with file, line, what was expected and what was found, and this advice.
+/// Reads a file with `parse`, which gets its tables. A diagnostic names file and line, and carries this advice.
 pub fn read<T>(path: &Path, advice: &str, parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>) -> Result<T, Complaint> {
     let file = path.display();
     let whole = |problem: String| Complaint::usage(format!("{file}: {problem}"), advice);
@@ -32,10 +29,7 @@ pub fn read<T>(path: &Path, advice: &str, parse: impl Fn(&DeTable<'_>) -> Result
     tables(&text, parse).map_err(|(at, problem)| at_line(line(text.as_bytes(), at), &problem))
 }
 
-/// What `parse` makes of the tables of a text.
-///
-/// # Errors
-/// [`Wrong`].
+/// Parses a text as TOML and returns the result of `parse`.
 pub fn tables<T>(text: &str, parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>) -> Result<T, Wrong> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -44,15 +38,12 @@ pub fn tables<T>(text: &str, parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>) -
     parse(table.get_ref())
 }
 
-/// The error for a value that is not what it should be.
-///
-/// # Errors
-/// Always.
+/// Returns the error for a value of the wrong kind.
 pub fn expected<T>(span: &Range<usize>, what: &str, found: impl std::fmt::Display) -> Result<T, Wrong> {
     Err((span.start, format!("expected {what}, found {found}")))
 }
 
-/// What a value is, with its article.
+/// Describes the kind of a value, with an article.
 #[must_use]
 pub fn kind(value: &DeValue<'_>) -> &'static str {
     match value {

@@ -1,4 +1,4 @@
-//! `--symbols`: assemblies, PDBs and source maps that say more of an input.
+//! `--symbols`: assemblies, PDBs and source maps that add names to an input.
 
 use crate::complaint::Complaint;
 use crate::print;
@@ -12,29 +12,27 @@ use heaplake_symbols::{beside, find, merged};
 /// The option.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SymbolFiles {
-    /// Files that say more of names and lines; may be given again
+    /// Files that add names and lines; may be given again
     ///
-    /// Files or folders with assemblies (names of types) and portable PDBs (lines of source files) of .NET, and source
-    /// maps of JavaScript. What cannot be used is named, and the run goes on without it.
+    /// Files or folders with .NET assemblies (names of types) and portable PDBs (lines of source files), and source
+    /// maps of JavaScript. A file that cannot be used is named in a warning, and the run goes on without it.
     #[arg(long, value_name = "PATH", help_heading = "Names")]
     pub symbols: Vec<String>,
 }
 
-/// What was found.
+/// Symbol files found.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     symbols: Symbols,
-    /// Source maps, where there are any.
+    /// Source maps, if any.
     pub source_maps: Option<SourceMaps>,
     memory: u64,
     quiet: bool,
 }
 
 impl SymbolFiles {
-    /// Looks for the files, each of which is read in `memory` bytes; those of `--source-maps` too, which must be right.
-    ///
-    /// # Errors
-    /// A [`Complaint`] about a source map that the user named as such.
+    /// Finds the files of `--symbols` and `--source-maps`, each read within `memory` bytes. A bad file of
+    /// `--source-maps` is an error, one of `--symbols` a warning.
     pub fn find(&self, maps: &[String], memory: u64, quiet: bool) -> Result<Given, Complaint> {
         if !maps.is_empty() {
             let advice =
@@ -52,13 +50,13 @@ impl SymbolFiles {
 }
 
 impl Given {
-    /// Assemblies and PDBs, where there are any.
+    /// Assemblies and PDBs, if any.
     #[must_use]
     pub fn symbols(&self) -> Option<Symbols> {
         (!self.symbols.files.is_empty()).then(|| self.symbols.clone())
     }
 
-    /// The same and the PDBs beside a trace.
+    /// Assemblies, PDBs, and the PDBs beside a trace, if any.
     #[must_use]
     pub fn symbols_of(&self, trace: &Input) -> Option<Symbols> {
         let Input::File(path) = trace else { return self.symbols() };

@@ -39,7 +39,7 @@ Exit codes:
   3  memory budget or disk space did not suffice
   130  interrupted";
 
-/// The heading of options that only some formats have.
+/// Help heading of options that only some formats have.
 const READING: &str = "Reading of some formats";
 
 /// Arguments of `analyze`.
@@ -48,31 +48,32 @@ const READING: &str = "Reading of some formats";
 pub struct Arguments {
     /// Snapshots: files, folders, glob patterns, or - for standard input
     ///
-    /// Folders are searched for snapshots. Files that end in .gz or .zst are read as they are. URLs such as
-    /// s3://bucket/incoming/ name objects of a store, if heaplake was built with the feature stores; --out may be one too.
+    /// Folders are searched for snapshots. Files that end in .gz or .zst are decompressed while read. URLs such as
+    /// s3://bucket/incoming/ name objects of a store, if heaplake was built with the feature stores; --out may be a URL
+    /// too.
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<String>,
-    /// Where runs go
+    /// Placement of runs
     #[command(flatten)]
     pub placement: Placement,
-    /// What it may take
+    /// Resources
     #[command(flatten)]
     pub resources: Resources,
-    /// The tables
+    /// Tables
     #[command(flatten)]
     pub tables: Chosen,
-    /// Which classes are big: their chains of references go into the table of chains
+    /// Big classes: the table of chains has their chains of references
     #[command(flatten)]
     pub big: Big,
-    /// What to do about duplicates
+    /// Search for duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
-    /// Rules that say who owns objects [default: their packages]
+    /// Rules that assign owners to objects [default: packages]
     ///
     /// A TOML file with rules by class, script, package and class loader; see the example below.
     #[arg(long, value_name = "FILE", help_heading = "Owners")]
     pub owners: Option<PathBuf>,
-    /// What names are in every run
+    /// Rules for names
     #[command(flatten)]
     pub naming: Naming,
     /// JavaScript: source maps of minified scripts; may be given again
@@ -81,7 +82,7 @@ pub struct Arguments {
     /// and files that classes had before they were minified.
     #[arg(long, value_name = "PATH", help_heading = "Names")]
     pub source_maps: Vec<String>,
-    /// Files that say more of them
+    /// Symbol files
     #[command(flatten)]
     pub symbols: SymbolFiles,
     /// Java: whether weak, soft and phantom references hold
@@ -89,36 +90,33 @@ pub struct Arguments {
     /// With `hold` they keep their referents alive, as in Eclipse MAT; with `skip` they do not, as in VisualVM.
     #[arg(long, value_name = "POLICY", default_value = "hold", help_heading = READING, value_parser = referents(), hide_possible_values = true)]
     pub referents: Referents,
-    /// Java: whose rule sizes follow: auto, jvm or mat
+    /// Java: rule for shallow sizes: auto, jvm or mat
     ///
-    /// The virtual machine's (jvm), Eclipse MAT's (mat), or MAT's unless object headers are compact, but for
-    /// stacks of virtual threads (auto).
+    /// `jvm`: as the virtual machine; `mat`: as Eclipse MAT; `auto`: as MAT unless object headers are compact, except
+    /// for stacks of virtual threads.
     #[arg(long, value_name = "RULE", default_value = "auto", help_heading = READING, value_parser = sizes(), hide_possible_values = true)]
     pub sizes: SizeRule,
-    /// V8, Java: analyse what can be read of a damaged input
+    /// V8, Java: analyse the readable part of a damaged input
     ///
-    /// The run is marked as partial, and says what it leaves out.
+    /// The run is marked as partial and reports its omissions.
     #[arg(long, help_heading = READING)]
     pub salvage: bool,
-    /// .NET, Java: which heap walk or dump, from 1
+    /// .NET, Java: number of the heap walk or dump, from 1
     #[arg(long, value_name = "N|last", default_value = "last", value_parser = walk, help_heading = READING)]
     pub walk: WhichWalk,
-    /// What is believed of inputs
+    /// Trust in inputs
     #[command(flatten)]
     pub trust: Trust,
-    /// What is told of runs besides their tables
+    /// Output besides tables
     #[command(flatten)]
     pub telling: Telling,
 }
 
-/// A walk of a trace by its number, or the last one.
+/// Number of a walk of a trace; `None` for the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WhichWalk(pub Option<u32>);
 
-/// Analyses the inputs.
-///
-/// # Errors
-/// A complaint where the command cannot be carried out; what fails of single inputs is told.
+/// Analyses the inputs. Failures of single inputs are reported, not returned.
 pub fn run(arguments: &Arguments) -> Done {
     let owners = arguments.owners.as_deref().map(owner_rules::read).transpose()?;
     let given =

@@ -1,4 +1,4 @@
-//! Many inputs: each becomes a run, and what fails does not stop the others.
+//! Batch scheduler: each input becomes a run, and a failure does not stop the others.
 
 use super::choices::{Ending, Placement, Resources, Telling, Trust};
 use super::outputs;
@@ -30,27 +30,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once, OnceLock};
 use std::thread;
 
-/// Inputs, each of which becomes a run.
+/// A batch of inputs, each of which becomes a run.
 pub struct Batch<'a> {
-    /// The inputs, and what is none.
+    /// The inputs, and arguments that yield none.
     pub inputs: Vec<Result<Input, Unusable>>,
-    /// Where runs go.
+    /// Placement of runs.
     pub placement: &'a Placement,
-    /// What a run may take.
+    /// Resources of a run.
     pub resources: &'a Resources,
-    /// What is believed of inputs.
+    /// Trust in inputs.
     pub trust: Trust,
-    /// What is told of runs besides their tables.
+    /// Output besides tables.
     pub telling: &'a Telling,
-    /// Files that are read besides the inputs.
+    /// Files read besides the inputs.
     pub read: outputs::Named<'a>,
 }
 
 impl Batch<'_> {
-    /// Makes the runs, each with the options for its input; the exit code.
-    ///
-    /// # Errors
-    /// A [`Complaint`] where none can be made.
+    /// Makes the runs, each with the options for its input; returns the exit code. Fails only if no run can be made.
     pub fn run(self, options: impl Fn(&Input) -> Options) -> Done {
         let Self { inputs, placement, resources, trust, telling, read } = self;
         let written =
@@ -117,10 +114,8 @@ fn request(input: Input, (placement, resources, trust): (&Placement, &Resources,
     }
 }
 
-/// Does what is requested; the exit code. `done` sees each run that is in the lake, in the order of the requests.
-///
-/// # Errors
-/// None: what fails is told, and the others go on.
+/// Executes the requests; returns the exit code. `done` sees each run in the lake, in request order. Failures are
+/// reported, and the others go on.
 pub fn work_through(
     mut requests: impl ExactSizeIterator<Item = Requested>,
     lanes: Lanes,
@@ -148,7 +143,7 @@ pub fn work_through(
     telling.end(ending, cancel)
 }
 
-/// What is told of the inputs so far.
+/// Output state of a batch.
 struct Told {
     code: u8,
     reports: Vec<Report>,
@@ -159,7 +154,7 @@ struct Told {
 }
 
 impl Told {
-    /// Tells what became of an input.
+    /// Reports the outcome of an input.
     fn add(&mut self, name: String, result: Result<Outcome, Complaint>) {
         match result {
             Ok(outcome) => {
@@ -186,7 +181,7 @@ impl Told {
         }
     }
 
-    /// Tells what became of all; the exit code.
+    /// Reports the outcome of the batch; returns the exit code.
     fn end(self, ending: &Ending, cancel: &AtomicBool) -> Done {
         let Self { code, reports, tally, quiet, json, .. } = self;
         if json {
@@ -203,21 +198,21 @@ impl Told {
     }
 }
 
-/// The signals by which a user, a shell or a scheduler wants a process to stop.
+/// Signals by which a user, a shell or a scheduler stops a process.
 const HEARD: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// Whether some command looks at the flag of [`stopped_by_signals`].
+/// Whether some command polls the flag of [`stopped_by_signals`].
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Is set when the user wants to stop; one for the process.
+/// Returns the process's flag that a stop signal sets; the caller must poll it.
 pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
     IS_WATCHED.store(true, Ordering::Relaxed);
     end_with_signals()
 }
 
-/// Ends the process with a signal, until somebody watches the flag that is set instead: also with a signal that a shell lets
-/// commands in the background ignore. A command that watches none leaves nothing behind, and only says that it was stopped.
-/// The flag is set in the handler itself: who looks after the signal came sees it.
+/// Installs the signal handlers. A signal, even one that a shell makes background commands ignore, ends the process
+/// unless a command polls the flag. A command that does not poll leaves nothing behind and only reports the
+/// interruption. The handler itself sets the flag, so it is visible as soon as the signal came.
 pub(super) fn end_with_signals() -> Arc<AtomicBool> {
     static CANCEL: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let hear = || {
@@ -228,7 +223,7 @@ pub(super) fn end_with_signals() -> Arc<AtomicBool> {
             let _ = signal_hook::flag::register(signal, Arc::clone(&cancel));
         }
         if let Ok(mut signals) = Signals::new(HEARD) {
-            // Without the thread a command that watches no flag ends a little later.
+            // Without the thread a command that does not poll ends a little later.
             let listen = move || signals.forever().for_each(|_| end_unwatched());
             let _ = thread::Builder::new().name("signals".to_owned()).stack_size(1 << 18).spawn(listen);
         }
@@ -237,7 +232,7 @@ pub(super) fn end_with_signals() -> Arc<AtomicBool> {
     Arc::clone(CANCEL.get_or_init(hear))
 }
 
-/// Ends the process, if a signal came and no command watches for it.
+/// Ends the process after a signal if no command polls for it.
 pub(super) fn end_unwatched() {
     static END: Once = Once::new();
     if stop::flag().load(Ordering::Relaxed) && !IS_WATCHED.load(Ordering::Relaxed) {
@@ -245,28 +240,25 @@ pub(super) fn end_unwatched() {
     }
 }
 
-/// Checks that the lake can be written to, making it where there is none.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Checks that the lake is writable, creating it if missing.
 pub fn prepare(lake: &Path) -> Result<(), StageError> {
     if let Some(url) = storage::url(lake) {
-        // Whether it can be written to, the first run tells.
+        // The first run finds out whether it is writable.
         let listed = storage::store().and_then(|store| store.level(url));
         return listed.map(drop).map_err(|error| StageError::io(lake, "list", error));
     }
     fs::create_dir_all(lake).map_err(|error| StageError::io(lake, "create", error))?;
-    // It has no name, so nothing is left of it.
+    // An unnamed file, so nothing is left of it.
     tempfile::tempfile_in(lake).map(drop).map_err(|error| StageError::io(lake, "write into", error))
 }
 
-/// What became of one input, for machines.
+/// Outcome of one input as JSON.
 #[derive(Serialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
 enum Report {
     /// The run is new in the lake.
     Committed { input: String, path: PathBuf, run: Box<Run> },
-    /// The run was there already.
+    /// The run existed before.
     Unchanged { input: String, path: PathBuf, run: Box<Run> },
     /// There is no run.
     Failed { input: String, kind: Kind, error: String, advice: String },
@@ -289,7 +281,7 @@ fn present(input: &str, outcome: &Outcome) {
     print::text(&text);
 }
 
-/// The findings of a run, for machines.
+/// Findings of a run as JSON.
 #[derive(Serialize)]
 struct Found {
     input: String,
@@ -307,7 +299,7 @@ impl Found {
     }
 }
 
-/// Writes the findings of all runs; the exit code.
+/// Writes the findings of all runs; returns the exit code.
 fn write_findings(path: &Path, found: &[Found], cancel: &AtomicBool) -> u8 {
     let text = serde_json::to_vec_pretty(found).map_err(|error| StageError::io(path, "write", error.into()));
     let written = text.and_then(|text| output_file::write(path, &text, cancel));

@@ -1,4 +1,4 @@
-//! Arguments that several verbs have.
+//! Arguments that several commands share.
 
 use crate::complaint::Complaint;
 use crate::engine::request::Resume;
@@ -18,36 +18,31 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// What names are in every run.
+/// Rules for names.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Names")]
 pub struct Naming {
-    /// Rules that say what names are in every run
+    /// Rules that rewrite names the same way in every run
     ///
-    /// A TOML file with tables `rule`, each with pattern, a regular expression, and replace. Signatures follow them.
+    /// A TOML file with tables `rule`, each with a regular expression `pattern` and its `replace`. Signatures use the
+    /// new names.
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
 }
 
 impl Naming {
-    /// The file with the rules.
+    /// The file of rules.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
         self.names.as_deref()
     }
 
-    /// The rules that are given.
-    ///
-    /// # Errors
-    /// A [`Complaint`] about the file.
+    /// Reads the rules, if given.
     pub fn rules(&self) -> Result<Option<NameRules>, Complaint> {
         self.names.as_deref().map(name_rules::read).transpose()
     }
 
-    /// The rules of names for runs of a format, and whether they have rules of the user.
-    ///
-    /// # Errors
-    /// As [`Self::rules`].
+    /// Rules of names for runs of a format, and whether they include the user's.
     pub fn names(&self, format: &str) -> Result<(Names, bool), Complaint> {
         let names = Names::of(Runtime::of_format(format));
         Ok(match self.rules()? {
@@ -57,44 +52,43 @@ impl Naming {
     }
 }
 
-/// Where runs go.
+/// Placement of runs.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Runs")]
 pub struct Placement {
-    /// The lake, a folder of runs; made where there is none
+    /// The lake, a folder of runs; created if missing
     ///
     /// Each run goes to LAKE/release=RELEASE/snapshot=NAME/.
     #[arg(long, value_name = "LAKE")]
     pub out: PathBuf,
-    /// The release that the inputs come from
+    /// Release of the inputs
     #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
     pub release: String,
-    /// The name of the run [default: file name and hash]
+    /// Name of the run [default: file name and hash]
     ///
-    /// Only for a single input. Without it, the name is that of the file with the first digits of a hash of its
-    /// content.
+    /// Only for a single input. By default, the name is the file name with the first digits of a hash of the content.
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub snapshot: Option<String>,
-    /// A label of the run, such as host=web7; may be given again
+    /// Label of the run, such as host=web7; may be given again
     ///
-    /// In the value, {stem} is the name of the input without its endings, and {folder} that of the folder that it is in:
+    /// In the value, {stem} is the name of the input without its endings, and {folder} the name of its folder:
     /// host={folder} for files such as web7/monday.heapsnapshot.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
-    /// Replace runs that the lake already has
+    /// Replace existing runs in the lake
     #[arg(long)]
     pub force: bool,
-    /// Whether a killed run can go on: auto, always, never
+    /// Whether a killed run can resume: auto, always, never
     ///
-    /// A run that can go on after its last finished stage writes its columns to the scratch folder. One that cannot
-    /// keeps them in memory, as far as the budget has room, which takes less time. By default inputs of more than 4GiB
-    /// can.
+    /// A resumable run goes on after its last finished stage, and writes its columns to the scratch folder. Others keep
+    /// them in memory as far as the budget allows, which takes less time. By default inputs of more than 4GiB are
+    /// resumable.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, hide_possible_values = true)]
     pub resume: Resume,
 }
 
 impl Placement {
-    /// The labels of the run of an input, by their keys.
+    /// Labels of the run of an input, by key.
     #[must_use]
     pub fn labels(&self, input: &Input) -> BTreeMap<String, String> {
         let filled = |value: &str| value.replace("{stem}", &inputs::stem(input)).replace("{folder}", &folder(input));
@@ -102,7 +96,7 @@ impl Placement {
     }
 }
 
-/// The name of the folder that an input is in; nothing for standard input.
+/// Name of the folder of an input; empty for standard input.
 fn folder(input: &Input) -> String {
     let Input::File(path) = input else { return String::new() };
     let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -110,32 +104,32 @@ fn folder(input: &Input) -> String {
     folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// What is told of runs besides their tables.
+/// Output besides tables.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct Telling {
-    /// Make the HTML page of each run too, report.html in its folder
+    /// Also make the HTML page of each run, report.html in its folder
     #[arg(long)]
     pub report: bool,
     /// Write the findings of all inputs to one JSON file
     #[arg(long, value_name = "FILE")]
     pub findings_json: Option<PathBuf>,
-    /// What is told of all runs
+    /// Output of the batch
     #[command(flatten)]
     pub ending: Ending,
 }
 
-/// What is told of a batch as a whole.
+/// Output of a batch as a whole.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct Ending {
-    /// Write what the batch did to a file of OpenMetrics
+    /// Write metrics of the batch to a file of OpenMetrics
     ///
     /// Inputs by outcome, failures by kind, findings by severity, seconds by stage, memory, scratch: gauges for the
-    /// collector of a scheduler. The file is replaced in one step when the last input is done.
+    /// collector of a scheduler. The file is replaced atomically when the last input is done.
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
     /// Print the outcome as JSON
@@ -144,33 +138,30 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Refuses a file that cannot be written to.
-    ///
-    /// # Errors
-    /// A [`Complaint`], of usage.
+    /// Refuses, as a usage error, a file that cannot be written.
     pub fn check(&self) -> Result<(), Complaint> {
         self.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)
     }
 }
 
-/// What is believed of inputs.
+/// Trust in inputs.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Reading of some formats")]
 pub struct Trust {
     /// Read compressed files that grow more than 1,000 times
     ///
-    /// Without it they are refused, since they may fill the disk; the first 64MiB are always read.
+    /// By default they are refused, since they may fill the disk; the first 64MiB are always read.
     #[arg(long)]
     pub allow_bomb: bool,
 }
 
-/// What a command may take.
+/// Resources of a command.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Resources")]
 pub struct Effort {
-    /// Memory that it may allocate, such as 512MiB [default: a quarter]
+    /// Memory budget, such as 512MiB [default: a quarter]
     ///
-    /// The default is a quarter of what the machine or the cgroup has, at least 256MiB. With less memory a run takes
+    /// The default is a quarter of the memory of the machine or cgroup, at least 256MiB. With less memory a run takes
     /// longer; its tables are the same to the byte.
     #[arg(long, value_name = "SIZE")]
     memory: Option<Size>,
@@ -180,27 +171,27 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// As stages take it.
+    /// Context for stages.
     #[must_use]
     pub fn context<'a>(&self, progress: &'a dyn Progress, cancel: &'a AtomicBool) -> Context<'a> {
         let budget = Budget::new(self.memory().saturating_sub(FIXED_OVERHEAD));
         Context { budget, threads: self.threads(), progress, cancel }
     }
 
-    /// Bytes as told, or as many as the machine offers.
+    /// Memory budget, bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
         budget(self.memory)
     }
 
-    /// Threads as told, or one per core.
+    /// Number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
     }
 }
 
-/// What a run may take.
+/// Resources of a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Resources")]
 pub struct Resources {
@@ -213,32 +204,32 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// As stages take it.
+    /// Context for stages.
     #[must_use]
     pub fn context<'a>(&self, progress: &'a dyn Progress, cancel: &'a AtomicBool) -> Context<'a> {
         self.effort.context(progress, cancel)
     }
 
-    /// Bytes as told, or as many as the machine offers.
+    /// Memory budget, bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.effort.memory()
     }
 
-    /// Threads as told, or one per core.
+    /// Number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.effort.threads()
     }
 }
 
-/// Bytes as told, or as many as the machine offers.
+/// Returns the given budget, or the default one, bytes.
 #[must_use]
 pub fn budget(told: Option<Size>) -> u64 {
     told.map_or_else(default_budget, |size| size.0)
 }
 
-/// Which tables are written.
+/// Tables to write.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Tables")]
 pub struct Chosen {
@@ -261,7 +252,7 @@ pub struct Chosen {
     /// `why` needs it for shortest paths.
     #[arg(long, conflicts_with = "no_edges")]
     edges: bool,
-    /// Leave the table of edges out
+    /// Omit the table of edges
     #[arg(long)]
     no_edges: bool,
     /// Write the table of values: fields, elements, texts
@@ -271,12 +262,12 @@ pub struct Chosen {
     values: bool,
 }
 
-/// Size up to which a file gets the table of edges by default, bytes. The table has about a tenth of the size of a file
-/// that is not compressed, and costs up to a quarter more processor time: benches/RESULTS.md has figures.
+/// Maximum size of a file that gets the table of edges by default, bytes. The table has about a tenth of the size of an
+/// uncompressed file, and costs up to a quarter more processor time: benches/RESULTS.md has figures.
 const EDGES_UP_TO: u64 = 256 << 20;
 
 impl Chosen {
-    /// As one choice, for this input.
+    /// Tables for this input.
     #[must_use]
     pub fn of(&self, input: &Input) -> Tables {
         let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
@@ -294,27 +285,27 @@ fn is_small(input: &Input) -> bool {
     }
 }
 
-/// Which classes are big.
+/// Big classes.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Big classes (those that get chains)")]
 pub struct Big {
-    /// A class that retains so much is big [default: 1% of the heap]
+    /// Retained size that makes a class big [default: 1% of the heap]
     ///
     /// The default is 1% of the heap, at least 64KiB.
     #[arg(long, value_name = "SIZE")]
     min_retained: Option<Size>,
-    /// A class of so many instances is big [default: 1% of all]
+    /// Instances that make a class big [default: 1% of all]
     ///
     /// The default is 1% of all instances, at least 1000.
     #[arg(long, value_name = "N")]
     min_count: Option<u64>,
-    /// Only such classes are big: a glob pattern; may be given again
+    /// Only classes that match a glob pattern are big; may be given again
     #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
     classes: Vec<String>,
 }
 
 impl Big {
-    /// As options of a run.
+    /// Options of a run.
     #[must_use]
     pub fn options(&self) -> BigClasses {
         let min_retained = self.min_retained.as_ref().map(|size| size.0);
@@ -322,14 +313,14 @@ impl Big {
     }
 }
 
-/// How far to look for duplicate instances.
+/// Search for duplicate instances.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Duplicates")]
 pub struct DuplicateOptions {
     /// Look for duplicates: none, trivial or all
     ///
-    /// `trivial` finds equal objects that refer to nothing, such as strings; `all` compares whole graphs of objects,
-    /// cycles included.
+    /// `trivial` finds equal objects without references, such as strings; `all` compares whole graphs of objects,
+    /// including cycles.
     #[arg(long, value_name = "MODE", default_value = "trivial", value_parser = duplicate_mode(), hide_possible_values = true)]
     pub duplicates: Duplicates,
     /// Look for all duplicates of such classes: a glob; may be given again
@@ -337,16 +328,16 @@ pub struct DuplicateOptions {
     /// The search for these classes has no limit of work, whatever --duplicates says.
     #[arg(long, value_name = "CLASS", value_parser = pattern)]
     pub duplicates_of: Vec<String>,
-    /// Pairs of references that may be compared [default: 4 per node]
+    /// Pairs of references to compare at most [default: 4 per node]
     ///
-    /// They are compared where nothing quicker decides. What is left over counts as possible duplicates. The default is
-    /// 4 per node, at least 10 million.
+    /// Pairs are compared where nothing quicker decides. The rest counts as possible duplicates. The default is 4 per
+    /// node, at least 10 million.
     #[arg(long, value_name = "N")]
     pub duplicate_work: Option<u64>,
 }
 
 impl DuplicateOptions {
-    /// As options of a run.
+    /// Options of a run.
     #[must_use]
     pub fn options(&self) -> AnalysisOptions {
         AnalysisOptions {
@@ -358,10 +349,7 @@ impl DuplicateOptions {
     }
 }
 
-/// Takes a name that becomes part of a folder's name.
-///
-/// # Errors
-/// What a name looks like.
+/// Parses a name that becomes part of a folder's name.
 pub fn name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.starts_with('.') || text.len() > 200 {
         return Err("a name has 1 to 200 bytes and does not begin with a dot".to_owned());
@@ -377,25 +365,19 @@ fn table() -> impl TypedValueParser<Value = TableName> {
         .map(|name| TableName::ALL.into_iter().find(|table| table.name() == name).unwrap_or(TableName::Snapshot))
 }
 
-/// Takes a mode of looking for duplicates.
+/// Parses a mode of the search for duplicates.
 pub fn duplicate_mode() -> impl TypedValueParser<Value = Duplicates> {
     let modes = [Duplicates::None, Duplicates::Trivial, Duplicates::All];
     PossibleValuesParser::new(modes.map(Duplicates::name))
         .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
 }
 
-/// Takes a glob pattern.
-///
-/// # Errors
-/// What is wrong with it.
+/// Parses a glob pattern.
 pub fn pattern(text: &str) -> Result<String, String> {
     glob::Pattern::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// Takes a label.
-///
-/// # Errors
-/// What a label looks like.
+/// Parses a label.
 pub fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),

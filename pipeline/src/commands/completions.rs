@@ -13,9 +13,6 @@ pub struct Arguments {
 }
 
 /// Prints the script.
-///
-/// # Errors
-/// None.
 pub fn run(arguments: &Arguments, mut cli: Command) -> Done {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut cli, "heaplake", &mut text);

@@ -1,4 +1,4 @@
-//! `heaplake diff`: what grew between two sides.
+//! `heaplake diff`: growth between two sides.
 
 use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
@@ -53,33 +53,33 @@ Ends with 4 if a gate fails, and with 1 if a run that a side names cannot be rea
     after_long_help = MORE
 )]
 pub struct Arguments {
-    /// What to compare with: a run, a folder of runs, or a selection
+    /// Base: a run, a folder of runs, or a selection
     #[arg(value_name = "BASE")]
     pub base: String,
-    /// What to compare: likewise
+    /// Target to compare with it: likewise
     #[arg(value_name = "TARGET")]
     pub target: String,
-    /// The lake that selections choose from
+    /// The lake of the selections
     #[arg(long, value_name = "LAKE")]
     pub lake: Option<PathBuf>,
-    /// Runs that cannot be read
+    /// Unreadable runs
     #[command(flatten)]
     pub skipping: Skipping,
-    /// Folder for the tables diff_*.parquet; made where there is none
+    /// Folder for the tables diff_*.parquet; created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Compare two snapshots of one process by object, too
+    /// Also compare two snapshots of one process by object
     ///
-    /// Writes the tables diff_object_classes and diff_objects. Objects are the same where their ids are: those of V8; of walks of .NET with --tracks; of Java where the virtual
-    /// machine numbers objects (--stable-ids).
+    /// Writes the tables diff_object_classes and diff_objects. Objects are matched by id: in V8; in walks of .NET with
+    /// --tracks; in Java if the virtual machine numbers objects (--stable-ids).
     #[arg(long, requires = "out", help_heading = "Objects")]
     pub objects: bool,
-    /// Write objects that are in both snapshots, too
+    /// Also write objects that are in both snapshots
     #[arg(long, requires = "objects", help_heading = "Objects")]
     pub kept: bool,
     /// A third snapshot of the process, for leak candidates
     ///
-    /// What is new in TARGET and still in this one is written to the table diff_leak_candidates.
+    /// The table diff_leak_candidates gets the objects that are new in TARGET and still in this one.
     #[arg(long = "final", value_name = "RUN", requires = "objects", help_heading = "Objects")]
     pub last: Option<PathBuf>,
     /// Replay with --tracks of the trace of both walks of .NET
@@ -90,23 +90,23 @@ pub struct Arguments {
     pub stable_ids: bool,
     /// Label that names hosts, to pair them; or none
     ///
-    /// Hosts of both sides are compared with themselves: their differences say more than the values of all hosts. Runs without the
-    /// label, and hosts of one side only, are compared as others.
+    /// A host in both sides is compared with itself: its difference is more precise than the values of all hosts. Runs
+    /// without the label, and hosts of one side only, are compared unpaired.
     #[arg(long, value_name = "label.NAME", default_value = "label.host", value_parser = pairing)]
     pub pair: Pairing,
-    /// Conditions under which it fails
+    /// Gates
     #[command(flatten)]
     pub gates: GateArguments,
     /// Make the HTML page of the comparison
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// What names are in every run
+    /// Rules for names
     #[command(flatten)]
     pub naming: Naming,
-    /// What it may take
+    /// Resources
     #[command(flatten)]
     pub resources: Resources,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
     /// Print the answer as JSON
@@ -114,7 +114,7 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// The label that names hosts; nothing where they shall not be paired.
+/// Label that names hosts; `None` to disable pairing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairing(Option<String>);
 
@@ -143,29 +143,26 @@ impl Arguments {
     fn sides(&self, context: &Context<'_>) -> Result<Sides, Complaint> {
         let named = [self.base.clone(), self.target.clone()];
         let sides = Sides::find(&named, self.lake.as_deref(), self.skipping.skip_damaged, context)?;
-        // What cannot be compared is refused before any folder is made.
+        // Refuses incomparable sides before any folder is made.
         sides.by_format(diff::BOTH)?;
         Ok(sides)
     }
 }
 
-/// What came out.
+/// Result of the command.
 #[derive(Serialize)]
 struct Told {
     #[serde(flatten)]
     answer: Answer,
-    /// Objects, where they were asked for.
+    /// Objects, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     objects: Option<objects::Answer>,
-    /// Verdicts, where there are gates.
+    /// Verdicts, if there are gates.
     #[serde(skip_serializing_if = "Option::is_none")]
     gates: Option<Verdicts>,
 }
 
-/// Compares.
-///
-/// # Errors
-/// A [`Complaint`] where the sides cannot be compared.
+/// Compares the two sides.
 pub fn run(arguments: &Arguments) -> Done {
     arguments.check_outputs()?;
     let gates = arguments.gates.parse()?;
@@ -178,7 +175,7 @@ pub fn run(arguments: &Arguments) -> Done {
     tell(arguments, &told)
 }
 
-/// Compares, and leaves the tables where they are asked for.
+/// Compares, and writes the tables if requested.
 fn compared(arguments: &Arguments, gates: &Gates, context: &Context<'_>) -> Result<Told, Complaint> {
     let sides = arguments.sides(context)?;
     let scratch = scratch(arguments)?;
@@ -191,7 +188,7 @@ fn compared(arguments: &Arguments, gates: &Gates, context: &Context<'_>) -> Resu
     Ok(told)
 }
 
-/// Does all that is asked for, in `folder`.
+/// Executes the request in `folder`.
 fn work(
     arguments: &Arguments,
     (sides, gates): (&Sides, &Gates),
@@ -243,7 +240,7 @@ fn objects_of(
     Ok(objects::compare(&question, folder, context)?)
 }
 
-/// Prints what came out; the exit code.
+/// Prints the result; returns the exit code.
 fn tell(arguments: &Arguments, told: &Told) -> Done {
     let failed = told.gates.as_ref().is_some_and(Verdicts::fail);
     let code = missed::tell(&told.answer.comparison.missed).max(if failed { Exit::Gate as u8 } else { 0 });
@@ -255,7 +252,7 @@ fn tell(arguments: &Arguments, told: &Told) -> Done {
     if !arguments.quiet {
         print::text(&text::text(&told.answer, told.objects.as_ref(), &look));
     }
-    // A gate that fails is told even to those who want to hear of errors only.
+    // A failed gate is reported even with --quiet.
     let wanted = |verdicts: &&Verdicts| !verdicts.gates.is_empty() && (!verdicts.pass() || !arguments.quiet);
     if let Some(verdicts) = told.gates.as_ref().filter(wanted) {
         print::text(&format!("\n{}", print::gates::verdicts(verdicts, &look)));
@@ -281,23 +278,17 @@ fn compare(
     Ok(diff::compare(sides, &formats, &rules.collect::<Vec<_>>(), &output, context)?)
 }
 
-/// The rules of names of each format, and whether the user gave them.
-///
-/// # Errors
-/// A [`Complaint`] where they cannot be read.
+/// Rules of names for each format, and whether they include the user's.
 pub fn names_of(formats: &Formats, naming: &Naming) -> Result<Vec<(Names, bool)>, Complaint> {
     formats.parts.iter().map(|part| naming.names(&part.format)).collect()
 }
 
-/// Whether a name has the form of the tables of comparisons.
+/// Whether a name matches the tables of comparisons.
 fn is_table(name: &str) -> bool {
     name.starts_with("diff_") && name.ends_with(".parquet")
 }
 
 /// Removes the tables that an attempt left in a folder of this command's own.
-///
-/// # Errors
-/// [`StageError::Io`].
 pub fn clear(folder: &Path, prefix: &str) -> Result<(), StageError> {
     let io = |error| StageError::io(folder, "clear", error);
     for entry in fs::read_dir(folder).map_err(io)?.flatten() {
@@ -308,12 +299,12 @@ pub fn clear(folder: &Path, prefix: &str) -> Result<(), StageError> {
     Ok(())
 }
 
-/// A folder for files that go when the command ends.
+/// Folder for files that are removed when the command ends.
 fn scratch(arguments: &Arguments) -> Result<Hidden, Complaint> {
     workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)
 }
 
-/// Writes what was compared.
+/// Writes the description of the comparison.
 fn describe(answer: &Answer, folder: &Path) -> Result<(), Complaint> {
     let path = folder.join(comparison::FILE);
     let text = serde_json::to_vec_pretty(&answer.comparison)

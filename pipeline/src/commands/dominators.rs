@@ -1,4 +1,4 @@
-//! `heaplake dominators`: what an object alone keeps alive.
+//! `heaplake dominators`: the objects that an object dominates.
 
 use crate::complaint::Done;
 use crate::print::{self, answers};
@@ -14,13 +14,13 @@ pub struct Arguments {
     /// Folder of a run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// The object: its number in the table of nodes, or @ and its id [default: the root]
+    /// The object: number in the table of nodes, or @ and id [default: the root]
     #[arg(value_name = "NODE|@ID")]
     pub subject: Option<Subject>,
     /// Levels of the tree
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=50))]
     pub depth: u8,
-    /// Children of each object that are shown
+    /// Children to print per object
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub children: u8,
     /// Print it as JSON
@@ -29,9 +29,6 @@ pub struct Arguments {
 }
 
 /// Prints the answer.
-///
-/// # Errors
-/// A [`Complaint`](crate::complaint::Complaint) where there is none.
 pub fn run(arguments: &Arguments) -> Done {
     let (depth, children) = (usize::from(arguments.depth), usize::from(arguments.children));
     let answer = tree::ask(&Asked::open(&arguments.run)?, arguments.subject, depth, children)?;

@@ -1,7 +1,7 @@
 //! `heaplake duplicates`: re-analyses the input of a run with other options for duplicates.
 //!
-//! The tables of nodes and classes also depend on duplicates, so the input is read again, all tables are written
-//! anew, and the run is replaced in one step.
+//! The tables of nodes and classes also depend on duplicates, so the input is read again, all tables are rewritten, and
+//! the run is replaced atomically.
 
 use super::batch::{prepare, stopped_by_signals, work_through};
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
@@ -44,49 +44,46 @@ pub struct Arguments {
     /// Folders of runs, or snapshots, which need --out
     #[arg(required = true, value_name = "RUN|FILE")]
     pub targets: Vec<PathBuf>,
-    /// The lake, where snapshots are named
+    /// The lake, for snapshots
     #[arg(long, value_name = "LAKE")]
     pub out: Option<PathBuf>,
-    /// Where the run's snapshot is now; for a single run
+    /// Current path of the run's snapshot; for a single run
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     /// Look for duplicates: none, trivial or all [default: all]
     ///
-    /// `trivial` finds equal objects that refer to nothing. With --duplicates-of, the default is what the run had.
+    /// `trivial` finds equal objects without references. With --duplicates-of, the default is the mode of the run.
     #[arg(long, value_name = "MODE", value_parser = duplicate_mode(), hide_possible_values = true)]
     pub duplicates: Option<Duplicates>,
-    /// Only such classes: a glob pattern; may be given again
+    /// Only classes that match a glob pattern; may be given again
     #[arg(long, value_name = "CLASS", value_parser = pattern)]
     pub duplicates_of: Vec<String>,
-    /// Only the class of this name, which is no pattern; may be given again
+    /// Only the class of this name, no pattern; may be given again
     ///
     /// Findings and the page have the command for each class with possible duplicates.
     #[arg(long = "class", value_name = "NAME", allow_hyphen_values = true)]
     pub classes: Vec<String>,
-    /// Write the table of values too, which `object` needs
+    /// Also write the table of values, which `object` needs
     #[arg(long)]
     pub values: bool,
-    /// Pairs of references that may be compared [default: 4 per node]
+    /// Pairs of references to compare [default: 4 per node]
     #[arg(long, value_name = "N")]
     pub duplicate_work: Option<u64>,
-    /// What names are in every run
+    /// Rules for names
     #[command(flatten)]
     pub naming: Naming,
-    /// What it may take
+    /// Resources
     #[command(flatten)]
     pub resources: Resources,
-    /// What is believed of inputs
+    /// Trust in inputs
     #[command(flatten)]
     pub trust: Trust,
-    /// What is told of all runs
+    /// Output of the batch
     #[command(flatten)]
     pub ending: Ending,
 }
 
-/// Makes the runs again.
-///
-/// # Errors
-/// A [`Complaint`] where the command cannot be carried out; what fails of single runs is told.
+/// Makes the runs again. Failures of single runs are reported, not returned.
 pub fn run(arguments: &Arguments) -> Done {
     if arguments.input.is_some() && arguments.targets.len() > 1 {
         let cause = format!("--input names one snapshot, but {} runs are given", arguments.targets.len());
@@ -104,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Done {
         name: target.display().to_string(),
         request: request(arguments, names.as_ref(), target, &cancel),
     });
-    // A run is replaced as a whole, so those that have a page get a new one.
+    // A run is replaced as a whole, so a run with a page gets a new one.
     let has_page = |run: &&PathBuf| storage::is_file(&run.join(reports::FILE));
     let with_pages: Vec<PathBuf> =
         arguments.targets.iter().filter(has_page).map(|run| storage::canonical(run)).collect();
@@ -121,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Done {
     work_through(requests, Lanes::ONE, make, (&cancel, &arguments.ending), |_, _| {})
 }
 
-/// What to do with a run or a snapshot.
+/// Request for a run or a snapshot.
 fn request(
     arguments: &Arguments,
     names: Option<&NameRules>,
@@ -164,7 +161,7 @@ fn of_run(
     let Some(lake) = place.parent().and_then(Path::parent).map(Path::to_owned) else {
         return refused("not inside a lake".to_owned(), "name a folder LAKE/release=…/snapshot=…");
     };
-    // The place of a run is where it was found: what a file says is no path.
+    // The folder of a run determines its place, because texts of a file are no trusted paths.
     if !is_place_of(&place, &run) {
         let problem = format!("its run.json is that of release {:?}, snapshot {:?}", run.release, run.snapshot);
         return refused(problem, "give the folders their names back, or analyse the snapshot again");
@@ -189,14 +186,14 @@ fn of_run(
     Ok(filled(arguments, request, chosen(arguments, names, before)))
 }
 
-/// Whether the folders of a run are called as it is.
+/// Whether the folder names of a run match its description.
 fn is_place_of(place: &Path, run: &Run) -> bool {
     let name = |folder: Option<&Path>| folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     name(Some(place)) == Some(format!("snapshot={}", run.snapshot))
         && name(place.parent()) == Some(format!("release={}", run.release))
 }
 
-/// The options of the run, and those that are given.
+/// Options of the run, overridden by the given ones.
 fn chosen(arguments: &Arguments, names: Option<&NameRules>, before: AnalysisOptions) -> AnalysisOptions {
     let named = arguments.classes.iter().map(|name| Pattern::escape(name));
     let duplicates_of: Vec<String> = arguments.duplicates_of.iter().cloned().chain(named).collect();
@@ -212,7 +209,7 @@ fn chosen(arguments: &Arguments, names: Option<&NameRules>, before: AnalysisOpti
     }
 }
 
-/// Input, lake, release, name and hash, with what is given for all.
+/// Request from input, lake, release, name and hash, and the common arguments.
 fn filled(
     arguments: &Arguments,
     (input, lake, release, snapshot, hash): (Input, PathBuf, String, Option<String>, Option<String>),

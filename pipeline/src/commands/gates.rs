@@ -1,4 +1,4 @@
-//! Gates of a comparison: their options, their errors before the work, their verdicts after it.
+//! Gates of a comparison: options, early errors, verdicts.
 
 use crate::complaint::Complaint;
 use clap::{Args, ValueEnum};
@@ -12,39 +12,39 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// The variable in which GitHub names the file that collects the summary of a step.
+/// Environment variable of GitHub: file that collects the summary of a step.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Options of commands that check gates.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Gates")]
 pub struct GateArguments {
-    /// End with 4 if this is true of a row; may be given again
+    /// End with 4 if this holds for a row; may be given again
     ///
     /// Such as 'q < 0.05 and retained_bytes.delta > 1MiB'. The expression is a condition over the rows of one table of
-    /// the comparison: classes, or the one that is named before a colon, as in 'chains: share > 0.5'. docs/gates.md has
-    /// the syntax.
+    /// the comparison: classes, or the table named before a colon, as in 'chains: share > 0.5'. docs/gates.md has the
+    /// syntax.
     #[arg(long, value_name = "[TABLE:]EXPRESSION")]
     pub fail_if: Vec<String>,
-    /// File with gates, in TOML
+    /// File of gates, in TOML
     #[arg(long, value_name = "FILE")]
     pub gates: Option<PathBuf>,
-    /// What undecided gates do
+    /// Outcome of undecided gates
     ///
-    /// Such a gate asks for q, p or the like, which so few runs do not have.
+    /// A gate is undecided if it asks for q, p or the like, and there are too few runs for that.
     #[arg(long, value_enum, value_name = "fail|pass", default_value = "fail", hide_possible_values = true)]
     pub undecided: WhenUndecided,
     /// Write the verdicts as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write the verdicts and what grew most as Markdown
+    /// Write the verdicts and the largest growth as Markdown
     ///
     /// Appends to $GITHUB_STEP_SUMMARY, replaces other files.
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 }
 
-/// What becomes of a gate that cannot be decided.
+/// Outcome of an undecided gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum WhenUndecided {
     /// It does not pass.
@@ -55,10 +55,7 @@ pub enum WhenUndecided {
 }
 
 impl GateArguments {
-    /// Reads the gates, so that what is wrong with them is said before the work.
-    ///
-    /// # Errors
-    /// A [`Complaint`] that points into the expression.
+    /// Parses the gates before the work; an error points into the expression.
     pub fn parse(&self) -> Result<Gates, Complaint> {
         let written = Gates::parse_expressions(&self.fail_if).map_err(complaint)?;
         let gates = match &self.gates {
@@ -74,33 +71,27 @@ impl GateArguments {
         }))
     }
 
-    /// Whether there is anything to do after the comparison.
+    /// Whether there are gates or verdict files.
     #[must_use]
     pub fn wants_verdicts(&self) -> bool {
         !self.fail_if.is_empty() || self.gates.is_some() || self.markdown.is_some()
     }
 
-    /// Refuses files that cannot be written to.
-    ///
-    /// # Errors
-    /// A [`Complaint`], of usage.
+    /// Refuses, as a usage error, files that cannot be written.
     pub fn check_files(&self) -> Result<(), Complaint> {
         let mut files = [&self.junit, &self.markdown].into_iter().flatten();
         files.try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)
     }
 
-    /// Checks the gates against the comparison in `folder` and writes the files that are asked for.
-    ///
-    /// # Errors
-    /// A [`Complaint`] where a table is damaged or a file cannot be written; not where a gate fails.
+    /// Checks the gates against the comparison in `folder` and writes the requested files. A failed gate is no error.
     pub fn check(&self, gates: &Gates, folder: &Path, context: &Context<'_>) -> Result<Verdicts, Complaint> {
         let verdicts = gates.check(folder, context)?;
         self.write(&verdicts, context.cancel)?;
         Ok(verdicts)
     }
 
-    /// Writes the failure of a comparison in place of verdicts, as an error, so that nobody takes the files of an earlier
-    /// comparison for those of this one. A file that cannot be written adds nothing to the failure.
+    /// Writes the failure of a comparison as an error in place of verdicts, so that nobody mistakes the files of an
+    /// earlier comparison for these. Ignores files that cannot be written.
     pub fn write_failure(&self, sides: [&str; 2], failure: &Complaint, cancel: &AtomicBool) {
         let missed = vec![Missed { path: sides.join(" and ").into(), problem: failure.cause.clone() }];
         let [base, target] = sides.map(|side| Side { selection: side.to_owned(), runs: 0 });

@@ -13,10 +13,7 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
-/// Prints the page.
-///
-/// # Errors
-/// A [`Complaint`] where there is no such command.
+/// Prints the page; fails for an unknown command.
 pub fn run(arguments: &Arguments, mut cli: Command) -> Done {
     // Gives the commands their full names.
     cli.build();

@@ -1,21 +1,21 @@
-//! Runs that a command was to see and could not read.
+//! Runs that a command should read and cannot.
 
 use crate::complaint::{Complaint, Exit};
 use clap::Args;
 use heaplake_schemas::comparison::Missed;
 
-/// Whether a command may leave out runs that it cannot read.
+/// Whether a command may skip unreadable runs.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Skipping {
     /// Leave out runs that cannot be read, with a remark
     ///
-    /// Without it, a run that is meant, or may be, and cannot be read is an error: the answer is that of the others, and the
-    /// exit code is 1.
+    /// By default, a selected or possibly selected run that cannot be read is an error: the answer covers the other
+    /// runs, and the exit code is 1.
     #[arg(long)]
     pub skip_damaged: bool,
 }
 
-/// Says on standard error which runs were not seen; the exit code that this gives.
+/// Reports unread runs on standard error; returns the resulting exit code.
 #[must_use]
 pub fn tell(missed: &[Missed]) -> u8 {
     for Missed { path, problem } in missed {

@@ -1,4 +1,4 @@
-//! The command line: one file a verb, with its arguments and what it does.
+//! The command line: one file per command, with its arguments and implementation.
 
 pub mod analyze;
 mod batch;
@@ -53,7 +53,7 @@ heaplake COMMAND -h is short, heaplake COMMAND --help is long and has examples."
 #[command(name = "heaplake", version, about = ABOUT, long_about = None, arg_required_else_help = true)]
 #[command(after_help = FIRST_STEPS)]
 pub struct Cli {
-    /// What to do.
+    /// Subcommand.
     #[command(subcommand)]
     pub command: Command,
     /// Colours: auto (on terminals), always or never
@@ -68,7 +68,7 @@ pub struct Cli {
     pub log_format: log::Format,
 }
 
-/// What heaplake can do.
+/// Commands of heaplake.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Analyse heap snapshots and add each to a lake as one run
@@ -77,33 +77,33 @@ pub enum Command {
     Duplicates(Box<duplicates::Arguments>),
     /// Replay traces of allocations and add each to a lake as one run
     Replay(Box<replay::Arguments>),
-    /// Say which object was at an address in a replayed trace, and what became of it
+    /// Print the object at an address in a replayed trace, and its fate
     Track(track::Arguments),
-    /// Print what an analysis would take, stage by stage, without running it
+    /// Print the forecast of an analysis, stage by stage, without running it
     Plan(plan::Arguments),
     /// List the runs of a lake
     Ls(lake::ls::Arguments),
     /// Work on a lake as a whole: list, verify, drop and merge its runs
     Lake(lake::Arguments),
-    /// Compare runs: what grew, through which holder, and whether it is real
+    /// Compare runs: growth, its holders, and its significance
     Diff(Box<diff::Arguments>),
-    /// Follow a series of runs: what grows, how fast, and since when
+    /// Follow a series of runs: growth, its rate, and its start
     Trend(Box<trend::Arguments>),
     /// Sum up all runs of a lake: the numbers of a fleet
     Fleet(fleet::Arguments),
-    /// Ask all runs of a lake in SQL
+    /// Query all runs of a lake in SQL
     Sql(Box<sql::Arguments>),
     /// Print the summary of a run again
     Show(show::Arguments),
     /// Make the HTML page of a run, a comparison, a trend or a fleet: one file that opens offline
     Report(report::Arguments),
-    /// Print what keeps an object alive: a shortest path from a root, and its dominators
+    /// Print why an object is alive: a shortest path from a root, and its dominators
     Why(why::Arguments),
     /// Print the objects that retain most
     Top(top::Arguments),
-    /// Print what an object alone keeps alive, as a tree
+    /// Print the objects that an object dominates, as a tree
     Dominators(dominators::Arguments),
-    /// Print what objects contain, side by side: fields, elements, texts
+    /// Print the contents of objects, side by side: fields, elements, texts
     Object(object::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
@@ -111,7 +111,7 @@ pub enum Command {
     Man(man::Arguments),
 }
 
-/// Reads the command line of the process and does what it asks for; the exit code.
+/// Runs the command line of the process; returns the exit code.
 #[must_use]
 pub fn start() -> ExitCode {
     keep_little_freed();
@@ -119,7 +119,7 @@ pub fn start() -> ExitCode {
     match Cli::try_parse() {
         Ok(cli) => run(cli),
         Err(error) => {
-            // Arguments are texts from anybody too: a shell puts names of files in the place of a pattern.
+            // Arguments are untrusted too: a shell expands a pattern to file names.
             let words = std::env::args_os().map(|word| visible(&word.to_string_lossy()));
             let error = Cli::try_parse_from(words).err().unwrap_or(error);
             let printed = error.print().map_or_else(stdout::failed, |()| 0);
@@ -128,7 +128,7 @@ pub fn start() -> ExitCode {
     }
 }
 
-/// Does what the command line asks for; the exit code of the process.
+/// Runs a parsed command line; returns the exit code of the process.
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
     terminal::choose(cli.color);
@@ -139,12 +139,12 @@ pub fn run(cli: Cli) -> ExitCode {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let done = unusable_url(words).map_or_else(|| carry_out(cli.command), Err);
     let code = done.unwrap_or_else(|complaint| {
-        // From here on no other thread says why the process ends.
+        // From here on no other thread reports why the process ends.
         last_words::begin(complaint.exit as i32);
         complaint.tell()
     });
     batch::end_unwatched();
-    // Where a wait for a store was cut short, what was said and done is not all.
+    // An interrupted wait for a store leaves the result incomplete.
     if stop::gave_up() && code != Exit::Interrupted as u8 {
         return ExitCode::from(Complaint::from(StageError::Cancelled).tell());
     }
@@ -175,7 +175,7 @@ fn carry_out(command: Command) -> Done {
     }
 }
 
-/// Whether a command is to say nothing but what went wrong.
+/// Whether a command prints errors only.
 fn is_quiet(command: &Command) -> bool {
     match command {
         Command::Analyze(arguments) => arguments.telling.ending.quiet,
@@ -195,8 +195,8 @@ fn is_quiet(command: &Command) -> bool {
     }
 }
 
-/// Refuses a command line with the URL of an object that cannot be used: in a build that knows none, or with variables of the
-/// environment that make no sense to its store.
+/// Refuses a command line with an unusable object URL: in a build without stores, or if the environment does not fit
+/// its store.
 fn unusable_url(words: impl Iterator<Item = String>) -> Option<Complaint> {
     let value = |word: &str| {
         word.strip_prefix("--").and_then(|option| option.split_once('=')).map(|(_, value)| value.to_owned())

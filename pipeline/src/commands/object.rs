@@ -1,4 +1,4 @@
-//! `heaplake object`: what objects contain.
+//! `heaplake object`: contents of objects.
 
 use crate::complaint::{Complaint, Done};
 use crate::print::{self, contents};
@@ -20,24 +20,21 @@ pub struct Arguments {
     /// Objects: numbers in the table of nodes, or @ and ids
     #[arg(value_name = "NODE|@ID", required_unless_present = "set", conflicts_with = "set")]
     pub subjects: Vec<Subject>,
-    /// The members of this set of duplicates
+    /// Members of this set of duplicates
     #[arg(long, value_name = "N")]
     pub set: Option<u32>,
-    /// How many members
+    /// Number of members
     #[arg(long, short = 'n', value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=16))]
     pub count: u16,
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Objects that are shown side by side, at most.
+/// Maximum objects side by side.
 const MOST: usize = 16;
 
 /// Prints the answer.
-///
-/// # Errors
-/// A [`Complaint`] where there is none.
 pub fn run(arguments: &Arguments) -> Done {
     if arguments.subjects.len() > MOST {
         let cause = format!("{} objects do not fit side by side", arguments.subjects.len());

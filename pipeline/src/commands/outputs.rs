@@ -1,8 +1,8 @@
-//! The files that a command line names for output: none is one that the command reads, another one that it writes, or a file
-//! of a run or of a comparison. Every command that writes such files has them looked at here, before any work.
+//! Check of output files named on a command line: none may be a file that the command reads, another output, or a file
+//! of a run or of a comparison. Every command with output files runs this check before any work.
 //!
-//! Files that are there are the same if device and inode are, whatever they are called; files that are not, if the paths to
-//! which they lead are. Devices and pipes may be named several times.
+//! Existing files are equal if device and inode are; missing ones, if their resolved paths are. Devices and pipes may
+//! be named several times.
 
 use crate::complaint::Complaint;
 use crate::inputs::Unusable;
@@ -14,22 +14,19 @@ use std::fs::{metadata, read_link};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 
-/// Symbolic links that are followed, as many as the system follows.
+/// Maximum symbolic links followed, the system's limit.
 const MOST_LINKS: usize = 40;
 /// Files, each with the option or argument that names it.
 pub type Named<'a> = Vec<(&'static str, &'a Path)>;
 
-/// The option that names a folder, of which one file is looked at: its manifest.
+/// Option that names a folder; only its manifest is checked.
 pub const FOLDER: &str = "--out FOLDER";
 
-/// What a command says when it reads standard input, which may be a file.
+/// Name and path of standard input, which may be a file.
 pub const STDIN: (&str, &str) = ("standard input", "/dev/stdin");
 
-/// Refuses outputs that would replace what the command reads or writes, or a file of a run or of a comparison. What it reads is
-/// asked for only if it writes something.
-///
-/// # Errors
-/// A [`Complaint`], of usage.
+/// Refuses, as a usage error, outputs that would replace a file that the command reads or writes, or a file of a run or
+/// of a comparison. `read` is called only if there are outputs.
 pub fn check<'a>(written: &[(&'static str, Option<&Path>)], read: impl FnOnce() -> Named<'a>) -> Result<(), Complaint> {
     let written: Named<'_> = written.iter().filter_map(|(name, path)| Some((*name, (*path)?))).collect();
     if written.is_empty() {
@@ -70,7 +67,7 @@ fn named_input(input: &Input) -> (&'static str, &Path) {
     }
 }
 
-/// Files that one option names.
+/// The files of one option.
 pub fn of_option<'a, P: AsRef<Path> + ?Sized + 'a>(
     option: &'static str,
     files: impl IntoIterator<Item = &'a P>,
@@ -78,7 +75,7 @@ pub fn of_option<'a, P: AsRef<Path> + ?Sized + 'a>(
     files.into_iter().map(|file| (option, file.as_ref())).collect()
 }
 
-/// What makes two paths one file.
+/// Identity of a file.
 #[derive(PartialEq, Eq)]
 enum Identity {
     File(u64, u64),
@@ -86,7 +83,7 @@ enum Identity {
 }
 
 impl Identity {
-    /// That of a path; nothing for a device, a pipe or a folder.
+    /// Identity of a path; `None` for a device, a pipe or a folder.
     fn of(path: &Path) -> Option<Self> {
         if storage::is_url(path) {
             return Some(Self::Path(path.to_owned()));
@@ -99,7 +96,7 @@ impl Identity {
     }
 }
 
-/// The path to which links lead, without links in its folders as far as these are there.
+/// Resolves links of a path, and links in its folders as far as these exist.
 fn target(path: &Path) -> PathBuf {
     let folder = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
     let mut at = absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -113,7 +110,7 @@ fn target(path: &Path) -> PathBuf {
     }
 }
 
-/// What a file belongs to, by its name and the folder in which it lies: nothing for one that a user may name for output.
+/// Owner of a file, by its name and folder; `None` for a permitted output.
 fn owner(path: &Path) -> Option<&'static str> {
     let target = if storage::is_url(path) { path.to_owned() } else { target(path) };
     let (folder, name) = (target.parent()?, target.file_name()?.to_string_lossy());

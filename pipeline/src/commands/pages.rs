@@ -1,14 +1,11 @@
-//! Pages that go to a folder, or beside the runs of an object store.
+//! HTML pages in a folder, or beside the runs of an object store.
 
 use crate::complaint::Complaint;
 use crate::engine::workplace;
 use heaplake_kit::{StageError, storage};
 use std::path::Path;
 
-/// Makes a page at a path: `make` writes it there, or, for a URL, to a file that is then uploaded.
-///
-/// # Errors
-/// Those of `make`, and [`StageError::Io`] where the page cannot be uploaded.
+/// Makes a page: `make` writes it to the path, or, for a URL, to a file that is then uploaded.
 pub fn put<E>(page: &Path, scratch: Option<&Path>, make: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), Complaint>
 where
     Complaint: From<E>,

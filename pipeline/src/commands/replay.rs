@@ -1,4 +1,4 @@
-//! `heaplake replay`: traces of allocations and collections into the lake.
+//! `heaplake replay`: traces of allocations and garbage collections into the lake.
 
 use super::batch::Batch;
 use super::choices::{Naming, Placement, Resources, Telling, Trust};
@@ -23,7 +23,7 @@ Formats: .nettrace of .NET, .jfr of Java, .heapprofile of V8, the allocations of
  own profiler log; the content tells which.
 Exit codes: as those of analyze.";
 
-/// The heading of options of sampling.
+/// Help heading of sampling options.
 const SAMPLING: &str = "Sampling";
 
 /// Arguments of `replay`.
@@ -32,56 +32,56 @@ const SAMPLING: &str = "Sampling";
 pub struct Arguments {
     /// Traces: files, folders, glob patterns, or - for standard input
     ///
-    /// Folders are searched for traces. Files that end in .gz or .zst are read as they are.
+    /// Folders are searched for traces. Files that end in .gz or .zst are decompressed while read.
     #[arg(required = true, value_name = "TRACE")]
     pub inputs: Vec<String>,
-    /// Where runs go
+    /// Placement of runs
     #[command(flatten)]
     pub placement: Placement,
     /// Take size and stack of one object in N; 1: of all
     #[arg(long, help_heading = SAMPLING, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     pub sample_interval: u32,
-    /// Which objects are taken: random, or nth [default: random]
+    /// Objects to sample: random, or nth [default: random]
     ///
-    /// Random objects, the first of a type more densely, and all that are large for their type; or the Nth of a type
-    /// first, then about every Nth.
+    /// `random`: random objects, the first of a type more densely, and all that are large for their type; `nth`: the
+    /// Nth of a type first, then about every Nth.
     #[arg(long, help_heading = SAMPLING, value_name = "START", default_value = "random", value_parser = sample_start(), hide_possible_values = true, hide_default_value = true)]
     pub sample_start: SampleStart,
     /// creation, or creation-and-collection [default: the second]
     ///
-    /// Whether only the creation of objects is recorded, or their death in a garbage collection too.
+    /// Whether to record only the creation of objects, or also their death in a garbage collection.
     #[arg(long, value_name = "MODE", default_value = "creation-and-collection", help_heading = SAMPLING, value_parser = sample_mode(), hide_possible_values = true, hide_default_value = true)]
     pub sample_mode: SampleMode,
-    /// Seed of the sampling: another one takes other objects
+    /// Seed of the sampling: another seed takes other objects
     #[arg(long, help_heading = SAMPLING, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
-    /// The tables
+    /// Tables
     #[command(flatten)]
     pub tables: Chosen,
-    /// Write a profile for pprof too: allocations.pb.gz
+    /// Also write a profile for pprof: allocations.pb.gz
     #[arg(long)]
     pub pprof: bool,
-    /// Write stacks for flame graphs too: allocations.collapsed
+    /// Also write stacks for flame graphs: allocations.collapsed
     #[arg(long)]
     pub collapsed: bool,
-    /// What names are in every run
+    /// Rules for names
     #[command(flatten)]
     pub naming: Naming,
-    /// Files that say more of them
+    /// Symbol files
     #[command(flatten)]
     pub symbols: SymbolFiles,
-    /// What it may take
+    /// Resources
     #[command(flatten)]
     pub resources: Resources,
-    /// What is believed of inputs
+    /// Trust in inputs
     #[command(flatten)]
     pub trust: Trust,
-    /// What is told of runs besides their tables
+    /// Output besides tables
     #[command(flatten)]
     pub telling: Telling,
 }
 
-/// Which tables are written.
+/// Tables to write.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Tables")]
 pub struct Chosen {
@@ -99,7 +99,7 @@ pub struct Chosen {
         )
     )]
     tables: Vec<TraceTable>,
-    /// Write the life of each object too; `track` needs it
+    /// Also write the life of each object; `track` needs it
     ///
     /// These are the tables object_tracks, moved_ranges, walk_objects, which joins walks of the heap by object,
     /// object_generations, generation_bounds and collection_roots.
@@ -108,7 +108,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// As one choice.
+    /// All tables to write.
     #[must_use]
     pub fn all(&self) -> BTreeSet<TraceTable> {
         let tables = if self.tables.is_empty() { TraceTable::most() } else { self.tables.iter().copied().collect() };
@@ -117,10 +117,7 @@ impl Chosen {
     }
 }
 
-/// Replays the traces.
-///
-/// # Errors
-/// A [`Complaint`](crate::complaint::Complaint) where the command cannot be carried out; what fails of single traces is told.
+/// Replays the traces. Failures of single traces are reported, not returned.
 pub fn run(arguments: &Arguments) -> Done {
     let recording = Recording {
         sample_interval: arguments.sample_interval,

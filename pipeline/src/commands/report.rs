@@ -33,18 +33,15 @@ pub struct Arguments {
     /// The page [default: report, diff, trend or fleet.html there]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Memory that it may allocate [default: as in analyze]
+    /// Memory budget [default: as in analyze]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
 }
 
 /// Makes the page.
-///
-/// # Errors
-/// A [`Complaint`] where there is no run, or the page cannot be made.
 pub fn run(arguments: &Arguments) -> Done {
     let has = |file: &str| storage::is_file(&arguments.run.join(file));
     let (memory, cancel) = (budget(arguments.memory), stopped_by_signals());
@@ -74,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Done {
     Ok(if arguments.quiet { 0 } else { print::text(&format!("{}\n", page.display())) })
 }
 
-/// The path of the page. At the default path, a file that heaplake did not write is an error.
+/// Path of the page. At the default path, a file that heaplake did not write is an error.
 fn page(arguments: &Arguments, usual: &str) -> Result<PathBuf, Complaint> {
     if let Some(named) = &arguments.output {
         return Ok(named.clone());
@@ -87,10 +84,10 @@ fn page(arguments: &Arguments, usual: &str) -> Result<PathBuf, Complaint> {
     Err(Complaint::usage(cause, "move it away, or name another file with --output"))
 }
 
-/// How often a page is made anew of what others replace meanwhile.
+/// Maximum attempts at a page of files that are replaced meanwhile.
 const TRIES: u32 = 20;
 
-/// Makes the page of a run; anew, if another run takes the place before the page lies there.
+/// Makes the page of a run; again, if another run replaces it meanwhile.
 fn of_run(place: &Path, page: &Path, memory: u64, cancel: &AtomicBool) -> Result<(), Complaint> {
     let mut tries = 0;
     loop {
@@ -103,7 +100,7 @@ fn of_run(place: &Path, page: &Path, memory: u64, cancel: &AtomicBool) -> Result
     }
 }
 
-/// Makes a page; anew, if the description of what it shows was replaced meanwhile.
+/// Makes a page; again, if the description of its contents was replaced meanwhile.
 fn steadily(description: &Path, make: impl Fn() -> Result<(), StageError>) -> Result<(), StageError> {
     let identity = || metadata(description).map(|there| (there.ino(), there.len(), there.mtime_nsec())).ok();
     let mut tries = 0;

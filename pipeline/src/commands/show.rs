@@ -15,15 +15,12 @@ pub struct Arguments {
     /// Folder of a run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 /// Prints the summary.
-///
-/// # Errors
-/// A [`Complaint`] where there is no run.
 pub fn run(arguments: &Arguments) -> Done {
     let run = read(&arguments.run)?;
     if arguments.json {
@@ -33,10 +30,7 @@ pub fn run(arguments: &Arguments) -> Done {
     }
 }
 
-/// Reads what a run is.
-///
-/// # Errors
-/// A [`Complaint`] where there is no run.
+/// Reads the description of a run.
 pub fn read(folder: &Path) -> Result<Run, Complaint> {
     Ok(selection::open(folder)?.ok_or_else(|| QueryError::no_run(folder))?.run)
 }

@@ -1,5 +1,5 @@
-//! Several inputs at a time: small ones side by side, each with a part of the memory and of the threads; large ones
-//! alone, with all of both. What becomes of them is told in the order of the inputs.
+//! Batch scheduler: small inputs run concurrently, each with a part of the memory and threads; large ones run alone
+//! with all. Outcomes are reported in input order.
 
 use crate::complaint::{Complaint, Exit, Kind};
 use crate::engine::request::{Outcome, Request};
@@ -11,28 +11,28 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// What an input is called, and what to do with it.
+/// Name of an input, and its request.
 pub struct Requested {
-    /// Its name.
+    /// Name of the input.
     pub name: String,
-    /// What to do, or why nothing can be done.
+    /// The request, or the reason why there is none.
     pub request: Result<Request, Complaint>,
 }
 
-/// What a small input has at most, bytes: the stages of a larger one are long enough to keep all threads at work.
+/// Maximum size of a small input, bytes: the stages of a larger one are long enough to keep all threads busy.
 const SMALL: u64 = 64 << 20;
 
-/// Memory that an input needs beside the others, at least, and so many times its size more, bytes.
+/// Memory of a concurrent input: at least this, plus its size times `TIMES`, bytes.
 const LEAST_SHARE: u64 = 96 << 20;
 const TIMES: u64 = 2;
 
-/// After an input of so many bytes, freed memory goes to the system; small ones use again what the last one had.
+/// Input size, bytes, from which freed memory is returned to the system; after smaller inputs it is reused.
 const TRIMMED: u64 = 4 << 20;
 
-/// Outcomes wait for those of earlier inputs up to so many inputs ahead.
+/// Maximum inputs that run ahead of the last reported one.
 const AHEAD: usize = 64;
 
-/// How many inputs are worked on at a time, and what each may take of the whole.
+/// Number of concurrent inputs, and the memory and threads of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes {
     number: usize,
@@ -44,7 +44,7 @@ impl Lanes {
     /// One input after the other.
     pub const ONE: Self = Self { number: 1, memory: 0, threads: 0 };
 
-    /// As many as threads and memory allow for these requests.
+    /// As many lanes as threads and memory allow for these requests.
     #[must_use]
     pub fn of(requests: &[Requested]) -> Self {
         let requests: Vec<&Request> = requests.iter().filter_map(|requested| requested.request.as_ref().ok()).collect();
@@ -61,34 +61,34 @@ impl Lanes {
         Self { number, memory: memory / number as u64, threads: threads / number }
     }
 
-    /// Whether there is more than one.
+    /// Whether there is more than one lane.
     #[must_use]
     pub fn are_several(&self) -> bool {
         self.number > 1
     }
 
-    /// Whether an input of so many bytes is worked on beside others.
+    /// Whether an input of this size runs concurrently.
     fn take(&self, bytes: Option<u64>) -> bool {
         let fits = |bytes: u64| bytes <= SMALL && LEAST_SHARE + TIMES * bytes <= self.memory;
         self.are_several() && bytes.is_some_and(fits)
     }
 }
 
-/// Two inputs that have this in common may become the same run, so the second waits for the first.
+/// Inputs with an equal value may become the same run, so the second waits for the first.
 type Kin = (String, Option<u64>);
 
-/// An input that waits for its turn.
+/// An input in the queue.
 struct Item {
     position: usize,
     name: String,
     request: Request,
     kin: Kin,
-    /// Whether it is worked on beside others.
+    /// Whether it runs concurrently.
     shares: bool,
 }
 
-/// Works on requests, and tells what became of each in their order; returns the number of those that were not started,
-/// because the user stopped one.
+/// Executes requests and reports each outcome in order; returns the number of requests not started because of an
+/// interrupt.
 pub fn work(
     requests: &mut impl ExactSizeIterator<Item = Requested>,
     lanes: Lanes,
@@ -121,7 +121,7 @@ pub fn work(
 
 type End = (Item, thread::Result<Result<Outcome, Complaint>>);
 
-/// Starts an input beside others; gives it back if it is to be worked on alone, or no thread can be had for it.
+/// Starts an input concurrently; returns it if it must run alone, because it is large or no thread is available.
 fn start<'scope>(
     item: Item,
     turns: &mut Turns<'_, impl ExactSizeIterator<Item = Requested>>,
@@ -138,7 +138,7 @@ fn start<'scope>(
     let (hand_over, taken) = channel();
     let job = move || {
         let Ok(item) = taken.recv() else { return };
-        // A panic goes on in the thread that waits.
+        // The waiting thread resumes a panic.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| make(&request)));
         let _ = ended.send((item, outcome));
     };
@@ -156,19 +156,19 @@ fn start<'scope>(
     }
 }
 
-/// Waits for an input that is worked on beside others.
+/// Waits for a concurrent input.
 fn wait(ends: &Receiver<End>) -> (Item, Result<Outcome, Complaint>) {
     let (item, outcome) = ends.recv().unwrap_or_else(|_| unreachable!("the caller holds a sender"));
     (item, outcome.unwrap_or_else(|payload| panic::resume_unwind(payload)))
 }
 
-/// Whose turn it is.
+/// Scheduler state.
 struct Turns<'a, I> {
     requests: &'a mut I,
     lanes: Lanes,
     /// The next input of the requests, if it had to wait.
     waiting: Option<Item>,
-    /// Those that need the whole memory after all.
+    /// Inputs to run again with the whole memory.
     again: VecDeque<Item>,
     running: BTreeMap<usize, Kin>,
     ended: BTreeMap<usize, (String, Result<Outcome, Complaint>)>,
@@ -184,7 +184,7 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
         Self { requests, lanes, waiting, again, running, ended, taken: 0, told: 0, stopped: false }
     }
 
-    /// The next input that can be started now.
+    /// Returns the next input that can start now.
     fn next(&mut self) -> Option<Item> {
         if self.stopped {
             return None;
@@ -196,7 +196,7 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
         self.if_free(item, |turns, item| turns.waiting = Some(item))
     }
 
-    /// An input, unless it has to wait.
+    /// Returns an input if it can start now, else puts it back.
     fn if_free(&mut self, item: Item, put_back: impl FnOnce(&mut Self, Item)) -> Option<Item> {
         let free = if item.shares {
             let apart = self.running.values().all(|kin| *kin != item.kin);
@@ -211,7 +211,7 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
         None
     }
 
-    /// The next input of the requests for which there is anything to do.
+    /// Returns the next valid request.
     fn take(&mut self) -> Option<Item> {
         loop {
             let Requested { name, request } = self.requests.next()?;
@@ -230,13 +230,13 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
         }
     }
 
-    /// Takes note of what became of an input.
+    /// Records the outcome of an input.
     fn end(&mut self, item: Item, outcome: Result<Outcome, Complaint>) {
         if item.request.bytes().is_none_or(|bytes| bytes >= TRIMMED) {
             give_back_freed();
         }
         match outcome {
-            // Its part of the memory did not suffice. All of it may.
+            // Its part of the memory did not suffice; the whole may.
             Err(complaint) if item.shares && complaint.kind() == Kind::Memory => {
                 self.again.push_back(Item { shares: false, ..item });
             }
@@ -247,7 +247,7 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
         }
     }
 
-    /// Tells what became of those inputs before which no other one is at work; of all when none follows.
+    /// Reports the outcomes that no earlier running input precedes; all of them when none follows.
     fn told(&mut self, tell: &mut impl FnMut(String, Result<Outcome, Complaint>)) {
         while let Some((&position, _)) = self.ended.first_key_value() {
             if position > self.told && !(self.stopped && self.running.is_empty()) {
@@ -282,7 +282,7 @@ mod tests {
     fn requested(folder: &Path, name: &str, bytes: u64) -> Requested {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // A file with a hole, which takes no disk.
+        // A sparse file, which takes no disk.
         fs::File::create(&path).unwrap().set_len(bytes).unwrap();
         let request = Request {
             input: Input::File(path),
@@ -301,8 +301,8 @@ mod tests {
         Requested { name: name.to_owned(), request: Ok(request) }
     }
 
-    /// Works on requests that all fail: what was told, those that were not started, and the most at a time. How many were
-    /// told so far is counted in `count`.
+    /// Executes requests that all fail: returns the reports, the number not started, and the maximum concurrency.
+    /// `count` counts the reports so far.
     fn failing(
         requests: Vec<Requested>,
         count: &AtomicUsize,
@@ -383,7 +383,7 @@ mod tests {
         let count = AtomicUsize::new(0);
         let (told, not_started, _) = failing(requests, &count, |request| match inputs::stem(&request.input).parse() {
             Ok(20) => StageError::Cancelled.into(),
-            // The three beside it end when it was told.
+            // The three beside it end after its report.
             Ok(21..) => {
                 while count.load(Ordering::Relaxed) < 21 {
                     std::thread::yield_now();

@@ -1,5 +1,5 @@
-//! What became of the inputs of a batch: counts by outcome and by kind of failure, for the last lines of the command,
-//! its log and its metrics.
+//! Tally of a batch: counts by outcome and by kind of failure, for the last lines of the command, its log and its
+//! metrics.
 
 use crate::complaint::{Complaint, Kind};
 use crate::engine::request::Outcome;
@@ -15,17 +15,17 @@ pub struct Tally {
     begun: Instant,
     /// Inputs that became runs.
     pub committed: u64,
-    /// Inputs that were in the lake already.
+    /// Inputs that were already in the lake.
     pub unchanged: u64,
-    /// Inputs that failed, by the kind of failure.
+    /// Failed inputs, by kind of failure.
     pub failed: BTreeMap<Kind, u64>,
-    /// Inputs that were not begun, because the batch was interrupted.
+    /// Inputs not started because of an interrupt.
     pub not_started: u64,
-    /// Bytes of the inputs that became runs, as they are stored.
+    /// Stored bytes of the inputs that became runs.
     pub input_bytes: u64,
-    /// The most memory that was resident, bytes, where the system tells.
+    /// Peak resident memory, bytes; `None` where the system does not report it.
     pub peak_rss_bytes: Option<u64>,
-    /// The most scratch of one input, bytes.
+    /// Maximum scratch size of one input, bytes.
     pub scratch_bytes: u64,
     /// Seconds by stage.
     pub stages: BTreeMap<String, f64>,
@@ -34,7 +34,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of no input yet; the time begins.
+    /// Empty tally; its clock starts.
     #[must_use]
     pub fn begin() -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Tally {
         }
     }
 
-    /// Counts an input that failed.
+    /// Counts a failed input.
     pub fn fail(&mut self, complaint: &Complaint) {
         *self.failed.entry(complaint.kind()).or_default() += 1;
     }
@@ -81,7 +81,7 @@ impl Tally {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Inputs that failed.
+    /// Failed inputs.
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.failed.values().sum()
@@ -93,7 +93,7 @@ impl Tally {
         self.committed + self.unchanged + self.failures() + self.not_started
     }
 
-    /// A line on what became of them, such as `9 inputs: 6 new, 1 in the lake before, 2 failed (2 damaged)`.
+    /// Line of totals, such as `9 inputs: 6 new, 1 in the lake before, 2 failed (2 damaged)`.
     #[must_use]
     pub fn line(&self) -> String {
         let kinds: Vec<String> =
@@ -112,7 +112,7 @@ impl Tally {
         format!("{} inputs: {}", count(self.inputs()), parts.join(", "))
     }
 
-    /// Says the end of the batch to the log.
+    /// Logs the end of the batch.
     pub fn log(&self) {
         if log::is_json() {
             let Self { committed, unchanged, not_started, .. } = *self;
@@ -122,7 +122,7 @@ impl Tally {
     }
 }
 
-/// Says to the log that an input is in the lake.
+/// Logs that an input is in the lake.
 pub fn log_outcome(input: &str, outcome: &Outcome) {
     let summary = &outcome.run.summary;
     let event = if outcome.unchanged { "unchanged" } else { "committed" };

@@ -15,24 +15,20 @@ pub struct Arguments {
     /// Folder of a run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Only objects of such classes: a glob pattern; may be given again
+    /// Only objects of classes that match a glob; may be given again
     ///
-    /// A pattern that matches no class is taken without regard to case. If it still matches none, the nearest names are
-    /// printed.
+    /// A pattern without a match is tried again ignoring case. Without a match again, the nearest names are printed.
     #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
     pub classes: Vec<String>,
-    /// How many objects
+    /// Number of objects
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     pub count: u16,
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 /// Prints the answer.
-///
-/// # Errors
-/// A [`Complaint`](crate::complaint::Complaint) where there is none.
 pub fn run(arguments: &Arguments) -> Done {
     let patterns: Vec<_> = arguments.classes.iter().filter_map(|text| glob::Pattern::new(text).ok()).collect();
     let answer = top::ask(&Asked::open(&arguments.run)?, &patterns, usize::from(arguments.count))?;

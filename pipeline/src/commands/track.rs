@@ -1,4 +1,4 @@
-//! `heaplake track`: which object was at an address at some moment, and what became of it.
+//! `heaplake track`: the object at an address at some moment, and its fate.
 
 use crate::complaint::Done;
 use crate::print::{self, answers};
@@ -26,15 +26,12 @@ pub struct Arguments {
     /// the third, 0: before the first), or seconds since the first collection began.
     #[arg(value_name = "ADDRESS@TIME")]
     pub at: Spot,
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 /// Prints the answer.
-///
-/// # Errors
-/// A [`Complaint`](crate::complaint::Complaint) where there is none.
 pub fn run(arguments: &Arguments) -> Done {
     let found = track::find(&arguments.run, arguments.at)?;
     print::answer(&found, arguments.json, answers::track)

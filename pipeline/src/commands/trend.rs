@@ -1,4 +1,4 @@
-//! `heaplake trend`: what grows along a series of runs.
+//! `heaplake trend`: growth along a series of runs.
 
 use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
@@ -42,28 +42,28 @@ pub struct Arguments {
     /// The steps: runs, folders of runs, or selections
     #[arg(required = true, value_name = "SELECTION")]
     pub selections: Vec<String>,
-    /// The lake that selections choose from
+    /// The lake of the selections
     #[arg(long, value_name = "LAKE")]
     pub lake: Option<PathBuf>,
-    /// Runs that cannot be read
+    /// Unreadable runs
     #[command(flatten)]
     pub skipping: Skipping,
-    /// What divides a single selection: captured, release or label.NAME
+    /// Steps of a single selection: captured, release or label.NAME
     ///
-    /// With captured, the default, each run is a step, by the time of its input; else a step has all runs of a release or
-    /// of a value of the label, in the order of versions: 7.9, 7.10.
+    /// With captured, the default, each run is a step, ordered by capture time; else a step has all runs of a release
+    /// or of a value of the label, in version order: 7.9, 7.10.
     #[arg(long, value_name = "WHAT")]
     pub by: Option<By>,
-    /// Folder for the tables trend_*.parquet; made where there is none
+    /// Folder for the tables trend_*.parquet; created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// What names are in every run
+    /// Rules for names
     #[command(flatten)]
     pub naming: Naming,
-    /// What it may take
+    /// Resources
     #[command(flatten)]
     pub resources: Resources,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
     /// Print the answer as JSON
@@ -71,10 +71,7 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// Follows the series.
-///
-/// # Errors
-/// A [`Complaint`] where the runs are no series.
+/// Follows the series; fails if the runs are no series.
 pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "trend");
@@ -108,18 +105,18 @@ impl Arguments {
     fn steps(&self, context: &Context<'_>) -> Result<Steps, Complaint> {
         let (lake, by) = (self.lake.as_deref(), self.by.clone());
         let steps = Steps::find(&self.selections, lake, by, self.skipping.skip_damaged, context)?;
-        // What cannot be followed is refused before any folder is made.
+        // Refuses an unusable series before any folder is made.
         steps.sides.by_format(FEWEST)?;
         Ok(steps)
     }
 }
 
-/// Whether a name has the form of the tables of trends.
+/// Whether a name matches the tables of trends.
 fn is_table(name: &str) -> bool {
     name.starts_with("trend_") && name.ends_with(".parquet")
 }
 
-/// Writes the tables, and what was followed, into `folder`.
+/// Writes the tables, and the description of the series, into `folder`.
 fn follow(
     arguments: &Arguments,
     steps: &Steps,

@@ -1,4 +1,4 @@
-//! `heaplake why`: what keeps an object alive.
+//! `heaplake why`: paths that keep an object alive.
 
 use crate::complaint::Done;
 use crate::print::{self, answers};
@@ -26,15 +26,12 @@ pub struct Arguments {
     /// Print all holders as a tree, merged by class and edge label
     #[arg(long)]
     pub all: bool,
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 /// Prints the answer.
-///
-/// # Errors
-/// A [`Complaint`](crate::complaint::Complaint) where there is none.
 pub fn run(arguments: &Arguments) -> Done {
     let wanted = why::Wanted { paths: arguments.paths.map(usize::from), all: arguments.all };
     let answer = why::ask(&Asked::open(&arguments.run)?, arguments.subject, wanted)?;

@@ -1,20 +1,18 @@
-//! Whether the budget suffices, and what each stage gets of it.
+//! Admission control: whether the budget suffices, and memory grants of stages.
 
 use super::graph::Graph;
 use super::registry;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::{Budget, Stage, StageError};
 
-/// A stage gets one part in so many beyond what it declares, for memory other than its arrays.
+/// A grant exceeds the declared arrays by 1/16, for other memory.
 const MARGIN: u64 = 16;
 
-/// A stage that pages beside another one has at least one part of the budget in so many.
+/// A stage that pages beside another one gets at least 1/3 of the budget.
 const LEAST_SHARE: u64 = 3;
 
-/// Refuses an input before the work on it starts, when some stage cannot keep in memory what it must.
-///
-/// # Errors
-/// [`StageError::Plan`] with the stage that needs most and what would suffice.
+/// Refuses an input before work starts if a stage cannot keep its resident minimum. [`StageError::Plan`] names the
+/// largest such stage and a sufficient budget.
 pub fn admit(graph: &Graph, memory: u64, nodes: u64, edges: u64) -> Result<(), StageError> {
     let need = |stage: &Stage| stage.least_bytes(nodes, edges).saturating_add(FIXED_OVERHEAD);
     match graph.steps.iter().map(|step| step.stage).max_by_key(|stage| need(stage)) {
@@ -25,32 +23,32 @@ pub fn admit(graph: &Graph, memory: u64, nodes: u64, edges: u64) -> Result<(), S
     }
 }
 
-/// The budget below which no input at all can be worked on, bytes.
+/// Smallest budget that any input needs, bytes.
 #[must_use]
 pub fn smallest_budget() -> u64 {
     registry::all_stages().map(|stage| stage.least_bytes(0, 0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
-/// What a stage would like to have: its arrays resident, and some more.
+/// Memory that a stage wants: its arrays resident, plus a margin.
 #[must_use]
 pub fn wanted(stage: &Stage, (nodes, edges): (u64, u64)) -> u64 {
     let resident = stage.resident_bytes(nodes, edges);
     resident.saturating_add(resident / MARGIN)
 }
 
-/// The share of the budget for a stage, while other stages use a part of it; nothing where it must wait. `others` has what
-/// the stages want that could start now too. A stage whose arrays do not fit the budget pages: alone, with all of it, or with
-/// at least half of it beside another one, if it [shares](Stage::shares).
+/// Memory grant of a stage while others hold part of the budget; `None` if it must wait. `others` lists the wishes of
+/// the other ready stages. A stage with arrays beyond the budget pages: alone with all of it, or, if it
+/// [shares](Stage::shares), with half or more when first and a third or more beside another one.
 #[must_use]
 pub fn grant(stage: &Stage, budget: &Budget, alone: bool, others: &[u64], size: (u64, u64)) -> Option<u64> {
     let (wanted, free) = (wanted(stage, size), budget.free());
     let for_others = others.iter().fold(0, |sum: u64, &other| sum.saturating_add(other));
     if wanted <= free {
-        // Memory that no stage declares is shared, for stages that can use more.
+        // Memory that no stage declares is divided among the ready stages, for those that can use more.
         let spare = (free - wanted).saturating_sub(for_others);
         return Some(wanted + spare / (others.len() as u64 + 1));
     }
-    // No stage that fits the budget pages because of another one.
+    // A stage that fits the budget never pages because of another one.
     let shares = stage.shares && wanted > budget.limit();
     let least = stage.least_bytes(size.0, size.1);
     match alone {

@@ -17,14 +17,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// An analysis that has every stage.
+/// Options of an analysis with every stage.
 fn everything() -> Options {
     let source_maps = Some(SourceMaps { maps: Vec::new(), hash: String::new() });
     let (tables, duplicates) = (Tables::all(), Duplicates::All);
     Options::Analysis(AnalysisOptions { tables, duplicates, source_maps, ..AnalysisOptions::default() })
 }
 
-/// Analyses that differ in which stages they have.
+/// Analyses with different sets of stages.
 fn analyses() -> Vec<Options> {
     let mut all = vec![everything()];
     for duplicates in [Duplicates::None, Duplicates::Trivial, Duplicates::All] {
@@ -126,7 +126,7 @@ fn what_is_changed_was_written_before() {
     }
 }
 
-/// The part of ARCHITECTURE.md between two marks is what the declarations say.
+/// The marked part of ARCHITECTURE.md equals the declarations.
 #[test]
 fn architecture_shows_the_stages_as_they_are() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ARCHITECTURE.md");

@@ -1,29 +1,29 @@
-//! How much of the budget columns have that stay in memory.
+//! Memory grant of columns that stay resident.
 //!
-//! Steps come first: columns get what the two largest steps leave, or half of what the largest one leaves if that is
-//! more. What does not fit there goes to files. A step that needs more than it declares gets all memory; then all
-//! columns go to files.
+//! Steps come first: columns get the memory that the two largest steps leave, or half of the memory that the largest
+//! one leaves, whichever is more. Columns beyond that go to files. When a step needs more than it declares, it gets all
+//! memory and all columns go to files.
 
 use super::graph::Graph;
 use heaplake_kit::{Budget, Reservation, Residents, Scratch, StageError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A step counts so many parts in a hundred more than it declares.
+/// Percent by which a step counts as larger than declared.
 const MARGIN: u64 = 7;
 
 /// With fewer threads none is idle for long, and pages are cheaper where they are written.
 const FEWEST_THREADS: usize = 4;
 
-/// The share of the columns of one run.
+/// Memory grant of the columns of one run.
 pub struct Columns {
-    /// The folder of the columns, some of which may be in memory.
+    /// Folder of the columns, some of which may be resident.
     scratch: Scratch,
-    /// Whether they have a share before the size of the heap is known.
+    /// Whether columns have a grant before the heap size is known.
     from_the_start: bool,
     share: Mutex<Share>,
 }
 
-/// Columns in memory, for a run with so many threads.
+/// Resident columns of a run with this number of threads.
 #[must_use]
 pub fn in_memory(threads: usize) -> Residents {
     let residents = Residents::default();
@@ -32,17 +32,14 @@ pub fn in_memory(threads: usize) -> Residents {
 
 struct Share {
     held: Reservation,
-    /// The size of the heap for which it was decided.
+    /// Heap size (nodes, edges) for which the grant was computed.
     size: Option<(u64, u64)>,
     is_given_up: bool,
 }
 
 impl Columns {
-    /// Columns without a share. Those of an input that can be read again have one `from_the_start`: its reader may turn
-    /// out to need the memory.
-    ///
-    /// # Errors
-    /// None that matter: nothing is reserved yet.
+    /// Columns without a grant yet. With `from_the_start` they get one before the heap size is known; its reader may
+    /// turn out to need the memory, so the input must be readable again.
     pub fn new(scratch: &Scratch, from_the_start: bool, budget: &Budget) -> Result<Self, StageError> {
         let held = budget.reserve("columns in memory", 0)?;
         Ok(Self {
@@ -56,16 +53,13 @@ impl Columns {
         self.share.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether columns have memory that a step may need.
+    /// Whether columns hold memory that a step may need.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.share().held.bytes() > 0
     }
 
-    /// Makes the share what it is to be for a heap of this size. To be called while no step runs.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when a column cannot be written to its file.
+    /// Resizes the grant for a heap of this size. Call only while no step runs.
     pub fn fit(&self, graph: &Graph, budget: &Budget, size: (u64, u64)) -> Result<(), StageError> {
         let mut share = self.share();
         if self.scratch.residents().is_none() || share.is_given_up || share.size == Some(size) {
@@ -76,10 +70,7 @@ impl Columns {
         share.become_of(if is_early { 0 } else { room(graph, budget.limit(), size) }, &self.scratch, budget)
     }
 
-    /// Writes all columns to their files, and gives the share back. To be called while no step runs.
-    ///
-    /// # Errors
-    /// As [`Self::fit`].
+    /// Writes all columns to their files and releases the grant. Call only while no step runs.
     pub fn give_up(&self, budget: &Budget) -> Result<(), StageError> {
         let mut share = self.share();
         share.is_given_up = true;
@@ -101,7 +92,7 @@ impl Share {
     }
 }
 
-/// Bytes for columns. Before the size of the heap is known, at most half of the budget.
+/// Bytes for columns; at most half of the budget before the heap size is known.
 fn room(graph: &Graph, limit: u64, size: (u64, u64)) -> u64 {
     let wanted = |(nodes, edges): (u64, u64)| {
         let all = graph.steps.iter().map(|step| step.stage.resident_bytes(nodes, edges));

@@ -1,24 +1,24 @@
-//! How fast a run could be on any number of threads, from the time that each of its steps took.
+//! Lower bounds on the wall time of a run on any number of threads, from the time of each step.
 
 use super::graph::Graph;
 use std::collections::BTreeMap;
 
-/// What bounds the time of a run. Times are seconds.
+/// Bounds on the time of a run, seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// The sum of all steps: the time on one thread.
+    /// Sum of all steps: the time on one thread.
     pub work: f64,
-    /// The critical path, the longest path through the graph: the least time on any number of threads.
+    /// Critical path, the longest path through the graph: the least time on any number of threads.
     pub span: f64,
-    /// The steps of that path, in order.
+    /// Steps of that path, in order.
     pub path: Vec<String>,
 }
 
-/// Computes the bounds. A step that is not named took no time.
+/// Computes the bounds. A step missing from `seconds` takes no time.
 #[must_use]
 pub fn bound(graph: &Graph, seconds: &BTreeMap<String, f64>) -> Bound {
     let took = |step: usize| seconds.get(&graph.steps[step].name).copied().unwrap_or(0.0);
-    // Of each step: when it can end at the earliest, and which one it waited for.
+    // Per step: its earliest end, and the step it waited for.
     let mut ends: Vec<(f64, Option<usize>)> = Vec::with_capacity(graph.steps.len());
     for (position, step) in graph.steps.iter().enumerate() {
         let last = step.after.iter().copied().max_by(|&a, &b| ends[a].0.total_cmp(&ends[b].0));
@@ -32,7 +32,7 @@ pub fn bound(graph: &Graph, seconds: &BTreeMap<String, f64>) -> Bound {
     Bound { work: (0..ends.len()).map(took).sum(), span: last.map_or(0.0, |step| ends[step].0), path }
 }
 
-/// The time of each step on so many threads, by Amdahl's law: `divisible` is the part of it that threads share.
+/// Scales the time of each step to a number of threads by Amdahl's law; `divisible` is the part that threads share.
 #[must_use]
 pub fn divided(
     seconds: &BTreeMap<String, f64>,
@@ -44,8 +44,8 @@ pub fn divided(
     seconds.iter().map(|(name, &took)| (name.clone(), on_threads(name, took))).collect()
 }
 
-/// The time of the run on so many threads, if a step takes one and as long as it did: steps start in the order of the
-/// graph as soon as they can.
+/// Simulates a run on a number of threads with one thread per step: steps start in graph order as soon as they can.
+/// Returns its time.
 #[must_use]
 pub fn simulate(graph: &Graph, seconds: &BTreeMap<String, f64>, threads: usize) -> f64 {
     let took = |step: usize| seconds.get(&graph.steps[step].name).copied().unwrap_or(0.0);

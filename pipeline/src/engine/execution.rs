@@ -1,4 +1,4 @@
-//! A ready queue: a step starts when what it waits for is done, when a thread is free, and when its memory fits.
+//! A ready queue: a step starts when its dependencies are done, a thread is free, and its memory fits.
 
 use super::admission;
 use super::columns::Columns;
@@ -20,59 +20,55 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often cancellation is checked while steps run.
+/// Interval between checks for cancellation.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What all steps of a run share.
+/// State shared by all steps of a run.
 pub struct Work<'a> {
-    /// The columns.
+    /// Columns of the run.
     pub scratch: &'a Scratch,
     /// The whole budget.
     pub budget: Budget,
-    /// What of it columns have.
+    /// Part of the budget that columns hold.
     pub columns: Columns,
     /// Threads, at least 1.
     pub threads: usize,
-    /// Whether steps run in the thread of the queue, which cannot look for a cancellation meanwhile: for one thread and an
-    /// input on which each step takes a moment.
+    /// Whether steps run in the queue's own thread, which cannot poll for cancellation meanwhile: for one thread and a
+    /// tiny input.
     pub is_short: bool,
-    /// What kind of run it is.
+    /// Setting of the run.
     pub setting: Setting<'a>,
     /// The opened input, for the reader.
     pub input: Handover,
-    /// Whether the budget suffices for so many nodes.
+    /// Checks that the budget suffices for this number of nodes.
     pub admit: &'a (dyn Fn(u64) -> Result<(), StageError> + Sync),
-    /// Where tables go.
+    /// Destination of tables.
     pub output: Output,
-    /// Shows what goes on.
+    /// Progress display.
     pub display: &'a Display,
-    /// Set from outside when the run must stop.
+    /// Set from outside to stop the run.
     pub cancel: &'a AtomicBool,
 }
 
 impl Work<'_> {
-    /// Whether a file is there.
     fn has(&self, file: &File) -> bool {
         self.scratch.exists(&self.scratch.file(&file.name))
     }
 }
 
-/// A step that was run.
+/// A step that ran.
 #[derive(Clone, Debug)]
 pub struct Ran {
-    /// Its place in the graph.
+    /// Position in the graph.
     pub position: usize,
-    /// What it cost, and what it did.
+    /// Cost and output.
     pub done: Done,
 }
 
-/// Runs those steps of a graph that are not done, of the positions that are asked for, and notes them in the journal.
-/// They come back in the order of the graph.
+/// Runs the unfinished steps at the wanted positions and records them in the journal. Returns them in graph order.
 ///
-/// `size` says how many nodes and edges there are, as far as that is known by then.
-///
-/// # Errors
-/// That of the first step, in the order of the graph, that failed.
+/// `size` returns the numbers of nodes and edges known by then. If several steps fail, the error is that of the first
+/// in graph order.
 pub fn execute(
     graph: &Graph,
     asked: impl Fn(usize) -> bool,
@@ -111,14 +107,14 @@ pub fn execute(
     })
 }
 
-/// A step that ended: with a result, or with a panic.
+/// A step that ended, with a result or a panic.
 struct Finished {
     step: usize,
     outcome: Result<Result<Stats, StageError>, Panic>,
     took: Took,
 }
 
-/// Waits for the next step to finish, and passes cancellation on to the steps.
+/// Waits for the next step to finish, and forwards cancellation to the steps.
 fn next(done: &Receiver<Finished>, work: &Work<'_>, stop: &AtomicBool) -> Finished {
     loop {
         match done.recv_timeout(LOOK) {
@@ -134,26 +130,26 @@ fn next(done: &Receiver<Finished>, work: &Work<'_>, stop: &AtomicBool) -> Finish
     }
 }
 
-/// A step that is running.
+/// A step in progress.
 #[derive(Clone, Copy)]
 struct Running {
-    /// Whether its progress is shown.
+    /// Whether its progress is displayed.
     foreground: bool,
-    /// Whether it has all memory that was free, because nothing else ran.
+    /// Whether it got all free memory because nothing else ran.
     all_memory: bool,
 }
 
-/// Which steps are done, run, or failed.
+/// State of all steps: waiting, running, done or failed.
 struct Queue<'a> {
     graph: &'a Graph,
     work: &'a Work<'a>,
-    /// Steps that are not started yet, in order.
+    /// Steps not started yet, in order.
     waiting: BTreeSet<usize>,
-    /// Those of them whose share of the budget did not suffice: they get all of it.
+    /// Waiting steps that ran out of their grant: they get the whole budget.
     alone: BTreeSet<usize>,
     running: BTreeMap<usize, Running>,
     done: BTreeSet<usize>,
-    /// Files of steps that were left out.
+    /// Files of skipped steps.
     absent: BTreeSet<String>,
     liveness: Liveness,
     failed: Option<(usize, StageError)>,
@@ -184,7 +180,7 @@ impl<'a> Queue<'a> {
         queue
     }
 
-    /// Starts what can be started.
+    /// Starts every step that can start.
     fn start<'scope>(
         &mut self,
         workers: &mut Workers<'scope, '_>,
@@ -202,7 +198,7 @@ impl<'a> Queue<'a> {
         if let Err(error) = self.make_room(&ready, size) {
             return self.fail(ready[0], error);
         }
-        // Past those that wait for memory, so that they do not hold up what would fit beside them.
+        // Continues past steps that wait for memory, so that smaller ones can run.
         for (nth, &step) in ready.iter().enumerate() {
             let free_threads = self.work.threads.saturating_sub(self.running.len());
             if free_threads == 0 {
@@ -212,10 +208,10 @@ impl<'a> Queue<'a> {
             let others: Vec<u64> =
                 others.map(|&other| admission::wanted(self.graph.steps[other].stage, size)).collect();
             let Some(bytes) = self.grant(step, &others, size) else { continue };
-            // The reader cannot run again here: its input is read. Who calls sees to it.
+            // The reader cannot run again here because its input is consumed; the caller reopens it.
             let is_all = step == 0 || !self.work.columns.is_shared();
             let all_memory = self.running.is_empty() && bytes == self.work.budget.free() && is_all;
-            // Free memory cannot shrink meanwhile: only this thread reserves shares.
+            // Free memory cannot shrink meanwhile: only this thread makes grants.
             let Ok(budget) = self.work.budget.part(self.graph.steps[step].stage.name, bytes) else { continue };
             let foreground = !self.running.values().any(|running| running.foreground);
             let lengths = journal.lengths(self.work.scratch, &self.graph.steps[step]);
@@ -224,14 +220,14 @@ impl<'a> Queue<'a> {
                     self.waiting.remove(&step);
                     self.running.insert(step, Running { foreground, all_memory });
                 }
-                // It waits for the steps that run, and then for a thread of theirs.
+                // Waits for a running step and reuses its thread.
                 Err(_) if !self.running.is_empty() => return,
                 Err(source) => return self.fail(step, StageError::Thread { source }),
             }
         }
     }
 
-    /// Shares the budget between steps and columns, while nothing runs. A step that is to have all of it gets it.
+    /// Divides the budget between steps and columns while nothing runs. A step that must run alone gets all of it.
     fn make_room(&self, ready: &[usize], size: (u64, u64)) -> Result<(), StageError> {
         let Work { columns, budget, .. } = self.work;
         match ready.first() {
@@ -243,7 +239,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// The steps that wait for nothing but memory and a thread. Steps for which the input has nothing are left out.
+    /// Returns the steps that wait only for memory and a thread. Skips steps without input.
     fn ready(&mut self) -> Vec<usize> {
         loop {
             let is_ready = |step: &usize| self.graph.steps[*step].after.is_subset(&self.done);
@@ -253,7 +249,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// The memory with which a step can start now, if it can, while others could start that want so much.
+    /// Memory grant with which a step can start now, given the wishes of the other ready steps.
     fn grant(&self, step: usize, others: &[u64], size: (u64, u64)) -> Option<u64> {
         let (budget, nothing_runs) = (&self.work.budget, self.running.is_empty());
         if self.alone.contains(&step) {
@@ -277,7 +273,7 @@ impl<'a> Queue<'a> {
         let (graph, work) = (self.graph, self.work);
         let work_on = move || {
             let measured = Measured::new(if foreground { work.display } else { &Silent });
-            // Nobody passes a cancellation on to a step in the thread of the queue.
+            // Nobody forwards a cancellation to a step in the queue's thread.
             let cancel = if work.is_short { work.cancel } else { stop };
             let context = Context { budget, threads: work.threads, progress: &measured, cancel };
             let (begun, _) = (Instant::now(), divisible::take());
@@ -288,10 +284,10 @@ impl<'a> Queue<'a> {
             };
             let outcome = outcome.or_else(|panic| damage(work.scratch, &lengths).map_or(Err(panic), |it| Ok(Err(it))));
             drop(context);
-            // Whatever came of a file that was cut off meanwhile, the file is the cause.
+            // A truncated file is the cause, whatever the outcome of the step.
             let outcome = whole().map_or_else(|cut_off| Ok(Err(cut_off)), |()| outcome);
             let outcome = outcome.map(|outcome| measured.outcome(outcome));
-            // The queue waits for every step that it started.
+            // The queue waits for every step it started.
             let took = Took { seconds: begun.elapsed().as_secs_f64(), divisible_seconds: divisible::take() };
             let _ = finished.send(Finished { step, outcome, took });
         };
@@ -302,8 +298,7 @@ impl<'a> Queue<'a> {
         workers.work(self.running.len(), work_on)
     }
 
-    /// Whether a file that a step needs does not exist for this input: its writer left it out, or was left out
-    /// itself.
+    /// Whether a required file does not exist for this input: its writer omitted it, or was itself skipped.
     fn lacks_input(&self, step: usize) -> bool {
         let step = &self.graph.steps[step];
         let mut needed = step.reads.iter().chain(&step.changes).filter(|file| !file.optional);
@@ -311,14 +306,13 @@ impl<'a> Queue<'a> {
         needed.any(|file| may_lack(file) && !self.work.has(file))
     }
 
-    /// Leaves a step out.
     fn leave_out(&mut self, step: usize) {
         self.waiting.remove(&step);
         self.absent.extend(self.graph.steps[step].writes.iter().map(|file| file.name.clone()));
         self.settle(step);
     }
 
-    /// Notes that a step is done, now or by an earlier run.
+    /// Records a step as done, now or by an earlier run, and discards files without further users.
     fn settle(&mut self, step: usize) {
         self.done.insert(step);
         for name in self.liveness.finish(&self.graph.steps[step]) {
@@ -326,7 +320,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Takes note of a step that ended; an error if the run cannot go on.
+    /// Records the end of a step; returns an error if the run cannot go on.
     fn finish(
         &mut self,
         position: usize,
@@ -339,7 +333,7 @@ impl<'a> Queue<'a> {
         let running = self.running.remove(&position);
         let stats = match outcome {
             Err(StageError::Budget { .. }) if running.is_some_and(|running| !running.all_memory) => {
-                // Its memory depends on more than it could declare. It runs again, alone, as after a kill.
+                // The step needs more memory than it can declare. It runs again, alone, as after a kill.
                 journal.take_back(scratch, step)?;
                 self.waiting.insert(position);
                 self.alone.insert(position);
@@ -356,7 +350,7 @@ impl<'a> Queue<'a> {
         if !step.product.is_part_of_run() {
             journal.add(scratch, step, done.clone())?;
         }
-        // Only now: who sees the line may kill the run and count on the stage.
+        // Last, because a reader of the line may kill the run and count on the stage.
         display.finished(&step.name, stats, self.bytes_of(step), took);
         for access in step.stage.rewrites {
             access.files(setting).try_for_each(|file| scratch.forget_aside(file.name))?;
@@ -366,7 +360,7 @@ impl<'a> Queue<'a> {
         Ok(())
     }
 
-    /// Bytes of what a step wrote.
+    /// Bytes of the step's output.
     fn bytes_of(&self, step: &Step) -> u64 {
         let table = match step.product {
             Product::Table(file) => Some(self.work.output.folder.join(file)),
@@ -376,7 +370,7 @@ impl<'a> Queue<'a> {
         columns.chain(table).filter_map(|path| self.work.scratch.length(&path)).sum()
     }
 
-    /// Keeps the error of the first step in order. Steps that were cancelled do not tell the cause.
+    /// Keeps the error of the first step in order. A cancelled step is never the cause.
     fn fail(&mut self, step: usize, error: StageError) {
         let rank = |step: usize, error: &StageError| (matches!(error, StageError::Cancelled), step);
         if self.failed.as_ref().is_none_or(|(other, before)| rank(step, &error) < rank(*other, before)) {
@@ -397,11 +391,11 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Refuses files of scratch that are shorter or longer than those who wrote them left them.
+/// Refuses scratch files with a length other than their writer left.
 fn whole(scratch: &Scratch, lengths: &[(String, u64)]) -> Result<(), StageError> {
     for (name, length) in lengths {
         let path = scratch.file(name);
-        // Most columns are in memory: the system is not asked for them.
+        // Most columns are in memory, so this rarely asks the system.
         if let Some(there) = scratch.length(&path).filter(|there| there != length) {
             return Err(StageError::cut_off(&path, *length, there));
         }
@@ -409,7 +403,7 @@ fn whole(scratch: &Scratch, lengths: &[(String, u64)]) -> Result<(), StageError>
     Ok(())
 }
 
-/// What is wrong with the content of files of scratch, where a stage did not expect it.
+/// Finds a scratch file with a wrong checksum, after a stage panicked.
 fn damage(scratch: &Scratch, lengths: &[(String, u64)]) -> Option<StageError> {
     let never = AtomicBool::new(false);
     let paths = lengths.iter().map(|(name, _)| scratch.file(name)).filter(|path| path.exists());

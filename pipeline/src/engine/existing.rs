@@ -1,6 +1,6 @@
-//! Whether the lake has a run already.
+//! Finds an existing run in the lake.
 //!
-//! The input is read for its hash only if the lake has a run on a file of the same size and of the same stem or name.
+//! The input is hashed only if the lake has a run on a file of the same size, and of the same stem or name.
 
 use super::request::{Outcome, Request};
 use crate::complaint::Complaint;
@@ -14,10 +14,7 @@ use heaplake_schemas::run::Run;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// The run that this input has in the lake already, if it was made with the same options.
-///
-/// # Errors
-/// [`Complaint`] where a run has the name, and differs.
+/// Returns the existing run of this input with the same options. A different run of the same name is an error.
 pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, Complaint> {
     let Input::File(path) = &request.input else { return Ok(None) };
     let Ok(About { bytes, .. }) = storage::about(path) else { return Ok(None) };
@@ -31,7 +28,7 @@ pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, C
             continue;
         }
         let Some(run) = commit::read(&place)? else { continue };
-        // A trace can be replayed, and each of its walks of the heap be analysed: these are runs beside each other.
+        // A trace can be replayed, and each of its heap walks analysed: these runs coexist.
         if request.snapshot.is_none() && !of_one_kind(&run.options, &request.options) {
             continue;
         }
@@ -52,10 +49,7 @@ pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, C
     Ok(None)
 }
 
-/// The run in the place that this one would take, now that the input is known.
-///
-/// # Errors
-/// [`Complaint`] where it differs.
+/// Returns the existing run at a place, once the input is known. A different run there is an error.
 pub fn at(place: &Path, request: &Request, input_hash: &str) -> Result<Option<Outcome>, Complaint> {
     match commit::read(place)? {
         None => Ok(None),
@@ -73,7 +67,7 @@ fn of_one_kind(one: &Options, other: &Options) -> bool {
     }
 }
 
-/// Runs of the release whose default name begins as this input's would.
+/// Runs of the release with the default name prefix of this input.
 fn named_alike(request: &Request) -> Vec<PathBuf> {
     let prefix = format!("snapshot={}-", inputs::stem(&request.input));
     let folder = request.lake.join(format!("release={}", request.release));
@@ -93,7 +87,7 @@ fn taken(place: &Path, difference: &str) -> Complaint {
     Complaint::failed(cause, "give --force to replace it, or another --snapshot name")
 }
 
-/// In what a run differs from one with these options.
+/// Describes the difference between a run and these options.
 fn difference(run: &Run, options: &Options) -> Option<String> {
     if run.schema_version != SCHEMA_VERSION {
         return Some(format!("its schema version ({})", run.schema_version));
@@ -112,8 +106,7 @@ fn difference(run: &Run, options: &Options) -> Option<String> {
     differs.or_else(names).or_else(|| (run.options.labels() != options.labels()).then(|| "its labels".to_owned()))
 }
 
-/// Tables that came after the first runs of this schema version, and that all runs write by default: a run that has none of
-/// them stands.
+/// Default tables added after the first runs of this schema version: a run that lacks all six still matches.
 const LATER: [TableName; 6] = [
     TableName::RetainerTrees,
     TableName::AllocationTypes,
@@ -123,14 +116,14 @@ const LATER: [TableName; 6] = [
     TableName::Samples,
 ];
 
-/// Whether a run with the new tables is another one.
+/// Whether the tables of a run differ, apart from [`LATER`].
 fn tables_differ(old: &Tables, new: &Tables) -> bool {
     let lacks_all = LATER.iter().all(|&table| !old.has(table) && new.has(table));
     let old = if lacks_all { LATER.into_iter().fold(old.clone(), Tables::with) } else { old.clone() };
     old != *new
 }
 
-/// The first option in which two analyses differ. Salvage matters only where the input is damaged.
+/// Returns the first option in which two analyses differ. Salvage matters only for a damaged input.
 fn analyses_differ(old: &AnalysisOptions, new: &AnalysisOptions, damaged: bool) -> Option<String> {
     let walk = || old.walk.map_or("last".to_owned(), |walk| walk.to_string());
     let work = || old.duplicate_work.map_or("default".to_owned(), |work| work.to_string());

@@ -1,4 +1,4 @@
-//! What a run would take, computed from the declarations of its stages.
+//! Forecast of a run's resources, computed from the declarations of its stages.
 
 use super::graph::Graph;
 use super::input::setting;
@@ -9,7 +9,7 @@ use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_schemas::options::Options;
 use serde::Serialize;
 
-/// How large a heap is.
+/// Size of a heap.
 pub struct Heap {
     /// Format of the input.
     pub format: &'static dyn Format,
@@ -17,52 +17,52 @@ pub struct Heap {
     pub nodes: u64,
     /// Edges.
     pub edges: u64,
-    /// Whether these are estimates.
+    /// Whether the numbers are estimates.
     pub estimated: bool,
 }
 
-/// What an analysis would take. Sizes are bytes.
+/// Forecast of an analysis. Sizes are bytes.
 #[derive(Debug, Serialize)]
 pub struct Forecast {
     /// Nodes.
     pub nodes: u64,
     /// Edges.
     pub edges: u64,
-    /// Whether these are estimates.
+    /// Whether these numbers are estimates.
     pub estimated: bool,
-    /// The budget, bytes.
+    /// Memory budget.
     pub memory: u64,
-    /// The smallest budget that would do, bytes.
+    /// Smallest sufficient budget.
     pub least_memory: u64,
-    /// The least budget at which nothing is paged, bytes.
+    /// Smallest budget without paging.
     pub resident_memory: u64,
-    /// The stages, in order.
+    /// Stages, in order.
     pub stages: Vec<StageForecast>,
-    /// Most scratch at once, strings not included, bytes.
+    /// Peak scratch size, without strings.
     pub scratch: u64,
 }
 
-/// What a stage will take. Sizes are bytes.
+/// Forecast of a stage. Sizes are bytes.
 #[derive(Debug, Serialize)]
 pub struct StageForecast {
-    /// Its name.
+    /// Name of the stage.
     pub stage: String,
-    /// Memory that it would like to have.
+    /// Memory that keeps its arrays resident.
     pub wanted: u64,
-    /// Memory that it will have.
+    /// Memory that it gets.
     pub given: u64,
-    /// Whether some of its arrays will be paged.
+    /// Whether some of its arrays are paged.
     pub paged: bool,
-    /// Whether that is less than it must have.
+    /// Whether it gets less than its minimum.
     pub refused: bool,
-    /// What it adds to scratch.
+    /// Bytes it adds to scratch.
     pub scratch: u64,
     /// Its passes over disk.
     pub passes: &'static str,
 }
 
 impl Forecast {
-    /// For an input.
+    /// Computes the forecast of an input.
     #[must_use]
     pub fn new(heap: &Heap, memory: u64, options: &Options) -> Self {
         let Heap { format, nodes, edges, estimated } = *heap;
@@ -95,7 +95,7 @@ impl Forecast {
     }
 }
 
-/// The graph of an analysis.
+/// Returns the graph of an analysis.
 #[must_use]
 pub fn graph(format: &'static dyn Format, options: &Options) -> Graph {
     Graph::new(&registry::entries(Some(format)), &setting(Some(format), options))

@@ -1,9 +1,9 @@
-//! The stages of one run and what each waits for, derived from what they declare.
+//! The stages of one run and their dependencies, derived from their declarations.
 //!
-//! Stages are listed in an order in which one thread could run them. A stage that reads a file waits for the stages
-//! before it in the list that write or change the file; where there are none before it, for all that do. A stage that
-//! changes a file waits for those before it that read it. So two stages that touch no common file may run side by
-//! side, and the place of a stage in the list matters only for files that several stages change.
+//! Stages are listed in an order in which one thread could run them. A reader of a file depends on the earlier stages
+//! in the list that write or change the file; if there are none, on all that do. A stage that changes a file depends on
+//! its earlier readers. So two stages without a common file may run side by side, and the position of a stage in the
+//! list matters only for files that several stages change.
 
 use super::registry::{Entry, Product};
 use heaplake_kit::Setting;
@@ -11,34 +11,34 @@ use heaplake_kit::Stage;
 use heaplake_kit::access::{Access, Size};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A file of scratch as a step uses it.
+/// A scratch file as a step uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its name, with the folder that it lies in.
+    /// Name, with its folder.
     pub name: String,
-    /// What it takes.
+    /// Size.
     pub size: Size,
-    /// Whether the step can do without it, or writes it only where the input has such.
+    /// Whether the step can do without it, or writes it only for some inputs.
     pub optional: bool,
 }
 
 /// A stage in a run.
 pub struct Step {
-    /// Name of the stage, with the folder that it works in.
+    /// Name of the stage, with its folder.
     pub name: String,
     /// The stage.
     pub stage: &'static Stage,
-    /// The folder inside scratch, where it is not scratch itself.
+    /// Folder inside scratch; `None` for scratch itself.
     pub folder: Option<&'static str>,
-    /// What it makes.
+    /// Kind of product.
     pub product: Product,
-    /// What it reads.
+    /// Files read.
     pub reads: Vec<File>,
-    /// What it writes.
+    /// Files written.
     pub writes: Vec<File>,
-    /// What it changes of others: adds to, replaces or writes anew.
+    /// Files of other steps that it appends to, replaces or rewrites.
     pub changes: Vec<File>,
-    /// Steps that must be done before, by their positions.
+    /// Positions of the steps it depends on.
     pub after: BTreeSet<usize>,
 }
 
@@ -66,7 +66,7 @@ impl Step {
         }
     }
 
-    /// Names of all files that it uses.
+    /// All files that it uses.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.reads.iter().chain(&self.writes).chain(&self.changes)
     }
@@ -77,16 +77,16 @@ impl Step {
     }
 }
 
-/// The steps of a run, each after those that it waits for: in this order one thread runs them.
+/// The steps of a run in topological order, in which one thread runs them.
 pub struct Graph {
     /// The steps.
     pub steps: Vec<Step>,
-    /// Files that their writers may leave out.
+    /// Files that their writers may omit.
     optional: BTreeSet<String>,
 }
 
 impl Graph {
-    /// The graph of those listed stages that such a run has.
+    /// Builds the graph of the listed stages that apply to the setting.
     #[must_use]
     pub fn new(entries: &[Entry], setting: &Setting<'_>) -> Self {
         let wanted = entries.iter().filter(|entry| (entry.stage.when)(setting));
@@ -101,27 +101,26 @@ impl Graph {
         Self { optional: written.map(|file| file.name.clone()).collect(), steps }
     }
 
-    /// Whether the step that writes a file may leave it out, because the input has no such thing.
+    /// Whether the writer of a file may omit it, because the input has no such data.
     #[must_use]
     pub fn may_lack(&self, name: &str) -> bool {
         self.optional.contains(name)
     }
 
-    /// The transitive reduction of what a step waits for: the steps that no other one of these waits for.
+    /// Direct dependencies of a step, by transitive reduction.
     #[must_use]
     pub fn direct(&self, position: usize) -> Vec<usize> {
         let after = &self.steps[position].after;
         after.iter().copied().filter(|&step| !after.iter().any(|&other| self.reaches(other, step))).collect()
     }
 
-    /// Whether a step waits for another one, directly or transitively.
+    /// Whether a step depends on another, directly or transitively.
     fn reaches(&self, from: usize, to: usize) -> bool {
         from > to && self.steps[from].after.iter().any(|&before| before == to || self.reaches(before, to))
     }
 }
 
-/// Leaves out each stage that reads a file which no stage writes, and so on transitively: a run has no stages for
-/// what its format cannot tell.
+/// Removes stages that read a file without a writer, transitively: data that the format does not have.
 fn leave_out_starved(steps: &mut Vec<Step>) {
     loop {
         let written: BTreeSet<String> =
@@ -137,7 +136,7 @@ fn leave_out_starved(steps: &mut Vec<Step>) {
     }
 }
 
-/// What each of the listed steps waits for.
+/// Returns the dependencies of each step.
 fn order(steps: &[Step]) -> Vec<BTreeSet<usize>> {
     let mut after = vec![BTreeSet::new(); steps.len()];
     let mut users: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -167,8 +166,8 @@ fn order(steps: &[Step]) -> Vec<BTreeSet<usize>> {
     after
 }
 
-/// The steps in topological order, as near to that of the list as possible. Steps in a cycle come last; a test checks
-/// that there is no cycle.
+/// Sorts the steps topologically, as near to list order as possible. Steps in a cycle come last; a test checks that
+/// there is none.
 fn sorted(steps: Vec<Step>) -> Vec<Step> {
     let mut place = vec![None; steps.len()];
     for next in 0..steps.len() {

@@ -11,19 +11,17 @@ use heaplake_kit::Setting;
 use heaplake_kit::stage::Handover;
 use heaplake_schemas::options::Options;
 
-/// The stages for an input, and the input for the first of them.
+/// The stages of an input, and the input for the first one.
 pub struct Known {
-    /// The format of a snapshot; nothing for a trace, whose reader recognises it.
+    /// Format of a snapshot; `None` for a trace, which its reader recognises.
     pub format: Option<&'static dyn Format>,
-    /// The opened input; nothing where an earlier run has read it.
+    /// The opened input; empty if an earlier run has read it.
     pub input: Handover,
 }
 
 impl Known {
-    /// Opens an input, unless `is_done` says of a reader that it was done before.
-    ///
-    /// # Errors
-    /// A [`Complaint`] when the input cannot be read, is damaged at its beginning, or is something else altogether.
+    /// Opens an input, unless `is_done` reports that its reader finished in an earlier run. Refuses an input that is
+    /// unreadable, damaged at its beginning, or of an unknown format.
     pub fn open(request: &Request, context: &Context<'_>, is_done: impl Fn(&str) -> bool) -> Result<Self, Complaint> {
         let Request { input, options, .. } = request;
         let snapshot = options.analysis().is_some();
@@ -42,20 +40,20 @@ impl Known {
         Ok(Self { format, input: Handover::of(Opened { input: input.clone(), source }) })
     }
 
-    /// The stages for its format, in order.
+    /// Stages of its format, in order.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         registry::entries(self.format)
     }
 
-    /// The setting of a run on it.
+    /// Setting of a run on it.
     #[must_use]
     pub fn setting<'a>(&self, options: &'a Options) -> Setting<'a> {
         setting(self.format, options)
     }
 }
 
-/// The setting of a run on inputs of a format, or of the replay of a trace.
+/// Setting of a run on a format, or of the replay of a trace.
 #[must_use]
 pub fn setting<'a>(format: Option<&'static dyn Format>, options: &'a Options) -> Setting<'a> {
     Setting { options, follows_essential: format.is_some_and(Format::follows_essential) }

@@ -1,11 +1,11 @@
 //! The journal of a scratch folder: its finished stages, so that a killed run resumes where it stopped.
 //!
-//! `journal.json` lists the finished stages and the sums of their files. It is replaced in one step after each stage, so
-//! at any moment the folder has everything that the listed stages wrote. It may have more: files of a stage that was
-//! running, which are removed, and bytes that it appended to files, which are cut off. A journal is ignored if its
-//! input, its options, or the version of heaplake or of a stage differ, if it is older than the last start of the
-//! system, or if it or a file of the folder is not what was written. So it is too where a stage was killed between
-//! replacing a file of others and its entry in the journal.
+//! `journal.json` lists the finished stages and the checksums of their files. It is replaced atomically after each
+//! stage, so the folder always has everything that the listed stages wrote. It may have more from a stage that was
+//! running: its files, which are removed, and bytes that it appended, which are cut off. A journal is ignored if its
+//! input, its options, or the version of heaplake or of a stage differ, if it predates the last boot, or if it or a
+//! listed file is damaged. It is also ignored if a stage was killed between replacing a file of another stage and its
+//! journal entry.
 
 use super::graph::Step;
 use super::registry;
@@ -30,58 +30,56 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const FILE: &str = "journal.json";
 
-/// The file.
+/// The journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Journal {
     origin: Origin,
     done: Vec<Done>,
-    /// Most disk that the folder took, bytes.
+    /// Peak scratch size, bytes.
     peak: u64,
-    /// What files held after the last finished stage that wrote or changed them.
+    /// Checksums of files after the last finished stage that wrote or changed them.
     sums: BTreeMap<String, Sum>,
-    /// The run that was about to be committed: its place, with device and inode of its folder.
+    /// Run about to be committed: its path, and device and inode of its folder.
     committing: Option<(PathBuf, (u64, u64))>,
-    /// Whether it is not written: nobody can go on with this run.
+    /// Whether the journal is never written: the run is not resumable.
     #[serde(skip)]
     is_lost: bool,
 }
 
-/// What a scratch folder was made from and by.
+/// Origin of a scratch folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Origin {
     heaplake_version: String,
     stages: Vec<(String, u32)>,
-    /// Path, length, modification time and inode; nothing for an input that cannot be read twice.
+    /// Path, length, modification time and inode; `None` for an input that cannot be read twice.
     input: Option<(String, u64, i64, u64)>,
     options: Options,
-    /// The system's boot. Scratch is not forced to the disk, so after a loss of power it may be anything.
+    /// Boot id of the system. Scratch is not synced, so a power loss may leave anything.
     boot: Option<String>,
 }
 
 /// A finished stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// Its name.
+    /// Name of the stage.
     pub stage: String,
-    /// Wall time that it took.
+    /// Wall time.
     pub seconds: f64,
-    /// Rows of its output.
+    /// Output rows.
     pub rows: u64,
-    /// Bytes that it spilled.
+    /// Bytes spilled.
     pub spilled_bytes: u64,
 }
 
 impl Journal {
-    /// Opens a scratch folder: with the stages that are done in it, or empty.
-    ///
-    /// # Errors
-    /// [`StageError::Io`]; [`StageError::Cancelled`] when `cancel` is set meanwhile.
+    /// Opens a scratch folder: with its finished stages, or empty. Returns [`StageError::Cancelled`] when `cancel` is
+    /// set meanwhile.
     pub fn open(folder: &Path, request: &Request, cancel: &AtomicBool) -> Result<(Scratch, Self), StageError> {
         let origin = Origin::of(request);
         match Self::reopen(folder, &origin, cancel) {
             Ok(Some(opened)) => return Ok(opened),
             Err(StageError::Cancelled) => return Err(StageError::Cancelled),
-            // Whatever is wrong with what was left: the run does without.
+            // If the remains are unusable for any reason, the run starts afresh.
             Ok(None) | Err(_) => {}
         }
         let is_lost = !request.is_resumable();
@@ -89,7 +87,7 @@ impl Journal {
         Ok((scratch, Self { origin, done: Vec::new(), peak: 0, sums: BTreeMap::new(), committing: None, is_lost }))
     }
 
-    /// The folder as it was left, if it is of use.
+    /// Reopens the folder if its journal is usable.
     fn reopen(folder: &Path, origin: &Origin, cancel: &AtomicBool) -> Result<Option<(Scratch, Self)>, StageError> {
         let scratch = Scratch::reopen(folder)?;
         let journal = Self::read(&scratch)?;
@@ -101,7 +99,7 @@ impl Journal {
         seal::read(&scratch.file(FILE))
     }
 
-    /// Whether the files are those that the finished stages left. Removes what others left.
+    /// Whether the files are as the finished stages left them. Removes all others.
     fn verify(&self, scratch: &Scratch, cancel: &AtomicBool) -> Result<bool, StageError> {
         let mut known = BTreeSet::from([scratch.file(FILE)]);
         for (name, sum) in &self.sums {
@@ -113,8 +111,8 @@ impl Journal {
         Ok(true)
     }
 
-    /// Where a file lies that a finished stage left, after removal of what an unfinished stage appended; nothing if it
-    /// is not what was left.
+    /// Path of a file that a finished stage left, after truncation of bytes appended by an unfinished stage; `None` if
+    /// the file differs.
     fn left(
         &self,
         scratch: &Scratch,
@@ -130,7 +128,7 @@ impl Journal {
             // A stage was rewriting it.
             return Ok(self.is_left(&original, name, sum, cancel)?.then_some(original));
         }
-        // One that does not exist went after its last reader.
+        // A missing file was removed after its last reader.
         Ok((!path.exists()).then_some(path))
     }
 
@@ -147,13 +145,13 @@ impl Journal {
         Ok(true)
     }
 
-    /// The stages that are done, in the order in which they were finished.
+    /// Finished stages, in the order they finished.
     #[must_use]
     pub fn done(&self) -> &[Done] {
         &self.done
     }
 
-    /// Most disk that the folder took, bytes.
+    /// Peak scratch size, bytes.
     #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak
@@ -165,10 +163,7 @@ impl Journal {
         self.done.iter().any(|done| done.stage == step)
     }
 
-    /// Notes that a step is done.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Records a step as done.
     pub fn add(&mut self, scratch: &Scratch, step: &Step, done: Done) -> Result<(), StageError> {
         self.peak = self.peak.max(scratch.peak());
         self.done.push(done);
@@ -178,7 +173,7 @@ impl Journal {
         self.write(scratch)
     }
 
-    /// Notes what a file holds that a stage wrote or changed.
+    /// Records the checksum of a file that a stage wrote or changed.
     fn note(&mut self, scratch: &Scratch, name: &str) -> Result<(), StageError> {
         let path = scratch.file(name);
         let Some(there) = scratch.length(&path) else {
@@ -196,10 +191,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes what a step appended that is to run again.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Truncates the bytes that a step appended, so that it can run again.
     pub fn take_back(&self, scratch: &Scratch, step: &Step) -> Result<(), StageError> {
         for file in step.changes.iter().filter(|file| registry::is_appended(&file.name)) {
             let (path, Some(sum)) = (scratch.file(&file.name), self.sums.get(&file.name)) else { continue };
@@ -213,20 +205,19 @@ impl Journal {
         if self.origin.input.is_some() && self.is_kept() { seal::write(&scratch.file(FILE), self) } else { Ok(()) }
     }
 
-    /// Whether a later process can go on with the run. One that goes on already can be gone on with again, whatever was
-    /// asked for.
+    /// Whether a later process can resume the run. A resumed run stays resumable, whatever the options say.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         !self.is_lost
     }
 
-    /// Measures the disk that the folder takes now.
+    /// Measures the current scratch size.
     pub fn measure(&mut self, scratch: &Scratch) {
         scratch.measure();
         self.peak = self.peak.max(scratch.peak());
     }
 
-    /// The lengths of the files that a step reads, as those who wrote them left them, or who moved them from memory.
+    /// Lengths of the files that a step reads, as their writers left them or as moved from memory.
     #[must_use]
     pub fn lengths(&self, scratch: &Scratch, step: &Step) -> Vec<(String, u64)> {
         let known = |name: &String| {
@@ -238,23 +229,19 @@ impl Journal {
         kept.filter_map(|file| known(&file.name)).collect()
     }
 
-    /// Notes that a run is about to be committed, so that whoever finds this folder later can tell whether it was.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Records that a run is about to be committed, so that a later process can tell whether it was.
     pub fn committing(&mut self, scratch: &Scratch, place: &Path, folder: (u64, u64)) -> Result<(), StageError> {
         self.committing = Some((place.to_owned(), folder));
         self.write(scratch)
     }
 
-    /// Whether the input is still the file that it was.
+    /// Whether the input file is unchanged.
     #[must_use]
     pub fn is_of(&self, input: &Input) -> bool {
         matches!(input, Input::Stdin) || self.origin.input == identity(input)
     }
 
-    /// Whether a later run may go on with a folder that nobody works in: its run is not in the lake, and whatever it was
-    /// made from is as it was.
+    /// Whether a later run can resume an unlocked folder: its run is not in the lake, and its origin is unchanged.
     #[must_use]
     pub fn is_of_use(folder: &Path) -> bool {
         let journal = Scratch::reopen(folder).and_then(|scratch| Self::read(&scratch));
@@ -268,11 +255,11 @@ impl Journal {
     }
 }
 
-/// Path, length, modification time and inode; nothing for what is no file.
+/// Path, length, modification time and inode; `None` for stdin and other non-files.
 fn identity(input: &Input) -> Option<(String, u64, i64, u64)> {
     let Input::File(path) = input else { return None };
     if let Some(url) = storage::url(path) {
-        // The store's name for the content stands for the inode.
+        // The store's tag of the content replaces the inode.
         let About { bytes, changed, tag } = storage::about(path).ok()?;
         let changed = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default().as_nanos();
         let tag = xxh3_64(tag.unwrap_or_default().as_bytes());

@@ -1,19 +1,19 @@
-//! When a file of scratch can be removed, and how much disk scratch takes.
+//! Liveness of scratch files: when one can be removed, and peak scratch size.
 //!
-//! A file is removed after the last step that uses it. Where a killed run can go on, the inputs of tables stay until the
-//! run is committed, because it writes its tables anew. Documents stay, because they are small.
+//! A file is removed after its last user. In a resumable run, the inputs of tables stay until the commit, because a
+//! resumed run rewrites its tables. Documents stay, because they are small.
 
 use super::graph::{Graph, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many steps have still to use each file.
+/// Number of remaining users of each file.
 pub struct Liveness {
     users: BTreeMap<String, usize>,
     kept: BTreeSet<String>,
 }
 
 impl Liveness {
-    /// Before the first step of a run, which may be `resumable`.
+    /// State before the first step of a run.
     #[must_use]
     pub fn new(graph: &Graph, resumable: bool) -> Self {
         let (mut users, mut kept) = (BTreeMap::new(), BTreeSet::new());
@@ -36,7 +36,7 @@ impl Liveness {
         names(step).into_iter().any(is_last)
     }
 
-    /// Notes that a step is done; returns the files that can be removed.
+    /// Records a step as done; returns the files that can be removed.
     pub fn finish(&mut self, step: &Step) -> Vec<String> {
         let mut gone = Vec::new();
         for name in names(step) {
@@ -55,7 +55,7 @@ fn names(step: &Step) -> BTreeSet<&str> {
     step.files().map(|file| file.name.as_str()).collect()
 }
 
-/// Peak bytes of scratch on one thread, without strings.
+/// Peak scratch bytes on one thread, without strings.
 #[must_use]
 pub fn peak_bytes(graph: &Graph, nodes: u64, edges: u64) -> u64 {
     let mut liveness = Liveness::new(graph, true);
@@ -72,7 +72,7 @@ pub fn peak_bytes(graph: &Graph, nodes: u64, edges: u64) -> u64 {
     peak
 }
 
-/// Bytes that a step leaves in scratch.
+/// Bytes that a step adds to scratch.
 #[must_use]
 pub fn written_bytes(step: &Step, nodes: u64, edges: u64) -> u64 {
     step.writes.iter().fold(0, |sum, file| sum.saturating_add(file.size.bytes(nodes, edges)))

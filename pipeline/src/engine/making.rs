@@ -1,4 +1,4 @@
-//! One input through all stages of its run, into the lake.
+//! Run executor: takes one input through all stages of its run, into the lake.
 
 use super::admission;
 use super::columns::{self, Columns};
@@ -34,10 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
-/// Makes the run of one input and commits it.
-///
-/// # Errors
-/// [`Complaint`]; then the lake is as it was.
+/// Makes the run of one input and commits it. On failure the lake is unchanged.
 pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcome, Complaint> {
     let started = Instant::now();
     let _at_work = AtWork::begin();
@@ -46,7 +43,7 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     {
         return Ok(outcome);
     }
-    // Who shares the place is told before the work.
+    // Reports a conflict over the place before the work.
     let place = request.snapshot.as_ref().map(|name| Place::take(&request.lake, &request.release, name)).transpose()?;
     place.iter().try_for_each(Place::refuse_replaced)?;
     let mut workplace = Workplace::take(request, cancel)?;
@@ -58,24 +55,23 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     };
     let making = Making { request, scratch, display: &display, cancel, started };
     let result = making.run(place, &mut workplace.journal);
-    // What is wrong with the content of a file that changes is not its fault.
+    // If the input changed meanwhile, that is the error, not its content.
     let result = match result {
         Err(complaint) if complaint.exit != Exit::Interrupted => {
             making.unchanged(&workplace.journal).map_err(Complaint::from).and(Err(complaint))
         }
         result => result,
     };
-    // The scratch folder serves the next attempt, unless the input itself is at fault or disk or memory did not
-    // suffice.
+    // Only an interrupted run keeps its scratch folder for the next attempt.
     let interrupted = matches!(&result, Err(complaint) if complaint.exit == Exit::Interrupted);
     workplace.keep = interrupted && workplace.journal.is_kept() && !workplace.journal.done().is_empty();
     result
 }
 
-/// Folder inside scratch of a run that goes to an object store.
+/// Folder inside scratch for a run that goes to an object store.
 const MADE: &str = "run";
 
-/// A run in the making.
+/// A run in progress.
 struct Making<'a> {
     request: &'a Request,
     scratch: &'a Scratch,
@@ -84,7 +80,7 @@ struct Making<'a> {
     started: Instant,
 }
 
-/// The facts of an input on which the name and the place of its run depend.
+/// Metadata of an input that determines the name and place of its run.
 enum Contents {
     Snapshot(Box<Facts>, &'static dyn Format),
     Trace(Box<replay::Facts>),
@@ -118,7 +114,7 @@ impl Making<'_> {
         };
         self.read(&graph, &mut work, journal)?;
         let contents = Contents::read(format, scratch)?;
-        // A run that goes on may have a smaller budget than it began with.
+        // A resumed run may have a smaller budget than before.
         admit_size(contents.size(scratch))?;
         let name = request.snapshot.clone().unwrap_or_else(|| contents.run_name(request));
         self.unchanged(journal)?;
@@ -157,7 +153,7 @@ impl Making<'_> {
         };
         match read(work, journal) {
             Err(StageError::Budget { .. }) if work.columns.is_shared() => {
-                // Its memory depends on more than it could declare. It reads again, with all there is.
+                // The reader needs more memory than it can declare. It reads again with the whole budget.
                 work.columns.give_up(&work.budget)?;
                 let (budget, threads) = (work.budget.clone(), request.threads);
                 let context = Context { budget, threads, progress: display, cancel };
@@ -168,12 +164,12 @@ impl Making<'_> {
         }
     }
 
-    /// Refuses an input that is no longer the file that it was when it was opened.
+    /// Refuses an input that changed since it was opened.
     fn unchanged(&self, journal: &Journal) -> Result<(), StageError> {
         if journal.is_of(&self.request.input) { Ok(()) } else { Err(StageError::changed(&self.request.input.name())) }
     }
 
-    /// What the run is, with the table that says so.
+    /// Describes the run, and writes the snapshot table.
     fn describe(
         &self,
         contents: &Contents,
@@ -209,7 +205,7 @@ impl Making<'_> {
         match contents {
             Contents::Snapshot(..) => {
                 if request.options.analysis().is_some_and(|options| options.tables.has(TableName::Snapshot)) {
-                    // Some facts were learned after the reading.
+                    // Stages after the reader add metadata.
                     let facts: Arc<Facts> = scratch.share_document(documents::FACTS)?;
                     let totals = scratch.read_document(documents::TOTALS)?;
                     let costs = times(graph, ran, journal);
@@ -246,7 +242,7 @@ impl Contents {
         }
     }
 
-    /// Nodes and edges. A format may know the number of its edges only after some stages.
+    /// Numbers of nodes and edges. Some formats know the number of edges only after some stages.
     fn size(&self, scratch: &Scratch) -> (u64, u64) {
         match self {
             Self::Snapshot(facts, _) => {
@@ -258,10 +254,10 @@ impl Contents {
         }
     }
 
-    /// When the input was captured, and what says so.
+    /// Capture time of the input, and its source.
     fn captured(&self, scratch: &Scratch, changed: Option<SystemTime>) -> Result<Option<Captured>, StageError> {
         let told = match self {
-            // Stages after the reader may learn it.
+            // Stages after the reader may find it.
             Self::Snapshot(..) => scratch.read_document::<Facts>(documents::FACTS)?.captured_at_us,
             Self::Trace(_) => None,
         };
@@ -277,7 +273,7 @@ impl Contents {
     }
 }
 
-/// When the file of an input was last changed.
+/// Modification time of the input file.
 fn changed(input: &Input) -> Option<SystemTime> {
     match input {
         Input::File(path) => storage::about(path).ok()?.changed,
@@ -285,7 +281,7 @@ fn changed(input: &Input) -> Option<SystemTime> {
     }
 }
 
-/// The tables that were written, in the order of their list.
+/// The tables that were written, in graph order.
 fn tables(graph: &Graph, ran: &[Ran], folder: &Path) -> Result<Vec<Table>, StageError> {
     let mut tables = Vec::new();
     for Ran { position, done } in ran {
@@ -298,7 +294,7 @@ fn tables(graph: &Graph, ran: &[Ran], folder: &Path) -> Result<Vec<Table>, Stage
     Ok(tables)
 }
 
-/// What all stages cost: those of this and of earlier attempts, then the tables.
+/// Cost of all stages: those of this and of earlier attempts, then the tables.
 fn times(graph: &Graph, ran: &[Ran], journal: &Journal) -> Vec<StageTime> {
     let time = |done: &Done| StageTime {
         name: done.stage.clone(),

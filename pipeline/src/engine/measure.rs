@@ -1,13 +1,12 @@
-//! How far a stage came, and what budget would have sufficed for all of it.
+//! Progress of a stage, and an estimate of the budget it needs.
 
 use heaplake_kit::{Progress, StageError, Stats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a stage took until it was refused more counts so many times, since it may grow faster towards the end and
-/// arrays double.
+/// Safety factor of the estimate: a stage may grow faster towards the end, and arrays double.
 const MARGIN: u64 = 2;
 
-/// Passes progress on, and keeps how far it is.
+/// Forwards progress and records its last value.
 pub struct Measured<'a> {
     inner: &'a dyn Progress,
     total: AtomicU64,
@@ -15,14 +14,13 @@ pub struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Nothing is done yet.
+    /// Starts at zero.
     pub fn new(inner: &'a dyn Progress) -> Self {
         Self { inner, total: AtomicU64::new(0), done: AtomicU64::new(0) }
     }
 
-    /// The outcome of a stage. Where it was refused memory, which it could not foresee, the refusal asks for what the
-    /// whole input would take at the rate at which the stage used memory so far; at least for twice the budget where
-    /// it is unknown how far it came.
+    /// Returns the outcome of a stage. If it ran out of memory that it could not foresee, the error asks for a budget
+    /// extrapolated from its progress; with unknown progress, for at least twice the budget.
     pub fn outcome(&self, outcome: Result<Stats, StageError>) -> Result<Stats, StageError> {
         let Err(StageError::Budget { who, wanted, free, limit }) = outcome else { return outcome };
         let (total, done) = (self.total.load(Ordering::Relaxed), self.done.load(Ordering::Relaxed));

@@ -1,15 +1,15 @@
-//! The engine: from what stages declare to a run in the lake.
+//! The engine: turns the declarations of stages into a run in the lake.
 //!
-//! - [`registry`]: all stages, listed.
-//! - [`graph`]: those of one run, and what each waits for.
-//! - [`liveness`]: when a file of scratch can go, and how much disk that takes.
-//! - [`admission`]: whether the budget suffices, and what each stage gets of it.
+//! - [`registry`]: list of all stages.
+//! - [`graph`]: the stages of one run and their dependencies.
+//! - [`liveness`]: when a scratch file can be removed, and peak scratch size.
+//! - [`admission`]: whether the budget suffices, and memory grants.
 //! - [`execution`]: the ready queue.
-//! - [`journal`], [`workplace`]: which stages are done in a scratch folder, and which process has it; `seal`: the form of
-//!   the journal on disk.
-//! - [`existing`]: whether the lake has the run already.
-//! - [`making`]: one input through all of it. It knows no format: [`input`] tells which one an input has.
-//! - [`forecast`], [`picture`], [`critical_path`]: what a run would take, how its graph looks, what bounds its time.
+//! - [`journal`], [`workplace`]: finished stages in a scratch folder, and its lock; `seal`: the journal's format on
+//!   disk.
+//! - [`existing`]: whether the lake already has the run.
+//! - [`making`]: run executor, one input through all stages. It knows no format: [`input`] recognises that.
+//! - [`forecast`], [`picture`], [`critical_path`]: estimated resources, drawn graph, bound on wall time.
 
 pub mod admission;
 mod columns;

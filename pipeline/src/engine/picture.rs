@@ -1,9 +1,9 @@
-//! The graph of a run as a picture: Mermaid, which code hosts show, or DOT, for Graphviz.
+//! The graph of a run as a picture: Mermaid, which code hosts render, or DOT for Graphviz.
 
 use super::graph::Graph;
 use std::fmt::Write;
 
-/// The language of a picture.
+/// Language of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// Mermaid.
@@ -13,10 +13,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// Both.
+    /// All languages.
     pub const ALL: [Self; 2] = [Self::Mermaid, Self::Dot];
 
-    /// Name, as on the command line.
+    /// Name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -26,7 +26,7 @@ impl Language {
     }
 }
 
-/// Draws which step waits for which, without arrows that follow from others.
+/// Draws the dependencies of all steps, without transitive ones.
 #[must_use]
 pub fn draw(graph: &Graph, language: Language) -> String {
     let mut out = String::new();

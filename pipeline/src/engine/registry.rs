@@ -1,7 +1,7 @@
-//! All stages, in the order in which one thread can run them.
+//! All stages, in an order in which one thread can run them.
 //!
-//! A new stage is one line here, at a place where what it reads is written above. A stage that writes a table is a
-//! line of [`heaplake_publish::TABLES`] instead, one that knows a format a line of its format.
+//! A new stage is one line here, below the writers of the files that it reads. A stage that writes a table is a line of
+//! [`heaplake_publish::TABLES`] instead; one that knows a format, a line of its format.
 
 use heaplake_duplicates::{
     additional, candidates, certificates, components, holders, resolve, set_graph, sets, trivial,
@@ -19,25 +19,25 @@ use heaplake_summarise::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// A stage as it stands in the list.
+/// Entry of a stage in the list.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// The stage.
     pub stage: &'static Stage,
-    /// The folder inside scratch that it works in, where not in scratch itself.
+    /// Folder inside scratch; `None` for scratch itself.
     pub folder: Option<&'static str>,
-    /// What it makes.
+    /// Kind of product.
     pub product: Product,
 }
 
-/// What a stage makes.
+/// Kind of product of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {
-    /// Columns and documents for other stages. A killed run keeps them.
+    /// Columns and documents for other stages. They survive a kill.
     Columns,
-    /// A table of the run, in this file. Every attempt writes it anew, as all parts of the run.
+    /// A table of the run, in this file. Every attempt rewrites it, like all parts of the run.
     Table(&'static str),
-    /// Numbers that `run.json` takes over.
+    /// Numbers copied to `run.json`.
     Summary,
 }
 
@@ -58,7 +58,7 @@ const fn of_sets(stage: &'static Stage) -> Entry {
     Entry { stage, folder: Some(set_graph::FOLDER), product: Product::Columns }
 }
 
-/// What an analysis does with the columns of any format.
+/// Stages of an analysis that work on any format.
 const NEUTRAL: &[Entry] = &[
     stage(&distances::STAGE),
     stage(&shortest_paths::STAGE),
@@ -94,13 +94,13 @@ const NEUTRAL: &[Entry] = &[
     stage(&function_signatures::STAGE),
 ];
 
-/// What a replay does.
+/// Stages of a replay.
 const REPLAY: &[Entry] = &[stage(&replay_trace::STAGE), stage(&allocations::STAGE), stage(&trace_signatures::STAGE)];
 
-/// Stages that make the summary.
+/// Stages that compute the summary.
 const SUMMARIES: &[&Stage] = &[&totals::STAGE, &summary::STAGE, &replay_summary::STAGE];
 
-/// The list for the analysis of a format, or for a replay.
+/// Lists the stages of an analysis of a format, or of a replay.
 #[must_use]
 pub fn entries(format: Option<&'static dyn Format>) -> Vec<Entry> {
     let own = format.map_or(&[][..], |format| format.stages()).iter().copied().map(stage);
@@ -110,7 +110,7 @@ pub fn entries(format: Option<&'static dyn Format>) -> Vec<Entry> {
     own.chain(shared.iter().copied()).chain(tables).chain(summaries).collect()
 }
 
-/// Every stage that there is.
+/// Every stage.
 pub fn all_stages() -> impl Iterator<Item = &'static Stage> {
     let formats = FORMATS.into_iter().flat_map(|format| format.stages().iter().copied());
     let shared = NEUTRAL.iter().chain(REPLAY).map(|entry| entry.stage);
@@ -125,7 +125,8 @@ pub fn is_appended(file: &str) -> bool {
     appended.any(|appended| appended.name == file)
 }
 
-/// Files that stages declare, but not this one. The set of a stage is made once: there are many small runs in a process.
+/// Files declared only by other stages. The set of a stage is computed once, because a process may execute many small
+/// runs.
 #[must_use]
 pub fn foreign(stage: &'static Stage) -> Arc<BTreeSet<&'static str>> {
     static ALL: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| all_stages().flat_map(own).collect());

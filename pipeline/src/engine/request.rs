@@ -8,76 +8,76 @@ use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
 use std::path::PathBuf;
 
-/// What to do with an input.
+/// Request for the run of one input.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The input.
     pub input: Input,
     /// The lake.
     pub lake: PathBuf,
-    /// Release that the run belongs to.
+    /// Release of the run.
     pub release: String,
-    /// Its name, where the user gives one.
+    /// Name of the run, if the user gives one.
     pub snapshot: Option<String>,
-    /// The hash that the input must have, where it was read before.
+    /// Expected hash, if the input was read before.
     pub hash: Option<String>,
-    /// The options of the analysis or of the replay.
+    /// Options of the analysis or replay.
     pub options: Options,
-    /// Bytes that may be allocated.
+    /// Memory budget, bytes.
     pub memory: u64,
-    /// Threads that may be used.
+    /// Maximum threads.
     pub threads: usize,
-    /// Where intermediate columns go, if not into the lake.
+    /// Folder for intermediate columns, if not the lake.
     pub scratch: Option<PathBuf>,
-    /// Whether a run that is killed can go on.
+    /// Whether a killed run can resume.
     pub resume: Resume,
-    /// Whether an existing run is replaced.
+    /// Whether to replace an existing run.
     pub force: bool,
-    /// Whether a compressed input may be any number of times as large when it is decompressed.
+    /// Whether to accept any expansion ratio of a compressed input.
     pub allow_bomb: bool,
 }
 
-/// Whether a run that is killed can go on after its last finished stage. One that can writes its columns to disk; one
-/// that cannot keeps them in memory as far as there is room.
+/// Whether a killed run can resume after its last finished stage. A resumable run writes its columns to disk; others
+/// keep them in memory as far as it suffices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Resume {
-    /// Those of large inputs can; the others take less time than writing is worth.
+    /// Large inputs are resumable; smaller ones take less time than the writes are worth.
     #[default]
     Auto,
-    /// It can.
+    /// Always resumable.
     Always,
-    /// It begins anew.
+    /// Never resumable.
     Never,
 }
 
-/// Inputs of more bytes than this are large.
+/// Inputs above this many bytes are large.
 const LARGE: u64 = 4 << 30;
 
-/// A compressed input is taken for one of so many times its size.
+/// Assumed expansion ratio of a compressed input.
 const COMPRESSED: u64 = 12;
 
-/// On inputs of at most so many bytes each step takes a moment, with one thread.
+/// Inputs up to this many bytes count as short with one thread.
 const SHORT: u64 = 4 << 20;
 
 impl Request {
-    /// Whether the run can go on if it is killed.
+    /// Whether a killed run can resume.
     #[must_use]
     pub fn is_resumable(&self) -> bool {
         match (&self.input, self.resume) {
-            // What was read cannot be read again.
+            // Standard input cannot be read again.
             (Input::Stdin, _) | (_, Resume::Never) => false,
             (_, Resume::Always) => true,
             (Input::File(path), Resume::Auto) => storage::about(path).is_ok_and(|file| file.bytes > LARGE),
         }
     }
 
-    /// Whether each step takes so little time that handing it to another thread would cost more than it is worth.
+    /// Whether steps are too short to be worth handing to another thread.
     #[must_use]
     pub fn is_short(&self) -> bool {
         self.threads == 1 && self.bytes().is_some_and(|bytes| bytes <= SHORT)
     }
 
-    /// What the input may have when it is not compressed, bytes; nothing for what is no file.
+    /// Estimated size of the decompressed input, bytes; `None` for stdin.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         let Input::File(path) = &self.input else { return None };
@@ -87,16 +87,16 @@ impl Request {
     }
 }
 
-/// A run that is in the lake.
+/// A run in the lake.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Its folder.
+    /// Folder of the run.
     pub place: PathBuf,
-    /// What it is.
+    /// Description of the run.
     pub run: Run,
-    /// Whether it was there before, so that nothing was done.
+    /// Whether the run existed before, so nothing was done.
     pub unchanged: bool,
-    /// What its stages cost, if it was made now.
+    /// Cost of each stage, if the run was made now.
     pub stages: Vec<StageTime>,
 }
 

@@ -1,4 +1,4 @@
-//! The form of the journal on disk: a document that says what it must be, and a folder with nothing else.
+//! Disk format of the journal: a sealed document; and removal of unlisted files.
 
 use heaplake_kit::StageError;
 use heaplake_kit::fs;
@@ -8,10 +8,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Writes an object with its seal as the first member, replacing an older one in one step.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Writes an object with its seal as the first member, atomically replacing an older one.
 pub fn write<T: Serialize>(path: &Path, document: &T) -> Result<(), StageError> {
     let text = serde_json::to_string(document)
         .map_err(|error| StageError::Scratch { path: path.to_owned(), problem: error.to_string() })?;
@@ -20,10 +17,7 @@ pub fn write<T: Serialize>(path: &Path, document: &T) -> Result<(), StageError> 
     fs::rename(&new, path).map_err(|error| StageError::io(path, "replace", error))
 }
 
-/// Reads an object.
-///
-/// # Errors
-/// [`StageError::Io`], or [`StageError::Scratch`] when it is not what was written.
+/// Reads an object; [`StageError::Scratch`] if its seal does not match.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StageError> {
     let damaged = |problem: String| StageError::Scratch { path: path.to_owned(), problem };
     let text = fs::read(path).map_err(|error| StageError::io(path, "read", error))?;
@@ -33,10 +27,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StageError> {
     serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))
 }
 
-/// Removes all files below a folder but these.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Removes all files below a folder except `known`.
 pub fn remove_others(folder: &Path, known: &BTreeSet<PathBuf>) -> Result<(), StageError> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     for entry in entries.map_err(|error| StageError::io(folder, "read", error))? {

@@ -1,4 +1,4 @@
-//! Threads that run one job after the other: to start a thread takes longer than many a job on a small input.
+//! Reusable threads: starting a thread takes longer than many a job on a small input.
 
 use heaplake_kit::fs::before_thread;
 use std::io;
@@ -8,7 +8,7 @@ use std::thread::{self, Scope};
 
 type Job<'scope> = Box<dyn FnOnce() + Send + 'scope>;
 
-/// Threads, each of which works until this is dropped.
+/// Threads that live until this is dropped.
 pub struct Workers<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     jobs: Sender<Job<'scope>>,
@@ -17,16 +17,13 @@ pub struct Workers<'scope, 'env> {
 }
 
 impl<'scope, 'env> Workers<'scope, 'env> {
-    /// No thread is started yet.
+    /// Creates the pool; no thread is started yet.
     pub fn new(scope: &'scope Scope<'scope, 'env>) -> Self {
         let (jobs, queue) = channel();
         Self { scope, jobs, queue: Arc::new(Mutex::new(queue)), started: 0 }
     }
 
-    /// Has a job done, while `busy` other ones are not finished: by a thread that has nothing to do, or by a new one.
-    ///
-    /// # Errors
-    /// That of the system when it gives no thread.
+    /// Runs a job on an idle thread, or on a new one if `busy` jobs occupy all. Fails if the system refuses a thread.
     pub fn work(&mut self, busy: usize, job: impl FnOnce() + Send + 'scope) -> io::Result<()> {
         if busy >= self.started {
             before_thread()?;
@@ -38,13 +35,13 @@ impl<'scope, 'env> Workers<'scope, 'env> {
             })?;
             self.started += 1;
         }
-        // This holds the other end, so a job is never lost.
+        // This value holds the receiver, so a job is never lost.
         let _ = self.jobs.send(Box::new(job));
         Ok(())
     }
 }
 
-/// The next job; nothing once there will be none.
+/// Next job; `None` after the sender is dropped.
 fn next<'scope>(queue: &Mutex<Receiver<Job<'scope>>>) -> Option<Job<'scope>> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
@@ -67,7 +64,7 @@ mod tests {
                 here.insert(format!("{:?}", done.recv().unwrap()));
             }
             assert_eq!(here.len(), 1);
-            // Three at a time meet.
+            // Three jobs at a time meet.
             let meeting = Arc::new(Barrier::new(3));
             for busy in 0..3 {
                 let (threads, meeting) = (threads.clone(), Arc::clone(&meeting));

@@ -1,4 +1,5 @@
-//! Where a run works: one scratch folder per input, locked by one process at a time, and what killed processes leave.
+//! Workplace of a run: one scratch folder per input, locked by one process at a time, and cleanup after killed
+//! processes.
 
 use super::journal::Journal;
 use super::request::Request;
@@ -16,33 +17,31 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The scratch folder of one input, locked as long as it is in use. Everything that was made for it is removed in the
-/// end, also when only a part could be made. The order of the fields is the order in which they are dropped.
+/// The scratch folder of one input, locked while in use. Drop removes everything made for it, even if only a part could
+/// be made. Fields drop in declaration order.
 pub struct Workplace {
     /// The folder.
     pub scratch: Scratch,
-    /// What was done in it, now and by earlier runs.
+    /// Stages finished in it, now and by earlier runs.
     pub journal: Journal,
-    /// Whether the folder stays when this is dropped, so that a later run can go on.
+    /// Whether the folder survives the drop, so that a later run can resume.
     pub keep: bool,
     _lock: Lock,
     _root: Root,
 }
 
-/// Folder inside a lake that holds scratch; its name keeps it out of every `release=*` pattern.
+/// Folder inside a lake that holds scratch; its name matches no `release=*` pattern.
 pub const SCRATCH: &str = ".heaplake-scratch";
 
-/// What names of folders begin with that go when the command ends.
+/// Prefix of folders that are removed when the command ends.
 const PASSING: &str = ".heaplake-passing-";
 
-/// Ending of the lock beside a scratch folder.
+/// Suffix of the lock beside a scratch folder.
 const LOCK: &str = ".lock";
 
 impl Workplace {
-    /// Takes the folder for an input, as an earlier run on the same input left it, or empty.
-    ///
-    /// # Errors
-    /// [`Complaint`], also when another process has it.
+    /// Takes the folder of an input, as an earlier run on the same input left it, or empty. Fails if another process
+    /// holds it.
     pub fn take(request: &Request, cancel: &AtomicBool) -> Result<Self, Complaint> {
         let name = format!("{}-{:016x}", inputs::stem(&request.input), identity(request));
         let (root, lock) = loop {
@@ -68,7 +67,7 @@ impl Drop for Workplace {
     }
 }
 
-/// The folder around scratch folders.
+/// Parent of scratch folders.
 struct Root {
     folder: PathBuf,
 }
@@ -79,8 +78,8 @@ impl Root {
     }
 }
 
-/// Makes the folder that holds scratch, inside `scratch` or else inside the lake. Only its owner can look into it, so
-/// nobody else can put links or files there, or cut files off; in a lake that several users share, each has one.
+/// Creates the scratch parent, inside `scratch` or else inside the lake. Only its owner can access it, so nobody else
+/// can plant links or truncate files; users of a shared lake each have one.
 fn private(scratch: Option<&Path>, lake: &Path) -> Result<PathBuf, StageError> {
     let beside = beside(lake);
     let base = scratch.unwrap_or(&beside);
@@ -99,27 +98,24 @@ fn private(scratch: Option<&Path>, lake: &Path) -> Result<PathBuf, StageError> {
     })
 }
 
-/// Names of the folders that hold scratch: that of whoever came first, and that of this user.
+/// Names of scratch parents: the first user's, and this user's.
 fn roots() -> [String; 2] {
     [SCRATCH.to_owned(), format!("{SCRATCH}-{}", files::user())]
 }
 
-/// Whether a name is that of a folder of scratch: a stem, and an identity of sixteen digits.
+/// Whether a name is that of a scratch folder: a stem, and an identity of sixteen hex digits.
 fn is_scratch(name: &str) -> bool {
     let identity = name.rsplit_once('-').map(|(_, identity)| identity);
     identity.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
-/// Where scratch goes by default: into the lake, or among the files of the system if the lake is in a store.
+/// Default parent of scratch: the lake, or the system's temporary folder if the lake is in an object store.
 fn beside(lake: &Path) -> PathBuf {
     if storage::is_url(lake) { std::env::temp_dir() } else { lake.to_owned() }
 }
 
-/// Makes a folder for scratch that the user named, if it is not there; whatever the umask, nobody else may write to a new one.
-/// Refuses one in which any user may replace what others made.
-///
-/// # Errors
-/// [`StageError::Refused`], [`StageError::Io`].
+/// Creates the scratch folder that the user named, if missing; whatever the umask, nobody else may write to a new one.
+/// Refuses one in which any user may replace files of others.
 fn make_scratch(folder: &Path) -> Result<(), StageError> {
     files::create_own_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
     if files::is_open_to_all(folder).map_err(|error| StageError::io(folder, "examine", error))? {
@@ -131,10 +127,7 @@ fn make_scratch(folder: &Path) -> Result<(), StageError> {
     Ok(())
 }
 
-/// A folder for files that go when the command ends, inside `scratch` or else among those of the system.
-///
-/// # Errors
-/// [`StageError::Refused`], [`StageError::Io`].
+/// Creates a folder that is removed when the command ends, inside `scratch` or else the system's temporary folder.
 pub fn passing(scratch: Option<&Path>) -> Result<Hidden, StageError> {
     let base = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
     match scratch {
@@ -144,8 +137,8 @@ pub fn passing(scratch: Option<&Path>) -> Result<Hidden, StageError> {
     Hidden::create(&base, PASSING)
 }
 
-/// Removes what killed processes left of a lake: runs in the making, pages in the making, and scratch that is of no
-/// use to anybody. What belongs to a process at work stays, and so does scratch with which a run can go on.
+/// Removes leftovers of killed processes from a lake: unfinished runs and pages, and useless scratch. Keeps everything
+/// of live processes, and scratch with which a run can resume.
 pub fn sweep(lake: &Path, scratch: Option<&Path>) {
     if !storage::is_url(lake) {
         place::sweep(lake);
@@ -174,7 +167,7 @@ pub fn sweep(lake: &Path, scratch: Option<&Path>) {
     }
 }
 
-/// Removes one folder of scratch, unless a process works in it or a run can go on with it.
+/// Removes one scratch folder, unless it is locked or a run can resume with it.
 fn sweep_scratch(root: &Path, name: &str) {
     let folder = root.join(name);
     if let Ok(Some(_lock)) = Lock::try_take(root.join(format!("{name}{LOCK}")))
@@ -186,7 +179,7 @@ fn sweep_scratch(root: &Path, name: &str) {
 
 impl Drop for Root {
     fn drop(&mut self) {
-        // Removes it only if it is empty: no other process works there.
+        // Fails if it is not empty: another process works there.
         let _ = files::remove_dir(&self.folder);
     }
 }
@@ -196,14 +189,14 @@ fn busy(lock: &Path) -> Complaint {
     Complaint::failed(cause, "wait until it is done")
 }
 
-/// Tells apart the inputs that may share a scratch root.
+/// Distinguishes the inputs that may share a scratch parent.
 fn identity(request: &Request) -> u64 {
     let path = match &request.input {
         Input::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
         Input::Stdin => PathBuf::from("-"),
     };
     let snapshot = request.snapshot.as_deref().unwrap_or_default();
-    // A zero byte separates: no path and no name has one.
+    // A zero byte separates: no path and no name contains one.
     let parts = [path.as_os_str().as_bytes(), request.release.as_bytes(), snapshot.as_bytes()];
     xxh3_64(&parts.join(&0))
 }

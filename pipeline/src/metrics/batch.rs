@@ -1,11 +1,11 @@
-//! What a batch did.
+//! Metrics of a batch.
 
 use super::Metrics;
 use crate::commands::tally::Tally;
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 
-/// The text, as of a time in seconds since 1970.
+/// Renders the metrics at a time in seconds since 1970.
 #[must_use]
 pub fn text(tally: &Tally, now: f64) -> String {
     let mut out = Metrics::default();

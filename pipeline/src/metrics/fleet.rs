@@ -1,10 +1,10 @@
-//! What a rollup found.
+//! Metrics of a rollup.
 
 use super::Metrics;
 use heaplake_schemas::rollup::{Cluster, Group, Rollup};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The text, as of a time in seconds since 1970.
+/// Renders the metrics at a time in seconds since 1970.
 #[must_use]
 pub fn text(rollup: &Rollup, now: f64) -> String {
     let mut out = Metrics::default();
@@ -45,13 +45,13 @@ pub fn text(rollup: &Rollup, now: f64) -> String {
     out.end()
 }
 
-/// The names in OpenMetrics of labels of runs. A label has one name in all groups, and no two labels have the same: where
-/// characters that OpenMetrics does not have are all that tells two apart, the second in alphabetical order ends in `_2`.
+/// OpenMetrics names of the labels of runs: one name per label in all groups, all distinct. Where labels differ only in
+/// characters that OpenMetrics lacks, the second in alphabetical order ends in `_2`.
 fn names<'a>(labels: impl Iterator<Item = &'a String>) -> BTreeMap<&'a str, String> {
     let labels: BTreeSet<&str> = labels.map(String::as_str).collect();
     let plain = |label: &str| format!("label_{}", label.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
     let mut taken = BTreeSet::new();
-    // A label that is a name already keeps it, whatever comes before.
+    // A label that is already a valid name keeps it, whatever comes before.
     let (kept, changed): (Vec<&str>, Vec<&str>) =
         labels.iter().copied().partition(|label: &&str| plain(label)["label_".len()..] == **label);
     let name = |label: &&'a str| {
@@ -65,11 +65,11 @@ fn names<'a>(labels: impl Iterator<Item = &'a String>) -> BTreeMap<&'a str, Stri
     kept.iter().chain(&changed).map(name).collect()
 }
 
-/// What the runs of a group have in common.
+/// Labels that the runs of a group share.
 fn labels<'a>(group: &'a Group, names: &'a BTreeMap<&str, String>) -> Vec<(&'a str, &'a str)> {
     let own = [("format", Some(&*group.format)), ("release", group.release.as_deref())];
     let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    // To OpenMetrics, a label without a value is one that is not there.
+    // OpenMetrics treats a label without a value as absent.
     let value = |value: &'a String| if value.is_empty() { "(empty)" } else { value.as_str() };
     let named = |(label, text)| Some((names.get(String::as_str(label))?.as_str(), value(text)));
     own.chain(group.labels.iter().filter_map(named)).collect()
@@ -111,7 +111,7 @@ mod tests {
             let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
             names(labels.iter()).into_values().collect::<Vec<_>>().join(" ")
         };
-        // In the order of the labels: `-` comes before `.` and that before `_`.
+        // In byte order: `-` < `.` < `_`.
         assert_eq!(of(&["a_b", "a-b", "a.b"]), "label_a_b_2 label_a_b_3 label_a_b");
         assert_eq!(of(&["a-b", "a_b", "a_b_2", "c"]), "label_a_b_3 label_a_b label_a_b_2 label_c");
         let group = |value: &str| Group {

@@ -1,7 +1,6 @@
-//! What a command did, for the collector of a scheduler: a file in the text format of OpenMetrics.
+//! Metrics of a command for a scheduler's collector: a file in the OpenMetrics text format.
 //!
-//! All metrics are gauges of the last time, so that the file says the same however often it is read. It is replaced in
-//! one step.
+//! All metrics are gauges of the last command, so the file may be read any number of times. It is replaced atomically.
 
 pub mod batch;
 pub mod fleet;
@@ -13,23 +12,21 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writes the file; `text` makes it, as of a time in seconds since 1970. `cancel` is set by signals.
-///
-/// # Errors
-/// As [`output_file::write`]; a file of before is then unchanged.
+/// Writes the file; `text` renders it at a time in seconds since 1970. `cancel` is set by signals. On failure an older
+/// file is unchanged.
 pub fn write(path: &Path, cancel: &AtomicBool, text: impl FnOnce(f64) -> String) -> Result<(), StageError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     output_file::write(path, text(now).as_bytes(), cancel)
 }
 
-/// Metrics in the making.
+/// Builder of the text.
 #[derive(Default)]
 struct Metrics {
     text: String,
 }
 
 impl Metrics {
-    /// Begins a gauge; a unit is that in which its name ends.
+    /// Begins a gauge, with a unit if its name ends in one.
     fn family(&mut self, name: &str, help: &str, unit: &str) {
         // Writing into a string cannot fail.
         let _ = writeln!(self.text, "# TYPE {name} gauge");
@@ -45,26 +42,26 @@ impl Metrics {
         let _ = writeln!(self.text, "{name}{labels} {value}");
     }
 
-    /// The whole text.
+    /// Ends the text.
     fn end(self) -> String {
         self.text + "# EOF\n"
     }
 
-    /// A gauge of one value.
+    /// Adds a gauge of one value.
     fn one(&mut self, name: &str, help: &str, unit: &str, value: impl Display) {
         self.family(name, help, unit);
         self.sample(name, &[], value);
     }
 }
 
-/// The value of a label.
+/// Escapes the value of a label.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]
 mod tests {
-    /// Each sample follows the lines of its family, and a unit ends the name.
+    /// Checks that each sample follows the lines of its family, and that a unit ends the name.
     pub fn check_families(text: &str) {
         let mut family = "";
         for line in text.lines() {

@@ -1,4 +1,4 @@
-//! Answers to questions about a run, for people.
+//! Text of answers about a run.
 
 use super::terminal::{Look, shown_id};
 use heaplake_kit::text::{count, shorten, size, visible};
@@ -9,22 +9,22 @@ use heaplake_query::track::Found;
 use heaplake_query::tree::Branch;
 use heaplake_query::why::{Shown, Why};
 
-/// What stands before the text of a line: three columns of numbers.
+/// Characters before the text of a line: three columns of numbers.
 const NUMBERS: usize = 42;
 
-/// Objects, each on a line with its sizes in columns.
+/// Builder of lines of objects, with sizes in columns.
 struct Objects<'a> {
     text: String,
     look: &'a Look,
 }
 
 impl<'a> Objects<'a> {
-    /// The heading.
+    /// Starts with the heading.
     fn new(look: &'a Look) -> Self {
         Self { text: format!("  {:>12} {:>12} {:>12}  object\n", "retained", "shallow", "node"), look }
     }
 
-    /// An object, with the edge that leads to it where that is known.
+    /// Adds an object, with the edge that leads to it if known.
     fn object(&mut self, row: &NodeRow, edge: Option<&str>, depth: usize) {
         let (retained, shallow) = (size(row.retained_bytes), size(row.shallow_bytes));
         let edge = edge.map_or_else(String::new, |edge| format!("{} → ", shorten(edge, 40)));
@@ -33,7 +33,7 @@ impl<'a> Objects<'a> {
         self.text += &format!("  {retained:>12} {shallow:>12} {:>12}  {indent}{text}\n", row.node);
     }
 
-    /// A remark below an object.
+    /// Adds a remark below an object.
     fn remark(&mut self, text: &str, depth: usize) {
         let indent = self.look.indent(depth);
         let text = self.look.fit(text, NUMBERS + indent.len(), LONGEST);
@@ -41,7 +41,7 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// Characters of a remark in a line of any length.
+/// Maximum characters of a remark in a line of any length.
 const LONGEST: usize = 400;
 
 /// `Class @id "name"`.
@@ -51,7 +51,7 @@ fn label(row: &NodeRow) -> String {
     format!("{class}{}{name}", shown_id(row.id))
 }
 
-/// The objects that retain most, each with its dominators.
+/// Text of the objects that retain most, each with its dominators.
 #[must_use]
 pub fn top(top: &Top, look: &Look) -> String {
     let mut out = Objects::new(look);
@@ -71,7 +71,7 @@ pub fn top(top: &Top, look: &Look) -> String {
     if notes.is_empty() { out.text } else { format!("{}{notes}\n", out.text) }
 }
 
-/// What an object dominates.
+/// Text of the objects that an object dominates.
 #[must_use]
 pub fn dominators(branch: &Branch, look: &Look) -> String {
     let mut out = Objects::new(look);
@@ -79,7 +79,7 @@ pub fn dominators(branch: &Branch, look: &Look) -> String {
     out.text
 }
 
-/// As deep as the answer, which the user bounds.
+/// Recursion is as deep as the answer, which the user bounds.
 fn write_branch(branch: &Branch, depth: usize, out: &mut Objects<'_>) {
     out.object(&branch.node, None, depth);
     branch.children.iter().for_each(|child| write_branch(child, depth + 1, out));
@@ -89,7 +89,7 @@ fn write_branch(branch: &Branch, depth: usize, out: &mut Objects<'_>) {
     }
 }
 
-/// What keeps an object alive.
+/// Text of the paths that keep an object alive.
 #[must_use]
 pub fn why(why: &Why, look: &Look) -> String {
     let mut text = String::new();
@@ -150,7 +150,7 @@ fn path(shown: &Shown, look: &Look) -> String {
     out.text
 }
 
-/// Which object was at an address, and what became of it.
+/// Text about the object at an address, and its fate.
 #[must_use]
 pub fn track(found: &Found, _look: &Look) -> String {
     let Found { object, type_name, bytes, allocated_at_gc, first_address, address, moves, .. } = found;

@@ -1,4 +1,4 @@
-//! A comparison, for people: what grew most, through which holder, and whether it is real.
+//! Text of a comparison: largest growth, its holder, and its significance.
 
 use super::terminal::Look;
 use heaplake_compare::diff::{Answer, InBrief, TopRow};
@@ -7,18 +7,18 @@ use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::comparison::Side;
 use std::fmt::Write;
 
-/// Subjects of the first table that are printed.
+/// Rows of the first table.
 const FIRST: usize = 5;
-/// Subjects of each other table, so that all fits a screen.
+/// Rows of each other table, so that all fits a screen.
 const OTHERS: usize = 3;
-/// Classes of objects that are printed, and candidates of leaks.
+/// Rows of classes of objects, and of leak candidates.
 const ROWS: usize = 8;
-/// Hosts that are named.
+/// Hosts listed.
 const HOSTS: usize = 3;
-/// Most characters of a name in a line of any length.
+/// Maximum characters of a name in a line of any length.
 const NAME: usize = 100;
 
-/// The answer, and what became of objects if that was asked for.
+/// Text of the comparison, and of the fate of objects if requested.
 #[must_use]
 pub fn text(answer: &Answer, objects: Option<&objects::Answer>, look: &Look) -> String {
     let mut out = String::new();
@@ -64,7 +64,7 @@ fn median(side: &Side, of: fn(&heaplake_schemas::comparison::ComparedRun) -> u64
     heaplake_compare::statistics::median(&values).unsigned_abs()
 }
 
-/// A table; where the runs have several formats, that of one of them.
+/// Writes a table, with its format if the runs have several.
 fn brief(
     (table, format): (&InBrief, Option<&str>),
     (rows, is_fleet): (usize, bool),
@@ -150,7 +150,7 @@ fn line(row: &TopRow, measure: &str, is_fleet: bool, look: &Look, out: &mut Stri
     Ok(())
 }
 
-/// Objects that came and went, by class; candidates of leaks.
+/// Writes new and deleted objects by class, and leak candidates.
 fn of_objects(answer: &objects::Answer, look: &Look, out: &mut String) -> std::fmt::Result {
     let total = &answer.total;
     let title = look.painted("objects", "1");

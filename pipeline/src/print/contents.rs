@@ -1,16 +1,16 @@
-//! What objects contain, for people: an object is a column, a field a line.
+//! Text of the contents of objects: an object is a column, a field a line.
 
 use super::terminal::{Look, shown_id};
 use heaplake_kit::text::{count, shorten, size};
 use heaplake_query::object::{Field, Objects, Value};
 
-/// Characters of a name, and of a value.
+/// Maximum characters of a name, and of a value.
 const NAME: usize = 28;
 const VALUE: usize = 34;
-/// Characters of a value that stands alone.
+/// Maximum characters of a value that is alone on its line.
 const ALONE: usize = 100;
 
-/// The objects and their fields. A line that differs between them begins with a mark.
+/// Text of the objects and their fields. A line that differs between them begins with a mark.
 #[must_use]
 pub fn text(answer: &Objects, _look: &Look) -> String {
     let objects = &answer.objects;
@@ -52,7 +52,7 @@ fn line(field: &Field) -> String {
     line.trim_end().to_owned() + "\n"
 }
 
-/// A value: references with class and number of the node, then the text that the target is.
+/// Text of a value: a reference has class and node number, then the text of its target.
 fn cell(value: &Value) -> String {
     let text = match (&*value.kind, &value.value) {
         ("reference" | "text", Some(text)) => Some(format!("{text:?}")),

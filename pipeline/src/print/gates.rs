@@ -1,18 +1,18 @@
-//! Verdicts of gates, for people.
+//! Text of the verdicts of gates.
 
 use super::terminal::Look;
 use heaplake_compare::gates::{Found, Outcome, Verdict, Verdicts, change, percent, quantity};
 use heaplake_kit::text::count;
 use heaplake_schemas::comparison::Missed;
 
-/// What stands before the text of a row: numbers in columns.
+/// Characters before the text of a row: numbers in columns.
 const NUMBERS: usize = 61;
-/// Runs that were not seen, of which so many are named.
+/// Unseen runs listed.
 const MISSED: usize = 20;
-/// Characters of a text in a line of any length.
+/// Maximum characters of a text in a line of any length.
 const LONGEST: usize = 400;
 
-/// What came of all gates.
+/// Text of all verdicts.
 #[must_use]
 pub fn verdicts(verdicts: &Verdicts, look: &Look) -> String {
     let all = verdicts.gates.len();
@@ -33,7 +33,7 @@ pub fn verdicts(verdicts: &Verdicts, look: &Look) -> String {
     format!("{title}{blind}\n{gates}{not_seen}{more}")
 }
 
-/// A run that no gate has seen.
+/// Line about a run that no gate has seen.
 fn line(Missed { path, problem }: &Missed, look: &Look) -> String {
     let text = look.wrap(&format!("not seen: {}: {problem}", path.display()), 6, 6);
     format!("\n{}  {text}\n", look.painted("????", "1;31"))

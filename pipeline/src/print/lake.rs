@@ -1,4 +1,4 @@
-//! What was done with a lake, for people.
+//! Text of the results of lake commands.
 
 use super::terminal::Look;
 use heaplake_fleet::drop::Plan;
@@ -19,7 +19,7 @@ fn number(of: usize, one: &str) -> String {
     format!("{} {one}{ending}", count(of as u64))
 }
 
-/// What is damaged, a line for each file, and how many runs are what was written. Of `quiet` ones only the former.
+/// Text of a verification: a line for each damaged file, and unless `quiet` the number of runs by status.
 #[must_use]
 pub fn verified(verified: &Verified, quiet: bool, look: &Look) -> String {
     let mut out = String::new();
@@ -49,10 +49,10 @@ pub fn verified(verified: &Verified, quiet: bool, look: &Look) -> String {
     out
 }
 
-/// Most lines about what belongs to no run, of each kind.
+/// Maximum lines of each kind about files of no run.
 const SHOWN: usize = 20;
 
-/// What belongs to no run, a line each as far as there are few.
+/// Lines about files of no run.
 fn strangers(Strangers { foreign, left }: &Strangers) -> String {
     let of_left = |left: &Left| {
         let what = match left.is_marked {
@@ -76,7 +76,7 @@ fn strangers(Strangers { foreign, left }: &Strangers) -> String {
     out
 }
 
-/// Which runs went or would go, and why others stay.
+/// Text of the dropped runs, and the reasons why others stay.
 #[must_use]
 pub fn dropped(plan: &Plan, dry_run: bool, look: &Look) -> String {
     let mut out = String::new();
@@ -108,7 +108,7 @@ pub fn dropped(plan: &Plan, dry_run: bool, look: &Look) -> String {
     out
 }
 
-/// What became of the runs of other lakes.
+/// Text of the outcome of merging other lakes.
 #[must_use]
 pub fn merged(runs: &[Merged], look: &Look) -> String {
     let mut out = String::new();

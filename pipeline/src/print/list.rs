@@ -1,4 +1,4 @@
-//! The runs of a lake, for people.
+//! Text of the runs of a lake.
 
 use super::terminal::Look;
 use heaplake_fleet::list::{Findings, Listed, Listing};
@@ -7,7 +7,7 @@ use heaplake_schemas::findings::Severity;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The runs of the lake in this folder, a line each.
+/// Text of the runs of the lake in this folder, a line each.
 #[must_use]
 pub fn text(listing: &Listing, lake: &Path, look: &Look) -> String {
     let mut out = String::new();
@@ -23,7 +23,7 @@ pub fn text(listing: &Listing, lake: &Path, look: &Look) -> String {
     out
 }
 
-/// Titles of the columns; those of numbers are set right.
+/// Titles of the columns, and whether they are right-aligned.
 const TITLES: [(&str, bool); COLUMNS] = [
     ("release", false),
     ("snapshot", false),
@@ -36,11 +36,11 @@ const TITLES: [(&str, bool); COLUMNS] = [
     ("findings", false),
 ];
 const COLUMNS: usize = 9;
-/// The column whose texts are cut where the line is too short.
+/// Column that is truncated if the line is too short.
 const NAMES: usize = 1;
-/// The column that is left out where no run has any.
+/// Column that is omitted if no run has labels.
 const LABELS: usize = 7;
-/// Characters of labels that are shown.
+/// Maximum characters of labels.
 const LABELS_SHOWN: usize = 40;
 
 fn table(runs: &[Listed], look: &Look, out: &mut String) -> std::fmt::Result {
@@ -67,7 +67,7 @@ fn table(runs: &[Listed], look: &Look, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// Widths of all columns; names are cut so that these columns and the last one fit the terminal.
+/// Widths of all columns; names are truncated to fit the terminal.
 fn widths(rows: &[[String; COLUMNS]], columns: &[usize], look: &Look) -> Vec<usize> {
     let longest = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let mut widths: Vec<usize> = (0..COLUMNS).map(longest).collect();
@@ -78,11 +78,11 @@ fn widths(rows: &[[String; COLUMNS]], columns: &[usize], look: &Look) -> Vec<usi
     widths
 }
 
-/// Characters that a name keeps in the shortest line.
+/// Minimum characters of a name.
 const SHORTEST: usize = 12;
 
 fn cells(run: &Listed) -> [String; COLUMNS] {
-    // To the minute: seconds are in the JSON.
+    // To the minute: the JSON has seconds.
     let captured =
         run.captured_at.as_ref().map_or("-".to_owned(), |at| visible(at).replace('T', " ").chars().take(16).collect());
     [
@@ -103,7 +103,7 @@ fn labels(run: &Listed) -> String {
     shorten(&visible(&labels.join(", ")), LABELS_SHOWN)
 }
 
-/// Findings by severity, and what is not as usual.
+/// Findings by severity, and anything unusual.
 fn ending(run: &Listed, look: &Look) -> String {
     let Findings { high, medium, low } = run.findings;
     let kinds = [(high, Severity::High, "1;31"), (medium, Severity::Medium, "33"), (low, Severity::Low, "36")];

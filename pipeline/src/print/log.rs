@@ -1,4 +1,4 @@
-//! Lines on standard error for machines: one JSON object per event, in place of progress and errors as people read them.
+//! Machine-readable lines on standard error: one JSON object per event, in place of progress and diagnostics as text.
 //!
 //! | event | fields |
 //! |---|---|
@@ -6,12 +6,12 @@
 //! | `stage` | `input`, `stage`, `rows`, `bytes` written, `seconds`, `divisible_seconds`, `spilled_bytes`; the time is that of its end |
 //! | `committed`, `unchanged` | `input`, `path`, `seconds`, `peak_rss_bytes`, `scratch_bytes`, `findings` |
 //! | `failed` | `kind`, `cause`, `advice`, `exit_code` |
-//! | `warning` | `cause`: what was left out, and why |
+//! | `warning` | `cause`: omission and its reason |
 //! | `note` | `text`: files of a folder that another command reads, a list that is empty |
-//! | `retry` | `cause`: what an object store said, and when it is asked again; not with `--quiet` |
+//! | `retry` | `cause`: answer of an object store, and time of the retry; not with `--quiet` |
 //! | `finished` | `inputs`, `committed`, `unchanged`, `failed`, `not_started`, `seconds` |
 //!
-//! Each has `timestamp`, `level` and `event` too.
+//! Each also has `timestamp`, `level` and `event`.
 
 use clap::ValueEnum;
 use heaplake_kit::text::visible;
@@ -28,20 +28,20 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
-/// How events are written to standard error.
+/// Format of events on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Bars or lines, and errors of two lines.
+    /// Bars or lines, and diagnostics of two lines.
     #[default]
     Text,
     /// One JSON object a line.
     Json,
 }
 
-/// What the user chose.
+/// The user's choice.
 static CHOSEN: OnceLock<Format> = OnceLock::new();
 
-/// Takes the user's choice, for the whole process; the first one counts.
+/// Sets the format for the whole process; the first call counts.
 pub fn start(format: Format, quiet: bool) {
     let _ = CHOSEN.set(format);
     let lines = fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(false);
@@ -49,7 +49,7 @@ pub fn start(format: Format, quiet: bool) {
         Format::Text => lines.without_time().with_level(false).boxed(),
         Format::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
     };
-    // Libraries have other forms, and words of their own.
+    // Events of libraries have other forms and words.
     let ours = filter_fn(|about| about.target().starts_with("heaplake") && *about.level() <= Level::INFO);
     let retries = filter_fn(|about| about.target().starts_with("object_store") && *about.level() <= Level::INFO);
     let retries = (!quiet).then(|| Retries.with_filter(retries));
@@ -57,7 +57,7 @@ pub fn start(format: Format, quiet: bool) {
     let _ = tracing_subscriber::registry().with(lines.with_filter(ours)).with(retries).try_init();
 }
 
-/// Tells what the library for object stores says when it asks again.
+/// Reports retries of the object store library.
 struct Retries;
 
 impl<S: Subscriber> Layer<S> for Retries {
@@ -76,7 +76,7 @@ impl<S: Subscriber> Layer<S> for Retries {
             }
             false => format!("heaplake: the object store is asked again: {cause}"),
         };
-        // Standard error is closed: there is nowhere to report that.
+        // A write to a closed standard error cannot be reported anywhere.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 }
@@ -87,22 +87,22 @@ pub fn is_json() -> bool {
     CHOSEN.get() == Some(&Format::Json)
 }
 
-/// Says something on standard error that is no failure.
+/// Writes a note to standard error.
 pub fn note(text: &str) {
     if is_json() {
         tracing::info!(event = "note", text = visible(text));
         return;
     }
-    // Standard error is closed: there is nowhere to report that.
+    // A write to a closed standard error cannot be reported anywhere.
     let _ = writeln!(std::io::stderr(), "heaplake: note: {}", visible(text));
 }
 
-/// Says on standard error what was left out of a run that goes on.
+/// Writes a warning to standard error: an omission in a run that goes on.
 pub fn warn(cause: &str) {
     if is_json() {
         tracing::warn!(event = "warning", cause = visible(cause));
         return;
     }
-    // Standard error is closed: there is nowhere to report that.
+    // A write to a closed standard error cannot be reported anywhere.
     let _ = writeln!(std::io::stderr(), "heaplake: warning: {}", visible(cause));
 }

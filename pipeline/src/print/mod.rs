@@ -1,4 +1,4 @@
-//! What people read on a terminal.
+//! Output for people on a terminal.
 
 pub mod answers;
 pub mod comparison;
@@ -26,33 +26,27 @@ pub fn bytes(bytes: &[u8]) -> u8 {
     stdout::write(bytes)
 }
 
-/// Prints a text for people, of which a terminal obeys [nothing but its colours](terminal::shown); the exit code.
+/// Prints a text of which a terminal obeys [nothing but its colours](terminal::shown); returns the exit code.
 pub fn text(text: &str) -> u8 {
     bytes(terminal::shown(text).as_bytes())
 }
 
-/// Prints a value as JSON; the exit code.
-///
-/// # Errors
-/// A [`Complaint`] where it is nothing that JSON can say.
+/// Prints a value as JSON; returns the exit code.
 pub fn json(value: &impl Serialize) -> Result<u8, Complaint> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
     Ok(bytes(inert(&text).as_bytes()))
 }
 
-/// Prints a value as one line of JSON; the exit code.
-///
-/// # Errors
-/// As [`json`].
+/// Prints a value as one line of JSON; returns the exit code.
 pub fn json_line(value: &impl Serialize) -> Result<u8, Complaint> {
     let text =
         serde_json::to_string(value).map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
     Ok(bytes(inert(&text).as_bytes()))
 }
 
-/// JSON of the same meaning in which every character is seen, with a line end. Other characters than those of ASCII
-/// stand in strings only, where an escape means the same.
+/// Escapes invisible characters of a JSON text and adds a line end. Non-ASCII characters occur only in strings, where
+/// an escape means the same.
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + 1);
     for c in json.chars() {
@@ -67,10 +61,7 @@ fn inert(json: &str) -> String {
     out
 }
 
-/// Prints an answer, as JSON or as text; the exit code.
-///
-/// # Errors
-/// As [`json`].
+/// Prints an answer, as JSON or as text; returns the exit code.
 pub fn answer<T: Serialize>(answer: &T, as_json: bool, as_text: impl Fn(&T, &Look) -> String) -> Result<u8, Complaint> {
     if as_json { json(answer) } else { Ok(text(&as_text(answer, &Look::stdout()))) }
 }

@@ -1,11 +1,11 @@
-//! What a run would take, as a table.
+//! Text of a forecast.
 
 use super::terminal::Look;
 use crate::engine::forecast::Forecast;
 use heaplake_kit::text::{count, size, visible};
 use std::fmt::Write;
 
-/// The forecast for an input of this name, as text.
+/// Renders the forecast of an input of this name as a table.
 #[must_use]
 pub fn text(forecast: &Forecast, input: &str, look: &Look) -> String {
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! What people see while a run goes on: bars on a terminal, one line per stage elsewhere, nothing when quiet.
+//! Progress of a run: bars on a terminal, one line per stage elsewhere, nothing when quiet.
 
 use super::log;
 use heaplake_kit::fs::before_thread;
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-/// How progress is shown.
+/// Form of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Bars on standard error.
@@ -19,12 +19,12 @@ pub enum Mode {
     Lines,
     /// One [JSON object](super::log) per finished stage on standard error.
     Json,
-    /// Not at all.
+    /// No progress.
     Quiet,
 }
 
 impl Mode {
-    /// JSON where the user wants it; else bars on a terminal, and lines elsewhere.
+    /// JSON if the user wants it; else bars on a terminal, and lines elsewhere.
     #[must_use]
     pub fn choose(quiet: bool) -> Self {
         match quiet {
@@ -36,16 +36,16 @@ impl Mode {
     }
 }
 
-/// What a stage took.
+/// Time of a stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
     /// Elapsed time, seconds.
     pub seconds: f64,
-    /// Of it the time of parts that threads share, spent in the stage's own thread; see [`heaplake_kit::divisible`].
+    /// Part of it in code that threads share, measured in the stage's own thread; see [`heaplake_kit::divisible`].
     pub divisible_seconds: f64,
 }
 
-/// Shows the progress of one input.
+/// Display of the progress of one input.
 pub struct Display {
     mode: Mode,
     input: String,
@@ -53,13 +53,13 @@ pub struct Display {
 }
 
 impl Display {
-    /// For the input of this name.
+    /// Display for the input of this name.
     #[must_use]
     pub fn new(mode: Mode, input: &str) -> Self {
         Self { mode, input: visible(input), bar: Mutex::new(None) }
     }
 
-    /// Tells that an earlier run left so many finished stages.
+    /// Reports the number of finished stages that an earlier run left.
     pub fn resuming(&self, stages: usize) {
         if stages > 0 && self.mode == Mode::Json {
             tracing::info!(event = "resumed", input = self.input, stages);
@@ -69,7 +69,7 @@ impl Display {
         }
     }
 
-    /// Tells that a stage is done, how many bytes it wrote, and what time it took.
+    /// Reports a finished stage, its bytes written, and its time.
     pub fn finished(&self, stage: &str, stats: Stats, bytes: u64, took: Took) {
         let Took { seconds, divisible_seconds } = took;
         let Stats { rows, spilled_bytes } = stats;
@@ -84,7 +84,7 @@ impl Display {
     }
 
     fn with_bar(&self, act: impl FnOnce(&mut Option<ProgressBar>)) {
-        // A thread that panicked while it held the lock leaves a bar that is still good to draw.
+        // A bar left by a thread that panicked is still good to draw.
         act(&mut self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 }
@@ -120,7 +120,7 @@ impl Progress for Display {
 
 impl Drop for Display {
     fn drop(&mut self) {
-        // A run that failed leaves no bar behind.
+        // A failed run leaves no bar behind.
         self.end();
     }
 }

@@ -1,4 +1,4 @@
-//! A replayed trace in brief, for people.
+//! Text of a replayed trace in brief.
 
 use super::terminal::Look;
 use heaplake_kit::text::{count, size, visible};
@@ -6,7 +6,7 @@ use heaplake_schemas::replay::{Coverage, Facts, HeldPath};
 use heaplake_schemas::run::{NamedAmount, Replay, Run};
 use std::fmt::{Result, Write};
 
-/// Writes what the trace contains, what it can tell, and what was allocated.
+/// Writes the contents of the trace, its coverage, and allocations.
 pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -> Result {
     let facts = &replay.facts;
     let [snapshot, release, format] = [&run.snapshot, &run.release, &facts.format].map(|text| visible(text));
@@ -62,7 +62,7 @@ pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -
     held(out, look, &facts.held)
 }
 
-/// What holds old objects.
+/// Writes the holders of old objects.
 fn held(out: &mut String, look: &Look, paths: &[HeldPath]) -> Result {
     if paths.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A rollup, for people: its groups, the largest rows of each table, and runs with the same culprit.
+//! Text of a rollup: its groups, the largest rows of each table, and runs with the same culprit.
 
 use super::terminal::Look;
 use heaplake_compare::rollup::Answer;
@@ -6,16 +6,16 @@ use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::rollup::{Brief, Cluster, Group, TopRow};
 use std::fmt::Write;
 
-/// Rows of a table that are printed.
+/// Rows of a table.
 const ROWS: usize = 5;
-/// Clusters that are printed.
+/// Clusters listed.
 const CLUSTERS: usize = 10;
-/// Hosts of a cluster that are named.
+/// Hosts listed per cluster.
 const HOSTS: usize = 5;
-/// Most characters of a name in a line of any length.
+/// Maximum characters of a name in a line of any length.
 const NAME: usize = 100;
 
-/// The answer.
+/// Text of the rollup.
 #[must_use]
 pub fn text(answer: &Answer, look: &Look) -> String {
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! A run in brief, for people.
+//! Text of a run in brief.
 
 use super::replay_summary;
 use super::terminal::{Look, shown_id};
@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What stands before the text of a line: three columns of numbers.
+/// Characters before the text of a line: three columns of numbers.
 const NUMBERS: usize = 42;
-/// What stands before a line about the line above it.
+/// Indentation of a line about the line above it.
 const DETAIL: usize = 8;
 
-/// The summary of the run in this folder, as text.
+/// Text of the summary of the run in this folder.
 #[must_use]
 pub fn text(run: &Run, place: &Path, look: &Look) -> String {
     let mut out = String::new();
@@ -25,7 +25,7 @@ pub fn text(run: &Run, place: &Path, look: &Look) -> String {
 }
 
 fn write(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::Result {
-    // As a shell takes it.
+    // Quoted for a shell.
     let named = quoted(&place.display().to_string());
     match &run.replay {
         Some(replay) => {
@@ -44,7 +44,7 @@ fn write(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::Re
     ending(run, place, look, out)
 }
 
-/// The classes, owners and objects that retain most.
+/// Writes the classes, owners and objects that retain most.
 fn largest(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
     writeln!(out, "\nLargest classes by retained size\n")?;
@@ -86,7 +86,7 @@ fn largest(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// What the heap is, in numbers.
+/// Writes the numbers of the heap.
 fn about(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
     let [snapshot, release, format] = [&run.snapshot, &run.release, &summary.format].map(|text| visible(text));
@@ -124,7 +124,7 @@ fn about(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// What all runs have: tables, and what it took.
+/// Writes the part that all runs have: tables, time and memory.
 fn ending(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
     let names: Vec<&str> = run.tables.iter().map(|table| table.file.trim_end_matches(".parquet")).collect();
@@ -138,15 +138,15 @@ fn ending(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::R
     writeln!(out, "\n{:.1} s{peak}, scratch {}", summary.wall_seconds, size(summary.scratch_bytes))
 }
 
-/// The table to begin with: the classes, or else the first one.
+/// Table for the example query: classes, or else the first one.
 fn first_table(run: &Run) -> Option<&str> {
     let mut tables = run.tables.iter().map(|table| table.file.as_str()).filter(|file| file.ends_with(".parquet"));
     tables.clone().find(|&file| file == classes::FILE).or_else(|| tables.next())
 }
 
-/// Findings of one rule that are printed.
+/// Maximum findings per rule.
 const MOST_OF_A_RULE: usize = 2;
-/// Findings that are printed.
+/// Maximum findings.
 const MOST_FINDINGS: usize = 5;
 
 fn findings(findings: &[Finding], named: &str, look: &Look, out: &mut String) -> std::fmt::Result {
@@ -175,19 +175,19 @@ fn findings(findings: &[Finding], named: &str, look: &Look, out: &mut String) ->
             writeln!(out, "  {:<6}  -> {}", "", look.wrap(&middle(&next, 500), 13, 13))?;
         }
     }
-    // A command to go on with, ready to be pasted.
+    // A next command, ready to be pasted.
     match shown.iter().find_map(|finding| finding.node) {
         Some(node) => writeln!(out, "\nWhat keeps node {node} alive: heaplake why {named} {node}"),
         None => Ok(()),
     }
 }
 
-/// Characters of a sentence of evidence.
+/// Maximum characters of a sentence of evidence.
 const EVIDENCE: usize = 240;
-/// How sentences of evidence begin.
+/// Beginnings of sentences of evidence.
 const EVIDENCE_BEGINS: [&str; 5] = [". Also seen as ", ". Of ", ". It belongs to ", ". There are ", ". There is "];
 
-/// What a finding says, and its sentences of evidence.
+/// Splits a finding into its message and its sentences of evidence.
 fn parts(message: &str) -> (&str, Vec<&str>) {
     let begins = |at: usize| EVIDENCE_BEGINS.iter().any(|begin| message[at..].starts_with(begin));
     let mut starts: Vec<usize> = message.match_indices(". ").map(|(at, _)| at).filter(|&at| begins(at)).collect();
@@ -197,20 +197,20 @@ fn parts(message: &str) -> (&str, Vec<&str>) {
     (&message[..end], evidence)
 }
 
-/// Commands that heaplake is run with on a run.
+/// Commands of heaplake that take a run.
 const ON_A_RUN: [&str; 6] = ["duplicates", "why", "top", "dominators", "report", "show"];
 
-/// A sentence whose commands name the run, where they say `RUN`.
+/// Replaces `RUN` in the commands of a sentence by the name of the run.
 fn with_place(text: &str, named: &str) -> String {
     ON_A_RUN.iter().fold(text.to_owned(), |text, verb| {
         text.replace(&format!("heaplake {verb} RUN"), &format!("heaplake {verb} {named}"))
     })
 }
 
-/// Sets that the summary shows.
+/// Sets shown.
 const SETS: usize = 5;
 
-/// The sets that no other set contains, the largest first.
+/// Writes the sets that no other set contains, the largest first.
 fn duplicates(found: &DuplicateSummary, named: &str, look: &Look, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\nDuplicates: objects that are equal, without those inside larger duplicates\n")?;
     let shown = &found.largest[..found.largest.len().min(SETS)];
@@ -243,10 +243,10 @@ fn duplicates(found: &DuplicateSummary, named: &str, look: &Look, out: &mut Stri
     possible_classes(found, named, look, out)
 }
 
-/// Classes with possible duplicates that the summary shows.
+/// Classes with possible duplicates shown.
 const POSSIBLE: usize = 3;
 
-/// The largest classes with possible duplicates, and how many more there are.
+/// Writes the largest classes with possible duplicates, and the number of others.
 fn possible_classes(found: &DuplicateSummary, named: &str, look: &Look, out: &mut String) -> std::fmt::Result {
     let shown = found.possible_classes.len().min(POSSIBLE);
     if shown == 0 {
@@ -268,12 +268,12 @@ fn possible_classes(found: &DuplicateSummary, named: &str, look: &Look, out: &mu
     }
 }
 
-/// A number of bytes that is only known to lie between two.
+/// A range of bytes.
 fn from_to(least: u64, most: u64) -> String {
     if most <= least { size(least) } else { format!("{} to {}", size(least), size(most)) }
 }
 
-/// What would go if the members of a set were merged.
+/// Bytes saved if the members of a set were merged.
 fn additional(set: &DuplicateSet) -> String {
     from_to(set.least_bytes.unwrap_or(set.additional_bytes), set.most_bytes.unwrap_or(set.additional_bytes))
 }

@@ -1,4 +1,4 @@
-//! What standard output can show: how wide it is, and whether colours are welcome.
+//! Capabilities of standard output: its width, and whether to use colours.
 
 use clap::ValueEnum;
 use heaplake_kit::text::{middle, shorten, visible, visible_lines};
@@ -8,46 +8,46 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
-/// When colours are shown.
+/// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Colour {
     /// On a terminal, unless NO_COLOR is set; with CLICOLOR_FORCE anywhere.
     #[default]
     Auto,
-    /// Anywhere.
+    /// Always.
     Always,
-    /// Nowhere.
+    /// Never.
     Never,
 }
 
-/// What the user chose.
+/// The user's choice.
 static CHOSEN: OnceLock<Colour> = OnceLock::new();
 
-/// Takes the user's choice, for the whole process; the first one counts.
+/// Sets the choice for the whole process; the first call counts.
 pub fn choose(colour: Colour) {
     let _ = CHOSEN.set(colour);
 }
 
-/// Narrowest width that texts are fitted to: below it nothing is readable any more.
+/// Minimum width: narrower lines are unreadable.
 const NARROWEST: usize = 60;
 
-/// Characters that are left of a text in the shortest line.
+/// Minimum characters of a text in the shortest line.
 const SHORTEST: usize = 12;
 
-/// How texts are shown.
+/// Style of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Characters of a line; `None` where lines may have any length.
+    /// Characters of a line; `None` for lines of any length.
     pub width: Option<usize>,
-    /// Whether colours are welcome.
+    /// Whether to use colours.
     pub colour: bool,
 }
 
 impl Look {
-    /// Lines of any length, no colours: that of files and pipes.
+    /// Lines of any length, no colours: the style of files and pipes.
     pub const PLAIN: Self = Self { width: None, colour: false };
 
-    /// That of standard output.
+    /// Style of standard output.
     #[must_use]
     pub fn stdout() -> Self {
         let terminal = std::io::stdout().is_terminal();
@@ -58,8 +58,8 @@ impl Look {
         Self { width: width.map(|width| width.max(NARROWEST)), colour }
     }
 
-    /// A text in what is left of a line after `used` characters, cut in the middle; of at most `most` characters in a
-    /// line of any length, there cut at the end.
+    /// Shortens a text: in the middle, to the rest of a line after `used` characters; in a line of any length, at the
+    /// end, to `most` characters.
     #[must_use]
     pub fn fit(&self, text: &str, used: usize, most: usize) -> String {
         match self.width {
@@ -68,7 +68,7 @@ impl Look {
         }
     }
 
-    /// A paragraph whose lines after the first begin with `indent` spaces. `used` characters stand before the first.
+    /// Wraps a paragraph; lines after the first begin with `indent` spaces. `used` characters precede the first.
     #[must_use]
     pub fn wrap(&self, text: &str, used: usize, indent: usize) -> String {
         let text = visible(text);
@@ -91,14 +91,14 @@ impl Look {
         out
     }
 
-    /// The indentation of a level of a tree. It stops growing at a fifth of the line, so that the texts keep theirs.
+    /// Indentation of a tree level. It is limited to a fifth of the line, which leaves space for texts.
     #[must_use]
     pub fn indent(&self, level: usize) -> String {
         let deepest = self.width.map_or(DEEPEST, |width| (width / 10).min(DEEPEST));
         "  ".repeat(level.min(deepest))
     }
 
-    /// The name of a severity in capitals, `width` characters wide.
+    /// Name of a severity in capitals, `width` characters wide.
     #[must_use]
     pub fn severity(&self, severity: Severity, width: usize) -> String {
         let code = match severity {
@@ -109,7 +109,7 @@ impl Look {
         self.painted(&format!("{:<width$}", severity.name().to_uppercase()), code)
     }
 
-    /// A text in a colour of the terminal, given by its code. The [`shown`] text has it.
+    /// Paints a text in a colour given by its terminal code. [`shown`] turns it into escape sequences.
     #[must_use]
     pub fn painted(&self, text: &str, code: &str) -> String {
         let mark = mark();
@@ -117,15 +117,14 @@ impl Look {
     }
 }
 
-/// What stands for the beginning of an escape sequence until a text is shown. It is drawn by lot once for the process,
-/// so that no text of a snapshot can hold it.
+/// Placeholder for the beginning of an escape sequence until a text is [`shown`]. It is random per process, so that no
+/// text of a snapshot can contain it.
 fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("\u{1b}{:016x}[", RandomState::new().hash_one("mark")))
 }
 
-/// A text as the terminal gets it: colours that were [painted](Look::painted), and nothing else that a terminal would
-/// obey.
+/// Renders a text for the terminal: with [painted](Look::painted) colours, and no other escape sequences.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let mut pieces = text.split(mark());
@@ -137,17 +136,17 @@ pub fn shown(text: &str) -> String {
     out
 }
 
-/// An object's id behind its class: nothing for one that is made up, as that of the root of some formats.
+/// Id of an object, after its class; empty for artificial ids, such as the root's in some formats.
 #[must_use]
 pub fn shown_id(id: Option<u64>) -> String {
     const LARGEST: u64 = u64::MAX >> 1;
     id.filter(|&id| id <= LARGEST).map_or_else(String::new, |id| format!(" @{id}"))
 }
 
-/// Levels of a tree that are indented in a line of any length.
+/// Maximum indented levels of a tree in a line of any length.
 const DEEPEST: usize = 20;
 
-/// Whether colours are welcome: <https://no-color.org> and <https://bixense.com/clicolors>.
+/// Whether to use colours: <https://no-color.org> and <https://bixense.com/clicolors>.
 fn wants_colour(chosen: Colour, terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
     let is = |name: &str, wanted: &str| variable(name).is_some_and(|value| value == wanted);
@@ -194,7 +193,7 @@ mod tests {
             assert!(line.chars().count() + used <= 60 && (at == 0 || line.starts_with("    word")), "{line:?}");
         }
         assert_eq!(wrapped.split_whitespace().count(), 40);
-        // A word that is longer than any line stays whole: it may be a path or a command.
+        // A word longer than any line stays whole: it may be a path or a command.
         let long = "x".repeat(100);
         assert_eq!(narrow.wrap(&format!("a {long} b"), 4, 4), format!("a\n    {long}\n    b"));
         assert_eq!((narrow.indent(3).len(), narrow.indent(50).len()), (6, 12));

@@ -1,4 +1,4 @@
-//! A trend, for people: what grows, since when, and what its series looks like.
+//! Text of a trend: growing rows, the start of growth, and their series.
 
 use super::terminal::Look;
 use heaplake_compare::trend::{Answer, InBrief, TopRow};
@@ -6,16 +6,16 @@ use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::comparison::Side;
 use std::fmt::Write;
 
-/// Rows of a table that are printed.
+/// Rows of a table.
 const ROWS: usize = 8;
-/// Most characters of a name in a line of any length.
+/// Maximum characters of a name in a line of any length.
 const NAME: usize = 100;
-/// Most characters of a series: of longer ones, one step of several is shown.
+/// Maximum characters of a series: a longer one is sampled.
 const SERIES: usize = 24;
-/// Characters for a level, the lowest first.
+/// Characters of a sparkline, the lowest level first.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The answer.
+/// Text of the trend.
 #[must_use]
 pub fn text(answer: &Answer, look: &Look) -> String {
     let mut out = String::new();
@@ -35,7 +35,7 @@ pub fn text(answer: &Answer, look: &Look) -> String {
     out
 }
 
-/// What people call a step: its run, or what selects its runs.
+/// Name of a step: its run, or the selection of its runs.
 fn name(step: &Side) -> String {
     match step.runs.as_slice() {
         [run] if step.selection.contains("snapshot=") => run.snapshot.clone(),
@@ -43,7 +43,7 @@ fn name(step: &Side) -> String {
     }
 }
 
-/// A table; where the runs have several formats, that of one of them.
+/// Writes a table, with its format if the runs have several.
 fn brief((table, format): (&InBrief, Option<&str>), steps: &[Side], look: &Look, out: &mut String) -> std::fmt::Result {
     let what = table.table.trim_start_matches("trend_").replace('_', " ");
     let shapes: Vec<String> = table.shapes.iter().map(|(shape, rows)| format!("{} {shape}", count(*rows))).collect();
@@ -81,7 +81,7 @@ fn line(row: &TopRow, measure: &str, steps: &[Side], look: &Look, out: &mut Stri
     }
 }
 
-/// A series as a line of blocks; a space where no run tells it.
+/// Renders a series as blocks; a space for a step without a value.
 #[must_use]
 pub fn sparkline(values: &[Option<i64>]) -> String {
     let shown = values.len().min(SERIES);

@@ -1,11 +1,11 @@
-//! Signatures of chains of classes: what holds what, without indices, without what is inside of standard collections,
-//! and without how long a list is.
+//! Signatures of chains of classes: holders without indices, without the insides of standard collections, and without
+//! list lengths.
 
 use crate::runtime::Runtime;
 use crate::steps::{Step, variable};
 use crate::{jvm, v8};
 
-/// What a class is in a chain.
+/// Role of a class in a chain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// A step of its own.
@@ -20,7 +20,7 @@ pub enum Part {
     Roots,
 }
 
-/// What a class is.
+/// Returns the role of a class.
 pub fn part(runtime: Runtime, class: &str) -> Part {
     match runtime {
         Runtime::V8 => match class {
@@ -54,18 +54,18 @@ pub fn part(runtime: Runtime, class: &str) -> Part {
     }
 }
 
-/// An element: the label of the edge that leads to it, already normalised, and the signature of its class.
+/// An element: the normalised label of the edge to it, and the signature of its class.
 pub struct Element<'a> {
-    /// `[]` for an index, empty for none.
+    /// `[]` for an index, empty without a label.
     pub label: String,
     pub class: &'a str,
     pub repeats: bool,
 }
 
-/// The steps of a chain.
+/// Returns the steps of a chain.
 pub fn steps(runtime: Runtime, elements: &[Element<'_>]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    // Whether the last element is a scope, and whether it is inside of a collection.
+    // Whether the last element is a scope, and whether it is inside a collection.
     let (mut scope, mut inside) = (false, false);
     for (at, element) in elements.iter().enumerate() {
         let part = part(runtime, element.class);
@@ -97,13 +97,13 @@ pub fn steps(runtime: Runtime, elements: &[Element<'_>]) -> Vec<Step> {
     steps
 }
 
-/// Whether a collection of Java's is another one with a different face: a set of a map, a view.
+/// Whether a Java collection is a face of another one: a set of a map, a view.
 fn wraps(holder: &str, part: Part) -> bool {
     let is_face = holder.ends_with("Set") || holder.starts_with("java.util.Collections$");
     part == Part::Collection && is_face && holder.starts_with("java.util.")
 }
 
-/// Adds the label of an edge to the step that it leads from.
+/// Adds the label of an edge to the step that it leaves.
 fn lead(holder: &mut Step, element: &Element<'_>, scope: bool, runtime: Runtime) {
     let label = &*element.label;
     if label.is_empty() {
@@ -123,7 +123,7 @@ fn lead(holder: &mut Step, element: &Element<'_>, scope: bool, runtime: Runtime)
     }
 }
 
-/// Makes one step of the last two, if the last is the next element of a list.
+/// Merges the last two steps, if the last is the next element of a list.
 fn fold(steps: &mut Vec<Step>, repeats: bool, runtime: Runtime) {
     let [.., before, last] = &**steps else { return };
     let named = match runtime {
@@ -136,8 +136,8 @@ fn fold(steps: &mut Vec<Step>, repeats: bool, runtime: Runtime) {
     }
 }
 
-/// Without the way by which the class loader of the class path holds the class of a static field: that is the same for
-/// every class, and no version's matter.
+/// Removes the path by which the class loader of the class path holds the class of a static field: it is equal for
+/// every class and depends on the version.
 pub fn without_loader(steps: &mut Vec<Step>, runtime: Runtime) {
     let is_loader = |step: &Step| jvm::is_platform_loader(&step.name);
     if runtime != Runtime::Jvm || !steps.first().is_some_and(is_loader) {

@@ -1,4 +1,4 @@
-//! Rules that all runtimes share: addresses, ids, numbers and hashes that a program or its runtime made up.
+//! Rules of all runtimes: generated addresses, ids, numbers and hashes.
 
 use crate::rules::Rule;
 use crate::scan::{Edit, digits, drop_behind, ends_in_identifier, hex, rewrite, words};
@@ -104,7 +104,7 @@ fn generated_words(text: &str) -> Option<String> {
     (done > 0).then_some(out)
 }
 
-/// The length of the UUID that a text begins with.
+/// Length of a leading UUID.
 fn uuid(text: &str) -> Option<usize> {
     let mut at = 0;
     for (position, &length) in UUID.iter().enumerate() {

@@ -163,7 +163,7 @@ fn compiler_numbers(text: &str) -> Option<String> {
     })
 }
 
-/// The length of `7`, `0_1`, `12_0`.
+/// Length of a leading `7`, `0_1`, `12_0`.
 fn numbers(text: &str) -> usize {
     let first = digits(text);
     let second = text[first..].strip_prefix('_').map_or(0, digits);

@@ -115,20 +115,20 @@ fn loaders(text: &str) -> Option<String> {
             return Some(Edit { back: 0, put: "", forward: closed });
         }
         let class = loader.find(" @ 0x").filter(|&at| hex(&loader[at + 5..]) == loader.len() - at - 5)?;
-        // What is put is the marker and what follows it, up to the address.
+        // Keeps the marker and the text up to the address.
         let whole = text.len() - after.len() - 2;
         Some(Edit { back: 0, put: &text[whole..whole + 2 + class], forward: closed - 1 })
     })
 }
 
-/// The length of `$14/0x00…`, `+0x…`, `/0x…`, `.0x…`, `$7/1418…`.
+/// Length of a leading `$14/0x00…`, `+0x…`, `/0x…`, `.0x…`, `$7/1418…`.
 fn number_and_address(text: &str) -> usize {
     let number = text.strip_prefix('$').map_or(0, |rest| digits(rest) + 1);
     let number = if number == 1 { 0 } else { number };
     number + address(&text[number..])
 }
 
-/// The length of an address behind a name.
+/// Length of a leading address after a name.
 fn address(text: &str) -> usize {
     let Some(rest) = text.strip_prefix(['/', '+', '.']) else { return 0 };
     match rest.strip_prefix("0x").map(|rest| (rest, hex(rest))) {
@@ -189,7 +189,7 @@ fn numbered(text: &str) -> Option<String> {
     let behind = |text: &str, marker: &'static str, put: &'static str| {
         rewrite(text, marker, |_, after| {
             let number = digits(after);
-            // `Foo$3D` is a name of a person's; a local class begins with a capital and goes on.
+            // `Foo$3D` is a human-made name; a local class begins with a capital and goes on.
             let is_name = word(after) == number + 1 && number > 0;
             (number > 0 && !is_name).then_some(Edit { back: 0, put, forward: number })
         })

@@ -1,12 +1,12 @@
-//! How names become what they are in every run. A library without stages.
+//! Normalisation of names to run-independent signatures. A library without stages.
 //!
-//! A **signature** is a readable text that says what a row of a table is, the same in every run of a program: without
-//! positions in scripts, generated numbers, hashes of contents, addresses, indices. A **fingerprint** is its hash. Rows
-//! of two runs with one fingerprint are compared with each other.
+//! A **signature** is a readable text that identifies a row of a table, equal in every run of a program: without
+//! positions in scripts, generated numbers, hashes of contents, addresses, indices. A **fingerprint** is its hash.
+//! Comparisons match rows of two runs by fingerprint.
 //!
-//! The rules are lists, one for each runtime, with an example for each case; [`lists`] gives them to the page
+//! The rules are lists, one for each runtime, with an example for each case; [`lists`] exports them to the page
 //! `docs/signatures.md`. A name goes through the rules of the user first, then through those of its runtime, then
-//! through those that all runtimes share, until none of these changes it: a signature is its own signature.
+//! through those of all runtimes, until none of these changes it: normalisation is idempotent.
 
 mod chains;
 mod common;
@@ -34,7 +34,7 @@ use std::borrow::Cow;
 use user::UserRules;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The rules of a runtime's names, in order.
+/// Rules of a runtime's names, in order.
 fn rules_of(runtime: Runtime) -> &'static [&'static [Rule]] {
     match runtime {
         Runtime::V8 => &[v8::RULES, common::RULES],
@@ -61,13 +61,13 @@ pub fn lists() -> [RuleList; 6] {
     ]
 }
 
-/// What a name is called that the input leaves empty.
+/// Replaces an empty name.
 const NO_NAME: &str = "(no name)";
 
-/// Rules whose findings are about the whole snapshot: the class that they name is but an example.
+/// Finding rules about the whole snapshot: the class that they name is only an example.
 const OF_THE_WHOLE: [&str; 3] = ["possible-duplicates", "unreachable", "unrooted-objects"];
 
-/// The rules by which names are normalised.
+/// Rules that normalise names.
 #[derive(Clone, Debug)]
 pub struct Names {
     runtime: Runtime,
@@ -75,20 +75,20 @@ pub struct Names {
 }
 
 impl Names {
-    /// The rules of a runtime.
+    /// Rules of a runtime.
     #[must_use]
     pub fn of(runtime: Runtime) -> Self {
         Self { runtime, user: UserRules::default() }
     }
 
-    /// The same after rules of the user, whose patterns are [known to be right](check_pattern).
+    /// Puts user rules first; their patterns must be [valid](check_pattern).
     #[must_use]
     pub fn with_rules(self, rules: &NameRules) -> Self {
         let user = UserRules::of(rules, self.runtime);
         Self { user, ..self }
     }
 
-    /// Signature of a class. `class_key` is as in the table `classes`; `script` is the URL of the script that it names.
+    /// Signature of a class. `class_key` is as in the table `classes`; `script` is the URL of the script in it.
     #[must_use]
     pub fn class(&self, class_key: &str, script: Option<&str>) -> String {
         let name = if self.runtime == Runtime::V8 { v8::name_of_key(class_key) } else { class_key };
@@ -99,8 +99,8 @@ impl Names {
         }
     }
 
-    /// Signature of a chain of classes: its kind, and the steps that [identify it](tails). Of each element the path has
-    /// the label of the edge to it, the signature of its class, and whether it repeats.
+    /// Signature of a chain of classes: its kind, and its [identifying steps](tails). `path` has, for each element, the
+    /// label of the edge to it, the signature of its class, and whether it repeats.
     #[must_use]
     pub fn chain<'a>(&self, kind: &str, path: impl Iterator<Item = (Option<&'a str>, &'a str, bool)>) -> String {
         let elements: Vec<Element<'_>> = path
@@ -120,7 +120,7 @@ impl Names {
         self.name(owner)
     }
 
-    /// Signature of a set of duplicates, from the signature of its class, its status and what a member looks like.
+    /// Signature of a set of duplicates, from the signature of its class, its status and the preview of a member.
     #[must_use]
     pub fn duplicate_set(&self, class: &str, status: &str, preview: Option<&str>) -> String {
         match preview {
@@ -129,8 +129,8 @@ impl Names {
         }
     }
 
-    /// Signature of a finding, from its rule, the signature of its class (or else its subject), the steps of its
-    /// `stable_path` that [identify it](tails), and its place, whose script tells equal variables of functions apart.
+    /// Signature of a finding, from its rule, the signature of its class (or else its subject), the [identifying
+    /// steps](tails) of its `stable_path`, and its place, whose script distinguishes equal variables of functions.
     #[must_use]
     pub fn finding<'a>(
         &self,
@@ -171,7 +171,7 @@ impl Names {
         format!("{}, generation {generation}", self.allocated_type(name))
     }
 
-    /// Signature of a function: its name, what tells overloads apart, its module, its file.
+    /// Signature of a function: its name, method signature for overloads, module, file.
     #[must_use]
     pub fn function(
         &self,
@@ -189,23 +189,23 @@ impl Names {
         place.map_or_else(|| name.clone(), |place| format!("{name} ({place})"))
     }
 
-    /// A name after all rules.
+    /// Applies all rules to a name.
     fn name(&self, name: &str) -> String {
         let name = if name.is_empty() { NO_NAME } else { name };
         self.built_in(&self.user.apply(name)).into_owned()
     }
 
-    /// A name after the rules of the runtime.
+    /// Applies the rules of the runtime to a name.
     fn built_in<'a>(&self, name: &'a str) -> Cow<'a, str> {
         rules::apply(rules_of(self.runtime), name)
     }
 
-    /// A script or a module by what it is called in every release.
+    /// Release-independent name of a script or module.
     fn script(&self, url: &str) -> String {
         rules::apply(&[scripts::RULES], &self.user.apply(url)).into_owned()
     }
 
-    /// The label of an edge.
+    /// Normalises the label of an edge.
     fn label(&self, label: &str) -> String {
         if label.is_empty() || label == "[]" {
             return label.to_owned();
@@ -213,7 +213,7 @@ impl Names {
         rules::apply_to_any(&[steps::LABELS], &self.name(label)).into_owned()
     }
 
-    /// A step of a path.
+    /// Normalises a step of a path.
     fn step(&self, step: &str) -> String {
         rules::apply_to_any(&[steps::LABELS], &self.name(step)).into_owned()
     }

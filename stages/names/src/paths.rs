@@ -1,13 +1,13 @@
-//! Steps of the `stable_path` of findings. They are texts: class or name, and what leads on from it.
+//! Steps of the `stable_path` of findings. They are texts: class or name, then the field or index that leads on.
 
 use crate::runtime::Runtime;
 use crate::steps::{Step, variable};
 use crate::{jvm, v8};
 
-/// What else than the stack leads to variables of running code.
+/// Roots of variables of running code, besides the stack.
 const RUNNING: [&str; 2] = ["handles of running code", "pending microtasks"];
 
-/// The steps of a path, each normalised by `normal`, without what is chance in the whole of them.
+/// Returns the steps of a path, each normalised by `normal`, without run-dependent ones.
 pub fn steps(runtime: Runtime, path: &[&str], normal: impl Fn(&str) -> String) -> Vec<String> {
     let start = loader_steps(runtime, path);
     let mut steps: Vec<String> = Vec::with_capacity(path.len() - start);
@@ -22,7 +22,7 @@ pub fn steps(runtime: Runtime, path: &[&str], normal: impl Fn(&str) -> String) -
     steps
 }
 
-/// How many steps at the beginning say only that the loader of the class path holds all classes.
+/// Number of leading steps by which the loader of the class path holds all classes.
 fn loader_steps(runtime: Runtime, path: &[&str]) -> usize {
     let is_held = runtime == Runtime::Jvm
         && path.len() > 2
@@ -32,7 +32,7 @@ fn loader_steps(runtime: Runtime, path: &[&str]) -> usize {
     if is_held { 2 } else { 0 }
 }
 
-/// What a function is called that has a variable: another one may lead to the same variable.
+/// Stands for any function with a variable: another one may lead to the same variable.
 const FUNCTION: &str = "()";
 
 /// Whether a step is a variable of a function.
@@ -40,7 +40,7 @@ pub fn is_variable(step: &Step) -> bool {
     step.name == FUNCTION && !step.out.is_empty()
 }
 
-/// A step as its class or name, and what leads on from it.
+/// Splits a step into its class or name and the rest.
 pub fn split(runtime: Runtime, step: &str) -> Step {
     let end = match runtime {
         Runtime::V8 => match (step.find("()"), step.find('}').filter(|_| step.starts_with('{'))) {
@@ -56,7 +56,7 @@ pub fn split(runtime: Runtime, step: &str) -> Step {
     Step { name: if is_function { FUNCTION } else { name }.to_owned(), out: out.to_owned() }
 }
 
-/// Where the field begins: behind the first part of a name that is no package.
+/// Position of the field: after the first part of a name that is no package.
 fn field_of_java(step: &str) -> usize {
     let mut start = 0;
     for part in step.split_inclusive('.') {
@@ -86,7 +86,7 @@ fn v8_step(step: &str, is_last: bool, next: &str, normal: impl Fn(&str) -> Strin
     format!("{}.{}", normal(holder), normal(variable(name)))
 }
 
-/// A function, or another thing that has variables, and one of these.
+/// Splits a step into a function or other owner of variables, and the variable.
 fn scope_and_variable(step: &str) -> Option<(&str, &str)> {
     let at = match step.find("()") {
         Some(end) => end + 2,

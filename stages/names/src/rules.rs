@@ -1,41 +1,41 @@
-//! What a rule is, and how a list of them is applied.
+//! Rules, and application of rule lists.
 
 use std::borrow::Cow;
 
-/// A rule of normalisation. The list of them is both what runs and what `docs/signatures.md` shows.
+/// A rule of normalisation. The lists drive both the code and `docs/signatures.md`.
 pub struct Rule {
-    /// What it is about.
+    /// Title.
     pub name: &'static str,
-    /// What it matches.
+    /// Description of a match.
     pub matches: &'static str,
-    /// What becomes of that.
+    /// Description of the replacement.
     pub becomes: &'static str,
-    /// Names, and what the rules of the runtime make of them. The tests check each.
+    /// Names and their results under the rules of the runtime. The tests check each.
     pub examples: &'static [(&'static str, &'static str)],
-    /// The text with the rule applied; nothing where that changes nothing.
+    /// Applies the rule; `None` if nothing changes.
     pub(crate) apply: fn(&str) -> Option<String>,
 }
 
-/// A list of rules and the names that they are for.
+/// A list of rules and the names it is for.
 pub struct RuleList {
-    /// The names, as a title.
+    /// Title: the names.
     pub title: &'static str,
-    /// What is to be said of all of them.
+    /// Description of the list.
     pub about: &'static str,
-    /// The rules, in the order in which they apply.
+    /// The rules, in order of application.
     pub rules: &'static [Rule],
 }
 
-/// How often a rule changes a name at most, and how often all run over it. Each change takes away letters or digits;
-/// names of programs need one or two.
+/// Maximum applications of a rule to a name, and of all rules. Each change removes letters or digits; names of programs
+/// need one or two.
 const ROUNDS: usize = 64;
 
-/// A name with all rules applied until none of them changes it: a signature is its own signature.
+/// Applies all rules until none changes the name, so the result is a fixed point.
 pub fn apply<'a>(rules: &[&'static [Rule]], name: &'a str) -> Cow<'a, str> {
     if is_plain(name) { Cow::Borrowed(name) } else { apply_to_any(rules, name) }
 }
 
-/// The same for rules that change plain words, too.
+/// Applies rules that change plain words, too.
 pub fn apply_to_any<'a>(rules: &[&'static [Rule]], text: &'a str) -> Cow<'a, str> {
     let mut now = Cow::Borrowed(text);
     for _ in 0..ROUNDS {

@@ -1,6 +1,6 @@
-//! The runtimes whose names are normalised.
+//! Runtimes with their own generated names.
 
-/// The runtime whose names are normalised: each has its own generated names.
+/// Runtime of a program; each has its own generated names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
     /// V8: Node, Electron, browsers, ArkTS.
@@ -12,10 +12,10 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    /// All of them.
+    /// All runtimes.
     pub const ALL: [Self; 3] = [Self::V8, Self::Jvm, Self::DotNet];
 
-    /// The runtime of a format, as run.json and the facts name it.
+    /// Runtime of a format, as run.json and the metadata name it.
     #[must_use]
     pub fn of_format(format: &str) -> Self {
         match format {
@@ -25,7 +25,7 @@ impl Runtime {
         }
     }
 
-    /// Its name in rules of the user.
+    /// Name in rules of the user.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,19 +1,19 @@
-//! Scanning of names, without regular expressions: rules of runtimes run for every class and every edge of a chain.
+//! Scanning of names, without regular expressions: the rules run for every class and every edge of a chain.
 
 use std::ops::Range;
 
-/// What an edit does around a marker that it found.
+/// Edit around a marker.
 pub struct Edit<'a> {
-    /// Bytes before the marker that go.
+    /// Bytes to remove before the marker.
     pub back: usize,
-    /// What stands in place of these, the marker, and `forward`.
+    /// Replacement for these, the marker, and `forward`.
     pub put: &'a str,
-    /// Bytes behind the marker that go.
+    /// Bytes to remove after the marker.
     pub forward: usize,
 }
 
-/// Edits a text at each place where a marker stands. The edit sees what is before the marker and what is behind it;
-/// none leaves the place as it is. Nothing if no place changes.
+/// Edits a text at each occurrence of a marker. `edit` gets the text before and after the marker; `None` leaves the
+/// occurrence unchanged. Returns `None` if nothing changes.
 pub fn rewrite<'a>(text: &'a str, marker: &str, edit: impl Fn(&'a str, &'a str) -> Option<Edit<'a>>) -> Option<String> {
     let mut changed: Option<String> = None;
     let (mut done, mut from) = (0, 0);
@@ -33,27 +33,27 @@ pub fn rewrite<'a>(text: &'a str, marker: &str, edit: impl Fn(&'a str, &'a str) 
     (out != text).then_some(out)
 }
 
-/// An edit that leaves the marker and takes what follows.
+/// Edit that keeps the marker and removes the next bytes.
 pub fn drop_behind(marker: &'static str, forward: usize) -> Option<Edit<'static>> {
     (forward > 0).then_some(Edit { back: 0, put: marker, forward })
 }
 
-/// How many digits a text begins with.
+/// Number of leading digits.
 pub fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// How many hexadecimal digits a text begins with.
+/// Number of leading hexadecimal digits.
 pub fn hex(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_hexdigit).count()
 }
 
-/// How many letters and digits a text begins with.
+/// Number of leading letters and digits.
 pub fn word(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_alphanumeric).count()
 }
 
-/// Whether a text goes on as the same identifier.
+/// Whether a text continues an identifier.
 pub fn goes_on(text: &str) -> bool {
     text.starts_with(|next: char| next.is_alphanumeric() || next == '_' || next == '$')
 }
@@ -63,7 +63,7 @@ pub fn ends_in_identifier(text: &str) -> bool {
     text.ends_with(|last: char| last.is_alphanumeric() || last == '_' || last == '$')
 }
 
-/// How long the part is that a bracket closes which stands before the text, with that bracket; brackets nest.
+/// Length up to and including the bracket that closes the one before the text; brackets nest.
 pub fn until_closed(text: &str, open: char, close: char) -> Option<usize> {
     let mut depth = 0usize;
     for (at, letter) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! What a script is called in signatures.
+//! Names of scripts in signatures.
 
 use crate::rules::Rule;
 use crate::scan::digits;
@@ -105,7 +105,7 @@ fn packages(text: &str) -> Option<String> {
     (!path.is_empty()).then_some(path)
 }
 
-/// Folders that say nothing of a file in them.
+/// Generic folders, uninformative about their files.
 const FOLDERS: [&str; 14] =
     ["app", "assets", "build", "chunks", "cjs", "client", "dist", "esm", "js", "lib", "out", "server", "src", "static"];
 
@@ -171,7 +171,7 @@ fn is_capitals(token: &str, least: usize) -> bool {
     token.len() >= least && token.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
-/// Without the hash of Rollup and Vite: the last seven or eight letters, digits, `-` and `_`, behind a `-`.
+/// Removes the hash of Rollup and Vite: the last seven or eight letters, digits, `-` and `_`, after a `-`.
 fn end_hash(stem: &str) -> Option<String> {
     [8, 7].into_iter().find_map(|length| {
         let at = stem.len().checked_sub(length).filter(|&at| stem.is_char_boundary(at))?;
@@ -183,7 +183,7 @@ fn end_hash(stem: &str) -> Option<String> {
     })
 }
 
-/// Whether people would write it: `profiles`, `Settings`, `longName`, `v2`, `UTF8`.
+/// Whether a person would write it: `profiles`, `Settings`, `longName`, `v2`, `UTF8`.
 fn is_word(piece: &str) -> bool {
     let stem = piece.trim_end_matches(|last: char| last.is_ascii_digit());
     let stem_digits = piece.len() - stem.len();

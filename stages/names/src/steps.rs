@@ -1,4 +1,4 @@
-//! Steps of chains and paths: a class or a name, and what leads on from it.
+//! Steps of chains and paths: a class or name, then the field or index that leads on.
 
 use crate::rules::Rule;
 
@@ -7,17 +7,17 @@ use crate::rules::Rule;
 pub struct Step {
     /// Class, or another name.
     pub name: String,
-    /// What leads on: `.field`, `[]`, both, or nothing.
+    /// Rest: `.field`, `[]`, both, or empty.
     pub out: String,
 }
 
 impl Step {
-    /// One from which nothing leads on yet.
+    /// A step without a rest.
     pub fn of(name: &str) -> Self {
         Self { name: name.to_owned(), out: String::new() }
     }
 
-    /// Adds an index, as long as there is none at the end.
+    /// Adds an index, unless the step ends in one.
     pub fn index(&mut self) {
         if !self.out.ends_with("[]") {
             self.out.push_str("[]");
@@ -25,7 +25,7 @@ impl Step {
     }
 }
 
-/// Joins steps; a step that is like the one before it is left out.
+/// Joins steps; drops a step that equals the one before it.
 pub fn join<'a>(steps: impl Iterator<Item = (&'a str, &'a str)>, between: &str) -> String {
     let mut text = String::new();
     let mut last = None;
@@ -43,7 +43,7 @@ pub fn join<'a>(steps: impl Iterator<Item = (&'a str, &'a str)>, between: &str) 
     text
 }
 
-/// Rules of labels of edges, and of what leads on from steps.
+/// Rules for labels of edges, and rests of steps.
 pub const LABELS: &[Rule] = &[
     Rule {
         name: "roots of running code",
@@ -108,10 +108,10 @@ fn is_letter(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Most letters of a name that a tool which shortens names makes up.
+/// Maximum letters of a name made by a minifier.
 const SHORT: usize = 2;
 
-/// A variable of a scope, as bundlers leave it: a copy without its number, and a short one without its letters.
+/// Normalises a variable of a scope after bundlers: drops the number of a copy and the letters of a short name.
 pub fn variable(name: &str) -> &str {
     if name.chars().count() <= SHORT {
         return "*";

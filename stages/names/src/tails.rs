@@ -1,24 +1,25 @@
-//! What identifies a chain or a finding: the last steps of its path, those that belong to the program.
+//! Identifying tail of a chain or finding: the last steps of its path, which belong to the program.
 //!
-//! The shortest path to an object moves when anything near the root refers to it, so a signature has only its end: the
+//! The shortest path to an object changes with any new reference near the root, so a signature has only its end: the
 //! class there, the collections around it, and its **holder**, which is the nearest of
 //!
 //! - an object of a class with a name, with the field through which it holds;
 //! - a variable of a function, or a field of a global object;
 //! - a module, where nothing nearer has a name;
-//! - a field of a plain object. The object of a named class, or the module, that refers to the plain object comes with it.
+//! - a field of a plain object, together with the object of a named class, or the module, that refers to the plain
+//!   object.
 //!
-//! Insides of the runtime, functions without a variable, and names that the table folds are no steps. What code itself
-//! refers to has the step `Function`.
+//! Insides of the runtime, functions without a variable, and folded names are no steps. References from code itself
+//! have the step `Function`.
 
 use crate::chains::{Part, part};
 use crate::runtime::Runtime;
 use crate::steps::Step;
 
-/// What a step says of who holds what.
+/// Role of a step in identifying the holder.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Nothing.
+    /// No information.
     Silent,
     /// A standard collection.
     Collection,
@@ -30,16 +31,16 @@ enum Role {
     Root,
     /// A module of the program.
     Module,
-    /// An object of the platform in the midst of the program's: what refers to it says more.
+    /// An object of the platform amid the program's: its retainer is more informative.
     Platform,
     /// An object of a class with a name.
     Named,
 }
 
-/// Objects of the platform that a signature has at most.
+/// Maximum objects of the platform in a signature.
 const PLATFORM: usize = 3;
 
-/// The last steps of a path, the holder first.
+/// Returns the last steps of a path, the holder first.
 pub fn of(runtime: Runtime, steps: Vec<Step>, script: impl Fn(&str) -> String) -> Vec<Step> {
     let mut above = steps;
     let Some(end) = above.pop() else { return above };
@@ -51,7 +52,7 @@ pub fn of(runtime: Runtime, steps: Vec<Step>, script: impl Fn(&str) -> String) -
     while let Some(mut step) = above.pop() {
         let role = role(runtime, &step, above.is_empty());
         if tail.len() == 1 && is_own(&end.name) {
-            // What leads to shapes and code are fields of the runtime.
+            // References to shapes and code are fields of the runtime.
             step.out.clear();
         }
         step.out = told(role, &step.out);
@@ -67,7 +68,7 @@ pub fn of(runtime: Runtime, steps: Vec<Step>, script: impl Fn(&str) -> String) -
             Role::Function | Role::Plain if is_silent => {}
             Role::Function | Role::Plain | Role::Root if is_held => break,
             Role::Plain => {
-                // Which fields make an interface depends on the whole heap.
+                // The fields that make an interface depend on the whole heap.
                 step.name = "Object".to_owned();
                 tail.append(&mut pending);
                 tail.push(step);
@@ -102,13 +103,13 @@ fn is_own(class: &str) -> bool {
     ["(object shape)", "(compiled code)", "(system)", "system / Context"].iter().any(|own| class.starts_with(own))
 }
 
-/// The role of a step, which may be the first of all.
+/// Role of a step; `is_first` marks the first of the path.
 fn role(runtime: Runtime, step: &Step, is_first: bool) -> Role {
     let class = &*step.name;
     let name = class.split(" (").next().unwrap_or(class);
     match runtime {
         Runtime::V8 if is_module(step) => Role::Module,
-        // A name that the root has for what it refers to.
+        // The root's name for its target.
         Runtime::V8 if is_first && name.starts_with('(') && part(runtime, class) == Part::Step => Role::Root,
         Runtime::V8 => v8(name),
         Runtime::Jvm | Runtime::DotNet => match part(runtime, class) {
@@ -138,7 +139,7 @@ fn v8(name: &str) -> Role {
     const ROOTS: [&str; 7] = ["global", "globalThis", "Window", "process", "stack", "timers", "console"];
     const FUNCTIONS: [&str; 6] =
         ["Function", "AsyncFunction", "GeneratorFunction", "AsyncGeneratorFunction", "Generator", "(scope)"];
-    // What refers to them says more.
+    // The references to these are more informative.
     const VALUES: [&str; 10] = [
         "ArrayBuffer",
         "Boolean",
@@ -170,7 +171,7 @@ fn is_platform(class: &str) -> bool {
         .any(|start| class.starts_with(start))
 }
 
-/// What leads on from a step, without names that the table folds and fields that every object of the runtime has.
+/// Rest of a step, without folded names and fields that every object of the runtime has.
 fn told(role: Role, out: &str) -> String {
     const OF_RUNTIME: [&str; 7] = ["prototype", "shared", "context", "map", "code", "constructor", "__proto__"];
     if role == Role::Collection {
@@ -185,7 +186,7 @@ fn told(role: Role, out: &str) -> String {
     told
 }
 
-/// A module, by the name under which the table of modules above has it.
+/// Step of a module, named by its key in the table of modules above.
 fn module(step: &Step, table: Option<&Step>, script: impl Fn(&str) -> String) -> Step {
     let name = table.and_then(|table| table.out.strip_prefix('.')).filter(|name| name.contains(['/', '\\', ':']));
     let name = name.map_or_else(|| "module".to_owned(), |name| format!("module {}", script(name)));
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
     use crate::steps::join;
 
-    /// The tail of a path of `name` or `name|out`.
+    /// Tail of a path of `name` or `name|out`.
     fn tail(runtime: Runtime, path: &str) -> String {
         let step = |text: &str| {
             let (name, out) = text.split_once('|').unwrap_or((text, ""));

@@ -5,19 +5,19 @@ use heaplake_schemas::names::NameRules;
 use regex::Regex;
 use std::borrow::Cow;
 
-/// Rules of the user for one runtime, ready for use.
+/// Compiled rules of the user for one runtime.
 #[derive(Clone, Debug, Default)]
 pub struct UserRules(Vec<(Regex, String)>);
 
 impl UserRules {
-    /// Those that are for a runtime. A pattern that is no regular expression is left out: [`check`] has told.
+    /// Compiles the rules of a runtime. Skips invalid patterns, which [`check`] has reported.
     pub fn of(rules: &NameRules, runtime: Runtime) -> Self {
         let fit = |name: &Option<String>| name.as_deref().is_none_or(|name| name == runtime.name());
         let rules = rules.rules.iter().filter(|rule| fit(&rule.runtime));
         Self(rules.filter_map(|rule| Some((compiled(&rule.pattern).ok()?, rule.replace.clone()))).collect())
     }
 
-    /// A name with all of them applied. A name never becomes empty.
+    /// Applies all rules to a name. A name never becomes empty.
     pub fn apply<'a>(&self, name: &'a str) -> Cow<'a, str> {
         let mut now = Cow::Borrowed(name);
         for (pattern, replace) in &self.0 {
@@ -35,10 +35,7 @@ fn compiled(pattern: &str) -> Result<Regex, regex::Error> {
     Regex::new(pattern)
 }
 
-/// Whether a pattern can be used in a rule of the user.
-///
-/// # Errors
-/// What is wrong with it, in one line.
+/// Checks a pattern of a user rule; an error is one line.
 pub fn check(pattern: &str) -> Result<(), String> {
     let problem = |error: regex::Error| match error {
         regex::Error::CompiledTooBig(most) => format!("it would take more than {most} bytes"),

@@ -127,7 +127,7 @@ fn interfaces(text: &str) -> Option<String> {
     Some(format!("{{{}{}", properties.join(", "), &inside[end..]))
 }
 
-/// A class of V8 by its key: the name, and whether a place stands before it.
+/// Name of a V8 class, from its key with or without a place.
 pub fn name_of_key(class_key: &str) -> &str {
     if let Some(name) = class_key.strip_prefix(',') {
         return name;
@@ -142,7 +142,7 @@ pub fn name_of_key(class_key: &str) -> &str {
     rest
 }
 
-/// Classes of the language and its host, which every program has: they say nothing of who holds what.
+/// Classes of the language and its host, which every program has: uninformative as holders.
 const BUILT_IN: [&str; 28] = [
     "Array",
     "ArrayBuffer",
@@ -174,7 +174,7 @@ const BUILT_IN: [&str; 28] = [
     "process",
 ];
 
-/// Whether a signature of a class names a class of the program, or of a package.
+/// Whether a class signature names a class of the program, or of a package.
 pub fn is_named(class: &str) -> bool {
     !class.starts_with(['{', '(', '<', '"'])
         && !["system / ", "Node / ", "Detached "].iter().any(|start| class.starts_with(start))

@@ -1,7 +1,7 @@
-//! Stage `allocation_callees`: the call tree as a table, with what each of its paths is in every run.
+//! Stage `allocation_callees`: the call tree as a table, with a stable signature of each path.
 //!
-//! * Computes: the signature of each path, from those of its functions: the 2 outermost and the 6 innermost ones. The
-//!   fingerprint of a path is the hash of its caller's and of its function's, so it depends on all functions.
+//! * Computes: the signature of each path, from its 2 outermost and 6 innermost functions. The fingerprint of a path
+//!   hashes its caller's and its function's, so it depends on all functions.
 //! * Resident memory: 4 bytes per function, 12 per level of the call tree, one batch of rows.
 //! * Passes over disk: one over the rows for signatures, those of functions at random; one per column of the table.
 //! * Worst case: linear.
@@ -36,11 +36,11 @@ pub const STAGE: Stage = Stage {
     ..STAGE_OF_ROWS
 };
 
-/// Functions that a signature shows of the outer end of a path.
+/// Functions of a signature at the outer end of a path.
 const OUTERMOST: usize = 2;
-/// Functions that it shows of the inner end.
+/// Functions of a signature at the inner end.
 const INNERMOST: usize = 6;
-/// Between two functions.
+/// Separator of functions.
 const SEPARATOR: &str = " > ";
 /// A function without a row.
 const UNKNOWN: &str = "?";
@@ -92,7 +92,7 @@ fn sign(job: &Job<'_>) -> Result<(), StageError> {
     fingerprints.finish().map(drop)
 }
 
-/// The row of each function, by its number.
+/// Maps each function number to its row.
 fn rows_of_functions(job: &Job<'_>) -> Result<BudgetVec<u32>, StageError> {
     let mut reader = ColumnReader::open(job.scratch, FUNCTIONS)?;
     let mut rows = job.context.budget.growing("call paths: rows of functions");
@@ -112,12 +112,12 @@ struct Paths {
     signatures: StringTable,
     /// Rows of its functions, from the outermost one on.
     path: BudgetVec<u32>,
-    /// Fingerprints of the path to each of them.
+    /// Fingerprints of the path prefixes that end at these functions.
     fingerprints: BudgetVec<u64>,
 }
 
 impl Paths {
-    /// Goes to the next node in preorder; returns the fingerprint of its path.
+    /// Enters the next node in preorder; returns the fingerprint of its path.
     fn enter(&mut self, row: &CalleeRow) -> Result<u64, StageError> {
         while self.path.len() > row.depth as usize {
             self.path.pop();
@@ -134,7 +134,6 @@ impl Paths {
         Ok(whole)
     }
 
-    /// The signature of the path.
     fn signature(&self) -> String {
         let cut_out = match self.path.len() {
             length if length > OUTERMOST + INNERMOST => OUTERMOST..length - INNERMOST,
@@ -163,7 +162,7 @@ impl Paths {
     }
 }
 
-/// Fingerprint of a path, from that of the path to the caller and that of the function.
+/// Combines the fingerprints of the caller's path and of the function.
 fn joined(caller: u64, function: u64) -> u64 {
     xxh3_64(bytemuck::bytes_of(&[caller.to_le(), function.to_le()]))
 }

@@ -1,4 +1,4 @@
-//! Stage `allocation_functions`: writes the rows of a replay, or of a call tree of a snapshot, to the table of that name.
+//! Stage `allocation_functions`: writes the rows of a replay, or of a snapshot's call tree, to the table of that name.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.

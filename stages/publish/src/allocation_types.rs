@@ -58,7 +58,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     })
 }
 
-/// Writes the table with these names and signatures, which `named` makes a column of.
+/// Writes the table with these names and signatures; `named` makes a column of the names.
 fn publish(
     job: &Job<'_>,
     names: StringColumns,

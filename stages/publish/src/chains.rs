@@ -1,7 +1,7 @@
-//! Stage `chains table`: the chains as a table, with their paths in words.
+//! Stage `chains table`: the chains as a table, with their paths as text.
 //!
-//! * Computes: the text of each path: classes with the names of the edges between them, as in
-//!   `Server.sessions → Map.table → Array[] → Session.next* → Session`. A star marks what repeats.
+//! * Computes: the text of each path: classes with the names of the edges between them, as in `Server.sessions →
+//!   Map.table → Array[] → Session.next* → Session`. A star marks a repeated step.
 //! * Resident memory: the paths of `ELEMENTS` elements; of each name the first characters.
 //! * Passes over disk: one over the rows.
 //! * Worst case: linear in the lengths of all paths.
@@ -43,7 +43,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Elements of paths after which a row group ends.
+/// Path elements after which a row group ends.
 const ELEMENTS: usize = 1 << 15;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -68,7 +68,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     writer::finish(job, table)
 }
 
-/// What chains are in every run.
+/// Computes the stable signatures of chains.
 struct Signer {
     names: Names,
     classes: StringTable,
@@ -87,7 +87,7 @@ impl Signer {
 struct Rows {
     first: u32,
     chains: Vec<ChainRow>,
-    /// How many elements each row has.
+    /// Number of elements of each row.
     lengths: Vec<usize>,
     edges: Vec<Option<String>>,
     classes: Vec<String>,

@@ -1,12 +1,12 @@
 //! Stage `collapsed`: allocations as collapsed stacks, which flame graph tools read.
 //!
-//! * Computes: a line per stack, functions from the outermost one on with `;` between them, then a space and the
-//!   bytes that it allocates itself; a last line for what no stack has.
+//! * Computes: a line per stack, functions from the outermost one on with `;` between them, then a space and the bytes
+//!   that it allocates itself; a last line for allocations without a stack.
 //! * Resident memory: 16 bytes per function, 32 per level of the deepest stack.
-//! * Passes over disk: two; the first finds how large the file would be.
-//! * Worst case: linear in the stacks, each of at most 1,024 functions: a stack in full for each of its levels would be the
-//!   square of its depth. Of a deeper one the middle is left out, and `…` stands for it. Where the file would still be many
-//!   times as large as the trace, stacks have fewer functions (`deep_stacks`).
+//! * Passes over disk: two; the first computes the size of the file.
+//! * Worst case: linear in the stacks, each of at most 1,024 functions: full stacks at every level would take the
+//!   square of the depth. `…` replaces the middle of a deeper stack. Where the file would still be many times as large
+//!   as the trace, stacks have fewer functions (`deep_stacks`).
 //! * Fails when: the disk is full.
 //! * Determinism: order of the call tree.
 //! * Reference: `stackcollapse` of the FlameGraph tools.
@@ -37,10 +37,10 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Stands for the stack of objects that have none.
+/// Stack of objects without one.
 const NONE: &str = "(no stack)";
 
-/// Stands for what is left out.
+/// Mark of an omission.
 const CUT: &str = "…";
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -78,7 +78,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes: 0 })
 }
 
-/// Passes each node of the tree with the functions that lead to it to `visit`.
+/// Passes each node of the tree with its path of functions to `visit`.
 fn each(job: &Job<'_>, mut visit: impl FnMut(&[u32], &CalleeRow) -> Result<(), StageError>) -> Result<(), StageError> {
     let mut reader = ColumnReader::open(job.scratch, CALLEES)?;
     let mut path = job.context.budget.growing("the functions of a stack");
@@ -94,7 +94,7 @@ fn each(job: &Job<'_>, mut visit: impl FnMut(&[u32], &CalleeRow) -> Result<(), S
     Ok(())
 }
 
-/// How large the file would be.
+/// Computes the size of the file under each limit.
 fn sizes(job: &Job<'_>, names: &[u32], strings: &StringTable) -> Result<Sizes, StageError> {
     let budget = &job.context.budget;
     let mut lengths = budget.filled("the lengths of names", names.len(), [0_u32; NAMES.len()])?;
@@ -102,7 +102,7 @@ fn sizes(job: &Job<'_>, names: &[u32], strings: &StringTable) -> Result<Sizes, S
         let text = strings.text(at as usize);
         *lengths = NAMES.map(|most| shortened(&text, most).map(char::len_utf8).sum::<usize>() as u32 + 1);
     }
-    // Bytes of the functions down to each level, for each length of names.
+    // Bytes of the functions down to each level, for each limit on names.
     let mut sums = budget.growing::<[u64; NAMES.len()]>("the lengths of a stack");
     let mut sizes = Sizes::default();
     each(job, |path, row| {
@@ -125,7 +125,7 @@ fn sizes(job: &Job<'_>, names: &[u32], strings: &StringTable) -> Result<Sizes, S
     Ok(sizes)
 }
 
-/// Bytes of a number with its space and the end of its line, at most.
+/// Maximum bytes of a number with its space and line end.
 const NUMBER: u64 = 22;
 
 /// Bytes of all types.
@@ -139,12 +139,12 @@ fn allocated(job: &Job<'_>) -> Result<u64, StageError> {
     Ok(sum)
 }
 
-/// The levels of a stack that are left out.
+/// Levels of a stack to omit.
 fn left_out(depth: usize, limit: Limit) -> Range<usize> {
     if depth > limit.frames { limit.frames / 2..depth - limit.frames / 2 } else { depth..depth }
 }
 
-/// The characters of a name that are written.
+/// Characters of a name to write.
 fn shortened(name: &str, most: usize) -> impl Iterator<Item = char> {
     let is_cut = name.chars().nth(most).is_some();
     name.chars().take(most).chain(CUT.chars().filter(move |_| is_cut))
@@ -170,7 +170,7 @@ fn line<'a>(out: &mut impl Write, path: &[u32], limit: Limit, name: impl Fn(u32)
     path[left_out.end..].iter().try_for_each(|&function| add(&mut text, function))
 }
 
-/// The position of each function's name among the texts.
+/// Position of each function's name among the texts.
 fn positions(job: &Job<'_>) -> Result<BudgetVec<u32>, StageError> {
     let mut reader = ColumnReader::open(job.scratch, FUNCTIONS)?;
     let mut names = job.context.budget.growing("the names of functions");

@@ -84,16 +84,16 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     writer::finish(job, table)
 }
 
-/// Place of the column of reasons.
+/// Position of the column of reasons.
 const REASON: usize = 4;
 
-/// What recordings of Java tell besides.
+/// Additional data of Java recordings.
 struct Details {
     rows: ColumnReader<CollectionDetail>,
     texts: StringTable,
 }
 
-/// The same of one collection, with its texts.
+/// Additional data of one garbage collection, with its texts.
 struct Detail {
     row: CollectionDetail,
     collector: Option<String>,
@@ -116,7 +116,7 @@ impl Details {
     }
 }
 
-/// The columns that only recordings of Java have; null where there are no details of the rows.
+/// Columns that only Java recordings have; null for rows without details.
 fn columns_of_java(details: &[Detail], rows: usize) -> Vec<ArrayRef> {
     let row = |at: usize| details.get(at).map(|detail| &detail.row);
     let amount = |of: fn(&CollectionDetail) -> u64| -> ArrayRef {
@@ -140,7 +140,7 @@ fn columns_of_java(details: &[Detail], rows: usize) -> Vec<ArrayRef> {
     ]
 }
 
-/// The columns of the schema that all traces have. The fate of objects is known only if they were `tracked`.
+/// Columns of the schema that all traces have. The fate of objects is null unless they were `tracked`.
 fn columns(rows: &[CollectionRow], tracked: bool) -> Vec<ArrayRef> {
     let number = |of: fn(&CollectionRow) -> u64| sizes(rows.iter().map(of).collect());
     let optional = |of: fn(&CollectionRow) -> u64| -> ArrayRef {

@@ -1,13 +1,13 @@
-//! How much of deep stacks the exports of call trees have.
+//! Limits on deep stacks in exports of call trees.
 //!
-//! A line or a sample has its whole stack, so a tree of n nodes may take the square of n: a recursion that allocates in
-//! each of 20,000 calls. An export is at most [`PER_BYTE`] times as large as the trace, or [`LEAST`]. Where it would be larger,
-//! all deep stacks have fewer functions, and then shorter names. Sums are whole in any case.
+//! A line or a sample has its whole stack, so a tree of n nodes may take n² functions: a recursion that allocates in
+//! each of 20,000 calls. An export is at most [`PER_BYTE`] times as large as the trace, or [`LEAST`]. Where it would be
+//! larger, all deep stacks have fewer functions, and then shorter names. Sums stay exact.
 
 use heaplake_kit::text::count;
 use heaplake_schemas::replay::DeepStacks;
 
-/// A limit on what is written of each stack.
+/// Limit on the text of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
     /// Functions.
@@ -16,7 +16,7 @@ pub(crate) struct Limit {
     pub name: usize,
 }
 
-/// Limits, the first of which is as much as profilers look at.
+/// Limits, the loosest first, which equals the maximum that profilers show.
 pub(crate) const LIMITS: [Limit; 9] = [
     Limit { frames: 1024, name: NAMES[0] },
     Limit { frames: 512, name: NAMES[0] },
@@ -29,28 +29,28 @@ pub(crate) const LIMITS: [Limit; 9] = [
     Limit { frames: 16, name: NAMES[2] },
 ];
 
-/// The lengths of names among them.
+/// The limits on names among [`LIMITS`].
 pub(crate) const NAMES: [usize; 3] = [4096, 256, 64];
 
-/// Bytes of an export for each byte of the trace, at most.
+/// Maximum bytes of an export per byte of the trace.
 const PER_BYTE: u64 = 32;
 
-/// Bytes that an export may have in any case.
+/// Bytes that an export may always have.
 const LEAST: u64 = 64 << 20;
 
-/// The bytes of an export under each limit, before compression.
+/// Bytes of an export under each limit, before compression.
 #[derive(Debug, Default)]
 pub(crate) struct Sizes([u64; LIMITS.len()]);
 
 impl Sizes {
-    /// Adds a stack, whose bytes `of` tells for a limit.
+    /// Adds a stack; `of` returns its bytes under a limit.
     pub fn add(&mut self, of: impl Fn(Limit) -> u64) {
         for (size, limit) in self.0.iter_mut().zip(LIMITS) {
             *size = size.saturating_add(of(limit));
         }
     }
 
-    /// The first limit that suits a trace of so many bytes.
+    /// First limit that suits a trace of this size.
     pub fn choose(&self, trace: u64) -> Limit {
         let most = trace.saturating_mul(PER_BYTE).max(LEAST);
         let fits = self.0.iter().position(|&size| size <= most);
@@ -58,7 +58,7 @@ impl Sizes {
     }
 }
 
-/// A sentence for people; nothing where no stack was cut.
+/// Sentence about cut stacks; `None` if no stack was cut.
 pub(crate) fn remark(file: &str, cut: &DeepStacks) -> Option<String> {
     let names = match cut.name {
         name if name < NAMES[0] as u64 => format!(" names have at most {name} characters."),

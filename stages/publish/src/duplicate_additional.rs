@@ -1,6 +1,6 @@
-//! Stage `additional table`: which nodes merging each set of duplicates would make needless.
+//! Stage `additional table`: nodes that become unreachable if the members of each set of duplicates are merged.
 //!
-//! * Resident memory: a batch of a column for each thread, and what a row group holds.
+//! * Resident memory: a batch of a column for each thread, and a row group.
 //! * Passes over disk: one.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
@@ -17,7 +17,7 @@ use heaplake_schemas::options::TableName;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "additional table",
-    // Not a choice of its own: runs of older versions would differ from new ones in their tables.
+    // Not an option of its own: tables of new runs would differ from those of older versions.
     when: |setting| setting.has(TableName::DuplicateMembers) && setting.looks_into_references(),
     reads: &[column(SET_ADDITIONAL)],
     fixed: BYTES,
@@ -26,7 +26,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Bytes that the writer of three narrow columns needs, at most.
+/// Maximum bytes of the writer of three narrow columns.
 const BYTES: u64 = 20 << 20;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {

@@ -1,6 +1,6 @@
-//! Stage `members table`: which nodes are in which set of duplicates.
+//! Stage `members table`: the nodes of each set of duplicates.
 //!
-//! * Resident memory: a batch of a column for each thread, and what a row group holds.
+//! * Resident memory: a batch of a column for each thread, and a row group.
 //! * Passes over disk: one.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
@@ -27,7 +27,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Bytes that the writer of two narrow columns needs, at most.
+/// Maximum bytes of the writer of two narrow columns.
 const BYTES: u64 = 16 << 20;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {

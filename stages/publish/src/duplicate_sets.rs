@@ -1,8 +1,8 @@
 //! Stage `sets table`: the sets of duplicate instances as a table.
 //!
 //! * Computes: reasons and previews as texts.
-//! * Resident memory: one batch of rows; 8 bytes per node (classes 4, names 4) paged where the budget does not allow
-//!   it. Names are not needed where the reader of the format made previews.
+//! * Resident memory: one batch of rows; 8 bytes per node (classes 4, names 4), paged where the budget does not allow
+//!   it. Names are not needed if the format's reader made previews.
 //! * Passes over disk: one over the sets; classes and names of nodes at random, one of each a set.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
@@ -79,12 +79,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     writer::finish(job, table)
 }
 
-/// A number that may be missing.
+/// Converts [`ABSENT`] to null.
 fn bounded(bytes: u64) -> Option<i64> {
     (bytes != ABSENT).then(|| i64::try_from(bytes).unwrap_or(i64::MAX))
 }
 
-/// The columns of the schema in order, but for the last two.
+/// The columns of the schema in order, without the last two.
 fn columns(first: u32, rows: &[SetRow], examples: &[Example], words: &Words) -> [ArrayRef; 15] {
     let numbers = |of: fn(&SetRow) -> u64| sizes(rows.iter().map(of).collect());
     let flags = |of: fn(&SetRow) -> bool| Arc::new(rows.iter().map(|row| Some(of(row))).collect::<BooleanArray>());

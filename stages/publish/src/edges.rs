@@ -1,6 +1,6 @@
 //! Stage `edges`: the table of edges, on request.
 //!
-//! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most.
+//! * Resident memory: a batch of a column for each thread and a row group, [`WRITER_BYTES`] at most.
 //! * Passes over disk: one.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
@@ -89,10 +89,10 @@ fn reader<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Result<Colu
     ColumnReader::open(scratch, column)
 }
 
-/// The source of each edge, from the number of edges of each node.
+/// Computes the source node of each edge from the edge counts of nodes.
 struct From {
     counts: ColumnReader<u32>,
-    /// One more than the node whose edges are being handed out.
+    /// One more than the current node.
     node: u32,
     left: u32,
 }

@@ -1,6 +1,6 @@
 //! Stage `findings table`: the findings as a table.
 //!
-//! * Resident memory: the findings, of which there are a few hundred at most.
+//! * Resident memory: the findings, a few hundred at most.
 //! * Passes over disk: one over findings; of a trace, one over the rows of functions.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
@@ -50,7 +50,7 @@ fn is_of_trace(setting: &Setting<'_>) -> bool {
     setting.traces(TraceTable::Findings)
 }
 
-/// Findings that are written at a time.
+/// Findings per batch.
 const BATCH: usize = 1 << 9;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -67,7 +67,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     writer::finish(job, table)
 }
 
-/// What each finding is in every run.
+/// Computes the stable signature of each finding.
 fn signatures(job: &Job<'_>, findings: &[Finding]) -> Result<Vec<String>, StageError> {
     let (format, subjects) = match job.setting.findings() {
         true => (job.facts()?.format.clone(), subjects_of_snapshot(job.scratch, findings)?),

@@ -1,4 +1,4 @@
-//! Stage `function signatures`: what the functions on the call tree of a snapshot are called in every run.
+//! Stage `function signatures`: stable names of the functions on the call tree of a snapshot.
 //!
 //! * Computes: the signature of each row of functions.
 //! * Resident memory: one signature.

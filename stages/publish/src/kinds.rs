@@ -34,7 +34,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// The nodes of a kind. Sizes are bytes.
+/// Sums over the nodes of a kind. Sizes are bytes.
 #[derive(Clone, Copy, Default)]
 struct Kind {
     count: u64,

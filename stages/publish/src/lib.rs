@@ -2,8 +2,8 @@
 //!
 //! A stage gives each column of its table a [`Source`](heaplake_lake::source::Source), and the
 //! [`Table`](heaplake_lake::table::Table) of the lake writes them into the folder of the run. The tables of a replay
-//! have scratch rows whose fields are their columns. [`collapsed`] and [`pprof`] write the call trees of a replay for
-//! other programs.
+//! have scratch rows with one field per column. [`collapsed`] and [`pprof`] write the call trees of a replay for other
+//! programs.
 //!
 //! [`summary`] and [`replay_summary`] write no table: they write the summary of the run for `run.json`. [`totals`]
 //! computes sums over all nodes if no table of nodes is written. [`snapshot`] is not a stage, since it reports on all
@@ -80,22 +80,22 @@ pub struct Table {
     pub stage: &'static Stage,
 }
 
-/// The table whose schema and stage are modules of this name.
+/// The table with its schema and stage in modules of this name.
 macro_rules! table {
     ($name:ident) => {
         Table { file: heaplake_schemas::$name::FILE, stage: &$name::STAGE }
     };
 }
 
-/// The export that a module of this name writes.
+/// The export of the module of this name.
 macro_rules! export {
     ($name:ident) => {
         Table { file: $name::FILE, stage: &$name::STAGE }
     };
 }
 
-/// All tables, in the order in which `run.json` lists those that a run has. Replays and analyses share `findings`: the
-/// tables of replays come before it, and some of those of analyses after it.
+/// All tables, in the order of `run.json`. Replays and analyses share `findings`: the tables of replays come before it,
+/// and some of those of analyses after it.
 pub const TABLES: &[Table] = &[
     table!(allocation_types),
     table!(allocation_functions),

@@ -1,4 +1,4 @@
-//! Stage `live allocations table`: writes the rows of what is alive by class, stack and time to their table.
+//! Stage `live allocations table`: writes the rows of live objects by class, stack and time to their table.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.

@@ -1,4 +1,4 @@
-//! Columns of the table of nodes that only nodes with a source location have.
+//! Columns of the table of nodes for nodes with a source location.
 
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::UInt32Type;
@@ -10,10 +10,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{Column, LOCATION_NODE, LOCATION_SCRIPT, SCRIPT_ID, SCRIPT_URL};
 use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS, OriginalPlace};
 
-/// A number of each source location, spread over the nodes that have one; `u32::MAX` becomes null.
-///
-/// # Errors
-/// [`StageError::Io`] or [`StageError::Scratch`].
+/// Column of a number of each source location, spread over all nodes; `u32::MAX` becomes null.
 pub(crate) fn located<'a, T: Pod + Send + 'a>(
     scratch: &Scratch,
     part: Column<T>,
@@ -30,7 +27,7 @@ pub(crate) fn located<'a, T: Pod + Send + 'a>(
     }))
 }
 
-/// What gives a number for each of the next nodes; [`NONE`] for those without a location.
+/// Returns a reader of a number for each of the next nodes; [`NONE`] without a location.
 fn spread<'a, T: Pod + Send + 'a>(
     scratch: &Scratch,
     part: Column<T>,
@@ -59,10 +56,7 @@ fn spread<'a, T: Pod + Send + 'a>(
     })
 }
 
-/// The URLs of the scripts of the source locations.
-///
-/// # Errors
-/// [`StageError::Io`] or [`StageError::Scratch`].
+/// Column of the script URLs of source locations.
 pub(crate) fn urls<'a>(scratch: &Scratch, strings: Texts<'a>) -> Result<Source<'a>, StageError> {
     if !scratch.has(LOCATION_SCRIPT) || !scratch.has(SCRIPT_ID) {
         return Ok(Source::nothing());
@@ -71,7 +65,7 @@ pub(crate) fn urls<'a>(scratch: &Scratch, strings: Texts<'a>) -> Result<Source<'
     let numbers = ColumnMap::uncounted(scratch, SCRIPT_ID)?;
     let urls = ColumnMap::uncounted(scratch, SCRIPT_URL)?;
     let url = move |number: u32| numbers.binary_search(&number).ok().and_then(|row| urls[row].get()).unwrap_or(NONE);
-    // Neighbours are often of one script.
+    // Neighbours often share a script.
     let mut last = (NONE, NONE);
     let mut known = move |number| {
         if number != last.0 {
@@ -82,23 +76,17 @@ pub(crate) fn urls<'a>(scratch: &Scratch, strings: Texts<'a>) -> Result<Source<'
     Ok(Source::texts(strings, move |rows| Ok(scripts(rows)?.into_iter().map(&mut known).collect())))
 }
 
-/// What scripts were made from, where there are source maps.
+/// Original files of scripts, by source maps.
 pub(crate) struct Originals(Option<StringTable>);
 
 impl Originals {
     /// Opens the texts.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
     pub(crate) fn open(scratch: &Scratch) -> Result<Self, StageError> {
         let texts = if scratch.has(ORIGINAL_PLACE) { Some(StringTable::open(scratch, ORIGINAL_TEXTS)?) } else { None };
         Ok(Self(texts))
     }
 
-    /// File, line, column and name.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
+    /// Columns of file, line, column and name.
     pub(crate) fn sources<'a>(&'a self, scratch: &Scratch) -> Result<[Source<'a>; 4], StageError> {
         let text = |number: fn(&OriginalPlace) -> u32| match &self.0 {
             Some(texts) => Ok(Source::texts(Texts::Table(texts), spread(scratch, ORIGINAL_PLACE, number)?)),

@@ -1,7 +1,7 @@
 //! Stage `nodes`: the table of nodes.
 //!
 //! * Computes: totals over all nodes, on the way.
-//! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most.
+//! * Resident memory: a batch of a column for each thread and a row group, [`WRITER_BYTES`] at most.
 //! * Passes over disk: one.
 //! * Worst case: linear.
 //! * Fails when: the disk is full, or a sum exceeds 64 bits.
@@ -147,7 +147,7 @@ fn sources<'a>(
     ])
 }
 
-/// Sets of duplicates, of which most nodes are in none.
+/// Column of sets of duplicates; null for most nodes.
 fn duplicate_sets<'a>(scratch: &Scratch) -> Result<Source<'a>, StageError> {
     let mut column = ColumnReader::open(scratch, columns::EQUAL_SET)?;
     Ok(Source::values(move |rows| {
@@ -170,7 +170,7 @@ fn ordinals<'a>() -> Source<'a> {
     })
 }
 
-/// Texts whose positions follow from the elements of a column.
+/// Column of texts at positions computed from the elements of a column.
 fn mapped<'a, T: bytemuck::Pod + Send + 'a>(
     scratch: &Scratch,
     column: Column<T>,
@@ -181,7 +181,7 @@ fn mapped<'a, T: bytemuck::Pod + Send + 'a>(
     Ok(Source::texts(texts, move |rows| Ok(read(&mut column, rows)?.into_iter().map(&position).collect())))
 }
 
-/// The ids of the input, null for a root that it does not have.
+/// Column of input ids; null for a root that the input lacks.
 fn ids<'a>(scratch: &Scratch, root: NodeId) -> Result<Source<'a>, StageError> {
     let mut column = ColumnReader::open(scratch, columns::NODE_ID)?;
     let mut first = 0;

@@ -1,4 +1,4 @@
-//! What classes were called before their scripts were minified, by source maps.
+//! Original names of classes of minified scripts, by source maps.
 
 use crate::script_urls::Scripts;
 use heaplake_kit::chains::cut;
@@ -6,7 +6,7 @@ use heaplake_kit::{BudgetVec, Job, Reservation, StageError, StringTable};
 use heaplake_names::source_maps::{BYTES_PER_BYTE, MapError, Place, of_script, originals, read};
 use heaplake_schemas::options::{SourceMap, SourceMaps};
 
-/// Bytes that a class takes, besides its row.
+/// Bytes per class, besides its row.
 const CLASS: u64 = 512;
 
 /// A class in a script, by the parts of its key.
@@ -23,19 +23,16 @@ struct Written {
     source: Option<String>,
 }
 
-/// The classes that source maps describe.
+/// Classes that source maps describe.
 #[derive(Default)]
 pub(crate) struct Originals {
-    /// In order of classes.
+    /// Sorted by class.
     written: Vec<Written>,
     _reserved: Option<Reservation>,
 }
 
 impl Originals {
-    /// Reads the maps of the scripts whose classes there are, one after the other.
-    ///
-    /// # Errors
-    /// [`StageError::Refused`] for a map that cannot be used, [`StageError::Budget`].
+    /// Reads the maps of scripts with classes, one after the other. An unusable map is [`StageError::Refused`].
     pub(crate) fn of(
         maps: &SourceMaps,
         keys: &StringTable,
@@ -54,14 +51,14 @@ impl Originals {
         Ok(Self { written, _reserved: Some(reserved) })
     }
 
-    /// Key and file of a class, where they are known.
+    /// Returns key and file of a class, if known.
     pub(crate) fn of_class(&self, class: u32) -> Option<(&str, &Option<String>)> {
         let at = self.written.binary_search_by_key(&class, |written| written.class).ok()?;
         Some((&self.written[at].key, &self.written[at].source))
     }
 }
 
-/// The classes whose keys have a place, in order of scripts and places.
+/// Returns the classes with a place in their key, sorted by script and place.
 fn located(keys: &StringTable, job: &Job<'_>) -> Result<(BudgetVec<Located>, Reservation), StageError> {
     let mut located = job.context.budget.growing("source maps: classes");
     let mut reserved = job.context.budget.reserve("source maps: names of classes", 0)?;
@@ -80,7 +77,7 @@ fn located(keys: &StringTable, job: &Job<'_>) -> Result<(BudgetVec<Located>, Res
     Ok((located, reserved))
 }
 
-/// Adds what a map says of the classes of its script.
+/// Adds the classes of a map's script.
 fn add(map: &SourceMap, classes: &[Located], written: &mut Vec<Written>, job: &Job<'_>) -> Result<(), StageError> {
     let bytes = map.bytes.saturating_mul(BYTES_PER_BYTE);
     let _reserved = job.context.budget.reserve("a source map", bytes)?;
@@ -100,7 +97,7 @@ fn add(map: &SourceMap, classes: &[Located], written: &mut Vec<Written>, job: &J
     Ok(())
 }
 
-/// The last characters of a path, which say most.
+/// The last characters of a path, the most informative ones.
 fn end_of(path: String) -> String {
     const MOST: usize = 200;
     match path.char_indices().rev().nth(MOST) {

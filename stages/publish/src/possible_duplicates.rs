@@ -59,7 +59,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }
 
-/// Characters of a class name that a row or a sentence shows.
+/// Maximum characters of a class name in a row or sentence.
 const MOST_NAME: usize = 80;
 
 /// Names of classes.
@@ -69,23 +69,23 @@ pub(crate) struct ClassNames {
 }
 
 impl ClassNames {
-    /// Those of a run.
+    /// Opens the names of a run.
     pub(crate) fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self { names: ColumnMap::uncounted(scratch, CLASS_NAME)?, strings: StringTable::open(scratch, STRINGS)? })
     }
 
-    /// The name of a class, cut where it is long.
+    /// Returns the name of a class, shortened.
     pub(crate) fn of(&self, class: ClassId) -> String {
         shorten(&self.whole(class), MOST_NAME)
     }
 
-    /// The whole name.
+    /// Returns the whole name.
     pub(crate) fn whole(&self, class: ClassId) -> String {
         self.strings.text(self.names[class.index()].index()).into_owned()
     }
 }
 
-/// What is known of a class.
+/// Describes the possible duplicates of a class.
 fn message(class: &str, row: &PossibleRow) -> String {
     let sets = if row.sets == 1 { "1 set".to_owned() } else { format!("{} sets", count(row.sets.into())) };
     let (uncompared, untold) = (count(row.uncompared), count(row.untold));
@@ -103,7 +103,7 @@ fn message(class: &str, row: &PossibleRow) -> String {
     )
 }
 
-/// How to learn more: nothing where only the input could tell it.
+/// Returns the advice for a class; empty where only the input could decide.
 pub(crate) fn next_step(class: &str, row: &PossibleRow) -> String {
     match row.uncompared {
         0 => String::new(),

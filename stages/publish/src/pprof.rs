@@ -1,12 +1,12 @@
 //! Stage `pprof`: allocations as a profile that `pprof` and its relatives read.
 //!
 //! * Computes: a sample for each stack that allocates something itself, with objects and bytes, and the type as a
-//!   label. In the reverse call graphs that is the difference between a node and the sum of its callers. Of each type,
-//!   what no stack has is a sample of its own, so that the samples of a type sum to what was allocated of it.
+//!   label. In the reverse call graphs that is the difference between a node and the sum of its callers. For each type,
+//!   allocations without a stack are one more sample, so that the samples of a type sum to its allocations.
 //! * Resident memory: 80 bytes per level of the deepest stack, 16 per type.
-//! * Passes over disk: two; the first finds how large the profile would be.
-//! * Worst case: linear in the samples, each of at most 1,024 functions: a stack in full for each of its levels would be the
-//!   square of its depth. Of a deeper one the outermost callers are left out, and a function says so. Where the profile would
+//! * Passes over disk: two; the first computes the size of the profile.
+//! * Worst case: linear in the samples, each of at most 1,024 functions: full stacks at every level would take the
+//!   square of the depth. A marked function replaces the outermost callers of a deeper stack. Where the profile would
 //!   still be many times as large as the trace, samples have fewer functions (`deep_stacks`).
 //! * Fails when: the disk is full.
 //! * Determinism: order of the rows; there is no time in it.
@@ -42,16 +42,16 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Strings that come before names: their position is their number.
+/// Strings before the names: their position is their number.
 const WORDS: [&str; 6] = ["", "alloc_objects", "count", "alloc_space", "bytes", "type"];
 
-/// Stands for the callers of a stack that are left out.
+/// Replaces the omitted callers of a stack.
 const CUT: &str = "(callers left out)";
 
-/// Stands for the stack of objects that have none.
+/// Stack of objects without one.
 const NONE: &str = "(no stack)";
 
-/// Fields of the messages.
+/// Field numbers of the messages.
 mod field {
     pub const SAMPLE_TYPE: u32 = 1;
     pub const SAMPLE: u32 = 2;
@@ -86,7 +86,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let limit = sizes(job)?.choose(trace.content_bytes);
     let at = Names { type_at, cut_id, limit };
     let (mut rows, cut) = samples(&mut out, job, (at, &mut stacked), &failed)?;
-    // Names are in it once, and whole.
+    // Names occur once, in full.
     let cut = DeepStacks { frames: limit.frames as u64, name: NAMES[0] as u64, stacks: cut };
     scratch.write_document(PPROF_CUT, &cut)?;
     context.progress.end();
@@ -106,7 +106,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes: 0 })
 }
 
-/// Value types.
+/// Writes the value types.
 fn head(out: &mut impl Write) -> io::Result<()> {
     for (kind, unit) in [(1, 2), (3, 4)] {
         let mut value = Vec::new();
@@ -119,7 +119,7 @@ fn head(out: &mut impl Write) -> io::Result<()> {
     out.write_all(&default)
 }
 
-/// A function of the table. Ids are one more than there, since 0 means none.
+/// Writes a function of the table. Ids are shifted by one, since 0 means none.
 fn function(out: &mut impl Write, row: &FunctionRow, name_at: u64) -> io::Result<()> {
     let text = |position: u32| if position == u32::MAX { 0 } else { name_at + u64::from(position) };
     let file = || if row.file == u32::MAX { row.module } else { row.file };
@@ -127,7 +127,7 @@ fn function(out: &mut impl Write, row: &FunctionRow, name_at: u64) -> io::Result
     named(out, u64::from(row.function_id) + 1, [text(row.told_name()), text(file)], u64::from(line))
 }
 
-/// A function with its name, file and line, and a location for it.
+/// Writes a function with its name, file and line, and a location for it.
 fn named(out: &mut impl Write, id: u64, [name, file]: [u64; 2], line: u64) -> io::Result<()> {
     let mut function = Vec::new();
     number(&mut function, 1, id);
@@ -145,18 +145,18 @@ fn named(out: &mut impl Write, id: u64, [name, file]: [u64; 2], line: u64) -> io
     bytes(out, field::LOCATION, &location)
 }
 
-/// What samples name.
+/// String positions and ids that samples refer to.
 #[derive(Clone, Copy)]
 struct Names {
-    /// Where the names of types are.
+    /// Position of the type names.
     type_at: u64,
-    /// The location that stands for callers that are left out.
+    /// Location that replaces omitted callers.
     cut_id: u64,
-    /// How much of a stack is written.
+    /// Limit on stacks.
     limit: Limit,
 }
 
-/// A node whose callers have not all been seen.
+/// A node with unread callers.
 struct Open {
     row: CallerRow,
     /// Its values minus those of its callers so far.
@@ -167,18 +167,19 @@ struct Open {
 }
 
 impl Open {
-    /// The number of its location.
+    /// Id of its location.
     fn location(&self) -> u64 {
         u64::from(self.row.function_id) + 1
     }
 
-    /// Whether it allocates when nobody calls it.
+    /// Whether it allocates without a further caller.
     fn allocates(&self) -> bool {
         self.count > 0 || self.bytes > 0
     }
 }
 
-/// Writes the samples: how many they are, and how many of them lack callers. Adds up what each type has in stacks.
+/// Writes the samples; returns their number, and the number of those without some callers. Adds up the stacks of each
+/// type.
 fn samples(
     out: &mut impl Write,
     job: &Job<'_>,
@@ -200,12 +201,12 @@ fn samples(
     Ok((written, cut))
 }
 
-/// Passes each node of the call graphs to `visit`, after its callers: the functions that it calls, the allocating one first,
+/// Passes each node of the call graphs to `visit` after its callers: the functions it calls, the allocating one first,
 /// and itself.
 fn each(job: &Job<'_>, mut visit: impl FnMut(&[Open], &Open) -> Result<(), StageError>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut reader = ColumnReader::open(scratch, CALLERS)?;
-    // The allocating function first, as profiles want it.
+    // The allocating function first, as profiles require.
     let mut stack = context.budget.growing::<Open>("the functions of a stack");
     loop {
         let next = if reader.remaining() > 0 { Some(reader.next()?) } else { None };
@@ -228,7 +229,7 @@ fn each(job: &Job<'_>, mut visit: impl FnMut(&[Open], &Open) -> Result<(), Stage
     Ok(())
 }
 
-/// How large the profile would be before compression.
+/// Computes the size of the profile before compression, under each limit.
 fn sizes(job: &Job<'_>) -> Result<Sizes, StageError> {
     let mut sizes = Sizes::default();
     each(job, |stack, last| {
@@ -240,10 +241,10 @@ fn sizes(job: &Job<'_>) -> Result<Sizes, StageError> {
     Ok(sizes)
 }
 
-/// Bytes of a sample beside its locations, at most.
+/// Maximum bytes of a sample besides its locations.
 const SAMPLE: u64 = 64;
 
-/// Writes what was allocated of each type without a stack; how many samples that are.
+/// Writes the allocations of each type without a stack; returns the number of samples.
 fn without_stack(
     out: &mut impl Write,
     scratch: &Scratch,
@@ -268,7 +269,7 @@ fn without_stack(
     Ok(written)
 }
 
-/// Writes what the last node of a stack allocates when nobody calls it.
+/// Writes the allocations of a stack's last node without a further caller.
 fn sample(out: &mut impl Write, stack: &[Open], last: &Open, names: Names) -> io::Result<()> {
     let mut locations = Vec::new();
     let innermost = stack.iter().chain([last]).take(names.limit.frames);
@@ -279,7 +280,7 @@ fn sample(out: &mut impl Write, stack: &[Open], last: &Open, names: Names) -> io
     message(out, &locations, [last.count, last.bytes], names.type_at + u64::from(last.row.type_id))
 }
 
-/// Writes a sample: its locations, objects and bytes, and where the name of its type is.
+/// Writes a sample: locations, objects and bytes, and the position of its type's name.
 fn message(out: &mut impl Write, locations: &[u8], amounts: [u64; 2], type_at: u64) -> io::Result<()> {
     let (mut values, mut label, mut message) = (Vec::new(), Vec::new(), Vec::new());
     amounts.into_iter().for_each(|amount| varint(&mut values, amount));
@@ -291,7 +292,7 @@ fn message(out: &mut impl Write, locations: &[u8], amounts: [u64; 2], type_at: u
     bytes(out, field::SAMPLE, &message)
 }
 
-/// A field that is a number; 0 is left out, as the format has it.
+/// Appends a number field; 0 is omitted, as the format requires.
 fn number(out: &mut Vec<u8>, field: u32, value: u64) {
     if value != 0 {
         varint(out, u64::from(field) << 3);
@@ -299,7 +300,7 @@ fn number(out: &mut Vec<u8>, field: u32, value: u64) {
     }
 }
 
-/// A field that is bytes.
+/// Writes a bytes field.
 fn bytes(out: &mut impl Write, field: u32, content: &[u8]) -> io::Result<()> {
     let mut head = Vec::with_capacity(12);
     varint(&mut head, u64::from(field) << 3 | 2);
@@ -308,7 +309,7 @@ fn bytes(out: &mut impl Write, field: u32, content: &[u8]) -> io::Result<()> {
     out.write_all(content)
 }
 
-/// Bytes of a number in the format.
+/// Encoded bytes of a number.
 fn varint_bytes(value: u64) -> u64 {
     u64::from((64 - (value | 1).leading_zeros()).div_ceil(7))
 }

@@ -24,7 +24,7 @@ use heaplake_schemas::{snapshot, tables};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// Those that write no table.
+/// Stages that write no table.
 const OTHERS: [&Stage; 3] = [&totals::STAGE, &summary::STAGE, &replay_summary::STAGE];
 
 fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl IntoIterator<Item = T>) {
@@ -43,7 +43,7 @@ fn files(stage: &Stage) -> impl Iterator<Item = &'static str> + use<> {
     stage.accesses().flat_map(Access::all_files).map(|file| file.name)
 }
 
-/// Runs a stage on a view without what other stages declare and this one does not.
+/// Runs a stage on a view without files that only other stages declare.
 fn run(stage: &Stage, scratch: &Scratch, options: &Options) -> Stats {
     let mut refused: BTreeSet<&str> = TABLES.iter().map(|table| table.stage).chain(OTHERS).flat_map(files).collect();
     files(stage).for_each(|name| {
@@ -129,7 +129,7 @@ fn stages_declare_what_they_read_and_tables_may_be_empty() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
     for file in TABLES.iter().flat_map(|table| table.stage.accesses()).flat_map(Access::all_files) {
-        // Rows and what is few have plain files.
+        // Rows and short columns have plain files.
         let per = if matches!(file.size.bytes(1, 1), 1 | 4 | 8) { Per::Node } else { Per::Few };
         write::<u8>(&scratch, Column::of(file.name, per), []);
     }
@@ -186,7 +186,7 @@ fn sets_of_duplicates_in_their_table_and_in_brief() {
     let rows = rows.batch().unwrap().unwrap();
     let text = |name: &str, at: usize| value(rows.texts(name).unwrap(), at).map(str::to_owned);
     assert_eq!([text("class", 0), text("preview", 0)], [Some("String".to_owned()), Some("\"a text\"".to_owned())]);
-    // The name of the last node is that of its class.
+    // The name of the last node equals its class name.
     assert_eq!([text("status", 2), text("preview", 2)], [Some("possible".to_owned()), None]);
 
     run(&summary::STAGE, &scratch, &options);

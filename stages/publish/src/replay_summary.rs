@@ -1,9 +1,8 @@
 //! Stage `replay summary`: a replayed trace in brief, as `heaplake show` prints it.
 //!
-//! * Computes: the types that were allocated most, the functions that allocate most, and the paths of calls whose
-//!   objects grew old and died, with their names. Times and memory, which only the engine knows, are left at 0.
-//! * Resident memory: the rows that are shown, and the findings, of which there are a few hundred at most; 4 bytes per
-//!   level of the call tree.
+//! * Computes: the most allocated types, the functions that allocate most, and the call paths with most objects that
+//!   grew old and died, with their names. Times and memory, which only the engine knows, are left at 0.
+//! * Resident memory: the rows shown, and the findings, a few hundred at most; 4 bytes per level of the call tree.
 //! * Passes over disk: the first rows of types and functions; paths twice.
 //! * Worst case: linear in paths.
 //! * Fails when: the disk is full.
@@ -47,9 +46,9 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Types, functions and paths that it shows.
+/// Types, functions and paths shown.
 const SHOWN: u64 = 10;
-/// Functions of a path that it shows.
+/// Functions of a path shown.
 const INNERMOST: usize = 8;
 /// Index of the oldest generation.
 const OLDEST: u32 = 2;
@@ -74,7 +73,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: 1, spilled_bytes: 0 })
 }
 
-/// What exports leave out of deep stacks, a sentence each.
+/// Sentences about deep stacks cut in exports.
 fn cut_stacks(job: &Job<'_>) -> Result<Vec<String>, StageError> {
     let asked = |of: fn(&Recording) -> bool| job.setting.replay(|options| of(&options.recording));
     let exports = [
@@ -115,7 +114,7 @@ fn most_allocating(scratch: &Scratch) -> Result<Vec<NamedAmount>, StageError> {
     Ok(shown.collect())
 }
 
-/// The last part of the path of a function's file, and the line.
+/// File name and line of a function.
 fn place(row: &FunctionRow, texts: &StringTable) -> Option<String> {
     let (file, line) = row.told_place()?;
     let path = texts.text(file as usize);
@@ -123,7 +122,7 @@ fn place(row: &FunctionRow, texts: &StringTable) -> Option<String> {
     Some(format!("{file}:{line}"))
 }
 
-/// The paths with most bytes that died in the oldest generation, those first that come first among equals.
+/// Returns the paths with most bytes that died in the oldest generation; ties in input order.
 fn oldest(job: &Job<'_>) -> Result<Vec<NamedAmount>, StageError> {
     let Job { scratch, context, .. } = *job;
     if !scratch.has(PATHS) {
@@ -160,7 +159,7 @@ fn oldest(job: &Job<'_>) -> Result<Vec<NamedAmount>, StageError> {
     Ok(found.into_iter().map(|(_, amount)| amount).collect())
 }
 
-/// A path for people, the innermost function first. Of a long one, functions beyond the first ones are left out.
+/// Text of a path, innermost function first; a long one is cut.
 fn text(path: &[u32], names: &StringTable) -> String {
     let inner = path.iter().rev().take(INNERMOST);
     let mut text = inner.map(|&name| names.text(name as usize).into_owned()).collect::<Vec<_>>().join(" < ");

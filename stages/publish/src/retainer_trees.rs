@@ -1,4 +1,4 @@
-//! Stage `retainer trees table`: all holders of the instances of big classes as a table, with their paths in words.
+//! Stage `retainer trees table`: all holders of the instances of big classes as a table, with their paths as text.
 //!
 //! * Computes: names of classes and labels, and the path from the holders of a branch to the instances.
 //! * Resident memory: the rows of a row group; of each name the first characters.

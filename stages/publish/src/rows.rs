@@ -1,4 +1,4 @@
-//! Tables whose rows lie in one scratch column: each field of the row is a column of the table.
+//! Tables from rows in one scratch column: each field of the row is a column of the table.
 
 use arrow::array::{ArrayRef, BooleanArray, TimestampMicrosecondArray};
 use arrow::buffer::BooleanBuffer;
@@ -11,7 +11,7 @@ use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::Column;
 use std::sync::Arc;
 
-/// A scratch column of rows, and the columns of a table that can be made from it.
+/// A scratch column of rows, from which columns of a table are made.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a, R> {
     scratch: &'a Scratch,
@@ -30,17 +30,11 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     }
 
     /// Number of rows.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
     pub(crate) fn count(self) -> Result<u64, StageError> {
         Ok(self.open()?.remaining())
     }
 
-    /// What gives a value for each of the next rows.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
+    /// Returns a reader of a value for each of the next rows.
     pub(crate) fn values<T: Send>(
         self,
         of: fn(&R) -> T,
@@ -55,10 +49,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         })
     }
 
-    /// A column of any type; `of` gives what is taken of a row, `array` turns many of it into an array.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
+    /// A column of any type; `of` returns the value of a row, `array` converts many to an array.
     fn arrays<T: Send + 'a>(self, of: fn(&R) -> T, array: fn(Vec<T>) -> ArrayRef) -> Result<Source<'a>, StageError>
     where
         R: 'a,
@@ -67,7 +58,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         Ok(Source::values(move |count| Ok(array(values(count)?))))
     }
 
-    /// The position of each row, from 0 on.
+    /// Column of row positions, from 0 on.
     pub(crate) fn positions(self) -> Source<'a> {
         let mut next = 0;
         Source::values(move |count| {
@@ -78,9 +69,6 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     }
 
     /// A column of numbers without nulls.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn numbers<P: ArrowPrimitiveType>(self, of: fn(&R) -> P::Native) -> Result<Source<'a>, StageError>
     where
         P::Native: Send,
@@ -89,41 +77,26 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     }
 
     /// A column of ids or addresses of 64 bits.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn u64s(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
         self.numbers::<UInt64Type>(of)
     }
 
     /// A column of counts or sizes.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn sizes(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
         self.arrays(of, sizes)
     }
 
     /// A column of 32-bit numbers without nulls.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn u32s(self, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
         self.numbers::<UInt32Type>(of)
     }
 
     /// A column of addresses; [`ABSENT`] becomes null.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn optional_addresses(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
         self.some::<UInt64Type>(of, |&address| address != ABSENT)
     }
 
     /// A column of counts or sizes; [`ABSENT`] becomes null.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn optional_sizes(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
         self.arrays(of, |values| {
             let valid = BooleanBuffer::collect_bool(values.len(), |row| values[row] != ABSENT);
@@ -132,25 +105,16 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     }
 
     /// A column of ids; `u32::MAX` becomes null.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn optional_ids(self, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
         self.some::<UInt32Type>(of, |&id| id != u32::MAX)
     }
 
     /// A column of fractions; NaN becomes null.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn fractions(self, of: fn(&R) -> f64) -> Result<Source<'a>, StageError> {
         self.some::<Float64Type>(of, |value| !value.is_nan())
     }
 
     /// A column of times, microseconds since 1970; `i64::MIN` becomes null.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn times(self, of: fn(&R) -> i64) -> Result<Source<'a>, StageError> {
         self.arrays(of, |times| {
             let times = times.into_iter().map(|time| Some(time).filter(|&time| time != i64::MIN));
@@ -158,10 +122,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         })
     }
 
-    /// A column of truths: 0 is false, 1 true, and `u32::MAX` becomes null.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
+    /// A column of booleans: 0 is false, 1 true, and `u32::MAX` becomes null.
     pub(crate) fn flags(self, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
         self.arrays(of, |flags| {
             let flags = flags.into_iter().map(|flag| Some(flag).filter(|&flag| flag != u32::MAX).map(|flag| flag == 1));
@@ -170,9 +131,6 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     }
 
     /// A column of numbers; those that are not `valid` become null.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
     pub(crate) fn some<P: ArrowPrimitiveType>(
         self,
         of: fn(&R) -> P::Native,
@@ -189,14 +147,11 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         }))
     }
 
-    /// A column of texts; `of` gives the position of a row's text in `texts`, or `u32::MAX` for null.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
+    /// A column of texts; `of` returns the position of a row's text in `texts`, or `u32::MAX` for null.
     pub(crate) fn texts(self, texts: Texts<'a>, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
         Ok(Source::texts(texts, self.values(of)?))
     }
 }
 
-/// The declaration that all stages with such a table share; each adds its name, its condition and its reads.
+/// Declaration shared by all stages with such a table; each adds its name, condition and reads.
 pub(crate) const STAGE_OF_ROWS: Stage = Stage { fixed: 8 << 20, passes: "its rows once per column", ..Stage::NEW };

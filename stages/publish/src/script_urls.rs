@@ -1,11 +1,11 @@
-//! The URLs of scripts, where the input tells them.
+//! URLs of scripts, if the input has them.
 
 use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{SCRIPT_ID, SCRIPT_URL, STRINGS};
 use std::borrow::Cow;
 
-/// URLs of scripts by their numbers.
+/// URLs of scripts by number.
 pub(crate) struct Scripts {
     numbers: ColumnMap<u32>,
     urls: ColumnMap<StringId>,
@@ -13,7 +13,7 @@ pub(crate) struct Scripts {
 }
 
 impl Scripts {
-    /// Opens the columns, where the input has scripts.
+    /// Opens the columns; `None` if the input has no scripts.
     pub(crate) fn open(scratch: &Scratch) -> Result<Option<Self>, StageError> {
         if !scratch.has(SCRIPT_ID) {
             return Ok(None);
@@ -25,13 +25,13 @@ impl Scripts {
         }))
     }
 
-    /// The URL of the script that a class key begins with, if it does and the script has one.
+    /// URL of the script number that a class key begins with.
     pub(crate) fn of_class(&self, key: &str) -> Option<Cow<'_, str>> {
         let (number, _) = key.split_once(',')?;
         self.url(number.parse().ok()?)
     }
 
-    /// The URL of a script, if it has one.
+    /// URL of a script.
     pub(crate) fn url(&self, number: u32) -> Option<Cow<'_, str>> {
         let row = self.numbers.binary_search(&number).ok()?;
         Some(self.strings.text(self.urls[row].get()? as usize)).filter(|url| !url.is_empty())

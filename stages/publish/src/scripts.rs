@@ -30,7 +30,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Names of the source maps, and the one of each script.
+/// Names of the source maps, and the position of each script's map among them.
 fn used(
     maps: Option<&SourceMaps>,
     strings: &StringTable,

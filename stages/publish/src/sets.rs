@@ -1,14 +1,14 @@
-//! Sets of duplicates in words: for their table, and for the summary.
+//! Texts about sets of duplicates: for their table, and for the summary.
 
 use heaplake_kit::{ColumnMap, ReadAt, Scratch, StageError, StringTable};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS, limits};
 
-/// Characters of a preview, at most.
+/// Maximum characters of a preview.
 const PREVIEW: usize = 120;
 
-/// Why a set is only a possible one, in words.
+/// Text of the reasons why a set is only a possible one.
 pub(crate) fn reason(bits: u16) -> Option<String> {
     let words: [(u16, &str); 9] = [
         (limits::MODE, "references not looked into: not asked for"),
@@ -25,12 +25,12 @@ pub(crate) fn reason(bits: u16) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// Whether the members of a set are certainly equal, as the tables call it.
+/// `exact` if the members of a set are certainly equal, else `possible`.
 pub(crate) fn status(row: &SetRow) -> &'static str {
     if row.reasons == 0 { "exact" } else { "possible" }
 }
 
-/// A member of a set: its class, and its own name where that is asked for.
+/// A member of a set: its class, and its own name if requested.
 #[derive(Clone, Copy)]
 pub(crate) struct Example {
     pub(crate) class: ClassId,
@@ -38,7 +38,7 @@ pub(crate) struct Example {
 }
 
 impl Example {
-    /// The example of a set, from columns of all nodes.
+    /// Reads the example of a set from columns of all nodes.
     pub(crate) fn of(
         row: &SetRow,
         classes: &mut impl ReadAt<ClassId>,
@@ -54,7 +54,7 @@ impl Example {
 pub(crate) struct Words {
     strings: StringTable,
     class_names: ColumnMap<StringId>,
-    /// Where the reader of the format made them.
+    /// Previews by the format's reader.
     previews: Option<StringTable>,
 }
 
@@ -70,7 +70,7 @@ impl Words {
         })
     }
 
-    /// Whether previews are made of the names of nodes.
+    /// Whether previews are made from the names of nodes.
     pub(crate) fn need_names(&self) -> bool {
         self.previews.is_none()
     }
@@ -79,7 +79,7 @@ impl Words {
         self.strings.text(self.class_names[example.class.index()].index()).into_owned()
     }
 
-    /// What a member looks like: what the reader of the format says, or its own name, where that is not only its class.
+    /// Preview of a member: by the format's reader, or its own name if that differs from its class.
     pub(crate) fn preview(&self, set: u32, example: Example) -> Option<String> {
         if let Some(previews) = &self.previews {
             return Some(previews.text(set as usize).into_owned()).filter(|text| !text.is_empty());

@@ -1,7 +1,7 @@
-//! Stage `signatures`: what each class is called in every run, for the tables that name classes.
+//! Stage `signatures`: the stable name of each class, for the tables that name classes.
 //!
-//! * Computes: the signature of each class, from its key and the URL of the script that the key names, where the input
-//!   tells URLs. With source maps, from the name and the file that the class had before it was minified.
+//! * Computes: the signature of each class, from its key and the URL of the script in the key, if the input has URLs.
+//!   With source maps, from the name and the file that the class had before it was minified.
 //! * Resident memory: one signature. With source maps 8 times the largest map of a script of the input, and some 500
 //!   bytes per class that they describe.
 //! * Passes over disk: one over the keys of classes, two with source maps.

@@ -1,4 +1,4 @@
-//! The columns `signature` and `fingerprint`, which end every table whose rows comparisons match.
+//! The columns `signature` and `fingerprint`, the last ones of every table that comparisons match by row.
 
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::UInt64Type;
@@ -9,7 +9,7 @@ use heaplake_names::{Names, Runtime, fingerprint};
 use heaplake_schemas::scratch::StringColumns;
 use std::sync::Arc;
 
-/// The rules by which a run normalises names.
+/// Rules by which a run normalises names.
 pub(crate) fn names(job: &Job<'_>, format: &str) -> Names {
     let names = Names::of(Runtime::of_format(format));
     match job.setting.options.names() {
@@ -18,10 +18,7 @@ pub(crate) fn names(job: &Job<'_>, format: &str) -> Names {
     }
 }
 
-/// Writes `count` signatures; `of` makes that at a position.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`], and those of `of`.
+/// Writes `count` signatures; `of` makes the one at a position.
 pub(crate) fn write_signatures(
     job: &Job<'_>,
     columns: StringColumns,
@@ -36,10 +33,7 @@ pub(crate) fn write_signatures(
     writer.finish()
 }
 
-/// The two columns from a table of signatures. `positions` opens what gives the next rows' positions in that table.
-///
-/// # Errors
-/// Those of `positions`.
+/// The two columns from a table of signatures. `positions` opens a reader of the rows' positions in that table.
 pub(crate) fn signed<'a, N>(
     signatures: &'a StringTable,
     positions: impl Fn() -> Result<N, StageError>,

@@ -26,21 +26,21 @@ pub struct StageTime {
     pub name: String,
     /// Wall time.
     pub seconds: f64,
-    /// What it did.
+    /// Rows and spilled bytes.
     pub stats: Stats,
 }
 
-/// When an input was captured.
+/// Capture time of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured {
     /// Microseconds since 1970.
     pub at_us: i64,
-    /// What says so: `input` or `file`.
+    /// Source of the time: `input` or `file`.
     pub source: &'static str,
 }
 
 impl Captured {
-    /// What the input says, else when its file was last changed.
+    /// Prefers the time in the input to the modification time of its file.
     #[must_use]
     pub fn find(told: Option<i64>, changed: Option<SystemTime>) -> Option<Self> {
         let since_1970 = |time: SystemTime| match time.duration_since(UNIX_EPOCH) {
@@ -53,9 +53,6 @@ impl Captured {
 }
 
 /// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`].
 pub fn write(
     facts: &Facts,
     run: &Run,

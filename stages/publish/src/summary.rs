@@ -2,7 +2,7 @@
 //!
 //! * Computes: the largest classes, owners and sets of duplicates with their names; sums over all sets. Times and
 //!   memory, which only the engine knows, are left at 0.
-//! * Resident memory: the rows that are shown, and the findings, of which there are a few hundred at most.
+//! * Resident memory: the rows shown, and the findings, a few hundred at most.
 //! * Passes over disk: one over the sets; of other columns the first rows.
 //! * Worst case: linear in the sets.
 //! * Fails when: the disk is full.
@@ -69,11 +69,11 @@ fn has_duplicates(setting: &Setting<'_>) -> bool {
     setting.duplicates()
 }
 
-/// Classes, owners and sets that it shows.
+/// Classes, owners and sets shown.
 const CLASSES: u64 = 10;
 const OWNERS: u64 = 5;
 const SETS: usize = 10;
-/// Classes with possible duplicates that it shows.
+/// Classes with possible duplicates shown.
 const POSSIBLE: usize = 5;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -110,7 +110,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: 1, spilled_bytes: 0 })
 }
 
-/// Number of classes, and the largest of them with their names.
+/// Number of classes, and the largest ones with their names.
 fn classes(scratch: &Scratch) -> Result<(u64, Vec<NamedClass>), StageError> {
     let strings = StringTable::open(scratch, STRINGS)?;
     let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
@@ -129,7 +129,7 @@ fn classes(scratch: &Scratch) -> Result<(u64, Vec<NamedClass>), StageError> {
     Ok((count, shown.collect()))
 }
 
-/// What holds the instances of a class, where that is more than one thing.
+/// Holders of the instances of a class, if it has several.
 fn holders(trees: &Trees, class: u32) -> Vec<NamedHolder> {
     let named = |at: usize| {
         let row = &trees.rows()[at];
@@ -160,7 +160,7 @@ fn owners(scratch: &Scratch) -> Result<Vec<NamedOwner>, StageError> {
     Ok(shown.collect())
 }
 
-/// The sets of duplicates in brief. What one set frees another may free too, so sums are at most the size of the `whole` heap.
+/// The sets of duplicates in brief. Sets may free the same objects, so sums are at most the size of the `whole` heap.
 fn duplicates(whole: u64, scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
     let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
     let words = Words::open(scratch)?;
@@ -211,14 +211,14 @@ fn possible(summary: &mut DuplicateSummary, scratch: &Scratch) -> Result<(), Sta
     Ok(())
 }
 
-/// Why duplicates were not looked for, where there is no column of sets.
+/// Reason for a missing column of sets.
 fn no_duplicates(setting: &Setting<'_>) -> &'static str {
     if setting.duplicates() { NO_VALUES } else { "nobody asked for them" }
 }
 
 const NO_VALUES: &str = "this format has no values of objects to compare";
 
-/// What the reader says of the input, and that there can be no duplicates where they were asked for.
+/// Adds a remark if requested duplicates are impossible in this format.
 fn remarks(mut remarks: Vec<String>, job: &Job<'_>) -> Vec<String> {
     if job.setting.looks_into_references() && !job.scratch.has(columns::SET_ROW) {
         remarks.push(format!("duplicates were not looked for: {NO_VALUES}"));
@@ -226,7 +226,7 @@ fn remarks(mut remarks: Vec<String>, job: &Job<'_>) -> Vec<String> {
     remarks
 }
 
-/// Counts a set; whether it was looked into and no other set holds it.
+/// Counts a set; returns whether it was fully compared and lies in no other set.
 fn count(row: &SetRow, summary: &mut DuplicateSummary) -> bool {
     let looked_into = row.reasons & (limits::MODE | limits::WORK) == 0;
     match (row.reasons, looked_into) {

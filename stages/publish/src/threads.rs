@@ -87,7 +87,7 @@ impl Texts {
 struct Rows {
     nodes: Vec<u32>,
     names: StringBuilder,
-    /// How many frames each row has.
+    /// Number of frames of each row.
     lengths: Vec<usize>,
     texts: StringBuilder,
     locals: Vec<u64>,
@@ -104,7 +104,7 @@ impl Rows {
         self.retained.push(texts.retained.at(node.index()));
     }
 
-    /// A frame of the last row.
+    /// Adds a frame to the last row.
     fn frame(&mut self, frame: StringId, texts: &Texts) {
         append(&mut self.texts, frame, texts);
         if let Some(length) = self.lengths.last_mut() {

@@ -8,7 +8,7 @@
 //! * Determinism: sums of integers.
 //! * Reference: none needed.
 //!
-//! The table of nodes has these columns and adds them up on the way, so the sums are made here by its sources.
+//! The table of nodes has these columns and adds them up on the way, so this stage reuses its sources.
 
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
@@ -43,9 +43,6 @@ pub const STAGE: Stage = Stage {
 const BATCH: u64 = 1 << 16;
 
 /// Writes the document. If a format keeps no garbage, all nodes are reachable.
-///
-/// # Errors
-/// [`StageError::Io`].
 pub(crate) fn keep(mut totals: Totals, facts: &Facts, scratch: &Scratch) -> Result<(), StageError> {
     if !facts.keeps_garbage {
         (totals.reachable_count, totals.reachable_bytes) = (facts.node_count, totals.shallow_bytes);
@@ -86,7 +83,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: facts.node_count, spilled_bytes: 0 })
 }
 
-/// Sizes, which are added up.
+/// Column of sizes, which are added up.
 pub(crate) fn summed<'a>(scratch: &Scratch, column: Column<u64>, sum: &'a mut u64) -> Result<Source<'a>, StageError> {
     let mut column = ColumnReader::open(scratch, column)?;
     Ok(Source::values(move |rows| {
@@ -98,7 +95,7 @@ pub(crate) fn summed<'a>(scratch: &Scratch, column: Column<u64>, sum: &'a mut u6
     }))
 }
 
-/// What the search from the root found, counted. Asked only where a format keeps garbage; elsewhere it is everything.
+/// Column that counts reachable nodes. Used only if a format keeps garbage; elsewhere all nodes are reachable.
 pub(crate) fn reachable<'a>(
     scratch: &Scratch,
     count: &'a mut u64,
@@ -118,7 +115,7 @@ pub(crate) fn reachable<'a>(
     }))
 }
 
-/// States, those of detached nodes counted.
+/// Column of states, which counts detached nodes.
 pub(crate) fn detached<'a>(scratch: &Scratch, count: &'a mut u64) -> Result<Source<'a>, StageError> {
     let mut column = ColumnReader::open(scratch, columns::NODE_DETACHED)?;
     Ok(Source::values(move |rows| {

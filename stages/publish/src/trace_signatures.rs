@@ -1,4 +1,4 @@
-//! Stage `trace signatures`: what types and functions of a trace are called in every run.
+//! Stage `trace signatures`: stable names of the types and functions of a trace.
 //!
 //! * Computes: the signature of each type, and of each function that has a row.
 //! * Resident memory: one signature.
@@ -60,7 +60,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 pub(crate) fn function(row: &FunctionRow, names: &Names, strings: &StringTable) -> String {
     let text = |position: u32| (position != u32::MAX).then(|| strings.text(position as usize));
     let (method, module) = (text(row.method_signature), text(row.module));
-    // A signature does not depend on the PDBs that were at hand.
+    // A signature does not depend on available PDBs.
     let file = (row.line_from != FROM_PDB).then(|| text(row.file)).flatten();
     names.function(&strings.text(row.name as usize), method.as_deref(), module.as_deref(), file.as_deref())
 }

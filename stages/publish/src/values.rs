@@ -1,6 +1,6 @@
-//! Stage `values table`: what nodes contain, on request.
+//! Stage `values table`: contents of nodes, on request.
 //!
-//! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most.
+//! * Resident memory: a batch of a column for each thread and a row group, [`WRITER_BYTES`] at most.
 //! * Passes over disk: one.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
@@ -32,7 +32,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Characters and bytes of a text that are shown: a batch of 65,536 must fit beside what the writer holds.
+/// Maximum characters and bytes of a text: a batch of 65,536 must fit beside the writer's buffers.
 const SHOWN: usize = 120;
 const SHOWN_BYTES: usize = 160;
 
@@ -63,10 +63,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     write(job, STAGE.name, (FILE, schema()), sources, count)
 }
 
-/// The node of each value, and its place among those of the node.
+/// Computes the node of each value, and its position among the node's values.
 struct Nodes {
     degrees: ColumnReader<u32>,
-    /// One more than the node whose values are being handed out.
+    /// One more than the current node.
     node: u32,
     degree: u32,
     left: u32,
@@ -92,7 +92,7 @@ impl Nodes {
     }
 }
 
-/// A value as people write it; `None` where there is none.
+/// Text of a value; `None` without one.
 fn text(row: &ValueRow, strings: &StringTable, arrays: &StringTable) -> Option<String> {
     let bits = row.bits;
     let beginning = |texts: &StringTable| (bits != NO_TEXT).then(|| cut(&texts.beginning(bits as usize, SHOWN + 1)));
@@ -105,14 +105,14 @@ fn text(row: &ValueRow, strings: &StringTable, arrays: &StringTable) -> Option<S
     }
 }
 
-/// The beginning of a text.
+/// Truncates a text.
 fn cut(text: &str) -> String {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
     let end = ends.take(SHOWN).take_while(|&end| end <= SHOWN_BYTES).last().unwrap_or(0);
     if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }
 
-/// A value of a primitive type.
+/// Text of a primitive value.
 fn number(of: u8, bits: u64) -> Option<String> {
     Some(match *kind::NAMES.get(usize::from(of))? {
         "boolean" => (bits != 0).to_string(),

@@ -1,4 +1,4 @@
-//! What all writers of tables share.
+//! Functions shared by all writers of tables.
 
 use arrow::datatypes::SchemaRef;
 use heaplake_kit::{Job, StageError, Stats};
@@ -8,28 +8,19 @@ use heaplake_lake::table::Table;
 /// File and schema of a table.
 pub(crate) type Target = (&'static str, SchemaRef);
 
-/// Starts a table in the folder of the run.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Creates a table in the folder of the run.
 pub(crate) fn create(job: &Job<'_>, (file, schema): Target) -> Result<Table, StageError> {
     Table::create(job.output, file, schema)
 }
 
-/// Ends it.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Finishes a table.
 pub(crate) fn finish(job: &Job<'_>, table: Table) -> Result<Stats, StageError> {
     let rows = table.finish()?.rows;
     job.context.progress.end();
     Ok(Stats { rows, spilled_bytes: 0 })
 }
 
-/// Writes a whole table with so many rows of these columns.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Cancelled`], and those of the sources.
+/// Writes a whole table with this number of rows of these columns.
 pub(crate) fn write(
     job: &Job<'_>,
     stage: &'static str,

@@ -1,7 +1,7 @@
-//! Work on a thread of its own, which the caller can leave: the engine does not look at signals.
+//! Work on a separate thread that the caller can abandon, because the engine does not poll for signals.
 //!
-//! Parsing and planning go as deep as the statement is nested, so the thread has a deep stack. Its pages take memory only
-//! where they are used.
+//! Parsing and planning recurse as deep as the statement is nested, so the thread has a large stack. Its pages take
+//! memory only once touched.
 
 use crate::error::SqlError;
 use heaplake_kit::{give_back_freed, memory_limit};
@@ -11,17 +11,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-/// Bytes of the stack of a thread that parses, plans or runs statements: enough for [`crate::depth::MOST`] levels without
-/// optimisation.
+/// Stack bytes of a thread that parses, plans or runs statements: enough for [`crate::depth::MOST`] levels in an
+/// unoptimised build.
 pub const STACK: usize = 256 << 20;
 
-/// How often the caller looks whether it is to leave.
+/// Interval between the caller's checks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Does something, until it is done or the caller leaves. A panic goes on in the caller.
-///
-/// # Errors
-/// [`SqlError`] where the user stops it, memory does not suffice, or the system gives no thread.
+/// Runs work on a thread until it is done, or an interrupt or lack of memory makes the caller leave. The caller resumes
+/// a panic.
 pub fn apart<T: Send + 'static>(cancel: &AtomicBool, work: impl FnOnce() -> T + Send + 'static) -> Result<T, SqlError> {
     let (sender, receiver) = sync_channel(1);
     let worker = Builder::new().stack_size(STACK).spawn(move || {
@@ -38,10 +36,7 @@ pub fn apart<T: Send + 'static>(cancel: &AtomicBool, work: impl FnOnce() -> T + 
     }
 }
 
-/// What comes next from a thread; nothing where it has ended.
-///
-/// # Errors
-/// [`SqlError`] where the user stops it, or memory does not suffice.
+/// Returns the next value of a thread; `None` after its end. An interrupt or lack of memory is an error.
 pub fn next<T>(from: &Receiver<T>, cancel: &AtomicBool) -> Result<Option<T>, SqlError> {
     loop {
         if memory_limit::is_exceeded() {
@@ -59,11 +54,11 @@ pub fn next<T>(from: &Receiver<T>, cancel: &AtomicBool) -> Result<Option<T>, Sql
     }
 }
 
-/// Resident bytes beyond which what was freed goes back to the system; none yet.
+/// Resident bytes above which freed memory is returned to the system; initially unlimited.
 static RESIDENT: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Keeps what is resident near what is allocated, from so many bytes on: of what the engine frees, much lies between what it
-/// still has, and the allocator keeps it.
+/// Keeps resident memory near allocated memory above this many bytes: the engine's freed memory is fragmented, so the
+/// allocator would keep it.
 pub fn keep_near(bytes: u64) {
     RESIDENT.store(bytes, Ordering::Relaxed);
 }
@@ -75,7 +70,7 @@ fn give_back() {
     }
 }
 
-/// Resident bytes that are not those of files, where the system tells.
+/// Resident bytes without file pages; `None` where the system does not report them.
 fn anonymous() -> Option<u64> {
     const PAGE: u64 = 4096;
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
@@ -84,10 +79,7 @@ fn anonymous() -> Option<u64> {
     Some(resident.saturating_sub(shared) * PAGE)
 }
 
-/// Checks that the system gives so many threads at a time: the library for them panics where it does not.
-///
-/// # Errors
-/// [`SqlError`] where it does not.
+/// Checks that the system gives this many threads at a time: the thread library panics otherwise.
 pub fn need_threads(count: usize) -> Result<(), SqlError> {
     let end = AtomicBool::new(false);
     thread::scope(|scope| {

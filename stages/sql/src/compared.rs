@@ -1,5 +1,5 @@
-//! The tables of a comparison, a trend or a rollup, and those in long form once more in wide form: a row per subject,
-//! with a column for each number of each measure.
+//! Tables of a comparison, a trend or a rollup. Those in long form also get a wide form: a row per subject, with a
+//! column for each number of each measure.
 
 use crate::error::SqlError;
 use datafusion::execution::context::SessionContext;
@@ -10,20 +10,17 @@ use heaplake_schemas::table::TableSchema;
 use heaplake_schemas::{comparison, diff, series, tables};
 use std::path::{Path, PathBuf};
 
-/// Column of the folder of the group, in tables of a rollup.
+/// Column of the group's folder, in tables of a rollup.
 const GROUP: &str = "group_folder";
-/// Columns that tell subjects apart.
+/// Columns that identify subjects.
 const SUBJECT: [&str; 4] = [GROUP, "format", "fingerprint", "step"];
 
-/// Whether a folder is one that `diff`, `trend` or `fleet rollup` wrote.
+/// Whether `diff`, `trend` or `fleet rollup` wrote a folder.
 pub(crate) fn is_one(folder: &Path) -> bool {
     [comparison::FILE, series::FILE, rollup::FILE].iter().any(|file| folder.join(file).is_file())
 }
 
-/// Makes a view of each table in the folder, and of each in long form a second one whose name ends in `_wide`.
-///
-/// # Errors
-/// [`SqlError`] where the description or a table cannot be read.
+/// Registers a view of each table in the folder, and for each in long form a second one named with `_wide`.
 pub(crate) async fn register(context: &SessionContext, folder: &Path) -> Result<(), SqlError> {
     let groups = groups(folder)?;
     for table in tables::ALL.iter().filter(|table| !table.runs.have_it()) {
@@ -54,13 +51,13 @@ pub(crate) async fn register(context: &SessionContext, folder: &Path) -> Result<
     Ok(())
 }
 
-/// The error for a table that cannot be opened.
+/// Error for a table that cannot be opened.
 fn unreadable(file: &Path, problem: &SqlError) -> SqlError {
     let cause = format!("{}: {}", file.display(), problem.cause);
     SqlError { cause, advice: "make it again with heaplake diff, trend or fleet rollup".to_owned(), kind: problem.kind }
 }
 
-/// The folders with tables: of a rollup those of its groups, with their names, else the folder itself.
+/// Folders with tables: those of a rollup's groups, with their names, else the folder itself.
 fn groups(folder: &Path) -> Result<Vec<(Option<String>, PathBuf)>, SqlError> {
     let description = folder.join(rollup::FILE);
     if !description.is_file() {
@@ -81,7 +78,7 @@ fn groups(folder: &Path) -> Result<Vec<(Option<String>, PathBuf)>, SqlError> {
     Ok(rollup.groups.into_iter().map(group).collect())
 }
 
-/// The measures of a table in long form.
+/// Measures of a table in long form.
 fn measures(table: &TableSchema) -> Option<&'static [&'static str]> {
     let name = |name: &'static str| name.split_once('_').map(|(_, of)| of);
     let of = name(table.name)?;
@@ -90,7 +87,7 @@ fn measures(table: &TableSchema) -> Option<&'static [&'static str]> {
     Some(found.measures)
 }
 
-/// The statement of the wide form.
+/// Statement of the wide form.
 fn wide(table: &TableSchema, measures: &[&str], has_groups: bool) -> String {
     let has = |name: &&str| (*name == GROUP && has_groups) || table.columns.iter().any(|column| column.name == *name);
     let subject: Vec<String> = SUBJECT.iter().filter(|name| has(name)).map(|name| format!("\"{name}\"")).collect();

@@ -1,22 +1,19 @@
-//! How deep a statement is nested, before it is parsed.
+//! Nesting depth of a statement, estimated before it is parsed.
 //!
-//! The parser, the planner and the optimiser of the engine call themselves for each level of a statement, and a chain such
-//! as `1 + 1 + …` or `SELECT … UNION ALL SELECT …` is a level for each link. A stack that overflows ends the process, so
-//! the depth is limited. It is estimated from the tokens, in one pass without recursion, never too low: the links at all
-//! open parentheses and CASEs count together; links of clauses that are side by side do not.
+//! The parser, the planner and the optimiser of the engine recurse for each level of a statement, and in a chain such
+//! as `1 + 1 + …` or `SELECT … UNION ALL SELECT …` each link is a level. A stack overflow ends the process, so the
+//! depth is limited. The estimate takes one pass over the tokens without recursion and is an upper bound: links at all
+//! open parentheses and CASEs add up; links of sibling clauses do not.
 
 use crate::error::SqlError;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-/// Most levels of a statement, and most of its queries.
+/// Maximum levels of a statement, and maximum of its queries.
 pub const MOST: usize = 500;
 
-/// Checks the depth of all statements of a text. A text that has no tokens passes: the parser says more of it.
-///
-/// # Errors
-/// [`SqlError`] where a statement is too deep.
+/// Checks the depth of all statements of a text. A text that cannot be tokenised passes: the parser reports it better.
 pub fn check(text: &str) -> Result<(), SqlError> {
     let Ok(tokens) = Tokenizer::new(&GenericDialect {}, text).tokenize() else { return Ok(()) };
     let mut depth = Depth::default();
@@ -35,21 +32,21 @@ pub fn check(text: &str) -> Result<(), SqlError> {
 /// Links at one open parenthesis.
 #[derive(Clone, Copy, Default)]
 struct Level {
-    /// Of the expression that is read.
+    /// Links of the current expression.
     operators: usize,
-    /// Of queries and tables, which all clauses of the query share.
+    /// Links of queries and tables, which all clauses of the query share.
     relations: usize,
     /// Whether a comma is a join.
     in_from: bool,
     is_case: bool,
 }
 
-/// The depth of what was read.
+/// Depth of the tokens read so far.
 #[derive(Default)]
 struct Depth {
     open: Vec<Level>,
     top: Level,
-    /// Links of `open`, and one for each.
+    /// Links of `open`, plus one for each.
     below: usize,
     queries: usize,
 }
@@ -68,7 +65,7 @@ impl Depth {
             Token::Comma => self.top.operators = 0,
             Token::Word(word) if word.quote_style.is_none() => self.add_word(word.keyword),
             Token::Whitespace(_) | Token::Word(_) | Token::Number(..) | Token::SingleQuotedString(_) => {}
-            // All else is an operator, or as rare.
+            // All others are operators, or rare.
             _ => self.top.operators += 1,
         }
     }
@@ -113,11 +110,11 @@ impl Depth {
     }
 
     fn pop(&mut self) {
-        // CASE without END before a parenthesis that closes: the parser complains.
+        // CASE without END before a closing parenthesis: the parser reports it.
         if let Some(top) = self.open.pop() {
             self.top = top;
             self.below -= 1 + top.operators + top.relations;
-            // What follows is applied to what the parentheses hold.
+            // The next operator applies to the parenthesised expression.
             self.top.operators += 1;
         }
     }

@@ -1,4 +1,4 @@
-//! Why a query was not answered.
+//! Errors of queries.
 
 use crate::files::{is_changed, is_damaged};
 use datafusion::error::DataFusionError;
@@ -6,61 +6,61 @@ use heaplake_kit::panics::Panic;
 use heaplake_kit::{StageError, memory_limit};
 use std::{fmt, io};
 
-/// What kind of failure it is.
+/// Kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The query, or something that it names, cannot be used.
     Query,
-    /// Memory or disk did not suffice.
+    /// Out of memory or disk.
     Resources,
     /// A file of the lake could not be read, or the result not written.
     File,
-    /// A run was dropped or replaced before any row of it was written: the statement can be run again.
+    /// A run was dropped or replaced before any row of it was written: the statement can be retried.
     Changed,
-    /// The user stopped it.
+    /// Interrupted by the user.
     Interrupted,
 }
 
-/// Why a query was not answered.
+/// Diagnostic of a query.
 #[derive(Debug)]
 pub struct SqlError {
-    /// What went wrong, in one line.
+    /// Cause, in one line.
     pub cause: String,
-    /// What to do about it, in one line.
+    /// Advice, in one line.
     pub advice: String,
     /// Its kind.
     pub kind: Kind,
 }
 
 impl SqlError {
-    /// A query that cannot be answered as it is written.
+    /// Error for a query that cannot be answered as written.
     #[must_use]
     pub fn query(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { cause: cause.into(), advice: advice.into(), kind: Kind::Query }
     }
 
-    /// A file that cannot be read or written.
+    /// Error for a file that cannot be read or written.
     #[must_use]
     pub fn file(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { kind: Kind::File, ..Self::query(cause, advice) }
     }
 
-    /// Memory, disk or threads that did not suffice.
+    /// Error for a lack of memory, disk or threads.
     #[must_use]
     pub fn resources(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { kind: Kind::Resources, ..Self::query(cause, advice) }
     }
 
-    /// Memory that did not suffice.
+    /// Error for a lack of memory.
     #[must_use]
     pub fn memory(cause: impl Into<String>) -> Self {
         Self::resources(cause, memory_limit::ADVICE)
     }
 
-    /// A library that panicked.
+    /// Error for a panic in a library.
     #[must_use]
     pub fn panicked(panic: &Panic) -> Self {
-        // What a statement adds up has no other check in the engine.
+        // The engine reports overflows of sums only by panics.
         if panic.message().contains("with overflow") {
             let cause = format!("a number of the statement is too large: {}", panic.message());
             return Self::query(cause, "use smaller numbers, or cast to DOUBLE or DECIMAL");
@@ -69,14 +69,14 @@ impl SqlError {
         Self::file(format!("the engine fails: {}", panic.message()), advice)
     }
 
-    /// The same of a statement that cannot be run again: some of its rows were written.
+    /// Makes the error final: rows were written, so the statement cannot be retried.
     #[must_use]
     pub fn final_one(self) -> Self {
         let kind = if self.kind == Kind::Changed { Kind::File } else { self.kind };
         Self { kind, ..self }
     }
 
-    /// The user stopped it.
+    /// Error for an interrupt by the user.
     #[must_use]
     pub fn interrupted() -> Self {
         Self { kind: Kind::Interrupted, ..Self::query("interrupted", "nothing was written") }
@@ -97,7 +97,7 @@ impl From<DataFusionError> for SqlError {
         let (kind, full) = (kind(root), matches!(root, DataFusionError::IoError(_)));
         let message = error.strip_backtrace();
         let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-        // What only people who build engines know.
+        // Removes words for engine developers only.
         let cause = line.replace("Error during planning: ", "").replace("datafusion.public.", "");
         let cause = cause.replace("Parquet error: External: ", "").replace("External error: ", "");
         let advice = match kind {
@@ -122,15 +122,15 @@ fn kind(error: &DataFusionError) -> Kind {
         DataFusionError::IoError(error) if is_full(error) => Kind::Resources,
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) | DataFusionError::ParquetError(_) => Kind::File,
         DataFusionError::External(error) if error.is::<io::Error>() || is_damaged(&**error) => Kind::File,
-        // Functions say so of their arguments, such as a pattern that is none.
+        // Functions report bad arguments, such as an invalid pattern.
         _ => Kind::Query,
     }
 }
 
-/// The error of the system for too many open files.
+/// Error number for too many open files.
 const OPEN_FILES: i32 = 24;
 
-/// Whether there is no space, or no open file, for what the engine spills.
+/// Whether the engine's spill has no space or no open file left.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge) || error.raw_os_error() == Some(OPEN_FILES)

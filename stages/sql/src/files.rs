@@ -1,9 +1,9 @@
-//! The files of tables, as the engine reads them: their bytes are checked before it decodes them
-//! ([`heaplake_lake::checked`]), and whole files of up to 64 MiB are those that `run.json` lists
-//! ([`heaplake_lake::listed`]). Of longer ones that is known of their length alone: it would take a pass over each.
+//! Table files for the engine. Their bytes are checked before it decodes them ([`heaplake_lake::checked`]), and files
+//! of up to 64 MiB are compared with `run.json` as a whole ([`heaplake_lake::listed`]). Of longer ones only the length
+//! is compared: a checksum would take a pass over each.
 //!
-//! The files of a few runs are opened when a statement is planned, so a run that is dropped or replaced meanwhile is read to
-//! its end. Of many runs the files are opened when their turn comes.
+//! Planning a statement opens the files of a few runs, so a run dropped or replaced meanwhile is still read to its end.
+//! Of many runs, each file is opened when it is read.
 
 use bytes::Bytes;
 use datafusion::datasource::listing::PartitionedFile;
@@ -28,7 +28,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Most files of a view that are opened when a statement is planned.
+/// Maximum files of a view that are opened when a statement is planned.
 const MOST_OPEN: usize = 128;
 
 /// A run was dropped or replaced after its description was read.
@@ -43,7 +43,7 @@ impl fmt::Display for Changed {
 
 impl std::error::Error for Changed {}
 
-/// A file that cannot be read, or that is not the one that `run.json` describes.
+/// A file that cannot be read, or that is not the one in `run.json`.
 #[derive(Debug)]
 struct Damaged(String);
 
@@ -60,22 +60,19 @@ impl std::error::Error for Damaged {}
 pub struct Table {
     path: PathBuf,
     listed: run::Table,
-    /// The open file of a lake in a folder.
+    /// The open file of a local lake.
     opened: Option<Arc<Listed>>,
 }
 
 impl Table {
-    /// A file in a folder, of the length that `run.json` says.
-    ///
-    /// # Errors
-    /// [`Changed`] where it is gone, is a link or has another length.
+    /// A local file of the length in `run.json`. One that is missing, a link or of another length is [`Changed`].
     pub fn of_folder(path: &Path, listed: &run::Table, at: usize) -> Result<Self> {
         let file = open(path, listed)?;
         let opened = (at < MOST_OPEN).then(|| Arc::new(file));
         Ok(Self { path: path.to_owned(), listed: listed.clone(), opened })
     }
 
-    /// An object of a store, which is believed to be the one that `run.json` says.
+    /// An object of a store, trusted to be the one in `run.json`.
     #[must_use]
     pub fn of_store(path: &Path, listed: &run::Table) -> Self {
         Self { path: path.to_owned(), listed: listed.clone(), opened: None }
@@ -85,7 +82,7 @@ impl Table {
 fn open(path: &Path, listed: &run::Table) -> Result<Listed> {
     let problem = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
     Listed::open(path, listed).map_err(|error| match error.kind() {
-        // A run that is replaced meanwhile has other tables.
+        // A run that was replaced meanwhile has other tables.
         io::ErrorKind::NotFound | io::ErrorKind::InvalidData => {
             DataFusionError::External(Box::new(Changed(problem(&error))))
         }
@@ -93,11 +90,11 @@ fn open(path: &Path, listed: &run::Table) -> Result<Listed> {
     })
 }
 
-/// The files of a view, by the place that the engine knows.
+/// The files of a view, by the engine's path.
 #[derive(Debug)]
 pub struct Files {
     tables: HashMap<ObjectPath, Arc<Table>>,
-    /// The store of a lake that is in one.
+    /// The store of a lake in an object store.
     store: Option<Arc<dyn ObjectStore>>,
 }
 
@@ -130,13 +127,13 @@ impl ParquetFileReaderFactory for Files {
     }
 }
 
-/// Where the bytes of a file are.
+/// Source of a file's bytes.
 enum Source {
     File(Arc<Listed>),
     Object(Arc<dyn ObjectStore>, ObjectPath),
 }
 
-/// A file that is being read.
+/// Reader of a file.
 struct Reading {
     table: Arc<Table>,
     source: Source,
@@ -229,13 +226,13 @@ impl AsyncFileReader for Reading {
     }
 }
 
-/// Whether an error is that of a file of the lake.
+/// Whether an error comes from a file of the lake.
 #[must_use]
 pub fn is_damaged(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     error.is::<Damaged>() || error.is::<object_store::Error>()
 }
 
-/// Whether an error is that of a run that was dropped or replaced meanwhile.
+/// Whether an error comes from a run that was dropped or replaced meanwhile.
 #[must_use]
 pub fn is_changed(error: &DataFusionError) -> bool {
     match error {

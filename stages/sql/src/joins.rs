@@ -1,7 +1,7 @@
-//! Which joins a plan may use.
+//! Choice of join algorithms.
 //!
-//! The engine's hash join keeps one side in memory and cannot spill. Where that side may be large, the query is planned
-//! again with sort-merge joins, which spill.
+//! The engine's hash join keeps its build side in memory and cannot spill. If that side may be large, the query is
+//! planned again with sort-merge joins, which spill.
 
 use datafusion::execution::context::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
@@ -11,15 +11,12 @@ use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use std::sync::Arc;
 
-/// Part of the memory that the side of a hash join may take, by estimate.
+/// A hash join's build side may take 1/8 of the memory, by estimate.
 const PART: usize = 8;
-/// Bytes of a value, by estimate: half of the columns are texts.
+/// Estimated bytes of a value: half of the columns are texts.
 const VALUE: usize = 24;
 
-/// The state to plan a statement with.
-///
-/// # Errors
-/// Those of planning.
+/// Returns the state to plan a statement with.
 pub async fn state_for(
     state: &SessionState,
     plan: &LogicalPlan,
@@ -48,7 +45,7 @@ fn has_large_side(plan: &Arc<dyn ExecutionPlan>, most: usize) -> bool {
     large || plan.children().into_iter().any(|child| has_large_side(child, most))
 }
 
-/// Bytes of all rows of a plan, by estimate; nothing where the rows cannot be told.
+/// Estimated bytes of all rows of a plan; `None` for an unknown number of rows.
 fn bytes(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
     let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new()).ok()?;
     let rows = statistics.num_rows.get_value().copied()?;

@@ -1,4 +1,4 @@
-//! The runs of a lake, and the columns that every view has of them.
+//! The runs of a lake, and the run columns of every view.
 
 use crate::error::SqlError;
 use arrow::array::{
@@ -19,7 +19,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Columns of the run that every view begins with, and their types.
+/// Run columns at the start of every view, and their types.
 pub const RUN_COLUMNS: [(&str, Type); 4] =
     [("release", Type::Utf8), ("snapshot", Type::Utf8), ("captured_at", Type::Timestamp), ("labels", Type::Map)];
 
@@ -31,17 +31,15 @@ pub const RUNS: &str = "runs";
 pub struct Lake {
     /// The runs, by release and name.
     pub runs: Vec<Found>,
-    /// What should be a run and cannot be read, with the problem of each.
+    /// Unreadable runs, with their problems.
     pub damaged: Vec<(PathBuf, String)>,
     /// [`RUN_COLUMNS`] of the runs, a row each.
     columns: RecordBatch,
 }
 
 impl Lake {
-    /// Reads the descriptions of all runs: `run.json` of each, and when its input was captured.
-    ///
-    /// # Errors
-    /// [`SqlError`] where the folder cannot be read, or is a run. A run that cannot be read is listed instead.
+    /// Reads `run.json` and the capture time of all runs. A folder that is unreadable or itself a run is an error;
+    /// unreadable runs are listed.
     pub fn open(folder: &Path) -> Result<Self, SqlError> {
         if stored::exists(&folder.join(run::FILE)) {
             let cause = format!("{}: this is a run, not a lake", folder.display());
@@ -70,10 +68,7 @@ impl Lake {
         Self::of(runs, damaged, captured)
     }
 
-    /// What stands for the lake where there is none.
-    ///
-    /// # Errors
-    /// None in practice.
+    /// An empty lake, for sessions over a comparison.
     pub(crate) fn without_runs() -> Result<Self, SqlError> {
         Self::of(Vec::new(), Vec::new(), Vec::new())
     }
@@ -102,17 +97,11 @@ impl Lake {
     }
 
     /// [`RUN_COLUMNS`] of one run.
-    ///
-    /// # Errors
-    /// None in practice: the columns have types of which single values can be taken.
     pub fn values(&self, run: usize) -> datafusion::error::Result<Vec<ScalarValue>> {
         self.columns.columns().iter().map(|column| ScalarValue::try_from_array(column, run)).collect()
     }
 
-    /// The view of runs: what `run.json` says of each, a row each.
-    ///
-    /// # Errors
-    /// [`SqlError`] only if the columns do not fit together.
+    /// The view of runs: a row of `run.json` data for each.
     pub fn summary(&self) -> Result<RecordBatch, SqlError> {
         let runs = || self.runs.iter().map(|found| &found.run);
         let text = |of: &dyn Fn(&Found) -> Option<String>| -> ArrayRef {

@@ -1,7 +1,7 @@
 //! SQL over all runs of a lake. A library without stages.
 //!
 //! Each table is a view over all runs that have it. A view begins with four columns of the run: `release`, `snapshot`,
-//! `captured_at` and `labels`. The engine is DataFusion, and nothing else of the project uses it: it takes longer to
+//! `captured_at` and `labels`. The engine is DataFusion, which nothing else of the project uses: it takes longer to
 //! compile than the rest, so the binary has this crate behind the feature `sql`.
 //!
 //! | to | use |
@@ -14,8 +14,8 @@
 //! | run a query by its name | [`named`] |
 //! | complete the names of tables and columns | [`words`] |
 //!
-//! Conditions on the columns of the run choose files before any is opened. Other conditions rule out row groups and pages
-//! by their statistics. Nothing here writes into a lake.
+//! Conditions on the run columns select files before any is opened. Other conditions exclude row groups and pages by
+//! their statistics. Nothing here writes into a lake.
 
 mod apart;
 mod compared;

@@ -1,36 +1,36 @@
-//! Queries with names: a library of what people ask of a fleet.
+//! Named queries: a library of common questions about a fleet.
 //!
-//! Each is a file of its own in `queries/`. Its first line says what it answers; a line for each parameter follows, with
-//! its type, its default if it has one, and its meaning.
+//! Each is a file in `queries/`. Its first line describes the answer; a line for each parameter follows, with its type,
+//! its default if it has one, and its meaning.
 
 use crate::error::SqlError;
 use datafusion::common::ScalarValue;
 use heaplake_lake::nearest::{clause, nearest};
 use std::fmt;
 
-/// A query with a name.
+/// A named query.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What it answers.
+    /// Description of the answer.
     pub about: &'static str,
-    /// Its parameters.
+    /// Parameters.
     pub parameters: Vec<Parameter>,
-    /// The statement; `$NAME` stands for a parameter.
+    /// Statement; `$NAME` is a parameter.
     pub sql: &'static str,
 }
 
 /// A parameter of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
     /// Whether it is a number rather than a text.
     pub integer: bool,
-    /// Its value where none is given; nothing if one has to be.
+    /// Default value; `None` if a value is required.
     pub default: Option<&'static str>,
-    /// What it means.
+    /// Description.
     pub meaning: &'static str,
 }
 
@@ -59,10 +59,7 @@ pub fn all() -> Vec<Query> {
     FILES.iter().map(|&(name, text)| Query::read(name, text)).collect()
 }
 
-/// The query of a name.
-///
-/// # Errors
-/// [`SqlError`] that lists the names there are.
+/// Finds a query by name; the error lists the names.
 pub fn find(name: &str) -> Result<Query, SqlError> {
     let file = FILES.iter().find(|(known, _)| *known == name);
     let query = file.map(|&(name, text)| Query::read(name, text));
@@ -81,10 +78,7 @@ impl Query {
         Self { name, about, parameters: lines.filter_map(Parameter::read).collect(), sql: text }
     }
 
-    /// The values of all parameters: those given, or their defaults.
-    ///
-    /// # Errors
-    /// [`SqlError`] where one is missing, is no number, or is none of the query.
+    /// Values of all parameters: given ones, or their defaults. A missing, unknown or non-numeric value is an error.
     pub fn values(&self, given: &[(String, String)]) -> Result<Vec<(String, ScalarValue)>, SqlError> {
         let advice = || format!("heaplake sql --list-named shows the parameters of {}", self.name);
         if let Some((name, _)) = given.iter().find(|(name, _)| self.parameters.iter().all(|known| known.name != name)) {
@@ -112,7 +106,7 @@ impl Query {
 }
 
 impl fmt::Display for Query {
-    /// Its name, what it answers, and its parameters, a line each.
+    /// Formats name, description, and parameters, a line each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n    {}", self.name, self.about)?;
         for Parameter { name, default, meaning, .. } in &self.parameters {
@@ -126,7 +120,7 @@ impl fmt::Display for Query {
 }
 
 impl Parameter {
-    /// Reads a line such as `$limit integer 20: Rows`.
+    /// Parses a line such as `$limit integer 20: Rows`.
     fn read(line: &'static str) -> Option<Self> {
         let (head, meaning) = line.strip_prefix('$')?.split_once(": ")?;
         let mut words = head.split(' ');

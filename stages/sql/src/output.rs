@@ -1,4 +1,4 @@
-//! Rows of an answer, written as they come: a table for people, CSV, JSON or Parquet.
+//! Streaming writers of rows: a table for people, CSV, JSON or Parquet.
 
 use crate::error::SqlError;
 use crate::rows;
@@ -14,10 +14,10 @@ use parquet::file::properties::WriterProperties;
 use std::io::Write;
 use std::sync::Arc;
 
-/// How an answer is written.
+/// Format of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A table for people: columns aligned, long values cut, only the first rows.
+    /// A table for people: aligned columns, long values truncated, only the first rows.
     Table,
     /// Comma separated values with a header; nulls are empty, nested values are texts.
     Csv,
@@ -27,10 +27,10 @@ pub enum Format {
     Parquet,
 }
 
-/// Rows that are converted to JSON at once.
+/// Rows converted to JSON at once.
 const AT_ONCE: usize = 256;
 
-/// The writer of a format. `most` is the number of rows that a table for people shows, of any number if it is 0.
+/// Creates the writer of a format. `most` limits the rows of a table for people; 0 means no limit.
 pub fn writer<'a>(format: Format, most: usize, to: &'a mut (dyn Write + Send)) -> Box<dyn Writer + 'a> {
     match format {
         Format::Table => Box::new(rows::Table::new(most, to)),
@@ -59,7 +59,7 @@ impl Writer for Csv<'_> {
     }
 
     fn end(&mut self) -> Result<(), SqlError> {
-        // The writer makes the header with the first rows, of which there may be none.
+        // The writer makes the header with the first rows, so an empty batch forces it.
         let empty = self.schema.take().map(RecordBatch::new_empty);
         empty.map_or(Ok(()), |empty| self.to.write(&flat(&empty)?).map_err(failed))
     }
@@ -76,7 +76,7 @@ impl Writer for Json<'_> {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> Result<bool, SqlError> {
-        // Texts of a batch may be long: so few rows are held twice.
+        // Texts of a batch may be long, so only a few rows are held twice.
         for from in (0..batch.num_rows()).step_by(AT_ONCE) {
             self.write_few(&batch.slice(from, AT_ONCE.min(batch.num_rows() - from)))?;
         }
@@ -137,7 +137,7 @@ impl Writer for Parquet<'_> {
     }
 }
 
-/// The type under which every reader of Parquet knows a column: texts are texts, not views or dictionaries of them.
+/// Type that every reader of Parquet knows: plain texts instead of views or dictionaries.
 fn stored(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Utf8View | DataType::LargeUtf8 => DataType::Utf8,
@@ -146,7 +146,7 @@ fn stored(data_type: &DataType) -> DataType {
     }
 }
 
-/// The same rows, nested values as texts.
+/// Converts nested values to texts.
 fn flat(batch: &RecordBatch) -> Result<RecordBatch, SqlError> {
     with_columns(batch, |_, column| {
         if !column.data_type().is_nested() {

@@ -8,20 +8,19 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::fmt::{self, Display, Write as _};
 use std::io::{self, Write};
 
-/// Characters of the widest cell; the rest of longer ones is cut.
+/// Maximum characters of a cell; longer ones are truncated.
 const WIDEST: usize = 80;
 
-/// Rows and bytes of cells from which the widths of columns are taken. What follows is written as it comes, also where it
-/// is wider.
+/// Rows and bytes of cells that determine the widths of columns. Later rows are written as they come, even if wider.
 const MEASURED: (usize, usize) = (10_000, 4 << 20);
 
-/// Writes rows, aligned: the first ones are collected, the others follow as they come.
+/// Writes aligned rows: collects the first ones, and streams the others.
 pub struct Table<'a> {
     most: usize,
     to: &'a mut (dyn Write + Send),
-    /// Name of each column, and whether it stands at the right.
+    /// Name of each column, and whether it is right-aligned.
     columns: Vec<(String, bool)>,
-    /// Rows that are not written yet, and the bytes of their cells.
+    /// Rows not written yet, and the bytes of their cells.
     rows: Vec<Vec<String>>,
     bytes: usize,
     /// Widths of the columns, once the first rows are written.
@@ -31,7 +30,7 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// A table of at most so many rows, of any number if that is 0.
+    /// A table of at most `most` rows; 0 means no limit.
     pub fn new(most: usize, to: &'a mut (dyn Write + Send)) -> Self {
         Self { most, to, columns: Vec::new(), rows: Vec::new(), bytes: 0, widths: None, count: 0, more: false }
     }
@@ -74,7 +73,7 @@ impl Writer for Table<'_> {
 }
 
 impl Table<'_> {
-    /// Writes the rows that were collected, after the names of the columns if these are the first.
+    /// Writes the collected rows, the first time after the names of the columns.
     fn put(&mut self) -> io::Result<()> {
         let widths = match self.widths.take() {
             Some(widths) => widths,
@@ -119,14 +118,14 @@ impl Table<'_> {
     }
 }
 
-/// Whether a cell is shown whole: plans are, which are the answer to EXPLAIN.
+/// Whether a cell is written whole: plans are, which answer EXPLAIN.
 fn is_plan(data_type: &DataType, columns: usize) -> bool {
     columns == 2 && matches!(data_type, DataType::Utf8)
 }
 
 fn cell(value: &dyn Display, whole: bool) -> String {
     let mut cell = Cell { text: String::new(), left: if whole { usize::MAX } else { WIDEST + 1 }, whole };
-    // It fails where the rest is cut.
+    // It fails where the rest is truncated.
     let _ = write!(cell, "{value}");
     let mut text = cell.text;
     if whole {
@@ -138,7 +137,7 @@ fn cell(value: &dyn Display, whole: bool) -> String {
     text
 }
 
-/// A cell that takes no more characters than are shown.
+/// A cell that refuses characters beyond the maximum.
 struct Cell {
     text: String,
     left: usize,

@@ -35,15 +35,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use tokio::runtime::Runtime;
 
-/// Threads beside those of the engine that it may need at a time.
+/// Threads that the engine may need beyond the given number.
 const SPARE: usize = 2;
-/// Part of the memory that all sorts together keep for merging what they spilled.
+/// All sorts together reserve 1/5 of the memory to merge spilled runs.
 const MERGING: usize = 5;
-/// Bytes of memory for each row of a batch, and rows of a batch.
+/// Memory per row of a batch, bytes, and minimum and maximum rows of a batch.
 const BATCHES: usize = 32 << 10;
 const LEAST_ROWS: usize = 256;
 const MOST_ROWS: usize = 8192;
-/// Consumers of memory that an error names.
+/// Memory consumers that an error names.
 const NAMED: NonZeroUsize = NonZeroUsize::MIN;
 
 pub use datafusion::common::ParamValues;
@@ -52,20 +52,20 @@ pub use datafusion::sql::parser::Statement;
 /// The URL of a bucket, and its client.
 pub type Bucket = (String, Arc<dyn ObjectStore>);
 
-/// What statements may take.
+/// Resource limits of statements.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
     /// Bytes of memory for sorting, grouping and joining.
     pub memory: u64,
     /// Threads.
     pub threads: usize,
-    /// Folder of what they spill.
+    /// Folder for spills.
     pub scratch: &'a Path,
     /// The bucket of a lake in an object store.
     pub bucket: Option<&'a Bucket>,
 }
 
-/// A lake that is open for statements.
+/// An open lake that runs statements.
 pub struct Session {
     lake: Arc<Lake>,
     context: SessionContext,
@@ -75,11 +75,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens a lake: reads the description of each run. A folder that `diff`, `trend` or `fleet rollup` wrote has its own
-    /// tables instead, those in long form in wide form, too.
-    ///
-    /// # Errors
-    /// [`SqlError`] where the folder is no lake, the user stops it, or the system gives no threads.
+    /// Opens a lake: reads the description of each run. A folder of `diff`, `trend` or `fleet rollup` has its own
+    /// tables instead, and wide forms of those in long form.
     pub fn open(folder: &Path, limits: Limits<'_>, cancel: &AtomicBool) -> Result<Self, SqlError> {
         let folder = folder.to_owned();
         let opened = panics::held(|| {
@@ -95,10 +92,10 @@ impl Session {
         opened.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)))
     }
 
-    /// Over the runs of a lake, or without any views.
+    /// Creates a session over the runs of a lake, or without any views.
     fn over(lake: Arc<Lake>, limits: Limits<'_>, has_runs: bool) -> Result<Self, SqlError> {
         apart::keep_near(limits.memory);
-        // The rest is for what the engine does not count: batches on their way, pages that are decoded, what is written.
+        // The rest is for memory that the engine does not account: batches in flight, decoded pages, output.
         let memory = usize::try_from(limits.memory / 5 * 3).unwrap_or(usize::MAX);
         let context =
             SessionContext::new_with_config_rt(config(limits.threads, memory), environment(memory, limits.scratch)?);
@@ -122,16 +119,13 @@ impl Session {
         Ok(Self { lake, context, runtime: Some(runtime), memory })
     }
 
-    /// The runs that the session sees.
+    /// The runs of the session.
     #[must_use]
     pub fn lake(&self) -> &Lake {
         &self.lake
     }
 
     /// Names of all views with the names of their columns.
-    ///
-    /// # Errors
-    /// [`SqlError`] only if the catalogue of the engine is broken.
     pub fn names(&self) -> Result<Vec<(String, Vec<String>)>, SqlError> {
         let (mut names, Some(runtime)) = (Vec::new(), &self.runtime) else { return Ok(Vec::new()) };
         let schema = self.context.catalog("datafusion").and_then(|catalogue| catalogue.schema("public"));
@@ -143,10 +137,7 @@ impl Session {
         Ok(names)
     }
 
-    /// Splits a text into statements.
-    ///
-    /// # Errors
-    /// [`SqlError`] where it is not SQL, or nested too deep.
+    /// Splits a text into statements; fails if it is not SQL or nested too deep.
     pub fn statements(text: &str) -> Result<Vec<Statement>, SqlError> {
         depth::check(text)?;
         let text = text.to_owned();
@@ -154,10 +145,7 @@ impl Session {
         Ok(parsed.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)))??.into())
     }
 
-    /// The statement of a named query, with its parameters.
-    ///
-    /// # Errors
-    /// [`SqlError`] where a parameter is none of the query, or its value does not fit.
+    /// Returns the statement of a named query, with its parameters.
     pub fn named(query: &Query, given: &[(String, String)]) -> Result<(Statement, ParamValues), SqlError> {
         let values = query.values(given)?;
         let statement = Self::statements(query.sql)?.pop();
@@ -167,12 +155,10 @@ impl Session {
         Ok((statement, values.into()))
     }
 
-    /// Runs a statement and writes its rows, as they come; the number of rows.
+    /// Runs a statement and streams its rows to the writer; returns the number of rows.
     ///
-    /// Only reading is allowed: queries, EXPLAIN, SHOW and DESCRIBE.
-    ///
-    /// # Errors
-    /// [`SqlError`]; what was written before stays, unless the writer takes it back.
+    /// Only reading is allowed: queries, EXPLAIN, SHOW and DESCRIBE. On failure, rows already written stay, unless the
+    /// writer takes them back.
     pub fn run(
         &self,
         statement: Statement,
@@ -185,7 +171,7 @@ impl Session {
         done.map_err(|error| self.with_nearest(error))
     }
 
-    /// Names the nearest views in the error of a statement that asks for one that is not there.
+    /// Adds the nearest view names to the error for an unknown one.
     fn with_nearest(&self, error: SqlError) -> SqlError {
         let missing = error.cause.split_once("table '").and_then(|(_, rest)| rest.split_once("' not found"));
         let Some((name, _)) = missing.filter(|_| error.kind == Kind::Query) else { return error };
@@ -194,7 +180,7 @@ impl Session {
         SqlError { cause, ..error }
     }
 
-    /// Has the engine work, and writes what it answers.
+    /// Runs a statement on the engine, and writes its answer.
     fn follow(
         &self,
         statement: Statement,
@@ -241,7 +227,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // A statement that was left may not end for hours.
+        // An abandoned statement may run for hours.
         self.runtime.take().into_iter().for_each(Runtime::shutdown_background);
     }
 }
@@ -252,8 +238,7 @@ fn config(threads: usize, memory: usize) -> SessionConfig {
     let merging = memory / (MERGING * threads);
     let execution = &mut config.options_mut().execution;
     execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(merging);
-    // Of little memory, a batch of wide rows is not to take a part that matters: operators hold several that they do not
-    // count.
+    // With little memory, a batch of wide rows must stay small: operators hold several without accounting for them.
     config.with_batch_size((memory / BATCHES).clamp(LEAST_ROWS, MOST_ROWS))
 }
 
@@ -265,14 +250,14 @@ fn environment(memory: usize, scratch: &Path) -> Result<Arc<RuntimeEnv>, SqlErro
     Ok(environment.build_arc()?)
 }
 
-/// What the engine says, in order.
+/// Messages of the engine, in order.
 enum Answer {
     Columns(SchemaRef),
     Rows(RecordBatch),
     End(Result<(), SqlError>),
 }
 
-/// Plans a statement and runs it, as long as somebody takes what it answers.
+/// Plans a statement and runs it, while the receiver takes the answer.
 async fn answer(
     context: &SessionContext,
     (statement, values): (Statement, Option<ParamValues>),

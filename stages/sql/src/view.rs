@@ -1,8 +1,8 @@
-//! One table of all runs, as the engine reads it.
+//! View of one table over all runs, for the engine.
 //!
-//! The columns of the run are not read from the files: they are the same for all rows of one. A condition on them alone is
-//! computed once per run, and files of runs that it rules out are never opened. Files of older schema versions that lack a
-//! column have nulls there. The number of rows is that of `run.json`, so `count(*)` reads no file.
+//! The run columns are not read from files: they are constant in each file. A condition on them alone is computed once
+//! per run, and files of excluded runs are never opened. Files of older schema versions that lack a column have nulls
+//! there. The number of rows comes from `run.json`, so `count(*)` reads no file.
 
 use crate::files::{Files, Table as TableFile};
 use crate::lake::{self, Lake};
@@ -35,16 +35,16 @@ use std::sync::Arc;
 pub struct View {
     lake: Arc<Lake>,
     file: &'static str,
-    /// As the engine's reader orders columns: those of the file, then those of the run.
+    /// Columns in the order of the engine's reader: those of the file, then those of the run.
     stored: EngineSchema,
-    /// As people see them: those of the run come first.
+    /// Columns in user-visible order: those of the run come first.
     shown: SchemaRef,
     /// Position in `stored` of each column in `shown`.
     positions: Vec<usize>,
 }
 
 impl View {
-    /// The view of a table.
+    /// Creates the view of a table.
     #[must_use]
     pub fn new(lake: Arc<Lake>, table: &TableSchema) -> Self {
         let of_run = lake::run_schema();
@@ -65,7 +65,7 @@ impl View {
         Self { lake, file: table.file, stored, shown: Arc::new(Schema::new(shown)), positions }
     }
 
-    /// The runs that conditions on the columns of the run leave.
+    /// The runs that satisfy conditions on the run columns.
     fn kept(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<usize>> {
         let runs = self.lake.columns();
         let schema = DFSchema::try_from(runs.schema())?;
@@ -79,7 +79,7 @@ impl View {
         Ok((0..kept.len()).filter(|&run| kept[run]).collect())
     }
 
-    /// The files of those runs, with the rows of each, and as they are read.
+    /// The files of those runs, their row counts, and their readers.
     fn files(&self, runs: &[usize]) -> Result<(Vec<PartitionedFile>, Statistics, Tables)> {
         let mut tables = Tables::new();
         let unknown = Statistics::new_unknown(self.stored.table_schema());
@@ -93,7 +93,7 @@ impl View {
             let size = meta.size;
             let count = usize::try_from(table.rows).unwrap_or(usize::MAX);
             let mut part = PartitionedFile::new_from_meta(meta).with_partition_values(self.lake.values(run)?);
-            // Not `with_statistics`, which takes a column of the run that is null for one that is not.
+            // Not `with_statistics`, which treats a null run column as not null.
             part.statistics = Some(Arc::new(unknown.clone().with_num_rows(Precision::Exact(count))));
             files.push(part);
             rows += count;
@@ -105,25 +105,25 @@ impl View {
 }
 
 impl View {
-    /// Where the engine finds the files: all runs of a lake are in one store. A lake in folders has none.
+    /// Store of the files, one for all runs of a lake; `None` for a local lake.
     fn store(&self) -> Result<Option<ObjectStoreUrl>> {
         let url = self.lake.runs.first().and_then(|found| storage::url(&found.place));
         url.map(|url| ObjectStoreUrl::parse(bucket(url).0)).transpose()
     }
 }
 
-/// The files of a view, by the place that the engine knows.
+/// The files of a view, by the engine's path.
 type Tables = HashMap<ObjectPath, Arc<TableFile>>;
 
-/// The URL of a bucket, and the key of an object in it.
+/// Splits a URL into that of the bucket, and the key of an object.
 fn bucket(url: &str) -> (&str, &str) {
     let after = url.find("://").map_or(0, |at| at + 3);
     let slash = url[after..].find('/').map_or(url.len(), |at| after + at);
     (&url[..slash], url[slash..].trim_start_matches('/'))
 }
 
-/// A file as the engine's reader wants it. An object is believed to have the length that `run.json` says: nobody writes to it,
-/// and to ask the store would take a request for each.
+/// Describes a file for the engine's reader. An object is trusted to have the length in `run.json`: nobody writes to
+/// it, and a check would take a request for each.
 fn described(path: &Path, table: &Table, at: usize) -> Result<(ObjectMeta, TableFile)> {
     let size = table.bytes;
     let of = |location| ObjectMeta { location, last_modified: Default::default(), size, e_tag: None, version: None };
@@ -195,7 +195,7 @@ impl TableProvider for View {
     }
 }
 
-/// The type that the engine computes with: texts as views, which are not copied from page to batch.
+/// Type for computation: texts as views, which are not copied from page to batch.
 fn viewed(stored: &DataType) -> DataType {
     match stored {
         DataType::Utf8 => DataType::Utf8View,

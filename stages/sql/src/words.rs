@@ -1,6 +1,6 @@
-//! Words that complete what is typed at the prompt.
+//! Completion at the prompt.
 
-/// Words of SQL that are offered.
+/// SQL words to offer.
 const WORDS: [&str; 40] = [
     "SELECT",
     "FROM",
@@ -44,21 +44,21 @@ const WORDS: [&str; 40] = [
     "DESCRIBE",
 ];
 
-/// What can be completed: words of SQL, views and their columns.
+/// Completion candidates: words of SQL, views and their columns.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     views: Vec<(String, Vec<String>)>,
 }
 
 impl Words {
-    /// The views of a session with their columns.
+    /// Candidates from the views of a session with their columns.
     #[must_use]
     pub fn new(views: Vec<(String, Vec<String>)>) -> Self {
         Self { views }
     }
 
-    /// Where the word before the cursor begins, and what it may become, in alphabetical order. Columns are those of the
-    /// views that the line names; of all views where it names none.
+    /// Start of the word before the cursor, and its completions in alphabetical order. Columns are those of the views
+    /// that the line names, or of all views.
     #[must_use]
     pub fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<String>) {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';

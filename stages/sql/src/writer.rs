@@ -1,31 +1,22 @@
-//! What takes the rows of an answer.
+//! Sink of the rows of an answer.
 
 use crate::error::{Kind, SqlError, is_full};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-/// Takes the rows of one answer.
+/// Receives the rows of one answer.
 pub trait Writer {
-    /// Says which columns come.
-    ///
-    /// # Errors
-    /// [`SqlError`] where they cannot be written.
+    /// Receives the columns, before any row.
     fn begin(&mut self, schema: &SchemaRef) -> Result<(), SqlError>;
 
-    /// Takes some rows; whether more are wanted.
-    ///
-    /// # Errors
-    /// [`SqlError`] where they cannot be written.
+    /// Receives some rows; returns whether more are wanted.
     fn write(&mut self, batch: &RecordBatch) -> Result<bool, SqlError>;
 
-    /// Writes what is left.
-    ///
-    /// # Errors
-    /// [`SqlError`] where it cannot be written.
+    /// Finishes the answer.
     fn end(&mut self) -> Result<(), SqlError>;
 }
 
-/// An answer that cannot be written.
+/// Error for an answer that cannot be written.
 pub(crate) fn unwritten(error: &std::io::Error) -> SqlError {
     let kind = if is_full(error) { Kind::Resources } else { Kind::File };
     let error = SqlError::file(

@@ -1,8 +1,8 @@
-//! Answers of a store, between the network and the library.
+//! HTTP answers of a store, filtered before the library parses them.
 //!
-//! A key is any text to a store, and a path to the library: a list with one key such as `a//b`, `a/../b` or one with a line end is
-//! an error as a whole. So such keys are taken out of lists before the library reads them, and told to who asked. The time of
-//! the store is in the head of its answers.
+//! To a store, a key is any text; to the library, it is a path: a listing with one key such as `a//b`, `a/../b` or one
+//! with a line end is an error as a whole. So such keys are removed from listings before the library parses them, and
+//! reported to the caller. The store's clock is read from the header of its answers.
 
 use async_trait::async_trait;
 use chrono::DateTime;
@@ -15,12 +15,12 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::time::{Duration, SystemTime};
 
-/// What was heard beside what the library returns.
+/// Data heard besides the library's results.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// Keys that are no paths.
     pub foreign: Vec<String>,
-    /// The time of the last answer, by the clock of the store.
+    /// Time of the last answer, by the clock of the store.
     pub answered: Option<SystemTime>,
 }
 
@@ -28,7 +28,7 @@ tokio::task_local! {
     static HEARD: RefCell<Heard>;
 }
 
-/// Does something, with what is heard of lists meanwhile.
+/// Runs work, and returns the data heard from listings meanwhile.
 pub async fn listening<T>(work: impl Future<Output = T>) -> (T, Heard) {
     let both = async {
         let done = work.await;
@@ -37,7 +37,7 @@ pub async fn listening<T>(work: impl Future<Output = T>) -> (T, Heard) {
     HEARD.scope(RefCell::default(), both).await
 }
 
-/// Makes clients whose lists have paths alone.
+/// Makes clients with listings of paths only.
 #[derive(Debug)]
 pub struct Connector;
 
@@ -61,7 +61,7 @@ impl HttpService for Answers {
         let answered = answer.headers().get("date").and_then(|date| moment(date.to_str().ok()?));
         let (head, body) = answer.into_parts();
         let (kept, foreign) = without_foreign(&body.bytes().await?);
-        // Nobody listens where SQL lists.
+        // Nobody listens when SQL lists.
         let _ = HEARD.try_with(|heard| {
             let mut heard = heard.borrow_mut();
             heard.foreign.extend(foreign);
@@ -71,22 +71,22 @@ impl HttpService for Answers {
     }
 }
 
-/// Whether a query asks for a list: of S3 and Google, and of Azure.
+/// Whether a query asks for a listing: of S3 and Google, or of Azure.
 fn is_list(query: &str) -> bool {
     query.split('&').any(|part| part == "list-type=2" || part == "comp=list")
 }
 
-/// A moment as HTTP writes it.
+/// Parses an HTTP date.
 fn moment(date: &str) -> Option<SystemTime> {
     let seconds = DateTime::parse_from_rfc2822(date).ok()?.timestamp();
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(u64::try_from(seconds).ok()?))
 }
 
-/// Elements of lists, with the element of each that is its key.
+/// Elements of listings, each with the child element of its key.
 const ELEMENTS: [(&str, &str); 4] =
     [("Contents", "Key"), ("CommonPrefixes", "Prefix"), ("Blob", "Name"), ("BlobPrefix", "Name")];
 
-/// A list without the keys that are no paths, and these.
+/// Removes keys that are no paths from a listing; returns the rest and these keys.
 fn without_foreign(list: &[u8]) -> (Vec<u8>, Vec<String>) {
     let (mut kept, mut foreign) = (Vec::with_capacity(list.len()), Vec::new());
     let mut rest = list;
@@ -113,7 +113,7 @@ fn without_foreign(list: &[u8]) -> (Vec<u8>, Vec<String>) {
     (kept, foreign)
 }
 
-/// The element with which a text begins, if it is one of [`ELEMENTS`]: its length, its key, and whether that is a prefix.
+/// The leading element of a text, if it is one of [`ELEMENTS`]: its length, its key, and whether that is a prefix.
 fn element(text: &[u8]) -> Option<(usize, &[u8], bool)> {
     ELEMENTS.iter().find_map(|(name, key)| {
         let inner = text.strip_prefix(format!("<{name}>").as_bytes())?;
@@ -139,7 +139,7 @@ fn foreign_key(escaped: &[u8], is_prefix: bool) -> Option<String> {
     (!is_path).then_some(key)
 }
 
-/// A text of XML without its escapes; nothing where one is unknown.
+/// Unescapes a text of XML; `None` for an unknown escape.
 fn unescaped(text: &str) -> Option<String> {
     let mut parts = text.split('&');
     let mut plain = parts.next()?.to_owned();

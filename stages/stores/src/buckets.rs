@@ -1,4 +1,4 @@
-//! A client for each bucket that is named, made once.
+//! Clients of buckets, each created once.
 
 use crate::answers::Connector;
 use crate::environment;
@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// How long a request is repeated that fails for reasons that may pass.
+/// Maximum time to retry a request after transient failures.
 pub const PATIENCE: Duration = Duration::from_secs(120);
-/// How long one attempt may take: a part of an object at most.
+/// Timeout of one attempt: at most a part of an object.
 const ATTEMPT: Duration = Duration::from_secs(60);
-/// How long a connection may take.
+/// Timeout of a connection.
 const CONNECTION: Duration = Duration::from_secs(5);
-/// Attempts after the first.
+/// Retries.
 const REPEATS: usize = 12;
 /// Threads of the runtime: they wait for the network, and decrypt.
 const THREADS: usize = 2;
@@ -40,10 +40,7 @@ pub struct At {
 }
 
 impl At {
-    /// Where a URL leads.
-    ///
-    /// # Errors
-    /// Where it is no URL of an object, or its store cannot be used.
+    /// Resolves a URL; fails if it names no object, or its store cannot be used.
     pub fn new(url: &str) -> io::Result<Self> {
         let wrong = |why: &str| plain(io::ErrorKind::InvalidInput, &format!("{url}: {why}"));
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("this is no URL"))?;
@@ -57,24 +54,19 @@ impl At {
         Ok(Self { client: client(scheme, name, &root)?, root, key })
     }
 
-    /// The URL of another object of the bucket.
+    /// URL of another object of the bucket.
     pub fn url(&self, key: &Key) -> String {
         format!("{}/{key}", self.root)
     }
 }
 
-/// The client of the bucket of a URL, and the URL of the bucket.
-///
-/// # Errors
-/// Where it is no URL, or its store cannot be used.
+/// Returns the URL of the bucket in a URL, and its client.
 pub fn bucket(url: &str) -> io::Result<(String, Client)> {
     let At { client, root, .. } = At::new(url)?;
     Ok((root, client))
 }
 
-/// Checks that a URL can be used with this environment; no request is made.
-///
-/// # Errors
+/// Checks that a URL can be used with this environment, without a request. The error is
 /// [`io::ErrorKind::InvalidInput`], in one line.
 pub fn check(url: &str) -> io::Result<()> {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
@@ -95,7 +87,7 @@ fn client(scheme: &str, name: &str, root: &str) -> io::Result<Client> {
 
 fn made(scheme: &str, name: &str) -> io::Result<Client> {
     let retry = RetryConfig { max_retries: REPEATS, retry_timeout: PATIENCE, ..RetryConfig::default() };
-    // Without encryption only where the user says so, as with the store's own tools.
+    // Unencrypted only on the user's request, as with the store's own tools.
     let http = environment::flag("AWS_ALLOW_HTTP")?;
     let options = ClientOptions::new().with_timeout(ATTEMPT).with_connect_timeout(CONNECTION);
     let client: object_store::Result<Client> = match scheme {
@@ -118,10 +110,7 @@ fn made(scheme: &str, name: &str) -> io::Result<Client> {
     client.map_err(|error| plain(io::ErrorKind::InvalidInput, &format!("the environment cannot be used: {error}")))
 }
 
-/// The runtime of all calls.
-///
-/// # Errors
-/// Where the system gives no threads.
+/// Returns the runtime of all calls; fails if the system refuses threads.
 pub fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {

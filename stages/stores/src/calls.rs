@@ -1,4 +1,4 @@
-//! The calls of [`Store`], on the runtime.
+//! Implementation of [`Store`], on the runtime.
 
 use crate::answers::{Heard, listening};
 use crate::buckets::{At, runtime};
@@ -18,11 +18,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
-/// Bytes of a part of an upload; a file of at most so many is uploaded at once.
+/// Bytes of a part of an upload; smaller files are uploaded at once.
 const PART: usize = 8 << 20;
-/// Parts on their way at a time.
+/// Maximum parts in flight.
 const PARTS: usize = 4;
-/// Small objects on their way at a time.
+/// Maximum small objects in flight.
 const MANY: usize = 24;
 
 /// All object stores.
@@ -55,7 +55,7 @@ impl Store for Stores {
             (Ok(at), Ok(runtime)) => {
                 let if_match = object.tag.clone();
                 runtime.spawn(async move {
-                    // Who no longer waits does not mind.
+                    // The receiver may have stopped waiting.
                     let _ = send.send(guarded(part(&at, range, if_match)).await);
                 });
             }
@@ -88,8 +88,8 @@ impl Store for Stores {
             let payload = PutPayload::from_bytes(content.clone());
             let options = PutOptions { mode, ..PutOptions::default() };
             match at.client.put_opts(&at.key, payload, options).await.map_err(io_error) {
-                // The answer may get lost: then the repeated request finds what the first one wrote, or the store says that it
-                // does not know whether it wrote.
+                // If the answer is lost, the retry finds the first request's object, or the store does not know whether
+                // it wrote.
                 Err(error) => match whole(&at, content.len() as u64).await {
                     Ok((_, there)) if there == content => Ok(()),
                     _ => Err(error),
@@ -112,7 +112,7 @@ impl Store for Stores {
         match wait(in_parts(&mut writer, first, file)) {
             Ok(()) => wait(async { writer.finish().await.map(drop).map_err(io_error) }),
             Err(error) => {
-                // What was uploaded is no object, and goes by the store's own rules if this fails too.
+                // Parts of an aborted upload are no object; if the abort fails too, the store's own rules remove them.
                 let _ = wait(async { writer.abort().await.map_err(io_error) });
                 Err(error)
             }
@@ -131,7 +131,7 @@ impl Store for Stores {
     }
 }
 
-/// Sends the parts of an upload, the first of which was read.
+/// Sends the parts of an upload, the first of which is already read.
 async fn in_parts(writer: &mut WriteMultipart, first: Vec<u8>, mut file: File) -> io::Result<()> {
     let mut part = first;
     while !part.is_empty() {
@@ -161,7 +161,7 @@ async fn part(at: &At, range: Range<u64>, if_match: Option<String>) -> io::Resul
 
 async fn whole(at: &At, most: u64) -> io::Result<(Object, Bytes)> {
     let answer = at.client.get(&at.key).await.map_err(io_error)?;
-    // The length is in the head of the answer, whose body is left.
+    // The length is in the header of the answer, so its body is not read.
     TooLong::check(answer.meta.size, most)?;
     let meta = answer.meta.clone();
     Ok((object(at, meta), answer.bytes().await.map_err(io_error)?))

@@ -1,7 +1,8 @@
-//! The variables from which the library takes endpoints, regions and credentials, looked at before it sees them.
+//! Checks of the environment variables with endpoints, regions and credentials, before the library reads them.
 //!
-//! It ignores values that are no text, puts others together to URLs and headers without a look, and panics where these are none.
-//! Messages name the variable. They show endpoints, and never the value of another variable, which may be a secret.
+//! The library ignores values that are not UTF-8, puts others into URLs and headers unchecked, and panics if that is
+//! impossible. Messages name the variable. They show endpoints, and never the value of another variable, which may be a
+//! secret.
 
 use crate::error::plain;
 use object_store::aws::AmazonS3ConfigKey;
@@ -11,10 +12,7 @@ use std::ffi::OsString;
 use std::io;
 use url::Url;
 
-/// Checks the variables of a scheme.
-///
-/// # Errors
-/// [`io::ErrorKind::InvalidInput`] with the first one that cannot be used, by name.
+/// Checks the variables of a scheme. The error, [`io::ErrorKind::InvalidInput`], names the first unusable one.
 pub fn check(scheme: &str) -> io::Result<()> {
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     variables.sort();
@@ -37,9 +35,9 @@ fn is_known(scheme: &str, name: &str) -> bool {
     }
 }
 
-/// What is wrong with the value of a variable.
+/// Describes the problem of a variable's value.
 fn problem(name: &str, value: &str) -> Option<String> {
-    // The one value of several lines.
+    // The only value of several lines.
     if name.ends_with("SERVICE_ACCOUNT_KEY") {
         return None;
     }
@@ -60,7 +58,7 @@ fn is_url(name: &str) -> bool {
         .any(|ending| name.ends_with(ending))
 }
 
-/// What is wrong with the URL of a server.
+/// Describes the problem of a server URL.
 fn url_problem(value: &str) -> Option<String> {
     let expected =
         |found: &str| Some(format!("expected a URL as http://HOST:PORT or https://HOST, found {value:?}{found}"));
@@ -76,10 +74,7 @@ fn url_problem(value: &str) -> Option<String> {
     }
 }
 
-/// The value of a variable that is true or false; false where it is not set.
-///
-/// # Errors
-/// [`io::ErrorKind::InvalidInput`] where it is neither.
+/// Value of a boolean variable; false if unset, [`io::ErrorKind::InvalidInput`] for another value.
 pub fn flag(name: &str) -> io::Result<bool> {
     let value = std::env::var(name).unwrap_or_default().to_ascii_lowercase();
     match value.as_str() {

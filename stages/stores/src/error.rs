@@ -1,21 +1,21 @@
-//! Errors of stores as errors of the system, in one line.
+//! Converts errors of stores to one-line system errors.
 
 use heaplake_kit::storage::Failure;
 use object_store::Error;
 use std::io::{self, ErrorKind};
 
-/// An error with a text of ours.
+/// An error with our own text.
 pub fn plain(kind: ErrorKind, text: &str) -> io::Error {
     Failure::of(kind, text)
 }
 
-/// The error of a library that panicked.
+/// Error for a panic in the library.
 pub fn broken() -> io::Error {
     let text = "the library for object stores failed; check the variables that begin with AWS_, GOOGLE_ or AZURE_";
     plain(ErrorKind::InvalidInput, text)
 }
 
-/// What a store said.
+/// Converts an error of a store.
 pub fn io_error(error: Error) -> io::Error {
     let kind = match &error {
         Error::NotFound { .. } => ErrorKind::NotFound,
@@ -27,7 +27,7 @@ pub fn io_error(error: Error) -> io::Error {
     plain(kind, &text(error))
 }
 
-/// The most telling part: a store says what happened in its source.
+/// The most informative part: the answer of a store is in its source.
 fn text(error: Error) -> String {
     match error {
         Error::NotFound { .. } => "there is no such object".to_owned(),

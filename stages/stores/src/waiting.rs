@@ -1,7 +1,7 @@
-//! Waits of the calling thread for the runtime: until the work is done, or the user wants to stop.
+//! Waits of the calling thread for the runtime: until the work is done, or the user interrupts.
 //!
-//! The library panics where a variable of the environment has a value that it did not think of. [`environment`](crate::environment)
-//! refuses those that are known; what is left becomes an error here.
+//! The library panics on unexpected values of environment variables. [`environment`](crate::environment) refuses the
+//! known ones; other panics become errors here.
 
 use crate::buckets::runtime;
 use crate::error::broken;
@@ -11,10 +11,7 @@ use std::future::Future;
 use std::io;
 use std::panic::AssertUnwindSafe;
 
-/// Does some work on the runtime.
-///
-/// # Errors
-/// Those of the work; that of [`stop`] where the user does not want to wait for it.
+/// Runs work on the runtime; an interrupt is the error of [`stop`].
 pub fn wait<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let begun = stop::Wait::begin();
     let either = async {
@@ -28,15 +25,12 @@ pub fn wait<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     panics::silent(|| runtime.block_on(either)).unwrap_or_else(|| Err(broken()))
 }
 
-/// Some work of a thread of the runtime, whose panic is an error.
-///
-/// # Errors
-/// Those of the work.
+/// Wraps work of a runtime thread: a panic becomes an error.
 pub async fn guarded<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(broken()))
 }
 
-/// Comes when a wait must end.
+/// Completes when a wait must end.
 pub async fn over(begun: stop::Wait) {
     while !begun.is_over() {
         tokio::time::sleep(stop::PAUSE).await;

@@ -1,17 +1,17 @@
-//! Assemblies: the names of their types and methods, by token.
+//! Assemblies: names of types and methods, by token.
 
 use crate::build::Build;
 use crate::metadata::{METHOD_DEF, Metadata, NESTED_CLASS, TYPE_DEF};
 use crate::pe::Image;
 use rustc_hash::FxHashMap;
 
-/// Bytes of memory that reading an assembly takes, for each byte of it: its content, and where types are nested.
+/// Bytes of memory per byte of an assembly: its content, and the nesting of types.
 pub const BYTES_PER_BYTE: u64 = 3;
 
-/// The table of a token, in its upper byte.
+/// Table of types in a token's upper byte.
 const TYPE_DEF_TOKEN: u32 = 0x02;
 
-/// Most types around a type: more are a circle.
+/// Maximum nesting of types: more is a cycle.
 const DEEPEST: usize = 64;
 
 /// Columns of the table of types.
@@ -19,22 +19,19 @@ const NAME: usize = 1;
 const NAMESPACE: usize = 2;
 const FIRST_METHOD: usize = 5;
 
-/// The column of the table of methods with their names.
+/// Column of names in the table of methods.
 const METHOD_NAME: usize = 3;
 
 /// An assembly.
 pub struct Assembly<'a> {
     image: Image<'a>,
     metadata: Metadata<'a>,
-    /// The type around each nested one.
+    /// Maps each nested type to the type around it.
     around: FxHashMap<u32, u32>,
 }
 
 impl<'a> Assembly<'a> {
-    /// Finds the tables of an assembly; nothing where the file is no assembly but may be a whole one of another kind.
-    ///
-    /// # Errors
-    /// What is wrong with it, in a few words.
+    /// Finds the tables of an assembly; `None` for a file of another kind that may be whole.
     pub fn parse(bytes: &'a [u8]) -> Result<Option<Self>, String> {
         let image = Image::parse(bytes).ok_or("expected an assembly, found what is none")?;
         if !image.is_assembly() {
@@ -48,7 +45,7 @@ impl<'a> Assembly<'a> {
         Ok(Some(Self { image, metadata, around }))
     }
 
-    /// The build, as its PDB has it too.
+    /// Build id, as in its PDB.
     #[must_use]
     pub fn build(&self) -> Option<Build> {
         self.image.build()
@@ -60,15 +57,12 @@ impl<'a> Assembly<'a> {
         self.image.has_pdb()
     }
 
-    /// The PDB that it contains, of so many bytes at most.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// The PDB inside, up to this many bytes.
     pub fn pdb(&self, most: u64) -> Option<Result<Vec<u8>, String>> {
         self.image.pdb(most)
     }
 
-    /// The name of a type, as the runtime writes it: `Namespace.Outer+Inner`.
+    /// Name of a type, as the runtime writes it: `Namespace.Outer+Inner`.
     #[must_use]
     pub fn type_name(&self, token: u32) -> Option<String> {
         (token >> 24 == TYPE_DEF_TOKEN).then(|| self.type_of_row(token & 0x00ff_ffff)).flatten()
@@ -89,8 +83,7 @@ impl<'a> Assembly<'a> {
         Some(if namespace.is_empty() { name } else { format!("{namespace}.{name}") })
     }
 
-    /// The rows of methods by their names `Namespace.Type::Method`, for those that are wanted; 0 for one that several
-    /// methods have.
+    /// Rows of the wanted methods, by name `Namespace.Type::Method`; 0 for an ambiguous name.
     #[must_use]
     pub fn methods(&self, wanted: &FxHashMap<&str, usize>) -> Vec<(usize, u32)> {
         let mut found: FxHashMap<usize, u32> = FxHashMap::default();

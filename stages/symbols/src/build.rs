@@ -1,13 +1,13 @@
-//! Which build of a module it is.
+//! Build id of a module.
 
 use std::fmt::{self, Display, Formatter};
 
-/// The GUID that a compiler gives an assembly and its PDB. The age that stands beside it is always 1 in portable PDBs.
+/// GUID that a compiler gives an assembly and its PDB. The age beside it is always 1 in portable PDBs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Build(pub [u8; 16]);
 
 impl Build {
-    /// The build of a GUID as files have it; nothing where it is all zeros, which means that there is no PDB.
+    /// Build id from a GUID in file order; `None` if it is all zeros, which means no PDB.
     #[must_use]
     pub fn new(guid: [u8; 16]) -> Option<Self> {
         guid.iter().any(|&byte| byte != 0).then_some(Self(guid))
@@ -15,7 +15,7 @@ impl Build {
 }
 
 impl Display for Build {
-    /// As people write GUIDs: the first three numbers are little-endian in files.
+    /// In the usual notation: the first three numbers are little-endian in files.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
         for (number, at) in order.into_iter().enumerate() {

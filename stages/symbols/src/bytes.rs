@@ -1,6 +1,6 @@
-//! Little-endian numbers at places of a file; nothing beyond its end.
+//! Little-endian numbers at positions in a file; `None` beyond its end.
 
-/// `length` bytes from a place on.
+/// Slice of `length` bytes at a position.
 pub(crate) fn part(bytes: &[u8], at: usize, length: usize) -> Option<&[u8]> {
     bytes.get(at..at.checked_add(length)?)
 }
@@ -17,7 +17,7 @@ pub(crate) fn u32(bytes: &[u8], at: usize) -> Option<u32> {
     array(bytes, at).map(u32::from_le_bytes)
 }
 
-/// A number as a place or length.
+/// A number as a position or length.
 pub(crate) fn offset(bytes: &[u8], at: usize) -> Option<usize> {
     u32(bytes, at).map(|number| number as usize)
 }

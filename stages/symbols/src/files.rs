@@ -1,4 +1,4 @@
-//! Finding files with symbols, and which module each describes.
+//! Finds symbol files, and the module that each describes.
 
 use crate::assembly::{self, Assembly};
 use crate::metadata;
@@ -12,26 +12,26 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Most files that a folder is searched through.
+/// Maximum files of a searched folder.
 pub const MOST_FILES: usize = 100_000;
 
 /// Endings of assemblies and PDBs; of source maps and of scripts that may link to one.
 const DOTNET: [&str; 3] = ["pdb", "dll", "exe"];
 const SCRIPTS: [&str; 4] = ["map", "js", "mjs", "cjs"];
 
-/// What was found.
+/// Result of a search.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Assemblies and PDBs.
     pub symbols: Symbols,
-    /// Files that are or may have source maps, and folders with such.
+    /// Files that are or may have source maps, and folders of such.
     pub scripts: Vec<String>,
-    /// What cannot be used, and why: a line each.
+    /// Unusable files with their problems, a line each.
     pub problems: Vec<String>,
 }
 
-/// Looks for symbols in files and folders: a folder stands for all files in it whose endings tell what they are. Each file
-/// is read in `memory` bytes. Files that cannot be used become problems.
+/// Finds symbols in files and folders; in a folder, the endings decide. Each file is read within `memory` bytes.
+/// Unusable files become problems.
 #[must_use]
 pub fn find(paths: &[String], memory: u64) -> Found {
     let mut search = Search { memory, ..Search::default() };
@@ -46,17 +46,17 @@ pub fn find(paths: &[String], memory: u64) -> Found {
     search.finish()
 }
 
-/// The portable PDBs in the folder of a trace, not in folders below it.
+/// Finds the portable PDBs in the folder of a trace, not in folders below it.
 #[must_use]
 pub fn beside(trace: &Path, memory: u64) -> Found {
     let mut search = Search { memory, ..Search::default() };
     let folder = trace.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // A folder that cannot be listed has none: nobody asked for it.
+    // An unreadable folder counts as empty, because nobody named it.
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| ending(path) == "pdb").collect();
     files.sort_unstable();
     for file in files {
-        // Those of Windows stay where they are without a word.
+        // PDBs of Windows are skipped silently.
         if begins(&file).is_ok_and(|beginning| beginning.starts_with(metadata::MAGIC)) {
             search.dotnet(&file);
         }
@@ -79,7 +79,7 @@ fn begins(path: &Path) -> io::Result<Vec<u8>> {
     Ok(beginning)
 }
 
-/// The files of a folder and of those in it, in order of their names; a file itself. Links to folders are not followed.
+/// Lists the files of a folder, recursively, sorted by name; or the file itself. Does not follow links to folders.
 fn walk(path: &Path, first: bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let kind = if first { fs::metadata(path)?.file_type() } else { fs::symlink_metadata(path)?.file_type() };
     if !kind.is_dir() {
@@ -110,7 +110,7 @@ impl Search {
         self.problems.push(format!("{}: {problem}", file.display()));
     }
 
-    /// A file that the user names: its content tells what it is.
+    /// Adds a file that the user names; its content determines its kind.
     fn file(&mut self, path: &Path) {
         match begins(path) {
             Err(error) => self.problem(path, &unreadable(&error)),
@@ -126,7 +126,7 @@ impl Search {
         }
     }
 
-    /// The files of a folder.
+    /// Adds the files of a folder.
     fn folder(&mut self, path: &str, files: &[PathBuf]) {
         let before = self.files.len();
         let has_scripts = files.iter().any(|file| SCRIPTS.contains(&ending(file).as_str()));
@@ -147,7 +147,7 @@ impl Search {
         }
     }
 
-    /// Takes an assembly or PDB; false where it is neither, but whole.
+    /// Adds an assembly or PDB; false for a whole file of another kind.
     fn dotnet(&mut self, path: &Path) -> bool {
         match described(path, self.memory) {
             Ok(Some(file)) => drop(self.files.insert(path.to_owned(), file)),
@@ -163,14 +163,14 @@ impl Search {
     }
 }
 
-/// The files of both.
+/// Merges the files of both.
 #[must_use]
 pub fn merged(one: Symbols, other: Symbols) -> Symbols {
     let files = one.files.into_iter().chain(other.files).map(|file| (file.path.clone(), file));
     named(files.collect::<BTreeMap<_, _>>().into_values().collect())
 }
 
-/// Files and what identifies them together.
+/// Files with their combined hash.
 fn named(files: Vec<SymbolFile>) -> Symbols {
     let mut contents: Vec<String> = files.iter().map(|file| format!("{} {}", file.hash, file.module)).collect();
     contents.sort_unstable();
@@ -179,12 +179,12 @@ fn named(files: Vec<SymbolFile>) -> Symbols {
     Symbols { files, hash }
 }
 
-/// The hash of a content, as options have it.
+/// Hash of a content, as in options.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     format!("{:032x}", xxh3_128(bytes))
 }
 
-/// What a file is; nothing where it is native code.
+/// Describes a file; `None` for native code.
 fn described(path: &Path, memory: u64) -> Result<Option<SymbolFile>, String> {
     let bytes = fs::metadata(path).map_err(|error| unreadable(&error))?.len();
     let of_pdb = ending(path) == "pdb";

@@ -1,11 +1,11 @@
-//! Names and lines that a trace or walk of .NET leaves to other files.
+//! Symbol files: names and lines that a .NET trace or walk lacks.
 //!
-//! * [`find`] looks for assemblies and portable PDBs in files and folders.
-//! * [`Library`] answers what types, methods and lines the tokens of a module stand for. It takes a file only for the
-//!   module of its name and, where both say which build they are of, of the same build.
+//! * [`find`] searches files and folders for assemblies and portable PDBs.
+//! * [`Library`] resolves tokens of a module to types, methods and lines. It uses a file only for the module of its
+//!   name and, if both state a build, of the same build.
 //!
-//! PDBs are read by `symbolic-ppdb`, which its authors keep up. Of assemblies three tables are needed; the crates that read
-//! them take damaged files for whole ones and panic, so [`assembly`] has a reader of its own.
+//! PDBs are read by the maintained crate `symbolic-ppdb`. Assemblies need only three tables; the crates that read them
+//! accept damaged files and panic, so [`assembly`] has its own reader.
 //!
 //! Reference: ECMA-335, partition II, sections 22 to 25; the portable PDB format v1.0 of the .NET runtime.
 

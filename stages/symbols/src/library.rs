@@ -1,4 +1,4 @@
-//! What files with symbols say of the modules of an input.
+//! Looks up the modules of an input in symbol files.
 
 use crate::assembly::{self, Assembly};
 use crate::build::Build;
@@ -9,7 +9,7 @@ use heaplake_schemas::symbols::{SymbolFile, SymbolKind, Symbols};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// The part of a token that is a row.
+/// Mask of a token's row.
 const ROW: u32 = 0x00ff_ffff;
 
 /// A module as an input names it.
@@ -17,12 +17,12 @@ const ROW: u32 = 0x00ff_ffff;
 pub struct Module<'a> {
     /// Its file, with or without folder and ending.
     pub name: &'a str,
-    /// Its build, where the input says it.
+    /// Its build, if the input states it.
     pub build: Option<Build>,
 }
 
 impl<'a> Module<'a> {
-    /// The name of the file without folder and ending.
+    /// File name without folder and ending.
     fn stem(&self) -> &'a str {
         let name = self.name.rsplit(['/', '\\']).next().unwrap_or(self.name);
         let ending = name.rsplit_once('.').filter(|(_, ending)| ["dll", "exe", "pdb"].contains(ending));
@@ -33,27 +33,27 @@ impl<'a> Module<'a> {
 /// Lines of methods.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// The files in which they are.
+    /// Source files.
     pub files: Vec<String>,
-    /// File and line of each, in the order in which they were asked for.
+    /// File and line of each method, in request order.
     pub found: Vec<Option<(u32, u32)>>,
 }
 
-/// Files with symbols, opened one after the other.
+/// Symbol files, opened one after the other.
 pub struct Library<'a> {
     files: &'a [SymbolFile],
     budget: &'a Budget,
     remarks: BTreeSet<String>,
 }
 
-/// A file that was read, and its memory.
+/// Content of a file, and its memory reservation.
 struct Content {
     bytes: Vec<u8>,
     _reserved: Reservation,
 }
 
 impl<'a> Library<'a> {
-    /// The files that the options of a run name.
+    /// Library of the files in the options of a run.
     #[must_use]
     pub fn new(symbols: Option<&'a Symbols>, budget: &'a Budget) -> Self {
         let files = symbols.map_or(&[][..], |symbols| &symbols.files);
@@ -72,7 +72,7 @@ impl<'a> Library<'a> {
         self.files.iter().any(|file| file.kind == SymbolKind::Assembly)
     }
 
-    /// What there is to say of the files, a sentence each.
+    /// Remarks about the files, a sentence each.
     #[must_use]
     pub fn remarks(self) -> Vec<String> {
         self.remarks.into_iter().collect()
@@ -83,10 +83,8 @@ impl<'a> Library<'a> {
         self.remarks.insert(sentence);
     }
 
-    /// The names of types of a module, by token; nothing where no file tells.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Refused`] for a file that changed since the run began.
+    /// Names of types of a module, by token; `None` where no file has one. A file that changed since the run began is
+    /// [`StageError::Refused`].
     pub fn types(&mut self, module: &Module<'_>, tokens: &[u32]) -> Result<Vec<Option<String>>, StageError> {
         let build = module.build.map(|build| build.to_string());
         let Some(file) = self.file(module.stem(), build.as_deref(), |file| file.kind == SymbolKind::Assembly) else {
@@ -103,20 +101,14 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// The first lines of methods of a module, by token.
-    ///
-    /// # Errors
-    /// As [`Self::types`].
+    /// First lines of methods of a module, by token.
     pub fn lines(&mut self, module: &Module<'_>, tokens: &[u32]) -> Result<Lines, StageError> {
         let build = module.build.map(|build| build.to_string());
         let rows = tokens.iter().map(|token| token & ROW);
         self.lines_with((module.stem(), build.as_deref()), rows, Pdb::first_line)
     }
 
-    /// The first lines of methods of an assembly, by token.
-    ///
-    /// # Errors
-    /// As [`Self::types`].
+    /// First lines of methods of an assembly, by token.
     pub fn lines_of(&mut self, assembly: &SymbolFile, tokens: &[u32]) -> Result<Lines, StageError> {
         let rows = tokens.iter().map(|token| token & ROW);
         self.lines_with((&assembly.module, assembly.build.as_deref()), rows, Pdb::first_line)
@@ -147,11 +139,8 @@ impl<'a> Library<'a> {
         Ok(lines)
     }
 
-    /// Methods by name, `Namespace.Type::Method`, in all assemblies: for each the module and the token, where one
-    /// assembly alone has one such method.
-    ///
-    /// # Errors
-    /// As [`Self::types`].
+    /// Looks up methods by name, `Namespace.Type::Method`, in all assemblies: the module and token of each that exists
+    /// exactly once.
     pub fn methods(&mut self, names: &[&str]) -> Result<Vec<Option<(&'a SymbolFile, u32)>>, StageError> {
         let mut found = vec![None; names.len()];
         let mut several = vec![false; names.len()];
@@ -175,7 +164,7 @@ impl<'a> Library<'a> {
         Ok(found)
     }
 
-    /// The file that describes a module. Of another build, it is not used, and that is told.
+    /// The file that describes a module. A file of another build is not used, which is remarked.
     fn file(
         &mut self,
         stem: &str,
@@ -216,11 +205,11 @@ impl<'a> Library<'a> {
         self.remark(format!("{} is damaged and not used: {problem}", file.path));
     }
 
-    /// The content of a file, which must be what it was when it was found.
+    /// Reads a file, which must be unchanged since it was found.
     fn content(&self, file: &SymbolFile, per_byte: u64) -> Result<Content, StageError> {
         let reserved = self.budget.reserve("a file with symbols", file.bytes.saturating_mul(per_byte))?;
         let bytes = match kit_fs::read_at_most(&file.path, file.bytes) {
-            // It grew, so it is another one.
+            // The file grew, so it changed.
             Err(error) if kit_fs::TooLong::is(&error) => Vec::new(),
             read => read.map_err(|error| StageError::io(file.path.as_ref(), "read", error))?,
         };
@@ -233,7 +222,7 @@ impl<'a> Library<'a> {
         })
     }
 
-    /// The lines of a PDB, or of the one that an assembly contains.
+    /// The lines of a PDB, or of the one inside an assembly.
     fn pdb(&mut self, file: &SymbolFile) -> Result<Option<(Pdb, Reservation)>, StageError> {
         let content = self.content(file, pdb::BYTES_PER_BYTE)?;
         let (mut bytes, mut reserved) = (content.bytes, content._reserved);

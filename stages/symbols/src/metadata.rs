@@ -1,4 +1,4 @@
-//! Tables of metadata: where each begins, how wide its columns are, and its cells.
+//! Metadata tables of ECMA-335: their positions, column widths and cells.
 
 use crate::bytes::{array, offset, part, u16, u32};
 
@@ -7,24 +7,24 @@ pub(crate) const TYPE_DEF: usize = 0x02;
 pub(crate) const METHOD_DEF: usize = 0x06;
 pub(crate) const NESTED_CLASS: usize = 0x29;
 
-/// How many tables there can be.
+/// Maximum number of tables.
 const TABLES: usize = 64;
 
-/// How metadata begins.
+/// First bytes of metadata.
 pub(crate) const MAGIC: &[u8] = b"BSJB";
 
 /// A column of a table.
 #[derive(Clone, Copy)]
 enum Column {
-    /// So many bytes.
+    /// Fixed number of bytes.
     Bytes(usize),
-    /// A place among the strings, GUIDs or blobs.
+    /// Offset in the heap of strings, GUIDs or blobs.
     String,
     Guid,
     Blob,
-    /// A row of a table.
+    /// Row number of a table.
     Row(usize),
-    /// A row of one of some tables, which so many bits tell apart.
+    /// Row number of one of several tables; the low bits select the table.
     OneOf(u32, &'static [usize]),
 }
 
@@ -38,7 +38,7 @@ const ATTRIBUTED: &[usize] = &[
 const METHOD: Column = OneOf(1, &[0x06, 0x0a]);
 const IMPLEMENTATION: Column = OneOf(2, &[0x26, 0x23, 0x27]);
 
-/// The columns of the tables up to the last that is read, by number (ECMA-335, II.22).
+/// Columns of the tables up to the last one read, by number (ECMA-335, II.22).
 const COLUMNS: [&[Column]; NESTED_CLASS + 1] = [
     &[Bytes(2), Text, Guid, Guid, Guid],
     &[OneOf(2, &[0x00, 0x1a, 0x23, 0x01]), Text, Text],
@@ -84,7 +84,7 @@ const COLUMNS: [&[Column]; NESTED_CLASS + 1] = [
     &[Row(0x02), Row(0x02)],
 ];
 
-/// Rows of a table and where they are.
+/// Position, rows and row width of a table.
 #[derive(Clone, Copy, Default)]
 struct Table {
     place: usize,
@@ -101,9 +101,9 @@ pub(crate) struct Metadata<'a> {
     widths: Widths,
 }
 
-/// What the widths of columns depend on.
+/// Sizes that determine the widths of columns.
 struct Widths {
-    /// Bits of the heaps whose places have four bytes: strings, GUIDs, blobs.
+    /// Bits of the heaps with offsets of four bytes: strings, GUIDs, blobs.
     heaps: u8,
     rows: [usize; TABLES],
 }
@@ -123,7 +123,7 @@ impl Widths {
 }
 
 impl<'a> Metadata<'a> {
-    /// Finds the tables; an error says what is wrong, in a few words.
+    /// Finds the tables; an error is a few words.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, &'static str> {
         if !bytes.starts_with(MAGIC) {
             return Err("its metadata does not begin as such");
@@ -134,12 +134,12 @@ impl<'a> Metadata<'a> {
         Ok(Self { stream, strings: streams.strings.unwrap_or_default(), tables, widths })
     }
 
-    /// How many rows a table has.
+    /// Number of rows of a table.
     pub(crate) fn rows(&self, table: usize) -> u32 {
         self.tables[table].rows as u32
     }
 
-    /// A cell: row from 1, column from 0.
+    /// Cell of a row (from 1) and column (from 0).
     pub(crate) fn cell(&self, table: usize, row: u32, column: usize) -> Option<u32> {
         let Table { place, rows, width } = self.tables[table];
         let before = (row as usize).checked_sub(1).filter(|&before| before < rows)?;
@@ -152,7 +152,7 @@ impl<'a> Metadata<'a> {
         }
     }
 
-    /// A cell with the place of a text.
+    /// Text of a cell with an offset in the strings.
     pub(crate) fn text(&self, table: usize, row: u32, column: usize) -> Option<&'a str> {
         let text = self.strings.get(self.cell(table, row, column)? as usize..)?;
         let end = text.iter().position(|&byte| byte == 0)?;
@@ -160,7 +160,7 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// The streams of the metadata that are needed.
+/// Streams of the metadata that are read.
 #[derive(Default)]
 struct Streams<'a> {
     tables: Option<&'a [u8]>,
@@ -188,13 +188,13 @@ impl<'a> Streams<'a> {
     }
 }
 
-/// Where the tables are, and what the widths of their columns depend on.
+/// Positions of the tables, and the sizes that determine their column widths.
 fn tables(stream: &[u8]) -> Option<([Table; NESTED_CLASS + 1], Widths)> {
     let heaps = *stream.get(6)?;
     let present = u64::from_le_bytes(array(stream, 8)?);
     let (mut at, mut rows) = (24, [0; TABLES]);
     for (table, rows) in rows.iter_mut().enumerate().filter(|(table, _)| present >> table & 1 != 0) {
-        // The upper bits of some tables' numbers of rows have no meaning that is known.
+        // In some tables the upper bits of the row count have no known meaning.
         *rows = offset(stream, at).filter(|&rows| table >= COLUMNS.len() || rows < 1 << 24)?;
         at += 4;
     }

@@ -1,22 +1,22 @@
-//! Portable PDBs: the lines of methods.
+//! Portable PDBs: lines of methods.
 
 use crate::build::Build;
 use heaplake_kit::panics;
 use symbolic_ppdb::{PortablePdb, PortablePdbCache, PortablePdbCacheConverter};
 
-/// Bytes of memory that reading a PDB takes, for each byte of it: a sequence point has five bytes at least there, and
-/// some 70 in memory while they are brought into order.
+/// Bytes of memory per byte of a PDB: a sequence point has at least five bytes in the file, and some 70 in memory while
+/// sorted.
 pub const BYTES_PER_BYTE: u64 = 16;
 
-/// How a PDB of Windows begins.
+/// First bytes of a PDB of Windows.
 pub(crate) const OF_WINDOWS: &[u8] = b"Microsoft C/C++ ";
 
-/// One more than the greatest offset of an instruction.
+/// One more than the greatest instruction offset.
 const NO_OFFSET: u32 = 1 << 29;
 
-/// The lines of all methods of a module.
+/// Lines of all methods of a module.
 pub struct Pdb {
-    /// As `symbolic-ppdb` brought them into order, in words, because it needs them aligned.
+    /// Cache format of `symbolic-ppdb`, in words because it must be aligned.
     words: Vec<u64>,
     bytes: usize,
 }
@@ -24,16 +24,13 @@ pub struct Pdb {
 /// A line of a source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The file, as the compiler knew it.
+    /// File, as the compiler knew it.
     pub file: &'a str,
     /// Line from 1.
     pub line: u32,
 }
 
-/// The build that a PDB says it is of.
-///
-/// # Errors
-/// What is wrong with it, in a few words.
+/// Returns the build id of a PDB.
 pub fn build(bytes: &[u8]) -> Result<Option<Build>, String> {
     guarded(|| {
         let pdb = PortablePdb::parse(bytes).map_err(|error| error.to_string())?;
@@ -42,16 +39,13 @@ pub fn build(bytes: &[u8]) -> Result<Option<Build>, String> {
     .map(|guid| guid.and_then(Build::new))
 }
 
-/// A panic of the library is a damaged file too.
+/// Treats a panic of the library as a damaged file.
 fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     panics::silent(work).unwrap_or_else(|| Err("its contents do not fit together".to_owned()))
 }
 
 impl Pdb {
     /// Reads the lines of all methods.
-    ///
-    /// # Errors
-    /// What is wrong with the file, in a few words.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         guarded(|| {
             let pdb = PortablePdb::parse(bytes).map_err(|error| error.to_string())?;
@@ -71,21 +65,21 @@ impl Pdb {
         PortablePdbCache::parse(&bytemuck::cast_slice(&self.words)[..self.bytes]).ok()
     }
 
-    /// The line of an instruction of a method, by the row of the method in the assembly and the offset of the
-    /// instruction in its intermediate language.
+    /// Line of an instruction, by the method's row in the assembly and the instruction's offset in intermediate
+    /// language.
     #[must_use]
     pub fn line(&self, method: u32, offset: u32) -> Option<Line<'_>> {
         let found = self.lines()?.lookup(method, offset)?;
         Some(Line { file: found.file_name, line: found.line })
     }
 
-    /// The line of the first statement of a method. Before it there may be instructions that belong to no line, such as
-    /// those by which an asynchronous method goes on.
+    /// Line of the first statement of a method. Instructions before it may have no line, such as those that resume an
+    /// asynchronous method.
     #[must_use]
     pub fn first_line(&self, method: u32) -> Option<Line<'_>> {
         let (mut from, mut to) = (0, NO_OFFSET);
         self.line(method, to)?;
-        // The least offset that has a line.
+        // Binary search for the least offset with a line.
         while from < to {
             let middle = u32::midpoint(from, to);
             if self.line(method, middle).is_some() { to = middle } else { from = middle + 1 }

@@ -1,11 +1,11 @@
-//! The parts of a PE file that an assembly needs: its metadata, and the entries of its debug directory.
+//! Parts of a PE file that an assembly needs: its metadata, and the entries of its debug directory.
 
 use crate::build::Build;
 use crate::bytes::{array, offset, part, u16, u32};
 use flate2::read::DeflateDecoder;
 use std::io::Read;
 
-/// How a PE file begins.
+/// First bytes of a PE file.
 pub(crate) const MAGIC: &[u8] = b"MZ";
 
 /// Positions of directories.
@@ -22,7 +22,7 @@ const ENTRY: usize = 28;
 /// Bytes of a section's header.
 const SECTION: usize = 40;
 
-/// A section: where it lies in memory and in the file.
+/// A section: its position in memory and in the file.
 struct Section {
     address: usize,
     length: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Reads the headers; nothing where they end too early or are not those of a PE file.
+    /// Parses the headers; `None` if they are truncated or no PE headers.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         const SIGNATURE: &[u8] = b"PE\0\0";
         let signature = offset(bytes, 0x3c)?;
@@ -99,7 +99,7 @@ impl<'a> Image<'a> {
         })
     }
 
-    /// The build, as its PDB has it too.
+    /// Build id, as in its PDB.
     pub(crate) fn build(&self) -> Option<Build> {
         let of = |entry: &[u8]| entry.starts_with(b"RSDS").then(|| array(entry, 4)).flatten();
         self.entries(CODE_VIEW).find_map(of).and_then(Build::new)
@@ -110,7 +110,7 @@ impl<'a> Image<'a> {
         self.entries(EMBEDDED).next().is_some()
     }
 
-    /// The PDB that it contains, which may have so many bytes.
+    /// The PDB inside, up to this many bytes.
     pub(crate) fn pdb(&self, most: u64) -> Option<Result<Vec<u8>, String>> {
         let entry = self.entries(EMBEDDED).next()?;
         Some(expanded(entry, most).map_err(|problem| format!("the PDB in it is damaged: {problem}")))

@@ -1,6 +1,6 @@
 //! `heaplake fleet analyze`: snapshots into the lake, one task of a Ray cluster for each.
 //!
-//! The Python package does the work: this finds a Python that has it and becomes it.
+//! The Python package does the work: this command finds a Python that has it and replaces itself by it.
 
 use crate::commands::analyze;
 use crate::complaint::{Complaint, Done};
@@ -26,10 +26,10 @@ Each snapshot is a task with the cores, the memory and the scratch that heaplake
 It needs the Python package with Ray: pip install 'heaplake[ray]'. HEAPLAKE_PYTHON names the Python that has it; else it \
  is the one beside heaplake, or python3.";
 
-/// The heading of what concerns the cluster.
+/// Help heading of options of the cluster.
 const CLUSTER: &str = "Cluster";
 
-/// What asks a Python whether it has the packages: the exit code says which one is missing.
+/// Probe for the Python packages: the exit code says which one is missing.
 const PROBE: &str = "import sys, importlib.util as u\n\
                      sys.exit(1 if u.find_spec('heaplake') is None else 2 if u.find_spec('ray') is None else 0)";
 
@@ -41,28 +41,28 @@ const PROBE: &str = "import sys, importlib.util as u\n\
 )]
 #[group(skip)]
 pub struct Arguments {
-    /// What analyze takes
+    /// Arguments of analyze
     #[command(flatten)]
     pub analyze: analyze::Arguments,
     /// Address of the cluster [default: RAY_ADDRESS, or this machine]
     ///
-    /// HOST:PORT of its head, or ray://HOST:PORT for a client outside. Without one, Ray is started on this machine for
-    /// as long as the command runs.
+    /// HOST:PORT of its head, or ray://HOST:PORT for a client outside. Without one, Ray runs on this machine during the
+    /// command.
     #[arg(long, value_name = "ADDRESS", help_heading = CLUSTER)]
     pub address: Option<String>,
-    /// Tries after the loss of a node, or for want of memory
+    /// Retries after the loss of a node, or for lack of memory
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = CLUSTER)]
     pub retries: u16,
     /// Tasks that wait or run at a time [default: four per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = CLUSTER)]
     pub in_flight: Option<u32>,
-    /// Memory that a task may ask for [default: that of the largest node]
+    /// Maximum memory of a task [default: that of the largest node]
     #[arg(long, value_name = "SIZE", help_heading = CLUSTER)]
     pub most_memory: Option<Size>,
     /// Scratch of a node, where nodes do not declare it
     ///
     /// Nodes declare it in MiB as the resource heaplake_scratch: ray start --resources '{"heaplake_scratch": 200000}'.
-    /// Where they do not, tasks in flight take so much times the number of nodes together at most.
+    /// Otherwise tasks in flight together take at most this size times the number of nodes.
     #[arg(long, value_name = "SIZE", help_heading = CLUSTER)]
     pub scratch_per_node: Option<Size>,
     /// Write a row for each input: JSON lines, or .parquet
@@ -70,10 +70,7 @@ pub struct Arguments {
     pub manifest: Option<PathBuf>,
 }
 
-/// Becomes the Python that does it. The arguments were read to refuse wrong ones before anything starts.
-///
-/// # Errors
-/// A [`Complaint`] where there is no Python with the packages.
+/// Replaces the process by Python. The parsed arguments only serve to refuse wrong ones early.
 pub fn run(_: &Arguments) -> Done {
     let python = python(env::var_os("HEAPLAKE_PYTHON"), env::current_exe().ok().as_deref());
     probe(&python)?;
@@ -88,7 +85,8 @@ pub fn run(_: &Arguments) -> Done {
     Err(missing(&python, &command.exec().to_string()))
 }
 
-/// The Python that is told, else the one beside the binary, as in a virtual environment, else the one of the system.
+/// Chooses a Python: the one of HEAPLAKE_PYTHON, else the one beside the binary, as in a virtual environment, else
+/// `python3`.
 fn python(told: Option<OsString>, binary: Option<&Path>) -> PathBuf {
     let beside = || binary.and_then(Path::parent).map(|folder| folder.join("python3")).filter(|path| path.exists());
     told.filter(|told| !told.is_empty()).map(PathBuf::from).or_else(beside).unwrap_or_else(|| "python3".into())
@@ -111,7 +109,7 @@ fn missing(python: &Path, why: &str) -> Complaint {
     Complaint::usage(cause, "pip install 'heaplake[ray]', or set HEAPLAKE_PYTHON to a Python that has them")
 }
 
-/// The words behind `fleet analyze`.
+/// Command-line words after `fleet analyze`.
 fn handed_on(words: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     words.skip(1).skip_while(|word| word != "fleet").skip_while(|word| word != "analyze").skip(1)
 }

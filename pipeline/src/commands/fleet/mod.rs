@@ -1,4 +1,4 @@
-//! `heaplake fleet`: what concerns all runs of a lake together.
+//! `heaplake fleet`: commands over all runs of a lake.
 
 pub mod analyze;
 pub mod rollup;
@@ -12,12 +12,12 @@ const EXAMPLE: &str = "Example: heaplake fleet rollup lake --by release,label.re
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub struct Arguments {
-    /// What to do with it
+    /// Subcommand
     #[command(subcommand)]
     pub verb: Verb,
 }
 
-/// What can be done with a fleet.
+/// Subcommands of `fleet`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Verb {
     /// Analyse snapshots on a Ray cluster, one task for each
@@ -26,10 +26,7 @@ pub enum Verb {
     Rollup(Box<rollup::Arguments>),
 }
 
-/// Does it.
-///
-/// # Errors
-/// Those of the verb.
+/// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Done {
     match &arguments.verb {
         Verb::Analyze(arguments) => analyze::run(arguments),

@@ -1,4 +1,4 @@
-//! `heaplake fleet rollup`: all runs of a lake, summed up.
+//! `heaplake fleet rollup`: sums over all runs of a lake.
 
 use crate::commands::batch::stopped_by_signals;
 use crate::commands::choices::Resources;
@@ -35,32 +35,32 @@ Only what changed is done: of a group with a new run, the new run is read; a gro
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake fleet rollup lake --by release,label.region", after_long_help = MORE)]
 pub struct Arguments {
-    /// The lake: the folder that --out of analyze named
+    /// The lake: the --out folder of analyze
     #[arg(value_name = "LAKE")]
     pub lake: PathBuf,
-    /// What runs are grouped by: release, label.NAME
+    /// Group runs by: release, label.NAME
     ///
     /// Several are separated by commas. Runs of different formats are never in one group.
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "release")]
     pub by: Vec<Key>,
     /// Folder of the rollup [default: fleet in the lake]
     ///
-    /// That of a lake in an object store must be named, and be on this machine.
+    /// A lake in an object store needs one on this machine.
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Runs that cannot be read
+    /// Unreadable runs
     #[command(flatten)]
     pub skipping: Skipping,
-    /// Write what was found to a file of OpenMetrics
+    /// Write metrics of the rollup to a file of OpenMetrics
     ///
-    /// For the text-file collector of a scheduler or node exporter: runs and hosts by group, clusters with their runs and
-    /// bytes. The file is replaced in one step.
+    /// For the text-file collector of a scheduler or node exporter: runs and hosts by group, clusters with their runs
+    /// and bytes. The file is replaced atomically.
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
-    /// What it may take
+    /// Resources
     #[command(flatten)]
     pub resources: Resources,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
     /// Print the answer as JSON
@@ -68,10 +68,7 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// Sums up the lake.
-///
-/// # Errors
-/// A [`Complaint`] where there are no runs, or another process does the same.
+/// Sums up the lake. Fails without runs, or while another process does the same.
 pub fn run(arguments: &Arguments) -> Done {
     if arguments.out.is_none() && storage::is_url(&arguments.lake) {
         let cause = format!("{}: a rollup is made in a folder of this machine", arguments.lake.display());

@@ -1,4 +1,4 @@
-//! Arguments that say which runs are meant.
+//! Arguments that select runs.
 
 use crate::commands::choices::{label, pattern};
 use clap::Args;
@@ -11,22 +11,22 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Which runs")]
 pub struct Choosing {
-    /// Only runs of such a release: a glob pattern; may be given again
+    /// Only runs of a release that matches a glob; may be given again
     #[arg(long = "release", value_name = "RELEASE", value_parser = pattern)]
     releases: Vec<String>,
     /// Only runs with such a label, as host=web*; may be given again
     ///
-    /// The value is a glob pattern. Of several values of one label one must hold; different labels must all be there.
+    /// The value is a glob pattern. Values of one label are alternatives; different labels must all match.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label_pattern)]
     labels: Vec<(String, String)>,
 }
 
 impl Choosing {
-    /// As a selection.
+    /// Converts to a selection.
     #[must_use]
     pub fn selection(&self) -> Selection {
         let mut selection = Selection::default();
-        // They are patterns: the command line was read.
+        // The command line was validated as patterns.
         let pattern = |text: &str| Pattern::new(text).unwrap_or_default();
         self.releases.iter().for_each(|release| selection.add_release(pattern(release)));
         self.labels.iter().for_each(|(key, value)| selection.add_label(key.clone(), pattern(value)));
@@ -34,18 +34,18 @@ impl Choosing {
     }
 }
 
-/// Takes a label whose value is a pattern.
+/// Parses a label with a pattern as its value.
 fn label_pattern(text: &str) -> Result<(String, String), String> {
     let (key, value) = label(text)?;
     pattern(&value).map(|value| (key, value))
 }
 
-/// Takes a moment.
+/// Parses a moment.
 pub fn moment(text: &str) -> Result<Named, String> {
     moment::parse(text, now())
 }
 
-/// Takes an age; the moment so long ago.
+/// Parses an age; returns the moment that long ago.
 pub fn ago(text: &str) -> Result<i64, String> {
     moment::age(text).map(|age| now().saturating_sub(age))
 }

@@ -32,7 +32,7 @@ A run vanishes in one step, and a killed drop leaves the run, or what the next c
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake lake drop lake --older-than 30d", after_long_help = MORE)]
 pub struct Arguments {
-    /// The lake: the folder that --out named
+    /// The lake: the --out folder of analyze
     #[arg(value_name = "LAKE")]
     pub lake: PathBuf,
     /// Only these runs: names, patterns of names, or paths
@@ -41,13 +41,13 @@ pub struct Arguments {
     /// Drop them: without it, nothing is changed
     #[arg(long)]
     pub yes: bool,
-    /// Which releases and labels
+    /// Releases and labels
     #[command(flatten)]
     pub choosing: Choosing,
     /// Keep the last N runs of each release, or of --per
     #[arg(long, value_name = "N", help_heading = "Which runs")]
     pub keep_last: Option<usize>,
-    /// What --keep-last counts by: release, or a label
+    /// Unit of --keep-last: release, or a label
     ///
     /// Runs without the label stay.
     #[arg(long, value_name = "release|LABEL", requires = "keep_last", help_heading = "Which runs")]
@@ -55,7 +55,7 @@ pub struct Arguments {
     /// Only runs captured longer ago: 12h, 30d, 8w
     #[arg(long, value_name = "AGE", value_parser = ago, help_heading = "Which runs")]
     pub older_than: Option<i64>,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
     /// Print the outcome as JSON
@@ -69,7 +69,7 @@ impl Arguments {
             None | Some("release") => Per::Release,
             Some(label) => Per::Label(label.to_owned()),
         };
-        // They are patterns: the command line was read.
+        // The command line was validated as patterns.
         let names = self.runs.iter().map(|run| self.path_of(run)).map(|run| Pattern::new(&run).unwrap_or_default());
         let names = names.collect();
         Wish {
@@ -79,7 +79,8 @@ impl Arguments {
         }
     }
 
-    /// What names a run: where it is the path of a folder in the lake, however that is written, its path as plans have it.
+    /// Pattern for a run argument: the path of an existing folder in the lake as plans have it, else the argument
+    /// itself.
     fn path_of(&self, run: &str) -> String {
         let within = || {
             let (run, lake) = (Path::new(run).canonicalize().ok()?, self.lake.canonicalize().ok()?);
@@ -89,10 +90,7 @@ impl Arguments {
     }
 }
 
-/// Drops the runs, or says which would go.
-///
-/// # Errors
-/// A [`Complaint`] where nothing is asked for, or a name is that of no run.
+/// Drops the runs, or lists them. Fails without a condition, or if a name matches no run.
 pub fn run(arguments: &Arguments) -> Done {
     refuse_run(&arguments.lake).map_err(Complaint::of_usage)?;
     let wish = arguments.wish();
@@ -124,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Done {
     Ok(exit)
 }
 
-/// What was done, or would be.
+/// Dropped runs, or candidates.
 #[derive(Serialize)]
 struct Report {
     dry_run: bool,
@@ -132,7 +130,7 @@ struct Report {
     plan: Plan,
 }
 
-/// Drops the runs, one after the other; what fails is told, and the others go on. The exit code.
+/// Drops the runs one after the other, reports failures and goes on; returns the exit code.
 fn carry_out(plan: &mut Plan) -> u8 {
     let mut exit = 0;
     for run in &mut plan.runs {
@@ -144,7 +142,7 @@ fn carry_out(plan: &mut Plan) -> u8 {
     exit
 }
 
-/// Refuses an outcome that leaves the run where it is.
+/// Refuses an outcome that leaves the run in place.
 fn allowed(run: &Chosen, outcome: Outcome) -> Result<(), StageError> {
     let refused = |problem: &str, advice: &str| {
         let problem = format!("{}: {problem}", run.path.display());

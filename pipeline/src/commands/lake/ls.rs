@@ -24,33 +24,30 @@ A run is listed with its release, name, format, when its input was captured (UTC
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake ls lake", after_long_help = MORE)]
 pub struct Arguments {
-    /// The lake: the folder that --out named
+    /// The lake: the --out folder of analyze
     #[arg(value_name = "LAKE")]
     pub lake: PathBuf,
-    /// Which releases and labels
+    /// Releases and labels
     #[command(flatten)]
     pub choosing: Choosing,
     /// Only runs captured then or later: 2026-11-22, or 7d ago
     ///
-    /// A date of UTC, with or without a time: 2026-11-22, 2026-11-22T07:45; or an age: 90m, 12h, 7d, 2w. Runs that do not say
-    /// when they were captured are left out.
+    /// A date of UTC, with or without a time: 2026-11-22, 2026-11-22T07:45; or an age: 90m, 12h, 7d, 2w. Runs without a
+    /// capture time are left out.
     #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "Which runs")]
     pub since: Option<Named>,
     /// Only runs captured until then, a whole day for a date
     #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "Which runs")]
     pub until: Option<Named>,
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// With --json: of each run also what its run.json says, as `description`
+    /// With --json: add the run.json of each run, as `description`
     #[arg(long, requires = "json", help_heading = "Output")]
     pub descriptions: bool,
 }
 
-/// Prints the list.
-///
-/// # Errors
-/// A [`Complaint`] where there is no such folder; damaged runs are part of the list.
+/// Prints the list, which includes damaged runs.
 pub fn run(arguments: &Arguments) -> Done {
     refuse_run(&arguments.lake).map_err(Complaint::of_usage)?;
     let choice = Choice {
@@ -66,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Done {
     }
     let is_chosen = !choice.selection.is_empty() || choice.since.is_some() || choice.before.is_some();
     if listing.runs.is_empty() && is_chosen {
-        // An empty list looks like that of an empty lake.
+        // Distinguishes no match from an empty lake.
         log::note(&format!("{}: no run is like that", arguments.lake.display()));
         if !arguments.json && listing.damaged.is_empty() {
             return Ok(0);

@@ -1,4 +1,4 @@
-//! `heaplake lake merge`: brings runs of other lakes into a lake.
+//! `heaplake lake merge`: copies or moves runs of other lakes into a lake.
 
 use crate::commands::batch::{prepare, stopped_by_signals};
 use crate::commands::choices::Effort;
@@ -29,18 +29,18 @@ pub struct Arguments {
     /// Lakes, folders of runs, or runs
     #[arg(required = true, value_name = "SOURCE")]
     pub sources: Vec<PathBuf>,
-    /// The lake that they go to; made where there is none
+    /// The destination lake; created if missing
     #[arg(long, value_name = "LAKE")]
     pub out: PathBuf,
     /// Remove each run from its source once it is in the lake
     ///
-    /// A run that the lake has already is checked there before.
+    /// If the lake already has the run, that copy is checked first.
     #[arg(long = "move")]
     pub takes_away: bool,
-    /// What it may take
+    /// Resources
     #[command(flatten)]
     pub effort: Effort,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
     /// Print the outcome as JSON
@@ -48,10 +48,7 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// Brings the runs in.
-///
-/// # Errors
-/// A [`Complaint`] where a source or the lake cannot be used; what fails of single runs is told.
+/// Merges the runs. Failures of single runs are reported, not returned.
 pub fn run(arguments: &Arguments) -> Done {
     let Arguments { sources, out: lake, takes_away, .. } = arguments;
     if storage::is_url(lake) {
@@ -74,13 +71,13 @@ pub fn run(arguments: &Arguments) -> Done {
     done
 }
 
-/// What was done.
+/// Merged runs.
 #[derive(Serialize)]
 struct Report {
     runs: Vec<Merged>,
 }
 
-/// One run after the other; what fails of one is told, what would fail of all others ends it.
+/// Merges one run after the other. A failure of one run is reported; one that would hit all others ends the loop.
 fn all(places: &[PathBuf], arguments: &Arguments, context: &Context<'_>) -> (Vec<Merged>, Done) {
     let (mut merged, mut exit) = (Vec::new(), 0);
     for place in places {

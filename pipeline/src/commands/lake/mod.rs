@@ -1,4 +1,4 @@
-//! `heaplake lake`: work on a lake as a whole.
+//! `heaplake lake`: commands on a lake as a whole.
 
 mod choosing;
 pub mod drop;
@@ -20,28 +20,25 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// What to do with it
+    /// Subcommand
     #[command(subcommand)]
     pub verb: Verb,
 }
 
-/// What can be done with a lake.
+/// Subcommands of `lake`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Verb {
     /// List the runs of a lake
     Ls(ls::Arguments),
-    /// Check every file of every run against what was written
+    /// Check every file of every run against its checksum
     Verify(verify::Arguments),
-    /// Drop runs: those of a name, release or label, old ones, all but the last
+    /// Drop runs: by name, release or label, old ones, all but the last
     Drop(Box<drop::Arguments>),
-    /// Bring in the runs of other lakes
+    /// Merge the runs of other lakes
     Merge(merge::Arguments),
 }
 
-/// Does what is asked for.
-///
-/// # Errors
-/// A [`Complaint`](crate::complaint::Complaint) where it was not done.
+/// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Done {
     match &arguments.verb {
         Verb::Ls(arguments) => ls::run(arguments),

@@ -1,4 +1,4 @@
-//! `heaplake lake verify`: whether the runs of a lake are what was written.
+//! `heaplake lake verify`: checks the runs of a lake for damage.
 
 use crate::commands::batch::stopped_by_signals;
 use crate::commands::choices::Effort;
@@ -25,13 +25,13 @@ Of each run, run.json must fit its seal, and each table its checksum (XXH3-64), 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake lake verify lake", after_long_help = MORE)]
 pub struct Arguments {
-    /// The lake: the folder that --out named
+    /// The lake: the --out folder of analyze
     #[arg(value_name = "LAKE")]
     pub lake: PathBuf,
-    /// What it may take
+    /// Resources
     #[command(flatten)]
     pub effort: Effort,
-    /// Print nothing but what is damaged
+    /// Print damage only
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
     /// Print the outcome as JSON
@@ -39,10 +39,7 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// Checks the lake.
-///
-/// # Errors
-/// A [`Complaint`] where it cannot be read; what is damaged is printed.
+/// Checks the lake and prints the damage; fails if the lake cannot be read.
 pub fn run(arguments: &Arguments) -> Done {
     refuse_run(&arguments.lake).and_then(|()| refuse_other(&arguments.lake)).map_err(Complaint::of_usage)?;
     let cancel = stopped_by_signals();

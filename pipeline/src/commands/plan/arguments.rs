@@ -18,30 +18,30 @@ pub struct Arguments {
     /// Only its beginning is read.
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<String>,
-    /// Memory that the analysis may allocate [default: a quarter]
+    /// Memory budget of the analysis [default: a quarter]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
-    /// The tables
+    /// Tables
     #[command(flatten)]
     pub tables: Chosen,
-    /// What to do about duplicates
+    /// Search for duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
-    /// What is believed of inputs
+    /// Trust in inputs
     #[command(flatten)]
     pub trust: Trust,
     /// Print the graph of the stages instead, as mermaid or dot
     ///
-    /// It shows which stage waits for which.
+    /// It shows the dependencies of the stages.
     #[arg(long, value_name = "LANGUAGE", hide_possible_values = true, num_args = 0..=1, default_missing_value = "mermaid", value_parser = language())]
     pub graph: Option<Language>,
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     /// Print a line of JSON for each of several inputs
     ///
-    /// Inputs are then files, folders and glob patterns, as in analyze. A line has the name of the input, its size as
-    /// stored and what it takes, or why it cannot be read. A scheduler reads the lines as they come.
+    /// Inputs are then files, folders and glob patterns, as in analyze. A line has the name of the input, its stored
+    /// size and its forecast, or an error. Lines are printed as they come, for a scheduler.
     #[arg(long, conflicts_with_all = ["graph", "json"])]
     pub each: bool,
 }

@@ -1,4 +1,4 @@
-//! Plans of several inputs, a line of JSON each, for a scheduler.
+//! Forecasts of several inputs, a line of JSON each, for a scheduler.
 
 use super::arguments::Arguments;
 use super::outlook::forecast;
@@ -9,13 +9,13 @@ use heaplake_input::source::Input;
 use serde::Serialize;
 use std::fs;
 
-/// What one input takes, or why that is not known. Sizes are bytes.
+/// Forecast of one input, or its failure. Sizes are bytes.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Line {
     Planned {
         input: String,
-        /// As stored, compressed or not; nothing for standard input.
+        /// Stored size, compressed or not; `None` for standard input.
         bytes: Option<u64>,
         nodes: u64,
         edges: u64,
@@ -33,10 +33,7 @@ enum Line {
     },
 }
 
-/// Prints a line for each input, in the order in which `analyze` would take them.
-///
-/// # Errors
-/// None that concerns an input: its line says so.
+/// Prints a line for each input, in the order of `analyze`. The line of an input reports its failure.
 pub fn run(arguments: &Arguments) -> Done {
     for input in inputs::resolve(&arguments.inputs, Wanted::Snapshots) {
         let line = match input {

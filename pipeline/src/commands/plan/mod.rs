@@ -1,4 +1,4 @@
-//! `heaplake plan`: what an analysis would take.
+//! `heaplake plan`: forecast of an analysis.
 
 mod arguments;
 mod each;
@@ -11,9 +11,6 @@ use crate::print;
 use heaplake_input::source::Input;
 
 /// Prints the plan, or the graph of the stages.
-///
-/// # Errors
-/// A [`Complaint`] where the input cannot be read.
 pub fn run(arguments: &Arguments) -> Done {
     if arguments.each {
         return each::run(arguments);

@@ -1,4 +1,4 @@
-//! What an input takes, of which only the beginning is read.
+//! Forecast of an input from its beginning.
 
 use super::arguments::Arguments;
 use crate::commands::choices::budget;
@@ -13,10 +13,7 @@ use heaplake_kit::{Budget, Context};
 use heaplake_schemas::options::{AnalysisOptions, Options};
 use std::sync::atomic::AtomicBool;
 
-/// What an input takes.
-///
-/// # Errors
-/// A [`Complaint`] where it cannot be read.
+/// Computes the forecast of an input.
 pub fn forecast(input: &Input, arguments: &Arguments) -> Result<Forecast, Complaint> {
     let cancel = AtomicBool::new(false);
     let memory = budget(arguments.memory);
@@ -26,10 +23,7 @@ pub fn forecast(input: &Input, arguments: &Arguments) -> Result<Forecast, Compla
     Ok(Forecast::new(&Heap { format, nodes, edges, estimated: !exact }, memory, &options(input, arguments)))
 }
 
-/// The graph of its stages, drawn.
-///
-/// # Errors
-/// As [`forecast()`].
+/// Draws the graph of its stages.
 pub fn graph(input: &Input, arguments: &Arguments, language: Language) -> Result<String, Complaint> {
     let cancel = AtomicBool::new(false);
     let context =
@@ -38,7 +32,7 @@ pub fn graph(input: &Input, arguments: &Arguments, language: Language) -> Result
     Ok(picture::draw(&forecast::graph(format, &options(input, arguments)), language))
 }
 
-/// Its format, and the input itself, of which the beginning was read.
+/// Opens an input, reads its beginning and recognises its format.
 fn opened(
     input: &Input,
     arguments: &Arguments,

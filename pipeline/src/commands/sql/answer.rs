@@ -1,4 +1,4 @@
-//! Runs statements and writes what they answer.
+//! Runs statements and writes their answers.
 
 use super::arguments::{Arguments, Format};
 use super::prompt;
@@ -21,19 +21,16 @@ use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Bytes that may be allocated beyond the budget before the command ends: what the engine has besides what it sorts, groups
+/// Bytes that may be allocated beyond the budget before the command ends: memory of the engine besides sorts, groups
 /// and joins.
 const BEYOND: u64 = 8 << 20;
-/// A budget in which freed batches that are kept are more than its margin, and the bytes of a batch, least.
+/// Below this budget, cached free batches would exceed the margin; `BATCH` is the minimum size of a batch, bytes.
 const SMALL: u64 = 1 << 30;
 const BATCH: i32 = 128 << 10;
-/// How often a statement is run again because runs were dropped or replaced.
+/// Maximum retries of a statement because runs were dropped or replaced.
 const AGAIN: usize = 3;
 
-/// Answers.
-///
-/// # Errors
-/// A [`Complaint`] where a statement cannot be answered.
+/// Runs the command.
 pub fn run(arguments: &Arguments) -> Done {
     if arguments.list_named {
         let list: Vec<String> = named::all().iter().map(ToString::to_string).collect();
@@ -57,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Done {
         scratch: scratch.path(),
         bucket: bucket.as_ref(),
     };
-    // The engine bounds what it sorts, groups and joins; nothing bounds its functions and what is written.
+    // The engine bounds its sorts, groups and joins; nothing bounds its functions and output.
     raise_open_files();
     if budget < SMALL {
         map_alone(BATCH);
@@ -97,7 +94,7 @@ fn statements(lake: &mut Open<'_>) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// A lake that is open, and how it was opened.
+/// An open lake, and the parameters to reopen it.
 struct Open<'a> {
     session: Session,
     arguments: &'a Arguments,
@@ -106,7 +103,7 @@ struct Open<'a> {
 }
 
 impl Open<'_> {
-    /// Answers a statement; again where a run was dropped or replaced before the first row.
+    /// Answers a statement; again if a run was dropped or replaced before the first row.
     fn answer(
         &mut self,
         statement: &Statement,
@@ -130,26 +127,26 @@ impl Open<'_> {
     }
 }
 
-/// The bucket of a lake that is in an object store.
+/// Returns the bucket of a lake in an object store.
 #[cfg(feature = "stores")]
 fn bucket(lake: &Path) -> Result<Option<Bucket>, Complaint> {
     let bucket = storage::url(lake).map(heaplake_stores::bucket).transpose();
     Ok(bucket.map_err(|error| StageError::io(lake, "open", error))?)
 }
 
-/// None: this build has no object stores, and a URL was refused before.
+/// This build has no object stores, and URLs were refused before.
 #[cfg(not(feature = "stores"))]
 fn bucket(_: &Path) -> Result<Option<Bucket>, Complaint> {
     Ok(None)
 }
 
-/// Says that a statement is run again.
+/// Reports that a statement is run again.
 fn tell_changed(error: &SqlError) {
     let cause = format!("{error}: the run was dropped or replaced");
     let _ = Complaint::failed(cause, "the statement is run again, over the runs that are there now").tell();
 }
 
-/// Tells of the runs that no view has; the exit code that this gives.
+/// Reports the runs that no view includes; returns the resulting exit code.
 fn tell_damaged(session: &Session, skip: bool) -> u8 {
     for (path, problem) in &session.lake().damaged {
         let cause = format!("{}: left out: {problem}", path.display());

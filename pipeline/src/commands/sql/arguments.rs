@@ -32,8 +32,8 @@ pub struct Arguments {
     pub statement: Option<String>,
     /// The lake, or a folder of diff, trend or rollup
     ///
-    /// Of such a folder the views are its tables, and of each in long form one more whose name ends in _wide, with a row per
-    /// subject.
+    /// The views of such a folder are its tables; each table in long form also has a view named with _wide, with a row
+    /// per subject.
     #[arg(long, value_name = "LAKE", default_value = "lake")]
     pub lake: PathBuf,
     /// Run a query of the library
@@ -45,12 +45,13 @@ pub struct Arguments {
     /// List the queries of the library with their parameters
     #[arg(long, conflicts_with = "named")]
     pub list_named: bool,
-    /// How rows are written: table, csv, json or parquet
+    /// Format of rows: table, csv, json or parquet
     ///
-    /// A table cuts long texts and shows the first --rows; the others write all. JSON is an array with one row on a line.
+    /// A table cuts long texts and shows the first --rows; the others have all. JSON is an array with one row on a
+    /// line.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     pub format: Format,
-    /// Exit with 0 although runs are damaged; each is named all the same
+    /// Exit with 0 although runs are damaged; each is still reported
     ///
     /// Views leave damaged runs out. Without this option the exit code is then 1.
     #[arg(long)]
@@ -58,18 +59,18 @@ pub struct Arguments {
     /// File for the rows [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Rows that a table shows; 0 for all
+    /// Rows of a table; 0 for all
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub rows: usize,
-    /// What it may take
+    /// Resources
     #[command(flatten)]
     pub resources: Resources,
 }
 
-/// How rows are written.
+/// Format of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// A table for people.
     #[default]
     Table,
     /// Comma separated values.

@@ -1,6 +1,6 @@
-//! `heaplake sql`: statements over all runs of a lake.
+//! `heaplake sql`: SQL over all runs of a lake.
 //!
-//! The engine is behind the feature `sql`; a heaplake without it knows the command and says how to get it.
+//! The engine is behind the feature `sql`; a heaplake without it accepts the command and explains how to get it.
 
 #[cfg(feature = "sql")]
 mod answer;
@@ -16,19 +16,13 @@ pub use arguments::{Arguments, Format};
 use crate::complaint::Complaint;
 use crate::complaint::Done;
 
-/// Answers.
-///
-/// # Errors
-/// A [`Complaint`](crate::complaint::Complaint) where a statement cannot be answered.
+/// Runs the command.
 #[cfg(feature = "sql")]
 pub fn run(arguments: &Arguments) -> Done {
     answer::run(arguments)
 }
 
-/// Says how to get a heaplake that answers.
-///
-/// # Errors
-/// Always.
+/// Refuses, with advice on how to build with SQL.
 #[cfg(not(feature = "sql"))]
 pub fn run(_: &Arguments) -> Done {
     let advice = "build it with: cargo build --release --features sql";

@@ -1,4 +1,4 @@
-//! The prompt: statements typed at a terminal, with history and completion.
+//! Interactive prompt, with history and completion.
 
 use super::arguments::Arguments;
 use super::writing::to_standard_output;
@@ -26,16 +26,13 @@ A statement ends with a semicolon and may have several lines. Tab completes tabl
 ";
 
 /// Reads statements until the end of input.
-///
-/// # Errors
-/// A [`Complaint`] where the terminal cannot be used.
 pub fn run(session: &Session, arguments: &Arguments, cancel: &AtomicBool) -> Result<(), Complaint> {
     let config = Config::builder().completion_type(CompletionType::List).auto_add_history(true).build();
     let mut editor: Editor<Typed, FileHistory> = Editor::with_config(config).map_err(|error| unusable(&error))?;
     editor.set_helper(Some(Typed { words: Words::new(session.names()?) }));
     let history = history();
     if let Some(path) = &history {
-        // There is none the first time.
+        // Missing on the first use.
         let _ = editor.load_history(path);
     }
     print::text(&format!("{} runs. \\? for help, \\q to end.\n", session.lake().runs.len()));
@@ -80,7 +77,7 @@ fn answer(session: &Session, arguments: &Arguments, text: &str, cancel: &AtomicB
     Ok(())
 }
 
-/// Keeps the history. That it cannot be kept is no reason to stop.
+/// Saves the history; a failure is ignored.
 fn save(editor: &mut Editor<Typed, FileHistory>, path: Option<&PathBuf>) {
     if let Some(path) = path
         && path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok())
@@ -89,7 +86,7 @@ fn save(editor: &mut Editor<Typed, FileHistory>, path: Option<&PathBuf>) {
     }
 }
 
-/// Where the history is: in the folder for the state of programs.
+/// Path of the history, in the XDG state folder.
 fn history() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
@@ -101,7 +98,7 @@ fn unusable(error: &ReadlineError) -> Complaint {
     Complaint { exit: Exit::Failed, ..Complaint::failed(cause, "give the statement as an argument") }
 }
 
-/// Completes words, and knows where a statement ends.
+/// Completes words, and recognises the end of a statement.
 #[derive(Helper, Highlighter, Hinter)]
 struct Typed {
     words: Words,

@@ -1,4 +1,4 @@
-//! Where answers go: a file, a pipe, or a terminal, which obeys nothing that is in them.
+//! Destinations of answers: a file, a pipe, or a terminal, for which escape sequences are made visible.
 
 use super::arguments::{Arguments, Format};
 use crate::complaint::{Complaint, Exit};
@@ -10,13 +10,10 @@ use heaplake_sql::writer::Writer;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::AtomicBool;
 
-/// Bytes that are written at a time.
+/// Bytes per write.
 const PIECE: usize = 1 << 16;
 
-/// Writes an answer to the file, which is replaced when it is whole, or to standard output; the number of its rows.
-///
-/// # Errors
-/// A [`Complaint`] where there is no answer, or it cannot be written.
+/// Writes an answer to the file, which is replaced once complete, or to standard output; returns the number of rows.
 pub fn written(
     arguments: &Arguments,
     cancel: &AtomicBool,
@@ -33,10 +30,8 @@ pub fn written(
     Ok(rows)
 }
 
-/// Writes an answer to standard output; the number of its rows.
-///
-/// # Errors
-/// As [`written`], but for standard output that cannot be written to, which is told: see [`stdout`].
+/// Writes an answer to standard output; returns the number of rows. A failed write is reported, not returned: see
+/// [`stdout`].
 pub fn to_standard_output(
     arguments: &Arguments,
     answer: impl FnOnce(&mut dyn Writer) -> Result<u64, SqlError>,
@@ -58,7 +53,7 @@ pub fn to_standard_output(
     }
 }
 
-/// Lets an answer be written in large pieces; what came of it, and the error of the first piece that could not be written.
+/// Writes an answer in large pieces; returns its result, and the error of the first failed write.
 fn piecewise<W: Write + Send>(
     to: &mut W,
     answer: impl FnOnce(&mut (dyn Write + Send)) -> Result<u64, SqlError>,
@@ -66,13 +61,13 @@ fn piecewise<W: Write + Send>(
     let mut watched = Watched { to, failure: None };
     let mut buffered = io::BufWriter::with_capacity(PIECE, &mut watched);
     let rows = answer(&mut buffered);
-    // An error is in the failure by then, as is that of a flush.
+    // By now `failure` has the error, also that of a flush.
     let _ = buffered.flush();
     drop(buffered);
     (rows, watched.failure)
 }
 
-/// Keeps the error of a write: callers make a text of it.
+/// Keeps the error of a write, which callers turn into text.
 struct Watched<'a, W> {
     to: &'a mut W,
     failure: Option<io::Error>,
@@ -111,7 +106,7 @@ fn format(arguments: &Arguments) -> output::Format {
     }
 }
 
-/// Writes lines to a terminal, which obeys nothing that is in them.
+/// Writes lines to a terminal, with escape sequences made visible.
 struct Shown {
     line: Vec<u8>,
 }

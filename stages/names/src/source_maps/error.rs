@@ -1,4 +1,4 @@
-//! What is wrong with a file of source maps.
+//! Errors of source map files.
 
 use std::fmt::{self, Display, Formatter};
 use std::io;
@@ -9,7 +9,7 @@ use std::path::Path;
 pub struct MapError {
     /// The file or folder.
     pub file: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: String,
 }
 

@@ -1,4 +1,4 @@
-//! The files of source maps, and which script each belongs to.
+//! Source map files, and the script of each.
 
 use super::error::MapError;
 use super::mappings::Map;
@@ -12,18 +12,18 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Bytes of memory that reading a map takes, for each byte of the map.
+/// Bytes of memory per byte of a map while it is read.
 pub const BYTES_PER_BYTE: u64 = 8;
 
-/// Endings of scripts, in which links to maps are looked for.
+/// Endings of scripts, which may link to maps.
 const SCRIPTS: [&str; 3] = ["js", "mjs", "cjs"];
 
-/// What begins the link to a map, near the end of a script.
+/// Marker of the link to a map, near the end of a script.
 const LINK: &str = "sourceMappingURL=";
 
-/// Looks for maps in files and folders: a folder stands for all files in it that end in `.map`, and for scripts that
-/// link to a map or contain one. A map belongs to the script that is called like it without `.map`, to the one that it
-/// names, and to those that link to it. Each map is read in `memory` bytes.
+/// Finds maps in files and folders: of a folder, all files that end in `.map`, and scripts that link to a map or
+/// contain one. A map belongs to the script of its name without `.map`, to the script that it names, and to those that
+/// link to it. Each map is read within `memory` bytes.
 ///
 /// # Errors
 /// The first file that cannot be read, is no source map or is too large, or a folder without maps.
@@ -40,8 +40,8 @@ pub fn find(paths: &[String], memory: u64) -> Result<SourceMaps, MapError> {
     Ok(found.finish())
 }
 
-/// The same for maps that are welcome and not asked for: what cannot be used is left out and told, and every line of a map
-/// is read, so that what is left can be.
+/// Finds maps like [`find`], but returns unusable ones as errors. It reads every line of a map, so the returned maps
+/// are usable.
 #[must_use]
 pub fn collect(paths: &[String], memory: u64) -> (SourceMaps, Vec<MapError>) {
     let mut found = Found { maps: BTreeMap::new(), most: memory / BYTES_PER_BYTE };
@@ -64,7 +64,7 @@ pub fn collect(paths: &[String], memory: u64) -> (SourceMaps, Vec<MapError>) {
     (found.finish(), errors)
 }
 
-/// The files that a path stands for, and whether it is a folder.
+/// Files of a path, and whether it is a folder.
 fn listed(path: &str) -> Result<(Vec<PathBuf>, bool), MapError> {
     let mut files = Vec::new();
     walk(Path::new(path), true, &mut files).map_err(|error| MapError::unreadable(path, &error))?;
@@ -72,7 +72,7 @@ fn listed(path: &str) -> Result<(Vec<PathBuf>, bool), MapError> {
     Ok((files, is_folder))
 }
 
-/// Reads all that a map says of places.
+/// Parses a map completely.
 fn whole(map: &SourceMap) -> Result<(), MapError> {
     let content = read(map)?;
     let problem = |problem| MapError::of(&map.path, problem);
@@ -93,8 +93,8 @@ impl Found {
     }
 }
 
-/// The map of a script: the one whose path has most parts at its end in common with the URL of the script, at least
-/// the name of the file. None if several have as many.
+/// Map of a script: the one whose path shares most trailing parts with the URL of the script, at least the file name.
+/// `None` for a tie.
 #[must_use]
 pub fn of_script<'a>(maps: &'a SourceMaps, url: &str) -> Option<&'a SourceMap> {
     let parts_of_url = parts(url);
@@ -109,13 +109,10 @@ pub fn of_script<'a>(maps: &'a SourceMaps, url: &str) -> Option<&'a SourceMap> {
     best.next().is_none().then_some(map)
 }
 
-/// The content of a map.
-///
-/// # Errors
-/// The file cannot be read, or is not what it was when it was found.
+/// Reads the content of a map; fails if the file changed since it was found.
 pub fn read(map: &SourceMap) -> Result<Vec<u8>, MapError> {
     let content = match kit_fs::read_at_most(&map.path, map.bytes) {
-        // It grew, so it is another one.
+        // The file grew, so it changed.
         Err(error) if kit_fs::TooLong::is(&error) => Vec::new(),
         read => read.map_err(|error| MapError::unreadable(&map.path, &error))?,
     };
@@ -131,7 +128,7 @@ fn hash(bytes: &[u8]) -> String {
     format!("{:032x}", xxh3_128(bytes))
 }
 
-/// The map that a script contains.
+/// The map inside a script.
 fn inside(script: &[u8]) -> Result<Vec<u8>, String> {
     let link = link(script).and_then(|link| link.strip_prefix("data:"));
     match link.and_then(|link| link.split_once(',')) {
@@ -143,15 +140,15 @@ fn inside(script: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Maps, by their files.
+/// Maps, by file.
 struct Found {
     maps: BTreeMap<PathBuf, SourceMap>,
-    /// Bytes of the largest file that may be read.
+    /// Maximum bytes of a file.
     most: u64,
 }
 
 impl Found {
-    /// Adds the map that a file is, contains or links to. In a folder, other files do not matter.
+    /// Adds the map that a file is, contains or links to. In a folder, other files are ignored.
     fn add(&mut self, file: &Path, in_folder: bool) -> Result<(), MapError> {
         let ending = file.extension().unwrap_or_default().to_string_lossy();
         if !SCRIPTS.contains(&&*ending) {
@@ -173,7 +170,7 @@ impl Found {
         }
     }
 
-    /// Adds a file that is a map, and the script to which it belongs.
+    /// Adds a map file, and the script to which it belongs.
     fn add_map(&mut self, file: &Path, script: &Path) -> Result<(), MapError> {
         let file = plain(file);
         if !self.maps.contains_key(&file) {
@@ -193,7 +190,7 @@ impl Found {
         Ok(self.maps.entry(file.to_owned()).insert_entry(map).into_mut())
     }
 
-    /// A map belongs to a script.
+    /// Assigns a map to a script.
     fn belongs(&mut self, map: &Path, script: &Path) {
         let script = script.display().to_string();
         if let Some(map) = self.maps.get_mut(map).filter(|map| !map.scripts.contains(&script)) {
@@ -214,7 +211,7 @@ impl Found {
     }
 }
 
-/// The files of a folder and of those in it, in order of their names; a file itself. Links to folders are not followed.
+/// Lists the files of a folder, recursively, sorted by name; or the file itself. Does not follow links to folders.
 fn walk(path: &Path, first: bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let kind = if first { fs::metadata(path)?.file_type() } else { fs::symlink_metadata(path)?.file_type() };
     if !kind.is_dir() {
@@ -226,7 +223,7 @@ fn walk(path: &Path, first: bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
     inside.iter().try_for_each(|path| walk(path, false, files))
 }
 
-/// A path without `.` and `..`.
+/// Removes `.` and `..` from a path.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -241,14 +238,14 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The parts of a path or URL, without a query.
+/// Parts of a path or URL, without a query.
 fn parts(url: &str) -> Vec<String> {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let parts = url[..end].split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".");
     parts.map(str::to_owned).collect()
 }
 
-/// The URL in the last line of a script that links to a map.
+/// URL of the map in a script's last link.
 fn link(script: &[u8]) -> Option<&str> {
     let at = memchr::memmem::rfind(script, LINK.as_bytes())?;
     let is_comment =

@@ -1,15 +1,15 @@
-//! Words and marks of JavaScript and TypeScript, without texts, comments and regular expressions.
+//! Tokens of JavaScript and TypeScript, without texts, comments and regular expressions.
 
 use std::ops::Range;
 
-/// What a file consists of, as far as declarations go.
+/// A token, as far as declarations need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// A name or keyword.
     Word(Range<usize>),
     /// A text, number or regular expression.
     Value,
-    /// Any other character, and where it is. `{` and `}` are also those of `${…}` in templates.
+    /// Any other character, and its position. `{` and `}` include those of `${…}` in templates.
     Other(u8, usize),
 }
 
@@ -17,21 +17,21 @@ pub(super) enum Mark {
 const BEFORE_REGEX: [&str; 12] =
     ["return", "typeof", "case", "in", "of", "delete", "void", "instanceof", "new", "do", "else", "yield"];
 
-/// Whether a byte can be part of a name; parts of characters beyond ASCII can.
+/// Whether a byte can be part of a name; bytes of non-ASCII characters can.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 
-/// Reads marks.
+/// Iterator over tokens.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// Whether `/` would divide here.
+    /// Whether `/` is a division here.
     divides: bool,
-    /// For each open brace whether it is that of `${` in a template.
+    /// For each open brace, whether it belongs to `${` in a template.
     braces: Vec<bool>,
-    /// Whether a template goes on here.
+    /// Whether a template continues here.
     in_template: bool,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Lexer<'a> {
         self.bytes[self.at..].starts_with(mark.as_bytes())
     }
 
-    /// Goes behind the next occurrence, or to the end.
+    /// Moves behind the next occurrence, or to the end.
     fn skip_past(&mut self, mark: &str) {
         let found = self.text.get(self.at..).and_then(|rest| rest.find(mark));
         self.at = found.map_or(self.bytes.len(), |found| self.at + found + mark.len());
@@ -65,7 +65,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Goes behind a text that ends with `quote`, or to the end of the line.
+    /// Moves behind a text that ends with `quote`, or to the end of the line.
     fn skip_quoted(&mut self, quote: u8) {
         self.at += 1;
         let mut in_class = false;
@@ -87,7 +87,7 @@ impl<'a> Lexer<'a> {
         self.at = self.at.min(self.bytes.len());
     }
 
-    /// Goes through a template from inside: behind its end, or to the brace of its next `${`.
+    /// Scans a template from inside: moves behind its end, or to the brace of its next `${`.
     fn template(&mut self) -> Mark {
         while let Some(&byte) = self.bytes.get(self.at) {
             match byte {
@@ -124,7 +124,7 @@ impl<'a> Lexer<'a> {
         self.divides = matches!(byte, b')' | b']' | b'}');
         match byte {
             b'{' => self.braces.push(false),
-            // The mark of the brace comes first; the rest of the template is the next value.
+            // The token of the brace comes first; the rest of the template is the next value.
             b'}' if self.braces.pop() == Some(true) => {
                 self.in_template = true;
             }

@@ -1,4 +1,4 @@
-//! A source map as its file has it, and the tokens of its lines.
+//! A source map file, and the tokens of its lines.
 
 use super::place::Place;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub(super) struct Map {
     #[serde(default)]
     version: Option<u32>,
-    /// The script that it says it belongs to.
+    /// The script that the map names.
     #[serde(default)]
     pub(super) file: Option<String>,
     /// Maps of parts of the script.
@@ -24,7 +24,7 @@ pub(super) struct Map {
     pub(super) names: Vec<String>,
     #[serde(default)]
     mappings: Option<String>,
-    /// Texts of the sources, where the map contains them.
+    /// Texts of the sources that the map contains.
     #[serde(skip)]
     pub(super) contents: Vec<Option<String>>,
 }
@@ -41,17 +41,17 @@ struct Offset {
     column: u32,
 }
 
-/// A place in the script and where it comes from.
+/// A position in the script and its original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     /// Column in the script, in UTF-16 units.
     pub(super) column: u32,
     pub(super) source: Option<Source>,
-    /// Number of its name.
+    /// Position of its name among the names.
     pub(super) name: Option<u32>,
 }
 
-/// A place in an original file.
+/// A position in an original file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) file: u32,
@@ -59,11 +59,11 @@ pub(super) struct Source {
     pub(super) column: u32,
 }
 
-/// A map, the line and column at which what it describes begins, the places there and the position of the first.
+/// A map, the line and column of its start, the places in it, and the position of the first.
 type Part<'m, 'p> = (&'m Map, (u32, u32), &'p [Place], usize);
 
 impl Map {
-    /// Reads a map.
+    /// Parses a map.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let json = json(bytes).trim_ascii_start();
         if !json.starts_with(b"{") {
@@ -91,7 +91,7 @@ impl Map {
         })
     }
 
-    /// The name of a file, under the root of all files.
+    /// Name of a file, under the source root.
     pub(super) fn source(&self, file: u32) -> Option<String> {
         let file = self.sources.get(file as usize)?.as_deref()?;
         Some(match self.root.as_deref() {
@@ -100,7 +100,7 @@ impl Map {
         })
     }
 
-    /// The places, by the maps that describe them.
+    /// Groups the places by the map that describes them.
     pub(super) fn parts<'m, 'p>(&'m self, places: &'p [Place]) -> Vec<Part<'m, 'p>> {
         let Some(sections) = &self.sections else { return vec![(self, (0, 0), places, 0)] };
         let start = |section: &Section| (section.offset.line, section.offset.column);
@@ -113,14 +113,14 @@ impl Map {
         parts.collect()
     }
 
-    /// Reads all lines.
+    /// Parses all lines, as a check.
     pub(super) fn check_lines(&self) -> Result<(), String> {
         let parts = self.sections.iter().flatten().map(|section| &section.map);
         parts.chain([self]).try_for_each(|map| map.lines(|line, _| line.checked_add(1)))
     }
 
-    /// Calls `each` with lines of the script and their tokens, in order of columns. It returns the next line that
-    /// matters; the first call is for line 0.
+    /// Calls `each` with lines of the script and their tokens, sorted by column. `each` returns the next line it needs;
+    /// the first call is for line 0.
     pub(super) fn lines(&self, mut each: impl FnMut(u32, &[Token]) -> Option<u32>) -> Result<(), String> {
         let mappings = self.mappings.as_deref().unwrap_or_default();
         let (mut state, mut tokens, mut wanted) = (State::default(), Vec::new(), Some(0));
@@ -145,7 +145,7 @@ impl Map {
     }
 }
 
-/// The JSON of a map: servers may put a line before it that no script engine runs.
+/// The JSON of a map, without the guard line that servers may put before it.
 fn json(bytes: &[u8]) -> &[u8] {
     match bytes.starts_with(b")]}") {
         true => bytes.iter().position(|&byte| byte == b'\n').map_or(&[], |end| &bytes[end..]),
@@ -153,7 +153,7 @@ fn json(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// The numbers of the last segment, to which those of the next are relative.
+/// Numbers of the last segment, to which those of the next are relative.
 #[derive(Default)]
 struct State {
     column: i64,
@@ -164,7 +164,7 @@ struct State {
 }
 
 impl State {
-    /// The next segment: 1, 4 or 5 numbers.
+    /// Decodes a segment: 1, 4 or 5 numbers.
     fn next(&mut self, segment: &str) -> Option<Token> {
         let (mut numbers, mut count) = ([0_i64; 5], 0);
         let (mut value, mut shift) = (0_i64, 0);
@@ -206,7 +206,7 @@ impl State {
     }
 }
 
-/// A digit of Base64.
+/// Decodes a Base64 digit.
 fn digit(byte: u8) -> Option<i64> {
     Some(i64::from(match byte {
         b'A'..=b'Z' => byte - b'A',

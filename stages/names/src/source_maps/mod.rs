@@ -1,8 +1,8 @@
-//! Source maps: what the classes of minified scripts were called, and in which file they were written.
+//! Source maps: original names and files of the classes of minified scripts.
 //!
-//! Heap snapshots place a class at the parameter list of its constructor, or where the class begins if it has none.
-//! A map leads from there to a place in the original file. What stands there is read from the file where the map
-//! contains it ([`scopes`]); else a name that the map has for the minified one counts.
+//! Heap snapshots place a class at the parameter list of its constructor, or at its beginning without one. A map leads
+//! from there to a position in the original file. If the map contains that file, the name is read there ([`scopes`]);
+//! else the map's own name for the minified one counts.
 //!
 //! Reference: ECMA-426, Source map format specification.
 
@@ -21,15 +21,12 @@ use mappings::{Map, Token};
 use scopes::{CONSTRUCTOR, Scopes};
 use std::collections::BTreeMap;
 
-/// Characters of the generated script that can lie between a token of the map and the place of a class, besides its
-/// name: `function `, `constructor` and the like.
+/// Maximum characters of the generated script between a token of the map and the place of a class, besides its name:
+/// `function `, `constructor` and the like.
 const MOST_BETWEEN: usize = 24;
 
-/// Where the classes at these places of a script were written. `map` is the content of its map, the places are
-/// ascending.
-///
-/// # Errors
-/// What is wrong with the map, in one line.
+/// Finds the originals of the classes at ascending places of a script. `map` is the content of its map; an error is one
+/// line.
 pub fn originals(map: &[u8], places: &[Place]) -> Result<Vec<Original>, String> {
     let mut found = vec![Original::default(); places.len()];
     for (part, offset, places, first) in Map::parse(map)?.parts(places) {
@@ -50,7 +47,7 @@ pub fn originals(map: &[u8], places: &[Place]) -> Result<Vec<Original>, String> 
 /// The original files of a map.
 struct Sources<'a> {
     map: &'a Map,
-    /// What is declared in those that were asked for.
+    /// Declarations of the files parsed so far.
     scopes: BTreeMap<u32, Scopes<'a>>,
 }
 
@@ -64,7 +61,7 @@ impl<'a> Sources<'a> {
         let declared =
             self.scopes(source.file).and_then(|scopes| scopes.declared(source.line, source.column, &place.name));
         let name = declared.map(str::to_owned).or_else(|| {
-            // Only `NAME(` is certain: elsewhere the name may be that of the class that is extended.
+            // Only `NAME(` is certain: elsewhere the name may be that of the superclass.
             let at = column.checked_sub(length as u32)?;
             let name = tokens.iter().find(|token| token.column == at)?.name?;
             map.names.get(name as usize).filter(|name| *name != CONSTRUCTOR).cloned()

@@ -1,4 +1,4 @@
-//! Classes in scripts, and where they were written.
+//! Places of classes in scripts, and their originals.
 
 /// The place of a class in a generated script.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -7,11 +7,11 @@ pub struct Place {
     pub line: u32,
     /// Column from 0, in UTF-16 units.
     pub column: u32,
-    /// What the class is called in the script.
+    /// Name of the class in the script.
     pub name: String,
 }
 
-/// Where and as what a class was written.
+/// Original place and name of a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Original {
     /// The file.

@@ -1,24 +1,24 @@
-//! What is declared where in a file of JavaScript or TypeScript.
+//! Declarations in a file of JavaScript or TypeScript.
 //!
-//! The file is split into words and marks, with as much grammar as classes and functions need: braces, texts, comments,
-//! regular expressions. Where that goes wrong (an odd regular expression, text in JSX), braces do not match, and the
-//! places behind have no names.
+//! The file is split into tokens, with only the grammar that classes and functions need: braces, texts, comments,
+//! regular expressions. Where that fails (an odd regular expression, text in JSX), braces do not match, and later
+//! places have no names.
 
 use super::lexer::{Lexer, Mark};
 use std::ops::Range;
 
-/// The word at which the constructor of a class begins.
+/// Keyword at the start of a class's constructor.
 pub(super) const CONSTRUCTOR: &str = "constructor";
 
-/// Words that can stand before what they declare.
+/// Words that may precede a declared name.
 const BEFORE: [&str; 9] = ["export", "default", "abstract", "declare", "async", "const", "let", "var", "public"];
 
-/// The classes and functions of a file.
+/// Classes and functions of a file.
 pub(super) struct Scopes<'a> {
     text: &'a str,
-    /// Where lines begin.
+    /// Positions of line starts.
     lines: Vec<usize>,
-    /// In order of their starts. Of two that have a place in common, one contains the other.
+    /// Sorted by start. Regions that overlap are nested.
     regions: Vec<Region>,
 }
 
@@ -52,8 +52,8 @@ impl<'a> Scopes<'a> {
         Self { text, lines, regions }
     }
 
-    /// The name of the class, function or method that is declared at a place, or whose constructor begins there. Names of
-    /// methods are seldom minified: what stands there and is what the script calls it is its name.
+    /// Name of the class, function or method declared at a place, or of the class whose constructor begins there. Names
+    /// of methods are seldom minified: a word there that equals the generated name is the name.
     pub(super) fn declared(&self, line: u32, column: u32, generated: &str) -> Option<&'a str> {
         let mut at = self.position(line, column)?;
         if !generated.is_empty() && word(self.text, at) == generated {
@@ -71,13 +71,13 @@ impl<'a> Scopes<'a> {
         innermost.name.clone().map(|name| &self.text[name])
     }
 
-    /// What contains a place, the innermost first.
+    /// Regions around a place, the innermost first.
     fn around(&self, at: usize) -> impl Iterator<Item = &Region> {
         let begun = self.regions.partition_point(|region| region.place.start <= at);
         self.regions[..begun].iter().rev().filter(move |region| at < region.place.end)
     }
 
-    /// The position of a place whose column is in UTF-16 units.
+    /// Byte position of a place with a column in UTF-16 units.
     fn position(&self, line: u32, column: u32) -> Option<usize> {
         let start = *self.lines.get(line as usize)?;
         let mut units = column as usize;
@@ -100,16 +100,16 @@ fn word(text: &str, at: usize) -> &str {
     &rest[..rest.bytes().position(|byte| !super::lexer::is_word(byte)).unwrap_or(rest.len())]
 }
 
-/// Makes regions of marks.
+/// Builds regions from tokens.
 #[derive(Default)]
 struct Builder<'a> {
     text: &'a str,
     regions: Vec<Region>,
-    /// Open brackets: the region of a brace, and the bracket.
+    /// Open brackets: the bracket, and the region of a brace.
     open: Vec<(u8, Option<usize>)>,
-    /// Heads that wait for their bodies: the number of open brackets, and the region.
+    /// Heads without a body yet: the number of open brackets, and the region.
     heads: Vec<(usize, usize)>,
-    /// The last marks, the newest last.
+    /// The last tokens, the newest last.
     last: Vec<Mark>,
 }
 
@@ -150,7 +150,7 @@ impl Builder<'_> {
         self.regions.push(Region { kind, place: start..self.text.len(), name });
     }
 
-    /// A word after `class` or `function` is a name.
+    /// Names the current head by the word after `class` or `function`.
     fn name_head(&mut self, word: &str, place: &Range<usize>) {
         let behind_keyword = match self.last.as_slice() {
             [.., Mark::Word(keyword), Mark::Other(b'*', _)] | [.., Mark::Word(keyword)] => &self.text[keyword.clone()],
@@ -166,8 +166,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The name to which a class or function without one is assigned: `NAME = class`, `NAME: class`, and
-    /// `NAME: TYPE = class`.
+    /// Name of the target that an anonymous class or function is assigned to: `NAME = class`, `NAME: class`, and `NAME:
+    /// TYPE = class`.
     fn assigned(&self) -> Option<Range<usize>> {
         match self.last.as_slice() {
             [Mark::Word(name), Mark::Other(b':', _), Mark::Word(_), Mark::Other(b'=', _)]
@@ -191,10 +191,10 @@ impl Builder<'_> {
         self.regions.push(Region { kind, place: at..self.text.len(), name });
     }
 
-    /// Closes the innermost such bracket, and those in it that were never closed.
+    /// Closes the innermost such bracket, and unclosed ones in it.
     fn close(&mut self, bracket: u8, at: usize) {
         let Some(depth) = self.open.iter().rposition(|&(open, _)| open == bracket) else { return };
-        // Only a brace ends others: a bracket too many is a mistake of the lexer.
+        // Only a brace closes others: a surplus bracket is a mistake of the lexer.
         if bracket != b'{' && depth + 1 < self.open.len() {
             return;
         }
@@ -206,7 +206,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Heads inside this many brackets have no body.
+    /// Ends heads inside this many brackets without a body.
     fn drop_heads(&mut self, depth: usize, at: usize) {
         while let Some((_, head)) = self.heads.pop_if(|(inside, _)| *inside >= depth) {
             self.regions[head].place.end = at;

@@ -1,4 +1,4 @@
-//! Maps of `tests/programs/minified`, which esbuild and webpack made, and the places at which Node.js puts its classes.
+//! Maps of `tests/programs/minified`, made by esbuild and webpack, with the places of classes in Node.js.
 
 use super::scopes::Scopes;
 use super::*;
@@ -17,7 +17,7 @@ fn places(places: &[(u32, &str)]) -> Vec<Place> {
     places
 }
 
-/// The original names and files at places of the first line.
+/// Original names and files at places of the first line.
 fn found(map: &[u8], of: &[(u32, &str)]) -> Vec<(Option<String>, Option<String>)> {
     let originals = originals(map, &places(of)).unwrap();
     originals.into_iter().map(|original| (original.name, original.source)).collect()
@@ -47,7 +47,7 @@ fn classes_of_real_bundles() {
     assert_eq!(found(&webpack, &WEBPACK), named("webpack://bundle/./"));
 }
 
-/// A method of which the minifier left the name, and the line and column of all places.
+/// A method with an unminified name, and the line and column of all places.
 #[test]
 fn methods_and_places_of_real_bundles() {
     let esbuild = fs::read(folder().join("esbuild/app.cjs.map")).unwrap();
@@ -62,7 +62,7 @@ fn methods_and_places_of_real_bundles() {
     }
 }
 
-/// What is welcome and not asked for does not end anything.
+/// A bad optional map fails nothing.
 #[test]
 fn damaged_maps_are_left_out_and_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -85,7 +85,7 @@ fn damaged_maps_are_left_out_and_told() {
     assert_eq!(collect(&[folder.path().display().to_string()], 1000).1.len(), 3);
 }
 
-/// Without the original files, only names count that stand exactly where the minified name was.
+/// Without the original files, only a name exactly at the minified one counts.
 #[test]
 fn a_map_without_sources_says_what_is_certain() {
     let bare = fs::read(folder().join("bare.map")).unwrap();
@@ -119,7 +119,7 @@ fn maps_belong_to_scripts() {
     assert_eq!(found(&webpack, "/srv/app.js").as_deref(), Some("app.js.map"), "the map says so");
     // The map in a script is the same map.
     assert_eq!(read(&inside.maps[0]).unwrap(), fs::read(folder().join("inline.json")).unwrap());
-    // Where several fit as well, none does.
+    // A tie has no match.
     let both = find("").unwrap();
     assert_eq!(found(&both, "/srv/app.cjs"), None);
     assert_eq!(found(&both, "/srv/webpack/app.cjs").as_deref(), Some("app.js.map"));
@@ -198,7 +198,7 @@ export default class extends Shop {}
 }
 
 proptest! {
-    /// Any text at all is read to its end, and each place of it can be asked for.
+    /// Any text is read to its end and can be queried everywhere.
     #[test]
     fn no_source_is_too_odd(text in "(class|function|constructor|[a-zü{}()\\[\\]`$/\"'\\\\;:=. \n]){0,80}") {
         let scopes = Scopes::of(&text);
@@ -209,7 +209,7 @@ proptest! {
         }
     }
 
-    /// Damaged maps are refused, not believed, and never crash.
+    /// Damaged maps are refused and never panic.
     #[test]
     fn no_mapping_is_too_odd(mappings in "[A-Za-f+/,;]{0,60}", column in 0_u32..200) {
         let map = format!("{{\"version\":3,\"sources\":[\"a\"],\"names\":[\"n\"],\"mappings\":\"{mappings}\"}}");
