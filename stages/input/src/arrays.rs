@@ -1,8 +1,8 @@
-//! Arrays of numbers, understood row by row, on one thread or on many.
+//! Arrays of numbers, parsed row by row, on one or several threads.
 //!
-//! The scanning thread cuts the text into chunks of whole rows ([`crate::chunks`]) and gives them to an
-//! [`OrderedPool`]. A thread of the pool parses and checks the numbers of a chunk and makes small columns of them,
-//! which are handed on in the order of the text.
+//! The scanning thread cuts the text into chunks of whole rows ([`crate::chunks`]) and submits them to an
+//! [`OrderedPool`]. The pool's threads parse and check the numbers of a chunk and build small columns, which are passed
+//! on in text order.
 
 use crate::chunks::{BadNumber, Chunk, Cutter, Flaw, Place};
 use crate::json::Scanner;
@@ -10,20 +10,20 @@ use crate::numbers::Sign;
 use crate::source::BLOCK;
 use heaplake_kit::{OrderedPool, StageError};
 
-/// Most threads that are of use: by then reading the input and writing the columns, one thread each, take longer.
+/// Maximum useful threads: beyond that, reading the input or writing the columns, on one thread each, is the
+/// bottleneck.
 const MOST_THREADS: usize = 8;
 
-/// Bytes of one chunk with its columns, at most: the block, and up to 40 bytes for each row of at least five numbers of
-/// at least two bytes, all that with a growing array's slack.
+/// Maximum bytes of a chunk with its columns: the block, and up to 40 bytes per row of at least five numbers of at
+/// least two bytes, all with a growing array's slack.
 const CHUNK_BYTES: u64 = 6 * BLOCK as u64;
 
 impl Scanner<'_> {
-    /// An array of unsigned integers in rows of `width`. `rows` gets whole rows, many at a time, and says which number
-    /// it does not accept. Gives the number of rows.
+    /// Parses an array of unsigned integers in rows of `width`. `rows` receives whole rows in bulk and may reject a
+    /// number. Returns the number of rows.
     ///
     /// # Errors
-    /// [`StageError::Input`] at the first thing that is no number, a number that `rows` refuses, or a last row that is
-    /// not whole.
+    /// [`StageError::Input`] at the first non-number, rejected number, or incomplete last row.
     pub fn number_array(
         &mut self,
         width: usize,
@@ -38,12 +38,9 @@ impl Scanner<'_> {
         Ok(count)
     }
 
-    /// As [`Self::number_array`], for numbers of this kind and on as many threads as the context has. `read` is told where
-    /// rows stand, checks them and appends them to columns, anywhere; `write` takes what is in the columns, in order, and
-    /// leaves them empty. It gets the rows before an error as well.
-    ///
-    /// # Errors
-    /// As [`Self::number_array`], and what `write` returns; of several errors the first in the input.
+    /// As [`Self::number_array`], for numbers of this kind and on all threads of the context. `read` checks rows, given
+    /// their location, and appends them to columns, on any thread; `write` receives the columns in order and leaves
+    /// them empty. It also gets the rows before an error. Of several errors, the first in the input is returned.
     pub fn number_columns<C: Default + Send>(
         &mut self,
         (width, sign): (usize, Sign),
@@ -71,14 +68,14 @@ impl Scanner<'_> {
         result.map(|()| count).map_err(|flaw: Flaw| flaw.within(self))
     }
 
-    /// An array's opening bracket; nothing when the closing one follows, which is consumed too.
+    /// Consumes the opening bracket of an array; `None` for an empty array, which is consumed.
     fn begin_array(&mut self, width: usize, sign: Sign) -> Result<Option<Cutter>, StageError> {
         self.expect(b'[', "an array ([)")?;
         Ok(if self.accept(b']')? { None } else { Some(Cutter::new(width, sign)) })
     }
 }
 
-/// A chunk and what is made of it.
+/// A chunk and its columns.
 struct Job<C> {
     chunk: Chunk,
     columns: C,
@@ -110,7 +107,7 @@ mod tests {
     use heaplake_kit::{Budget, Context};
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// Numbers up to this are taken.
+    /// Largest accepted number.
     const MOST: u64 = 999_999_999_999;
 
     fn with_scanner<T>(text: &str, block: usize, threads: usize, run: impl FnOnce(&mut Scanner<'_>) -> T) -> T {
@@ -131,7 +128,7 @@ mod tests {
         }
     }
 
-    /// All numbers of the array that the text begins with, and what follows it.
+    /// Parses the array at the beginning of the text; returns its numbers and the token after it.
     fn columns(text: &str, width: usize, block: usize, threads: usize) -> Result<(Vec<u64>, Option<u8>), StageError> {
         with_scanner(text, block, threads, |scanner| {
             let mut all = Vec::new();
@@ -155,7 +152,7 @@ mod tests {
         })
     }
 
-    /// So many rows as V8 writes them, or with other white space.
+    /// Generates rows as V8 writes them, or with other white space.
     fn rows(count: usize, width: usize, airy: bool) -> (Vec<u64>, String) {
         let numbers: Vec<u64> = (0..(count * width) as u64)
             .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % MOST) >> (i * 7 % 40))
@@ -202,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Offset, what is expected, and the beginning of what is found.
+    /// Offset, expected text, and beginning of the text found.
     fn place(error: StageError) -> (u64, String, String) {
         match error {
             StageError::Input(error) => (error.offset - 1000, error.expected, error.found),
@@ -251,7 +248,7 @@ mod tests {
         }
     }
 
-    /// What was written of an array that is flawed.
+    /// Rows before a flaw are passed to the consumer.
     #[test]
     fn rows_before_a_flaw_are_handed_on() {
         let (numbers, whole) = rows(50_000, 4, false);
@@ -267,7 +264,7 @@ mod tests {
                         })
                     });
                     assert!(result.is_err());
-                    // A number that ends with the text may be cut off itself; one before a comma is whole.
+                    // A number at the end of the text may be incomplete; one before a comma is whole.
                     let most = whole_rows * 4 + 4 * last;
                     assert!(all.len() == whole_rows * 4 || all.len() == most, "{} {most}", all.len());
                     assert_eq!(all[..whole_rows * 4], numbers[..whole_rows * 4], "{cut} {block} {threads}");

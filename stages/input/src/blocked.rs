@@ -1,9 +1,9 @@
-//! Gzip in blocks, as Java virtual machines write dumps of their heaps, inflated with several threads.
+//! Gzip in blocks, as Java virtual machines write heap dumps, inflated on several threads.
 //!
-//! `jcmd GC.heap_dump -gz` makes each block a member of its own and says in the first one's comment how large they
-//! are. No field says where a member ends. A piece from one header to the next that inflates as one whole member is
-//! one; where it does not, everything from there on is inflated one after the other, so that contents and errors are
-//! those of plain gzip whatever the bytes are.
+//! `jcmd GC.heap_dump -gz` makes each block a gzip member, and records the block size in the first one's comment. No
+//! field marks the end of a member. A piece from one header to the next that inflates as one whole member is a member;
+//! if it does not, the rest from there on is inflated serially, so contents and errors equal those of plain gzip for
+//! any bytes.
 
 use crate::gzip::Members;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -15,22 +15,22 @@ use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
 use std::thread;
 
-/// Bytes of a file that are enough to see whether it is of this kind.
+/// Bytes of a file needed to recognize this kind.
 pub const PEEK: usize = 64;
 
-/// The largest block that is inflated as a whole.
+/// Maximum size of a block that is inflated as a whole.
 const MOST_BLOCK: usize = 8 << 20;
 
-/// What a compressed block may have beyond the bytes of its content.
+/// Maximum expansion of a compressed block.
 const MARGIN: usize = 64 << 10;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const READ: usize = 128 << 10;
 
-/// What every member but the first begins with: no name, no comment, no time.
+/// Beginning of every member but the first: no name, no comment, no time.
 const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
 
-/// Bytes of a block, where the beginning of a file says that it has such.
+/// Returns the block size recorded at the beginning of a file, if any.
 #[must_use]
 pub fn block_size(beginning: &[u8]) -> Option<usize> {
     let comment = beginning.strip_prefix(&[0x1f, 0x8b, 8, 0x10])?.get(6..)?.strip_prefix(b"HPROF BLOCKSIZE=")?;
@@ -39,22 +39,22 @@ pub fn block_size(beginning: &[u8]) -> Option<usize> {
     (1..=MOST_BLOCK).contains(&size).then_some(size)
 }
 
-/// What threads inflate, and the memory for it.
+/// Threads and memory for inflating.
 pub struct Inflaters {
     threads: usize,
-    /// The largest block for which there is memory.
+    /// Maximum size of a block, for which memory is reserved.
     most: usize,
     _reservation: Reservation,
 }
 
 impl Inflaters {
-    /// So many threads, and memory for their blocks; nothing where one thread does as well, or where they would take
-    /// more than a quarter of the memory that is free.
+    /// Plans `threads` and memory for their blocks; `None` if one thread does as well, or if they would take more than
+    /// a quarter of the free memory.
     #[must_use]
     pub fn plan(threads: usize, beginning: &[u8], budget: &Budget) -> Option<Self> {
         let most = block_size(beginning)?;
-        // One block more than there are threads is in flight, each both compressed and inflated; one is handed out
-        // and one read.
+        // In flight are one block more than threads, each compressed and inflated; plus one block consumed and one
+        // read.
         let bytes = (threads as u64 + 3) * 2 * (most + MARGIN) as u64;
         if threads < 2 || bytes > budget.free() / 4 {
             return None;
@@ -64,40 +64,40 @@ impl Inflaters {
     }
 }
 
-/// A piece of the file that should be a member, and where its content goes.
+/// A piece of the file that may be a member, and the channel for its content.
 struct Job {
     piece: Vec<u8>,
     done: Sender<Done>,
 }
 
-/// A piece and its content, if it is a member.
+/// A piece, and its content if it is a member.
 struct Done {
     piece: Vec<u8>,
     content: Option<Vec<u8>>,
 }
 
-/// How the rest is read.
+/// Mode of reading the rest.
 enum Rest<R> {
-    /// In pieces.
+    /// In pieces, on several threads.
     Pieces(R),
-    /// One after the other.
+    /// Serially.
     Serial(Box<Members<io::Chain<Cursor<Vec<u8>>, R>>>),
-    /// While one turns into the other.
+    /// Transition between modes.
     Nothing,
 }
 
-/// Gives the content of a file in blocks.
+/// Reader of the content of a file in blocks.
 pub struct Blocked<R> {
     rest: Rest<R>,
-    /// What was read of the file but is in no piece yet.
+    /// Bytes read but not yet in a piece.
     ahead: Vec<u8>,
-    /// Whether the file was read to its end.
+    /// True at the end of the file.
     ended: bool,
-    /// Why it could not be.
+    /// Error of the last read.
     failed: Option<io::Error>,
-    /// Pieces in flight, in their order.
+    /// Pieces in flight, in order.
     under_way: VecDeque<Receiver<Done>>,
-    /// What is handed out, and how much of it was.
+    /// The current block, and the number of bytes consumed.
     block: Vec<u8>,
     at: usize,
     jobs: Sender<Job>,
@@ -105,23 +105,23 @@ pub struct Blocked<R> {
 }
 
 impl<R: Read> Blocked<R> {
-    /// Of a file.
+    /// Creates a reader of a file.
     pub fn new(file: R, pool: Inflaters) -> Self {
         let (jobs, work) = bounded::<Job>(pool.threads + 1);
         let started = (0..pool.threads).map_while(|_| {
             let (work, most) = (work.clone(), pool.most);
-            // They end when no more jobs can come.
+            // Threads end when the job channel closes.
             let serve = move || {
                 for Job { piece, done } in work {
                     let content = inflate(&piece, most);
-                    // The receiver was dropped: nothing is left to do.
+                    // The receiver was dropped: the result is unused.
                     let _ = done.send(Done { piece, content });
                 }
             };
             before_thread().and_then(|()| thread::Builder::new().spawn(serve)).ok()
         });
         let rest = match started.count() {
-            // No thread can be started: this one inflates.
+            // No thread can be started: inflate here.
             0 => Rest::Serial(Box::new(Members::new(Cursor::new(Vec::new()).chain(file)))),
             _ => Rest::Pieces(file),
         };
@@ -138,7 +138,7 @@ impl<R: Read> Blocked<R> {
         }
     }
 
-    /// The file, of which what was read ahead is lost.
+    /// Returns the file; bytes read ahead are lost.
     pub fn into_inner(self) -> Option<R> {
         match self.rest {
             Rest::Pieces(file) => Some(file),
@@ -147,7 +147,7 @@ impl<R: Read> Blocked<R> {
         }
     }
 
-    /// The next block; false where the rest is to be read otherwise, or there is none.
+    /// Receives the next block; false if the rest is read otherwise, or at the end.
     fn next_block(&mut self) -> io::Result<bool> {
         while self.under_way.len() <= self.pool.threads {
             let Some(piece) = self.cut() else { break };
@@ -158,7 +158,7 @@ impl<R: Read> Blocked<R> {
             self.under_way.push_back(receiver);
         }
         let Some(next) = self.under_way.pop_front() else {
-            // What is left is no piece.
+            // The rest is not a piece.
             self.go_on_serially(Vec::new())?;
             return Ok(false);
         };
@@ -173,7 +173,7 @@ impl<R: Read> Blocked<R> {
         Ok(true)
     }
 
-    /// The next piece of the file, up to a header or the end; nothing where there is none that could be a member.
+    /// Returns the next piece of the file, up to a header or the end; `None` if none can be a member.
     fn cut(&mut self) -> Option<Vec<u8>> {
         let Rest::Pieces(file) = &mut self.rest else { return None };
         // The piece itself begins with a header.
@@ -198,7 +198,7 @@ impl<R: Read> Blocked<R> {
         }
     }
 
-    /// Leaves everything from this piece on to one thread.
+    /// Switches to serial inflation, from this piece on.
     fn go_on_serially(&mut self, piece: Vec<u8>) -> io::Result<()> {
         let mut stored = piece;
         for piece in std::mem::take(&mut self.under_way) {
@@ -242,7 +242,7 @@ impl<R: Read> Read for Blocked<R> {
     }
 }
 
-/// The content of a piece that is one whole member of at most so many bytes.
+/// Inflates a piece if it is one whole member of at most `most` bytes.
 fn inflate(piece: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut content = Vec::with_capacity(most);
     let mut decoder = GzDecoder::new(piece);
@@ -256,7 +256,7 @@ mod tests {
     use flate2::{Compression, GzBuilder};
     use std::io::Write;
 
-    /// Bytes of all kinds; every third block cannot be compressed, and headers lie in it.
+    /// Bytes of all kinds; every third block is incompressible and contains headers.
     fn content(length: usize) -> Vec<u8> {
         let mut state = 5u64;
         let mut bytes: Vec<u8> = Vec::with_capacity(length);
@@ -287,14 +287,14 @@ mod tests {
         out
     }
 
-    /// All bytes up to the end or an error, with the error.
+    /// Reads to the end or an error; returns both.
     fn all(mut reader: impl Read) -> (Vec<u8>, Option<String>) {
         let mut bytes = Vec::new();
         let error = reader.read_to_end(&mut bytes).err();
         (bytes, error.map(|error| error.to_string()))
     }
 
-    /// As with one thread, for a number of them; gives what that is.
+    /// Compares several threads with one; returns the result.
     fn same(stored: &[u8]) -> (Vec<u8>, Option<String>) {
         let expected = all(Members::new(stored));
         for threads in [2, 3, 7] {
@@ -335,7 +335,7 @@ mod tests {
             damaged[at] ^= 1 << (state >> 17 & 7);
             same(&damaged);
         }
-        // Something behind the last block.
+        // Trailing bytes behind the last block.
         for rest in [&[0; 100][..], HEADER, b"text"] {
             same(&[&stored[..], rest].concat());
         }

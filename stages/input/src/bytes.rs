@@ -4,65 +4,62 @@ use crate::source::{Identity, Source};
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Context, InputError, StageError};
 
-/// What most errors advise.
+/// Advice of most errors.
 pub const HINT: &str = "the trace is damaged or incomplete: record or copy it again";
 
-/// Hands the content out in pieces of any length, knows where it is, and tells of progress.
+/// Reader of a content in pieces of any length, with offset and progress.
 pub struct Bytes<'a> {
     source: Source,
     context: &'a Context<'a>,
     block: Vec<u8>,
-    /// Bytes of the block that were handed out.
+    /// Bytes of the block consumed.
     at: usize,
     /// Bytes before the block.
     before: u64,
     /// A line that spans blocks.
     piece: Vec<u8>,
-    /// Its memory, once there is such a line.
+    /// Its memory account, once there is such a line.
     charge: Option<Charge>,
 }
 
 impl<'a> Bytes<'a> {
-    /// At the beginning of the content.
+    /// Starts at the beginning of the content.
     #[must_use]
     pub fn new(source: Source, context: &'a Context<'a>) -> Self {
         Self { source, context, block: Vec::new(), at: 0, before: 0, piece: Vec::new(), charge: None }
     }
 
-    /// Bytes handed out so far.
+    /// Bytes consumed so far.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.before + self.at as u64
     }
 
-    /// How messages call the input.
+    /// Name of the input in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         self.source.name()
     }
 
-    /// Identity of the input, once its end was reached.
+    /// Identity of the input, after its end was reached.
     #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.source.identity()
     }
 
-    /// An error at an offset.
+    /// Creates an error at an offset.
     pub fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
         let (expected, found) = (expected.into(), found.into());
         InputError { file: self.name().to_owned(), offset, expected, found, hint: HINT }.into()
     }
 
-    /// Hears signals; blocks do so too, but one may hold many events that take long.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`].
+    /// Checks for cancellation, as each new block does; one block may have many slow events.
     #[inline]
     pub fn check(&self) -> Result<(), StageError> {
         self.context.check()
     }
 
-    /// Makes sure that a byte is there; false at the end.
+    /// Ensures that a byte is available; false at the end.
     fn refill(&mut self) -> Result<bool, StageError> {
         while self.at == self.block.len() {
             self.before += self.block.len() as u64;
@@ -76,19 +73,13 @@ impl<'a> Bytes<'a> {
         Ok(true)
     }
 
-    /// The next byte, which stays; nothing at the end.
-    ///
-    /// # Errors
-    /// Those of [`Source::next_block`].
+    /// Returns the next byte without consuming it; `None` at the end.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<u8>, StageError> {
         Ok(if self.refill()? { Some(self.block[self.at]) } else { None })
     }
 
-    /// The next byte; nothing at the end.
-    ///
-    /// # Errors
-    /// Those of [`Source::next_block`].
+    /// Returns the next byte; `None` at the end.
     #[inline]
     pub fn byte(&mut self) -> Result<Option<u8>, StageError> {
         let byte = self.peek()?;
@@ -96,11 +87,10 @@ impl<'a> Bytes<'a> {
         Ok(byte)
     }
 
-    /// The next line without its end, of at most `most` bytes; nothing at the end of the content. The second value is
-    /// whether the line has an end.
+    /// Returns the next line without its line end, and true if it had one; `None` at the end of the content.
     ///
     /// # Errors
-    /// Those of [`Source::next_block`], [`StageError::Budget`], and [`StageError::Input`] for a line that is longer.
+    /// [`StageError::Input`] for a line of more than `most` bytes.
     pub fn line(&mut self, most: usize) -> Result<Option<(&[u8], bool)>, StageError> {
         if !self.refill()? {
             return Ok(None);
@@ -134,10 +124,7 @@ impl<'a> Bytes<'a> {
         Ok(Some((&self.piece, false)))
     }
 
-    /// Appends the next `count` bytes to `out`, or as many as there are; how many that is.
-    ///
-    /// # Errors
-    /// Those of [`Source::next_block`].
+    /// Appends up to `count` bytes to `out`; returns their number.
     pub fn append_to(&mut self, out: &mut Vec<u8>, count: usize) -> Result<usize, StageError> {
         let mut left = count;
         while left > 0 && self.refill()? {
@@ -149,10 +136,7 @@ impl<'a> Bytes<'a> {
         Ok(count - left)
     }
 
-    /// Passes over the next `count` bytes, or as many as there are; how many that is.
-    ///
-    /// # Errors
-    /// Those of [`Source::next_block`].
+    /// Skips up to `count` bytes; returns their number.
     pub fn skip(&mut self, count: usize) -> Result<usize, StageError> {
         let mut left = count;
         while left > 0 && self.refill()? {
@@ -163,10 +147,10 @@ impl<'a> Bytes<'a> {
         Ok(count - left)
     }
 
-    /// The next `N` bytes, which must be there; `what` they are, in errors.
+    /// Returns the next `N` bytes. `what` names them in errors.
     ///
     /// # Errors
-    /// Those of [`Source::next_block`], and [`StageError::Input`] where the content ends.
+    /// [`StageError::Input`] at the end of the content.
     pub fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], StageError> {
         let start = self.offset();
         let mut array = [0; N];
@@ -180,10 +164,7 @@ impl<'a> Bytes<'a> {
         Ok(array)
     }
 
-    /// Passes over the rest of the content.
-    ///
-    /// # Errors
-    /// Those of [`Source::next_block`].
+    /// Skips the rest of the content.
     pub fn drain(&mut self) -> Result<(), StageError> {
         while self.refill()? {
             self.at = self.block.len();

@@ -1,8 +1,7 @@
-//! Arrays of numbers, cut into chunks of whole rows.
+//! Cuts arrays of numbers into chunks of whole rows.
 //!
-//! Rows are found by counting commas, many at a time, without parsing the numbers between them. So cutting is cheap,
-//! and one thread can cut for many, each of which parses one chunk at a time. A chunk takes its block along instead
-//! of copying it; only the row that a block's end cut in two is copied.
+//! Rows are found by counting commas, many at a time, without parsing numbers. So cutting is cheap, and one thread can
+//! cut for many that parse. A chunk takes over its block without a copy; only the row that spans two blocks is copied.
 //!
 //! The cuts depend on the text alone, and so do all results and errors.
 
@@ -11,37 +10,36 @@ use crate::numbers::{self, Sign};
 use heaplake_kit::StageError;
 use std::iter;
 
-/// Most bytes of a row that straddles blocks, white space included: so many, and [`MOST_NUMBER`] for each number.
+/// Maximum bytes of a row that spans blocks, including white space: this, plus [`MOST_NUMBER`] per number.
 const MOST_ROW: usize = 64 << 10;
 /// See [`MOST_ROW`].
 const MOST_NUMBER: usize = 32;
 
-/// Bytes of text whose numbers are taken at once: with eight bytes for each they are about what a first-level cache
-/// holds.
+/// Bytes of text parsed at once: with eight bytes per number they about fill an L1 cache.
 pub(crate) const PIECE: usize = 16 << 10;
 
-/// A number of an array that its consumer does not accept.
+/// A number rejected by the consumer of its array.
 #[derive(Debug)]
 pub struct BadNumber {
-    /// Index in the slice that the consumer was given.
+    /// Index in the slice passed to the consumer.
     pub index: usize,
-    /// What should be there.
+    /// The expected content.
     pub expected: String,
 }
 
-/// Why a chunk is not what its array promises.
+/// Error of a chunk.
 #[derive(Debug)]
 pub(crate) enum Flaw {
-    /// What stands there.
+    /// An error in the text.
     Text {
         /// Offset in the input.
         offset: u64,
-        /// What should be there.
+        /// The expected content.
         expected: String,
-        /// What is there.
+        /// The actual content.
         found: String,
     },
-    /// What became of its numbers.
+    /// An error of the consumer.
     Stage(StageError),
 }
 
@@ -52,7 +50,7 @@ impl From<StageError> for Flaw {
 }
 
 impl Flaw {
-    /// The flaw as an error of the scanner's input.
+    /// Converts it into an error of the scanner's input.
     pub fn within(self, scanner: &Scanner<'_>) -> StageError {
         match self {
             Self::Text { offset, expected, found } => scanner.error_at(offset, &expected, found),
@@ -61,17 +59,17 @@ impl Flaw {
     }
 }
 
-/// Whole rows of an array: their text, and where it stands.
+/// Whole rows of an array: text and location.
 #[derive(Default)]
 pub(crate) struct Chunk {
-    /// What earlier blocks held of the first row, up to the first comma of this one; empty when a row began with the
+    /// The part of the first row from earlier blocks, up to the first comma of this one; empty if a row begins with the
     /// block.
     head: Vec<u8>,
     /// The block.
     block: Vec<u8>,
-    /// Where in the block the text goes on: behind the head, and that is at a comma.
+    /// Position in the block where the text continues after the head: a comma.
     from: usize,
-    /// Where in the block the text ends.
+    /// End of the text in the block.
     to: usize,
     /// Offset of the text in the input.
     start: u64,
@@ -82,17 +80,17 @@ pub(crate) struct Chunk {
     sign: Sign,
 }
 
-/// Where in the input rows stand that a consumer is given.
+/// Location in the input of rows passed to a consumer.
 pub struct Place<'a> {
     chunk: &'a Chunk,
-    /// Numbers of the chunk before them.
+    /// Number of preceding numbers in the chunk.
     before: usize,
     width: usize,
 }
 
 impl Place<'_> {
-    /// The number with this index in the slice, for people: its offset in the input, and how it stands there with the
-    /// number of its row. It costs a look through the text.
+    /// Returns the offset of the number with this index in the slice, and its text with the row number. Cost: a scan of
+    /// the text.
     #[must_use]
     pub fn of(&self, index: usize, number: u64) -> (u64, String) {
         self.chunk.place(self.before + index, number, self.width)
@@ -100,8 +98,8 @@ impl Place<'_> {
 }
 
 impl Chunk {
-    /// Hands the numbers to `rows`, whole rows, many at a time. Gives the number of rows. `numbers` is a reusable
-    /// buffer. Rows before a flaw are handed on.
+    /// Passes the numbers to `rows`, whole rows in bulk, including those before an error; returns the number of rows.
+    /// `numbers` is a reusable buffer.
     pub fn parse(
         &self,
         width: usize,
@@ -138,7 +136,7 @@ impl Chunk {
         }
     }
 
-    /// The text in two parts, without the comma between them, each with its place.
+    /// Returns the text in two parts, without the comma between them, with their positions.
     fn texts(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let head = (!self.head.is_empty()).then_some((0, &self.head[..]));
         let body = match &head {
@@ -149,7 +147,7 @@ impl Chunk {
         head.into_iter().chain(body)
     }
 
-    /// Where the chunk's number with this index stands, and what is found there.
+    /// Returns the offset and the text of a number of the chunk.
     fn place(&self, index: usize, number: u64, width: usize) -> (u64, String) {
         let mut before = 0;
         let mut offset = self.start;
@@ -165,7 +163,7 @@ impl Chunk {
         (offset, format!("{} (row {row})", self.sign.show(number)))
     }
 
-    /// What stands at this place of the text, in the array that is.
+    /// Quotes the array's text at a position.
     fn quote(&self, at: usize) -> String {
         let end = if self.close.is_some() { self.to } else { self.block.len() };
         let rest: Vec<u8> = self.head.iter().chain(&self.block[self.from..end]).skip(at).take(16).copied().collect();
@@ -173,14 +171,14 @@ impl Chunk {
     }
 }
 
-/// Parts of a text, cut at commas, of about [`PIECE`] bytes.
+/// Splits a text at commas into parts of about [`PIECE`] bytes.
 fn pieces(text: &[u8]) -> impl Iterator<Item = std::ops::Range<usize>> {
     let mut next = Some(0);
     iter::from_fn(move || {
         let start = next?;
         let rest = &text[start..];
         let comma = match rest.split_at_checked(PIECE) {
-            // A piece without commas has much white space and goes on up to the next one.
+            // A piece without commas has much white space; extend it to the next one.
             Some((piece, more)) => {
                 memchr::memrchr(b',', piece).or_else(|| memchr::memchr(b',', more).map(|comma| PIECE + comma))
             }
@@ -191,12 +189,12 @@ fn pieces(text: &[u8]) -> impl Iterator<Item = std::ops::Range<usize>> {
     })
 }
 
-/// Cuts an array, from behind its opening bracket on.
+/// Cuts an array, starting after its opening bracket.
 pub(crate) struct Cutter {
     width: usize,
-    /// What earlier blocks hold of the current row.
+    /// The part of the current row from earlier blocks.
     carry: Vec<u8>,
-    /// Commas in it.
+    /// Number of commas in it.
     commas: usize,
     /// Number of the current row.
     row: u64,
@@ -205,12 +203,12 @@ pub(crate) struct Cutter {
 }
 
 impl Cutter {
-    /// For rows of `width` numbers of this kind.
+    /// Creates a cutter for rows of `width` numbers of this kind.
     pub fn new(width: usize, sign: Sign) -> Self {
         Self { width, carry: Vec::new(), commas: 0, row: 0, ended: false, sign }
     }
 
-    /// Puts the next rows into `chunk`; false when the array's end is consumed.
+    /// Fills `chunk` with the next rows; false after the end of the array.
     pub fn next(&mut self, scanner: &mut Scanner<'_>, chunk: &mut Chunk) -> Result<bool, StageError> {
         chunk.sign = self.sign;
         while !self.ended {
@@ -236,12 +234,13 @@ impl Cutter {
         Ok(false)
     }
 
-    /// All rows that end in the current block, the carried one and those of the block having `commas` commas.
+    /// Takes all rows that end in the current block: the carried one and those of the block, with `commas` commas in
+    /// total.
     fn rows(&mut self, scanner: &mut Scanner<'_>, commas: usize, chunk: &mut Chunk) -> Result<(), StageError> {
         chunk.start = scanner.offset() - self.carry.len() as u64;
         let rest = scanner.rest()?;
         let open = commas % self.width;
-        // There are at least that many in this block, for the carried row ends in it.
+        // The block has at least that many commas, since the carried row ends in it.
         let cut = memchr::memrchr_iter(b',', rest).nth(open).unwrap_or(rest.len());
         let first = self.fill_head(rest, chunk);
         self.carry.extend_from_slice(&rest[cut + 1..]);
@@ -253,7 +252,7 @@ impl Cutter {
         Ok(())
     }
 
-    /// What is left of the array, which ends `close` bytes on. The block is copied, for it goes on behind the array.
+    /// Takes the rest of the array, which ends in `close` bytes. Copies the block, which continues after the array.
     fn last(&mut self, scanner: &mut Scanner<'_>, close: usize, chunk: &mut Chunk) -> Result<(), StageError> {
         let offset = scanner.offset();
         chunk.start = offset - self.carry.len() as u64;
@@ -268,8 +267,8 @@ impl Cutter {
         Ok(())
     }
 
-    /// Completes what is carried, up to the first comma of `rest`, and moves it to the chunk's head. Gives where the
-    /// text goes on.
+    /// Completes the carried row up to the first comma of `rest` and moves it to the chunk's head. Returns where the
+    /// text continues.
     fn fill_head(&mut self, rest: &[u8], chunk: &mut Chunk) -> usize {
         chunk.head.clear();
         if self.carry.is_empty() {
@@ -281,7 +280,7 @@ impl Cutter {
         first
     }
 
-    /// A row must end at some time.
+    /// Limits the length of a row.
     fn check_carry(&self, scanner: &Scanner<'_>) -> Result<(), StageError> {
         let most = MOST_ROW + MOST_NUMBER * self.width;
         if self.carry.len() <= most {
@@ -291,7 +290,7 @@ impl Cutter {
         Err(scanner.error_at(start, &format!("{} numbers within {most} bytes", self.width), quote(&self.carry)))
     }
 
-    /// The input ends within the array, if its last row is not wrong already.
+    /// Error at the end of the input, or in the incomplete last row.
     fn truncated(&self, scanner: &Scanner<'_>) -> StageError {
         let numbers = &self.carry[..memchr::memrchr(b',', &self.carry).unwrap_or(0)];
         match numbers::tokenize(numbers, self.sign, &mut Vec::new()) {

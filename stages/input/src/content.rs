@@ -1,4 +1,4 @@
-//! What an input contains: its bytes as stored, or decompressed.
+//! The content of an input, decompressed if necessary.
 
 use crate::blocked::{self, Blocked, Inflaters};
 use crate::frames::Frames;
@@ -10,7 +10,7 @@ use std::io::{self, Read};
 
 type AsStored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;
 
-/// The decompressed content. What compression there is, the first bytes tell, not the name.
+/// The decompressed content. The first bytes determine the compression, not the name.
 pub enum Content {
     Plain(Box<AsStored>),
     Gzip(Box<Members<AsStored>>),
@@ -19,10 +19,8 @@ pub enum Content {
 }
 
 impl Content {
-    /// Of what is read; `pool` tells from its beginning whether several threads inflate it. A window is taken of the budget.
-    ///
-    /// # Errors
-    /// Those of the reader.
+    /// Opens the content of a reader; `pool` decides from its beginning about parallel inflation. zstd windows are
+    /// reserved in the budget.
     pub fn new(
         reader: Box<dyn Read + Send>,
         pool: impl FnOnce(&[u8]) -> Option<Inflaters>,
@@ -47,7 +45,7 @@ impl Content {
         })
     }
 
-    /// Of what is not decompressed, whatever it is.
+    /// Opens a content without decompression.
     ///
     /// # Errors
     /// None.
@@ -56,15 +54,12 @@ impl Content {
         Ok(Self::Plain(Box::new(nothing.chain(Hashing::new(reader)))))
     }
 
-    /// Whether it is another one than what is stored.
+    /// True if the content is decompressed.
     pub fn is_compressed(&self) -> bool {
         !matches!(self, Self::Plain(_))
     }
 
-    /// The identity of what was stored; what a decoder left unread counts too.
-    ///
-    /// # Errors
-    /// Those of the reader.
+    /// Returns the identity of the stored bytes, including those unread by a decoder.
     pub fn finish(self) -> io::Result<Identity> {
         let stored = match self {
             Self::Plain(stored) => Some(*stored),

@@ -1,8 +1,7 @@
-//! A file whose bytes are the content, read by the thread that uses them.
+//! An uncompressed file, read by the thread that uses its bytes.
 //!
-//! A reader thread would be of no use where nothing is to be decompressed: what it copies lies in the cache of its own
-//! processor, and to write into a block that another one has read last is ten times as slow. The system reads the disk
-//! ahead.
+//! Without decompression a reader thread is useless: its copy lies in the cache of another core, and writing into a
+//! block last read by another core is ten times as slow. The system reads ahead.
 
 use crate::magic::is_compressed;
 use crate::stored::{BLOCK, Identity, fill};
@@ -10,20 +9,20 @@ use heaplake_kit::storage::Stored;
 use std::io;
 use xxhash_rust::xxh3::Xxh3;
 
-/// What the system is asked to read ahead, bytes: enough for a disk that is far away.
+/// Readahead, bytes: enough for a remote disk.
 const AHEAD: u64 = 16 << 20;
 
-/// So much is read before the system is asked, bytes: to ask takes longer than to read a small file.
+/// Bytes read before readahead is requested: the request takes longer than reading a small file.
 const UNASKED: u64 = 1 << 20;
 
 /// The file, from its beginning.
 pub struct Direct {
     file: Stored,
-    /// The hash of what was read, where that is asked for.
+    /// Hash of the bytes read, if requested.
     hash: Option<Xxh3>,
-    /// Bytes that were read.
+    /// Bytes read.
     read: u64,
-    /// Bytes that the system was asked to read.
+    /// End of the requested readahead.
     asked: u64,
 }
 
@@ -32,15 +31,12 @@ impl Direct {
         Self { file, hash: None, read: 0, asked: 0 }
     }
 
-    /// The same with a hash of all that is read.
+    /// Enables hashing.
     pub fn hashed(self) -> Self {
         Self { hash: Some(Xxh3::new()), ..self }
     }
 
-    /// The same, unless the file begins as compressed ones do.
-    ///
-    /// # Errors
-    /// Those of the system.
+    /// Opens a file; returns it if it is compressed.
     pub fn plain(mut file: Stored) -> io::Result<Result<Self, Stored>> {
         let mut magic = [0; 4];
         let (filled, end) = fill(&mut file, &mut magic);
@@ -49,10 +45,7 @@ impl Direct {
         Ok(if is_compressed(&magic[..filled]) { Err(file) } else { Ok(Self::new(file)) })
     }
 
-    /// Replaces `block` by what comes next; nothing is the end.
-    ///
-    /// # Errors
-    /// Those of the system.
+    /// Replaces `block` by the next bytes; 0 at the end.
     pub fn next(&mut self, block: &mut Vec<u8>) -> io::Result<usize> {
         if self.read >= UNASKED && self.asked < self.read + AHEAD / 2 {
             self.asked = self.read + AHEAD;
@@ -69,7 +62,7 @@ impl Direct {
         Ok(filled)
     }
 
-    /// What was read so far, where it was hashed.
+    /// Identity of the bytes read, if hashed.
     pub fn identity(&self) -> Option<Identity> {
         self.hash.as_ref().map(|hash| Identity { bytes: self.read, hash: format!("{:032x}", hash.digest128()) })
     }

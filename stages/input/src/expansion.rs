@@ -1,8 +1,8 @@
-//! What compressed contents may become: bombs and compression inside compression are refused.
+//! Limits on decompression: bombs and nested compression are refused.
 //!
-//! A content that is stored compressed may be [`MOST_RATIO`] times as large as what was read of its file, once it is
-//! larger than [`FREE`]. Real snapshots shrink 5 to 35 times, and gzip cannot shrink anything more than 1,032 times: what
-//! is beyond the limit is nearly all one repeated byte. The limit can be lifted for a heap that really is.
+//! A decompressed content may be [`MOST_RATIO`] times as large as the part of its file read so far, once it exceeds
+//! [`FREE`]. Real snapshots shrink 5 to 35 times, and gzip cannot exceed 1,032: beyond the limit the content is nearly
+//! all one repeated byte. The limit can be lifted for such a heap.
 
 use crate::magic::is_zstd;
 use heaplake_kit::InputError;
@@ -12,13 +12,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How many times as large as its file the content may be.
+/// Maximum ratio of content to file.
 pub const MOST_RATIO: u64 = 1000;
 
-/// Bytes that the content may have in any case.
+/// Bytes of content that are always allowed.
 pub const FREE: u64 = 64 << 20;
 
-/// How the compression of a content that begins so is called.
+/// Returns the compression of a content by its first bytes.
 fn compression(beginning: &[u8]) -> Option<&'static str> {
     match beginning {
         [0x1f, 0x8b, 8, ..] => Some("gzip"),
@@ -26,11 +26,11 @@ fn compression(beginning: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Watches a content that comes out of a decoder.
+/// Checks the output of a decoder.
 pub(crate) struct Expansion {
-    /// Bytes that were read of the file so far.
+    /// Bytes of the file read so far.
     stored: Arc<AtomicU64>,
-    /// Whether there is no limit.
+    /// True if there is no limit.
     lifted: Arc<AtomicBool>,
     content: u64,
 }
@@ -40,10 +40,7 @@ impl Expansion {
         Self { stored, lifted, content: 0 }
     }
 
-    /// Takes note of the next piece of the content.
-    ///
-    /// # Errors
-    /// A [`Refusal`].
+    /// Checks the next piece of the content; fails with a [`Refusal`].
     pub(crate) fn check(&mut self, piece: &[u8]) -> io::Result<()> {
         if self.content == 0
             && let Some(name) = compression(piece)
@@ -69,19 +66,19 @@ impl Expansion {
     }
 }
 
-/// Why a content is not read though its compression is intact.
+/// The reason for refusing an intact compressed content.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    /// What was expected.
+    /// The expected content.
     expected: String,
-    /// What was found.
+    /// The actual content.
     found: String,
-    /// What to do.
+    /// Advice.
     hint: &'static str,
 }
 
 impl Refusal {
-    /// That of a window larger than any that the library decodes, bytes.
+    /// Refuses a window larger than the library decodes.
     pub(crate) fn of_window(found: u64, most: u64) -> Self {
         Self {
             expected: format!("a zstd window of at most {most} bytes"),
@@ -90,12 +87,12 @@ impl Refusal {
         }
     }
 
-    /// That which an error is.
+    /// Extracts it from an I/O error.
     pub(crate) fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|error| error.downcast_ref())
     }
 
-    /// The same as an error of a file, met at an offset.
+    /// Converts it into an error of a file at an offset.
     pub(crate) fn at(&self, file: String, offset: u64) -> InputError {
         let Self { expected, found, hint } = self;
         InputError { file, offset, expected: expected.clone(), found: found.clone(), hint }
@@ -124,7 +121,7 @@ mod tests {
         Expansion::new(Arc::new(AtomicU64::new(stored)), Arc::new(AtomicBool::new(lifted)))
     }
 
-    /// Bytes that are taken before a refusal.
+    /// Bytes accepted before a refusal.
     fn taken(mut expansion: Expansion, most: u64) -> u64 {
         let piece = vec![b'x'; 1 << 20];
         let mut taken = 0;

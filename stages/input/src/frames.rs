@@ -1,8 +1,8 @@
-//! A file of zstd: frames one after the other, those that carry no content among them.
+//! zstd files: a sequence of frames, including skippable ones.
 //!
-//! `pzstd`, the seekable format and appending make several frames; skippable ones, which say something to
-//! other programs, may come first, between and last. The window of a frame (`zstd --long`) is memory that the decoder takes:
-//! what is more than [`FREE`] is a reservation on the budget.
+//! `pzstd`, the seekable format and appending make several frames; skippable ones, with data for other programs, may
+//! occur anywhere. The window of a frame (`zstd --long`) is memory of the decoder: beyond [`FREE`], it is reserved in
+//! the budget.
 //!
 //! Reference: RFC 8878, sections 3.1.1.1 and 3.1.2.
 
@@ -12,23 +12,23 @@ use heaplake_kit::{Budget, Reservation, StageError};
 use std::io::{self, Read};
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
-/// Bytes of a window for which nothing is reserved: as large as level 19 makes them.
+/// Window size without a reservation: that of level 19, bytes.
 pub const FREE: u64 = 8 << 20;
 
-/// The largest window that the library decodes, as a power of two.
+/// Maximum window that the library decodes, as a power of two.
 const MOST_WINDOW_LOG: u32 = 31;
 
-/// Bytes of a header of a frame, at most.
+/// Maximum bytes of a frame header.
 const HEADER: usize = 18;
 
-/// What a decoder keeps beside its window: a block before and after decoding, and room to copy beyond their ends.
+/// Decoder memory beside the window: a block before and after decoding, and slack for copies.
 const BESIDE: u64 = 3 * (128 << 10);
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const READ: usize = 128 << 10;
 
-/// The window that a header of a frame asks for, bytes, and that part of it which its content can fill; nothing where the
-/// decoder says itself what is wrong with it.
+/// Returns the window size in a frame header, and the part of it that the content can fill; `None` if the decoder will
+/// report the header.
 fn window(header: &[u8]) -> Option<(u64, u64)> {
     let rest = header.strip_prefix(&ZSTD)?;
     let (&descriptor, rest) = rest.split_first()?;
@@ -56,37 +56,34 @@ fn window(header: &[u8]) -> Option<(u64, u64)> {
     Some((window, window.min(content)))
 }
 
-/// Gives the contents of all frames.
+/// Reader of the contents of all frames.
 pub struct Frames<R> {
     file: R,
     decoder: Decoder<'static>,
-    /// What was read of the file, and how much of it the decoder had.
+    /// Bytes read ahead, and the number consumed by the decoder.
     ahead: Vec<u8>,
     at: usize,
-    /// Whether a frame has begun and not ended.
+    /// True inside a frame.
     is_open: bool,
     budget: Budget,
-    /// The largest window so far.
+    /// Reservation for the largest window so far.
     reserved: Option<Reservation>,
 }
 
 impl<R: Read> Frames<R> {
-    /// Of a file; what its windows take is taken of the budget.
-    ///
-    /// # Errors
-    /// Those of the library.
+    /// Creates a reader of a file; windows are reserved in the budget.
     pub fn new(file: R, budget: Budget) -> io::Result<Self> {
         let mut decoder = Decoder::new()?;
         decoder.set_parameter(DParameter::WindowLogMax(MOST_WINDOW_LOG))?;
         Ok(Self { file, decoder, ahead: Vec::new(), at: 0, is_open: false, budget, reserved: None })
     }
 
-    /// The file, of which what was read ahead is lost.
+    /// Returns the file; bytes read ahead are lost.
     pub fn into_inner(self) -> R {
         self.file
     }
 
-    /// Reads until so many bytes are ahead, or the file ends.
+    /// Reads until `wanted` bytes are buffered, or the file ends.
     fn fill(&mut self, wanted: usize) -> io::Result<()> {
         while self.ahead.len() - self.at < wanted {
             self.ahead.drain(..self.at);
@@ -120,7 +117,7 @@ impl<R: Read> Frames<R> {
                 let refused = StageError::Budget { who: WINDOW, wanted: wanted + REST, free, limit };
                 return Err(io::Error::other(refused));
             }
-            // The decoder keeps the memory of a frame for those that follow.
+            // The decoder reuses its memory for later frames.
             let grown = match &mut self.reserved {
                 Some(reserved) => reserved.grow(wanted),
                 None => self.budget.reserve(WINDOW, wanted).map(|reserved| self.reserved = Some(reserved)),
@@ -133,10 +130,10 @@ impl<R: Read> Frames<R> {
     }
 }
 
-/// Who asks for the memory of windows.
+/// Name of the reservation, for messages.
 const WINDOW: &str = "the window of its zstd frame (zstd --long), with the least that the rest takes,";
 
-/// What must be free beside a window, bytes: a reader takes so much in any case.
+/// Memory that must be free beside a window, bytes: the minimum of any reader.
 const REST: u64 = 64 << 20;
 
 impl<R: Read> Read for Frames<R> {
@@ -169,7 +166,7 @@ mod tests {
 
     const SKIPPABLE: &[u8] = b"\x5e\x2a\x4d\x18\x05\0\0\0hello";
 
-    /// A frame; a window log of 0 is that of the level.
+    /// Compresses a frame; a window log of 0 is that of the level.
     fn frame(content: &[u8], window_log: u32) -> Vec<u8> {
         let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
         encoder.set_parameter(CParameter::WindowLog(window_log)).unwrap();
@@ -179,7 +176,7 @@ mod tests {
 
     fn read(stored: &[u8], budget: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        // A pipe gives what it has.
+        // A pipe returns short reads.
         let slow = stored.chunks(7).fold(Box::new(io::empty()) as Box<dyn Read>, |all, part| Box::new(all.chain(part)));
         let file: Box<dyn Read> = if stored.len() < 1000 { slow } else { Box::new(stored) };
         Frames::new(file, Budget::new(budget))?.read_to_end(&mut content).map(|_| content)
@@ -209,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_window_is_memory_of_the_budget() {
-        // More than a block, so that the encoder can't say how long the content is.
+        // More than a block, so that the encoder cannot record the content size.
         let content = vec![7; 300 << 10];
         let stored = frame(&content, 27);
         assert_eq!(window(&stored), Some((1 << 27, 1 << 27)));

@@ -1,30 +1,30 @@
-//! A file of gzip: members one after the other, then perhaps zeros.
+//! gzip files: a sequence of members, optionally followed by zeros.
 //!
-//! `gzip` itself, BGZF, `pigz -i` and appending make several members, any of which may be empty. Zeros at the end fill up a
-//! block of a tape or of a device; `gzip -d` passes over them too.
+//! `gzip` itself, BGZF, `pigz -i` and appending make several members, any of which may be empty. Trailing zeros pad a
+//! block of a tape or a device; `gzip -d` ignores them, too.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Gives the contents of all members.
+/// Reader of the contents of all members.
 pub struct Members<R> {
-    /// The member that is being read; nothing only while one replaces another.
+    /// The current member; `None` only during a transition.
     member: Option<GzDecoder<BufReader<R>>>,
     ended: bool,
 }
 
 impl<R: Read> Members<R> {
-    /// Of a file.
+    /// Creates a reader of a file.
     pub fn new(file: R) -> Self {
         Self { member: Some(GzDecoder::new(BufReader::new(file))), ended: false }
     }
 
-    /// The file, of which what was read ahead is lost.
+    /// Returns the file; bytes read ahead are lost.
     pub fn into_inner(self) -> Option<R> {
         self.member.map(|member| member.into_inner().into_inner())
     }
 
-    /// Goes on to the next member; false at the end.
+    /// Begins the next member; false at the end.
     fn advance(&mut self) -> io::Result<bool> {
         let Some(mut file) = self.member.take().map(GzDecoder::into_inner) else { return Ok(false) };
         let first = file.fill_buf().map(|rest| rest.first().copied());
@@ -37,7 +37,7 @@ impl<R: Read> Members<R> {
     }
 }
 
-/// Reads a file to its end, which must be zeros.
+/// Reads a file to its end, which must be all zeros.
 fn zeros(file: &mut impl BufRead) -> io::Result<()> {
     loop {
         let rest = file.fill_buf()?;
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn members_of_all_kinds_are_one_content() {
-        // The extra field of BGZF, whose last member is empty.
+        // The extra field of BGZF; its last member is empty.
         let bgzf = || GzBuilder::new().extra(vec![b'B', b'C', 2, 0, 27, 0]);
         let one = member(b"one ", GzBuilder::new().filename("a").comment("b").mtime(7));
         let two = member(b"two", bgzf());

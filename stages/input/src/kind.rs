@@ -1,24 +1,24 @@
-//! What a file is, by how its content begins: also of the many that no command reads.
+//! Recognizes files by the beginning of their content, including the many that no command reads.
 //!
-//! Readers recognise their own formats. This list has the words for the others, and for formats that were given to the
-//! wrong command: what the file is called, and what to do with it. A new kind is one line of [`BINARY`] or of [`json`].
+//! Readers recognize their own formats. This list serves messages about other formats, and about formats given to the
+//! wrong command: the name of the format, and advice. A new kind is one line of [`BINARY`] or of [`json`].
 
 use crate::json::BYTE_ORDER_MARK;
 use crate::magic::is_compressed;
 
-/// A kind of file, for people.
+/// A kind of file, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// What it is, with its article.
+    /// Name with article.
     pub is: &'static str,
-    /// The command that reads it, or what to do where none does.
+    /// The command that reads it, or other advice.
     pub advice: &'static str,
 }
 
-/// Snapshots of V8, which have no first bytes of their own.
+/// Snapshots of V8, which have no magic.
 pub const V8: Kind = Kind { is: "a heap snapshot of V8", advice: ANALYZE };
 
-/// A profiler log. It is a heap as well where the profiler wrote walks.
+/// A profiler log. It also contains a heap if the profiler wrote walks.
 pub const LOG: Kind = Kind { is: "a profiler log", advice: WALKS };
 
 /// A recording of Java's Flight Recorder.
@@ -47,10 +47,10 @@ const UTF_16: Kind = Kind {
     advice: "write the file without PowerShell's >, or convert it to UTF-8 first",
 };
 
-/// What PerfView's serialisation begins with; the name of what is in it follows.
+/// Magic of PerfView's serialisation, followed by the name of the content.
 const FAST_SERIALIZATION: &[u8] = b"\x14\0\0\0!FastSerialization";
 
-/// Files of that serialisation that are no heap dumps.
+/// Files of that serialisation other than heap dumps.
 const SERIALIZED: &[(&[u8], Kind)] = &[
     (
         b"Trace",
@@ -68,10 +68,10 @@ const SERIALIZED: &[(&[u8], Kind)] = &[
     ),
 ];
 
-/// What a reader decompresses is not compressed itself.
+/// Compressed content inside a compressed file.
 const TWICE: Kind = Kind { is: "a file that was compressed twice", advice: UNPACK };
 
-/// Kinds with first bytes of their own.
+/// Kinds with a magic.
 const BINARY: &[(&[u8], Kind)] = &[
     (b"JAVA PROFILE 1.0.", Kind { is: "a heap dump of Java (.hprof)", advice: ANALYZE }),
     (FAST_SERIALIZATION, Kind { is: "a heap dump of .NET (.gcdump)", advice: ANALYZE }),
@@ -99,13 +99,13 @@ const BINARY: &[(&[u8], Kind)] = &[
     (b"\x89PNG", Kind { is: "a picture", advice: NOT_A_HEAP }),
 ];
 
-/// The beginning of a text without byte order mark and white space.
+/// Strips byte order mark and white space from the beginning of a text.
 #[must_use]
 pub fn text(beginning: &[u8]) -> &[u8] {
     beginning.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(beginning).trim_ascii_start()
 }
 
-/// The kind of a content that begins so; nothing where it is none that is known.
+/// Returns the kind of a content by its beginning, if known.
 #[must_use]
 pub fn of(beginning: &[u8]) -> Option<Kind> {
     if is_compressed(beginning) {
@@ -128,10 +128,10 @@ pub fn of(beginning: &[u8]) -> Option<Kind> {
     })
 }
 
-/// What is written as PerfView does, and is no heap dump.
+/// Recognizes PerfView's serialisation of other content than a heap dump.
 #[must_use]
 pub fn serialized(beginning: &[u8]) -> Option<Kind> {
-    /// Where the length of the name stands, 32 bits, and behind it the name.
+    /// Position of the name, preceded by its 32-bit length.
     const NAME: usize = 35;
     let rest = beginning.get(NAME..).filter(|_| beginning.starts_with(FAST_SERIALIZATION))?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
@@ -139,7 +139,7 @@ pub fn serialized(beginning: &[u8]) -> Option<Kind> {
     SERIALIZED.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
 }
 
-/// A file of ELF or Mach-O, which is a core dump or a program.
+/// Recognizes ELF and Mach-O files: core dumps and programs.
 fn program(beginning: &[u8]) -> Option<Kind> {
     /// `ET_CORE` of ELF and `MH_CORE` of Mach-O.
     const CORE: u32 = 4;
@@ -160,19 +160,19 @@ fn program(beginning: &[u8]) -> Option<Kind> {
     Some(if file_type == Some(CORE) { core } else { Kind { is: "a program", advice: NOT_A_HEAP } })
 }
 
-/// A heap dump of OpenJ9 in its own format: a text with its length before it.
+/// Recognizes OpenJ9's own heap dump format: a length-prefixed text.
 fn portable(beginning: &[u8]) -> Option<Kind> {
     let advice = "no command of heaplake reads it: take the dump as HPROF, with jcmd PID Dump.heap or MAT's export";
     let portable = Kind { is: "a portable heap dump of OpenJ9 (.phd)", advice };
     beginning.get(2..).is_some_and(|text| text.starts_with(b"portable heap dump")).then_some(portable)
 }
 
-/// A profile of pprof, which begins with the type of its samples: a message of one or two short numbers.
+/// Recognizes a pprof profile, which begins with its sample type: a message of one or two short numbers.
 fn pprof(beginning: &[u8]) -> Option<Kind> {
     /// Field `sample_type` of a profile, and the two fields of a value type.
     const SAMPLE_TYPE: u8 = 0x0a;
     const TYPE_AND_UNIT: [u8; 2] = [0x08, 0x10];
-    /// Bytes of a value type, at most.
+    /// Maximum bytes of a value type.
     const MOST: u8 = 8;
     let (&[SAMPLE_TYPE, length], rest) = beginning.split_first_chunk::<2>()? else { return None };
     let (value, rest) = rest.split_at_checked(usize::from(length)).filter(|_| (2..=MOST).contains(&length))?;
@@ -202,7 +202,7 @@ const JAVASCRIPT_CORE: Kind = Kind {
              writeHeapSnapshot of node:v8",
 };
 
-/// The kind of an object with these keys.
+/// Returns the kind of an object with these keys.
 fn json(keys: &Keys<'_>) -> Option<Kind> {
     let has = |key| keys.has(key);
     let within = |key, inner| keys.value(key).is_some_and(|value| Keys::of(value).has(inner));
@@ -236,19 +236,19 @@ fn json(keys: &Keys<'_>) -> Option<Kind> {
     })
 }
 
-/// Whether a value begins as an array of objects.
+/// True if a value begins as an array of objects.
 fn of_objects(value: &[u8]) -> bool {
     value.strip_prefix(b"[").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{"))
 }
 
-/// The keys of a JSON object, as far as its beginning shows them, each with what follows its colon.
+/// Top-level keys of a JSON object within its beginning, each with the text after its colon.
 struct Keys<'a>(Vec<(&'a [u8], &'a [u8])>);
 
 impl<'a> Keys<'a> {
-    /// More keys than any kind has.
+    /// More keys than any kind needs.
     const MOST: usize = 64;
 
-    /// Of a text that begins with an object; none of any other text.
+    /// Collects the keys of an object; empty for other texts.
     fn of(text: &'a [u8]) -> Self {
         let mut keys = Vec::new();
         let mut rest = text.strip_prefix(b"{");
@@ -270,7 +270,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// A string up to its closing quote, the opening one being consumed, and what follows.
+/// Splits a string, after its opening quote, at its closing quote.
 fn string(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut at = 0;
     loop {
@@ -282,7 +282,7 @@ fn string(text: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// What follows the comma behind a value; nothing where the object or the text ends before.
+/// Returns the text after the comma behind a value; `None` if the object or the text ends before.
 fn behind(value: &[u8]) -> Option<&[u8]> {
     let mut rest = value;
     let mut depth = 0u32;
@@ -336,7 +336,7 @@ mod tests {
             assert_eq!(serialized(name), Some("a heap dump of .NET (.gcdump)"));
         }
         assert_eq!(is(b"\0\x12portable heap dump\0\0\0\x05"), Some("a portable heap dump of OpenJ9 (.phd)"));
-        // As Go writes it, with two types of samples, and with one of a type without a unit.
+        // As written by Go, with two sample types, and with one without a unit.
         assert_eq!(is(b"\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03\x10\x04"), Some("a profile of pprof"));
         assert_eq!(is(b"\x0a\x02\x08\x01\x12\x07\x0a\x01"), Some("a profile of pprof"));
         for text in [&b"\n\n"[..], b"\nabc", b"\x0a\x04\x09\x01\x10\x02\x0a", b"\x0a\x04\x08\x01", b"hello", b""] {

@@ -1,19 +1,19 @@
-//! How bytes come in: a library for the stages that read inputs, without stages of its own.
+//! Input bytes: a library for the stages that read inputs, without stages of its own.
 //!
-//! | module | what it gives |
+//! | module | provides |
 //! |---|---|
-//! | [`source`] | the content of a file or of standard input in blocks, decompressed; the identity of what was read |
+//! | [`source`] | the content of a file or of standard input in blocks, decompressed; the identity of the bytes read |
 //! | [`blocked`] | gzip in independent blocks, inflated on several threads |
-//! | [`expansion`] | the limit on what a compressed file may become |
+//! | [`expansion`] | limits on decompression |
 //! | [`bytes`](mod@bytes) | a content in pieces of any length, for binary formats and for lines |
 //! | [`json`] | a content as JSON, token by token, without a tree |
 //! | [`arrays`], [`chunks`], [`numbers`] | JSON arrays of numbers, in rows, on several threads |
-//! | [`kind`] | what a file is that was given to the wrong command, or that none reads |
+//! | [`kind`] | the kind of a file given to the wrong command, or that none reads |
 //! | [`nettrace`] | the container of `.nettrace` files |
 //! | [`profiler_log`] | the lines of profiler logs |
 //!
-//! The callers interpret the bytes. Every error names the input, the offset in its decompressed content, what was
-//! expected there and what was found.
+//! The callers interpret the bytes. Every error names the input, the offset in its decompressed content, the expected
+//! and the actual content.
 
 pub mod arrays;
 pub mod blocked;

@@ -1,30 +1,30 @@
-//! Comma-separated integers, some thirteen at a time ([`decimals`]). The rest (numbers of more than sixteen digits, the
-//! tail of the text, what is wrong) goes digit by digit.
+//! Parses comma-separated integers, about thirteen at a time ([`decimals`]). Long numbers (more than sixteen digits),
+//! the tail of the text, and errors are handled digit by digit.
 
 use heaplake_kit::decimals::{self, skip_space};
 
-/// What is wrong, and where in the text.
+/// A syntax error, and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bad {
     /// Offset in the text.
     pub at: usize,
-    /// What should be there.
+    /// The expected content.
     pub expected: &'static str,
 }
 
-/// Which numbers a text may have.
+/// The range of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sign {
-    /// None below 0.
+    /// No negative numbers.
     #[default]
     Unsigned,
-    /// Some programs write 32-bit numbers with a sign that have none. Those from -2^31 to -1 are taken too, as 2^64
-    /// less so much, which as 32 bits is what was meant.
+    /// For programs that write unsigned 32-bit numbers as signed: -2^31 to -1 are accepted and become 2^64 - n, with
+    /// the intended lower 32 bits.
     Signed,
 }
 
 impl Sign {
-    /// A number as it stands in the text.
+    /// Formats a number as in the text.
     #[must_use]
     pub fn show(self, number: u64) -> String {
         match self {
@@ -34,18 +34,17 @@ impl Sign {
     }
 }
 
-/// -2^31, as [`Sign::Signed`] has it.
+/// -2^31 in the representation of [`Sign::Signed`].
 pub const LEAST_NEGATIVE: u64 = (1u64 << 31).wrapping_neg();
 
 const NUMBER: &str = "an unsigned integer below 2^64";
 const INTEGER: &str = "an integer from -2^31 to 2^64 - 2^31";
 const COMMA: &str = "a comma";
 
-/// Appends the numbers of `text` to `out`: one or more, separated by commas, white space allowed around each.
+/// Appends the numbers of `text` to `out`: one or more, comma-separated, optionally surrounded by white space.
 ///
 /// # Errors
-/// [`Bad`] at the first byte that fits nowhere, and where a number starts that is not below 2^64. The numbers before it
-/// are in `out`.
+/// [`Bad`] at the first invalid byte, or at the start of a number that is too large. Preceding numbers are in `out`.
 pub fn tokenize(text: &[u8], sign: Sign, out: &mut Vec<u64>) -> Result<(), Bad> {
     let mut at = 0;
     loop {
@@ -64,7 +63,7 @@ pub fn tokenize(text: &[u8], sign: Sign, out: &mut Vec<u64>) -> Result<(), Bad> 
     }
 }
 
-/// One number, digit by digit, and where it ends.
+/// Parses one number digit by digit; returns its end, too.
 fn slow(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
     let bad = Bad { at: start, expected: NUMBER };
     let mut number = 0u64;
@@ -73,11 +72,12 @@ fn slow(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
         number = number.checked_mul(10).and_then(|tens| tens.checked_add(u64::from(digit))).ok_or(bad)?;
         at += 1;
     }
-    // A fraction or an exponent makes it another kind of number.
+    // Fractions and exponents are other kinds of numbers.
     if at == start || matches!(text.get(at), Some(b'.' | b'e' | b'E')) { Err(bad) } else { Ok((number, at)) }
 }
 
-/// A number of [`Sign::Signed`], and where it ends. Those beyond are not taken for negative ones.
+/// Parses a number of [`Sign::Signed`]; returns its end, too. Unsigned numbers in the range of negative ones are
+/// rejected.
 fn signed(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
     let bad = Bad { at: start, expected: INTEGER };
     if text.get(start) != Some(&b'-') {
@@ -89,7 +89,7 @@ fn signed(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
     if number >= LEAST_NEGATIVE { Ok((number, end)) } else { Err(bad) }
 }
 
-/// Offset of the number with this index in a text that [`tokenize`] accepts.
+/// Offset of the number with this index in a text accepted by [`tokenize`].
 #[must_use]
 pub fn offset_of(text: &[u8], index: usize) -> usize {
     let start = match index {
@@ -148,7 +148,7 @@ mod tests {
             ("12345678a,1,1,1", 8),
             ("1,2\n3,4", 4),
         ] {
-            // Alone, and where windows reach it.
+            // Alone, and inside windows.
             let before = "1,22,333\n,".repeat(20);
             for (before, after) in [("", ""), (&before[..], ""), ("", &",7".repeat(60)), (&before, &",7".repeat(60))] {
                 let text = [before, text, after].concat();

@@ -1,39 +1,39 @@
-//! The lines of a profiler log: heaplake's own format, which any agent can write. `docs/profiler-log.md` describes it.
+//! The lines of a profiler log: heaplake's own format, which any agent can write, described in `docs/profiler-log.md`.
 //!
-//! What a line means is the business of the stages that read it; here are its fields, and what all readers do alike:
-//! the first line has the version, lines with `#` are comments, `# end` is the last one of a log that is complete, and
-//! a last line without its end is refused: what is left of it may look like another one.
+//! The stages that read logs interpret the lines; this module splits their fields and does the work common to all
+//! readers: the first line has the version, lines with `#` are comments, `# end` is the last line of a complete log,
+//! and an incomplete last line is refused, since its rest may look like another line.
 
 use crate::bytes::Bytes;
 use heaplake_kit::StageError;
 
-/// How a log begins.
+/// Beginning of a log.
 pub const MAGIC: &[u8] = b"# clrprof ";
 
 /// The only version.
 pub const VERSION: &str = "1";
 
-/// How a complete log ends.
+/// Last line of a complete log.
 const END: &[u8] = b"# end";
 
-/// What is found where a line has no end.
+/// Text found for a line without end.
 const CUT: &str = "the end of the log within it";
 
-/// Bytes of a line, at most.
+/// Maximum bytes of a line.
 const LONGEST: usize = 16 << 20;
 
-/// Bytes of a line that errors show.
+/// Maximum bytes of a line shown in errors.
 const SHOWN: usize = 60;
 
-/// Why a line is not right: what was expected.
+/// The expected form of an invalid line.
 pub type Bad = &'static str;
 
-/// What may go wrong with a line.
+/// Failure of processing a line.
 #[derive(Debug)]
 pub enum Failure {
-    /// The line itself.
+    /// The line is invalid.
     Line(Bad),
-    /// What was done with it.
+    /// The consumer failed.
     Stage(StageError),
 }
 
@@ -49,12 +49,11 @@ impl From<Bad> for Failure {
     }
 }
 
-/// Reads a log from its first line to its end and hands on each line but the first and empty ones: its letter, its
-/// fields and where it begins. True where the log is complete.
+/// Reads a log and passes each line but the first to `event`: its letter, fields and offset. Returns true if the log is
+/// complete.
 ///
 /// # Errors
-/// [`StageError::Input`] for a log of another version, a cut line, or one that `event` does not take; and those of
-/// `event`.
+/// [`StageError::Input`] for another version, an empty or incomplete line, or one rejected by `event`.
 pub fn read(
     bytes: &mut Bytes<'_>,
     mut event: impl FnMut(u8, &mut Fields<'_>, u64) -> Result<(), Failure>,
@@ -84,7 +83,7 @@ pub fn read(
     }
 }
 
-/// The first line.
+/// Checks the first line.
 fn begin(bytes: &mut Bytes<'_>) -> Result<(), StageError> {
     let (version, ended) = match bytes.line(LONGEST)? {
         Some((line, ended)) => {
@@ -100,12 +99,12 @@ fn begin(bytes: &mut Bytes<'_>) -> Result<(), StageError> {
     if ended { Ok(()) } else { Err(bytes.error(0, "a line", CUT)) }
 }
 
-/// The fields of a line behind its letter, each with a space before it.
+/// The fields of a line after its letter, each preceded by a space. Methods fail with `line`, the expected form.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// Whether no field is left.
+    /// True if no field is left.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.0.is_empty()
@@ -120,10 +119,7 @@ impl<'a> Fields<'a> {
         Ok(field)
     }
 
-    /// The next field, a hexadecimal number.
-    ///
-    /// # Errors
-    /// `line`, where it is not right.
+    /// Parses the next field as a hexadecimal number.
     #[inline]
     pub fn hex(&mut self, line: Bad) -> Result<u64, Bad> {
         let field = self.next(line)?;
@@ -141,35 +137,23 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The next field, a decimal number.
-    ///
-    /// # Errors
-    /// `line`, where it is not right.
+    /// Parses the next field as a decimal number.
     #[inline]
     pub fn decimal(&mut self, line: Bad) -> Result<u64, Bad> {
         number(self.next(line)?, line)
     }
 
-    /// The next field, a decimal number of 32 bits.
-    ///
-    /// # Errors
-    /// `line`, where it is not right.
+    /// Parses the next field as a 32-bit decimal number.
     pub fn small(&mut self, line: Bad) -> Result<u32, Bad> {
         u32::try_from(self.decimal(line)?).map_err(|_| line)
     }
 
-    /// The next field, the number of a generation.
-    ///
-    /// # Errors
-    /// `line`, where it is not right.
+    /// Parses the next field as a generation.
     pub fn generation(&mut self, line: Bad) -> Result<u8, Bad> {
         u8::try_from(self.decimal(line)?).ok().filter(|&generation| generation < 5).ok_or(line)
     }
 
-    /// A digit for each generation, from 0 on.
-    ///
-    /// # Errors
-    /// `line`, where it is not right.
+    /// Parses the next field as one digit per generation, from 0 on.
     pub fn flags(&mut self, line: Bad) -> Result<u32, Bad> {
         let field = self.next(line)?;
         if field.is_empty() || field.len() > 5 {
@@ -182,10 +166,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The last field as a number, taken off; nothing where none is left.
-    ///
-    /// # Errors
-    /// `line`, where it is not right.
+    /// Removes and parses the last field as a number; `None` if no field is left.
     pub fn last(&mut self, line: Bad) -> Result<Option<u64>, Bad> {
         let Some(space) = memchr::memrchr(b' ', self.0) else {
             return if self.0.is_empty() { Ok(None) } else { Err(line) };
@@ -195,18 +176,12 @@ impl<'a> Fields<'a> {
         number(field, line).map(Some)
     }
 
-    /// Everything that is left.
-    ///
-    /// # Errors
-    /// `line`, where it is not right.
+    /// Returns the rest of the line.
     pub fn rest(&mut self, line: Bad) -> Result<&'a [u8], Bad> {
         self.0.strip_prefix(b" ").ok_or(line)
     }
 
-    /// Nothing may be left.
-    ///
-    /// # Errors
-    /// `line`, where it is not right.
+    /// Fails if a field is left.
     pub fn end(&self, line: Bad) -> Result<(), Bad> {
         if self.0.is_empty() { Ok(()) } else { Err(line) }
     }

@@ -1,9 +1,8 @@
 //! The input's bytes, block by block.
 //!
-//! A file that is not compressed is read [directly](crate::direct). Of everything else, a reader thread reads, hashes
-//! and, where the content says so, decompresses; it stays at most [`AHEAD`] blocks ahead. What was compressed in
-//! [blocked](crate::blocked) pieces, it leaves to several threads. Blocks travel back when used up, so a run touches a few
-//! fixed pages however large its input. What grows too much when it is decompressed, or is compressed twice, is refused
+//! An uncompressed file is read [directly](crate::direct). For everything else, a reader thread reads, hashes and
+//! decompresses, at most [`AHEAD`] blocks ahead; gzip in [blocks](crate::blocked) is inflated on several threads. Used
+//! blocks are returned to the reader, so memory does not grow with the input. Bombs and nested compression are refused
 //! ([`expansion`](crate::expansion)).
 
 use crate::blocked::Inflaters;
@@ -24,25 +23,25 @@ use std::time::Duration;
 
 pub use crate::stored::{BLOCK, Identity};
 
-/// Bytes from which a format is told, at least.
+/// Minimum bytes from which formats are recognized.
 pub const BEGINNING: usize = 64;
 
-/// Blocks between the reader and its consumer.
+/// Blocks in flight between reader and consumer.
 const AHEAD: usize = 8;
 
-/// More threads than this would wait for the one that hashes and hands out.
+/// Maximum useful threads: beyond that, the thread that hashes is the bottleneck.
 const MOST_THREADS: usize = 8;
 
-/// Memory for the window of a zstd frame where nobody says how much there is: what zstd itself decodes without an option.
+/// Memory for zstd windows without a budget: the default limit of zstd.
 const UNASKED: u64 = 200 << 20;
 
-/// How long a consumer waits for a block before it looks whether the run was asked to stop: a pipe may stay silent.
+/// Interval of cancellation checks while waiting for a block: a pipe may stay silent.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What errors in compressed data advise.
+/// Advice of errors in compressed data.
 const HINT: &str = "the compressed file is damaged or incomplete: write or copy the snapshot again";
 
-/// Where an input comes from.
+/// Origin of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A file, or an object of a store by its URL.
@@ -52,7 +51,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// How messages call it.
+    /// Name in messages.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -65,7 +64,7 @@ impl Input {
         match self {
             Self::File(path) => match Stored::open(path) {
                 Ok(file) => Ok(Reader::File(file)),
-                // A pipe or a device. To open it may take until somebody writes to it: the reader thread waits for that.
+                // A pipe or a device. Opening it may block until there is a writer: the reader thread waits for that.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                     Ok(Reader::Stream(Box::new(Late::new(path))))
                 }
@@ -77,7 +76,7 @@ impl Input {
     }
 }
 
-/// What an input is read from.
+/// Underlying reader of an input.
 enum Reader {
     File(Stored),
     /// Standard input, a pipe, a device.
@@ -93,11 +92,11 @@ impl Reader {
     }
 }
 
-/// An input and its reader, from which nothing was taken.
+/// An input and its unused source.
 pub struct Opened {
-    /// Where the input comes from.
+    /// The input.
     pub input: Input,
-    /// Its reader.
+    /// Its source.
     pub source: Source,
 }
 
@@ -108,45 +107,39 @@ enum Message {
     NoThread(io::Error),
 }
 
-/// The consumer's end of the reader thread.
+/// Consumer side of the reader thread.
 pub struct Source {
     name: String,
     blocks: Receiver<Message>,
     used: Sender<Vec<u8>>,
     identity: Option<Identity>,
-    /// Whether decompression failed: what there is was handed out.
+    /// True after a decompression failure; the content before it was returned.
     broken: bool,
-    /// Bytes of content that were handed out.
+    /// Bytes of content returned.
     handed_out: u64,
-    /// The first block, when it was looked at but not handed out.
+    /// The first block, after [`Self::peek`].
     first: Vec<u8>,
-    /// A file that is read without a thread.
+    /// A file read without a thread.
     direct: Option<Direct>,
-    /// Bytes of the input as stored that were read so far.
+    /// Stored bytes read so far.
     stored: Arc<AtomicU64>,
-    /// Whether a compressed content may be any number of times as large as its file.
+    /// True if the expansion limit is lifted.
     lifted: Arc<AtomicBool>,
 }
 
 impl Source {
     /// Opens an input and starts its reader.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when it cannot be opened.
     pub fn open(input: &Input) -> Result<Self, StageError> {
         Self::open_with(input, 1, &Budget::new(UNASKED))
     }
 
-    /// The same, with so many threads for what several can decompress, where the budget has the memory for it. What the
-    /// window of a zstd frame takes is taken of the budget, too; [`Self::next_block`] fails where it does not fit.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when it cannot be opened.
+    /// Opens an input with up to `threads` for parallel decompression, within the budget, which also limits zstd
+    /// windows ([`Self::next_block`] fails if one does not fit).
     pub fn open_with(input: &Input, threads: usize, budget: &Budget) -> Result<Self, StageError> {
         let (budget, threads, room) = (budget.clone(), threads.min(MOST_THREADS), budget.clone());
         let pool = move |beginning: &[u8]| Inflaters::plan(threads, beginning, &budget);
         let reader: Box<dyn Read + Send> = match input.open()? {
-            // Its parts come from afar: a thread waits for them, so that whoever reads hears signals.
+            // A thread waits for remote parts, so that the consumer can be cancelled.
             Reader::File(Stored::Object(ahead)) => Box::new(ahead.within(&room)),
             Reader::File(file) => match Direct::plain(file).map_err(|error| unread(&input.name(), error))? {
                 Ok(direct) => return Ok(Self::of_direct(input.name(), direct.hashed())),
@@ -157,10 +150,7 @@ impl Source {
         Ok(Self::start(reader, pool, &room, input.name(), BLOCK))
     }
 
-    /// Opens a file whose bytes are the content, without decompression and without a hash. Messages call it `name`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when it cannot be opened.
+    /// Opens a file without decompression and without a hash; `name` is its name in messages.
     pub fn raw(path: &Path, name: &str) -> Result<Self, StageError> {
         match Stored::open(path).map_err(|error| StageError::io(path, "open", error))? {
             Stored::Object(ahead) => Ok(Self::start_as(Content::raw, Box::new(ahead), name.to_owned(), BLOCK)),
@@ -174,14 +164,14 @@ impl Source {
         Self { direct: Some(direct), ..Self::new(name, blocks, used) }
     }
 
-    /// Hashes what is read of a file that was opened with [`Self::raw`]; its end gives the [`Self::identity`]. An object is
-    /// hashed anyway.
+    /// Enables hashing of a file opened with [`Self::raw`], so that it gets an [`Self::identity`]. Objects are always
+    /// hashed.
     #[must_use]
     pub fn hashed(self) -> Self {
         Self { direct: self.direct.map(Direct::hashed), ..self }
     }
 
-    /// What lies in memory, in blocks of any size; messages call it `memory`. For tests.
+    /// Reads from memory, in blocks of `block` bytes, with the name `memory`. For tests.
     #[must_use]
     pub fn of_bytes(bytes: impl Into<Vec<u8>>, block: usize) -> Self {
         let reader = Box::new(io::Cursor::new(bytes.into()));
@@ -199,7 +189,7 @@ impl Source {
         Self::start_as(|reader| Content::new(reader, pool, budget), reader, name, block)
     }
 
-    /// The same, with what makes the content of what is stored.
+    /// Starts the reader thread with a constructor of the content.
     fn start_as(
         content: impl FnOnce(Box<dyn Read + Send>) -> io::Result<Content> + Send + 'static,
         reader: Box<dyn Read + Send>,
@@ -242,37 +232,34 @@ impl Source {
         }
     }
 
-    /// How messages call the input.
+    /// Name of the input in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes of the input as stored that were read so far; it goes on counting.
+    /// Counter of stored bytes read so far.
     #[must_use]
     pub fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.stored)
     }
 
-    /// Lifts the limit on how many times as large as its file a compressed content may be, if `allow`. The reader is
-    /// never so far ahead that it has met the limit when this is called first.
+    /// Lifts the expansion limit if `allow`. The reader cannot have met the limit before the first call, given its
+    /// bounded readahead.
     #[must_use]
     pub fn allowing_bombs(self, allow: bool) -> Self {
         self.lifted.store(allow, Ordering::Relaxed);
         self
     }
 
-    /// Gives it another name for messages.
+    /// Changes the name in messages.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
     }
 
-    /// The beginning of the content, at least [`BEGINNING`] bytes where there are so many, which are handed out
-    /// nonetheless. Nothing may have been handed out before.
-    ///
-    /// # Errors
-    /// As [`Self::next_block`].
+    /// Returns the beginning of the content, at least [`BEGINNING`] bytes if available, without consuming it. Call
+    /// before the first [`Self::next_block`].
     pub fn peek(&mut self, context: &Context<'_>) -> Result<&[u8], StageError> {
         if self.first.is_empty() {
             let (mut first, mut more) = (Vec::new(), Vec::new());
@@ -289,8 +276,7 @@ impl Source {
     /// Replaces `block` by the next one; false at the end of the content, and after an error in compressed data.
     ///
     /// # Errors
-    /// [`StageError::Io`] when reading failed, [`StageError::Input`] when decompressing did, [`StageError::Budget`] where
-    /// the window of a zstd frame does not fit, [`StageError::Cancelled`].
+    /// [`StageError::Input`] for corrupt compressed data, [`StageError::Budget`] if a zstd window does not fit.
     pub fn next_block(&mut self, block: &mut Vec<u8>, context: &Context<'_>) -> Result<bool, StageError> {
         if !self.first.is_empty() {
             let first = std::mem::take(&mut self.first);
@@ -331,22 +317,22 @@ impl Source {
         }
     }
 
-    /// Gives a block back that is used up. Its bytes need not be cleared: that would cost as much as to read them.
+    /// Returns a used block to the reader. Clearing it would cost as much as reading it.
     pub(crate) fn recycle(&self, block: Vec<u8>) {
         if !block.is_empty() {
-            // The reader makes a new block when none came back in time.
+            // The reader allocates a block if none was returned in time.
             let _ = self.used.try_send(block);
         }
     }
 
-    /// What the input was; nothing before its end.
+    /// Identity of the input; `None` before its end.
     #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.identity.as_ref()
     }
 
     fn failed(&mut self, error: io::Error) -> StageError {
-        // Errors without a code of the system come from a decoder, if not from a store.
+        // Errors without an errno come from a decoder, unless from a store.
         if error.raw_os_error().is_some() || Failure::is(&error) {
             return unread(&self.name, error);
         }
@@ -368,10 +354,7 @@ fn unread(name: &str, error: io::Error) -> StageError {
     StageError::io(Path::new(name), "read", error)
 }
 
-/// Reads an input as stored and gives its identity, for comparing it with what was analysed before.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
+/// Reads an input as stored and returns its identity, for comparison with existing runs.
 pub fn identify(input: &Input, cancel: &AtomicBool) -> Result<Identity, StageError> {
     let mut reader = Hashing::new(input.open()?.stream());
     let mut block = vec![0; BLOCK];
@@ -404,7 +387,7 @@ fn pump(
                 expansion.check(&block)?;
             }
             if send.send(Message::Block(block)).is_err() {
-                // The consumer was dropped, so the rest need not be read.
+                // The consumer was dropped; stop reading.
                 return Ok(Identity::default());
             }
         }

@@ -1,4 +1,4 @@
-//! The bytes of an input as they are stored: opened in time, counted and hashed.
+//! The stored bytes of an input: opened lazily, counted and hashed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,26 +7,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Size of a block, bytes: it still lies in the second-level cache when it goes from thread to thread.
+/// Bytes per block: it stays in the L2 cache when passed between threads.
 pub const BLOCK: usize = 256 << 10;
 
-/// What is known of an input once it was read to its end.
+/// Identity of an input, after reading it to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Bytes as stored.
+    /// Stored bytes.
     pub bytes: u64,
-    /// XXH3-128 of them, hexadecimal.
+    /// XXH3-128 of the stored bytes, hexadecimal.
     pub hash: String,
 }
 
-/// What is opened when it is first read.
+/// A file opened on the first read.
 pub enum Late {
     Path(PathBuf),
     Open(File),
 }
 
 impl Late {
-    /// Of a file that may be a pipe without a writer.
+    /// Creates it for a file that may be a pipe without a writer.
     pub fn new(path: &Path) -> Self {
         Self::Path(path.to_owned())
     }
@@ -43,7 +43,7 @@ impl Read for Late {
     }
 }
 
-/// Counts what passes through.
+/// Counts the bytes read.
 pub struct Counted {
     reader: Box<dyn Read + Send>,
     bytes: Arc<AtomicU64>,
@@ -63,7 +63,7 @@ impl Read for Counted {
     }
 }
 
-/// Hashes what passes through.
+/// Hashes the bytes read.
 pub struct Hashing {
     reader: Box<dyn Read + Send>,
     hash: Xxh3,
@@ -75,7 +75,7 @@ impl Hashing {
         Self { reader, hash: Xxh3::new(), bytes: 0 }
     }
 
-    /// What passed so far.
+    /// Identity of the bytes read so far.
     pub fn identity(&self) -> Identity {
         Identity { bytes: self.bytes, hash: format!("{:032x}", self.hash.digest128()) }
     }
@@ -83,7 +83,7 @@ impl Hashing {
 
 impl Read for Hashing {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Decoders take an interrupted call for the end of what they decode.
+        // Decoders treat an interrupted call as the end of their input.
         let count = loop {
             match self.reader.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -96,7 +96,7 @@ impl Read for Hashing {
     }
 }
 
-/// Reads until `block` is full, the content ends or an error comes; gives how much that is, and the error.
+/// Reads until `block` is full, the content ends or an error occurs; returns the number of bytes and the error.
 pub fn fill(reader: &mut impl Read, block: &mut [u8]) -> (usize, io::Result<()>) {
     let mut filled = 0;
     while filled < block.len() {

@@ -23,31 +23,31 @@ impl Size {
     }
 }
 
-/// One `T` for each node.
+/// One `T` per node.
 #[must_use]
 pub const fn per_node<T>() -> Size {
     Size { bits: 8 * size_of::<T>() as u64, per: Per::Node }
 }
 
-/// One `T` for each edge.
+/// One `T` per edge.
 #[must_use]
 pub const fn per_edge<T>() -> Size {
     Size { bits: 8 * size_of::<T>() as u64, per: Per::Edge }
 }
 
-/// `bits` bits for each node.
+/// `bits` bits per node.
 #[must_use]
 pub const fn bits_per_node(bits: u64) -> Size {
     Size { bits, per: Per::Node }
 }
 
-/// `bits` bits for each edge.
+/// `bits` bits per edge.
 #[must_use]
 pub const fn bits_per_edge(bits: u64) -> Size {
     Size { bits, per: Per::Edge }
 }
 
-/// `bytes` bytes for each edge.
+/// `bytes` bytes per edge.
 #[must_use]
 pub const fn bytes_per_edge(bytes: u64) -> Size {
     Size { bits: 8 * bytes, per: Per::Edge }
@@ -60,7 +60,7 @@ pub struct ScratchFile {
     pub name: &'static str,
     /// Its size.
     pub size: Size,
-    /// The subfolder of scratch that contains it, if that is not the folder in which the stage works.
+    /// Subfolder of scratch that contains it; `None` for the working folder of the stage.
     pub folder: Option<&'static str>,
 }
 
@@ -69,8 +69,7 @@ impl ScratchFile {
         Self { name: column.name, size: Size { bits: 8 * size_of::<T>() as u64, per: column.per }, folder: None }
     }
 
-    /// Its path inside the scratch folder, for a stage that works in the subfolder `working_folder`, or in the
-    /// scratch folder itself if that is `None`.
+    /// Returns its path inside the scratch folder for a stage that works in subfolder `working_folder`, if any.
     #[must_use]
     pub fn path_name(&self, working_folder: Option<&str>) -> String {
         match self.folder.or(working_folder) {
@@ -120,15 +119,16 @@ impl Access {
         self
     }
 
-    /// For a read: optional. It is read only if some stage of the run writes it; a run omits a stage if nothing
-    /// writes one of its other reads. For a write: the file is written only if the input has such data.
+    /// Marks the access optional. An optional read happens only if some stage of the run writes the file; a run omits a
+    /// stage if nothing writes one of its mandatory reads. An optional write happens only if the input has such data.
     #[must_use]
     pub const fn if_any(mut self) -> Self {
         self.optional = true;
         self
     }
 
-    /// For a file in a subfolder of scratch, which the stage opens with [`Scratch::within`](crate::Scratch::within).
+    /// Places the files in a subfolder of scratch, which the stage opens with
+    /// [`Scratch::within`](crate::Scratch::within).
     #[must_use]
     pub const fn in_folder(mut self, folder: &'static str) -> Self {
         let mut i = 0;
@@ -147,13 +147,13 @@ impl Access {
         self.optional
     }
 
-    /// The files of the access in a run of this kind; none if the run does not use it.
+    /// Returns the files of the access in this run; empty if the run does not use it.
     pub fn files(&self, setting: &Setting<'_>) -> impl Iterator<Item = ScratchFile> + use<> {
         let used = (self.when)(setting);
         self.files.into_iter().flatten().filter(move |_| used)
     }
 
-    /// The files in any run.
+    /// Returns the files in any run.
     pub fn all_files(&self) -> impl Iterator<Item = ScratchFile> + use<> {
         self.files.into_iter().flatten()
     }

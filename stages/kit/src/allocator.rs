@@ -1,17 +1,18 @@
-//! The allocator of the binary: mimalloc for small allocations, the C library's for others. A run on a small snapshot makes
-//! tens of thousands of small ones; with mimalloc it takes a tenth less time.
+//! The global allocator of the binary: mimalloc for small allocations, malloc of the C library for others. A run on a
+//! small snapshot makes tens of thousands of small allocations; mimalloc makes it 10 % faster.
 //!
-//! Larger ones stay with the C library, whose limits [`keep_little_freed`](crate::keep_little_freed) sets: mimalloc keeps more
-//! of what was freed, and the peak of a process is to stay within its budget.
+//! Large allocations stay with the C library, which returns freed memory under the limits of
+//! [`keep_little_freed`](crate::keep_little_freed); mimalloc retains more, and the peak of the process must stay within
+//! its budget.
 //!
-//! An allocation that the system refuses ends the process with two lines and exit code 3 ([`crate::memory_limit`]). The
-//! standard library would abort.
+//! A refused allocation ends the process with two lines and exit code 3 ([`crate::memory_limit`]); the standard library
+//! would abort.
 
 use crate::memory_limit::{count, refused};
 use mimalloc::MiMalloc;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Most bytes of a small allocation: what mimalloc takes from its small pages, of 64 KiB.
+/// Maximum bytes of a small allocation: the size that mimalloc serves from its 64 KiB pages.
 const SMALL: usize = 8 << 10;
 
 /// mimalloc for small allocations, the C library for others. For `#[global_allocator]` of a binary.
@@ -21,7 +22,7 @@ fn is_small(layout: Layout) -> bool {
     layout.size() <= SMALL
 }
 
-/// The memory, which the system gave.
+/// Returns `memory`, or ends the process if it is null.
 #[inline]
 fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
     if memory.is_null() {
@@ -30,8 +31,8 @@ fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
-// SAFETY: both allocators keep the contract, and the size of a layout alone says which of them has the memory; a change
-// of size that changes the allocator moves the memory.
+// SAFETY: both allocators keep the contract. The size in the layout alone determines the allocator; a reallocation that
+// changes the allocator moves the memory.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -91,7 +92,7 @@ mod tests {
         let byte = |at: usize| (at % 251) as u8;
         for (size, other) in [(SMALL, SMALL + 1), (24, 4 * SMALL), (24, 48), (2 * SMALL, 5 * SMALL)] {
             for (from, to) in [(size, other), (other, size)] {
-                // SAFETY: the memory has `from` bytes, then `to`, of which the first were written.
+                // SAFETY: the memory has `from` bytes, then `to`; the first `from` of these were written.
                 unsafe {
                     let memory = Allocator.alloc(layout(from));
                     assert_eq!(memory.addr() % 16, 0);

@@ -1,9 +1,9 @@
-//! Arrays that are in memory if they fit, and otherwise in a file behind a fixed number of page frames.
+//! Arrays that are resident if they fit the budget, else paged through a fixed number of page frames.
 //!
-//! The code that uses them is the same in both cases: an [`Array`] is read and written, a [`Lookup`] is a read-only
-//! scratch column. Both are accessed one element at a time. Graph algorithms mostly access elements near each other,
-//! so paging is bearable; random accesses are slow. [`ArrayPlan`](crate::ArrayPlan) decides which arrays of a stage
-//! are resident, and [`on_resident!`](crate::on_resident) compiles a hot loop once for each case.
+//! Code is the same in both cases: an [`Array`] is read and written, a [`Lookup`] is a read-only scratch column; both
+//! are accessed one element at a time. Graph algorithms mostly access neighbouring elements, so paging is bearable;
+//! random accesses are slow. [`ArrayPlan`](crate::ArrayPlan) decides which arrays of a stage are resident;
+//! [`on_resident!`](crate::on_resident) compiles a hot loop once per case.
 
 pub use crate::error::Fault;
 
@@ -13,20 +13,16 @@ use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::sync::{Mutex, PoisonError};
 
-/// Reads single elements. Hot loops are generic over this trait and [`WriteAt`]: they are compiled once for slices,
-/// with direct accesses, and once for [`Array`] and [`Lookup`], which check on each access whether the element is
-/// resident.
+/// Reads single elements. Hot loops are generic over this trait and [`WriteAt`]: they are compiled once for slices
+/// (direct access) and once for [`Array`] and [`Lookup`] (a residency check per access).
 pub trait ReadAt<T> {
     /// Number of elements.
     fn count(&self) -> usize;
 
-    /// Element `i`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when its page cannot be read.
+    /// Returns element `i`.
     fn get(&mut self, i: usize) -> Result<T, Fault>;
 
-    /// Prefetches element `i`, which may be out of range: from memory, which is cheap, or from the disk.
+    /// Prefetches element `i`, which may be out of range, into the cache or from disk.
     #[inline]
     fn prefetch(&self, _i: usize) {}
 }
@@ -34,15 +30,9 @@ pub trait ReadAt<T> {
 /// Reads and writes single elements.
 pub trait WriteAt<T>: ReadAt<T> {
     /// Changes element `i` in place.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when its page cannot be read.
     fn change<R>(&mut self, i: usize, change: impl FnOnce(&mut T) -> R) -> Result<R, Fault>;
 
     /// Replaces element `i`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when its page cannot be read.
     #[inline]
     fn set(&mut self, i: usize, value: T) -> Result<(), Fault> {
         self.change(i, |element| *element = value)
@@ -156,9 +146,6 @@ impl<T: Pod> WriteAt<T> for Array<T> {
 
 impl<T: Pod> Array<T> {
     /// Replaces all elements by the next elements of a column.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
     pub fn read_from(&mut self, reader: &mut ColumnReader<T>) -> Result<(), StageError> {
         match self {
             Self::Resident(items) => reader.read_into(items),
@@ -167,9 +154,6 @@ impl<T: Pod> Array<T> {
     }
 
     /// Writes all elements as a column.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn write_to(&mut self, scratch: &Scratch, column: Column<T>) -> Result<(), StageError> {
         let mut writer = ColumnWriter::create(scratch, column)?;
         match self {
@@ -181,7 +165,7 @@ impl<T: Pod> Array<T> {
 }
 
 impl<T: Pod> Array<T> {
-    /// The same elements, which are not written any more.
+    /// Converts into a read-only array.
     #[must_use]
     pub fn freeze(self) -> Lookup<T> {
         match self {
@@ -191,7 +175,7 @@ impl<T: Pod> Array<T> {
     }
 }
 
-/// A read-only column with random access, or an array that is not written any more.
+/// A read-only column with random access, or a frozen array.
 pub enum Lookup<T> {
     /// Mapped, and counted against the budget.
     Mapped(ColumnMap<T>),
@@ -200,7 +184,7 @@ pub enum Lookup<T> {
 }
 
 impl<T> Lookup<T> {
-    /// Another way to the same elements, for another thread; nothing if they are behind page frames.
+    /// Returns a second handle for another thread; `None` if paged.
     #[must_use]
     pub fn share(&self) -> Option<Self> {
         match self {
@@ -211,7 +195,7 @@ impl<T> Lookup<T> {
 }
 
 impl<T: Pod> Lookup<T> {
-    /// Whether no element comes from the disk: all are in memory, as they are or packed.
+    /// True if no access reads the disk: all elements are in memory, plain or packed.
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         match self {
@@ -246,7 +230,7 @@ impl<T: Pod> ReadAt<T> for Lookup<T> {
     }
 }
 
-/// A [`Lookup`] that several threads use; where it is behind page frames they take turns.
+/// A [`Lookup`] shared by threads; a paged one is behind a mutex.
 pub enum SharedLookup<T> {
     /// Mapped.
     Mapped(ColumnMap<T>),
@@ -264,15 +248,12 @@ impl<T> From<Lookup<T>> for SharedLookup<T> {
 }
 
 impl<T: Pod> SharedLookup<T> {
-    /// Element `i`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when its page cannot be read.
+    /// Returns element `i`.
     #[inline]
     pub fn get(&self, i: usize) -> Result<T, Fault> {
         match self {
             Self::Mapped(map) => Ok(map[i]),
-            // What a thread that panicked leaves behind is a page more or less.
+            // A panic leaves the page frames consistent.
             Self::Paged(paged) => paged.lock().unwrap_or_else(PoisonError::into_inner).get(i),
         }
     }
@@ -280,7 +261,7 @@ impl<T: Pod> SharedLookup<T> {
 
 /// A value that may be resident, for [`on_resident!`](crate::on_resident).
 pub trait Residency {
-    /// Its type if it is resident: a slice, or a struct of slices.
+    /// Its type if resident: a slice, or a struct of slices.
     type Resident<'a>
     where
         Self: 'a;
@@ -289,10 +270,10 @@ pub trait Residency {
     where
         Self: 'a;
 
-    /// A view of the resident data, or `None` if the value is paged.
+    /// Returns a view of the resident data; `None` if paged.
     fn resident(&mut self) -> Option<Self::Resident<'_>>;
 
-    /// A view that works in any case.
+    /// Returns a view that works in both cases.
     fn anywhere(&mut self) -> Self::Anywhere<'_>;
 }
 
@@ -328,9 +309,9 @@ impl<T: Pod> Residency for Lookup<T> {
     }
 }
 
-/// Compiles an expression twice, once for resident arrays and once for arrays that may be paged, and evaluates the
-/// one that applies. Each name must be a variable whose type implements [`Residency`]; inside the expression it is a
-/// slice in the first case and a reference in the second.
+/// Compiles an expression twice, for resident and for possibly paged arrays, and evaluates the one that applies. Each
+/// name must be a variable of a type that implements [`Residency`]; inside the expression it is a slice in the first
+/// case and a reference in the second.
 ///
 /// ```
 /// use heaplake_kit::array::{ReadAt, WriteAt};

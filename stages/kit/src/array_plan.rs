@@ -1,9 +1,8 @@
-//! Decides which arrays of a stage are resident.
+//! Decides the storage mode of a stage's arrays.
 //!
-//! A stage requests all arrays that it uses at the same time in one tuple, the most often accessed first, and gets a
-//! tuple of arrays back. Their sizes follow from their types. If all fit the budget they are resident. Otherwise
-//! columns whose files are packed are in memory as they are packed, if they fit; the others are paged and share the rest of
-//! the budget as page frames. See [`form`].
+//! A stage requests all arrays that it uses at the same time in one tuple, the most accessed first, and gets a tuple of
+//! arrays. If all fit the budget, all are resident. Otherwise columns with packed files are kept packed in memory if
+//! they fit; the others are paged and share the rest of the budget as page frames. See [`form`].
 
 use crate::form::{self, Form};
 use crate::offsets::OffsetBlock;
@@ -12,7 +11,7 @@ use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratc
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
 
-/// The plan leaves 1/32 of the free budget for allocations that are not arrays.
+/// The plan leaves 1/32 of the free budget for small allocations.
 const KEPT_BACK: u64 = 32;
 
 /// Makes the arrays of a stage.
@@ -22,66 +21,61 @@ pub struct ArrayPlan<'a> {
     who: &'static str,
     spilled: u64,
     is_streamed: bool,
-    /// Whether some arrays are paged, whose pages compete with those of maps.
+    /// Some arrays are paged; their pages compete with those of maps for memory.
     is_short: bool,
 }
 
 impl<'a> ArrayPlan<'a> {
-    /// A plan whose arrays are reserved under the name `who`.
+    /// Creates a plan that reserves its arrays under the name `who`.
     #[must_use]
     pub fn new(budget: &'a Budget, scratch: &'a Scratch, who: &'static str) -> Self {
         Self { budget, scratch, who, spilled: 0, is_streamed: false, is_short: false }
     }
 
-    /// The same, with the budget and the scratch folder of a job.
+    /// Creates a plan with the budget and the scratch folder of a job.
     #[must_use]
     pub fn of(job: &Job<'a>, who: &'static str) -> Self {
         Self::new(&job.context.budget, job.scratch, who)
     }
 
-    /// The same, but no array is resident that is not so already, whatever the budget: for arrays that are read from the
-    /// beginning to the end, so that page frames serve as well. What is mapped is read page by page.
+    /// Pages every array that is not yet in memory and exceeds the minimum of page frames, with that minimum and
+    /// regardless of the budget: for arrays that are read sequentially.
     #[must_use]
     pub fn streamed(self) -> Self {
         Self { is_streamed: true, ..self }
     }
 
     /// Makes a tuple of arrays from a tuple of requests: [`filled`], [`loaded`], [`lookup`], [`offsets`], or an
-    /// [`Option`] of one of these.
+    /// [`Option`] of one.
     ///
     /// # Errors
-    /// [`StageError::Budget`] when the page frames of the paged arrays do not fit; [`StageError::Io`] when a file
-    /// cannot be made or read.
+    /// [`StageError::Budget`] when the page frames of the paged arrays do not fit.
     pub fn make<R: Requests>(&mut self, requests: R) -> Result<R::Arrays, StageError> {
         requests.make(self)
     }
 
     /// Makes one array.
-    ///
-    /// # Errors
-    /// As [`Self::make`].
     pub fn one<R: Request>(&mut self, request: R) -> Result<R::Array, StageError> {
         self.make((request,)).map(|(array,)| array)
     }
 
-    /// Whether all arrays of a tuple of requests would be resident.
+    /// Returns true if all requested arrays would be resident.
     #[must_use]
     pub fn holds<R: Requests>(&self, requests: &R) -> bool {
         requests.fit(self)
     }
 
-    /// Bytes of the arrays made so far that are paged because they did not fit.
+    /// Bytes of the arrays made so far that were paged because they did not fit.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.spilled
     }
 
-    /// The form of each array, by its size and that of its packed file, if it has one.
+    /// Returns the storage mode of each array, from its size and that of its packed file, if any.
     fn decide<const N: usize>(&self, sizes: [u64; N], packed: [Option<u64>; N]) -> [Form; N] {
         if self.is_streamed {
             return sizes.map(Form::streamed);
         }
-        // Keep some budget for the smaller allocations of the stage.
         form::decide(self.budget.free() - self.budget.free() / KEPT_BACK, sizes, packed)
     }
 
@@ -102,7 +96,7 @@ impl<'a> ArrayPlan<'a> {
     }
 }
 
-/// An array that a stage asks for.
+/// A request for one array.
 pub trait Request {
     /// The array that the request yields.
     type Array;
@@ -110,15 +104,12 @@ pub trait Request {
     /// Bytes of all elements.
     fn bytes(&self, scratch: &Scratch) -> u64;
 
-    /// Bytes of its packed file, if it is a column that is looked at and has one.
+    /// Bytes of the packed file of a looked-up column, if it has one.
     fn packed_bytes(&self, _scratch: &Scratch) -> Option<u64> {
         None
     }
 
-    /// Makes the array in a form.
-    ///
-    /// # Errors
-    /// As [`ArrayPlan::make`].
+    /// Makes the array in a storage mode.
     fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Self::Array, StageError>;
 }
 
@@ -183,7 +174,7 @@ impl<T: Pod> Request for LookedUp<T> {
     type Array = Lookup<T>;
 
     fn bytes(&self, scratch: &Scratch) -> u64 {
-        // A column in memory takes no more for being looked at.
+        // A column in memory needs no further memory.
         if scratch.is_resident(self.0) { 0 } else { column_bytes(scratch, self.0) }
     }
 
@@ -212,14 +203,14 @@ pub struct Starts<T> {
     elements: Column<T>,
 }
 
-/// The start position of each group of a grouped column, computed from the column of group sizes.
+/// The start of each group of a grouped column, computed from the column of group sizes.
 #[must_use]
 pub fn offsets<T>(sizes: Column<u32>, elements: Column<T>) -> Starts<T> {
     Starts { sizes, elements }
 }
 
 impl<T> Starts<T> {
-    /// Number of groups, and of elements.
+    /// Number of groups and of elements.
     fn counts(&self, scratch: &Scratch) -> [usize; 2] {
         let groups = column_bytes(scratch, self.sizes) as usize / size_of::<u32>();
         [groups, column_bytes(scratch, self.elements) as usize / size_of::<T>()]
@@ -237,7 +228,7 @@ impl<T> Request for Starts<T> {
 
     fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Offsets, StageError> {
         let [groups, elements] = self.counts(plan.scratch);
-        // Where memory is short, no more is taken for large groups than there are, and that from the page frames.
+        // When memory is short, allocate only for the large groups that exist, out of the page frames.
         let large = match form.frames() {
             None => Offsets::most_large(elements),
             Some(_) => Offsets::count_large(plan.scratch, self.sizes)?,
@@ -272,13 +263,10 @@ pub trait Requests {
     /// The tuple of the arrays.
     type Arrays;
 
-    /// Makes them all.
-    ///
-    /// # Errors
-    /// As [`ArrayPlan::make`].
+    /// Makes all arrays.
     fn make(self, plan: &mut ArrayPlan<'_>) -> Result<Self::Arrays, StageError>;
 
-    /// Whether all would be resident.
+    /// Returns true if all would be resident.
     fn fit(&self, plan: &ArrayPlan<'_>) -> bool;
 }
 
@@ -364,7 +352,7 @@ mod tests {
         drop(paged);
         let mut lookup = ArrayPlan::new(&small, &scratch, "lookup").one(lookup(A)).unwrap();
         for i in (0..LEN).step_by(997) {
-            // Of what is prefetched, some is there, some not, and some is beyond the end.
+            // Prefetches of resident pages, absent pages, and pages beyond the end.
             lookup.prefetch(i);
             lookup.prefetch(2 * i);
             assert_eq!(lookup.get(i).unwrap(), resident.get(i).unwrap());

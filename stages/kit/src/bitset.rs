@@ -3,7 +3,7 @@
 use crate::{Budget, BudgetVec, StageError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A fixed-size set of small integers, `len / 8` bytes, counted against the budget.
+/// A fixed-size set of small integers: `len / 8` bytes, counted against the budget.
 #[derive(Debug)]
 pub struct Bitset {
     words: BudgetVec<u64>,
@@ -11,21 +11,18 @@ pub struct Bitset {
 
 impl Bitset {
     /// An empty set over `0..len`.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when it does not fit.
     pub fn new(budget: &Budget, who: &'static str, len: usize) -> Result<Self, StageError> {
         Ok(Self { words: budget.zeroed(who, len.div_ceil(64))? })
     }
 
-    /// Whether `i` is in the set.
+    /// Returns true if `i` is in the set.
     #[inline]
     #[must_use]
     pub fn contains(&self, i: usize) -> bool {
         self.words[i / 64] >> (i % 64) & 1 == 1
     }
 
-    /// Inserts `i`; returns whether it is new.
+    /// Inserts `i`; returns true if it is new.
     #[inline]
     pub fn insert(&mut self, i: usize) -> bool {
         let (word, bit) = (&mut self.words[i / 64], 1 << (i % 64));
@@ -34,7 +31,7 @@ impl Bitset {
         new
     }
 
-    /// Removes `i`; returns whether it was in the set.
+    /// Removes `i`; returns true if it was in the set.
     #[inline]
     pub fn remove(&mut self, i: usize) -> bool {
         let (word, bit) = (&mut self.words[i / 64], 1 << (i % 64));
@@ -43,7 +40,7 @@ impl Bitset {
         there
     }
 
-    /// Number of words, each of which holds 64 elements.
+    /// Number of words of 64 elements.
     #[must_use]
     pub fn words(&self) -> usize {
         self.words.len()
@@ -59,12 +56,12 @@ impl Bitset {
         })
     }
 
-    /// The words, the lowest bit of each its first element; threads may take parts of them.
+    /// The words, lowest bit first; threads may work on disjoint parts.
     pub fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }
 
-    /// Adds the elements of another set over the same id space; returns how many are new. One pass.
+    /// Adds the elements of another set over the same id space; returns the number of new ones. One pass.
     pub fn add_all(&mut self, other: &Self) -> u64 {
         let mut new = 0;
         for (word, other) in self.words.iter_mut().zip(other.words.iter()) {
@@ -80,11 +77,11 @@ impl Bitset {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The set, for threads that add elements at the same time.
+    /// Returns a view to which threads can add elements concurrently.
     pub fn shared(&mut self) -> SharedBitset<'_> {
         const { assert!(size_of::<AtomicU64>() == size_of::<u64>() && align_of::<AtomicU64>() == align_of::<u64>()) };
         let words: *mut [u64] = &mut *self.words;
-        // SAFETY: an atomic word has the size, alignment and values of a plain one; the set is borrowed for this alone.
+        // SAFETY: an atomic word has the size, alignment and values of a plain one; `self` is borrowed exclusively.
         SharedBitset(unsafe { &*(words as *const [AtomicU64]) })
     }
 }
@@ -94,37 +91,34 @@ impl Bitset {
 pub struct SharedBitset<'a>(&'a [AtomicU64]);
 
 impl SharedBitset<'_> {
-    /// Whether `i` is in the set, as far as this thread has seen.
+    /// Returns true if `i` is in the set as this thread sees it.
     #[inline]
     #[must_use]
     pub fn contains(&self, i: usize) -> bool {
         self.0[i / 64].load(Ordering::Relaxed) >> (i % 64) & 1 == 1
     }
 
-    /// Inserts `i`, which other threads see when they have been waited for.
+    /// Inserts `i`. Other threads see it after a join.
     #[inline]
     pub fn insert(&self, i: usize) {
-        // A look costs less than a change, and many elements come more than once.
+        // A load is cheaper than a read-modify-write, and duplicates are frequent.
         if !self.contains(i) {
             self.0[i / 64].fetch_or(1 << (i % 64), Ordering::Relaxed);
         }
     }
 }
 
-/// A set that tells of each element how many come before it: 12 bytes for 64 of the id space.
+/// A set with rank queries: 12 bytes per 64 ids.
 #[derive(Debug)]
 pub struct Ranks {
     set: Bitset,
-    /// Elements in the words before.
+    /// Number of elements in the preceding words.
     before: BudgetVec<u32>,
     count: usize,
 }
 
 impl Bitset {
-    /// Counts the elements of a set of at most 2^32. One pass.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when the counts do not fit.
+    /// Adds rank counts to a set over at most 2^32 ids. One pass.
     pub fn ranked(self, budget: &Budget, who: &'static str) -> Result<Ranks, StageError> {
         let mut before = budget.zeroed(who, self.words.len())?;
         let mut count = 0;
@@ -143,7 +137,7 @@ impl Ranks {
         self.count
     }
 
-    /// How many elements come before `i`, if it is one.
+    /// Returns the number of elements before `i`, or `None` if `i` is not in the set.
     #[inline]
     #[must_use]
     pub fn rank(&self, i: usize) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! Two pieces of work at the same time.
+//! Runs two closures concurrently.
 
 use crate::fs::before_thread;
 use crate::{Context, divisible};
@@ -6,16 +6,14 @@ use std::panic;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does both and returns what they give. Where the context has several threads, the first one, which should be the shorter
-/// one, is on a thread of its own. With one thread the first counts as [divisible](divisible::part).
-///
-/// A panic of either is passed on.
+/// Runs both closures and returns their results. With several threads the first, which should be the shorter one, runs
+/// on its own thread; with one thread it counts as [divisible](divisible::part). Panics are propagated.
 pub fn both<A: Send, B>(context: &Context<'_>, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     if context.threads < 2 {
         let first = divisible::part(first);
         return (first, second());
     }
-    // Whoever comes first takes the work: the thread, or this one if the system has no thread.
+    // The spawned thread takes the work; this thread does if the spawn failed.
     let work = &Mutex::new(Some(first));
     let take = move || work.lock().unwrap_or_else(PoisonError::into_inner).take().map(|first| first());
     thread::scope(|scope| {

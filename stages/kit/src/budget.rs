@@ -1,10 +1,10 @@
 //! The memory budget of a run.
 //!
-//! Every buffer that grows with the input is a named [`Reservation`] against the [`Budget`] and is released on drop.
-//! A stage that runs in parallel with others gets a part of the budget, which is itself a budget ([`Budget::part`]),
-//! so no stage takes memory that is reserved for another one. *Not* counted are the fixed buffers of readers and
-//! writers (a few megabytes in all, see [`FIXED_OVERHEAD`](crate::overhead::FIXED_OVERHEAD)), the code itself, and
-//! pages of memory-mapped columns without a reservation.
+//! Every buffer that grows with the input is a named [`Reservation`] against the [`Budget`], released on drop. Stages
+//! that run in parallel get memory grants, which are budgets themselves ([`Budget::part`]), so no stage takes memory
+//! reserved for another. *Not* counted are the fixed buffers of readers and writers (a few megabytes, see
+//! [`FIXED_OVERHEAD`](crate::overhead::FIXED_OVERHEAD)), code, and pages of memory-mapped columns without a
+//! reservation.
 
 use crate::{StageError, hint};
 use bytemuck::Zeroable;
@@ -12,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A bound on memory, shared by all stages of a run. Clones share the same bound.
+/// A memory limit shared by all stages of a run. Clones share the limit.
 #[derive(Clone, Debug)]
 pub struct Budget {
     shared: Arc<Shared>,
@@ -23,14 +23,14 @@ struct Shared {
     limit: u64,
     used: AtomicU64,
     peak: AtomicU64,
-    /// Whether the run is to end. Shared with all parts.
+    /// Set to end the run; shared with all grants.
     stopped: Arc<AtomicBool>,
-    /// For a part: its reservation in the whole budget.
+    /// For a grant: its reservation in the parent budget.
     _whole: Option<Reservation>,
 }
 
 impl Budget {
-    /// A budget of `limit` bytes.
+    /// Creates a budget of `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Self {
         Self::within(limit, Arc::new(AtomicBool::new(false)), None)
@@ -41,74 +41,59 @@ impl Budget {
         Self { shared: Arc::new(Shared { limit, used, peak, stopped, _whole: whole }) }
     }
 
-    /// Makes all accesses to pages that are not in memory fail with [`StageError::Cancelled`], in all parts. So a loop
-    /// over paged arrays, which may take long, ends soon, however rarely it looks for a cancellation itself.
+    /// Makes all accesses to non-resident pages fail with [`StageError::Cancelled`], in all grants, so long loops over
+    /// paged arrays end soon even if they rarely check for cancellation.
     pub fn stop(&self) {
         self.shared.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Looks whether [`Self::stop`] was called: for long loops that have no context.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`] if it was.
+    /// Returns [`StageError::Cancelled`] after [`Self::stop`]: for long loops without a context.
     pub fn check(&self) -> Result<(), StageError> {
         if self.shared.stopped.load(Ordering::Relaxed) { Err(StageError::Cancelled) } else { Ok(()) }
     }
 
-    /// A budget of `bytes`, taken from this one until the part and all its clones are dropped.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when they do not fit.
+    /// Splits off a grant of `bytes`, held until the grant and all its clones are dropped.
     pub fn part(&self, who: &'static str, bytes: u64) -> Result<Self, StageError> {
         Ok(Self::within(bytes, Arc::clone(&self.shared.stopped), Some(self.reserve(who, bytes)?)))
     }
 
-    /// Size of the whole budget, bytes.
+    /// The limit, bytes.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.shared.limit
     }
 
-    /// Bytes currently reserved.
+    /// Reserved bytes.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.shared.used.load(Ordering::Relaxed)
     }
 
-    /// The peak: the most bytes that were reserved at the same time.
+    /// Peak of reserved bytes.
     #[must_use]
     pub fn peak(&self) -> u64 {
         self.shared.peak.load(Ordering::Relaxed)
     }
 
-    /// Bytes currently free.
+    /// Free bytes.
     #[must_use]
     pub fn free(&self) -> u64 {
         self.limit().saturating_sub(self.used())
     }
 
     /// Reserves `bytes` for `who`.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when they do not fit.
     pub fn reserve(&self, who: &'static str, bytes: u64) -> Result<Reservation, StageError> {
         let mut reservation = Reservation { budget: self.clone(), who, bytes: 0 };
         reservation.grow(bytes)?;
         Ok(reservation)
     }
 
-    /// A zeroed array of `len` elements, counted.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when it does not fit.
+    /// Allocates a zeroed array of `len` elements.
     pub fn zeroed<T: Zeroable + Clone>(&self, who: &'static str, len: usize) -> Result<BudgetVec<T>, StageError> {
         self.filled(who, len, T::zeroed())
     }
 
-    /// An array of `len` copies of `value`, counted.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when it does not fit.
+    /// Allocates an array of `len` copies of `value`.
     pub fn filled<T: Clone>(&self, who: &'static str, len: usize, value: T) -> Result<BudgetVec<T>, StageError> {
         let reservation = self.reserve(who, (len * size_of::<T>()) as u64)?;
         let mut items = Vec::with_capacity(len);
@@ -117,11 +102,7 @@ impl Budget {
         Ok(BudgetVec { items, reservation })
     }
 
-    /// An array of so many zeros, counted. The system clears a page when it is first touched: by several threads, if those
-    /// write the array.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when it does not fit.
+    /// Allocates `len` zeros with `calloc`: pages are cleared on first touch, by the threads that write the array.
     pub fn zeros(&self, who: &'static str, len: usize) -> Result<BudgetVec<u32>, StageError> {
         let reservation = self.reserve(who, (len * size_of::<u32>()) as u64)?;
         let mut items = vec![0; len];
@@ -129,16 +110,13 @@ impl Budget {
         Ok(BudgetVec { items, reservation })
     }
 
-    /// An empty array that may grow; its reservation grows with it.
+    /// Creates an empty array that grows together with its reservation.
     #[must_use]
     pub fn growing<T>(&self, who: &'static str) -> BudgetVec<T> {
         BudgetVec { items: Vec::new(), reservation: Reservation { budget: self.clone(), who, bytes: 0 } }
     }
 
-    /// An empty array with room for `len` elements, counted.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when it does not fit.
+    /// Creates an empty array with capacity for `len` elements.
     pub fn with_room<T>(&self, who: &'static str, len: usize) -> Result<BudgetVec<T>, StageError> {
         let reservation = self.reserve(who, (len * size_of::<T>()) as u64)?;
         Ok(BudgetVec { items: Vec::with_capacity(len), reservation })
@@ -159,7 +137,7 @@ impl Budget {
     }
 }
 
-/// A reserved part of the budget, released on drop.
+/// Reserved bytes of the budget, released on drop.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Budget,
@@ -168,30 +146,27 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Bytes of the reservation.
+    /// Reserved bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Reserves `bytes` more.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when they do not fit; the reservation is unchanged.
+    /// Reserves `bytes` more; on error the reservation is unchanged.
     pub fn grow(&mut self, bytes: u64) -> Result<(), StageError> {
         self.budget.take(self.who, bytes)?;
         self.bytes += bytes;
         Ok(())
     }
 
-    /// Releases `bytes`, or all if the reservation is smaller.
+    /// Releases `bytes`, or all if fewer are reserved.
     pub fn shrink(&mut self, bytes: u64) {
         let given = bytes.min(self.bytes);
         self.bytes -= given;
         self.budget.shared.used.fetch_sub(given, Ordering::Relaxed);
     }
 
-    /// Splits off `bytes`, or all if the reservation is smaller, as a reservation for `who`.
+    /// Splits off `bytes`, or all if fewer are reserved, as a reservation for `who`.
     #[must_use]
     pub fn split(&mut self, who: &'static str, bytes: u64) -> Self {
         let bytes = bytes.min(self.bytes);
@@ -215,9 +190,6 @@ pub struct BudgetVec<T> {
 
 impl<T> BudgetVec<T> {
     /// Appends, doubling the reservation when the array is full.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when the doubled array does not fit.
     #[inline]
     pub fn push(&mut self, item: T) -> Result<(), StageError> {
         if self.items.len() == self.items.capacity() {
@@ -241,7 +213,7 @@ impl<T> BudgetVec<T> {
         self.items.pop()
     }
 
-    /// Keeps the elements for which `keep`, called with position and element, returns true.
+    /// Retains the elements for which `keep(position, element)` returns true.
     pub fn retain_mut(&mut self, mut keep: impl FnMut(usize, &mut T) -> bool) {
         let mut position = 0;
         self.items.retain_mut(|item| {
@@ -250,7 +222,7 @@ impl<T> BudgetVec<T> {
         });
     }
 
-    /// Removes all elements; the memory stays reserved for reuse.
+    /// Removes all elements; the memory stays reserved.
     pub fn clear(&mut self) {
         self.items.clear();
     }

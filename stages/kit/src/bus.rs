@@ -1,9 +1,9 @@
-//! A mapped file that cannot be read any more ends the process with a message, not with a signal.
+//! SIGBUS handler: a mapped file that becomes unreadable ends the process with a message, not with a signal.
 //!
-//! Columns are mapped for random access: that costs no copy, and the page cache is shared by all stages. But where a
-//! mapped file is cut off by somebody else, or the disk fails under it, an access has no result and no error: the system
-//! sends SIGBUS. Nothing can go on from there. The handler says so, with the file, and ends the process with exit code 1,
-//! as any other error of scratch does; the run is not published, and the next command removes what is left of it.
+//! Columns are mapped for random access: no copy, and all stages share the page cache. If another process truncates a
+//! mapped file, or the disk fails, the access raises SIGBUS, and the program cannot continue. The handler prints the
+//! file and exits with code 1, as for any other error of scratch; the run is not published, and the next command
+//! removes its scratch.
 
 use crate::last_words;
 use nix::libc;
@@ -22,15 +22,15 @@ const AFTER: &[u8] = b": it was cut off, or the disk failed under it, while it w
 /// Exit code of a failure.
 const FAILED: i32 = 1;
 
-/// Maps that the handler can tell the file of; more of them at one time go without.
+/// Maximum number of registered maps; further ones are reported without a name.
 const MAPS: usize = 128;
 
-/// Bytes of a path that the handler can tell: the last ones.
+/// Bytes kept of a path: the last ones.
 const NAME: usize = 256;
 
-/// A map. The handler may read it at any time, so it holds no pointers; at worst it tells the wrong name.
+/// A registered map. The handler may read it at any time, so it contains no pointers; at worst the name is wrong.
 struct Map {
-    /// Address; 0 for a free entry, 1 for one that is being filled.
+    /// Address; 0: free entry, 1: entry being filled.
     start: AtomicUsize,
     end: AtomicUsize,
     length: AtomicUsize,
@@ -46,7 +46,7 @@ static ALL: [Map; MAPS] = [const {
     }
 }; MAPS];
 
-/// A map that the handler knows while this lives.
+/// Registration of a map, until drop.
 pub(crate) struct Known(&'static Map);
 
 impl Drop for Known {
@@ -55,14 +55,13 @@ impl Drop for Known {
     }
 }
 
-/// Makes a map known to the handler, which is installed first; nothing if there are too many.
+/// Installs the handler once and registers a map; `None` if the registry is full.
 pub(crate) fn handle(map: &[u8], path: &Path) -> Option<Known> {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let action = SigAction::new(SigHandler::SigAction(end), SaFlags::SA_SIGINFO, SigSet::empty());
-        // SAFETY: `end` calls only functions that may be called in a handler, and touches no state of the process but
-        // atomic numbers. No other code of the process handles this signal. Without the handler the signal ends the
-        // process too.
+        // SAFETY: `end` calls only async-signal-safe functions and touches only atomics. No other code of the process
+        // handles SIGBUS.
         let _ = unsafe { sigaction(Signal::SIGBUS, &action) };
     });
     let is_taken = |free: &&Map| free.start.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
@@ -78,7 +77,7 @@ pub(crate) fn handle(map: &[u8], path: &Path) -> Option<Known> {
 
 extern "C" fn end(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     last_words::begin(FAILED);
-    // SAFETY: the system hands a handler of this kind what it knows of the signal; for SIGBUS it has an address.
+    // SAFETY: the kernel passes a valid `siginfo_t` to an SA_SIGINFO handler; for SIGBUS it has an address.
     let address = unsafe { info.as_ref().map_or(0, |info| info.si_addr() as usize) };
     let mut message = [0; BEFORE.len() + NAME + AFTER.len()];
     let mut length = 0;
@@ -98,9 +97,9 @@ extern "C" fn end(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *m
         None => UNKNOWN.iter().for_each(|byte| add(*byte)),
     }
     AFTER.iter().for_each(|byte| add(*byte));
-    // SAFETY: descriptor 2 is only written to, in one call that a handler may make; where it is closed, that fails.
+    // SAFETY: descriptor 2 is only written to, with `write`, which is async-signal-safe; if it is closed, that fails.
     let stderr = unsafe { BorrowedFd::borrow_raw(libc::STDERR_FILENO) };
     let _ = rustix::io::write(stderr, &message[..length]);
-    // SAFETY: `_exit` may be called in a handler and does not return; no destructor runs.
+    // SAFETY: `_exit` is async-signal-safe and does not return; no destructor runs.
     unsafe { libc::_exit(FAILED) }
 }

@@ -1,4 +1,4 @@
-//! Chains of classes as text.
+//! Paths of classes as text.
 
 use crate::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::chains::{Element, label};
@@ -6,10 +6,10 @@ use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::borrow::Cow;
 
-/// Maximum number of characters of a name.
+/// Maximum characters of a name.
 const MOST_NAME: usize = 120;
 
-/// The elements of chains with their names.
+/// The elements of paths with their names.
 pub struct Chains {
     strings: StringTable,
     classes: ColumnMap<StringId>,
@@ -18,9 +18,6 @@ pub struct Chains {
 
 impl Chains {
     /// Opens the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             strings: StringTable::open(scratch, STRINGS)?,
@@ -29,19 +26,19 @@ impl Chains {
         })
     }
 
-    /// Name of a class.
+    /// Returns the name of a class.
     #[must_use]
     pub fn class(&self, class: u32) -> Cow<'_, str> {
         self.classes[class as usize].get().map_or(Cow::Borrowed(""), |name| self.strings.text(name as usize))
     }
 
-    /// The label of the edge to an element, as in the column `edge`.
+    /// Returns the label of the edge to an element, as in the column `edge`.
     #[must_use]
     pub fn edge(&self, element: &Element) -> Option<Cow<'_, str>> {
         edge(&self.strings, element.label)
     }
 
-    /// The elements of a path, from the first to the given one.
+    /// Returns the path to an element, from its first element.
     #[must_use]
     pub fn path(&self, last: u32) -> Vec<&Element> {
         let last = self.elements.get(last as usize);
@@ -51,7 +48,7 @@ impl Chains {
         path
     }
 
-    /// The path to an element as text. A long path shows only a number of elements at either end.
+    /// Formats the path to an element; a long path shows `ends` elements at either end.
     #[must_use]
     pub fn text(&self, last: u32, ends: usize) -> String {
         let path = self.path(last);
@@ -79,7 +76,7 @@ impl Chains {
     }
 }
 
-/// An edge label as text, as in the column `edge`.
+/// Formats an edge label as in the column `edge`.
 #[must_use]
 pub fn edge(strings: &StringTable, label: u32) -> Option<Cow<'_, str>> {
     Some(match label {
@@ -93,7 +90,7 @@ pub fn edge(strings: &StringTable, label: u32) -> Option<Cow<'_, str>> {
     })
 }
 
-/// The first characters of a name. A name may be a megabyte long and occurs in every path through its class.
+/// Truncates a name: it may be a megabyte long and occurs in every path through its class.
 #[must_use]
 pub fn cut(name: Cow<'_, str>) -> Cow<'_, str> {
     match name.char_indices().nth(MOST_NAME) {
@@ -102,9 +99,8 @@ pub fn cut(name: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// A path as text, from the name, label, class and repetition of each element: classes with the edge labels between
-/// them, as in `Server.sessions → Map.table → Array[] → Session.next* → Session`. A star marks an element that
-/// repeats.
+/// Formats a path of (edge name, label, class, repeats): classes with edge labels between them, as in `Server.sessions
+/// → Map.table → Array[] → Session.next* → Session`. A star marks a repeated element.
 #[must_use]
 pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, bool)>) -> String {
     let mut text = String::new();
@@ -113,14 +109,14 @@ pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, 
         let star = if repeats { "*" } else { "" };
         match edge {
             None => text.push_str(if first { "" } else { " → " }),
-            // These labels say what precedes the element; they are not edge names.
+            // These labels describe a gap before the element, not an edge.
             Some(edge) if label == label::NO_PATH || label == label::CUT => {
                 text.push_str(if first { "" } else { " → " });
                 text.push_str(edge);
                 text.push_str(" → ");
             }
             Some(edge) => {
-                // Numbers and marks are not names and take no dot.
+                // Index and entry marks take no dot.
                 let dot = if label >= label::NO_PATH { "" } else { "." };
                 text.push_str(dot);
                 text.push_str(edge);
@@ -136,10 +132,10 @@ pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, 
     text
 }
 
-/// Size of the cache of recent labels, a power of two.
+/// Entries of the label cache, a power of two.
 const RECENT: usize = 1 << 14;
 
-/// Detects numeric names: positions in a structure of the runtime, of which there may be as many as objects.
+/// Detects numeric edge names: positions in a structure of the runtime, possibly as numerous as objects.
 #[derive(Clone)]
 pub struct NumericNames {
     strings: StringTable,
@@ -149,15 +145,12 @@ pub struct NumericNames {
 
 impl NumericNames {
     /// Opens the names.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         let strings = StringTable::open(scratch, STRINGS)?;
         Ok(Self { strings, recent: vec![(label::NONE, label::NONE); RECENT] })
     }
 
-    /// Replaces a numeric name by the mark of all numbers; returns other labels unchanged.
+    /// Replaces a numeric name by [`label::INDEX`]; returns other labels unchanged.
     #[inline]
     pub fn label(&mut self, name: u32) -> u32 {
         let recent = &mut self.recent[name as usize % RECENT];

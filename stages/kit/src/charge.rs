@@ -1,20 +1,20 @@
-//! Budget accounting for hash tables and small texts.
+//! Memory accounts for hash tables and small texts.
 
 use crate::{Budget, Reservation, StageError};
 
-/// Granularity of reservations, so that counting costs nothing per item.
+/// Granularity of reservations, so that counting is cheap per item.
 const STEP: u64 = 64 << 10;
 
 /// Up to this many bytes, the standard library sorts with a buffer as large as the items.
 const SORTED_WHOLE: usize = 8 << 20;
 
-/// Bytes that the heap takes for an allocation of so many: it adds its own mark and rounds up.
+/// Returns the heap bytes of an allocation of `bytes`, with header and rounding.
 #[must_use]
 pub fn allocated(bytes: usize) -> u64 {
     (bytes as u64).saturating_add(8).next_multiple_of(16).max(32)
 }
 
-/// A reservation that grows in steps with a number of bytes, for containers that allocate on their own.
+/// A memory account that reserves in steps, for containers that allocate on their own.
 #[derive(Debug)]
 pub struct Charge {
     reservation: Reservation,
@@ -22,39 +22,33 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// An empty reservation for `who`.
+    /// Creates an empty account for `who`.
     ///
     /// # Errors
-    /// None in practice: reserving nothing fits any budget.
+    /// None in practice: reserving 0 bytes fits any budget.
     pub fn new(budget: &Budget, who: &'static str) -> Result<Self, StageError> {
         Ok(Self { reservation: budget.reserve(who, 0)?, taken: 0 })
     }
 
-    /// Counts `bytes` more.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when they do not fit.
+    /// Charges `bytes`.
     #[inline]
     pub fn add(&mut self, bytes: u64) -> Result<(), StageError> {
         self.taken += bytes;
         if self.taken > self.reservation.bytes() { self.grow() } else { Ok(()) }
     }
 
-    /// Counts `bytes` less; they stay reserved for later use.
+    /// Credits `bytes`; they stay reserved.
     pub fn sub(&mut self, bytes: u64) {
         self.taken = self.taken.saturating_sub(bytes);
     }
 
-    /// Gives everything back to the budget.
+    /// Releases all reserved bytes.
     pub fn release(&mut self) {
         self.taken = 0;
         self.reservation.shrink(u64::MAX);
     }
 
-    /// Reserves capacity for `more` items, at least doubling it; the budget is charged before the allocation.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when it does not fit.
+    /// Reserves capacity for `more` items, at least doubling it; charges the budget before the allocation.
     #[inline]
     pub fn make_room<T>(&mut self, items: &mut Vec<T>, more: usize) -> Result<(), StageError> {
         if more <= items.capacity() - items.len() { Ok(()) } else { self.double(items, more) }
@@ -69,10 +63,7 @@ impl Charge {
         Ok(())
     }
 
-    /// A stable sort. Its buffer is counted while it exists.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when the buffer does not fit.
+    /// Sorts stably; the sort buffer is charged meanwhile.
     pub fn sort_by_key<T, K: Ord>(
         &mut self,
         items: &mut [T],
@@ -81,7 +72,7 @@ impl Charge {
         if items.is_sorted_by_key(key) {
             return Ok(());
         }
-        // The buffer of the standard library: half of the items, or all of them if they are small.
+        // The buffer of the standard library: half of the items, or all if they are small.
         let bytes = size_of_val(items);
         let buffer = bytes.div_ceil(2).max(bytes.min(SORTED_WHOLE)) as u64;
         self.add(buffer)?;

@@ -1,8 +1,7 @@
-//! How much of the work of a thread others could share.
+//! Measures the parallelizable share of a thread's time.
 //!
-//! Stages that use several threads give each a part of the input. With one thread these parts are worked on by the calling
-//! thread, one after the other; the time that they take is that which more threads would divide. What remains is the part
-//! of Amdahl's law that no number of threads makes shorter.
+//! Parallel stages split their input into parts. With one thread the calling thread processes the parts in sequence;
+//! their time is the time that more threads would divide. The rest is the serial fraction of Amdahl's law.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -12,8 +11,8 @@ thread_local! {
     static IS_PART: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does work that is a part of what threads could share, and counts its time for this thread. For parts of some
-/// microseconds at least; it looks at the clock twice. A part of a part is counted once.
+/// Runs a parallelizable part and adds its time to this thread's sum. Reads the clock twice, so parts should take
+/// microseconds at least. Nested parts count once.
 pub fn part<R>(work: impl FnOnce() -> R) -> R {
     if IS_PART.replace(true) {
         return work();
@@ -25,7 +24,7 @@ pub fn part<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Seconds that this thread spent on such parts since it was last asked.
+/// Returns and resets this thread's sum, seconds.
 #[must_use]
 pub fn take() -> f64 {
     SPENT.take().as_secs_f64()

@@ -1,4 +1,4 @@
-//! The errors of stages. Messages name the place and give advice.
+//! The errors of stages. Each message names the file and gives advice.
 
 use crate::overhead::FIXED_OVERHEAD;
 use crate::scheme::is_url;
@@ -7,11 +7,11 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What to do where a build without object stores is given a URL.
+/// Advice for a URL given to a build without object stores.
 pub const WITHOUT_STORES: &str =
     "build heaplake with object stores: cargo install --locked --path pipeline --features stores";
 
-/// Why a stage stopped.
+/// The reason why a stage stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
     /// The input violates its format.
@@ -22,7 +22,7 @@ pub enum StageError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried, as a verb.
+        /// The failed action, a verb.
         action: &'static str,
         /// The error of the system.
         source: io::Error,
@@ -30,11 +30,11 @@ pub enum StageError {
     /// The memory budget is too small.
     #[error("the memory budget is too small: {who} needs {wanted} bytes more, {free} of {limit} are free")]
     Budget {
-        /// Who asked.
+        /// Name of the reservation.
         who: &'static str,
-        /// Bytes asked for.
+        /// Requested bytes.
         wanted: u64,
-        /// Bytes still free.
+        /// Free bytes.
         free: u64,
         /// The whole budget, bytes.
         limit: u64,
@@ -44,7 +44,7 @@ pub enum StageError {
     Plan {
         /// The stage with the largest need.
         stage: &'static str,
-        /// The whole budget, bytes.
+        /// The budget, bytes.
         limit: u64,
         /// The smallest sufficient budget, bytes.
         suffices: u64,
@@ -54,7 +54,7 @@ pub enum StageError {
     Scratch {
         /// The column's file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage.
         problem: String,
     },
     /// A table of a run does not match its schema.
@@ -62,31 +62,31 @@ pub enum StageError {
     Table {
         /// The table's file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage.
         problem: String,
     },
-    /// The question cannot be answered from what there is.
+    /// The request cannot be answered from the existing data.
     #[error("{problem}")]
     Refused {
-        /// Why not.
+        /// The reason.
         problem: String,
-        /// What to do.
+        /// The advice.
         advice: String,
     },
-    /// A file or a folder that the user named cannot be used for that (exit code 2).
+    /// A path given by the user cannot be used for its purpose (exit code 2).
     #[error("{}: {problem}", path.display())]
     Unusable {
         /// The file or the folder.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         problem: String,
-        /// What to do.
+        /// The advice.
         advice: &'static str,
     },
     /// A sum exceeds 64 bits.
     #[error("{0} is larger than 2^64 - 1 bytes")]
     Overflow(&'static str),
-    /// The system refused to start a thread without which nothing goes on.
+    /// The system refused to start a thread that the run needs.
     #[error("cannot start a thread: {source}")]
     Thread {
         /// The error of the system.
@@ -106,16 +106,16 @@ impl From<Fault> for StageError {
     }
 }
 
-/// A defect of the input: its place, what the format requires, what was found, and advice.
+/// A defect of the input: its location, the expected and the actual content, and advice.
 #[derive(Debug)]
 pub struct InputError {
     /// The input as the user named it.
     pub file: String,
     /// Offset in bytes of the (decompressed) content.
     pub offset: u64,
-    /// What the format requires.
+    /// The content that the format requires.
     pub expected: String,
-    /// What was found.
+    /// The actual content.
     pub found: String,
     /// Advice.
     pub hint: &'static str,
@@ -134,8 +134,8 @@ impl From<InputError> for StageError {
 }
 
 impl StageError {
-    /// Wraps an I/O error with its file and the failed action (a verb, as in "cannot *read*"). A wait that the user cut short is
-    /// [`Self::Cancelled`].
+    /// Wraps an I/O error with its file and the failed action (a verb, as in "cannot *read*"). A wait interrupted by
+    /// the user becomes [`Self::Cancelled`].
     #[must_use]
     pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
         if stop::is(&source) {
@@ -144,19 +144,19 @@ impl StageError {
         Self::Io { path: path.to_owned(), action, source }
     }
 
-    /// Refuses a file or a folder that the user named.
+    /// Refuses a path given by the user.
     #[must_use]
     pub fn unusable(path: &Path, problem: impl Into<String>, advice: &'static str) -> Self {
         Self::Unusable { path: path.to_owned(), problem: problem.into(), advice }
     }
 
-    /// A file of scratch that does not have the length in which it was left.
+    /// A scratch file has another length than it was written with.
     #[must_use]
     pub fn cut_off(path: &Path, had: u64, has: u64) -> Self {
         Self::Scratch { path: path.to_owned(), problem: format!("it had {had} bytes, and now has {has}") }
     }
 
-    /// A file that is read more than once and is not what it was.
+    /// An input file changed between two reads.
     #[must_use]
     pub fn changed(file: &str) -> Self {
         Self::Refused {
@@ -165,7 +165,7 @@ impl StageError {
         }
     }
 
-    /// Whether more memory or disk would help (exit code 3).
+    /// True if more memory or disk would help (exit code 3).
     #[must_use]
     pub fn is_resource(&self) -> bool {
         match self {
@@ -186,7 +186,7 @@ impl StageError {
         match self {
             Self::Input(error) => error.hint.to_owned(),
             Self::Budget { limit, free, wanted, .. } => {
-                // The user's limit covers this budget and the fixed buffers outside it.
+                // `--memory` covers this budget and the fixed buffers outside it.
                 let needed = (limit - free).saturating_add(*wanted).saturating_add(FIXED_OVERHEAD);
                 format!("raise --memory to at least {}", mebibytes(needed))
             }
@@ -207,7 +207,7 @@ impl StageError {
     }
 }
 
-/// Advice about an object store that gave an error of a kind.
+/// Returns advice about an error of an object store.
 fn of_store(kind: io::ErrorKind) -> &'static str {
     match kind {
         io::ErrorKind::Unsupported => WITHOUT_STORES,
@@ -216,7 +216,7 @@ fn of_store(kind: io::ErrorKind) -> &'static str {
     }
 }
 
-/// Bytes as whole mebibytes, rounded up, in the form that `--memory` takes.
+/// Formats bytes as whole mebibytes, rounded up, as `--memory` takes them.
 fn mebibytes(bytes: u64) -> String {
     format!("{}MiB", bytes.div_ceil(1 << 20))
 }

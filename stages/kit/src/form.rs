@@ -1,26 +1,26 @@
-//! How arrays of a stage are there: in memory, in memory as packed columns, or behind page frames.
+//! Storage modes of arrays: resident, packed in memory, or paged.
 
-/// Minimum bytes of page frames of an array.
+/// Minimum page frames of an array, bytes.
 pub(crate) const LEAST_FRAMES: u64 = 1 << 20;
 
-/// How an array is there.
+/// Storage mode of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// All of it in memory.
+    /// Entirely in memory.
     Resident,
-    /// A column in memory as its file is packed, behind so many bytes of page frames.
+    /// A column in memory in packed form, behind page frames of this many bytes.
     Packed(u64),
-    /// In a file, behind so many bytes of page frames.
+    /// In a file, behind page frames of this many bytes.
     Paged(u64),
 }
 
 impl Form {
-    /// That of an array that is read from its beginning to its end.
+    /// Mode of an array that is read sequentially.
     pub(crate) fn streamed(size: u64) -> Self {
         if size > LEAST_FRAMES { Self::Paged(LEAST_FRAMES) } else { Self::Resident }
     }
 
-    /// Bytes of page frames; nothing if it is resident.
+    /// Bytes of page frames; `None` if resident.
     pub(crate) fn frames(self) -> Option<u64> {
         match self {
             Self::Resident => None,
@@ -28,7 +28,7 @@ impl Form {
         }
     }
 
-    /// Bytes in memory, of an array of so many bytes and such a packed file.
+    /// Bytes in memory, from the size of the array and of its packed file.
     fn bytes(self, size: u64, packed: Option<u64>) -> u64 {
         match self {
             Self::Resident => size,
@@ -38,9 +38,9 @@ impl Form {
     }
 }
 
-/// The form of each array within so many bytes, by their sizes and those of their packed files, if they have one: all are
-/// resident if they fit. Otherwise what can be packed is, so that there is room for those behind it; if they leave some, it is
-/// resident all the same, or has more page frames.
+/// Chooses the mode of each array within `budget`. All are resident if they fit. Otherwise columns with a packed file
+/// are packed, which leaves memory for the arrays behind them; memory left over makes packed arrays resident again or
+/// adds page frames.
 pub(crate) fn decide<const N: usize>(budget: u64, sizes: [u64; N], packed: [Option<u64>; N]) -> [Form; N] {
     let resident = in_order(budget, sizes, [None; N]);
     if resident.iter().all(|form| *form == Form::Resident) {
@@ -55,7 +55,7 @@ pub(crate) fn decide<const N: usize>(budget: u64, sizes: [u64; N], packed: [Opti
             *form = Form::Resident;
         }
     }
-    // The page frames of the others share the rest.
+    // The remaining non-resident arrays share the rest.
     let mut rest = forms.iter().filter(|form| **form != Form::Resident).count() as u64;
     for (form, size) in forms.iter_mut().zip(sizes) {
         if let Form::Packed(frames) | Form::Paged(frames) = form {
@@ -66,7 +66,7 @@ pub(crate) fn decide<const N: usize>(budget: u64, sizes: [u64; N], packed: [Opti
     forms
 }
 
-/// Forms in the order of arrays, each with regard to the least that those behind it need.
+/// Chooses modes in the order of the arrays; each leaves the minimum for those behind it.
 fn in_order<const N: usize>(mut free: u64, sizes: [u64; N], packed: [Option<u64>; N]) -> [Form; N] {
     std::array::from_fn(|i| {
         let (size, rest) = (sizes[i], (N - i) as u64);

@@ -1,10 +1,10 @@
 //! The storage toolkit of the stages.
 //!
-//! It contains a [`Budget`] that bounds what the process allocates, a [`Scratch`] folder of typed [`mod@column`]
-//! files, memory-mapped columns for random access ([`ColumnMap`]), [`mod@array`]s that are paged if they do not fit,
-//! a [`Stack`] that spills to disk, [`Offsets`] for grouped columns, a [`spill::PairSpill`] that groups pairs out of
-//! core, [`dedup`] that finds nodes with equal values, [`strings`] tables, an [`OrderedPool`] of threads, a
-//! [`Context`] with progress and cancellation, and one [`StageError`].
+//! It contains a [`Budget`] that bounds the allocations of the process, a [`Scratch`] folder of typed [`mod@column`]
+//! files, memory-mapped columns ([`ColumnMap`]), [`mod@array`]s that are paged if they do not fit, a [`Stack`] that
+//! spills to disk, [`Offsets`] for grouped columns, a [`spill::PairSpill`] that groups pairs out of core, [`dedup`]
+//! that finds nodes with equal values, [`strings`] tables, an [`OrderedPool`] of threads, a [`Context`] with progress
+//! and cancellation, and one [`StageError`].
 //!
 //! `unsafe` is allowed in this crate only, and only in [`allocator`], [`bitset`], [`mod@column`], [`decimals`],
 //! [`memory_limit`], [`last_words`], `bus` and `hint`; each use states its reason.

@@ -1,32 +1,32 @@
-//! The end of memory: a limit of what the process allocates, and allocations that the system refuses.
+//! Out of memory: a limit for all allocations of the process, and allocations that the system refuses.
 //!
-//! Most of heaplake asks its [`Budget`](crate::Budget) before it allocates. Libraries do not. Where a library may allocate
-//! without bound, [`limit`] sets a limit for the whole process. The thread that sets it watches: it asks [`is_exceeded`] from
-//! time to time, and ends the command as other failures do. A thread that exceeds the limit waits for that; if nothing
-//! happens for some seconds, or if the watching thread itself exceeds the limit, the process ends at once with two lines on
-//! standard error and exit code 3.
+//! Most of heaplake asks its [`Budget`](crate::Budget) before it allocates; libraries do not. Where a library may
+//! allocate without bound, [`limit`] sets a limit for the whole process. The calling thread becomes the watching
+//! thread: it polls [`is_exceeded`] and ends the command as other failures do. A thread that exceeds the limit waits
+//! for that; if nothing happens for ten seconds, or if the watching thread itself exceeds the limit, the process ends
+//! at once with two lines on standard error and exit code 3.
 //!
 //! Nothing here allocates.
 //!
-//! Cost: without a limit one load for each allocation; with one, a counter of the thread, which is added to that of the
-//! process every [`STEP`] bytes.
+//! Cost: without a limit, one load per allocation; with one, a thread-local counter, added to that of the process every
+//! [`STEP`] bytes.
 
 use crate::last_words;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The line of cause.
+/// First line of the message: the cause.
 pub const CAUSE: &str = "it takes more memory than --memory allows";
-/// The line of advice.
+/// Second line of the message: the advice.
 pub const ADVICE: &str = "give it more --memory, or select fewer columns and runs";
 
-/// Bytes that a thread counts by itself.
+/// Bytes that a thread counts locally.
 const STEP: isize = 64 << 10;
-/// How often, and how many times, a thread looks whether the watching thread has ended the process.
+/// Interval and number of checks whether the watching thread has ended the process.
 const LOOK: Duration = Duration::from_millis(100);
 const LOOKS: usize = 100;
-/// Exit code of a process that memory did not suffice for.
+/// Exit code when out of memory.
 const EXIT: i32 = 3;
 
 static LIMITED: AtomicBool = AtomicBool::new(false);
@@ -35,25 +35,25 @@ static USED: AtomicIsize = AtomicIsize::new(0);
 static EXCEEDED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Bytes that this thread has not added yet.
+    /// Bytes not yet added to `USED`.
     static PENDING: Cell<isize> = const { Cell::new(0) };
     static WATCHES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Limits what the process allocates from now on. The calling thread watches.
+/// Limits all allocations of the process from now on. The calling thread becomes the watching thread.
 pub fn limit(bytes: u64) {
     WATCHES.set(true);
     LIMIT.store(bytes, Ordering::Relaxed);
     LIMITED.store(true, Ordering::Relaxed);
 }
 
-/// Whether a thread has exceeded the limit. It waits then, and whatever it holds stays locked.
+/// True after a thread exceeded the limit. That thread waits, with its locks held.
 #[must_use]
 pub fn is_exceeded() -> bool {
     EXCEEDED.load(Ordering::Relaxed)
 }
 
-/// Counts bytes that are about to be allocated, or that were freed.
+/// Counts allocated bytes; freed bytes are negative.
 #[inline]
 pub(crate) fn count(bytes: isize) {
     if LIMITED.load(Ordering::Relaxed) {
@@ -63,7 +63,7 @@ pub(crate) fn count(bytes: isize) {
 
 #[inline(never)]
 fn count_limited(bytes: isize) {
-    // A thread that ends has no counter any more.
+    // A thread in teardown has no counter.
     let sum = PENDING.try_with(|pending| pending.replace(0)).unwrap_or(0) + bytes;
     if sum.abs() < STEP && PENDING.try_with(|pending| pending.set(sum)).is_ok() {
         return;
@@ -80,7 +80,7 @@ fn exceed() {
     let was_exceeded = EXCEEDED.swap(true, Ordering::Relaxed);
     if watches {
         if was_exceeded {
-            // What the watching thread needs to end the command.
+            // The watching thread needs memory to end the command.
             return;
         }
         end(&["heaplake: ", CAUSE, "\n  -> ", ADVICE, "\n"]);
@@ -89,7 +89,7 @@ fn exceed() {
     end(&["heaplake: ", CAUSE, "\n  -> ", ADVICE, "\n"]);
 }
 
-/// Ends the process where the system refused memory.
+/// Ends the process after the system refused memory.
 #[cold]
 pub(crate) fn refused(bytes: usize) -> ! {
     let mut digits = [0; 20];
@@ -98,7 +98,7 @@ pub(crate) fn refused(bytes: usize) -> ! {
     end(&["heaplake: the system refuses ", text, " bytes of memory\n  -> ", advice, "\n"])
 }
 
-/// A number as text, without an allocation.
+/// Formats a number without allocation.
 fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &str {
     let mut at = digits.len();
     loop {
@@ -115,10 +115,10 @@ fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &str {
 fn end(parts: &[&str]) -> ! {
     last_words::begin(EXIT);
     for part in parts {
-        // SAFETY: the pointer and the length are those of a text that lives.
+        // SAFETY: pointer and length are those of a live string.
         unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
     }
-    // SAFETY: the call takes no memory of this process, and does not return.
+    // SAFETY: `_exit` takes no memory of this process and does not return.
     unsafe { libc::_exit(EXIT) }
 }
 

@@ -3,8 +3,8 @@
 use crate::StageError;
 use crate::array::{Fault, WriteAt};
 
-/// A hash table with open addressing over an array that may be paged. An entry is the upper half of the hash, the
-/// node, and a bit that says whether the node is part of a cycle.
+/// A hash table with open addressing over an array that may be paged. An entry holds the upper bits of the hash, the
+/// node, and a flag for nodes in a cycle.
 pub struct Names<T> {
     table: T,
     mask: usize,
@@ -14,25 +14,21 @@ pub struct Names<T> {
 const OWN: u64 = (1 << 33) - 1;
 
 impl<T: WriteAt<u64>> Names<T> {
-    /// Number of elements of a table for `names` signatures, a power of two. The caller allocates the array, filled
-    /// with zeros.
+    /// Returns the capacity for `names` signatures, a power of two. The caller allocates the array, filled with zeros.
     #[must_use]
     pub fn capacity(names: u64) -> usize {
         (names + names / 2 + 2).next_power_of_two() as usize
     }
 
-    /// A table over an array of [`Self::capacity`] zeros.
+    /// Creates a table over an array of [`Self::capacity`] zeros.
     #[must_use]
     pub fn new(table: T) -> Self {
         let mask = table.count() - 1;
         Self { table, mask }
     }
 
-    /// Returns the first node with the same signature, where `same` compares; inserts `node` if there is none. A node
-    /// in a cycle and one outside never have the same signature.
-    ///
-    /// # Errors
-    /// Those of `same`; [`StageError::Io`] where the table is paged.
+    /// Returns the first node with the same signature, as compared by `same`, or inserts `node`. Nodes inside and
+    /// outside cycles never match.
     #[inline]
     pub fn find(
         &mut self,
@@ -65,7 +61,7 @@ impl<T: WriteAt<u64>> Names<T> {
     }
 }
 
-/// Mixes a number into a hash. Fast and not strong: equal hashes alone prove nothing.
+/// Mixes a number into a hash. Fast, not strong: equal hashes must be verified.
 #[inline]
 #[must_use]
 pub fn mix(hash: u64, number: u64) -> u64 {

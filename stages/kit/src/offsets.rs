@@ -7,24 +7,24 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
 use std::ops::Range;
 
-/// Words of a block.
+/// Words per block.
 const WORDS: usize = 4;
 
-/// Bits of the start of a block, and the flag that it has a large group; the sizes of its groups follow, a byte each.
+/// Bits of a block's start, followed by the large-group flag and one byte per group with its size.
 const START_BITS: u32 = 39;
 const HAS_LARGE: u64 = 1 << START_BITS;
 const HEAD: usize = 5;
 
-/// Groups of a block.
+/// Groups per block.
 pub(crate) const GROUPS: usize = WORDS * 8 - HEAD;
 
-/// The size of a group that has at least as many elements; how many more is noted apart.
+/// Size byte of a group with at least 255 elements; `large` holds the excess.
 const LARGE: u8 = u8::MAX;
 
-/// Groups whose sizes are read at once.
+/// Groups read at once.
 const READ_GROUPS: usize = GROUPS << 7;
 
-/// For a number of groups, the bits of a block that hold their sizes.
+/// Mask of the size bytes of the first `n` groups of a block.
 const SIZES_OF_FIRST: [[u64; WORDS]; GROUPS + 1] = {
     let mut masks = [[0; WORDS]; GROUPS + 1];
     let mut count = 1;
@@ -37,13 +37,13 @@ const SIZES_OF_FIRST: [[u64; WORDS]; GROUPS + 1] = {
     masks
 };
 
-/// The start of the first of some neighbouring groups, and the sizes of all: half a cache line.
+/// Start of the first of 27 neighbouring groups, and the sizes of all: half a cache line.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub struct OffsetBlock([u64; WORDS]);
 
 impl OffsetBlock {
-    /// A block for groups of these sizes.
+    /// Creates a block for groups of these sizes.
     fn new(start: u64, sizes: &[u32]) -> Self {
         let mut bytes = [0; WORDS * 8];
         let mut most = 0;
@@ -56,10 +56,10 @@ impl OffsetBlock {
         Self(words)
     }
 
-    /// The start of group `at` of the block, large groups before it not counted in full.
+    /// Start of group `at` of the block, without the excess of preceding large groups.
     #[inline]
     fn start(&self, at: usize) -> u64 {
-        // Sums of bytes, in four lanes of 16 bits.
+        // Sums bytes in four lanes of 16 bits.
         const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
         let lanes = self.0.iter().zip(&SIZES_OF_FIRST[at]).fold(0, |lanes, (word, mask)| {
             let sizes = word & mask;
@@ -68,7 +68,7 @@ impl OffsetBlock {
         (self.0[0] & (HAS_LARGE - 1)) + (lanes.wrapping_mul(0x0001_0001_0001_0001) >> 48)
     }
 
-    /// The size of group `at`, [`LARGE`] if it is large.
+    /// Size of group `at`, [`LARGE`] if it is large.
     #[inline]
     fn size(&self, at: usize) -> u64 {
         let byte = HEAD + at;
@@ -81,15 +81,15 @@ impl OffsetBlock {
     }
 }
 
-/// A group of at least [`LARGE`] elements: its number, and how many elements it has beyond that.
+/// A group of at least [`LARGE`] elements: its number, and its size minus [`LARGE`].
 type Excess = [u32; 2];
 
-/// Start positions of the groups of a column (the edges of each node), from the column of group sizes. Made by
+/// Start positions of the groups of a column (e.g. the edges of each node), computed from the group sizes. Made by
 /// [`offsets`](crate::array_plan::offsets).
 ///
-/// A plain array of 64-bit starts would take 8 bytes a node, and two accesses where a group ends in the next cache line.
-/// This one takes 32 bytes for every 27 groups, of which one block has all there is to know about a group, and 8 for each
-/// group of 255 elements or more.
+/// A plain array of 64-bit starts would take 8 bytes per node, and two accesses where a group ends in the next cache
+/// line. This one takes 32 bytes per 27 groups, with one access per group, and 8 bytes per group of 255 elements or
+/// more.
 pub struct Offsets<A = Lookup<OffsetBlock>> {
     blocks: A,
     large: ColumnMap<Excess>,
@@ -97,23 +97,20 @@ pub struct Offsets<A = Lookup<OffsetBlock>> {
 }
 
 impl Offsets {
-    /// Bytes per node where the groups are those of nodes.
+    /// Size of the offsets of one group per node.
     pub const SIZE: Size = bits_per_node(8 * size_of::<OffsetBlock>() as u64 / GROUPS as u64 + 1);
 
-    /// Blocks for so many groups.
+    /// Number of blocks for `groups`.
     pub(crate) fn blocks(groups: usize) -> usize {
         groups / GROUPS + 1
     }
 
-    /// Large groups among those with so many elements, at most.
+    /// Maximum number of large groups among `elements`.
     pub(crate) fn most_large(elements: usize) -> usize {
         elements / usize::from(LARGE)
     }
 
-    /// Number of large groups. One sequential read.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Counts large groups. One sequential read.
     pub(crate) fn count_large(scratch: &Scratch, sizes_of: Column<u32>) -> Result<usize, StageError> {
         let mut reader = ColumnReader::open(scratch, sizes_of)?;
         let mut count = 0;
@@ -123,16 +120,16 @@ impl Offsets {
         Ok(count)
     }
 
-    /// Bytes that so many large groups take.
+    /// Bytes for this many large groups.
     pub(crate) fn large_bytes(large: usize) -> u64 {
         (large * size_of::<Excess>()) as u64
     }
 
-    /// Computes the offsets of a number of groups, of which so many may be large, from `sizes_of`, into an array of
-    /// [`Self::blocks`]. One sequential read.
+    /// Computes offsets from the column of group sizes into an array of [`Self::blocks`]; at most `most_large` groups
+    /// may be large. One sequential read.
     ///
     /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when there are 2^39 elements or more.
+    /// [`StageError::Scratch`] when there are 2^39 elements or more.
     pub(crate) fn sum(
         mut blocks: Array<OffsetBlock>,
         [groups, most_large]: [usize; 2],
@@ -145,7 +142,7 @@ impl Offsets {
         let mut start = 0u64;
         for first in (0..=groups).step_by(READ_GROUPS) {
             let sizes = reader.block(READ_GROUPS.min(groups - first))?;
-            // The end of the last group is an offset as well.
+            // The end of the last group is an offset, too.
             let count = Self::blocks(sizes.len()).min(READ_GROUPS / GROUPS);
             for at in 0..count {
                 let sizes = &sizes[at * GROUPS..sizes.len().min((at + 1) * GROUPS)];
@@ -164,14 +161,14 @@ impl Offsets {
         Ok(Self { blocks: blocks.freeze(), large: ColumnMap::of_array(large), groups })
     }
 
-    /// The same for another thread; nothing if they are behind page frames.
+    /// Returns a second handle for another thread; `None` if paged.
     #[must_use]
     pub fn share(&self) -> Option<Self> {
         Some(Self { blocks: self.blocks.share()?, large: self.large.clone(), groups: self.groups })
     }
 }
 
-/// Notes the large ones among the groups from `first`.
+/// Records the large groups among those from `first`.
 #[cold]
 fn note_large(large: &mut BudgetVec<Excess>, first: usize, sizes: &[u32]) -> Result<(), StageError> {
     for (group, &size) in (first..).zip(sizes) {
@@ -199,10 +196,7 @@ impl Residency for Offsets {
 }
 
 impl<A: ReadAt<OffsetBlock>> Offsets<A> {
-    /// Position of the first element of `group`; for `group` equal to the number of groups, the number of elements.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when the array is paged and cannot be read.
+    /// Returns the position of the first element of `group`; for the number of groups, the number of elements.
     #[inline]
     pub fn start(&mut self, group: usize) -> Result<usize, Fault> {
         let block = self.blocks.get(group / GROUPS)?;
@@ -210,10 +204,7 @@ impl<A: ReadAt<OffsetBlock>> Offsets<A> {
         Ok((if block.has_large() { start + self.excess(group).0 } else { start }) as usize)
     }
 
-    /// Positions of the elements of `group`.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
+    /// Returns the positions of the elements of `group`.
     #[inline]
     pub fn range(&mut self, group: usize) -> Result<Range<usize>, Fault> {
         let (block, at) = (self.blocks.get(group / GROUPS)?, group % GROUPS);
@@ -225,7 +216,7 @@ impl<A: ReadAt<OffsetBlock>> Offsets<A> {
         Ok(start as usize..(start + size) as usize)
     }
 
-    /// What the large groups of a block before `group`, and `group` itself, have beyond the sizes in the block.
+    /// Excess elements of the block's large groups before `group`, and of `group` itself.
     #[cold]
     fn excess(&self, group: usize) -> (u64, u64) {
         let first = (group - group % GROUPS) as u32;
@@ -258,7 +249,7 @@ mod tests {
     const SIZES: Column<u32> = Column::new("sizes");
     const ELEMENTS: Column<u8> = Column::new("elements");
 
-    /// Groups of these sizes start where the sums say, in memory and behind page frames.
+    /// Checks starts against prefix sums, resident and paged.
     fn starts_are_sums(sizes: &[u32]) {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
@@ -287,7 +278,7 @@ mod tests {
     fn starts_are_prefix_sums() {
         let large = |i: u32| if i == 9000 { 4_000_000_000 } else { 0 };
         starts_are_sums(&(0..20_000).map(|i| i % 7 + large(i)).collect::<Vec<_>>());
-        // More than the small budget holds, in which all sizes around the largest of a block appear.
+        // More than the small budget takes, with all sizes around the byte limit.
         starts_are_sums(&(0..1_500_000).map(|i| if i % 1000 < 60 { 230 + i % 60 } else { i % 3 }).collect::<Vec<_>>());
     }
 
@@ -296,7 +287,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
         let mut writer = ColumnWriter::create(&scratch, SIZES).unwrap();
-        // Some large groups, and elements for many more.
+        // Some large groups, but elements for many more.
         (0..1_500_000u32).for_each(|i| writer.push(if i % 50 == 0 { 300 } else { 90 }).unwrap());
         writer.finish().unwrap();
         let mut writer = ColumnWriter::create(&scratch, ELEMENTS).unwrap();

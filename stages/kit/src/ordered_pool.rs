@@ -1,9 +1,9 @@
-//! An ordered pool: threads whose jobs finish in the order in which they were submitted.
+//! A thread pool that finishes jobs in submission order.
 //!
 //! An [`OrderedPool`] reuses a fixed number of jobs: the calling thread fills a job, any thread processes it, and the
-//! calling thread finishes it, strictly in the order of submission. So neither results nor errors depend on the
-//! number of threads, and nothing is allocated once each job has been used. When no job is ready, the calling thread
-//! processes one, too.
+//! calling thread finishes it, strictly in submission order. So neither results nor errors depend on the number of
+//! threads, and nothing is allocated once each job has been used. When no job is ready, the calling thread processes
+//! one itself.
 
 use crate::fs::before_thread;
 use crate::{Context, Reservation, StageError, divisible};
@@ -13,20 +13,20 @@ use std::panic;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-/// Interval at which the calling thread checks for cancellation while it waits.
+/// Interval at which the waiting calling thread checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// See the module.
+/// A thread pool that finishes jobs in submission order; see the module.
 pub struct OrderedPool {
     threads: usize,
-    /// Whether more threads, if there were some, could share the jobs.
+    /// True if the work is parallelizable, even when there is only one thread.
     is_shared: bool,
     _room: Reservation,
 }
 
 impl OrderedPool {
-    /// Uses as many threads as the context allows, at most `most`, and fewer if the budget cannot hold their jobs of
-    /// `job_bytes` each. The work counts as [divisible](divisible::part) if `most` is more than one.
+    /// Plans for the threads of the context, at most `most`, fewer if the budget cannot hold their jobs of `job_bytes`
+    /// each. The work counts as [divisible](divisible::part) if `most` is more than one.
     ///
     /// # Errors
     /// [`StageError::Budget`] when not even one job fits.
@@ -41,21 +41,20 @@ impl OrderedPool {
         }
     }
 
-    /// Number of jobs for this many threads: one in work and one queued for each thread, and one that is being
-    /// filled.
+    /// Number of jobs for this many threads: per thread one in progress and one queued, plus one being filled.
     #[must_use]
     pub const fn jobs(threads: usize) -> usize {
         if threads > 1 { 2 * threads + 1 } else { 1 }
     }
 
-    /// Number of threads that have at most so many jobs, at least one.
+    /// Number of threads that need at most `jobs` jobs, at least one.
     #[must_use]
     pub const fn threads(jobs: usize) -> usize {
         if jobs < Self::jobs(2) { 1 } else { (jobs - 1) / 2 }
     }
 
-    /// Processes jobs until `fill` has no more input. `worker` makes the function with which a thread processes a
-    /// job; `finish` receives the jobs in order.
+    /// Processes jobs until `fill` returns false. `worker` makes the function with which a thread processes jobs;
+    /// `finish` receives the jobs in order.
     ///
     /// # Errors
     /// The first error of `fill` or `finish` in the order of the jobs, or [`StageError::Cancelled`].
@@ -88,7 +87,7 @@ impl OrderedPool {
         thread::scope(|scope| {
             let (to_do, waiting) = bounded(jobs);
             let (ready, done) = bounded(jobs);
-            // A thread that cannot be started is left out.
+            // Continues with fewer threads if one cannot be started.
             let others = (1..self.threads)
                 .map_while(|_| {
                     let (waiting, ready, worker) = (waiting.clone(), ready.clone(), &worker);
@@ -107,12 +106,12 @@ impl OrderedPool {
 /// A job and its number in the order of submission.
 type Numbered<J> = (u64, J);
 
-/// The loop of a thread: processes jobs until the channel closes.
+/// Thread main loop: processes jobs until the channel closes.
 fn serve<J>(waiting: &Receiver<Numbered<J>>, ready: &Sender<Numbered<J>>, mut work: impl FnMut(&mut J)) {
     for (number, mut job) in waiting {
         work(&mut job);
         if ready.send((number, job)).is_err() {
-            // The calling thread ended with an error.
+            // The calling thread failed.
             return;
         }
     }
@@ -126,7 +125,7 @@ struct Round<'a, 'scope, J> {
     done: Receiver<Numbered<J>>,
     others: Vec<ScopedJoinHandle<'scope, ()>>,
     free: Vec<J>,
-    /// Jobs that are done but not yet due; the first entry is the next one to finish.
+    /// Jobs done out of order; the first entry is the next one to finish.
     early: VecDeque<Option<J>>,
     sent: u64,
     finished: u64,
@@ -158,14 +157,14 @@ impl<J> Round<'_, '_, J> {
                 end => break end,
             }
         };
-        // Jobs that were submitted earlier finish first, and so do their errors.
+        // Finishes the jobs submitted before an error, so that their errors come first.
         while self.finished < self.sent {
             self.wait(work, finish)?;
         }
         filled.map(drop)
     }
 
-    /// Takes a job that is done, and finishes all jobs that are due.
+    /// Takes a completed job and finishes all jobs that are due.
     fn accept<E>(
         &mut self,
         (number, job): Numbered<J>,
@@ -185,7 +184,7 @@ impl<J> Round<'_, '_, J> {
         Ok(())
     }
 
-    /// Accepts the next job that is done. If a job is queued that no thread has begun, processes it here.
+    /// Processes a queued job, or else waits for the next completed one.
     fn wait<E: From<StageError>>(
         &mut self,
         work: &mut impl FnMut(&mut J),
@@ -201,7 +200,7 @@ impl<J> Round<'_, '_, J> {
                 Err(RecvTimeoutError::Timeout) => self.context.check()?,
                 Err(RecvTimeoutError::Disconnected) => {}
             }
-            // A thread ends before the work does only by a panic; its job would never arrive.
+            // A thread ends early only by a panic; its job would never arrive.
             if let Some(dead) = self.others.iter().position(ScopedJoinHandle::is_finished)
                 && let Err(cause) = self.others.swap_remove(dead).join()
             {
@@ -224,7 +223,7 @@ mod tests {
         is: u64,
     }
 
-    /// Squares of the numbers below `count` in the order in which they finished; can inject errors.
+    /// Returns the squares of the numbers below `count` in finishing order; can inject errors.
     fn squares(threads: usize, count: u64, fill_fails: u64, finish_fails: u64) -> (Vec<u64>, Result<(), StageError>) {
         let cancel = AtomicBool::new(false);
         let context = Context { budget: Budget::new(1 << 10), threads, progress: &Silent, cancel: &cancel };

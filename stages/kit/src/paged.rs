@@ -1,8 +1,8 @@
-//! An array in a file behind a fixed number of page frames.
+//! A paged array: a file behind a fixed number of page frames.
 //!
-//! The clock algorithm (second chance) selects the frame to reuse: one bit per frame, no lists. A changed page is
-//! written back when its frame is reused. The file is allocated in full before the first access, so a full disk is
-//! detected at once.
+//! Frames are replaced by the clock algorithm (second chance): one bit per frame, no lists. A dirty page is written
+//! back when its frame is reused. The file is allocated in full before the first access, so a full disk is detected at
+//! once.
 
 use crate::column::file::{self, Opened};
 use crate::column::packed::MOST;
@@ -18,15 +18,15 @@ use heaplake_schemas::scratch::Column;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of a page, equal to the page size of the system. Graph searches access many places at once; with small
-/// pages, more of these places are resident in the same memory.
+/// Bytes per page, equal to the page size of the system. Graph searches access many places at once; smaller pages keep
+/// more of these places resident.
 const PAGE: usize = 4 << 10;
 const _: () = assert!(PAGE == BLOCK, "a page is a block of a packed column");
 
 /// No frame, or no page.
 const NONE: u32 = u32::MAX;
 
-/// Memory for a paged array: the budget, the name of its reservation, and the bytes of page frames.
+/// Memory for a paged array: budget, name of the reservation, bytes of page frames.
 #[derive(Clone, Copy)]
 pub(crate) struct Frames<'a> {
     pub budget: &'a Budget,
@@ -39,14 +39,14 @@ pub struct Paged<T> {
     path: PathBuf,
     store: Store,
     len: usize,
-    /// The initial value of all elements of an array with a file of its own.
+    /// Initial value of all elements of a new array.
     fill: T,
-    /// Frame of each page.
+    /// Page table: the frame of each page.
     frame_of: Vec<u32>,
-    /// Whether each page has been written to the file.
+    /// True for each page that the file contains.
     stored: Vec<bool>,
     frames: Vec<T>,
-    /// The page in each frame.
+    /// Page in each frame.
     page_in: Vec<u32>,
     used: Vec<bool>,
     changed: Vec<bool>,
@@ -56,10 +56,10 @@ pub struct Paged<T> {
     _reservation: Reservation,
 }
 
-/// Where pages lie that are in no frame.
+/// Backing store of the pages.
 enum Store {
     File(Arc<File>),
-    /// Read-only, as the next.
+    /// Read-only, as is `Memory`.
     Packed(Box<Blocks>),
     Memory(Box<PackedMemory>),
 }
@@ -69,7 +69,7 @@ impl<T: Pod> Paged<T> {
     const SHIFT: u32 = Self::ELEMENTS.trailing_zeros();
     const WHOLE: () = assert!(Self::ELEMENTS.is_power_of_two(), "elements must divide a page");
 
-    /// An array of `len` copies of `fill`, in a temporary file.
+    /// Creates an array of `len` copies of `fill`, in a temporary file.
     pub(crate) fn create(scratch: &Scratch, len: usize, fill: T, frames: Frames<'_>) -> Result<Self, StageError> {
         let (file, path) = (scratch.unnamed()?, scratch.folder());
         let bytes = (len * size_of::<T>()).next_multiple_of(PAGE) as u64;
@@ -77,7 +77,7 @@ impl<T: Pod> Paged<T> {
         Self::new(path, Store::File(file), (len, fill), frames, false)
     }
 
-    /// A column in a file, read-only; with `in_memory` a packed file is read whole, beside the frames.
+    /// Opens a column read-only; `in_memory` keeps its packed file in memory, beside the frames.
     pub(crate) fn open(
         scratch: &Scratch,
         column: Column<T>,
@@ -105,7 +105,7 @@ impl<T: Pod> Paged<T> {
     ) -> Result<Self, StageError> {
         let () = Self::WHOLE;
         let pages = len.div_ceil(Self::ELEMENTS);
-        // The tables count too: five bytes per page, six per frame; and what is read of a packed file.
+        // Tables count too: five bytes per page, six per frame, plus buffers of a packed file.
         let tables = pages * 5
             + match store {
                 Store::File(_) | Store::Memory(_) => 0,
@@ -136,13 +136,13 @@ impl<T: Pod> Paged<T> {
         self.len
     }
 
-    /// Whether no page comes from the disk.
+    /// True if no page comes from disk.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.store, Store::Memory(_))
     }
 
-    /// Position of element `i` among the frames. Never inlined, so that the check whether an array is paged stays
-    /// small for resident arrays.
+    /// Returns the position of element `i` among the frames. Never inlined: keeps the residency check small in loops
+    /// over resident arrays.
     #[inline(never)]
     fn place(&mut self, i: usize) -> Result<usize, Fault> {
         let page = i >> Self::SHIFT;
@@ -154,8 +154,8 @@ impl<T: Pod> Paged<T> {
         Ok((frame as usize) << Self::SHIFT | (i & (Self::ELEMENTS - 1)))
     }
 
-    /// Asks the system for the page of element `i`, which may be out of range, unless a frame has it: where pages must come
-    /// from the disk, those that are asked for together come together. Next to what was asked for last, for many pages.
+    /// Starts readahead at the page of element `i`, which may be out of range, unless it is in a frame. Readahead grows
+    /// while requests are dense.
     #[inline(never)]
     pub(crate) fn prefetch(&self, i: usize) {
         let page = i >> Self::SHIFT;
@@ -170,20 +170,17 @@ impl<T: Pod> Paged<T> {
         }
     }
 
-    /// Element `i`.
     #[inline]
     pub(crate) fn get(&mut self, i: usize) -> Result<T, Fault> {
         let place = self.place(i)?;
         Ok(self.frames[place])
     }
 
-    /// Replaces element `i`.
     #[inline]
     pub(crate) fn set(&mut self, i: usize, value: T) -> Result<(), Fault> {
         self.change(i, |element| *element = value)
     }
 
-    /// Changes element `i` in place.
     #[inline]
     pub(crate) fn change<R>(&mut self, i: usize, change: impl FnOnce(&mut T) -> R) -> Result<R, Fault> {
         let place = self.place(i)?;
@@ -191,7 +188,7 @@ impl<T: Pod> Paged<T> {
         Ok(change(&mut self.frames[place]))
     }
 
-    /// Reads a page into a frame.
+    /// Page fault: reads a page into a frame.
     #[cold]
     fn bring(&mut self, page: usize) -> Result<u32, Fault> {
         self.budget.check().map_err(Box::new)?;
@@ -214,7 +211,7 @@ impl<T: Pod> Paged<T> {
         Ok(frame as u32)
     }
 
-    /// The next frame that was not accessed since the clock hand last passed it; writes its page back if changed.
+    /// Evicts the next frame not accessed since the clock hand passed it; writes back a dirty page.
     fn free_frame(&mut self) -> Result<usize, Fault> {
         loop {
             let frame = self.hand;

@@ -1,9 +1,8 @@
-//! Panics whose cause may be damage outside the program: their messages wait until that is known.
+//! Holds back panic messages until it is known whether external damage is the cause.
 //!
-//! A panic is a fault of the program, and its message goes to standard error. But where a file is damaged under a
-//! reader that has checked all that can be checked before, a panic is how the damage shows, and the file is the cause to
-//! tell. Until it is known which of the two it was, the message is held back, also that of another thread that worked for
-//! the one that failed.
+//! A panic is a program error, and its message goes to standard error. But a reader of a damaged file may panic
+//! although it checked everything that can be checked; then the report should name the file. Until the cause is known,
+//! messages are held back, including those of helper threads.
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -12,19 +11,19 @@ use std::io::Write;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-/// Messages that are held back, and how many calls they may belong to.
+/// Held-back messages, and the number of active [`held`] calls.
 #[derive(Default)]
 struct Waiting {
     calls: usize,
     messages: Vec<String>,
-    /// Whether one of the calls panicked, and something else than its message tells why.
+    /// True if one of the calls panicked and its cause is reported otherwise.
     explained: bool,
 }
 
 static WAITING: Mutex<Waiting> = Mutex::new(Waiting { calls: 0, messages: Vec::new(), explained: false });
 
 thread_local! {
-    /// Whether panics of this thread are nobody's business.
+    /// True if panics of this thread are never printed.
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -32,8 +31,8 @@ fn waiting() -> MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A call whose panics are held back. The last one that ends drops the messages, or prints them if no call panicked: then
-/// they are those of somebody else.
+/// A call whose panics are held back. When the last one ends, messages are dropped, or printed if no call panicked:
+/// then they belong to unrelated threads.
 struct Call {
     failed: bool,
 }
@@ -59,14 +58,14 @@ impl Drop for Call {
     }
 }
 
-/// A panic that was caught. Dropping it means that its cause is known and told otherwise.
+/// A caught panic. Dropping it declares that its cause is reported otherwise.
 pub struct Panic {
     payload: Box<dyn Any + Send>,
     _call: Call,
 }
 
 impl Panic {
-    /// What it says, in one line.
+    /// Returns the message in one line.
     #[must_use]
     pub fn message(&self) -> String {
         let text = self.payload.downcast_ref::<&str>().copied();
@@ -74,7 +73,7 @@ impl Panic {
         text.unwrap_or("a panic").split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Prints what was held back, and panics on.
+    /// Prints the held-back messages and resumes the panic.
     pub fn resume(self) -> ! {
         let messages = std::mem::take(&mut waiting().messages);
         print(&messages);
@@ -88,32 +87,28 @@ fn print(messages: &[String]) {
     }
 }
 
-/// Runs something, and holds back the message if it panics.
-///
-/// # Errors
-/// The panic.
+/// Runs `work`; returns its panic with the message held back.
 pub fn held<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     install();
     let mut call = Call::begin();
-    // What was changed half is dropped with the work, or with the process.
+    // Half-changed state is dropped with the work, or with the process.
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         call.failed = true;
         Panic { payload, _call: call }
     })
 }
 
-/// Runs something, and never prints the message if this thread panics in it; nothing if it did.
+/// Runs `work`; returns `None` without a message if it panics in this thread.
 pub fn silent<T>(work: impl FnOnce() -> T) -> Option<T> {
     install();
     let before = SILENT.replace(true);
-    // What was being read is dropped: nobody sees it half changed.
+    // Half-changed state is dropped.
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     SILENT.set(before);
     result.ok()
 }
 
-/// Never prints the message if this thread panics from now on: for threads of a library whose panics are caught and told
-/// otherwise.
+/// Never prints panics of this thread from now on: for threads of a library that reports its panics otherwise.
 pub fn silence() {
     install();
     SILENT.set(true);
@@ -131,7 +126,7 @@ fn install() {
     });
 }
 
-/// Keeps a message for later, if some call waits for it.
+/// Holds back a message if some call is active.
 fn hold_back(info: &PanicHookInfo<'_>) -> bool {
     let mut waiting = waiting();
     if waiting.calls == 0 {

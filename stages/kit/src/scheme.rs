@@ -1,17 +1,17 @@
-//! Which paths are URLs of objects.
+//! Recognizes URLs of objects among paths.
 
 use std::path::Path;
 
-/// What paths of objects begin with.
+/// Prefixes of object URLs.
 pub const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
 
-/// The URL that a path is, if it is one.
+/// Returns the path as a URL if it is one.
 #[must_use]
 pub fn url(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)))
 }
 
-/// Whether a path is a URL.
+/// True if a path is a URL.
 #[must_use]
 pub fn is_url(path: &Path) -> bool {
     url(path).is_some()

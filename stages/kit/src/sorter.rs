@@ -1,7 +1,7 @@
 //! External merge sort: sorted runs on disk, then a multi-way merge.
 //!
-//! Memory: an eighth of the free budget while items come in, 4 MiB while they go out. Disk: each item once, and once
-//! more for each time that there are more than 32 runs.
+//! Memory: 1/8 of the free budget during input, 4 MiB during output. Disk: each item once, plus once per further merge
+//! level of 32 runs.
 
 use crate::{Budget, BudgetVec, ColumnReader, ColumnWriter, Reservation, Scratch, StageError};
 use bytemuck::Pod;
@@ -22,14 +22,14 @@ const SHARE: u64 = 8;
 /// Accepts items in any order.
 pub struct Sorter<'a, T> {
     run: BudgetVec<T>,
-    /// Number of items in `run` so far.
+    /// Number of buffered items.
     filled: usize,
     writer: ColumnWriter<T>,
     runs: Vec<u64>,
     disk: Disk<'a, T>,
 }
 
-/// Two columns, of which the first holds the runs, and the resources of the sorter.
+/// Two columns, the first with the runs, and the resources of the sorter.
 struct Disk<'a, T> {
     columns: [Column<T>; 2],
     scratch: &'a Scratch,
@@ -38,10 +38,7 @@ struct Disk<'a, T> {
 }
 
 impl<'a, T: Pod + Ord> Sorter<'a, T> {
-    /// A sorter for at most `most` items. It uses the columns alone.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Creates a sorter for at most `most` items, with exclusive use of the columns.
     pub fn new(
         who: &'static str,
         most: usize,
@@ -56,9 +53,6 @@ impl<'a, T: Pod + Ord> Sorter<'a, T> {
     }
 
     /// Adds an item.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn push(&mut self, item: T) -> Result<(), StageError> {
         if self.filled == self.run.len() {
             self.flush()?;
@@ -77,10 +71,7 @@ impl<'a, T: Pod + Ord> Sorter<'a, T> {
         Ok(())
     }
 
-    /// Returns the items in order.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`].
+    /// Ends the input and returns the items in order.
     pub fn finish(mut self) -> Result<Sorted<'a, T>, StageError> {
         if self.filled > 0 {
             self.flush()?;
@@ -117,7 +108,7 @@ impl<T: Pod + Ord> Disk<'_, T> {
     }
 }
 
-/// Returns all items in order. Removes its columns on drop.
+/// Yields all items in order. Removes its columns on drop.
 pub struct Sorted<'a, T> {
     count: u64,
     merge: Merge<T>,
@@ -138,9 +129,6 @@ impl<T: Pod + Ord> Sorted<'_, T> {
     }
 
     /// Removes and returns the least remaining item.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`].
     pub fn pop(&mut self) -> Result<Option<T>, StageError> {
         self.merge.pop()
     }
@@ -152,7 +140,7 @@ impl<T> Drop for Sorted<'_, T> {
     }
 }
 
-/// A merge of runs: the runs, and the least item of each.
+/// A heap of the least item of each run.
 struct Merge<T> {
     least: BinaryHeap<Reverse<(T, usize)>>,
     runs: Vec<Run<T>>,
@@ -165,7 +153,7 @@ struct Run<T> {
 }
 
 impl<T: Pod + Ord> Merge<T> {
-    /// Opens runs of these lengths, stored one after the other from `start` on.
+    /// Opens runs of these lengths, stored consecutively from `start`.
     fn open(mut start: u64, lengths: &[u64], disk: &Disk<'_, T>) -> Result<Self, StageError> {
         let buffers = disk.budget.reserve(disk.who, lengths.len() as u64 * RUN_BYTES)?;
         let mut merge = Self { least: BinaryHeap::new(), runs: Vec::new(), _buffers: buffers };
@@ -224,7 +212,7 @@ mod tests {
         const LEAST: u64 = MOST_RUNS as u64 * RUN_BYTES;
         sort(0, LEAST);
         sort(1, LEAST);
-        // One run, then several, then more than one merge takes.
+        // One run, several runs, two merge levels.
         sort(100_000, LEAST);
         sort(1_000_000, LEAST);
         sort(4_500_000, LEAST);

@@ -5,8 +5,7 @@ use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use std::sync::Arc;
 
-/// Bytes held in memory, in two halves: a full stack writes its lower half to the file, an empty one reads a half
-/// back.
+/// Bytes in memory, in two halves: a full stack writes its lower half to the file, an empty one reads a half back.
 const HELD: usize = 1 << 20;
 
 /// A stack of any length in a fixed amount of memory. Graph searches may follow lists of 10^8 nodes.
@@ -22,22 +21,16 @@ pub struct Stack<T> {
 impl<T: Pod> Stack<T> {
     const HALF: usize = HELD / size_of::<T>() / 2;
 
-    /// Bytes of budget that a stack uses.
+    /// Bytes of budget per stack.
     pub const BYTES: u64 = HELD as u64;
 
-    /// An empty stack. A file without a name is created in the scratch folder only if the stack spills.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Creates an empty stack; an unnamed file in scratch is created on the first spill.
     pub fn new(budget: &Budget, scratch: &Scratch, name: &'static str) -> Result<Self, StageError> {
         let reservation = budget.reserve(name, Self::BYTES)?;
         Ok(Self { scratch: scratch.clone(), file: None, items: Vec::new(), stored: 0, _reservation: reservation })
     }
 
     /// Pushes an item.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     #[inline]
     pub fn push(&mut self, item: T) -> Result<(), StageError> {
         if self.items.len() == 2 * Self::HALF {
@@ -47,10 +40,7 @@ impl<T: Pod> Stack<T> {
         Ok(())
     }
 
-    /// Pops the item on top.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Pops the top item.
     #[inline]
     pub fn pop(&mut self) -> Result<Option<T>, StageError> {
         if self.items.is_empty() && self.stored > 0 {
@@ -59,7 +49,7 @@ impl<T: Pod> Stack<T> {
         Ok(self.items.pop())
     }
 
-    /// Whether the stack is empty.
+    /// True if the stack is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.stored == 0
@@ -102,7 +92,7 @@ mod tests {
         let mut stack = Stack::<u32>::new(&Budget::new(1 << 20), &scratch, "stack").unwrap();
         let mut model = Vec::new();
         let mut state = 3u32;
-        // Up to a million items, with runs of pushes and pops of random length.
+        // Up to a million items, with random sequences of pushes and pops.
         for round in 0..60 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             for i in 0..state % 150_000 {

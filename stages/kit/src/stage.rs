@@ -1,8 +1,8 @@
 //! The declaration of a stage, its input and its result.
 //!
-//! A stage is one file with one constant of type [`Stage`] and one entry function. From the constants of all stages
-//! the engine derives which stages a run has, their order, which of them run in parallel, when a column can be
-//! deleted, and whether the budget suffices.
+//! A stage is one file with one constant of type [`Stage`] and one entry function. From the declarations of all stages
+//! the engine derives the stages of a run, their order and parallelism, when columns can be deleted, and whether the
+//! budget suffices.
 
 use crate::access::{Access, Size};
 use crate::setting::Setting;
@@ -16,42 +16,39 @@ use std::sync::{Arc, Mutex};
 
 /// The declaration of a stage.
 ///
-/// A stage is fast if its [`arrays`](Self::arrays) are resident. With less memory it pages them; it needs at least
+/// A stage is fast if its [`arrays`](Self::arrays) are resident; with less memory it pages them. It needs at least
 /// [`fixed`](Self::fixed) and [`least`](Self::least).
 pub struct Stage {
     /// Name in progress bars, logs, `heaplake plan` and the `snapshot` table.
     pub name: &'static str,
-    /// Incremented whenever the output of the stage changes, so that old scratch is not reused.
+    /// Incremented whenever the output of the stage changes, to invalidate old scratch.
     pub version: u32,
-    /// Whether a run includes the stage.
+    /// True if a run includes the stage.
     pub when: fn(&Setting<'_>) -> bool,
     /// Files that it reads.
     pub reads: &'static [Access],
     /// All files that it writes.
     pub writes: &'static [Access],
-    /// Files of other stages to which it appends. After a kill the run truncates them to their former length.
+    /// Files of other stages that it appends to. After a kill the run truncates them to their former length.
     pub appends: &'static [Access],
-    /// Files of other stages that it replaces in one step; replacing them twice does no harm.
+    /// Files of other stages that it replaces atomically and idempotently.
     pub updates: &'static [Access],
     /// Files of other stages that it rewrites from [`Scratch::originals`].
     pub rewrites: &'static [Access],
-    /// The arrays that are resident if they fit: one list for each group of arrays that exist at the same time.
+    /// Arrays that are resident if they fit: one list per group of arrays that exist at the same time.
     pub arrays: &'static [&'static [Size]],
-    /// Data that must be resident besides [`fixed`](Self::fixed) and grows with the input.
+    /// Data that must be resident besides [`fixed`](Self::fixed), and grows with the input.
     pub least: &'static [Size],
     /// Bytes that must be resident for any input.
     pub fixed: u64,
-    /// Whether it may run beside another stage, with half of the budget, where its arrays do not fit all of it. For stages that
-    /// go through their arrays mostly in order, and take hardly longer with half the page frames.
+    /// True if it may run in parallel with another stage, with half of the budget, when its arrays do not fit. For
+    /// stages with mostly sequential access, hardly slowed by half the page frames.
     pub shares: bool,
-    /// Scratch that it uses only while it runs.
+    /// Scratch used only while it runs.
     pub temporary: &'static [Size],
-    /// Its passes over disk, in words.
+    /// Its passes over the disk, as text.
     pub passes: &'static str,
-    /// Runs the stage.
-    ///
-    /// # Errors
-    /// See the header of the stage.
+    /// Runs the stage. Errors: see the header of the stage.
     pub run: fn(&Job<'_>) -> Result<Stats, StageError>,
 }
 
@@ -75,26 +72,26 @@ impl Stage {
         run: |_| Ok(Stats { rows: 0, spilled_bytes: 0 }),
     };
 
-    /// Bytes of budget below which the stage cannot work on an input of this size.
+    /// Minimum budget for an input of this size, bytes.
     #[must_use]
     pub fn least_bytes(&self, nodes: u64, edges: u64) -> u64 {
         self.fixed.saturating_add(sum(self.least, nodes, edges))
     }
 
-    /// Bytes of budget with which the stage pages nothing.
+    /// Budget with which the stage pages nothing, bytes.
     #[must_use]
     pub fn resident_bytes(&self, nodes: u64, edges: u64) -> u64 {
         let widest = self.arrays.iter().map(|phase| sum(phase, nodes, edges)).max().unwrap_or(0);
         self.least_bytes(nodes, edges).saturating_add(widest)
     }
 
-    /// Bytes of scratch that it uses only while it runs.
+    /// Bytes of scratch used only while it runs.
     #[must_use]
     pub fn temporary_bytes(&self, nodes: u64, edges: u64) -> u64 {
         sum(self.temporary, nodes, edges)
     }
 
-    /// All its declared accesses, for any run.
+    /// All declared accesses, for any run.
     pub fn accesses(&self) -> impl Iterator<Item = &'static Access> + use<> {
         [self.reads, self.writes, self.appends, self.updates, self.rewrites].into_iter().flatten()
     }
@@ -109,11 +106,11 @@ fn sum(sizes: &[Size], nodes: u64, edges: u64) -> u64 {
 pub struct Stats {
     /// Rows of its main output.
     pub rows: u64,
-    /// Bytes that it wrote to scratch because they did not fit the budget or had to be sorted.
+    /// Bytes written to scratch because they did not fit the budget or had to be sorted.
     pub spilled_bytes: u64,
 }
 
-/// A value for one stage whose type only that stage and the caller know: the opened input, for a reader.
+/// A type-erased value that the caller passes to one stage: the opened input, for a reader.
 pub struct Handover(Mutex<Option<Box<dyn Any + Send>>>);
 
 impl Handover {
@@ -160,15 +157,14 @@ pub struct Job<'a> {
     pub setting: Setting<'a>,
     /// The opened input, for the stage that reads it.
     pub input: &'a Handover,
-    /// Asks whether the run may process this many nodes. Readers call it once, before they read the bulk of the
-    /// input.
+    /// Asks whether the run may process this many nodes. Readers call it once, before the bulk of the input.
     pub admit: &'a (dyn Fn(u64) -> Result<(), StageError> + Sync),
     /// Where tables are written.
     pub output: &'a Output,
 }
 
 impl<'a> Job<'a> {
-    /// A job without input and tables, for stages that only transform columns.
+    /// Creates a job without input and tables, for stages that only transform columns.
     #[must_use]
     pub fn on(scratch: &'a Scratch, context: &'a Context<'a>, options: &'a Options) -> Self {
         static NO_INPUT: Handover = Handover::nothing();
@@ -182,29 +178,23 @@ impl<'a> Job<'a> {
         Self { scratch, context, setting, input: &NO_INPUT, admit: &|_| Ok(()), output: &NO_OUTPUT }
     }
 
-    /// What the reader learned about the input.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
+    /// Returns the metadata of the input, from the reader.
     pub fn facts(&self) -> Result<Arc<Facts>, StageError> {
         self.scratch.share_document(documents::FACTS)
     }
 
-    /// Number of classes. For stages that declare that they read the names of classes.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
+    /// Returns the number of classes. For stages that declare that they read class names.
     pub fn class_count(&self) -> Result<usize, StageError> {
         Ok(ColumnReader::open(self.scratch, CLASS_NAME)?.remaining() as usize)
     }
 
-    /// The options of the analysis; the defaults for a replay.
+    /// Returns the options of the analysis; the defaults for a replay.
     #[must_use]
     pub fn analysis(&self) -> &'a AnalysisOptions {
         self.setting.options.analysis_or_default()
     }
 
-    /// File of a table.
+    /// Returns the path of a table.
     #[must_use]
     pub fn table(&self, file: &str) -> PathBuf {
         self.output.folder.join(file)
@@ -213,9 +203,9 @@ impl<'a> Job<'a> {
 
 /// Receives the progress of a stage.
 pub trait Progress: Sync {
-    /// A stage begins; its work is `total` units (bytes, nodes or edges, as the stage chooses), or 0 if unknown.
+    /// A stage begins; `total` is its work in units of its choice (bytes, nodes, edges), 0 if unknown.
     fn begin(&self, stage: &'static str, total: u64);
-    /// The number of units done since the last call.
+    /// `units` were done since the last call.
     fn advance(&self, units: u64);
     /// The stage has ended.
     fn end(&self);
@@ -244,19 +234,13 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Returns an error once the run is cancelled. Stages call it at least every few milliseconds.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`].
+    /// Returns [`StageError::Cancelled`] once the run is cancelled. Stages call it at least every few milliseconds.
     #[inline]
     pub fn check(&self) -> Result<(), StageError> {
         if self.cancel.load(Ordering::Relaxed) { Err(StageError::Cancelled) } else { Ok(()) }
     }
 
-    /// Reports that `units` of work are done, and checks for cancellation.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`].
+    /// Reports `units` as done and checks for cancellation.
     pub fn step(&self, units: u64) -> Result<(), StageError> {
         self.progress.advance(units);
         self.check()

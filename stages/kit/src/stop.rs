@@ -1,8 +1,7 @@
-//! The user's wish to stop, for waits that cannot look at a flag between two steps: those for an object store,
-//! and for the reader of standard output.
+//! Cancellation of blocking waits: for an object store, and for the reader of standard output.
 //!
-//! The process has one flag, which its handler of signals sets ([`stop_on`]). A wait that begins before the flag is set ends
-//! soon after. A wait that begins later is tidying up: it gets what is left of [`GRACE`].
+//! The signal handler sets the process's one flag ([`stop_on`]). A wait that began before ends soon after. A wait that
+//! begins later is cleanup: it gets the rest of [`GRACE`].
 
 use std::error::Error;
 use std::fmt;
@@ -11,59 +10,59 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How long a process may tidy up in a store after it was told to stop, all calls together.
+/// Time for cleanup in a store after cancellation, all calls together.
 pub const GRACE: Duration = Duration::from_millis(500);
-/// How often a wait looks whether it must end.
+/// Polling interval of waits.
 pub const PAUSE: Duration = Duration::from_millis(20);
 
 static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 static SINCE: OnceLock<Instant> = OnceLock::new();
 static GAVE_UP: AtomicBool = AtomicBool::new(false);
 
-/// Names the flag that is set when the user wants to stop. The first one counts.
+/// Registers the flag that requests cancellation. Only the first call counts.
 pub fn stop_on(flag: &Arc<AtomicBool>) {
     let _ = FLAG.set(Arc::clone(flag));
 }
 
-/// The flag, once [`stop_on`] named it. Before, a signal ends the process.
+/// Returns the flag registered with [`stop_on`]; before that, signals end the process.
 #[must_use]
 pub fn flag() -> &'static AtomicBool {
     static NEVER: AtomicBool = AtomicBool::new(false);
     FLAG.get().map_or(&NEVER, |flag| flag)
 }
 
-/// Since when the user wants to stop, as far as somebody looked.
+/// Time at which the cancellation was first noticed.
 fn since() -> Option<Instant> {
     flag().load(Ordering::Relaxed).then(|| *SINCE.get_or_init(Instant::now))
 }
 
-/// Whether some wait of this process was cut short: what depends on it is incomplete.
+/// True if some wait was cut short: dependent work is incomplete.
 #[must_use]
 pub fn gave_up() -> bool {
     GAVE_UP.load(Ordering::Relaxed)
 }
 
-/// A wait that has begun.
+/// A wait in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
     is_tidying: bool,
 }
 
 impl Wait {
-    /// Begins now.
+    /// Begins a wait.
     #[must_use]
     pub fn begin() -> Self {
         Self { is_tidying: since().is_some() }
     }
 
-    /// Whether it must end now.
+    /// True if the wait must end now.
     #[must_use]
     pub fn is_over(self) -> bool {
         since().is_some_and(|since| !self.is_tidying || since.elapsed() > GRACE)
     }
 }
 
-/// A wait was cut short. Not of the kind `Interrupted`, after which the standard library tries again.
+/// Marks an error as cancellation. Not of kind `Interrupted`, which the standard library retries.
 #[derive(Clone, Copy, Debug)]
 struct Stopped;
 
@@ -75,14 +74,14 @@ impl fmt::Display for Stopped {
 
 impl Error for Stopped {}
 
-/// The error of a wait that was cut short.
+/// Creates the error of a wait that was cut short.
 #[must_use]
 pub fn error() -> io::Error {
     GAVE_UP.store(true, Ordering::Relaxed);
     io::Error::other(Stopped)
 }
 
-/// Whether an error is that of a wait that was cut short.
+/// True if the error is that of a wait that was cut short.
 #[must_use]
 pub fn is(error: &io::Error) -> bool {
     error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>()).is_some()

@@ -1,11 +1,11 @@
-//! Output to a pipe, a device or a socket, and to standard output.
+//! Output to pipes, devices, sockets and standard output.
 //!
-//! Nothing is replaced: bytes go to whatever is open or has the path. A write that must wait looks at the flag of signals
-//! again and again, and so does opening a named pipe that nobody reads from, which ends after [`READER_WAIT`].
+//! Nothing is replaced: bytes go to the open file at the path. Blocking writes poll the cancellation flag; so does
+//! opening a named pipe without a reader, which times out after [`READER_WAIT`].
 //!
-//! Failure modes: a reader that went away is [`io::ErrorKind::BrokenPipe`], a pipe without a reader
-//! [`io::ErrorKind::TimedOut`], a signal [`stop::is`]. Standard output that is a socket or a terminal is written
-//! to without looking at signals, since other processes share its mode.
+//! Failure modes: reader gone: [`io::ErrorKind::BrokenPipe`]; pipe without reader: [`io::ErrorKind::TimedOut`]; signal:
+//! [`stop::is`]. If standard output is a socket or a terminal, writes do not poll for signals, since other processes
+//! share its file mode.
 
 use crate::fs::File;
 use crate::stop;
@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a named pipe may have no reader.
+/// Timeout for the reader of a named pipe.
 pub const READER_WAIT: Duration = Duration::from_secs(5);
 
-/// Pauses between two tries: the first is short, each next one twice as long.
+/// Pauses between two attempts: the first is short, each next one twice as long.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(20);
 
@@ -39,10 +39,10 @@ pub struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    /// Opens what is at a path, which is no regular file and no folder.
+    /// Opens a pipe, device or socket.
     ///
     /// # Errors
-    /// Those of the system; [`io::ErrorKind::TimedOut`] for a named pipe without a reader; [`stop::is`].
+    /// [`io::ErrorKind::TimedOut`] for a named pipe without a reader; [`stop::is`] after a signal.
     pub fn open(path: &Path, cancel: &'a AtomicBool) -> io::Result<Self> {
         let kind = metadata(path)?.file_type();
         let file = if kind.is_socket() {
@@ -55,11 +55,8 @@ impl<'a> Stream<'a> {
         Ok(Self { file: File::from_std(file), cancel })
     }
 
-    /// Opens an open file of a process by its path in `/proc`, for writing at its end: the shell that opened it may have
+    /// Opens a file descriptor of a process by its `/proc` path in append mode: the shell that opened it may have
     /// written there before.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn open_descriptor(path: &Path, cancel: &'a AtomicBool) -> io::Result<Self> {
         let own = |number: &str| path.file_name().is_some_and(|name| name == number) && is_own(path);
         let file = if own("1") {
@@ -72,20 +69,17 @@ impl<'a> Stream<'a> {
         Ok(Self { file: File::from_std(file), cancel })
     }
 
-    /// Standard output.
-    ///
-    /// # Errors
-    /// Those of the system.
+    /// Opens standard output.
     pub fn standard_output(cancel: &'a AtomicBool) -> io::Result<Self> {
         let shared = std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        // Opened anew, so that others who have the pipe open do not get a descriptor that does not wait.
+        // Reopened, so that other holders of the pipe do not get a nonblocking descriptor.
         let is_pipe = shared.metadata().is_ok_and(|there| there.file_type().is_fifo());
         let own = is_pipe.then(|| without_waiting(Path::new(STANDARD_OUTPUT)).ok());
         Ok(Self { file: File::from_std(own.flatten().unwrap_or(shared)), cancel })
     }
 }
 
-/// Whether a path in `/proc` is that of an open file of this process.
+/// True if a `/proc` path is a file descriptor of this process.
 fn is_own(path: &Path) -> bool {
     let own = |folder: &str| Path::new(folder).canonicalize().ok();
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
@@ -102,7 +96,7 @@ fn opened(path: &Path, cancel: &AtomicBool) -> io::Result<std::fs::File> {
     let (started, mut pause) = (Instant::now(), FIRST_PAUSE);
     loop {
         match without_waiting(path) {
-            // So says a pipe that nobody reads from.
+            // ENXIO: the pipe has no reader.
             Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) && is_pipe(path) => {
                 if started.elapsed() >= READER_WAIT {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads from this pipe"));
@@ -118,7 +112,7 @@ fn is_pipe(path: &Path) -> bool {
     metadata(path).is_ok_and(|there| there.file_type().is_fifo())
 }
 
-/// Waits, a little longer each time.
+/// Sleeps, with exponential backoff.
 fn wait(pause: &mut Duration, cancel: &AtomicBool) -> io::Result<()> {
     if cancel.load(Ordering::Relaxed) {
         return Err(stop::error());
@@ -173,7 +167,7 @@ mod tests {
             assert!(stop::is(&full.join().unwrap()));
         });
         drop(reader);
-        // A process that another test starts has a copy of the reader between fork and exec.
+        // A process started by another test inherits the reader between fork and exec.
         let gone = std::iter::repeat_with(|| stream.write_all(b"it").unwrap_err()).find(|error| !stop::is(error));
         assert_eq!(gone.unwrap().kind(), io::ErrorKind::BrokenPipe);
         assert!(stop::is(&Stream::open(&path, &cancel).unwrap_err()), "no reader, and a signal");

@@ -5,7 +5,7 @@ use heaplake_schemas::scratch::StringColumns;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// Writes a string table sequentially. A string may be written in pieces, so memory does not bound its length.
+/// Writes a string table sequentially. Strings may be written in pieces, so memory does not bound their length.
 pub struct StringWriter {
     path: PathBuf,
     bytes: ColumnWriter<u8>,
@@ -13,10 +13,7 @@ pub struct StringWriter {
 }
 
 impl StringWriter {
-    /// Creates the table, or truncates it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates or truncates the table.
     pub fn create(scratch: &Scratch, columns: StringColumns) -> Result<Self, StageError> {
         let mut start = ColumnWriter::create(scratch, columns.start)?;
         start.push(0)?;
@@ -24,9 +21,6 @@ impl StringWriter {
     }
 
     /// Appends to a finished table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
     pub fn append(scratch: &Scratch, columns: StringColumns) -> Result<Self, StageError> {
         let path = scratch.path(columns.start);
         let last = ReverseReader::open(scratch, columns.start)?.next()?;
@@ -39,41 +33,29 @@ impl StringWriter {
         Ok(Self { path, bytes, start })
     }
 
-    /// Number of finished strings: the position of the next one.
+    /// Number of finished strings, which is the position of the next one.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.start.len().saturating_sub(1)
     }
 
     /// Appends a piece to the current string.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn extend(&mut self, piece: &[u8]) -> Result<(), StageError> {
         self.bytes.extend(piece)
     }
 
     /// Ends the current string.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn end(&mut self) -> Result<(), StageError> {
         self.start.push(self.bytes.len())
     }
 
     /// Appends a whole string.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn push(&mut self, string: &[u8]) -> Result<(), StageError> {
         self.extend(string)?;
         self.end()
     }
 
     /// Ends the table and returns the number of its strings.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn finish(self) -> Result<u64, StageError> {
         self.bytes.finish()?;
         self.start.finish()?.checked_sub(1).ok_or_else(|| StageError::Scratch {
@@ -85,8 +67,8 @@ impl StringWriter {
 
 /// A finished string table, mapped for random access.
 ///
-/// Where the table is damaged, or a position is not in it, there is an empty string, and the damage is noted: the stage
-/// fails in the end (see [`Scratch::undamaged`]).
+/// Damaged entries and invalid positions read as empty strings; the damage is recorded and the stage fails at its end
+/// (see [`Scratch::undamaged`]).
 #[derive(Clone)]
 pub struct StringTable {
     scratch: Scratch,
@@ -97,9 +79,6 @@ pub struct StringTable {
 
 impl StringTable {
     /// Opens a table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
     pub fn open(scratch: &Scratch, columns: StringColumns) -> Result<Self, StageError> {
         Ok(Self {
             scratch: scratch.clone(),
@@ -109,7 +88,7 @@ impl StringTable {
         })
     }
 
-    /// Drops the pages that were accessed so far, see [`ColumnMap::release`].
+    /// Drops the accessed pages, see [`ColumnMap::release`].
     pub fn release(&self) {
         self.bytes.release();
         self.start.release();
@@ -121,13 +100,13 @@ impl StringTable {
         self.start.len().saturating_sub(1)
     }
 
-    /// Whether the table is empty.
+    /// True if the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes of a string; [`StringColumns`] defines their encoding.
+    /// Returns the bytes of a string; [`StringColumns`] defines their encoding.
     #[inline]
     #[must_use]
     pub fn get(&self, position: usize) -> &[u8] {
@@ -145,12 +124,12 @@ impl StringTable {
         &[]
     }
 
-    /// The beginning of a string as Unicode text: all of it if it has at most `most` characters, otherwise at least so
-    /// many. Takes time and memory for these only, whatever the length of the string.
+    /// Returns the beginning of a string as Unicode text: all of it up to `most` characters, otherwise at least `most`.
+    /// Time and memory do not depend on the length of the string.
     #[must_use]
     pub fn beginning(&self, position: usize, most: usize) -> Cow<'_, str> {
         let bytes = self.get(position);
-        // A character has at most four bytes, of which the cut leaves all or none.
+        // A character has at most four bytes; do not split one.
         let mut end = most.saturating_mul(4).saturating_add(4).min(bytes.len());
         for _ in 0..3 {
             end -= usize::from(end < bytes.len() && bytes[end] & 0xc0 == 0x80);
@@ -158,7 +137,7 @@ impl StringTable {
         as_text(&bytes[..end])
     }
 
-    /// A string as Unicode text: each lone surrogate and each run of invalid bytes is replaced by U+FFFD.
+    /// Returns a string as Unicode text, with U+FFFD for each lone surrogate and each run of invalid bytes.
     #[must_use]
     pub fn text(&self, position: usize) -> Cow<'_, str> {
         as_text(self.get(position))

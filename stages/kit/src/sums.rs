@@ -1,7 +1,7 @@
-//! What the files of a scratch folder hold, in lengths and hashes: so that a later process takes only what was written.
+//! Checksums of the files in a scratch folder, so that a later process reuses only intact files.
 //!
-//! A writer hashes what it writes; nothing is read a second time for it. A file that is appended to has a part for each
-//! writer, so that what an unfinished stage appended can be told from what was there before.
+//! Writers hash the bytes they write; nothing is read again for it. Each append adds a part, so that the output of an
+//! unfinished stage can be separated from earlier content.
 
 use crate::StageError;
 use crate::fs::File;
@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// The hash of a part that nobody has hashed.
+/// Hash of an unhashed part.
 const UNKNOWN: u64 = 0;
 
-/// Bytes that are read at a time.
+/// Bytes per read.
 const BLOCK: usize = 1 << 18;
 
-/// What a file holds.
+/// Checksum of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// End and hash of each part.
@@ -28,13 +28,13 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// That of a file that is written at once.
+    /// Checksum of a file with these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self { parts: vec![(bytes.len() as u64, xxh3_64(bytes))] }
     }
 
-    /// That of a column in memory, of which no later process takes anything: its length alone.
+    /// Length of a column in memory, without a hash: no later process reads it.
     pub(crate) fn of_length(bytes: u64) -> Self {
         Self { parts: vec![(bytes, UNKNOWN)] }
     }
@@ -45,16 +45,16 @@ impl Sum {
         self.parts.last().map_or(0, |&(end, _)| end)
     }
 
-    /// That of a file which somebody appended to.
+    /// Adds the part of an append.
     pub(crate) fn and(mut self, bytes: u64, hash: &Xxh3) -> Self {
         self.parts.push((self.length() + bytes, hash.digest()));
         self
     }
 
-    /// Whether a file begins with what was written.
+    /// Returns true if a file begins with the checksummed bytes.
     ///
     /// # Errors
-    /// [`StageError::Io`]; [`StageError::Cancelled`] when `cancel` is set meanwhile.
+    /// [`StageError::Cancelled`] when `cancel` is set meanwhile.
     pub fn is_of(&self, path: &Path, cancel: &AtomicBool) -> Result<bool, StageError> {
         let failed = |error| StageError::io(path, "read", error);
         let mut file = match File::open(path) {
@@ -90,7 +90,7 @@ impl Sum {
     }
 }
 
-/// The sums of the files of a folder.
+/// Checksums of the files in a folder.
 #[derive(Debug, Default)]
 pub(crate) struct Sums(Mutex<FxHashMap<OsString, Sum>>);
 
@@ -103,7 +103,7 @@ impl Sums {
         self.all().get(path.as_os_str()).cloned()
     }
 
-    /// Notes that of a file, or that nobody knows what is in it.
+    /// Records a file's checksum, or `None` if its content is unknown.
     pub(crate) fn set(&self, path: &Path, sum: Option<Sum>) {
         match sum {
             Some(sum) => self.all().insert(path.into(), sum),

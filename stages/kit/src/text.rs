@@ -1,6 +1,6 @@
 //! Numbers and names formatted for people.
 
-/// Bytes in the largest unit of which there is at least one.
+/// Formats bytes in the largest unit that gives at least 1.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -13,7 +13,7 @@ pub fn size(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
-/// A number with thousands separators.
+/// Formats a number with thousands separators.
 #[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -27,8 +27,8 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// Whether a character is not seen itself, or changes how others are shown: controls, marks of writing direction, spaces
-/// without width, separators of lines.
+/// True for invisible characters and those that change how others are displayed: controls, writing direction marks,
+/// zero-width spaces, line separators.
 #[must_use]
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
@@ -37,13 +37,13 @@ pub fn is_unseen(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A text from anybody, on one line of a terminal: what [is not seen](is_unseen) is written as an escape.
+/// Escapes [invisible characters](is_unseen), so that untrusted text stays on one line of a terminal.
 #[must_use]
 pub fn visible(text: &str) -> String {
     escaped(text, |_| false)
 }
 
-/// The same with the line ends of the text.
+/// As [`visible`], but keeps line ends.
 #[must_use]
 pub fn visible_lines(text: &str) -> String {
     escaped(text, |c| c == '\n')
@@ -61,19 +61,19 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// A text on one line, all of it seen; line ends and tabs become spaces.
+/// Replaces line ends and tabs by spaces; escapes the other invisible characters.
 fn flat(text: &str) -> String {
     visible(&text.replace(['\n', '\r', '\t'], " "))
 }
 
-/// At most `most` characters, on one line, [all of them seen](visible).
+/// Truncates to `most` characters, on one line, escaped as by [`visible`].
 #[must_use]
 pub fn shorten(text: &str, most: usize) -> String {
     let text = flat(text);
     if text.chars().count() <= most { text } else { text.chars().take(most - 1).chain(['…']).collect() }
 }
 
-/// The same; what is left out is left out of the middle, so both ends stay whole.
+/// As [`shorten`], but omits the middle and keeps both ends.
 #[must_use]
 pub fn middle(text: &str, most: usize) -> String {
     let text = flat(text);
@@ -86,19 +86,19 @@ pub fn middle(text: &str, most: usize) -> String {
     text.chars().take(head).chain(['…']).chain(text.chars().skip(length - tail)).collect()
 }
 
-/// A word of a command line as a shell takes it: in single quotes, unless it needs none.
+/// Quotes a word for a shell: in single quotes, if needed.
 #[must_use]
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
-    // A leading = or ~ means something to some shells, a leading dash to the command.
+    // Some shells expand a leading = or ~; commands parse a leading dash.
     if !word.is_empty() && word.chars().all(plain) && !word.starts_with('=') {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The options of `heaplake duplicates` for a class of this name, as a shell takes them. A name with characters that are
-/// not seen cannot be pasted: a pattern stands for it.
+/// Formats the options of `heaplake duplicates` for a class, quoted for a shell. A name with invisible characters
+/// cannot be pasted and becomes a pattern.
 #[must_use]
 pub fn class_option(name: &str) -> String {
     const SPECIAL: [char; 4] = ['*', '?', '[', ']'];

@@ -1,27 +1,26 @@
-//! How many pages of a file are asked of the system at a time.
+//! Readahead window of paged columns.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Pages that are asked for together, at most.
+/// Maximum pages per readahead.
 const MOST: u32 = 64;
-/// A page that is at most so far behind those that were asked for may go on with them.
+/// A request at most this many pages past the window may continue it.
 const NEAR: u32 = 8;
-/// More than one in so many of the pages that were asked of the system must have been wanted; then twice as many are asked for
-/// next, otherwise half as many.
+/// If more than 1/4 of the window was used, the next one doubles; otherwise it halves.
 const DENSE: u32 = 4;
 
-/// The pages that were asked of the system last. Where those that are wanted follow each other, or nearly, windows grow.
+/// The last readahead window. Windows grow while requests are sequential or nearly so.
 #[derive(Default)]
 pub(crate) struct Window {
     start: AtomicU32,
     pages: AtomicU32,
-    /// How many of them were wanted, and the last one.
+    /// Number of requested pages in the window, and the last one.
     wanted: AtomicU32,
     last: AtomicU32,
 }
 
 impl Window {
-    /// How many pages to ask the system for, from this one that is wanted: none if it was asked for.
+    /// Returns the number of pages to read ahead from `page`; 0 if the window covers it.
     pub(crate) fn ask(&self, page: usize) -> usize {
         let (page, get) = (page as u32, |number: &AtomicU32| number.load(Ordering::Relaxed));
         let set = |number: &AtomicU32, to: u32| number.store(to, Ordering::Relaxed);
@@ -51,10 +50,10 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// Pages that are asked of the system while so many are wanted, each so far behind the one before.
+    /// Pages read ahead for `wanted` requests at distance `step`.
     fn asked(wanted: usize, step: usize) -> usize {
         let window = Window::default();
-        // What is wanted again is asked for once.
+        // Repeated requests read ahead once.
         (0..2 * wanted).map(|at| window.ask(at / 2 * step + 1000)).sum()
     }
 
@@ -62,7 +61,7 @@ mod tests {
     fn windows_grow_where_most_pages_are_wanted_and_not_where_few_are() {
         assert!((1000..1000 + MOST as usize).contains(&asked(1000, 1)));
         assert!((2800..3100).contains(&asked(1000, 3)));
-        // Up to as many as the next one is behind.
+        // At most the distance between requests.
         assert!(asked(1000, 7) <= 4000);
         assert_eq!(asked(1000, NEAR as usize + 64), 1000);
         let backward = Window::default();

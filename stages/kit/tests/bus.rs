@@ -1,4 +1,4 @@
-//! A mapped column that is cut off under a process: an error with the file, not a signal.
+//! A mapped column truncated under a process raises an error that names the file, not a signal.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
@@ -9,10 +9,10 @@ use std::process::{Command, Stdio};
 
 const NUMBERS: Column<u64> = Column::new("numbers");
 
-/// Says which scratch folder the process is to work on that the test starts.
+/// Tells the child process its scratch folder.
 const FOLDER: &str = "HEAPLAKE_TEST_BUS";
 
-/// In the process that the test starts: maps the column, says so, waits for a line, and reads all of it.
+/// Child process: maps the column, reports that, waits for a line, and reads the whole column.
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -25,7 +25,7 @@ fn child() {
     writeln!(std::io::stdout(), "{}", map.iter().sum::<u64>()).unwrap();
 }
 
-/// What the child says when the column is cut to so many elements under it.
+/// Returns the child's output after its column was truncated to `elements`.
 fn cut_to(elements: u64) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("scratch");

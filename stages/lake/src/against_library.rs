@@ -1,4 +1,4 @@
-//! What is encoded here reads as it was written, and has the statistics that the Parquet library computes.
+//! Compares encoded tables with the Parquet library: rows read back, and statistics.
 
 use crate::row_group::Limits;
 use crate::source::Source;
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// All types of columns, from numbers or nulls; with lists if nested columns can be written.
+/// Creates columns of all types from numbers or nulls; with lists if nested columns can be written.
 fn batch(numbers: &[Option<u64>], with_lists: bool) -> RecordBatch {
     let of = |number: fn(u64) -> f64| numbers.iter().map(|n| n.map(number)).collect::<Float64Array>();
     let texts: Vec<Option<String>> = numbers.iter().map(|n| n.map(|n| "x".repeat(n as usize % 5))).collect();
@@ -28,7 +28,7 @@ fn batch(numbers: &[Option<u64>], with_lists: bool) -> RecordBatch {
         ("u64", Arc::new(numbers.iter().copied().collect::<UInt64Array>())),
         ("i32", Arc::new(numbers.iter().map(|n| n.map(|n| n as i32)).collect::<Int32Array>())),
         ("i64", Arc::new(numbers.iter().map(|n| n.map(|n| n as i64)).collect::<Int64Array>())),
-        // One that gets a dictionary.
+        // Gets a dictionary.
         ("retained_bytes", Arc::new(numbers.iter().map(|n| n.map(|n| n as i64)).collect::<Int64Array>())),
         ("f64", Arc::new(of(|n| if n % 7 == 3 { f64::NAN } else { n as f64 / 3.0 - 1e9 }))),
         ("flag", Arc::new(numbers.iter().map(|n| n.map(|n| n % 3 == 0)).collect::<BooleanArray>())),
@@ -57,14 +57,14 @@ fn create(folder: &Path, schema: SchemaRef) -> Table {
     Table::create(&Output { folder: folder.to_owned(), ..Output::default() }, "table.parquet", schema).unwrap()
 }
 
-/// Writes rows as stages do that have whole arrays.
+/// Writes rows as whole arrays.
 fn write(folder: &Path, rows: &RecordBatch) {
     let mut table = create(folder, rows.schema());
     table.write(rows.columns()).unwrap();
     table.finish().unwrap();
 }
 
-/// Writes rows from sources, in row groups and pages of a few.
+/// Writes rows from sources, in small row groups and pages.
 fn fill(folder: &Path, rows: &RecordBatch, limits: Limits, threads: usize) {
     let mut table = create(folder, rows.schema());
     table.limits = limits;
@@ -98,7 +98,7 @@ fn read(folder: &Path) -> (RecordBatch, Arc<ParquetMetaData>) {
     (concat_batches(&schema, &batches).unwrap(), metadata)
 }
 
-/// The same rows in one row group, by the library.
+/// Writes the same rows with the library, in one row group.
 fn by_library(folder: &Path, rows: &RecordBatch) {
     let file = File::create(folder.join("table.parquet")).unwrap();
     let mut writer = ArrowWriter::try_new(file, rows.schema(), None).unwrap();
@@ -108,16 +108,16 @@ fn by_library(folder: &Path, rows: &RecordBatch) {
 
 fn assert_same_rows(one: &RecordBatch, other: &RecordBatch) {
     for (column, name) in one.schema().fields().iter().map(|field| field.name()).enumerate() {
-        // Not a number equals itself here.
+        // Compare as text: NaN equals itself there.
         let text = |rows: &RecordBatch| format!("{:?}", rows.column(column).to_data());
         assert!(one.column(column) == other.column(column) || text(one) == text(other), "{name}");
     }
 }
 
-/// Name, least, greatest, number of nulls of a column.
+/// Name, minimum, maximum, null count of a column.
 type Told = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<u64>);
 
-/// What a file tells of each column of a row group.
+/// Returns the statistics of each column of a row group.
 fn statistics(metadata: &ParquetMetaData, group: usize) -> Vec<Told> {
     let of = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
     let columns = metadata.row_group(group).columns().iter();
@@ -166,7 +166,7 @@ fn check(numbers: &[Option<u64>], limits: Limits) {
 #[test]
 fn many_rows() {
     let limits = Limits { batch: 1 << 12, rows: 1 << 16, bytes: 1 << 20, dictionary: 1 << 20 };
-    // More distinct numbers than a dictionary holds, then few.
+    // More distinct numbers than a dictionary takes, then few.
     check(&(0..100_000_u64).map(|n| (n % 11 > 0).then_some(n.min(60_000) * 977)).collect::<Vec<_>>(), limits);
     check(&vec![None; 10_000], limits);
     check(&vec![Some(u64::MAX); 10_000], limits);
@@ -174,7 +174,7 @@ fn many_rows() {
 
 #[test]
 fn many_texts() {
-    // The first page fills the dictionary, those after it are plain.
+    // The first page fills the dictionary; later ones are plain.
     let texts = (0..150_000).map(|n| (n % 10 > 0).then(|| format!("a text of its own {n}")));
     let column: ArrayRef = Arc::new(texts.collect::<StringArray>());
     let rows = RecordBatch::try_from_iter_with_nullable([("text", column, true)]).unwrap();

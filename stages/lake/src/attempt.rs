@@ -1,14 +1,14 @@
-//! What an attempt to upload a run puts into a store, by the mark that it writes first.
+//! Marks of upload attempts, which list the objects that an attempt owns in a store.
 //!
-//! The folder of an attempt has a name that anybody may give to a folder, and a bucket has other users. So an attempt begins
-//! with an object of its own ([`MARK`]) that names the lake, the run, the attempt and its files, under a seal:
+//! Anybody may create a folder with the name of an attempt, and a bucket has other users. So an attempt first writes an
+//! object ([`MARK`]) that names the lake, the run, the attempt and its files, under a seal:
 //!
 //! ```text
 //! LAKE/release=R/snapshot=N/tables-ATTEMPT/heaplake-attempt.json
 //! ```
 //!
-//! What is removed without being asked for is what such a mark names, where it says that it lies where it lies. The mark goes
-//! last: what a killed removal leaves still has it.
+//! Cleanup removes only objects named by a mark that matches its own location. The mark is removed last, so an
+//! interrupted cleanup can resume.
 
 use crate::seal::{self, Seal};
 use heaplake_kit::storage::{self, Only};
@@ -20,9 +20,9 @@ use std::path::Path;
 
 /// Name of the mark in the folder of an attempt.
 pub const MARK: &str = "heaplake-attempt.json";
-/// The page of a run, which lies beside its description.
+/// The page of a run, beside its description.
 pub const PAGE: &str = "report.html";
-/// Version of the mark.
+/// Format version of the mark.
 const FORMAT: u32 = 1;
 
 /// The content of a mark.
@@ -36,19 +36,19 @@ struct Mark {
     files: Vec<String>,
 }
 
-/// Objects that an attempt wrote.
+/// Objects written by an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owned {
-    /// URL of the place of the run.
+    /// URL of the run's place.
     place: String,
-    /// The folder of the tables; nothing where they lie beside the description.
+    /// Folder of the tables; `None` if they lie beside the description.
     folder: Option<String>,
     /// Their names.
     files: Vec<String>,
 }
 
 impl Owned {
-    /// Those of a run, by its place, the folder of its tables and their names.
+    /// Creates the set of a run's objects from its place, the folder of its tables and their names.
     #[must_use]
     pub fn new(place: &Path, folder: Option<&str>, files: impl IntoIterator<Item = String>) -> Self {
         let (place, folder) = (place.to_string_lossy().into_owned(), folder.map(str::to_owned));
@@ -56,10 +56,7 @@ impl Owned {
         Self { place, folder, files }
     }
 
-    /// What the mark of an attempt names; nothing where there is no mark, or that of something else.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Reads the mark of an attempt; `None` if there is none, or a foreign one.
     pub fn marked(place: &Path, folder: &str) -> io::Result<Option<Self>> {
         let url = place.join(folder).join(MARK).to_string_lossy().into_owned();
         match storage::store()?.read(&url, fs::DOCUMENT_BYTES) {
@@ -77,10 +74,7 @@ impl Owned {
         (here && is_whole).then(|| Self::new(place, Some(folder), mark.files))
     }
 
-    /// Writes the mark; its length, zero where there is one already or nothing to mark.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Writes the mark; returns its length, 0 if one exists or nothing needs a mark.
     pub fn mark(&self) -> Result<u64, StageError> {
         let (Some(folder), Some((lake, run))) = (&self.folder, parts(Path::new(&self.place))) else { return Ok(0) };
         let path = Path::new(&self.place).join(folder).join(MARK);
@@ -104,10 +98,7 @@ impl Owned {
         }
     }
 
-    /// Removes the objects, and the mark when they are gone; with the page of the run, if that is wanted.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Removes the objects and, after them, the mark; optionally the page of the run.
     pub fn remove(&self, page: bool) -> io::Result<()> {
         let folder =
             self.folder.as_ref().map_or_else(|| self.place.clone(), |folder| format!("{}/{folder}", self.place));
@@ -119,20 +110,20 @@ impl Owned {
     }
 }
 
-/// The lake of a place, and its run, as marks name them.
+/// Splits a place into lake and run, as marks name them.
 fn parts(place: &Path) -> Option<(String, String)> {
     let (rest, snapshot) = place.to_str()?.rsplit_once('/')?;
     let (lake, release) = rest.rsplit_once('/')?;
     Some((lake.trim_end_matches('/').to_owned(), format!("{release}/{snapshot}")))
 }
 
-/// Whether a text is the name of a folder of tables.
+/// True if a text is a valid name of a folder of tables.
 #[must_use]
 pub fn is_folder(name: &str) -> bool {
     name.starts_with(run::TABLES) && is_name(name)
 }
 
-/// Whether a text is the name of a file. What is read from a store may name anything.
+/// True if a text is a valid file name: content read from a store is untrusted.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\']) && !name.contains(char::is_control)
 }

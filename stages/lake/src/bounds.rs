@@ -1,4 +1,4 @@
-//! The least and the greatest value of pages and columns, for readers that skip what cannot match.
+//! Minima and maxima of pages and columns, for readers that skip pages.
 
 use parquet::basic::{BoundaryOrder, Type};
 use parquet::data_type::ByteArray;
@@ -7,20 +7,20 @@ use parquet::file::metadata::ColumnIndexBuilder;
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 
-/// Least and greatest of the values that are not null and can be compared.
+/// Minimum and maximum of the comparable non-null values.
 pub type Bounds<T> = Option<(T, T)>;
 
-/// What the index says of a page.
+/// Entry of a page in the column index.
 pub struct PageBounds<T> {
-    /// Whether it has nothing but nulls.
+    /// True if all values are null.
     pub all_null: bool,
     /// Number of nulls.
     pub nulls: usize,
-    /// Its values.
+    /// Bounds of its values.
     pub bounds: Bounds<T>,
 }
 
-/// Bounds of all pages.
+/// Merges the bounds of all pages.
 pub fn of_all<T: Copy + PartialOrd>(pages: &[PageBounds<T>]) -> Bounds<T> {
     let known = pages.iter().filter_map(|page| page.bounds);
     known.reduce(|(least, most), (low, high)| {
@@ -28,10 +28,7 @@ pub fn of_all<T: Copy + PartialOrd>(pages: &[PageBounds<T>]) -> Bounds<T> {
     })
 }
 
-/// The index of a column; nothing where a page has values that cannot be compared.
-///
-/// # Errors
-/// None: the bounds have the type of the column.
+/// Builds the column index; `None` if a page has only values that cannot be compared.
 pub fn index<T: Copy + PartialOrd>(
     physical: Type,
     pages: &[PageBounds<T>],
@@ -56,10 +53,10 @@ pub fn index<T: Copy + PartialOrd>(
     index.build().map(Some)
 }
 
-/// Most bytes of a text that is a bound.
+/// Maximum bytes of a text bound.
 const LONGEST: usize = 64;
 
-/// Statistics of texts and nulls. Long texts are cut, the greatest one so that it stays greater.
+/// Builds statistics of texts and nulls. Long bounds are truncated, the maximum upwards.
 pub fn of_texts<'a>(texts: impl Iterator<Item = &'a str>, nulls: u64) -> Statistics {
     let bounds = texts.fold(None, |bounds: Option<(&str, &str)>, text| match bounds {
         None => Some((text, text)),
@@ -74,7 +71,7 @@ pub fn of_texts<'a>(texts: impl Iterator<Item = &'a str>, nulls: u64) -> Statist
     Statistics::ByteArray(values.with_max_is_exact(is_exact(cut.as_ref().map(|cut| cut.3.len()))))
 }
 
-/// The text, or a short one that is greater.
+/// Returns the text, or a short one that is greater.
 fn above(text: &str) -> Option<Vec<u8>> {
     let cut = text.as_bytes()[..text.floor_char_boundary(LONGEST)].to_vec();
     if cut.len() == text.len() {
@@ -102,7 +99,7 @@ mod tests {
         let long = "a".repeat(100);
         let (least, most, ..) = bounds(&[&long]);
         assert_eq!((&least[..], &most[..]), (&long.as_bytes()[..64], format!("{}b", &long[..63]).as_bytes()));
-        // A character of several bytes is not cut, and has no successor here.
+        // Multi-byte characters are not split, and get no successor.
         let long = "x".to_owned() + &"\u{20ac}".repeat(100);
         let (least, most, from, to) = bounds(&[&long]);
         assert!(least.len() == 64 && long.as_bytes().starts_with(&least) && !from && !to);

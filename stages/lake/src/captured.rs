@@ -1,4 +1,4 @@
-//! When the input of a run was captured: the one place that says so.
+//! Capture time of a run's input.
 
 use crate::reader::{Reader, value};
 use heaplake_kit::StageError;
@@ -6,11 +6,8 @@ use heaplake_schemas::run::Run;
 use heaplake_schemas::snapshot;
 use std::path::Path;
 
-/// When the input of a run was captured, in microseconds since 1970; nothing where the run does not say. Its description
-/// tells; that of an older version does not, and then its table [`snapshot`] does, if it has one.
-///
-/// # Errors
-/// As [`Reader`].
+/// Returns the capture time of a run's input, in microseconds since 1970, if known: from the description or, for older
+/// versions, from the table [`snapshot`].
 pub fn captured_at(place: &Path, run: &Run) -> Result<Option<i64>, StageError> {
     const COLUMN: &str = "captured_at";
     let has_table = || run.tables.iter().any(|table| table.file == snapshot::FILE);

@@ -1,15 +1,15 @@
-//! A table file whose bytes are checked as they are read, before anything is allocated for what they claim.
+//! Table files whose bytes are verified as they are read, before any allocation that depends on their content.
 //!
 //! | part | check |
 //! |---|---|
 //! | the footer and the indexes | length at most [`MOST_FOOTER`]; no list longer than its bytes; XXH3-64 ([`tail`]) |
 //! | a page | CRC-32, if the file has one; sizes at most [`MOST_PAGE`] and [`MOST_VALUES`] |
 //!
-//! Whoever reads a table, this crate or an engine, gets its metadata here and passes the bytes of pages through
+//! All readers of tables, this crate and query engines, get their metadata here and pass the bytes of pages through
 //! [`Checked::check`].
 //!
-//! Cost: 0.1 ns per byte of pages that are read (CRC-32 with carry-less multiplication), and the indexes of the columns, which
-//! lie between those of the pages and the footer.
+//! Cost: 0.1 ns per byte of pages read (CRC-32 with carry-less multiplication), and reading the column indexes, which
+//! lie between pages and footer.
 
 use crate::tail::{self, Page};
 use crate::thrift::{PageHeader, walk};
@@ -19,61 +19,61 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use std::sync::Arc;
 
-/// Most bytes of a footer with its indexes.
+/// Maximum bytes of a footer with its indexes.
 pub const MOST_FOOTER: u64 = 64 << 20;
-/// Most bytes of a page before its compression. heaplake writes pages of 64 Ki rows, dictionaries of 8 MiB, and texts of
-/// 1 MiB at most.
+/// Maximum uncompressed bytes of a page. heaplake writes pages of 64 Ki rows, dictionaries of 8 MiB, and texts of 1 MiB
+/// at most.
 pub const MOST_PAGE: i32 = 64 << 20;
-/// Most values of a page, elements of lists too.
+/// Maximum values of a page, including elements of lists.
 pub const MOST_VALUES: i32 = 16 << 20;
 
-/// Bytes at the end of a file that are read first.
+/// Bytes of the first read at the end of a file.
 const FIRST: u64 = 16 << 10;
 
-/// Bytes of a header of a page, of most and of one with long statistics.
+/// Bytes of a page header: usual, and with long statistics.
 const HEADER: usize = 256;
 const LONG_HEADER: usize = 1 << 20;
 
-/// The metadata of a table file, and the pages that it may be asked for.
+/// The metadata of a table file, and the location of its pages.
 #[derive(Debug)]
 pub struct Checked {
     metadata: Arc<ParquetMetaData>,
     pages: Vec<Page>,
 }
 
-/// How far the end of a file could be read.
+/// Result of reading the end of a file.
 pub enum Opened {
-    /// It was read.
+    /// Complete.
     Done(Checked),
-    /// So many bytes of the end are needed.
+    /// This many bytes of the end are needed.
     Needs(u64),
 }
 
 impl Checked {
-    /// Bytes of the end of a file of this length with which to begin.
+    /// Returns the bytes of the end of a file to read first.
     #[must_use]
     pub fn first_bytes(length: u64) -> u64 {
         length.min(FIRST)
     }
 
-    /// Reads the end of a file, of which more may be needed.
+    /// Parses the end of a file; may need more of it.
     ///
     /// # Errors
-    /// What does not fit, in a line.
+    /// The defect, in one line.
     pub fn open(tail: &Bytes, length: u64) -> Result<Opened, String> {
         panics::silent(|| open(tail, length)).unwrap_or_else(|| Err("its footer is damaged".to_owned()))
     }
 
-    /// What the footer and the indexes say.
+    /// Footer and indexes.
     #[must_use]
     pub fn metadata(&self) -> &Arc<ParquetMetaData> {
         &self.metadata
     }
 
-    /// Checks all pages that lie in these bytes of the file.
+    /// Checks all pages within these bytes of the file.
     ///
     /// # Errors
-    /// What does not fit, in a line: it names the column, the row group and the offset.
+    /// The defect, in one line with column, row group and offset.
     pub fn check(&self, start: u64, bytes: &[u8]) -> Result<(), String> {
         if self.pages.is_empty() {
             return self.walk_chunk(start, bytes);
@@ -88,11 +88,8 @@ impl Checked {
         Ok(())
     }
 
-    /// Checks the sizes of all pages of a file that does not say where its pages are: a reader then asks for the content of a
-    /// page without its header. `read` returns bytes of the file. No effect on other files.
-    ///
-    /// # Errors
-    /// As [`Self::check`], and those of `read`.
+    /// Checks the sizes of all pages of a file without page locations: its readers request page contents without
+    /// headers. `read` returns bytes of the file. No effect on other files.
     pub fn check_headers(&self, mut read: impl FnMut(u64, usize) -> Result<Bytes, String>) -> Result<(), String> {
         let chunks = self.metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
         for chunk in chunks.filter(|_| self.pages.is_empty()) {
@@ -146,7 +143,7 @@ impl Checked {
         format!("column {name}, row group {group}, page at offset {start}: {problem}")
     }
 
-    /// Checks the pages of a whole column of a file that does not say where its pages are.
+    /// Checks the pages of a whole column of a file without page locations.
     fn walk_chunk(&self, start: u64, bytes: &[u8]) -> Result<(), String> {
         let mut chunks = self.metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
         let Some(chunk) = chunks.find(|chunk| chunk.byte_range() == (start, bytes.len() as u64)) else {
@@ -165,7 +162,7 @@ impl Checked {
     }
 }
 
-/// Whether a page may be allocated.
+/// Checks that a page may be allocated.
 fn fits(header: PageHeader) -> Result<(), String> {
     let sizes = [
         ("bytes", header.compressed, i32::MAX),
@@ -191,7 +188,7 @@ fn open(tail: &Bytes, length: u64) -> Result<Opened, String> {
     }
     let footer_bytes = u64::from(u32::from_le_bytes([tail[end], tail[end + 1], tail[end + 2], tail[end + 3]]));
     let with_sums = footer_bytes + (tail::END + tail::FIXED) as u64;
-    // A file without pages, of an older heaplake, or none of ours.
+    // A file without page checksums: by an older heaplake or another writer.
     let has_no_sums = with_sums > length;
     let Some(footer) = tail::footer(tail).filter(|&at| at >= tail::FIXED || has_no_sums) else {
         return needs(if has_no_sums { footer_bytes + tail::END as u64 } else { with_sums });
@@ -242,12 +239,12 @@ fn parse(tail: &Bytes, length: u64, sums: Option<Vec<u32>>) -> Result<Opened, St
     )
 }
 
-/// Where the first index begins.
+/// Returns the start of the first index.
 fn indexes_start(metadata: &ParquetMetaData) -> Option<u64> {
     indexes(metadata).map(|(start, _)| start).min()
 }
 
-/// Begin and length of all indexes.
+/// Returns start and length of all indexes.
 fn indexes(metadata: &ParquetMetaData) -> impl Iterator<Item = (u64, u64)> {
     let chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
     let both = chunks.flat_map(|chunk| {
@@ -259,7 +256,7 @@ fn indexes(metadata: &ParquetMetaData) -> impl Iterator<Item = (u64, u64)> {
     both.flatten().map(|(start, bytes)| (start.cast_unsigned(), u64::from(bytes.cast_unsigned())))
 }
 
-/// Checks the lengths that indexes claim of what is in them.
+/// Checks the lengths claimed inside the indexes.
 fn check_indexes(metadata: &ParquetMetaData, tail: &[u8], length: u64) -> Result<(), String> {
     for (start, bytes) in indexes(metadata) {
         let from = (start + tail.len() as u64).checked_sub(length).and_then(|from| usize::try_from(from).ok());

@@ -1,4 +1,4 @@
-//! Checksums of files: XXH3-64 of their content, written as sixteen hexadecimal digits.
+//! Checksums of files: XXH3-64 of their content as sixteen hexadecimal digits.
 
 use crate::seal::digits;
 use crate::stored;
@@ -7,22 +7,19 @@ use std::io::Read;
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 pub const BUFFER_BYTES: usize = 256 << 10;
 
-/// A file's content in brief.
+/// Length and checksum of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Its checksum.
+    /// Checksum.
     pub xxh3_64: String,
 }
 
-/// Reads a file from end to end; `read` is told of every part. The buffer is the caller's, which may use it again.
-///
-/// # Errors
-/// [`StageError::Io`], and what `read` returns.
+/// Reads a file from end to end, calling `read` after each part. The caller may reuse the buffer.
 pub fn of_file(
     path: &Path,
     buffer: &mut Vec<u8>,
@@ -47,10 +44,7 @@ pub fn of_file(
     Ok(Content { bytes, xxh3_64: digits(hash.digest()) })
 }
 
-/// The same, telling progress, until the work is cancelled.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
+/// As [`of_file`], with progress and cancellation.
 pub fn of_file_within(path: &Path, buffer: &mut Vec<u8>, context: &Context<'_>) -> Result<Content, StageError> {
     of_file(path, buffer, |bytes| context.step(bytes))
 }

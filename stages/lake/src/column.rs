@@ -15,7 +15,7 @@ use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// The error of a column, from reading or from writing it.
+/// The error of a column, from its source or its writer.
 #[derive(Debug)]
 pub enum Failure {
     /// An error of the source.
@@ -36,7 +36,7 @@ impl From<ParquetError> for Failure {
     }
 }
 
-/// The source of a column, with the rows that were read from it but did not fit the last row group: positions of texts.
+/// The source of a column, and positions of texts that were read but did not fit the last row group.
 pub struct Input<'a> {
     source: Source<'a>,
     unwritten: Vec<u32>,
@@ -52,36 +52,33 @@ impl<'a> From<Source<'a>> for Input<'a> {
 pub enum Column<'s, 'a> {
     /// Values.
     Values {
-        /// Its source.
+        /// The source.
         next: &'s mut Next<'a, ArrayRef>,
-        /// Its pages.
+        /// The pages.
         chunk: Box<ValueChunk>,
     },
     /// Texts by position.
     Texts {
-        /// Its source.
+        /// The source.
         next: &'s mut Next<'a, Vec<u32>>,
-        /// Positions that were read and not written.
+        /// Positions read but not written.
         unwritten: &'s mut Vec<u32>,
-        /// The keys of the first of them.
+        /// Dictionary keys of the first ones.
         keys: Vec<u32>,
-        /// Its pages.
+        /// The pages.
         chunk: Box<TextChunk<'a>>,
     },
-    /// The same in all rows.
+    /// The same value in all rows.
     Same(ConstantChunk<'a>),
     /// Finished.
     Closed(Option<Closed>),
 }
 
-/// A finished column: its dictionary and pages, and what the file says of it.
+/// A finished column: dictionary and pages, and its metadata.
 pub struct Closed(Vec<u8>, Box<ColumnCloseResult>);
 
 impl Closed {
-    /// Appends the column to the file; the CRC-32 of its dictionary and its pages, with their headers.
-    ///
-    /// # Errors
-    /// Those of writing.
+    /// Appends the column to the file; returns the CRC-32 of its dictionary and its pages, with headers.
     pub fn append<W: Write + Send>(
         self,
         group: &mut SerializedRowGroupWriter<'_, W>,
@@ -103,10 +100,7 @@ impl From<(Vec<u8>, ColumnCloseResult)> for Closed {
     }
 }
 
-/// A column all of whose rows are there; nothing for a nested one.
-///
-/// # Errors
-/// Those of encoding.
+/// Encodes a complete column; `None` for a nested one.
 pub fn whole(
     array: &ArrayRef,
     field: &Field,
@@ -120,25 +114,22 @@ pub fn whole(
     Ok(Some(chunk.close()?.into()))
 }
 
-/// What is done with a column.
+/// A step of writing a column.
 #[derive(Clone, Copy)]
 pub enum Task {
-    /// The texts of so many rows, the next ones, go into the dictionary, as many as fit.
+    /// Adds the texts of the next rows (at most this many) to the dictionary.
     Intern(usize),
-    /// So many rows, all of which fit the dictionaries, are written as a page; then the texts of so many following ones go
-    /// into the dictionary.
+    /// Writes this many rows, which fit all dictionaries, as a page; then adds the texts of the following rows to the
+    /// dictionary.
     Write(usize, usize),
-    /// What the last [`Task::Intern`] did is undone.
+    /// Undoes the last [`Task::Intern`].
     Forget,
-    /// The column ends.
+    /// Ends the column.
     Close,
 }
 
 impl<'s, 'a> Column<'s, 'a> {
-    /// The column of an input.
-    ///
-    /// # Errors
-    /// [`ParquetError`] for a nested one.
+    /// Creates the column of an input; fails for a nested one.
     pub fn new(
         input: &'s mut Input<'a>,
         field: &Field,
@@ -158,10 +149,7 @@ impl<'s, 'a> Column<'s, 'a> {
         })
     }
 
-    /// Does a task.
-    ///
-    /// # Errors
-    /// Those of the source and of encoding.
+    /// Performs a step.
     pub fn work(&mut self, task: Task) -> Result<(), Failure> {
         match task {
             Task::Intern(rows) => self.intern(rows),
@@ -192,7 +180,7 @@ impl<'s, 'a> Column<'s, 'a> {
         Ok(())
     }
 
-    /// How many of these rows fit its dictionary, after they were interned.
+    /// Number of these rows that fit the dictionary, after [`Task::Intern`].
     pub fn fits(&self, rows: usize) -> usize {
         if let Self::Texts { keys, .. } = self { keys.len() } else { rows }
     }
@@ -214,7 +202,7 @@ impl<'s, 'a> Column<'s, 'a> {
         Ok(())
     }
 
-    /// Bytes of the pages so far.
+    /// Bytes of pages so far.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Values { chunk, .. } => chunk.bytes(),
@@ -237,7 +225,7 @@ impl<'s, 'a> Column<'s, 'a> {
         Ok(())
     }
 
-    /// What it is, after it was closed.
+    /// Returns the finished column.
     pub fn closed(self) -> Option<Closed> {
         if let Self::Closed(closed) = self { closed } else { None }
     }

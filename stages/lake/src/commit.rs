@@ -1,14 +1,14 @@
-//! The folder of a run: written beside its final place, then moved there in one step.
+//! The folder of a run: written beside its final place, then moved there atomically.
 //!
-//! Who makes a run holds its [`Place`]. Tables are written to the hidden folder of that place. [`NewRun::commit`]
+//! The writer of a run holds its [`Place`]. Tables are written to the hidden folder of that place. [`NewRun::commit`]
 //! writes `run.json` last, with the checksum of each table and its own seal, syncs everything to disk and renames the
-//! folder; an existing run is exchanged in one step and then removed. A crash at any moment leaves the old run, the new
-//! run, or no run, never a partial one. What is renamed must be the folder that was made here, and what it replaces the
-//! run that stood in the place when it was taken: whatever else somebody puts there meanwhile, by hand or with an older
+//! folder; an existing run is exchanged atomically and then removed. A crash at any moment leaves the old run, the new
+//! run, or no run, never a partial one. The commit checks that the renamed folder is the one created here, and that it
+//! replaces the run that existed when the place was taken: anything put there meanwhile, by hand or by an older
 //! version, stays, and the commit fails.
 //!
-//! Patterns of polars, DuckDB and Spark match hidden folders too, so a folder in the making must not lie where
-//! `LAKE/*/*/classes.parquet` looks: it is one level deeper than runs are.
+//! Patterns of polars, DuckDB and Spark match hidden folders, too, so an unfinished folder must not match
+//! `LAKE/*/*/classes.parquet`: it is one level deeper than runs.
 
 use crate::checksum;
 use crate::place::{self, Place, Standing, in_new_folder, remove};
@@ -22,21 +22,21 @@ use std::fmt;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Values of the longest description that is read, by the commas between them: a value may take ten times its length in memory.
-/// One with a hundred thousand findings has two million.
+/// Maximum values of a description, counted by commas: parsed, a value may take ten times its length in memory. A
+/// description with 100,000 findings has two million.
 const MOST_VALUES: usize = 4 << 20;
 
-/// Path of a run inside a lake.
+/// Returns the path of a run inside a lake.
 #[must_use]
 pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
     place::path(lake, release, snapshot)
 }
 
-/// Reads the description of a run; returns `None` if there is no run.
+/// Reads the description of a run; `None` if there is no run.
 ///
 /// # Errors
-/// [`StageError::Io`]; [`StageError::Table`] when `run.json` is damaged, or [is not what was written](described);
-/// [`StageError::Refused`] when a newer version of heaplake made the run.
+/// [`StageError::Table`] when `run.json` is damaged or [modified](described); [`StageError::Refused`] when a newer
+/// version of heaplake made the run.
 pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
     let Some(text) = text(place)? else { return Ok(None) };
     let run = parse(place, &text)?;
@@ -49,10 +49,10 @@ pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
     }
 }
 
-/// The text of the description of a run; returns `None` if there is no run.
+/// Reads the text of a run's description; `None` if there is no run.
 ///
 /// # Errors
-/// [`StageError::Io`]; [`StageError::Table`] when it is longer than [`fs::DOCUMENT_BYTES`], of which nothing is read.
+/// [`StageError::Table`] when it is longer than [`fs::DOCUMENT_BYTES`].
 pub fn text(place: &Path) -> Result<Option<Vec<u8>>, StageError> {
     let path = place.join(run::FILE);
     let read = match storage::is_url(place) {
@@ -69,13 +69,10 @@ pub fn text(place: &Path) -> Result<Option<Vec<u8>>, StageError> {
     }
 }
 
-/// What the text of a description says.
-///
-/// # Errors
-/// As [`read`]; whether it is what was written is not looked at.
+/// Parses a description, without checking its seal.
 pub fn parse(place: &Path, text: &[u8]) -> Result<Run, StageError> {
     let path = place.join(run::FILE);
-    // A newer version may say things in other ways, so its number is looked at alone.
+    // Versions are parsed alone: a newer version may have another format.
     if let Ok(Made { heaplake_version, schema_version }) = serde_json::from_slice(text)
         && schema_version > SCHEMA_VERSION
     {
@@ -92,8 +89,8 @@ pub fn parse(place: &Path, text: &[u8]) -> Result<Run, StageError> {
     serde_json::from_slice(text).map_err(|error| damaged(error.to_string()))
 }
 
-/// Bytes of the input of a run, by the first lines of its description; nothing where these do not tell, so that it must be
-/// [`read`]. A lake may have many runs of inputs of the same name, whose descriptions are long.
+/// Returns the input size of a run, from the first lines of its description; `None` if they lack it, so that it must be
+/// [`read`]. Descriptions are long, and a lake may have many runs of inputs of the same name.
 #[must_use]
 pub fn input_bytes(place: &Path) -> Option<u64> {
     if storage::is_url(place) {
@@ -102,13 +99,13 @@ pub fn input_bytes(place: &Path) -> Option<u64> {
     }
     let file = fs::File::open(place.join(run::FILE)).ok()?;
     let mut found = None;
-    // What follows is not read: the visitor ends with an error.
+    // The visitor stops with an error, so the rest is not read.
     let _ = serde_json::Deserializer::from_reader(BufReader::new(file.take(fs::DOCUMENT_BYTES)))
         .deserialize_map(InputBytes(&mut found));
     found
 }
 
-/// Takes the number of bytes out of a description.
+/// Extracts the input size from a description.
 struct InputBytes<'a>(&'a mut Option<u64>);
 
 impl<'de> Visitor<'de> for InputBytes<'_> {
@@ -130,25 +127,25 @@ impl<'de> Visitor<'de> for InputBytes<'_> {
     }
 }
 
-/// How large the input of a run was.
+/// Size of a run's input.
 #[derive(Deserialize)]
 struct Sized {
     input_bytes: u64,
 }
 
-/// By which version a run was made.
+/// Version that made a run.
 #[derive(Deserialize)]
 struct Made {
     heaplake_version: String,
     schema_version: u32,
 }
 
-/// A run that is being written. Removed if dropped before its commit.
+/// An unfinished run. Removed if dropped before its commit.
 #[derive(Debug)]
 pub struct NewRun {
     place: Place,
     own: (u64, u64),
-    /// The folder of the tables in a store.
+    /// Folder of the tables in a store.
     attempt: Option<String>,
     committed: bool,
 }
@@ -157,10 +154,9 @@ impl NewRun {
     /// Creates the hidden folder of a place.
     ///
     /// # Errors
-    /// [`StageError::Unusable`] where something stands in the place that is no run, or has files of the user;
-    /// [`StageError::Io`].
+    /// [`StageError::Unusable`] if the place has something other than a run, or a run with files of the user.
     pub fn create(place: Place) -> Result<Self, StageError> {
-        // What comes later is found at the commit.
+        // Later changes are detected by the commit.
         if place.standing().is_some() {
             place.refuse_replaced()?;
         }
@@ -176,7 +172,7 @@ impl NewRun {
         Ok(Self { place, own, attempt: Some(attempt), committed: false })
     }
 
-    /// The folder for the tables.
+    /// The folder for tables.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.place.hidden()
@@ -188,11 +184,11 @@ impl NewRun {
         self.own
     }
 
-    /// Moves the run to its place; its description as it was written, with checksums and seal.
+    /// Moves the run to its place; returns its description with checksums and seal.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Refused`] when something else stands in its place now: what stood there is
-    /// unchanged. [`StageError::Refused`] also when the run is in its place, but may not outlast a loss of power.
+    /// [`StageError::Refused`] if the place changed meanwhile (its content stays), or if the run is in place but may
+    /// not survive a power failure.
     pub fn commit(self, run: Run) -> Result<Run, StageError> {
         let mut run = Run { seal: None, folder: self.attempt.clone(), ..run };
         let mut buffer = Vec::new();
@@ -208,10 +204,7 @@ impl NewRun {
         Ok(Run { seal: Some(seal), ..run })
     }
 
-    /// Moves the run to its place, with a description that was written elsewhere.
-    ///
-    /// # Errors
-    /// As [`Self::commit`].
+    /// Moves the run to its place, with an existing description.
     pub fn commit_described(mut self, text: &[u8]) -> Result<(), StageError> {
         if let Some(attempt) = self.attempt.clone() {
             return self.upload(&attempt, text);
@@ -255,17 +248,17 @@ impl NewRun {
         }
         self.committed = true;
         old.iter().for_each(remote::clear);
-        // What attempts left here that were killed long ago.
+        // Leftovers of attempts killed long ago.
         remote::sweep(place);
         Ok(())
     }
 
-    /// Puts the run where another one stands.
+    /// Exchanges the run with the existing one.
     fn replace(&self) -> Result<(), StageError> {
         let (hidden, path) = (self.place.hidden(), self.place.path());
         match fs::exchange(hidden, path) {
             Ok(()) => {
-                // Nothing can be between the look and the exchange but this look tells.
+                // Detects changes between the check and the exchange.
                 if Standing::at(hidden)?.as_ref() != self.place.standing() {
                     fs::exchange(hidden, path).map_err(|error| StageError::io(path, "give back", error))?;
                     return Err(replaced(path));
@@ -279,8 +272,8 @@ impl NewRun {
         }
     }
 
-    /// The same, where two folders cannot be exchanged: the old one steps aside. Killed in between, there is no run
-    /// until the next command puts it back.
+    /// As [`Self::replace`], where folders cannot be exchanged: the old run is renamed first. After a kill in between,
+    /// there is no run until the next command restores it.
     fn step_aside(&self) -> Result<(), StageError> {
         let (hidden, path, aside) = (self.place.hidden(), self.place.path(), self.place.aside());
         remove(&aside)?;
@@ -293,7 +286,7 @@ impl NewRun {
         Ok(())
     }
 
-    /// Syncs the entries of the run and of its release.
+    /// Syncs the folder entries of the run and of its release.
     fn settle(&self) -> Result<(), StageError> {
         let path = self.place.path();
         path.ancestors().skip(1).take(2).try_for_each(fs::sync).map_err(|error| StageError::Refused {
@@ -306,8 +299,7 @@ impl NewRun {
 impl Drop for NewRun {
     fn drop(&mut self) {
         if !self.committed {
-            // The folder goes with the place. A release that was created for this run goes too, unless it has other
-            // content.
+            // The hidden folder is removed with the place. A release created for this run is removed, too, if empty.
             let _ = remove(self.place.hidden());
             if let Some(attempt) = &self.attempt {
                 return remote::forget(self.place.path(), attempt);
@@ -317,7 +309,7 @@ impl Drop for NewRun {
     }
 }
 
-/// Somebody removed or replaced the folder of a run in the making.
+/// Error: the unfinished folder was removed or replaced.
 fn gone(hidden: &Path) -> StageError {
     StageError::Refused {
         problem: format!("{}: somebody removed the folder in which the run was made", hidden.display()),
@@ -325,7 +317,7 @@ fn gone(hidden: &Path) -> StageError {
     }
 }
 
-/// Somebody put something else in the place of a run.
+/// Error: the place of the run changed.
 fn replaced(place: &Path) -> StageError {
     StageError::Refused {
         problem: format!("{}: somebody changed what stands here while this run was made", place.display()),

@@ -1,4 +1,4 @@
-//! A column of a row group that has the same value, or none, in all rows: one page, whatever the number of rows.
+//! A constant or all-null column of a row group: one page for any number of rows.
 
 use crate::pages::{DataPage, Dictionary, Pages};
 use crate::runs;
@@ -10,10 +10,10 @@ use parquet::file::metadata::ColumnIndexBuilder;
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescPtr;
 
-/// Longest text in statistics, bytes.
+/// Maximum bytes of a text in statistics.
 const MOST_BOUND: usize = 256;
 
-/// A column that is being written.
+/// A column being written.
 pub struct ConstantChunk<'a> {
     column: ColumnDescPtr,
     text: Option<&'a str>,
@@ -21,7 +21,7 @@ pub struct ConstantChunk<'a> {
 }
 
 impl<'a> ConstantChunk<'a> {
-    /// A column of nulls of any type, or of the same text.
+    /// Creates a column of nulls of any type, or of one text.
     pub fn new(column: ColumnDescPtr, text: Option<&'a str>) -> Self {
         Self { column, text, rows: 0 }
     }
@@ -31,10 +31,7 @@ impl<'a> ConstantChunk<'a> {
         self.rows += rows;
     }
 
-    /// Ends the column; returns the bytes of its dictionary and its page, and its metadata.
-    ///
-    /// # Errors
-    /// Errors of compression.
+    /// Ends the column; returns the bytes of its dictionary and page, and its metadata.
     pub fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         let Self { column, text, rows } = self;
         let nulls = if text.is_some() { 0 } else { rows };

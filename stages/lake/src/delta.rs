@@ -1,12 +1,12 @@
-//! Parquet's `DELTA_BINARY_PACKED`: differences of neighbours, in blocks of four parts, each packed as tightly as its
-//! largest difference allows.
+//! Parquet's `DELTA_BINARY_PACKED`: differences of neighbours in blocks of four miniblocks, each with the bit width of
+//! its largest difference.
 //!
-//! The library's encoder takes a call per value; this one works on a block at a time, in loops that the compiler can
-//! turn into vector instructions. The bytes are the same.
+//! The library's encoder is called per value; this one processes a block at a time, in loops that the compiler can
+//! vectorize. The bytes are equal.
 
 use crate::runs::{varint, zigzag};
 
-/// Parts of a block.
+/// Miniblocks per block.
 const PARTS: usize = 4;
 
 macro_rules! encoder {
@@ -47,15 +47,15 @@ macro_rules! encoder {
 }
 
 encoder!(
-    /// Appends numbers of 32 bits.
+    /// Appends 32-bit numbers.
     narrow, i32, u32, 32
 );
 encoder!(
-    /// Appends numbers of 64 bits.
+    /// Appends 64-bit numbers.
     wide, i64, u64, 64
 );
 
-/// Calls the packing for a width that is known when it is compiled: shifts by constants.
+/// Dispatches to packing with a compile-time width: constant shifts.
 macro_rules! by_width {
     ($width:expr, $offsets:expr, $page:expr; $($known:literal)*) => {
         match $width {
@@ -66,7 +66,7 @@ macro_rules! by_width {
     };
 }
 
-/// Appends the lowest `width` bits of each of these, a multiple of 32.
+/// Appends the lowest `width` bits of each number; their count is a multiple of 32.
 fn pack(offsets: &[u64], width: u32, page: &mut Vec<u8>) {
     by_width!(width, offsets, page; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32);
 }
@@ -87,7 +87,7 @@ fn tight<const WIDTH: usize>(offsets: &[u64], page: &mut Vec<u8>) {
     }
 }
 
-/// The same for any width; a multiple of 64 numbers fills whole words.
+/// Packs any width; a multiple of 64 numbers fills whole words.
 fn loose(offsets: &[u64], width: u32, page: &mut Vec<u8>) {
     let (mut held, mut bits) = (0_u128, 0);
     for &offset in offsets {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Reads bytes as the specification of Parquet says.
+    /// Decodes bytes as the Parquet specification says.
     struct Bytes<'a>(&'a [u8]);
 
     impl Bytes<'_> {

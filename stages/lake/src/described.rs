@@ -1,26 +1,26 @@
-//! Whether the description of a run is what was written: its seal, and the names of its folders.
+//! Verifies the description of a run: its seal, and the names of its folders.
 //!
-//! Runs of older versions have neither seal nor checksums; a run with checksums and without a seal lost it.
+//! Runs of older versions have neither seal nor checksums; a run with checksums but no seal lost it.
 
 use crate::seal::{self, Seal};
 use heaplake_schemas::run::Run;
 use std::path::Path;
 
-/// What a description should be and is, where these differ.
+/// A mismatch between the expected and the actual description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it should be.
+    /// Expected content.
     pub expected: String,
-    /// What it is.
+    /// Actual content.
     pub found: String,
-    /// What to do.
+    /// Advice.
     pub advice: &'static str,
 }
 
-/// What to do with a run that is damaged.
+/// Advice for a damaged run.
 pub const ANEW: &str = "analyse its input again with --force, or drop the run";
 
-/// Compares a description with its seal and with the place where it lies.
+/// Compares a description with its seal and its place.
 #[must_use]
 pub fn difference(place: &Path, text: &[u8], run: &Run) -> Option<Difference> {
     of_seal(text, run).or_else(|| of_names(place, run))
@@ -36,7 +36,7 @@ fn of_seal(text: &[u8], run: &Run) -> Option<Difference> {
     }
 }
 
-/// The same of a text that may be no description: whether its seal is that of its content.
+/// Checks only the seal, for a text that may be no description.
 #[must_use]
 pub fn of_broken_seal(text: &[u8]) -> Option<Difference> {
     match seal::of(text) {
@@ -48,8 +48,8 @@ pub fn of_broken_seal(text: &[u8]) -> Option<Difference> {
     }
 }
 
-/// Names of the folders `release=…` and `snapshot=…` that differ from what the description says. A run that was copied to a
-/// folder of another form is what it says.
+/// Compares the names of the folders `release=…` and `snapshot=…` with the description. Other folder names are
+/// accepted, for copied runs.
 fn of_names(place: &Path, run: &Run) -> Option<Difference> {
     let named =
         |path: Option<&Path>, prefix: &str| path?.file_name()?.to_str()?.strip_prefix(prefix).map(str::to_owned);
@@ -64,7 +64,7 @@ fn of_names(place: &Path, run: &Run) -> Option<Difference> {
     })
 }
 
-/// Whether a run has checksums: those of older versions have none.
+/// True if a run has checksums; runs of older versions have none.
 #[must_use]
 pub fn has_checksums(run: &Run) -> bool {
     run.seal.is_some() || run.tables.iter().any(|table| table.xxh3_64.is_some())

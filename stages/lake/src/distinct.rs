@@ -1,16 +1,16 @@
-//! A dictionary of numbers: a key for each distinct one, in the order of their first rows.
+//! A dictionary of numbers, with keys in order of first occurrence.
 
 use rustc_hash::FxHashMap;
 
-/// Numbers below this have their keys in a table.
+/// Numbers below this are looked up in a table.
 const DIRECT: usize = 1 << 12;
 
-/// The key of a number that has none.
+/// No key.
 const NONE: u32 = u32::MAX;
 
 /// Distinct numbers, as bits.
 pub struct Distinct {
-    /// Most numbers that it holds.
+    /// Maximum number of entries.
     most: usize,
     values: Vec<u64>,
     direct: Vec<u32>,
@@ -18,18 +18,18 @@ pub struct Distinct {
 }
 
 impl Distinct {
-    /// None yet, and at most so many.
+    /// Creates an empty dictionary for at most `most` numbers.
     pub fn new(most: usize) -> Self {
         Self { most, values: Vec::new(), direct: Vec::new(), others: FxHashMap::default() }
     }
 
-    /// The numbers by key.
+    /// Numbers by key.
     pub fn values(&self) -> &[u64] {
         &self.values
     }
 
-    /// The keys of these numbers; nothing where they have too many distinct ones: then it has those of before, and can
-    /// take no more.
+    /// Returns the keys of these numbers; `None` if the dictionary is full: then it keeps its earlier entries and must
+    /// not be extended.
     pub fn keys(&mut self, numbers: impl ExactSizeIterator<Item = u64>) -> Option<Vec<u32>> {
         let before = self.values.len();
         let mut keys = Vec::with_capacity(numbers.len());
@@ -57,7 +57,7 @@ impl Distinct {
         known.filter(|&key| key != NONE).unwrap_or_else(|| self.add(number))
     }
 
-    /// The key of a number that has none yet; [`NONE`] if there is no room for it.
+    /// Adds a number; [`NONE`] if the dictionary is full.
     #[cold]
     fn add(&mut self, number: u64) -> u32 {
         if self.values.len() == self.most {

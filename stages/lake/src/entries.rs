@@ -1,7 +1,7 @@
-//! What lies in a lake, or in one of its releases, under the name of a release or of a run.
+//! Entries of a lake or a release with the name of a release or a run.
 //!
-//! A name that begins so means a folder. Whatever else has such a name hides runs, or a run, from whoever looks for folders:
-//! a link that leads nowhere, a file, a pipe, a name that is no UTF-8. Other names mean nothing here.
+//! Such names are reserved for folders. Anything else with such a name (a dangling link, a file, a pipe, a name that is
+//! not UTF-8) would hide runs, so it is reported. Other names are ignored.
 
 use heaplake_kit::{StageError, fs, storage};
 use std::fs::{FileType, metadata};
@@ -10,19 +10,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// What has a name of that form.
+/// Entries with such names.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Entries {
-    /// The folders, sorted.
+    /// Folders, sorted.
     pub folders: Vec<PathBuf>,
-    /// What is none, with the problem of each, sorted. A name that is no UTF-8 is written with replacement characters.
+    /// Others with their problem, sorted. Names that are not UTF-8 contain replacement characters.
     pub others: Vec<(PathBuf, String)>,
 }
 
-/// What is in a folder under names that begin with `prefix`.
-///
-/// # Errors
-/// [`StageError::Io`] where the folder cannot be read.
+/// Returns the entries of a folder with the name prefix `prefix`.
 pub fn named(folder: &Path, prefix: &str) -> Result<Entries, StageError> {
     let failed = |error| StageError::io(folder, "read", error);
     let mut found = Entries::default();
@@ -37,7 +34,7 @@ pub fn named(folder: &Path, prefix: &str) -> Result<Entries, StageError> {
         if !name.as_bytes().starts_with(prefix.as_bytes()) {
             continue;
         }
-        // No other program, and no document, would name it by its bytes.
+        // Lossy: nothing else could refer to the name by its bytes.
         let path = folder.join(&*name.to_string_lossy());
         match What::at(&folder.join(&name)) {
             What::Nothing => {}
@@ -51,12 +48,12 @@ pub fn named(folder: &Path, prefix: &str) -> Result<Entries, StageError> {
     Ok(found)
 }
 
-/// What a path leads to.
+/// Target of a path.
 enum What {
     Folder,
-    /// It is gone.
+    /// Removed meanwhile.
     Nothing,
-    /// Why it is no folder.
+    /// The reason why it is not a folder.
     Other(String),
 }
 

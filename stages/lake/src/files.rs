@@ -1,8 +1,8 @@
 //! Files that appear in a folder together: the tables of a comparison.
 //!
-//! They are written to a hidden folder inside it and renamed when all are there, the manifest that describes the others
-//! last. A crash leaves the files of before, or some new ones without a new manifest. Only files that a manifest of
-//! heaplake's lists are replaced or removed ([`Manifest`]).
+//! They are written to a hidden folder inside it and renamed when all are complete, the manifest that describes them
+//! last. A crash leaves the old files, or some new ones without a new manifest. Only files listed in a manifest of
+//! heaplake are replaced or removed ([`Manifest`]).
 
 use crate::hidden::Hidden;
 use crate::manifest::Manifest;
@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::fs::{Metadata, symlink_metadata};
 use std::path::{Path, PathBuf};
 
-/// What names of hidden folders begin with.
+/// Name prefix of hidden folders.
 const HIDDEN: &str = ".heaplake-new-";
 
-/// Files in the making. Removed if dropped before their commit.
+/// Unfinished files. Removed if dropped before their commit.
 #[derive(Debug)]
 pub struct NewFiles {
     folder: PathBuf,
@@ -25,16 +25,16 @@ pub struct NewFiles {
 }
 
 impl NewFiles {
-    /// Creates a hidden folder for files of `folder`, which is made if needed. What killed processes left there goes.
-    /// `description` is the name of the manifest; `is_form` says which names the other files may have.
+    /// Creates a hidden folder for new files of `folder`, which is created if needed; removes leftovers of killed
+    /// processes. `description` is the name of the manifest; `is_form` accepts the names of other files.
     ///
     /// # Errors
-    /// [`StageError::Io`]; [`StageError::Unusable`] where a file that is not heaplake's has the name of the manifest.
+    /// [`StageError::Unusable`] if a foreign file has the name of the manifest.
     pub fn create(folder: &Path, description: &'static str, is_form: fn(&str) -> bool) -> Result<Self, StageError> {
         Manifest::read(folder, description, is_form)?;
         let made = !folder.exists();
         fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
-        // Constructed first: if the hidden folder cannot be created, the drop removes this one.
+        // Constructed first: on failure of the hidden folder, the drop removes this one.
         let mut new = Self { folder: folder.to_owned(), hidden: None, made, description, is_form };
         new.hidden = Some(Hidden::create(folder, HIDDEN)?);
         Ok(new)
@@ -46,11 +46,10 @@ impl NewFiles {
         self.hidden.as_ref().map_or(&self.folder, Hidden::path)
     }
 
-    /// Moves all files to their place, the manifest last. Files of an earlier manifest that are not among them are removed.
+    /// Moves all files to their place, the manifest last; then removes stale files of the former manifest.
     ///
     /// # Errors
-    /// [`StageError::Unusable`] where a file stands in the place of a new one that is not heaplake's: nothing is changed
-    /// then. [`StageError::Io`].
+    /// [`StageError::Unusable`] if a foreign file has the name of a new one; then nothing changes.
     pub fn commit(mut self) -> Result<(), StageError> {
         let mut tables = names(self.hidden())?;
         for name in &tables {
@@ -122,13 +121,13 @@ mod tests {
         write(&["diff_b"]).commit().unwrap();
         assert_eq!(found(), ["diff.json", "diff_b", "diff_mine"]);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
-        // A file of the user is not replaced, and neither is anything else then.
+        // A file of the user is not replaced; then nothing else is.
         let refused = write(&["diff_a", "diff_mine"]).commit();
         assert!(matches!(refused, Err(StageError::Unusable { .. })));
         assert_eq!(found(), ["diff.json", "diff_b", "diff_mine"]);
         assert_eq!(fs::read(folder.join("diff_mine")).unwrap(), b"mine");
         assert_eq!(fs::read_to_string(folder.join("diff.json")).unwrap(), manifest(&["diff_b"]));
-        // Killed before the manifest was there: what it had put there is heaplake's.
+        // Killed before the manifest was written: its new files belong to heaplake.
         fs::write(folder.join("diff_c"), "half").unwrap();
         fs::write(folder.join(crate::manifest::PENDING), r#"{"names": ["diff_b", "diff_c"]}"#).unwrap();
         write(&["diff_a"]).commit().unwrap();

@@ -1,4 +1,4 @@
-//! A run as a reader finds it: its description, and whether its tables are still those of the description.
+//! A run as read by a reader: its description, and whether its tables still match it.
 
 use crate::handles::{self, Handles};
 use crate::place::Standing;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How often a place is read whose run others replace meanwhile.
+/// Maximum attempts to read a run that others keep replacing.
 const TRIES: u32 = 100;
 
 /// A run of a lake.
@@ -19,15 +19,15 @@ pub struct Found {
     pub place: PathBuf,
     /// Its description.
     pub run: Run,
-    /// What stood in the place when it was read; nothing in a store.
+    /// Identity of the folder when it was read; `None` in a store.
     standing: Option<Standing>,
-    /// Its tables, where they are held open.
+    /// Its tables, if held open.
     held: Option<Arc<Handles>>,
 }
 
 impl Found {
-    /// Opens those of its tables that are `wanted`, so that they stay readable. Does nothing where the run was replaced
-    /// since it was found, where too many files are open, and in a store: [`Self::stands`] tells.
+    /// Opens the `wanted` tables, so that they stay readable. No effect if the run was replaced meanwhile, if too many
+    /// files are open, or in a store: check [`Self::stands`].
     pub fn hold(&mut self, wanted: &dyn Fn(&str) -> bool) {
         if self.held.is_some() || storage::is_url(&self.place) {
             return;
@@ -40,21 +40,20 @@ impl Found {
         }
     }
 
-    /// Whether the run was neither replaced nor dropped since it was found.
+    /// True if the run was neither replaced nor dropped since it was read.
     #[must_use]
     pub fn is_current(&self) -> bool {
         storage::is_url(&self.place) || Standing::at(&self.place).is_ok_and(|standing| standing == self.standing)
     }
 
-    /// Whether its tables are still those of its description: they are held, or the run was not replaced or dropped since
-    /// it was found.
+    /// True if the tables still match the description: they are held open, or the run was not replaced or dropped.
     #[must_use]
     pub fn stands(&self) -> bool {
         self.held.is_some() || self.is_current()
     }
 
-    /// The tables of its description whose files are missing; of a held run, of those that were wanted. In a store, nobody
-    /// removes single files.
+    /// Returns the tables whose files are missing; for a held run, among the wanted ones. Always empty in a store,
+    /// where nobody removes single files.
     #[must_use]
     pub fn missing(&self) -> Vec<run::Table> {
         if storage::is_url(&self.place) {
@@ -74,11 +73,8 @@ impl Found {
 }
 
 impl Found {
-    /// What is wrong with a table of its description, in words: reads the table, once where it is held. A table whose file is
-    /// missing counts as right, see [`Self::missing`].
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`].
+    /// Verifies a table and returns its defect as text: reads it, once if held. A missing file is no defect, see
+    /// [`Self::missing`].
     pub(crate) fn check(&self, file: &str, context: &Context<'_>) -> Result<Option<String>, StageError> {
         let Some(table) = self.run.tables.iter().find(|table| table.file == file) else { return Ok(None) };
         let path = self.place.join(file);
@@ -92,10 +88,10 @@ impl Found {
     }
 }
 
-/// The run in a folder; returns `None` if the folder is gone, since another command dropped the run.
+/// Returns the run in a folder; `None` if the folder was removed, because another command dropped the run.
 ///
 /// # Errors
-/// Why it is no run, in a line.
+/// The reason why it is not a run, in one line.
 pub fn find(place: &Path) -> Result<Option<Found>, String> {
     match read(place) {
         Ok(Reading::Run(found)) => Ok(Some(*found)),
@@ -106,10 +102,7 @@ pub fn find(place: &Path) -> Result<Option<Found>, String> {
     }
 }
 
-/// The run in a folder; returns `None` where there is none.
-///
-/// # Errors
-/// As [`commit::read`].
+/// Returns the run in a folder; `None` if there is none.
 pub fn open(place: &Path) -> Result<Option<Found>, StageError> {
     Ok(match read(place)? {
         Reading::Run(found) => Some(*found),
@@ -117,11 +110,8 @@ pub fn open(place: &Path) -> Result<Option<Found>, StageError> {
     })
 }
 
-/// The run in a folder with all its tables [held](Found::hold), so that whatever is asked of it afterwards is answered from
-/// one version; returns `None` where there is none.
-///
-/// # Errors
-/// As [`open`].
+/// Returns the run in a folder with all tables [held open](Found::hold), so that all reads see one version; `None` if
+/// there is none.
 pub fn hold(place: &Path) -> Result<Option<Found>, StageError> {
     let mut tries = 0;
     loop {
@@ -134,7 +124,7 @@ pub fn hold(place: &Path) -> Result<Option<Found>, StageError> {
     }
 }
 
-/// What is read of a place.
+/// Result of reading a place.
 enum Reading {
     Run(Box<Found>),
     /// A folder without a description.
@@ -143,7 +133,7 @@ enum Reading {
     Nothing,
 }
 
-/// Reads a description until nobody replaces the run meanwhile.
+/// Reads a description, again if the run was replaced meanwhile.
 fn read(place: &Path) -> Result<Reading, StageError> {
     if let Some(held) = handles::of(place) {
         let (place, run) = (place.to_owned(), held.run().clone());

@@ -1,12 +1,9 @@
-//! Calls into the library for Parquet, which panics at some damage of a table: there it is an error.
+//! Guards calls into the Parquet library, which panics on some damaged tables.
 
 use heaplake_kit::{StageError, panics};
 use std::path::Path;
 
-/// Makes a panic of the library an error of the table, and keeps its message off standard error.
-///
-/// # Errors
-/// [`StageError::Table`].
+/// Turns a panic of the library into a table error, without a message on standard error.
 pub fn guarded<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, StageError> {
     panics::silent(work).ok_or_else(|| {
         let problem = "its footer does not fit its pages".to_owned();

@@ -1,13 +1,13 @@
-//! Runs that a reader holds open, so that it reads one version of them.
+//! Runs held open, so that a reader sees one version of each.
 //!
-//! Another command may replace or drop a run at any moment: its folder is exchanged or renamed as a whole, then its files
-//! are removed. A file that was opened before stays readable. [`Handles`] are the open files of the tables of a run; while
-//! they live, [`stored`](crate::stored) opens these tables by their paths from them, and
-//! [`selection`](crate::selection) returns the description that belongs to them. A file that is not the table of the
-//! description (`listed.rs`) is opened for nobody: it is an error of whoever reads it.
+//! Another command may replace or drop a run at any moment: it exchanges or renames the folder, then removes its files.
+//! A file opened before stays readable. [`Handles`] are the open tables of a run; while they live,
+//! [`stored`](crate::stored) serves these tables by path from them, and [`selection`](crate::selection) returns the
+//! matching description. A file that does not match the description (`listed.rs`) is never opened; its readers get an
+//! error.
 //!
-//! Handles are few: a process has a limit of them. Runs beyond it are read by path, and the reader looks afterwards
-//! whether they were replaced ([`Found::stands`](crate::selection::Found::stands)).
+//! A process has few handles. Runs beyond the limit are read by path, and the reader checks afterwards whether they
+//! were replaced ([`Found::stands`](crate::selection::Found::stands)).
 
 use crate::listed::{self, Listed, Unlisted};
 use heaplake_kit::fs::File;
@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// Open files that this process asks the system for, at most.
+/// Maximum open files requested from the system.
 const WANTED: u64 = 16 << 10;
-/// Open files that are held where the limit of the system is not known.
+/// Maximum handles if the system's limit is unknown.
 const USUAL: usize = 512;
 
 /// The open tables of a run.
@@ -32,20 +32,20 @@ pub struct Handles {
     place: PathBuf,
     run: Run,
     files: BTreeMap<String, Opened>,
-    /// Wanted tables whose file was not there.
+    /// Wanted tables without a file.
     missing: Vec<String>,
-    /// Whether they are all tables of the run that are there.
+    /// True if these are all existing tables of the run.
     complete: bool,
     _reserved: Reserved,
 }
 
-/// A table that is wanted and there.
+/// A wanted table with a file.
 #[derive(Debug)]
 enum Opened {
     Table(Listed),
-    /// The file is another one.
+    /// The file does not match.
     Other(Unlisted),
-    /// The system does not open it: whoever needs it is told why.
+    /// The system refuses to open it; a reader gets the error.
     Unopened,
 }
 
@@ -56,7 +56,7 @@ fn held<T>(with: impl FnOnce(&mut BTreeMap<PathBuf, Weak<Handles>>) -> T) -> T {
     with(&mut HELD.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Handles that are counted against the limit.
+/// Handles counted against the limit.
 #[derive(Debug)]
 struct Reserved(usize);
 
@@ -74,14 +74,14 @@ impl Drop for Reserved {
     }
 }
 
-/// Handles that may be held: half of the limit of the process, which is raised as far as the system lets it.
+/// Maximum handles: half of the process's limit of open files, after raising it.
 fn most() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
     *MOST.get_or_init(|| {
         let limit = getrlimit(Resource::Nofile);
         let wanted = limit.maximum.map_or(WANTED, |maximum| maximum.min(WANTED));
         if limit.current.is_some_and(|current| current < wanted) {
-            // A system that refuses leaves the limit as it is.
+            // A refusal leaves the limit unchanged.
             let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum });
         }
         let current = getrlimit(Resource::Nofile).current;
@@ -90,15 +90,14 @@ fn most() -> usize {
 }
 
 impl Handles {
-    /// Opens the tables of a run that are `wanted`. One that cannot be opened is opened by its path when it is read, so that
-    /// it is an error of whoever needs it. Returns `None` where there are too many open files. The handles count only after
-    /// [`Self::register`].
+    /// Opens the `wanted` tables of a run. One that cannot be opened is left to its readers, which get the error.
+    /// `None` if too many files are open. The handles take effect with [`Self::register`].
     #[must_use]
     pub fn open(place: &Path, run: &Run, wanted: &dyn Fn(&str) -> bool) -> Option<Self> {
         let tables: Vec<&Table> =
             run.tables.iter().filter(|table| is_name(&table.file) && wanted(&table.file)).collect();
         let reserved = Reserved::take(tables.len())?;
-        // A description that lists no table says nothing of which there are.
+        // A description without tables says nothing about missing ones.
         let complete = !tables.is_empty() && tables.len() == run.tables.len();
         let (mut files, mut missing) = (BTreeMap::new(), Vec::new());
         for table in tables {
@@ -117,10 +116,10 @@ impl Handles {
         Some(Self { place, run, files, missing, complete, _reserved: reserved })
     }
 
-    /// Makes these handles those of their place, unless the place has some.
+    /// Registers the handles of their place, unless it has some.
     #[must_use]
     pub fn register(self) -> Arc<Self> {
-        // What is dropped locks the table of handles, so it is dropped outside.
+        // Dropping locks the registry, so it happens outside the lock.
         let (handles, _spare) = held(|held| match held.get(&self.place).and_then(Weak::upgrade) {
             Some(there) => (there, Some(self)),
             None => {
@@ -133,22 +132,19 @@ impl Handles {
         handles
     }
 
-    /// The run that they belong to.
+    /// The run.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// Files of wanted tables that were not there.
+    /// Wanted tables without a file.
     #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
 
-    /// What is wrong with a table, in words: reads it, unless that was done before. Returns `None` for one that is not held.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`].
+    /// Verifies a table (once) and returns its defect as text; `None` for one that is not held.
     pub fn check(&self, file: &str, context: &Context<'_>) -> Option<Result<Option<String>, StageError>> {
         match self.files.get(file)? {
             Opened::Table(table) => Some(listed::in_words(table.check(&|| context.check()))),
@@ -168,29 +164,29 @@ impl Drop for Handles {
     }
 }
 
-/// Whether too many files are open.
+/// True if too many files are open.
 fn is_limit(error: &io::Error) -> bool {
     let limits = [Errno::MFILE, Errno::NFILE];
     error.raw_os_error().is_some_and(|code| limits.iter().any(|limit| limit.raw_os_error() == code))
 }
 
-/// Whether a description names a file of its folder: one that is damaged or hostile may name any path.
+/// True if the name is a plain file name: a damaged or hostile description may name any path.
 fn is_name(file: &str) -> bool {
     Path::new(file).file_name().is_some_and(|name| name == file)
 }
 
-/// The handles of a place.
+/// Returns the handles of a place.
 #[must_use]
 pub fn of(place: &Path) -> Option<Arc<Handles>> {
     held(|held| held.get(place).and_then(Weak::upgrade))
 }
 
-/// A table of a run that is held; nothing for other files.
+/// Returns the file of a held table; `None` for other files.
 pub(crate) fn table(path: &Path) -> Option<io::Result<File>> {
     let (place, name) = (path.parent()?, path.file_name()?.to_str()?);
     let handles = of(place)?;
     match handles.files.get(name) {
-        // Readers of tables read at positions; who reads from the beginning to the end shares the position with no other.
+        // Table readers read at positions; a sequential reader has the shared file position to itself.
         Some(Opened::Table(table)) => Some(table.checked().and_then(|file| {
             let mut file = file.as_std().try_clone()?;
             file.rewind()?;

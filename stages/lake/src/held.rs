@@ -1,4 +1,4 @@
-//! The file of a table that is being written. Its end is held back until the checksums are in it.
+//! The file of a table being written. Its end is held back until checksums are added.
 
 use crate::checked::{Checked, Opened};
 use crate::tail::{self, Page};
@@ -10,14 +10,14 @@ use std::path::Path;
 /// The file.
 pub struct Held {
     file: File,
-    /// Bytes of the file.
+    /// Bytes written.
     written: u64,
-    /// What is held back.
+    /// The part held back.
     end: Option<Vec<u8>>,
 }
 
 impl Held {
-    /// That of a new file.
+    /// Wraps a new file.
     pub fn new(file: File) -> Self {
         Self { file, written: 0, end: None }
     }
@@ -27,16 +27,12 @@ impl Held {
         &self.file
     }
 
-    /// Holds back what is written from now on: the indexes and the footer.
+    /// Holds back all further writes: indexes and footer.
     pub fn hold(&mut self) {
         self.end = Some(Vec::new());
     }
 
-    /// Writes what was held back, with checksums: those of the pages of each column in the order of the file. Those that are
-    /// missing are computed from the file.
-    ///
-    /// # Errors
-    /// Those of the system.
+    /// Writes the part held back, with page checksums per column in file order; computes missing ones from the file.
     pub fn release(&mut self, path: &Path, sums: Vec<Option<Vec<u32>>>) -> io::Result<()> {
         let end = Bytes::from(self.end.take().unwrap_or_default());
         let length = self.written + end.len() as u64;

@@ -1,8 +1,8 @@
-//! A hidden folder for files that go, or are moved away, when a command ends.
+//! Hidden folders for temporary files.
 //!
-//! Its name cannot be guessed, only its owner can look into it, and it is locked by the process that uses it: so
-//! whoever makes the next one beside it can tell the folders that killed processes left, and removes them. The name ends
-//! with a checksum of itself, so that no folder of a user is taken for such a leftover, whatever its name begins with.
+//! The name cannot be guessed, only the owner can access it, and the process that uses it locks it: so later processes
+//! recognize and remove leftovers of killed ones. The name ends with a checksum of itself, so that no folder of a user
+//! is mistaken for a leftover.
 
 use heaplake_kit::{StageError, fs};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Digits of the random part of a name, and of its checksum.
 const DIGITS: usize = 16;
 
-/// The folder, removed when dropped.
+/// A hidden folder, removed on drop.
 #[derive(Debug)]
 pub struct Hidden {
     path: PathBuf,
@@ -26,10 +26,7 @@ pub struct Hidden {
 }
 
 impl Hidden {
-    /// Makes one inside `folder`; its name begins with `prefix`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates a hidden folder inside `folder` with a name prefix.
     pub fn create(folder: &Path, prefix: &str) -> Result<Self, StageError> {
         sweep(folder, prefix);
         let failed = |error: io::Error| StageError::io(folder, "create a folder in", error);
@@ -42,9 +39,9 @@ impl Hidden {
             }
             match locked(&path) {
                 Ok(Some(locked)) => return Ok(Self { path, _locked: Some(locked) }),
-                // Another process took it for a leftover before it was locked.
+                // Another process removed it as a leftover before it was locked.
                 Ok(None) => {}
-                // A file system without locks on folders, where nobody can take it for one.
+                // A file system without folder locks, where nobody removes leftovers.
                 Err(_) => return Ok(Self { path, _locked: None }),
             }
         }
@@ -69,7 +66,7 @@ fn name(prefix: &str, random: u64) -> String {
     format!("{begin}{:016x}", xxh3_64(begin.as_bytes()))
 }
 
-/// Whether a name is that of such a folder.
+/// True if a name is that of a hidden folder.
 #[must_use]
 pub fn is_hidden(name: &str, prefix: &str) -> bool {
     let checked = name.len().checked_sub(DIGITS).and_then(|end| name.split_at_checked(end));
@@ -78,7 +75,7 @@ pub fn is_hidden(name: &str, prefix: &str) -> bool {
     })
 }
 
-/// Removes the folders that killed processes left.
+/// Removes leftovers of killed processes.
 pub fn sweep(folder: &Path, prefix: &str) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if is_hidden(&entry.file_name().to_string_lossy(), prefix) && matches!(locked(&entry.path()), Ok(Some(_))) {
@@ -87,7 +84,7 @@ pub fn sweep(folder: &Path, prefix: &str) {
     }
 }
 
-/// A folder, locked; nothing where another process has it, or removed it.
+/// Locks a folder; `None` if another process uses or removed it.
 fn locked(path: &Path) -> io::Result<Option<OwnedFd>> {
     let wanted = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = match open(path, wanted, Mode::empty()) {

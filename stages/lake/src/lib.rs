@@ -1,8 +1,8 @@
 //! The storage format of runs in a lake. A library without stages.
 //!
-//! A **run** is one folder with the results of one input: its tables, one Parquet file each, and `run.json`, which
-//! describes the input, the options and the contents in brief ([`Run`](heaplake_schemas::run::Run)). `run.json` is
-//! written last: a folder without it is no run. It has a checksum of each table, and a seal over all that it says. A **lake** is a folder of runs:
+//! A **run** is one folder with the results of one input: its tables, one Parquet file each, and `run.json`, with the
+//! input, the options and a summary ([`Run`](heaplake_schemas::run::Run)), a checksum of each table, and a seal over
+//! its own content. `run.json` is written last: a folder without it is not a run. A **lake** is a folder of runs:
 //!
 //! ```text
 //! LAKE/release=<release>/snapshot=<name>/run.json
@@ -10,30 +10,30 @@
 //!                                        ...
 //! ```
 //!
-//! Query engines read the names of these folders as the columns `release` and `snapshot`. A run never changes: it
-//! exists completely or not at all, and a new one replaces it in one step.
+//! Query engines read these folder names as the columns `release` and `snapshot`. A run is immutable: it exists
+//! completely or not at all, and a new one replaces it atomically.
 //!
 //! | to | use |
 //! |---|---|
-//! | write a table | [`table::Table`], which takes a [`source::Source`] for each column |
-//! | read a table back | [`reader::Reader`], which gives batches with typed columns by name |
-//! | commit the tables of a run in one step, and read the description of a run | [`commit`] |
-//! | know when the input of a run was captured | [`captured`] |
-//! | know whether files are what was written | [`described`] and [`seal`] for `run.json`, [`listed`] and [`checksum`] for tables, [`whole`] for the tables of many runs |
+//! | write a table | [`table::Table`], which takes a [`source::Source`] per column |
+//! | read a table | [`reader::Reader`], which returns batches with typed columns by name |
+//! | commit the tables of a run atomically, and read the description of a run | [`commit`] |
+//! | get the capture time of a run's input | [`captured`] |
+//! | verify files | [`described`] and [`seal`] for `run.json`, [`listed`] and [`checksum`] for tables, [`whole`] for the tables of many runs |
 //! | find the runs that a user means | [`selection`] |
-//! | name the nearest of what there is | [`nearest`](mod@nearest) |
+//! | suggest the nearest existing names | [`nearest`](mod@nearest) |
 //! | read one version of a run while others replace it | [`handles`] |
 //! | write several files that appear together | [`files`] |
-//! | write a file that the user named | [`output_file`] |
-//! | know what in a folder of the user may be removed or replaced | [`manifest`], [`run_files`] |
-//! | be the only one that makes a run | [`place`] |
-//! | have a folder that goes when the command ends | [`hidden`] |
+//! | write a file named by the user | [`output_file`] |
+//! | decide which entries of a user's folder may be removed or replaced | [`manifest`], [`run_files`] |
+//! | make a run exclusively | [`place`] |
+//! | create a temporary folder | [`hidden`] |
 //! | open the files of a run, in a folder or in an object store | [`stored`] |
-//! | let one process at a time work in a folder | [`lock::Lock`] |
+//! | give one process at a time a folder | [`lock::Lock`] |
 //!
-//! [`table`] writes row groups, the columns of each on several threads. Columns that are not nested bypass the encoders of
-//! the Parquet library, which take a call per value: `numbers` packs whole pages, [`mod@text`] builds dictionaries from
-//! positions in a string table. The bytes of a table depend on its rows alone, never on threads, time or paths.
+//! [`table`] writes row groups, the columns of each on several threads. Columns that are not nested bypass the encoders
+//! of the Parquet library, which are called per value: `numbers` packs whole pages, [`mod@text`] builds dictionaries
+//! from positions in a string table. The bytes of a table depend on its rows alone, never on threads, time or paths.
 
 mod attempt;
 mod bounds;

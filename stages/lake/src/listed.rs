@@ -1,7 +1,7 @@
-//! Whether a file is the table that `run.json` lists: a file itself, of the right length, with the right checksum.
+//! Verifies that a file is the table listed in `run.json`: a regular file with the listed length and checksum.
 //!
-//! The length costs a call to the system. The checksum costs a pass over the file at the speed of memory, once for each
-//! open file. Tables of older versions have no checksum.
+//! The length costs a system call; the checksum costs one pass over the file, once per open file. Tables of older
+//! versions have no checksum.
 
 use crate::seal::digits;
 use heaplake_kit::fs::File;
@@ -13,14 +13,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Bytes of the longest table whose checksum is compared whenever it is opened. Of a longer one it is compared by those who
-/// [ask](Listed::check).
+/// Maximum bytes of a table verified on every open. Longer ones are verified only on [request](Listed::check).
 pub const CHECKED_BYTES: u64 = 64 << 20;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 pub const BUFFER_BYTES: usize = 256 << 10;
 
-/// Why a file is not the table that is listed.
+/// The reason why a file is not the listed table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlisted(String);
 
@@ -37,7 +36,7 @@ impl Unlisted {
         Self(format!("expected {expected} as {} says, found {found}", run::FILE))
     }
 
-    /// The error of an input or output that it is; nothing for another one.
+    /// Extracts it from an I/O error, if it is one.
     #[must_use]
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|inner| inner.downcast_ref())
@@ -56,15 +55,15 @@ pub struct Listed {
     file: File,
     bytes: u64,
     xxh3_64: Option<String>,
-    /// Whether its content is what is listed, where that was looked at.
+    /// Cached result of the checksum comparison.
     content: OnceLock<Result<(), Unlisted>>,
 }
 
 impl Listed {
-    /// Opens a table at a path.
+    /// Opens a table.
     ///
     /// # Errors
-    /// [`Unlisted`] for a link, something that is no file, and a file of another length; those of the system.
+    /// [`Unlisted`] for a link, an irregular file, or a file of another length.
     pub fn open(path: &Path, table: &Table) -> io::Result<Self> {
         let file = File::open_itself(path).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
@@ -80,10 +79,10 @@ impl Listed {
         Ok(Self { file, bytes: found, xxh3_64: table.xxh3_64.clone(), content: OnceLock::new() })
     }
 
-    /// Compares its content, unless that was done before. `step` is told of every part that is read.
+    /// Verifies the content, once; calls `step` after each part read.
     ///
     /// # Errors
-    /// [`Unlisted`]; those of the system and of `step`.
+    /// [`Unlisted`] if the checksum differs.
     pub fn check(&self, step: &dyn Fn() -> Result<(), StageError>) -> Result<(), Failure> {
         let Some(expected) = &self.xxh3_64 else { return Ok(()) };
         let content = match self.content.get() {
@@ -100,10 +99,7 @@ impl Listed {
         content.map_err(|unlisted| Failure::Io(unlisted.into()))
     }
 
-    /// The file, once its content was compared if it is [short](CHECKED_BYTES).
-    ///
-    /// # Errors
-    /// As [`Self::check`].
+    /// Returns the file, verified if it is [short](CHECKED_BYTES).
     pub fn checked(&self) -> io::Result<&File> {
         if self.bytes > CHECKED_BYTES {
             return Ok(&self.file);
@@ -129,28 +125,22 @@ impl Listed {
     }
 }
 
-/// Why a check did not end well.
+/// Failure of a check.
 #[derive(Debug)]
 pub enum Failure {
     /// The file cannot be read, or is [`Unlisted`].
     Io(io::Error),
-    /// What the caller said.
+    /// The error of the caller's step.
     Step(StageError),
 }
 
-/// Opens a table and compares length and content; in words what is wrong with it.
-///
-/// # Errors
-/// [`StageError::Cancelled`].
+/// Opens a table and verifies length and content; returns its defect as text.
 pub fn problem(path: &Path, table: &Table, context: &Context<'_>) -> Result<Option<String>, StageError> {
     let opened = Listed::open(path, table);
     in_words(opened.map_err(Failure::Io).and_then(|listed| listed.check(&|| context.check())))
 }
 
-/// What a check found, in words.
-///
-/// # Errors
-/// Those of the caller's step.
+/// Turns a failed check into text; passes on errors of the caller's step.
 pub fn in_words(checked: Result<(), Failure>) -> Result<Option<String>, StageError> {
     match checked {
         Ok(()) => Ok(None),

@@ -1,8 +1,8 @@
-//! A lock that one process holds at a time.
+//! A lock held by one process at a time.
 //!
-//! The lock is on a file or a folder, and the system releases it when its holder ends, however that happens. A file is
-//! removed when the lock is dropped. What is at its path is never emptied, never reached through a symbolic link, and
-//! never waited for: a pipe or a socket there is an error.
+//! The lock is on a file or a folder, and the system releases it when its process ends in any way. A lock file is
+//! removed on drop. An existing file is never truncated, never reached through a symbolic link, and never waited for: a
+//! pipe or a socket is an error.
 
 use heaplake_kit::StageError;
 use heaplake_kit::fs::{self, File};
@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// A locked file, released and removed when dropped.
+/// A locked file, released and removed on drop.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -19,10 +19,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks the file at `path` and creates it if needed; returns `None` if another process holds the lock.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Locks the file at `path`, created if needed; `None` if another process has the lock.
     pub fn try_take(path: PathBuf) -> Result<Option<Self>, StageError> {
         loop {
             let file = File::lockable(&path).map_err(|error| StageError::io(&path, "lock", error))?;
@@ -32,7 +29,7 @@ impl Lock {
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(TryLockError::Error(error)) => return Err(StageError::io(&path, "lock", error)),
             }
-            // The last holder may have removed the file between the two steps; then another process may lock a new
+            // The former holder may have removed the file between the two steps; then another process may lock a new
             // one.
             let same = |other: Metadata| {
                 file.metadata().is_ok_and(|mine| (mine.dev(), mine.ino()) == (other.dev(), other.ino()))
@@ -77,7 +74,7 @@ mod tests {
         symlink(at("precious"), at("lock")).unwrap();
         assert!(matches!(Lock::try_take(at("lock")), Err(StageError::Io { .. })));
         assert_eq!(std::fs::read(at("precious")).unwrap(), b"precious");
-        // What an old lock file holds stays in it as long as it is locked.
+        // The content of an existing lock file stays while it is locked.
         drop(Lock::try_take(at("precious")).unwrap().unwrap());
         assert!(!at("precious").exists());
     }

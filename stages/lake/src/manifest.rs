@@ -1,11 +1,11 @@
-//! What heaplake may remove or replace in a folder that the user named: the entries that a manifest of its own lists.
+//! Manifests: the entries of a user's folder that heaplake may remove or replace.
 //!
-//! A comparison (`diff.json`), a trend (`trend.json`) and a rollup (`rollup.json`) each lie in a folder that may hold files
-//! of the user as well. Their manifest is replaced last, so between the first new file and the manifest a second file,
-//! [`PENDING`], lists what comes and what goes: a command that finds it knows what a killed one left.
+//! A comparison (`diff.json`), a trend (`trend.json`) and a rollup (`rollup.json`) each lie in a folder that may
+//! contain files of the user as well. Their manifest is replaced last, so from the first new file until then a second
+//! file, [`PENDING`], lists added and removed entries: the next command learns from it the leftovers of a killed one.
 //!
-//! Invariants: a name in either list counts only if it is the name of an entry of the folder itself (no `/`, no `..`) and
-//! has the form of names that heaplake gives. A manifest that is none of heaplake's is never replaced.
+//! Invariants: a listed name counts only if it names a direct entry of the folder (no `/`, no `..`) and has the form of
+//! names that heaplake gives. A foreign manifest is never replaced.
 
 use heaplake_kit::{StageError, fs};
 use serde::{Deserialize, Serialize};
@@ -14,13 +14,13 @@ use std::fs::symlink_metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Name of the list of what a command is about to add and to remove.
+/// Name of the list of entries about to be added and removed.
 pub const PENDING: &str = ".heaplake-pending.json";
 
-/// What to do where heaplake would have to replace a file that it did not write.
+/// Advice for a file that heaplake did not write but would have to replace.
 const ADVICE: &str = "move it away, or name another folder with --out";
 
-/// The entries of a folder that are heaplake's.
+/// The entries of a folder that belong to heaplake.
 #[derive(Debug)]
 pub struct Manifest {
     folder: PathBuf,
@@ -56,11 +56,10 @@ struct Pending {
 }
 
 impl Manifest {
-    /// Reads the manifest `file` of a folder, which need not exist. `is_form` says whether a name has the form of those that
-    /// heaplake gives there.
+    /// Reads the manifest `file` of a folder, if it exists. `is_form` accepts the names that heaplake gives there.
     ///
     /// # Errors
-    /// [`StageError::Unusable`] where something else has the name of the manifest; [`StageError::Io`].
+    /// [`StageError::Unusable`] if a foreign entry has the name of the manifest.
     pub fn read(folder: &Path, file: &str, is_form: fn(&str) -> bool) -> Result<Self, StageError> {
         let listed = listed(&folder.join(file))?;
         let pending = fs::read_at_most(folder.join(PENDING), fs::LIST_BYTES)
@@ -70,17 +69,17 @@ impl Manifest {
         Ok(Self { folder: folder.to_owned(), owned: all.filter(|name| is_plain(name) && is_form(name)).collect() })
     }
 
-    /// Whether an entry is heaplake's.
+    /// True if the entry belongs to heaplake.
     #[must_use]
     pub fn owns(&self, name: &str) -> bool {
         self.owned.contains(name)
     }
 
-    /// Refuses new entries in whose place something stands that is not heaplake's: `is_kind` says of what is there whether it
-    /// is a file, or a folder, as the new entry is.
+    /// Refuses to replace foreign entries: each existing entry must be listed and of the kind (file or folder) that
+    /// `is_kind` accepts.
     ///
     /// # Errors
-    /// [`StageError::Unusable`].
+    /// [`StageError::Unusable`] for a foreign entry.
     pub fn refuse_others(
         &self,
         new: &BTreeSet<String>,
@@ -96,10 +95,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Notes what comes and what goes, by way of a hidden folder in this one; the entries that go.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Records added and removed entries, through a hidden folder inside this one; returns the entries to remove.
     pub fn begin(&self, new: &BTreeSet<String>, hidden: &Path) -> Result<Vec<String>, StageError> {
         let path = self.folder.join(PENDING);
         let pending = Pending { names: self.owned.union(new).cloned().collect() };
@@ -114,17 +110,14 @@ impl Manifest {
         Ok(self.owned.difference(new).cloned().collect())
     }
 
-    /// Ends what [`Self::begin`] began: the manifest says it all.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Removes the record of [`Self::begin`]: the manifest is complete.
     pub fn end(self) -> Result<(), StageError> {
         let path = self.folder.join(PENDING);
         fs::remove_file_if_any(&path).map_err(|error| StageError::io(&path, "remove", error))
     }
 }
 
-/// What a manifest lists; nothing where there is none.
+/// Returns the entries listed by a manifest; none if it does not exist.
 fn listed(path: &Path) -> Result<Vec<String>, StageError> {
     match symlink_metadata(path) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -141,7 +134,7 @@ fn listed(path: &Path) -> Result<Vec<String>, StageError> {
     Ok(files.chain(listing.groups.into_iter().map(|group| group.folder)).collect())
 }
 
-/// Whether a name is that of an entry of a folder.
+/// True if a name is a plain, visible entry name.
 fn is_plain(name: &str) -> bool {
     !name.contains(['/', '\0']) && !name.starts_with('.') && !name.is_empty()
 }

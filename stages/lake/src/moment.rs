@@ -1,23 +1,23 @@
-//! Moments as people write them: `2026-11-22`, `2026-11-22T07:45`, and ages such as `30d`.
+//! Parses and formats times: `2026-11-22`, `2026-11-22T07:45`, and ages such as `30d`.
 
 const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// What a moment is.
+/// Description of a valid time.
 pub const A_DATE: &str = "a moment is a date of UTC such as 2026-11-22 or 2026-11-22T07:45";
 
-/// A moment that a text names, or a longer time: a date is a whole day. Microseconds since 1970, UTC.
+/// A time interval named by a text: a date is a whole day. Microseconds since 1970, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// When it begins.
+    /// Begin.
     pub start: i64,
-    /// When it is over.
+    /// End, exclusive.
     pub end: i64,
 }
 
-/// A moment in microseconds since 1970, as a date and a time of UTC.
+/// Formats microseconds since 1970 as date and time in UTC.
 #[must_use]
 pub fn text(micros: i64) -> String {
     let seconds = micros.div_euclid(SECOND);
@@ -27,7 +27,7 @@ pub fn text(micros: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z", second % 60)
 }
 
-/// Year, month and day from the days since 1970.
+/// Converts days since 1970 into year, month and day.
 fn date(days: i64) -> (i64, i64, i64) {
     // Civil from days (Hinnant): years begin in March, so that leap days are last.
     let days = days + 719_468;
@@ -40,7 +40,7 @@ fn date(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// Days since 1970 of a date; nothing where there is no such date.
+/// Converts a date into days since 1970; `None` for an invalid date.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let counted = year - i64::from(month <= 2);
     let (era, year_of_era) = (counted.div_euclid(400), counted.rem_euclid(400));
@@ -50,19 +50,19 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     (date(days) == (year, month, day)).then_some(days)
 }
 
-/// Reads a date, a date with a time, or an age before `now`.
+/// Parses a date, a date with time, or an age before `now`.
 ///
 /// # Errors
-/// What a moment looks like.
+/// The valid forms.
 pub fn parse(text: &str, now: i64) -> Result<Named, String> {
     let ago = || age(text).map(|age| now.saturating_sub(age)).map(|at| Named { start: at, end: at });
     absolute(text).or_else(|| ago().ok()).ok_or_else(|| format!("{A_DATE}, or an age such as 30d"))
 }
 
-/// Reads an age: a number and `m`, `h`, `d` or `w`; microseconds.
+/// Parses an age, a number with `m`, `h`, `d` or `w`, into microseconds.
 ///
 /// # Errors
-/// What an age looks like.
+/// The valid forms.
 pub fn age(text: &str) -> Result<i64, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
@@ -77,7 +77,7 @@ pub fn age(text: &str) -> Result<i64, String> {
     age.ok_or_else(|| "an age is a whole number and m (minutes), h, d or w, such as 30d".to_owned())
 }
 
-/// Reads a date, or a date with a time; nothing if it is none.
+/// Parses a date, or a date with time.
 #[must_use]
 pub fn absolute(text: &str) -> Option<Named> {
     let text = text.strip_suffix('Z').unwrap_or(text);
@@ -97,7 +97,7 @@ pub fn absolute(text: &str) -> Option<Named> {
     (hour < 24 && minute < 60 && second < 60).then_some(Named { start, end: start + long })
 }
 
-/// Numbers with so many digits each.
+/// Parses numbers of a fixed number of digits each.
 fn numbers(text: &str, separator: char, digits: &[usize]) -> Option<Vec<i64>> {
     let parts: Vec<&str> = text.split(separator).collect();
     let fits = |(part, &digits): (&&str, &usize)| part.len() == digits && part.bytes().all(|c| c.is_ascii_digit());

@@ -1,25 +1,25 @@
-//! The nearest of some names to one that is not there, for messages.
+//! Suggests similar existing names in messages.
 
 use heaplake_kit::storage;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// Names that a message has, at most.
+/// Maximum suggestions per message.
 const MOST: usize = 3;
 
-/// The names nearest to `name`, the nearest first, three at most.
+/// Returns up to three names most similar to `name`, best first.
 pub fn nearest(name: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
     let lower = name.to_lowercase();
     let names: BTreeSet<String> = names.into_iter().filter(|other| other != name).collect();
     let mut scored: Vec<(f64, String)> =
         names.into_iter().map(|other| (strsim::jaro_winkler(&lower, &other.to_lowercase()), other)).collect();
-    // Stable: names that are equally near stay in their order.
+    // A stable sort keeps ties in order.
     scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     scored.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
-/// The clause that names them, or nothing where there are none.
+/// Formats the suggestions as a clause; empty if there are none.
 #[must_use]
 pub fn clause(nearest: &[String]) -> String {
     match nearest.is_empty() {
@@ -28,8 +28,8 @@ pub fn clause(nearest: &[String]) -> String {
     }
 }
 
-/// Paths nearest to one that does not exist: entries of the deepest folder of it that does, of the same kind by the part
-/// before `=`.
+/// Suggests paths similar to a missing one: entries of its deepest existing folder, of the same kind by the part before
+/// `=`.
 #[must_use]
 pub fn paths(missing: &Path) -> Vec<String> {
     let mut path = missing;
@@ -54,7 +54,7 @@ pub fn paths(missing: &Path) -> Vec<String> {
     Vec::new()
 }
 
-/// Refuses a lake that does not exist; returns cause and advice. In a store there are no folders that could be missing.
+/// Refuses a lake that does not exist; stores have no missing folders.
 ///
 /// # Errors
 /// One line of cause, and one of advice.
@@ -69,14 +69,14 @@ pub fn check_lake(lake: &Path) -> Result<(), (String, String)> {
             let lakes: Vec<String> = paths(lake).into_iter().filter(|path| is_lake(Path::new(path))).collect();
             ("there is no such lake", clause(&lakes))
         }
-        // Whoever reads it says why it cannot be read.
+        // Its reader reports why it cannot be read.
         Err(_) => return Ok(()),
     };
     let advice = "name the lake: the folder that --out of heaplake analyze named";
     Err((format!("{}: {problem}{near}", lake.display()), advice.to_owned()))
 }
 
-/// Refuses a folder of other things; returns cause and advice. An empty folder may be a lake whose runs are gone.
+/// Refuses a folder with other content than runs. An empty folder may be a lake after its last run was dropped.
 ///
 /// # Errors
 /// One line of cause, and one of advice.
@@ -95,7 +95,7 @@ pub fn check_is_lake(lake: &Path) -> Result<(), (String, String)> {
     Err((format!("{}: this is no lake{}", lake.display(), clause(&lakes)), advice.to_owned()))
 }
 
-/// Whether a folder has releases.
+/// True if a folder has releases.
 fn is_lake(folder: &Path) -> bool {
     let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.any(|entry| entry.file_name().to_string_lossy().starts_with("release="))

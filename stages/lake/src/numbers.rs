@@ -1,7 +1,7 @@
-//! A column of numbers in a row group.
+//! A numeric column of a row group.
 //!
-//! A page is a batch of rows. Columns with few distinct numbers get a dictionary, until it is full; the pages after that,
-//! and all pages of other columns, are delta encoded, those of floating point numbers plain.
+//! A page is a batch of rows. Columns with few distinct numbers get a dictionary until it is full; later pages, and all
+//! pages of other columns, are delta encoded, those of floating point numbers plain.
 
 use crate::bounds::{Bounds, PageBounds, index, of_all};
 use crate::delta;
@@ -16,17 +16,17 @@ use parquet::errors::Result;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::schema::types::ColumnDescPtr;
 
-/// Bytes of a dictionary of numbers; a column with more distinct values continues without one.
+/// Maximum bytes of a dictionary of numbers; further distinct values end its use.
 const DICTIONARY: usize = 128 << 10;
 
-/// Numbers that are compared at a time.
+/// Numbers compared in parallel.
 const LANES: usize = 4;
 
 /// A type of numbers.
 pub trait Number: Pod + PartialOrd {
-    /// How Parquet stores it.
+    /// Its physical type in Parquet.
     const PHYSICAL: Type;
-    /// How pages without a dictionary are encoded.
+    /// Encoding of pages without a dictionary.
     const ENCODING: Encoding;
 
     /// Its bits.
@@ -35,13 +35,13 @@ pub trait Number: Pod + PartialOrd {
     /// Appends numbers to a page without a dictionary.
     fn encode(numbers: &[Self], page: &mut Vec<u8>);
 
-    /// What a file says of a column.
+    /// Statistics of a column.
     fn statistics(bounds: Bounds<Self>, nulls: u64) -> Statistics;
 
-    /// Least and greatest; nothing for no numbers.
+    /// Minimum and maximum; `None` if empty.
     fn bounds(numbers: &[Self]) -> Bounds<Self> {
         let &first = numbers.first()?;
-        // Several at a time: each comparison waits for the one before it in its lane only.
+        // Several lanes break the dependency chain of comparisons.
         let (mut least, mut most) = ([first; LANES], [first; LANES]);
         let (groups, rest) = numbers.as_chunks::<LANES>();
         for group in groups {
@@ -102,7 +102,7 @@ impl Number for f64 {
         Statistics::Double(ValueStatistics::new(least, most, None, Some(nulls), false))
     }
 
-    /// Of those that are numbers. A zero may have either sign.
+    /// Ignores NaN. Zeros get the sign that widens the bounds.
     fn bounds(numbers: &[Self]) -> Bounds<Self> {
         let mut known = numbers.iter().copied().filter(|number| !number.is_nan());
         let first = known.next()?;
@@ -111,18 +111,18 @@ impl Number for f64 {
     }
 }
 
-/// Bits as bytes, the first one lowest.
+/// Packs bits into bytes, first bit lowest.
 pub fn bytes_of_bits(bits: &BooleanBuffer) -> impl Iterator<Item = u8> + '_ {
     let words = bits.bit_chunks();
     let rest = words.remainder_bits();
     words.into_iter().chain([rest]).flat_map(u64::to_le_bytes).take(bits.len().div_ceil(8))
 }
 
-/// A column of numbers that is being written.
+/// A numeric column being written.
 pub struct NumberChunk<N> {
     pages: Pages,
     bounds: Vec<PageBounds<N>>,
-    /// The dictionary, and whether further pages may use it.
+    /// The dictionary; true while further pages may use it.
     distinct: Option<(Distinct, bool)>,
 }
 
@@ -133,15 +133,12 @@ impl<N: Number> NumberChunk<N> {
         Self { pages: Pages::new(column), bounds: Vec::new(), distinct }
     }
 
-    /// Bytes of the pages so far.
+    /// Bytes of pages so far.
     pub fn bytes(&self) -> usize {
         self.pages.bytes()
     }
 
     /// Appends rows as one page.
-    ///
-    /// # Errors
-    /// Errors of compression.
     pub fn write(&mut self, numbers: &[N], nulls: Option<&NullBuffer>) -> Result<()> {
         let rows = numbers.len();
         let present: Vec<N>;
@@ -184,11 +181,8 @@ impl<N: Number> NumberChunk<N> {
     }
 
     /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
     pub fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
-        // A dictionary that the first page did not fit into is used by none.
+        // A dictionary too small for the first page is unused.
         let used = self.distinct.filter(|(distinct, open)| *open || !distinct.values().is_empty());
         let dictionary = used.map(|(distinct, _)| {
             let values = distinct.values();

@@ -1,14 +1,14 @@
-//! The files that users name for output: `--out` of `sql`, `--report`, `--metrics` and all others are written here.
+//! Output files named by users: `--out` of `sql`, `--report`, `--metrics` and all others.
 //!
-//! | at the path | what happens |
+//! | at the path | action |
 //! |---|---|
-//! | nothing, or a regular file | the new content is written to a hidden folder beside it and renamed over it in one step, when it is whole; a new file has the mode of the umask, a replaced one keeps its mode, and its owner where the system lets it |
-//! | a symbolic link | followed: its target is written to, and the link stays, also where it leads nowhere yet |
-//! | a device, a named pipe, a socket, an open file (`/dev/stdout`, `/dev/fd/3`) | written to where it is, see [`heaplake_kit::stream`] |
+//! | nothing, or a regular file | the new content is written to a hidden folder beside it and, when complete, renamed over it atomically; a new file gets the mode of the umask, a replaced one keeps its mode, and its owner where permitted |
+//! | a symbolic link | followed, even if dangling: its target is written, and the link stays |
+//! | a device, a named pipe, a socket, an open file (`/dev/stdout`, `/dev/fd/3`) | written in place, see [`heaplake_kit::stream`] |
 //! | a folder, a disk (block device), a URL | refused: [`StageError::Unusable`] |
 //!
-//! Invariants: nothing but a regular file is ever replaced or emptied, and one is unchanged until the new content is on
-//! the disk. A killed process leaves a hidden folder, which the next output to the same folder removes.
+//! Invariants: nothing but a regular file is ever replaced or truncated, and it is unchanged until the new content is
+//! on disk. A killed process leaves a hidden folder, which the next output to the same folder removes.
 
 use crate::hidden::Hidden;
 use heaplake_kit::fs::{self, File};
@@ -22,16 +22,16 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// What names of the hidden folders begin with.
+/// Name prefix of the hidden folders.
 pub const HIDDEN: &str = ".heaplake-output-";
 
 /// Name of the file in the hidden folder.
 const NEW: &str = "output";
 
-/// Symbolic links that are followed, as many as the system follows.
+/// Maximum number of symbolic links followed, as in the system.
 const MOST_LINKS: usize = 40;
 
-/// A file in the making; without [`Self::commit`], a regular file stays as it was.
+/// An unfinished output file; without [`Self::commit`], a regular file is unchanged.
 #[derive(Debug)]
 pub struct OutputFile<'a> {
     path: PathBuf,
@@ -42,25 +42,25 @@ pub struct OutputFile<'a> {
 enum To<'a> {
     /// A file that will be renamed over the target.
     New { hidden: Hidden, file: File, target: PathBuf },
-    /// What is written to where it is.
+    /// Written in place.
     Stream(Stream<'a>),
 }
 
-/// What a path leads to.
+/// Target of a path.
 enum Target {
-    /// A regular file, which need not exist, by a path that is no link.
+    /// A regular file, existing or not; the path is not a link.
     Regular(PathBuf),
-    /// A regular file that a process has open, by its path in `/proc`.
+    /// An open file of a process, by its path in `/proc`.
     Descriptor(PathBuf),
     /// A device, a pipe or a socket.
     Stream,
 }
 
 impl<'a> OutputFile<'a> {
-    /// Opens it. `cancel` is looked at where a reader must be waited for.
+    /// Opens the output. Polls `cancel` while it waits for a pipe's reader.
     ///
     /// # Errors
-    /// [`StageError::Unusable`] for what is never written to; [`StageError::Io`], [`StageError::Cancelled`].
+    /// [`StageError::Unusable`] for targets that are never written.
     pub fn create(path: &Path, cancel: &'a AtomicBool) -> Result<Self, StageError> {
         let failed = |error| failed(path, error);
         let to = match target(path)? {
@@ -75,7 +75,7 @@ impl<'a> OutputFile<'a> {
         Ok(Self { path: path.to_owned(), to })
     }
 
-    /// A folder for files that go with this output: beside it, on the same disk; nothing beside what is no regular file.
+    /// Returns a folder on the same disk for temporary files; `None` for a stream.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match &self.to {
@@ -84,22 +84,22 @@ impl<'a> OutputFile<'a> {
         }
     }
 
-    /// The error of a write to it.
+    /// Creates the error of a failed write.
     #[must_use]
     pub fn failed(&self, error: io::Error) -> StageError {
         failed(&self.path, error)
     }
 
-    /// Puts the file in its place.
+    /// Moves the file to its place; on error an existing file is unchanged.
     ///
     /// # Errors
-    /// [`StageError::Io`], [`StageError::Unusable`]; a file of before is then unchanged.
+    /// [`StageError::Unusable`] if the target is no longer a regular file.
     pub fn commit(mut self) -> Result<(), StageError> {
         let written = match &mut self.to {
             To::Stream(stream) => stream.flush(),
             To::New { hidden, file, target } => {
                 file.sync_all().map_err(|error| failed(&self.path, error))?;
-                // Whatever came there meanwhile is not replaced either.
+                // Do not replace an irregular file created meanwhile.
                 if symlink_metadata(&*target).is_ok_and(|there| !there.is_file()) {
                     let advice = "run the same command again";
                     return Err(StageError::unusable(&self.path, "it was a regular file, and is none now", advice));
@@ -128,20 +128,13 @@ impl Write for OutputFile<'_> {
 }
 
 /// Writes a whole file.
-///
-/// # Errors
-/// As [`OutputFile::create`] and [`OutputFile::commit`].
 pub fn write(path: &Path, content: &[u8], cancel: &AtomicBool) -> Result<(), StageError> {
     let mut output = OutputFile::create(path, cancel)?;
     output.write_all(content).map_err(|error| failed(path, error))?;
     output.commit()
 }
 
-/// Writes to the end of a file, which is made if needed. Where not all can be written, the file is cut to its length of
-/// before.
-///
-/// # Errors
-/// As [`OutputFile::create`].
+/// Appends to a file, created if needed. If the write fails, the file is truncated to its former length.
 pub fn append(path: &Path, content: &[u8], cancel: &AtomicBool) -> Result<(), StageError> {
     let Target::Regular(target) = target(path)? else { return write(path, content, cancel) };
     if symlink_metadata(&target).is_err() {
@@ -154,11 +147,8 @@ pub fn append(path: &Path, content: &[u8], cancel: &AtomicBool) -> Result<(), St
     appended.map_err(|error| failed(path, error))
 }
 
-/// Refuses a path that cannot be written to, as far as that shows beforehand: before the work, not after it. A folder that is
-/// not there yet may be made by the work. Opens nothing that others would notice.
-///
-/// # Errors
-/// As [`OutputFile::create`].
+/// Refuses an unwritable path early, before the work. A missing folder is accepted: the work may create it. Opens
+/// nothing that others would notice.
 pub fn check(path: &Path) -> Result<(), StageError> {
     let Target::Regular(target) = target(path)? else { return Ok(()) };
     let folder = folder_of(&target);
@@ -172,10 +162,7 @@ pub fn check(path: &Path) -> Result<(), StageError> {
     Ok(())
 }
 
-/// The same, of a file for which no folder is made.
-///
-/// # Errors
-/// As [`check`].
+/// As [`check`], but also refuses a missing folder.
 pub fn check_in_folder(path: &Path) -> Result<(), StageError> {
     check(path)?;
     match target(path)? {
@@ -192,7 +179,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Says how a path is written to.
+/// Determines how a path is written.
 fn target(path: &Path) -> Result<Target, StageError> {
     let refused = |problem| Err(StageError::unusable(path, problem, "name a file"));
     if storage::is_url(path) {
@@ -212,7 +199,7 @@ fn target(path: &Path) -> Result<Target, StageError> {
     }
 }
 
-/// Follows the links at the end of a path: the system would do so, and a rename does not.
+/// Follows the links at the end of a path, which a rename would not.
 fn followed(path: &Path) -> io::Result<Target> {
     let mut at = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -228,7 +215,8 @@ fn followed(path: &Path) -> io::Result<Target> {
     Err(io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error()))
 }
 
-/// The file that will be renamed over the target: with its mode and owner, if there is one, which must be open to writing.
+/// Creates the file that will be renamed over the target, with mode and owner of an existing target, which must be
+/// writable.
 fn new_file(path: &Path, target: &Path) -> io::Result<File> {
     let before = match symlink_metadata(target) {
         Ok(_) => Some(File::edit(target)?.metadata()?),
@@ -241,12 +229,12 @@ fn new_file(path: &Path, target: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Gives a file the owner and the mode of another one.
+/// Copies owner and mode of a file.
 fn keep(before: &Metadata, file: &File) -> io::Result<()> {
     let there = file.metadata()?;
     let owner = (before.uid(), before.gid());
     if owner != (there.uid(), there.gid()) {
-        // Only root can, and a group that the user is not in nobody else.
+        // Only root may change owners, and users only to their own groups.
         let _ = fchown(file.as_std(), Some(owner.0), Some(owner.1));
     }
     file.as_std().set_permissions(Permissions::from_mode(before.mode() & 0o777))

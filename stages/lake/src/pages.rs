@@ -1,10 +1,10 @@
-//! The pages of a column in a row group: compressed and written one after the other, with the index of their places.
+//! The pages of a column in a row group, compressed and written in sequence, with an index of their locations.
 //!
-//! A column of one page that takes, with its dictionary, at most [`SMALL`] bytes is not compressed: the columns of small
-//! tables and those with one value take more time to compress than they are worth. All else is compressed by zstd, with
-//! one context for each thread: to make a context takes longer than to compress a small page.
+//! A column of one page that takes, with its dictionary, at most [`SMALL`] bytes is not compressed: for columns of
+//! small tables and constant columns compression does not pay. Everything else is compressed by zstd, with one context
+//! per thread: creating a context takes longer than compressing a small page.
 //!
-//! The header of each page has the CRC-32 of the page, which the writer of the Parquet library leaves out.
+//! Page headers contain the CRC-32 of the page, which the writer of the Parquet library omits.
 
 use crate::thrift::PageHeader;
 use parquet::basic::{Compression, Encoding, PageType, ZstdLevel};
@@ -18,38 +18,38 @@ use std::cell::RefCell;
 use std::io;
 use zstd::bulk::Compressor;
 
-/// Compression level of zstd: a higher one gains next to nothing.
+/// Compression level of zstd: higher ones gain next to nothing.
 pub const LEVEL: i32 = 1;
 
-/// Most bytes of a column that is not compressed.
+/// Maximum bytes of an uncompressed column.
 const SMALL: usize = 512;
 
-/// A page of data before its compression.
+/// An uncompressed data page.
 pub struct DataPage {
     /// Levels and values.
     pub content: Vec<u8>,
-    /// How values are encoded.
+    /// Encoding of the values.
     pub encoding: Encoding,
-    /// Number of rows, with nulls.
+    /// Number of rows, including nulls.
     pub rows: usize,
 }
 
-/// The page of a dictionary: plain values.
+/// A dictionary page: plain values.
 pub enum Dictionary {
     /// Not compressed.
     Plain {
         /// The values.
         content: Vec<u8>,
-        /// Their number.
+        /// Number of values.
         values: u32,
     },
     /// Compressed already.
     Compressed {
         /// The compressed values.
         content: Vec<u8>,
-        /// Bytes of the values.
+        /// Uncompressed bytes.
         size: usize,
-        /// Their number.
+        /// Number of values.
         values: u32,
     },
 }
@@ -57,7 +57,7 @@ pub enum Dictionary {
 /// Pages of a column.
 pub struct Pages {
     column: ColumnDescPtr,
-    /// A small first page, until it is known whether others follow.
+    /// A small first page, held until a second one or the end.
     held: Option<DataPage>,
     written: Vec<u8>,
     index: OffsetIndexBuilder,
@@ -68,7 +68,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// No pages yet.
+    /// Creates a column without pages.
     pub fn new(column: ColumnDescPtr) -> Self {
         let index = OffsetIndexBuilder::new();
         Self { column, held: None, written: Vec::new(), index, counts: Vec::new(), uncompressed: 0, rows: 0 }
@@ -79,15 +79,12 @@ impl Pages {
         &self.column
     }
 
-    /// Bytes of the pages so far.
+    /// Bytes of pages so far.
     pub fn bytes(&self) -> usize {
         self.written.len()
     }
 
-    /// Appends a page.
-    ///
-    /// # Errors
-    /// Those of compression, or a page of more than 2 GiB.
+    /// Appends a page of at most 2 GiB.
     pub fn add(&mut self, page: DataPage) -> Result<()> {
         if self.counts.is_empty() && self.held.is_none() && page.content.len() <= SMALL {
             self.held = Some(page);
@@ -116,10 +113,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Ends the column; returns the bytes of its dictionary and pages, and what the file says of it.
-    ///
-    /// # Errors
-    /// As [`Self::add`].
+    /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
     pub fn close(
         mut self,
         dictionary: Option<Dictionary>,
@@ -174,7 +168,7 @@ impl Pages {
 }
 
 impl Dictionary {
-    /// Its content as it is written, its size without compression, and the number of its values.
+    /// Returns the content as written, its uncompressed size, and the number of values.
     fn content(self, compress: bool) -> Result<(Vec<u8>, usize, u32)> {
         Ok(match self {
             Self::Compressed { content, size, values } => (content, size, values),
@@ -186,8 +180,7 @@ impl Dictionary {
     }
 }
 
-/// Appends a page with its header: whether it is that of a dictionary, its number of values and their encoding; returns the
-/// bytes of the header.
+/// Appends a page with its header; returns the bytes of the header.
 fn append(
     (is_dictionary, values, encoding): (bool, usize, Encoding),
     size: usize,

@@ -1,10 +1,10 @@
-//! The file of a table, as the library for Parquet reads it.
+//! Access to a table file for the Parquet library.
 //!
-//! The library takes the end of a file for an empty read, and skips what a damaged header says there is: two thousand
-//! million elements, with a call to the system for each. Here the end of a file is an error, and so is a length beyond it,
-//! before memory is taken for it.
+//! The library treats the end of a file as an empty read, and skips whatever a damaged header claims: two billion
+//! elements, with a system call each. Here the end of a file is an error, and so is a length beyond it, before memory
+//! is allocated.
 //!
-//! An object of a store is read by [windows](crate::windows).
+//! Objects of a store are read by [windows](crate::windows).
 
 use crate::checked::{Checked, Opened};
 use crate::windows::Windows;
@@ -22,11 +22,11 @@ use std::sync::Arc;
 pub struct ParquetFile {
     bytes: Lying,
     length: u64,
-    /// What the bytes of pages are checked against.
+    /// Verifies the bytes of pages.
     checked: Option<Arc<Checked>>,
 }
 
-/// Where its bytes are.
+/// Location of the bytes.
 #[derive(Clone)]
 enum Lying {
     File(Arc<File>),
@@ -34,10 +34,7 @@ enum Lying {
 }
 
 impl ParquetFile {
-    /// That of a file.
-    ///
-    /// # Errors
-    /// Those of the system.
+    /// Wraps an open file.
     pub fn new(file: Stored) -> io::Result<Self> {
         let length = file.length()?;
         let bytes = match file {
@@ -47,10 +44,7 @@ impl ParquetFile {
         Ok(Self { bytes, length, checked: None })
     }
 
-    /// The same, whose pages are checked as they are read; reads the end of the file.
-    ///
-    /// # Errors
-    /// Those of the system; what does not fit.
+    /// Enables verification of pages as they are read; reads the end of the file.
     pub fn checked(self) -> Result<(Self, Arc<Checked>)> {
         let mut bytes = Checked::first_bytes(self.length);
         loop {
@@ -67,15 +61,14 @@ impl ParquetFile {
         }
     }
 
-    /// Says which parts will be read from their beginning to their end, by where they begin. A part of an object is then
-    /// fetched in few pieces.
+    /// Announces ranges that will be read sequentially, sorted by start, so that a store serves them in few requests.
     pub fn will_read(&self, parts: Vec<Range<u64>>) {
         if let Lying::Object(windows) = &self.bytes {
             windows.will_read(parts);
         }
     }
 
-    /// What a store said when it failed last, which is then why reading failed.
+    /// Returns the last error of the store, which explains a failed read.
     pub fn failure(&self) -> Option<io::Error> {
         match &self.bytes {
             Lying::File(_) => None,
@@ -124,7 +117,7 @@ impl ChunkReader for ParquetFile {
     }
 }
 
-/// A file from some position on.
+/// A reader that starts at some position.
 pub struct From {
     file: ParquetFile,
     at: u64,

@@ -1,16 +1,16 @@
-//! The place of a run has one writer at a time.
+//! Mutual exclusion of the writers of a run.
 //!
-//! A [`Place`] is locked before anything of the run is written, and until it is committed, so two processes never write
-//! into one hidden folder, whatever their inputs, options and commands. The lock lies beside the hidden folder:
+//! A [`Place`] is locked before anything of the run is written, until the commit, so two processes never write into one
+//! hidden folder, regardless of inputs, options and commands. The lock lies beside the hidden folder:
 //!
 //! ```text
-//! LAKE/.heaplake-new/release=R/snapshot=N         tables in the making
-//!                              .snapshot=N.lock   held by the one that makes them
-//!                              .snapshot=N.old    the run before, where folders cannot be exchanged in one step
+//! LAKE/.heaplake-new/release=R/snapshot=N         unfinished tables
+//!                              .snapshot=N.lock   held by their writer
+//!                              .snapshot=N.old    the old run, where folders cannot be exchanged atomically
 //! ```
 //!
-//! Who takes a place finds there what a killed process left, and puts it right: a run that had stepped aside comes
-//! back, all else goes. [`sweep`] does so for all places of a lake that nobody holds.
+//! Taking a place recovers from a killed process: an old run that was moved aside is restored, all else is removed.
+//! [`sweep`] does so for all free places of a lake.
 
 use crate::lock::Lock;
 use crate::{remote, run_files};
@@ -24,21 +24,20 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// Folder inside a lake that holds runs in the making.
+/// Folder of unfinished runs in a lake.
 pub const NEW: &str = ".heaplake-new";
 
-/// How often, and how long after each other, a place is tried that another process holds: it may only look whether there is
-/// something to put right.
+/// Attempts to take a place, and the pause between them: its holder may be a mere [`sweep`].
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Path of a run inside a lake.
+/// Returns the path of a run inside a lake.
 #[must_use]
 pub fn path(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
     lake.join(format!("release={release}")).join(format!("snapshot={snapshot}"))
 }
 
-/// The parts of the path of a run.
+/// The components of a run's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// The lake.
@@ -49,7 +48,7 @@ pub struct Parts {
     pub snapshot: String,
 }
 
-/// The parts of the path of a run; `None` if it is no such path.
+/// Splits the path of a run; `None` for other paths.
 #[must_use]
 pub fn parts(place: &Path) -> Option<Parts> {
     let named = |path: &Path, prefix: &str| Some(path.file_name()?.to_str()?.strip_prefix(prefix)?.to_owned());
@@ -58,8 +57,8 @@ pub fn parts(place: &Path) -> Option<Parts> {
     Some(Parts { release: named(release, "release=")?, snapshot: named(place, "snapshot=")?, lake: lake.to_owned() })
 }
 
-/// What stands in a place: device and inode of the folder, and of its `run.json` the inode, length and time of change. In a
-/// store: a number for the attempt that made the run, and the tag of its `run.json`.
+/// Identity of the run at a place: device and inode of the folder, and inode, length and modification time of its
+/// `run.json`. In a store: a hash of the attempt that made the run, and the tag of its `run.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     folder: (u64, u64),
@@ -68,10 +67,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// What stands there; nothing where there is nothing.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Returns the identity at a place; `None` if it is empty.
     pub fn at(place: &Path) -> Result<Option<Self>, StageError> {
         if storage::is_url(place) {
             let of =
@@ -89,7 +85,7 @@ impl Standing {
         Ok(Some(Self { folder: (folder.dev(), folder.ino()), run: run.map(of_run), tag: None }))
     }
 
-    /// The tag of `run.json`, in a store.
+    /// Tag of `run.json` in a store.
     #[must_use]
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
@@ -108,15 +104,15 @@ pub struct Place {
     path: PathBuf,
     hidden: PathBuf,
     standing: Option<Standing>,
-    /// Gone before the folder around it is removed.
+    /// Released before the enclosing folder is removed.
     lock: Option<Lock>,
 }
 
 impl Place {
-    /// Takes the place of a run in a lake, and puts right what a killed process left there.
+    /// Takes the place of a run in a lake, and recovers from a killed process.
     ///
     /// # Errors
-    /// [`StageError::Refused`] when another process holds it; [`StageError::Io`].
+    /// [`StageError::Refused`] when another process holds it.
     pub fn take(lake: &Path, release: &str, snapshot: &str) -> Result<Self, StageError> {
         Self::take_if_free(lake, release, snapshot)?.ok_or_else(|| StageError::Refused {
             problem: format!("{}: another heaplake is making this run", path(lake, release, snapshot).display()),
@@ -124,10 +120,7 @@ impl Place {
         })
     }
 
-    /// The same; returns `None` if another process holds it for longer than a [`sweep`] does.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// As [`Self::take`]; `None` if another process holds it for longer than a [`sweep`].
     pub fn take_if_free(lake: &Path, release: &str, snapshot: &str) -> Result<Option<Self>, StageError> {
         for _ in 0..TRIES {
             if let Some(place) = Self::try_take(lake, release, snapshot)? {
@@ -138,14 +131,11 @@ impl Place {
         Self::try_take(lake, release, snapshot)
     }
 
-    /// The same, at once.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// As [`Self::take_if_free`], without waiting.
     pub fn try_take(lake: &Path, release: &str, snapshot: &str) -> Result<Option<Self>, StageError> {
         let place = path(lake, release, snapshot);
         if storage::is_url(&place) {
-            // Nobody holds a place of a store: what stands there decides at the commit.
+            // Places in a store are not locked: the conditional put of the commit decides.
             let standing = Standing::at(&place)?;
             return Ok(Some(Self { path: place, hidden: PathBuf::new(), standing, lock: None }));
         }
@@ -163,7 +153,7 @@ impl Place {
         Ok(Some(place))
     }
 
-    /// The same, whose run is made in a folder that the caller has for itself, if it goes to a store.
+    /// Sets the folder in which the run is made before its upload; no effect on local places.
     #[must_use]
     pub fn made_in(mut self, folder: &Path) -> Self {
         if self.is_remote() {
@@ -172,7 +162,7 @@ impl Place {
         self
     }
 
-    /// Whether it is in a store.
+    /// True for a place in a store.
     #[must_use]
     pub fn is_remote(&self) -> bool {
         storage::is_url(&self.path)
@@ -184,45 +174,44 @@ impl Place {
         &self.path
     }
 
-    /// Where the run is made.
+    /// The folder in which the run is made.
     #[must_use]
     pub fn hidden(&self) -> &Path {
         &self.hidden
     }
 
-    /// Where a run goes that another one replaces, where the two cannot be exchanged.
+    /// Path to which the old run is moved where folders cannot be exchanged.
     pub(crate) fn aside(&self) -> PathBuf {
         beside(&self.hidden, "old")
     }
 
-    /// What stood in the place when it was taken.
+    /// Identity of the run at the place when it was taken.
     #[must_use]
     pub fn standing(&self) -> Option<&Standing> {
         self.standing.as_ref()
     }
 
-    /// Refuses a place that a new run may not take, since something stands there that is not heaplake's.
+    /// Refuses a place with content other than a run.
     ///
     /// # Errors
-    /// [`StageError::Unusable`], [`StageError::Io`].
+    /// [`StageError::Unusable`] if there is such content.
     pub fn refuse_replaced(&self) -> Result<(), StageError> {
         if self.is_remote() { Ok(()) } else { run_files::refuse_replaced(&self.path) }
     }
 
-    /// Refuses a place with files of the user, which would go with the run.
+    /// Refuses a place with files of the user, which would be removed with the run.
     ///
     /// # Errors
-    /// [`StageError::Unusable`], [`StageError::Io`].
+    /// [`StageError::Unusable`] if there are such files.
     pub fn refuse_others(&self) -> Result<(), StageError> {
         if self.is_remote() { Ok(()) } else { run_files::refuse_others(&self.path) }
     }
 
-    /// Removes the run that stands there, and the folder of its release if that was its last run. The run vanishes in
-    /// one step: its folder is renamed to the hidden one, where the next one that takes the place removes whatever is
-    /// left of it.
+    /// Removes the run, and the folder of its release if it was the last run. Atomic: the folder is renamed to the
+    /// hidden one, where the next holder of the place removes leftovers.
     ///
     /// # Errors
-    /// [`StageError::Unusable`] where its folder has files of the user: nothing is removed then. [`StageError::Io`].
+    /// [`StageError::Unusable`] if the folder has files of the user; then nothing is removed.
     pub fn discard(self) -> Result<(), StageError> {
         if self.is_remote() {
             return remote::discard(&self.path);
@@ -230,7 +219,7 @@ impl Place {
         self.refuse_others()?;
         let (path, hidden) = (&self.path, &self.hidden);
         in_new_folder(hidden, || fs::rename(path, hidden)).map_err(|error| StageError::io(path, "rename", error))?;
-        // Else the loss of power might bring back a run of which some files are gone.
+        // Otherwise a power failure might restore a run without some of its files.
         for folder in [hidden, path].into_iter().filter_map(|moved| moved.parent()) {
             fs::sync(folder).map_err(|error| StageError::io(folder, "write", error))?;
         }
@@ -239,7 +228,7 @@ impl Place {
         removed
     }
 
-    /// Removes what was written in vain; a run that stepped aside comes back.
+    /// Removes unfinished tables; restores an old run that was moved aside.
     fn put_right(&self) -> Result<(), StageError> {
         let aside = self.aside();
         if symlink_metadata(&aside).is_ok() {
@@ -256,7 +245,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // A folder that cannot be removed is hidden and is not a run; the next one that takes the place removes it.
+        // A folder that cannot be removed is hidden and is not a run; the next holder of the place removes it.
         let _ = remove(&self.hidden);
         self.lock = None;
         if !self.is_remote() {
@@ -265,29 +254,28 @@ impl Drop for Place {
     }
 }
 
-/// The lock of a place, if no other process has it.
+/// Locks a place, unless another process has it.
 fn locked(hidden: &Path) -> Result<Option<Lock>, StageError> {
     let folder = hidden.parent().unwrap_or(hidden);
     let mut tries = 0;
     loop {
         let made = fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error));
         match made.and_then(|()| Lock::try_take(beside(hidden, "lock"))) {
-            // Another process removed the folder, or the one around it, while it was empty.
+            // Another process removed the empty folder or its parent.
             Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < 100 => tries += 1,
             other => return other,
         }
     }
 }
 
-/// Removes the folders around a hidden folder, unless other runs are in the making.
+/// Removes the folders around a hidden folder, if empty.
 fn tidy(hidden: &Path) {
     for folder in hidden.ancestors().skip(1).take(2) {
         let _ = fs::remove_dir(folder);
     }
 }
 
-/// Puts right what killed processes left in the places of a lake. What cannot be put right, or belongs to a process at
-/// work, stays.
+/// Recovers all free places of a lake from killed processes. Failures are ignored; places in use stay.
 pub fn sweep(lake: &Path) {
     if storage::is_url(lake) {
         return remote::sweep(lake);
@@ -309,7 +297,7 @@ pub fn sweep(lake: &Path) {
     let _ = fs::remove_dir(lake.join(NEW));
 }
 
-/// The name of the run to which an entry of the hidden folder belongs.
+/// Returns the run to which an entry of the hidden folder belongs.
 fn snapshot_of(entry: &str) -> Option<&str> {
     let hidden = |entry: &'_ str| entry.strip_prefix('.').and_then(|entry| entry.strip_prefix("snapshot=")).is_some();
     if hidden(entry) {
@@ -320,8 +308,8 @@ fn snapshot_of(entry: &str) -> Option<&str> {
     }
 }
 
-/// The hidden folder of a run. Where the folder of the release is a link, it lies beside what the link leads to: the
-/// same run has one lock, whatever it is called.
+/// Returns the hidden folder of a run. If the release is a link, it lies beside the link's target, so the same run has
+/// one lock under any name.
 fn hidden(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
     let folder = lake.join(format!("release={release}"));
     let real = symlink_metadata(&folder).ok().filter(Metadata::is_symlink).and_then(|_| canonicalize(&folder).ok());
@@ -334,8 +322,7 @@ fn beside(hidden: &Path, ending: &str) -> PathBuf {
     hidden.with_file_name(format!(".{name}.{ending}"))
 }
 
-/// Does something whose target is at a path, in whose folder, which is created if needed. Another process may remove
-/// the folder while it is empty: then both are tried again.
+/// Creates the folder of `path` and calls `work`, again if another process removed the empty folder meanwhile.
 pub(crate) fn in_new_folder(path: &Path, work: impl Fn() -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let mut tries = 0;
@@ -347,7 +334,7 @@ pub(crate) fn in_new_folder(path: &Path, work: impl Fn() -> io::Result<()>) -> i
     }
 }
 
-/// Removes a folder, which need not exist.
+/// Removes a folder, if it exists.
 pub(crate) fn remove(folder: &Path) -> Result<(), StageError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StageError::io(folder, "remove", error)),
@@ -394,7 +381,7 @@ mod tests {
         make(&path(lake, "r", "b"));
         make(&hidden.join("snapshot=c.lock"));
         write(hidden.join(".snapshot=c.lock"), "").unwrap();
-        // Somebody is at work.
+        // A process at work.
         let held = Place::take(lake, "r", "d").unwrap();
         make(held.hidden());
         sweep(lake);
@@ -418,7 +405,7 @@ mod tests {
         assert!(!path(lake, "r", "a").exists() && path(lake, "r", "b").join("run.json").exists());
         Place::take(lake, "r", "b").unwrap().discard().unwrap();
         assert_eq!(std::fs::read_dir(lake).unwrap().count(), 0);
-        // Killed after the run was renamed: the next one clears what is left.
+        // Killed after the run was renamed: the next holder removes leftovers.
         create_dir_all(lake.join("release=r")).unwrap();
         create_dir_all(lake.join(NEW).join("release=r/snapshot=b")).unwrap();
         write(lake.join(NEW).join("release=r/.snapshot=b.lock"), "").unwrap();

@@ -1,11 +1,11 @@
 //! Reads tables of runs in batches.
 //!
-//! A [`Reader`] is an open table: it knows its number of rows and its columns. [`first`](Reader::first) and
-//! [`only`](Reader::only) restrict it to some rows; [`columns`](Reader::columns) starts to read. A [`Batch`] returns
-//! columns by name and type, and [`value`] returns an element that may be null.
+//! A [`Reader`] is an open table with a number of rows and columns. [`first`](Reader::first) and [`only`](Reader::only)
+//! restrict it to some rows; [`columns`](Reader::columns) starts to read. A [`Batch`] returns columns by name and type,
+//! and [`value`] returns a nullable element.
 //!
-//! A table may be damaged, or may not come from heaplake. Every error names the file, and the column or the row if
-//! known; no content of a file causes a panic here.
+//! A table may be damaged, or foreign. Every error names the file, and the column or the row if known; no content of a
+//! file causes a panic here.
 
 use crate::guarded::guarded;
 use crate::listed::Unlisted;
@@ -32,33 +32,30 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows of a batch when a table is read from end to end.
+/// Rows per batch when a table is read sequentially.
 const BATCH: usize = 8 << 10;
-/// Rows of a batch when selected rows are read: they are read with their texts, and a name may be a megabyte long.
+/// Rows per batch when selected rows are read: a text may take a megabyte.
 const FEW: usize = 16;
 
 /// An open table.
 pub struct Reader {
     path: Arc<Path>,
     file: ParquetFile,
-    /// Whether rows are read from end to end.
+    /// True if all rows are read.
     whole: bool,
     builder: ParquetRecordBatchReaderBuilder<ParquetFile>,
 }
 
 impl Reader {
     /// Opens a table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`].
     pub fn open(path: &Path) -> Result<Self, StageError> {
         let file = stored::open(path).and_then(ParquetFile::new).map_err(|error| match Unlisted::of(&error) {
             Some(unlisted) => damaged(path, unlisted),
             None => StageError::io(path, "read", error),
         })?;
-        // Load the page index: selected rows are then found without decoding those before them.
-        // The types are those of Parquet. Arrow's own schema, which writers add, says nothing more of our tables, and its
-        // decoder panics where it is damaged.
+        // The page index locates selected rows without decoding those before them.
+        // Types are those of Parquet: Arrow's own schema, which writers add, has no further information for our tables,
+        // and its decoder panics if it is damaged.
         let options = ArrowReaderOptions::new()
             .with_offset_index_policy(PageIndexPolicy::Optional)
             .with_skip_arrow_metadata(true);
@@ -69,10 +66,7 @@ impl Reader {
         Ok(Self { path: path.into(), file, whole: true, builder })
     }
 
-    /// Opens an optional table; returns `None` if the file does not exist.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
+    /// Opens an optional table; `None` if the file does not exist.
     pub fn open_if_present(path: &Path) -> Result<Option<Self>, StageError> {
         match Self::open(path) {
             Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -80,29 +74,29 @@ impl Reader {
         }
     }
 
-    /// Rows of the table.
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> u64 {
         u64::try_from(self.builder.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// Version of the tables that it says it is of; `None` where it does not say.
+    /// Schema version recorded in the table, if any.
     #[must_use]
     pub fn schema_version(&self) -> Option<u32> {
         let values = self.builder.metadata().file_metadata().key_value_metadata()?;
         values.iter().find(|entry| entry.key == metadata::SCHEMA)?.value.as_ref()?.parse().ok()
     }
 
-    /// Whether the table has this column.
+    /// True if the table has this column.
     #[must_use]
     pub fn has(&self, column: &str) -> bool {
         self.builder.schema().column_with_name(column).is_some()
     }
 
-    /// Reads rows in batches that hold whole groups of `size` rows.
+    /// Makes batches consist of whole groups of `size` rows.
     ///
     /// # Errors
-    /// [`StageError::Table`] when the rows are no whole number of groups.
+    /// [`StageError::Table`] if the rows are not a whole number of groups.
     pub fn in_groups(self, size: usize) -> Result<Self, StageError> {
         if !self.rows().is_multiple_of(size as u64) {
             return Err(damaged(&self.path, format!("expected groups of {size} rows, found {} rows", self.rows())));
@@ -118,10 +112,10 @@ impl Reader {
         Self { whole: false, builder: self.builder.with_limit(most).with_batch_size(FEW), ..self }
     }
 
-    /// Restricts the reader to these rows, given in ascending order, each once.
+    /// Restricts the reader to these rows, ascending and distinct.
     ///
     /// # Errors
-    /// [`StageError::Table`] when the table has fewer rows.
+    /// [`StageError::Table`] if the table has fewer rows.
     pub fn only(self, rows: &[u32]) -> Result<Self, StageError> {
         let total = self.rows();
         if let Some(beyond) = rows.iter().find(|&&row| u64::from(row) >= total) {
@@ -139,7 +133,7 @@ impl Reader {
         Ok(Self { whole: false, builder, ..self })
     }
 
-    /// Restricts the reader to the rows from `first` on, `most` of them. Row groups before are not read.
+    /// Restricts the reader to `most` rows from `first` on. Skips preceding row groups.
     #[must_use]
     pub fn from_row(self, first: u64, most: u64) -> Self {
         let [first, most] = [first, most].map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
@@ -150,7 +144,7 @@ impl Reader {
     /// Starts to read these columns.
     ///
     /// # Errors
-    /// [`StageError::Table`] when one is missing.
+    /// [`StageError::Table`] if one is missing.
     pub fn columns(self, columns: &[&str]) -> Result<Batches, StageError> {
         if let Some(missing) = columns.iter().find(|name| !self.has(name)) {
             return Err(no_column(&self.path, missing));
@@ -171,15 +165,12 @@ pub struct Batches {
     path: Arc<Path>,
     file: ParquetFile,
     reader: ParquetRecordBatchReader,
-    /// Rows read so far.
+    /// Number of rows read.
     read: u64,
 }
 
 impl Batches {
-    /// The next rows; `None` at the end.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// Returns the next rows; `None` at the end.
     pub fn batch(&mut self) -> Result<Option<Batch>, StageError> {
         let Some(rows) = guarded(&self.path, || self.reader.next())? else { return Ok(None) };
         let first_row = self.read;
@@ -189,7 +180,7 @@ impl Batches {
     }
 }
 
-/// Some rows, with their columns by name. Access to a column by a wrong name or type returns [`StageError::Table`].
+/// Rows with columns by name. Access by a wrong name or type returns [`StageError::Table`].
 pub struct Batch {
     path: Arc<Path>,
     /// The list column whose elements are the rows.
@@ -208,44 +199,38 @@ impl Batch {
         self.rows.num_rows()
     }
 
-    /// Whether there are none.
+    /// True if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the rows have this column.
+    /// True if the rows have this column.
     #[must_use]
     pub fn has(&self, column: &str) -> bool {
         self.rows.column_by_name(column).is_some()
     }
 
-    /// Number of rows read before these: the number of the first row if all rows are read.
+    /// Number of rows read before these: the index of the first row if all rows are read.
     #[must_use]
     pub fn first_row(&self) -> u64 {
         self.first_row
     }
 
-    /// Numbers of 8 bits.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// A column of 8-bit numbers.
     pub fn u8s(&self, name: &str) -> Column<'_, UInt8Type> {
         self.primitives(name)
     }
 
-    /// Numbers of 32 bits: ids and ordinals.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// A column of 32-bit numbers: ids and ordinals.
     pub fn u32s(&self, name: &str) -> Column<'_, UInt32Type> {
         self.primitives(name)
     }
 
-    /// Counts and sizes. Tables of schema version 1 have them without a sign.
+    /// A column of counts and sizes; unsigned in tables of schema version 1.
     ///
     /// # Errors
-    /// [`StageError::Table`]; also for a negative number.
+    /// [`StageError::Table`], also for a negative number.
     pub fn sizes(&self, name: &str) -> Result<PrimitiveArray<UInt64Type>, StageError> {
         let column = self.column(name)?;
         if let Some(unsigned) = column.as_primitive_opt::<UInt64Type>() {
@@ -262,68 +247,44 @@ impl Batch {
         Ok(PrimitiveArray::new(signed.values().inner().clone().into(), signed.nulls().cloned()))
     }
 
-    /// Numbers of 64 bits: ids and addresses.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// A column of 64-bit numbers: ids and addresses.
     pub fn u64s(&self, name: &str) -> Column<'_, UInt64Type> {
         self.primitives(name)
     }
 
-    /// Signed numbers of 32 bits: distances.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// A column of signed 32-bit numbers: distances.
     pub fn i32s(&self, name: &str) -> Column<'_, Int32Type> {
         self.primitives(name)
     }
 
-    /// Numbers of 64 bits with a sign: differences.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// A column of signed 64-bit numbers: differences.
     pub fn i64s(&self, name: &str) -> Column<'_, Int64Type> {
         self.primitives(name)
     }
 
-    /// Fractions.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// A column of fractions.
     pub fn f64s(&self, name: &str) -> Column<'_, Float64Type> {
         self.primitives(name)
     }
 
-    /// Microseconds since 1970.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// A column of microseconds since 1970.
     pub fn times(&self, name: &str) -> Column<'_, TimestampMicrosecondType> {
         self.primitives(name)
     }
 
-    /// Texts.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// A column of texts.
     pub fn texts(&self, name: &str) -> Result<&StringArray, StageError> {
         let column = self.column(name)?;
         column.as_string_opt().ok_or_else(|| self.mistyped(name, &DataType::Utf8, column))
     }
 
-    /// Flags.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// A column of flags.
     pub fn flags(&self, name: &str) -> Result<&BooleanArray, StageError> {
         let column = self.column(name)?;
         column.as_boolean_opt().ok_or_else(|| self.mistyped(name, &DataType::Boolean, column))
     }
 
-    /// One row's list of texts; empty where it is null.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// Returns a row's list of texts; empty if null.
     pub fn list_of_texts(&self, name: &str, row: usize) -> Result<Vec<String>, StageError> {
         let column = self.column(name)?;
         let mistyped = || self.mistyped(name, &"a list of texts", column);
@@ -333,10 +294,7 @@ impl Batch {
         Ok(texts.iter().flatten().map(str::to_owned).collect())
     }
 
-    /// One row's list of numbers, which may be null; empty where the list is null.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// Returns a row's list of nullable numbers; empty if null.
     pub fn list_of_i64s(&self, name: &str, row: usize) -> Result<Vec<Option<i64>>, StageError> {
         let column = self.column(name)?;
         let mistyped = || self.mistyped(name, &"a list of numbers", column);
@@ -346,10 +304,7 @@ impl Batch {
         Ok(numbers.iter().collect())
     }
 
-    /// The elements of one row's list of structs, as a batch: each element is a row, each field a column.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// Returns a row's list of structs as a batch: each element is a row, each field a column.
     pub fn elements(&self, name: &str, row: usize) -> Result<Self, StageError> {
         let column = self.column(name)?;
         let list = column.as_list_opt::<i32>().map(|list| list.value(row));
@@ -377,13 +332,13 @@ impl Batch {
         damaged(&self.path, format!("column {name}: expected {wanted}, found {}", found.data_type()))
     }
 
-    /// The name of a column, prefixed by that of the enclosing list.
+    /// Qualifies a column name by that of the enclosing list.
     fn full(&self, name: &str) -> String {
         self.within.as_ref().map_or_else(|| name.to_owned(), |within| format!("{within}.{name}"))
     }
 }
 
-/// Element `row` of a column, if it is not null.
+/// Returns element `row` of a column, unless it is null.
 pub fn value<'a, A>(column: &'a A, row: usize) -> Option<<&'a A as ArrayAccessor>::Item>
 where
     &'a A: ArrayAccessor,
@@ -391,7 +346,7 @@ where
     column.is_valid(row).then(|| column.value(row))
 }
 
-/// Where the columns of a mask lie in a file, by where they begin.
+/// Returns the file ranges of the columns of a mask, sorted by start.
 fn parts(metadata: &ParquetMetaData, mask: &ProjectionMask) -> Vec<Range<u64>> {
     let columns = metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
     let mut parts: Vec<_> =
@@ -400,19 +355,19 @@ fn parts(metadata: &ParquetMetaData, mask: &ProjectionMask) -> Vec<Range<u64>> {
     parts
 }
 
-/// Where a column lies; a damaged description may say anything.
+/// Returns the file range of a column; damaged metadata may claim any.
 fn range(column: &ColumnChunkMetaData) -> Range<u64> {
     let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
     let [start, length] = [start, column.compressed_size()].map(|number| u64::try_from(number).unwrap_or(0));
     start..start.saturating_add(length)
 }
 
-/// The error for a table that cannot be read: the store failed, or it is damaged.
+/// Creates the error of a failed read: the store failed, or the table is damaged.
 fn failed(path: &Path, file: &ParquetFile, problem: impl Display) -> StageError {
     file.failure().map_or_else(|| damaged(path, problem), |error| StageError::io(path, "read", error))
 }
 
-/// The error for a damaged table. The problem is reduced to one line.
+/// Creates the error of a damaged table, with the problem in one line.
 pub fn damaged(path: &Path, problem: impl Display) -> StageError {
     StageError::Table { path: path.to_owned(), problem: problem.to_string().replace(['\n', '\r'], " ") }
 }

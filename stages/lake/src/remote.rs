@@ -1,11 +1,10 @@
-//! Runs in an object store: uploaded file by file, there once `run.json` is.
+//! Runs in an object store: uploaded file by file, and visible once `run.json` exists.
 //!
-//! A store has no folders that could be renamed, but it can write an object on a condition. So the tables of an attempt go to a
-//! folder that no other attempt has, and `run.json`, which names that folder, is written last: on the condition that there is
-//! none, or that it is still the one that stood there when the work began. Of several that upload one run at a time, one wins and
-//! the others are told; none waits for a lock, and a process that was killed holds nothing. What it leaves is a folder that no
-//! `run.json` names: no reader of heaplake sees it, and [`sweep`] removes it when it is [`OLD`], if it has the
-//! [mark](crate::attempt) of the attempt.
+//! A store cannot rename folders, but has conditional puts. So each attempt uploads its tables to a folder of its own,
+//! and writes `run.json`, which names that folder, last: on the condition that there is none, or that it is unchanged
+//! since the work began (If-Match). Of concurrent uploads of a run one wins, and the others fail; there are no locks
+//! for a killed process to hold. A killed process leaves a folder that no `run.json` names: readers ignore it, and
+//! [`sweep`] removes it after [`OLD`], if it has the [mark](crate::attempt) of the attempt.
 
 use crate::attempt::{MARK, Owned, PAGE, is_folder};
 use crate::stored;
@@ -18,21 +17,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// An upload without progress for so long is taken for one that was killed.
+/// An upload without progress for this long is considered dead.
 pub const OLD: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What stands in a place of a store.
+/// Identity of the run at a place in a store.
 pub struct Standing {
-    /// The store's name for the content of `run.json`.
+    /// Tag of `run.json` (ETag).
     pub tag: String,
-    /// A number for the attempt that made it.
+    /// Hash of the attempt that made it.
     pub attempt: u64,
 }
 
-/// What stands in a place; nothing where there is no run.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Returns the identity at a place; `None` if there is no run.
 pub fn standing(place: &Path) -> Result<Option<Standing>, StageError> {
     let path = place.join(run::FILE);
     match stored::look(place) {
@@ -41,7 +37,7 @@ pub fn standing(place: &Path) -> Result<Option<Standing>, StageError> {
             Ok(Some(Standing { tag: object.tag.unwrap_or_default(), attempt }))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // One that nobody reads can be replaced and dropped all the same.
+        // A description too long to read can still be replaced and dropped.
         Err(error) if fs::TooLong::is(&error) => storage::about(&path)
             .map(|about| Some(Standing { tag: about.tag.unwrap_or_default(), attempt: 0 }))
             .map_err(|error| StageError::io(&path, "examine", error)),
@@ -49,16 +45,17 @@ pub fn standing(place: &Path) -> Result<Option<Standing>, StageError> {
     }
 }
 
-/// A number for an attempt.
+/// Returns the hash of an attempt.
 #[must_use]
 pub fn number(folder: &str) -> u64 {
     xxh3_64(folder.as_bytes())
 }
 
-/// A name for the tables of an attempt that no other attempt has.
+/// Returns a unique folder name for the tables of an attempt.
 #[must_use]
 pub fn attempt(hidden: &Path) -> String {
-    // The folder is new in this boot of this machine, the moment tells boots apart, and the random number machines.
+    // The folder is unique within this boot of this machine; the time distinguishes boots, and the random number
+    // machines.
     let random = fs::read("/proc/sys/kernel/random/uuid").unwrap_or_default();
     let random = match random.is_empty() {
         true => std::process::id().to_le_bytes().to_vec(),
@@ -69,10 +66,10 @@ pub fn attempt(hidden: &Path) -> String {
     format!("{}{:016x}", run::TABLES, xxh3_64(&parts))
 }
 
-/// Uploads the files of a folder to one of a place, behind the mark of the attempt, and makes sure that they are there.
+/// Writes the mark of the attempt, uploads the files of a folder, and verifies the listing.
 ///
 /// # Errors
-/// [`StageError::Io`], [`StageError::Refused`].
+/// [`StageError::Refused`] if the listing differs.
 pub fn upload(hidden: &Path, place: &Path, attempt: &str) -> Result<(), StageError> {
     let to = place.join(attempt);
     let files = storage::entries(hidden).map_err(|error| StageError::io(hidden, "read", error))?;
@@ -97,10 +94,7 @@ pub fn upload(hidden: &Path, place: &Path, attempt: &str) -> Result<(), StageErr
     Ok(())
 }
 
-/// Writes the description of a run, if what stands there is still what stood there; false if it is not.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Writes the description of a run by a conditional put; false if the run at the place changed since `standing`.
 pub fn describe(place: &Path, text: &[u8], standing: Option<&str>) -> Result<bool, StageError> {
     let path = place.join(run::FILE);
     let only = standing.map_or(Only::IfNone, |tag| Only::IfStill(tag.to_owned()));
@@ -112,17 +106,14 @@ pub fn describe(place: &Path, text: &[u8], standing: Option<&str>) -> Result<boo
     }
 }
 
-/// What the run that stands in a place wrote; nothing where there is none. It is marked, if an earlier version left that out, so
-/// that a removal that is killed can be completed.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Returns the objects of the run at a place; `None` if there is none. Adds a mark, if an older version omitted it, so
+/// that an interrupted removal can be completed.
 pub fn owned(place: &Path) -> Result<Option<Owned>, StageError> {
     let failed = |error| StageError::io(place, "read", error);
     let text = match stored::description(place) {
         Ok((_, text)) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        // Nothing tells what belongs to it.
+        // A description too long to read: its objects are unknown.
         Err(error) if fs::TooLong::is(&error) => return Ok(Some(Owned::new(place, None, []))),
         Err(error) => return Err(failed(error)),
     };
@@ -137,11 +128,8 @@ pub fn owned(place: &Path) -> Result<Option<Owned>, StageError> {
     Ok(Some(owned))
 }
 
-/// Removes `run.json`, which ends the run, then the rest of what it names. Nobody makes a removal depend on a condition, so who
-/// calls looks what stands there just before.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Removes `run.json`, which ends the run, then its other objects. Stores have no conditional removal, so callers check
+/// the run's identity just before.
 pub fn discard(place: &Path) -> Result<(), StageError> {
     let failed = |error| StageError::io(place, "remove", error);
     let Some(owned) = owned(place)? else { return Ok(()) };
@@ -150,26 +138,26 @@ pub fn discard(place: &Path) -> Result<(), StageError> {
     owned.remove(true).map_err(failed)
 }
 
-/// Removes what a run left that was replaced, with its page. What cannot be removed is swept later.
+/// Removes the objects of a replaced run, with its page. Failures are left to [`sweep`].
 pub fn clear(before: &Owned) {
     let _ = before.remove(true);
 }
 
-/// Removes one attempt, as far as that is possible.
+/// Removes one attempt, ignoring failures.
 pub fn forget(place: &Path, attempt: &str) {
     if let Ok(Some(owned)) = Owned::marked(place, attempt) {
         let _ = owned.remove(false);
     }
 }
 
-/// Removes what killed uploads and drops left below a prefix: what a [mark](crate::attempt) names, where no run has it and
-/// nothing was written for [`OLD`], by the clock of the store. What cannot be removed stays.
+/// Removes leftovers of killed uploads and drops below a prefix: attempts with a [mark](crate::attempt) that no run
+/// uses and without writes for [`OLD`], by the clock of the store. Failures are ignored.
 pub fn sweep(prefix: &Path) {
     let (Ok(store), Some(url)) = (storage::store(), storage::url(prefix)) else { return };
     let Ok(Level { objects, answered: Some(now), .. }) = store.list(url) else { return };
     for attempt in left(&objects, now) {
         let Ok(Some(owned)) = Owned::marked(&attempt.place, &attempt.folder) else { continue };
-        // What counts now, not what counted before: an upload may have ended since the list was made.
+        // Read again: an upload may have ended since the listing.
         let is_gone = match stored::description(&attempt.place) {
             Ok((_, text)) if stored::layout_of(&text).folder.as_ref() != Some(&attempt.folder) => false,
             Err(error) if error.kind() == io::ErrorKind::NotFound => true,
@@ -179,14 +167,14 @@ pub fn sweep(prefix: &Path) {
     }
 }
 
-/// An attempt with a mark, to which nothing was written for long.
+/// A marked attempt without recent writes.
 #[derive(Debug, PartialEq, Eq)]
 struct Attempt {
     /// The place of the run.
     place: PathBuf,
     /// The folder of its tables.
     folder: String,
-    /// Whether the page of the run is old too.
+    /// True if the page of the run is old, too.
     has_old_page: bool,
 }
 
@@ -195,7 +183,7 @@ fn left(objects: &[Object], now: SystemTime) -> Vec<Attempt> {
     let mut last: BTreeMap<&Path, SystemTime> = BTreeMap::new();
     for object in objects {
         let path = Path::new(&object.url);
-        // A page stands for itself, another object for its folder.
+        // A page counts by itself, other objects by their folder.
         let of = if path.ends_with(PAGE) { Some(path) } else { path.parent() };
         let newest = last.entry(of.unwrap_or(path)).or_insert(object.changed);
         *newest = object.changed.max(*newest);

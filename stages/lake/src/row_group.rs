@@ -1,10 +1,10 @@
 //! One row group: its columns are encoded in parallel and have the same number of rows.
 //!
-//! Columns are independent of each other, so several threads may write them: each thread takes the next column that no
-//! other one has taken, reads a batch of its rows, encodes and compresses them. How many rows of a batch fit all
-//! dictionaries must be known before any of them is written, so a column of texts takes those of the next batch in at
-//! once: there is one wait for all threads per batch. The bytes of a column depend on its values alone, and the number of
-//! rows in a group depends on the values of all columns; so the file is the same with any number of threads.
+//! Columns are independent, so several threads may encode them: each thread takes the next free column, reads a batch
+//! of its rows, encodes and compresses them. The number of rows of a batch that fit all dictionaries must be known
+//! before they are written, so text columns intern the next batch at the same time: one barrier per batch. The bytes of
+//! a column depend on its values alone, and the number of rows in a group on the values of all columns; so the file
+//! does not depend on the number of threads.
 
 use crate::column::{Closed, Column, Failure, Input, Task};
 use crate::team::{Team, lead};
@@ -13,7 +13,7 @@ use heaplake_kit::Context;
 use parquet::errors::ParquetError;
 use parquet::schema::types::SchemaDescriptor;
 
-/// When a row group ends.
+/// Limits of a row group.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Rows per batch: the unit of reading, and a data page of each column.
@@ -22,20 +22,17 @@ pub struct Limits {
     pub rows: usize,
     /// Bytes of encoded pages after which no further batch is added.
     pub bytes: usize,
-    /// Maximum number of bytes of the dictionary of a text column. A single longer text is the only one in its dictionary.
+    /// Maximum bytes of the dictionary of a text column. A longer text is the only one in its dictionary.
     pub dictionary: usize,
 }
 
-/// Rows of a batch below which further threads cost more than they save.
+/// Minimum rows for which threads pay.
 const WORTH_A_THREAD: usize = 4096;
 
-/// Rows of a row group, and its columns in the order of the schema.
+/// Number of rows of a row group, and its columns in schema order.
 pub type Encoded = (u64, Vec<Closed>);
 
-/// Encodes a row group of up to `most` rows, fewer if it is full before. No column may be nested.
-///
-/// # Errors
-/// Those of the sources and of encoding, or the request to stop.
+/// Encodes a row group of up to `most` rows, fewer if a limit is reached. No column may be nested.
 pub fn encode(
     inputs: &mut [Input<'_>],
     (fields, columns): (&Schema, &SchemaDescriptor),
@@ -58,7 +55,7 @@ pub fn encode(
     )
 }
 
-/// A row group that is being written.
+/// A row group being written.
 struct RowGroup<'t, 's, 'a> {
     columns: Vec<Column<'s, 'a>>,
     limits: Limits,
@@ -66,7 +63,7 @@ struct RowGroup<'t, 's, 'a> {
 }
 
 impl RowGroup<'_, '_, '_> {
-    /// Writes up to `most` rows, fewer if the row group is full before; returns how many.
+    /// Writes up to `most` rows, fewer if a limit is reached; returns their number.
     fn fill(&mut self, most: usize, context: &Context<'_>) -> Result<usize, Failure> {
         let batch = |rows| self.limits.batch.min(most - rows);
         let (mut rows, mut interned) = (0, batch(0));
@@ -88,7 +85,7 @@ impl RowGroup<'_, '_, '_> {
         Ok(rows)
     }
 
-    /// Ends all columns and returns them in the order of the schema.
+    /// Ends all columns; returns them in schema order.
     fn close(mut self) -> Result<Vec<Closed>, Failure> {
         self.team.each(&mut self.columns, Task::Close)?;
         Ok(self.columns.into_iter().filter_map(Column::closed).collect())

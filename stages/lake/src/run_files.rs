@@ -1,8 +1,8 @@
-//! Which files in the folder of a run are heaplake's: its description, the tables and the files for other programs that the
-//! description lists, its page.
+//! Determines which files in a run's folder belong to heaplake: its description, the tables and exports listed there,
+//! its page.
 //!
-//! A run is replaced and dropped as a whole. So where its folder holds anything else, it is neither: the refusal names the
-//! file, and nothing is touched. A folder without a description is no run to replace, but what is left of one can be
+//! Runs are replaced and dropped as a whole. A folder with other content is neither: the refusal names the file, and
+//! nothing changes. A folder without a description is not a run and is never replaced, but remains of a run can be
 //! dropped.
 
 use crate::described::of_broken_seal;
@@ -17,16 +17,13 @@ use std::path::Path;
 /// File name of the page of a run.
 pub const PAGE: &str = "report.html";
 
-/// Files for other programs.
+/// Exports for other programs.
 pub const FOR_OTHERS: [&str; 2] = ["allocations.pb.gz", "allocations.collapsed"];
 
-/// What names of folders begin with in which earlier versions made pages; six characters follow.
+/// Name prefix, followed by six characters, of folders in which earlier versions made pages.
 const OLD_PAGES: &str = ".report.html.";
 
-/// Refuses a place that a new run may not take: what stands there is no run, or has files of the user.
-///
-/// # Errors
-/// As [`refuse_others`].
+/// Refuses a place whose content is not a run, or that has files of the user.
 pub fn refuse_replaced(place: &Path) -> Result<(), StageError> {
     let entries = entries(place)?;
     if !entries.is_empty() && !entries.iter().any(|entry| entry.file_name() == run::FILE) {
@@ -36,11 +33,11 @@ pub fn refuse_replaced(place: &Path) -> Result<(), StageError> {
     refuse_others(place)
 }
 
-/// Refuses a place in which something stands that would go with a run and is not heaplake's. Where its description is
-/// damaged or gone, names tell. A place that is a symbolic link is refused: what it leads to may be of another lake.
+/// Refuses a place with foreign entries, which would be removed with a run. If its description is damaged or missing,
+/// file names decide. A symbolic link is refused: its target may belong to another lake.
 ///
 /// # Errors
-/// [`StageError::Unusable`], which names it; [`StageError::Io`].
+/// [`StageError::Unusable`], which names the entry.
 pub fn refuse_others(place: &Path) -> Result<(), StageError> {
     let listed = listed(place);
     match entries(place)?.iter().find(|entry| !is_own(entry, listed.as_deref())) {
@@ -52,7 +49,7 @@ pub fn refuse_others(place: &Path) -> Result<(), StageError> {
     }
 }
 
-/// What is in the folder of a run.
+/// Returns the entries of a run's folder.
 fn entries(place: &Path) -> Result<Vec<DirEntry>, StageError> {
     let failed = |error| StageError::io(place, "read", error);
     match symlink_metadata(place) {
@@ -69,7 +66,7 @@ fn entries(place: &Path) -> Result<Vec<DirEntry>, StageError> {
     }
 }
 
-/// Whether an entry is one of a run with these tables. A folder is one only if a page was made there.
+/// True if an entry belongs to a run with these tables. Folders belong to it only if a page was made there.
 fn is_own(entry: &DirEntry, listed: Option<&[String]>) -> bool {
     let name = entry.file_name();
     let name = &*name.to_string_lossy();
@@ -84,12 +81,12 @@ fn is_own(entry: &DirEntry, listed: Option<&[String]>) -> bool {
     of_tables || name == run::FILE || (name == PAGE && is_page(&entry.path()))
 }
 
-/// Bytes at the beginning of a page that have its title.
+/// Bytes at the beginning of a page that contain its title.
 const HEAD: u64 = 64 << 10;
-/// How the title of each page ends.
+/// End of the title of each page.
 const TITLE_END: &str = " · heaplake</title>";
 
-/// Whether a file is a page made by heaplake, by its title. False if there is no file.
+/// True if a file is a page made by heaplake, by its title.
 #[must_use]
 pub fn is_page(path: &Path) -> bool {
     let mut head = Vec::new();
@@ -98,7 +95,7 @@ pub fn is_page(path: &Path) -> bool {
         && head.windows(TITLE_END.len()).any(|part| part == TITLE_END.as_bytes())
 }
 
-/// Whether an earlier version was killed while it made a page in a folder.
+/// True for a folder in which an earlier version was killed while making a page.
 fn is_old_page(name: &str, folder: &Path) -> bool {
     let is_named = name.strip_prefix(OLD_PAGES).is_some_and(|end| end.len() == 6);
     let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -116,7 +113,7 @@ struct Table {
     file: String,
 }
 
-/// The tables that a description lists; nothing where it is damaged.
+/// Returns the tables listed by a description; `None` if it is damaged.
 fn listed(place: &Path) -> Option<Vec<String>> {
     let text = fs::read(place.join(run::FILE)).ok()?;
     if of_broken_seal(&text).is_some() {

@@ -1,4 +1,4 @@
-//! Parquet's hybrid of runs and packed groups: definition levels, and keys of dictionaries. And its plain texts.
+//! Parquet's hybrid run-length / bit-packing encoding, for definition levels and dictionary keys; and plain texts.
 
 /// Appends a number as LEB128.
 pub fn varint(mut number: u64, page: &mut Vec<u8>) {
@@ -9,13 +9,12 @@ pub fn varint(mut number: u64, page: &mut Vec<u8>) {
     page.push(number as u8);
 }
 
-/// Appends a number with a sign, small for small absolute values.
+/// Appends a number with zigzag encoding: short for small absolute values.
 pub fn zigzag(number: i64, page: &mut Vec<u8>) {
     varint(((number << 1) ^ (number >> 63)) as u64, page);
 }
 
-/// Appends definition levels: one run if all rows are alike, else one bit per row, eight rows in each of the `bits`, the
-/// first row in the lowest one.
+/// Appends definition levels: one run if all rows are equal, else one bit per row from `bits`, first row lowest.
 pub fn levels(rows: usize, nulls: usize, bits: impl Iterator<Item = u8>, page: &mut Vec<u8>) {
     let start = page.len();
     page.extend_from_slice(&[0; 4]);
@@ -30,8 +29,8 @@ pub fn levels(rows: usize, nulls: usize, bits: impl Iterator<Item = u8>, page: &
     page[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Bits per key for a dictionary of so many values: four or whole bytes. Tighter packing is no smaller after compression,
-/// since the compressor finds fewer repeated bytes.
+/// Returns the bits per key for a dictionary of `values`: four, or whole bytes. Tighter packing is no smaller after
+/// compression, since the compressor finds fewer repeated bytes.
 pub fn width(values: usize) -> usize {
     match values {
         0..=0x10 => 4,
@@ -42,8 +41,8 @@ pub fn width(values: usize) -> usize {
     }
 }
 
-/// Appends keys of `width` bits, with the width before them: one run if they are alike, else packed and padded with zeros
-/// to a multiple of eight keys.
+/// Appends the width and keys of `width` bits: one run if all are equal, else packed and zero-padded to a multiple of
+/// eight keys.
 pub fn keys(keys: &[u32], width: usize, page: &mut Vec<u8>) {
     page.push(width as u8);
     let Some(&first) = keys.first() else { return };
@@ -64,7 +63,7 @@ pub fn keys(keys: &[u32], width: usize, page: &mut Vec<u8>) {
     page.resize(end, 0);
 }
 
-/// Appends a text with its length before it.
+/// Appends a length-prefixed text.
 pub fn plain(text: &str, page: &mut Vec<u8>) {
     page.extend_from_slice(&(text.len() as u32).to_le_bytes());
     page.extend_from_slice(text.as_bytes());

@@ -1,35 +1,35 @@
-//! Seals: a JSON object that says what it must be, so that any changed byte is found.
+//! Seals: JSON objects with an embedded checksum, which detects any changed byte.
 //!
-//! The first member of the object is its seal: the XXH3-64 of all bytes behind that member and its line end, sixteen
-//! digits. An object is sealed in the form in which it is written, on one line or indented.
+//! The first member of the object is its seal: the XXH3-64 of all bytes behind that member and its line end, as sixteen
+//! digits. An object is sealed in its written form, on one line or indented.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Digits of a seal.
 const DIGITS: usize = 16;
 
-/// What stands before and after the digits.
+/// Text before and after the digits.
 type Form = (&'static str, &'static str);
 const ON_ONE_LINE: Form = ("{\"seal\":\"", "\",");
 const INDENTED: Form = ("{\n  \"seal\": \"", "\",\n");
 
-/// What the seal of a text says.
+/// Result of checking a seal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seal {
-    /// The text is what was written, under this seal.
+    /// Intact, with this seal.
     Whole(String),
-    /// It is not.
+    /// Modified.
     Broken {
-        /// The seal that it has.
+        /// The seal present.
         has: String,
-        /// The seal that its content would have.
+        /// The seal of the present content.
         should: String,
     },
-    /// It has none.
+    /// No seal.
     Missing,
 }
 
-/// An object with its seal, and the seal.
+/// Adds a seal to an object; returns the seal, too.
 #[must_use]
 pub fn sealed(object: &str) -> (String, String) {
     let (form, members) = match object.strip_prefix("{\n") {
@@ -40,7 +40,7 @@ pub fn sealed(object: &str) -> (String, String) {
     (format!("{}{seal}{}{members}", form.0, form.1), seal)
 }
 
-/// What the seal of a text says.
+/// Checks the seal of a text.
 #[must_use]
 pub fn of(text: &[u8]) -> Seal {
     for (before, after) in [ON_ONE_LINE, INDENTED] {
@@ -54,7 +54,7 @@ pub fn of(text: &[u8]) -> Seal {
     Seal::Missing
 }
 
-/// A checksum as it is written.
+/// Formats a checksum.
 #[must_use]
 pub fn digits(checksum: u64) -> String {
     format!("{checksum:016x}")

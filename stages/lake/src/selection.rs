@@ -1,4 +1,4 @@
-//! Which runs of a lake are meant: a run, a folder of runs, or a selection such as `release=7.2,label.host=web*`.
+//! Selects runs of a lake: a run, a folder of runs, or conditions such as `release=7.2,label.host=web*`.
 
 use crate::entries::{self, Entries};
 use crate::moment;
@@ -12,27 +12,27 @@ use std::path::{Path, PathBuf};
 
 pub use crate::found::{Found, find, hold, open};
 
-/// What conditions can be about.
+/// Fields of conditions, for messages.
 const FIELDS: &str = "release, snapshot, format, status, label.NAME, since, until or last";
 
-/// How often a release is listed that others remove and make again meanwhile.
+/// Attempts to list a release that others remove and recreate meanwhile.
 const TRIES: u32 = 100;
 
-/// Conditions on runs. Of several conditions on one field one must hold; conditions on different fields must all hold.
+/// Conditions on runs. Conditions on one field are alternatives; those on different fields must all hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     conditions: Vec<(Field, Pattern)>,
     time: Time,
 }
 
-/// When runs must have been captured, in microseconds since 1970.
+/// Range of capture times, in microseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Time {
-    /// Then or later.
+    /// Inclusive.
     since: Option<i64>,
-    /// Before then.
+    /// Exclusive.
     until: Option<i64>,
-    /// At most so long before the newest run that is selected.
+    /// Maximum age relative to the newest selected run.
     last: Option<i64>,
 }
 
@@ -41,13 +41,13 @@ impl Time {
         self == Self::default()
     }
 
-    /// Whether a run that was captured then may be selected; one that does not say is not, if it matters.
+    /// True if a run captured then matches; an unknown time matches only if there is no condition.
     fn takes(self, captured: Option<i64>) -> bool {
         let within = |at: i64| self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until);
         self.is_any() || captured.is_some_and(within)
     }
 
-    /// Reads a condition; nothing if the field is none about time.
+    /// Parses a condition; false if the field is not about time.
     fn read(&mut self, field: &str, text: &str) -> Result<bool, String> {
         let moment = || moment::absolute(text).ok_or_else(|| format!("{field}={text}: {}", moment::A_DATE));
         match field {
@@ -60,7 +60,7 @@ impl Time {
     }
 }
 
-/// What a condition is about.
+/// Field of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Field {
     Release,
@@ -71,12 +71,12 @@ enum Field {
 }
 
 impl Selection {
-    /// Reads a selection: `FIELD=PATTERN`, separated by commas. A field is `release`, `snapshot`, `format`, `status`
-    /// (`whole` or `partial`) or `label.NAME`; a pattern is a glob pattern. `since=` and `until=` name a date or a moment
-    /// (UTC), the latter with all of its day or minute; `last=1d` an age before the newest run of the selection.
+    /// Parses a selection: `FIELD=PATTERN`, separated by commas. A field is `release`, `snapshot`, `format`, `status`
+    /// (`whole` or `partial`) or `label.NAME`; a pattern is a glob. `since=` and `until=` take a date or a time (UTC),
+    /// the latter including its whole day or minute; `last=1d` is an age relative to the newest selected run.
     ///
     /// # Errors
-    /// One line that says which part cannot be read, and why.
+    /// One line with the invalid part and the reason.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut selection = Self::default();
         for part in text.split(',') {
@@ -112,13 +112,13 @@ impl Selection {
         self.conditions.push((Field::Label(name), pattern));
     }
 
-    /// Whether there is no condition.
+    /// True if there is no condition.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.conditions.is_empty() && self.time.is_any()
     }
 
-    /// Leaves out the runs that are older than `last` allows.
+    /// Removes runs older than `last` allows.
     pub fn leave_newest(&self, runs: &mut Vec<Found>) {
         let Some(last) = self.time.last else { return };
         let newest = runs.iter().filter_map(|found| found.run.captured_at_us).max();
@@ -126,13 +126,13 @@ impl Selection {
         runs.retain(|found| found.run.captured_at_us.is_some_and(|at| at >= since));
     }
 
-    /// Whether a run is selected.
+    /// True if the run matches.
     #[must_use]
     pub fn takes(&self, run: &Run) -> bool {
         self.time.takes(run.captured_at_us) && self.holds(&|field| value(field, run), false)
     }
 
-    /// Whether a run is selected of which nothing else is known; no condition on a label holds.
+    /// True if a run of which only the names are known matches; conditions on labels do not.
     #[must_use]
     pub fn takes_named(&self, release: &str, snapshot: &str) -> bool {
         let value = |field: &Field| match field {
@@ -143,8 +143,8 @@ impl Selection {
         self.time.is_any() && self.holds(&value, false)
     }
 
-    /// Whether a run that cannot be read, or one of a release that cannot be read, may be selected: its path tells
-    /// release and name, and a condition on what it does not tell may hold.
+    /// True if an unreadable run or release may match: its path has release and name, and conditions on unknown fields
+    /// may hold.
     #[must_use]
     pub fn may_take(&self, path: &Path) -> bool {
         self.holds(&|field| named(field, path), true)
@@ -161,8 +161,8 @@ impl Selection {
         self.conditions.iter().filter(move |(other, _)| other == field).map(|(_, pattern)| pattern)
     }
 
-    /// The first condition that no run of a lake fulfils, in words, with the nearest values that runs have; nothing where
-    /// each is fulfilled by some run, or may be by one that cannot be read, and where the lake has no runs.
+    /// Describes the first condition that no run of a lake meets, with the nearest existing values. `None` if each
+    /// condition is met, or may be met by an unreadable run, or if the lake is empty.
     #[must_use]
     pub fn unmet(&self, runs: &[&Run], damaged: &[PathBuf]) -> Option<String> {
         let is_met = |field: &Field| {
@@ -194,7 +194,7 @@ impl Selection {
     }
 }
 
-/// What a run says of a field.
+/// Returns a field of a run.
 fn value(field: &Field, run: &Run) -> Option<String> {
     match field {
         Field::Release => Some(run.release.clone()),
@@ -205,7 +205,7 @@ fn value(field: &Field, run: &Run) -> Option<String> {
     }
 }
 
-/// What the path of a run, or of a release, says of a field.
+/// Returns a field of the path of a run or of a release.
 fn named(field: &Field, path: &Path) -> Option<String> {
     let part = |prefix: &str| {
         let mut parts = path.iter().rev().take(2);
@@ -218,19 +218,19 @@ fn named(field: &Field, path: &Path) -> Option<String> {
     }
 }
 
-/// The runs below a folder, and what should be a run and is none.
+/// The runs below a folder, and damaged ones.
 #[derive(Debug, Default)]
 pub struct Runs {
-    /// The runs, by release and name.
+    /// Runs, sorted by release and name.
     pub found: Vec<Found>,
-    /// Folders that should be runs with the problem of each, by path.
+    /// Folders that should be runs, with the problem of each, sorted by path.
     pub damaged: Vec<(PathBuf, String)>,
     /// Folders of runs that another command dropped meanwhile.
     pub gone: Vec<PathBuf>,
 }
 
 impl Runs {
-    /// The first condition of a selection that no run fulfils; see [`Selection::unmet`].
+    /// Describes the first condition that no run meets; see [`Selection::unmet`].
     #[must_use]
     pub fn unmet(&self, selection: &Selection) -> Option<String> {
         let runs: Vec<&Run> = self.found.iter().map(|found| &found.run).collect();
@@ -239,18 +239,12 @@ impl Runs {
     }
 }
 
-/// The runs of a lake, or of a folder `release=…` in one.
-///
-/// # Errors
-/// [`StageError::Io`] where the folder cannot be read; a run that cannot be read is part of the answer.
+/// Returns the runs of a lake, or of a folder `release=…` in one. Unreadable runs are part of the result.
 pub fn runs(folder: &Path) -> Result<Runs, StageError> {
     runs_like(folder, &Selection::default())
 }
 
-/// Those of them that a selection may take by their paths; descriptions of others are not read.
-///
-/// # Errors
-/// As [`runs`].
+/// As [`runs`], but reads only descriptions of runs that may match by path.
 pub fn runs_like(folder: &Path, selection: &Selection) -> Result<Runs, StageError> {
     let mut places = places(folder)?;
     places.places.retain(|place| selection.may_take(place));
@@ -270,16 +264,13 @@ pub fn runs_like(folder: &Path, selection: &Selection) -> Result<Runs, StageErro
 /// The folders that should be runs below a folder.
 #[derive(Debug, Default)]
 pub struct Places {
-    /// Their paths, sorted.
+    /// Paths, sorted.
     pub places: Vec<PathBuf>,
-    /// What has the name of a release or of a run and is no folder that can be read, with the problem of each.
+    /// Unreadable entries with the name of a release or a run, with the problem of each.
     pub damaged: Vec<(PathBuf, String)>,
 }
 
-/// The folders that should be runs in a lake, or in a folder `release=…` of one.
-///
-/// # Errors
-/// [`StageError::Io`] where the folder cannot be read.
+/// Returns the folders that should be runs in a lake, or in a folder `release=…` of one.
 pub fn places(folder: &Path) -> Result<Places, StageError> {
     let Entries { folders, others } = entries::named(folder, "snapshot=")?;
     let mut found = Places { places: folders, damaged: others };
@@ -300,13 +291,13 @@ pub fn places(folder: &Path) -> Result<Places, StageError> {
     Ok(found)
 }
 
-/// The folders that should be runs of a release; none where the release went with its last run.
+/// Returns the folders that should be runs of a release; empty if the release was removed with its last run.
 fn of_release(release: &Path) -> Result<Entries, StageError> {
     let mut tries = 0;
     loop {
         match entries::named(release, "snapshot=") {
             Err(_) if !release.exists() => return Ok(Entries::default()),
-            // It went, and came again with another run.
+            // Removed and recreated meanwhile.
             Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < TRIES => {
                 tries += 1;
             }
@@ -392,7 +383,7 @@ mod tests {
         assert_eq!(told("release=7.3"), "no run has the release 7.3; the nearest: 7.1, 7.2");
         assert_eq!(told("label.hots=db"), "no run has a label hots; the nearest: host");
         assert_eq!(told("label.host=web9"), "no run has the label host=web9; the nearest: web3, db");
-        // A run that cannot be read may have the label, not another release.
+        // An unreadable run may have the label, but not another release.
         let damaged = [PathBuf::from("lake/release=7.4/snapshot=a")];
         assert_eq!(unmet("label.host=web9", &damaged), None);
         assert!(unmet("release=7.3", &damaged).is_some() && unmet("release=7.4", &damaged).is_none());

@@ -1,7 +1,7 @@
-//! The files of runs, wherever the lake is.
+//! Access to the files of runs, local or in a store.
 //!
-//! A run in an object store has its tables one folder deeper, one folder for each attempt to upload it, and `run.json` names
-//! the one that counts ([`Run::folder`](heaplake_schemas::run::Run)):
+//! A run in an object store has its tables one level deeper, in a folder per upload attempt; `run.json` names the
+//! current one ([`Run::folder`](heaplake_schemas::run::Run)):
 //!
 //! ```text
 //! s3://BUCKET/LAKE/release=<release>/snapshot=<name>/run.json
@@ -9,9 +9,9 @@
 //!                                                    tables-<attempt>/nodes.parquet
 //! ```
 //!
-//! Who opens a table asks for `…/snapshot=<name>/nodes.parquet` in both cases; here the folder is put in. Which it is, is
-//! kept from the last reading of each `run.json`. Where a table is not there any more, the run was replaced, and its
-//! description is read again. Tables of a run that is held ([`handles`]) are opened from its handles.
+//! Readers open `…/snapshot=<name>/nodes.parquet` in both cases; this module inserts the folder, cached from the last
+//! read of each `run.json`. If a table has disappeared, the run was replaced, and its description is read again. Tables
+//! of a held run ([`handles`]) are opened from its handles.
 
 use crate::attempt::{MARK, is_folder};
 use crate::handles;
@@ -24,10 +24,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What a description says of where its tables are.
+/// Location of a run's tables, from its description.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Layout {
-    /// The folder of its tables.
+    /// Folder of the tables.
     #[serde(default)]
     pub folder: Option<String>,
     #[serde(default)]
@@ -40,7 +40,7 @@ impl Layout {
         self.tables.iter().map(|table| table.file.clone())
     }
 
-    /// Whether a file of a folder beside the description, or a file beside it, belongs to the run.
+    /// True if a file, in a folder beside the description or beside it, belongs to the run.
     pub fn has(&self, folder: Option<&str>, file: &str) -> bool {
         let is_there = self.folder.as_deref() == folder;
         is_there && (self.tables.iter().any(|table| table.file == file) || folder.is_some() && file == MARK)
@@ -52,20 +52,20 @@ struct Named {
     file: String,
 }
 
-/// What is known of runs in stores.
+/// Cache of runs in stores.
 #[derive(Default)]
 struct Known {
-    /// Where the tables of runs are.
+    /// Table locations by run.
     layouts: BTreeMap<PathBuf, Layout>,
-    /// Places whose descriptions will be asked for, sorted.
+    /// Places with descriptions expected to be read, sorted.
     expected: Vec<PathBuf>,
-    /// Descriptions that were read before they are asked for; each is handed out once.
+    /// Descriptions read ahead; each is returned once.
     texts: BTreeMap<PathBuf, (Object, Vec<u8>)>,
 }
 
-/// Descriptions that are read ahead at a time.
+/// Descriptions per readahead.
 const AT_ONCE: usize = 240;
-/// Bytes of the longest one that is: all together have 60 MiB at most.
+/// Maximum bytes of a description read ahead: 60 MiB in total.
 const SHORT: u64 = 256 << 10;
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
@@ -75,9 +75,6 @@ fn known<T>(with: impl FnOnce(&mut Known) -> T) -> T {
 }
 
 /// Opens a file of a run.
-///
-/// # Errors
-/// Those of the system or of the store.
 pub fn open(path: &Path) -> io::Result<Stored> {
     match handles::table(path) {
         Some(file) => file.map(Stored::File),
@@ -85,10 +82,7 @@ pub fn open(path: &Path) -> io::Result<Stored> {
     }
 }
 
-/// Length of a file of a run.
-///
-/// # Errors
-/// Those of the system or of the store.
+/// Returns the length of a file of a run.
 pub fn bytes(path: &Path) -> io::Result<u64> {
     if let Some(file) = handles::table(path) {
         return Ok(file?.metadata()?.len());
@@ -96,16 +90,13 @@ pub fn bytes(path: &Path) -> io::Result<u64> {
     with_place(path, |path| storage::about(path).map(|about| about.bytes))
 }
 
-/// Whether a file of a run is there.
+/// True if a file of a run exists.
 #[must_use]
 pub fn exists(path: &Path) -> bool {
     bytes(path).is_ok()
 }
 
-/// Where a file of a run is: for a folder, where it says; for a store, within the folder of the attempt.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the actual path of a run's file: in a store, inside the folder of the attempt.
 pub fn place_of(path: &Path) -> io::Result<PathBuf> {
     let (Some(place), Some(file)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Ok(path.to_owned());
@@ -131,7 +122,7 @@ fn with_place<T>(path: &Path, act: impl Fn(&Path) -> io::Result<T>) -> io::Resul
     let place = place_of(path)?;
     match act(&place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && place != path => {
-            // Another run stands there by now, or none.
+            // The run was replaced or removed.
             known(|known| path.parent().map(|run| known.layouts.remove(run)));
             let now = place_of(path)?;
             if now == place { Err(error) } else { act(&now) }
@@ -140,10 +131,10 @@ fn with_place<T>(path: &Path, act: impl Fn(&Path) -> io::Result<T>) -> io::Resul
     }
 }
 
-/// Reads the description of a run in a store, with what the store says of it.
+/// Reads the description of a run in a store, with its metadata.
 ///
 /// # Errors
-/// Those of the store; [`io::ErrorKind::NotFound`] where there is no run.
+/// [`io::ErrorKind::NotFound`] if there is no run.
 pub(crate) fn description(place: &Path) -> io::Result<(Object, Vec<u8>)> {
     read_ahead(place);
     let read = match known(|known| known.texts.remove(place)) {
@@ -161,7 +152,7 @@ pub(crate) fn description(place: &Path) -> io::Result<(Object, Vec<u8>)> {
     read
 }
 
-/// The same, leaving what was read ahead for who asks next.
+/// As [`description`], but keeps a text read ahead for the next caller.
 pub(crate) fn look(place: &Path) -> io::Result<(Object, Vec<u8>)> {
     read_ahead(place);
     match known(|known| known.texts.get(place).cloned()) {
@@ -170,15 +161,14 @@ pub(crate) fn look(place: &Path) -> io::Result<(Object, Vec<u8>)> {
     }
 }
 
-/// Says that the descriptions of runs will be asked for, so that those in a store are read many at a time. No effect on runs in
-/// folders.
+/// Announces reads of descriptions, so that those in a store are read in bulk. No effect on local runs.
 pub fn expect(places: &[PathBuf]) {
     let mut expected: Vec<PathBuf> = places.iter().filter(|place| storage::is_url(place)).cloned().collect();
     expected.sort();
     known(|known| known.expected = expected);
 }
 
-/// Reads the description of a place that is expected, with those behind it. Long ones are left to who asks for them.
+/// Reads ahead an expected description and the following ones. Long ones are left to their readers.
 fn read_ahead(place: &Path) {
     let some: Vec<PathBuf> = known(|known| {
         let at = known.expected.binary_search_by(|expected| expected.as_path().cmp(place));
@@ -197,22 +187,22 @@ fn read_ahead(place: &Path) {
     }
 }
 
-/// Where the tables of a run are; nothing where its description cannot be read, or says nothing.
+/// Returns the location of a run's tables; `None` if its description is unreadable or has none.
 pub(crate) fn layout(place: &Path) -> Option<Layout> {
     let layout = known(|known| known.layouts.get(place).cloned());
     let layout = layout.or_else(|| description(place).ok().map(|(_, text)| layout_of(&text)));
     layout.filter(|layout| layout.folder.is_some() || !layout.tables.is_empty())
 }
 
-/// What a text says of where tables are; one that is damaged says nothing.
+/// Parses the location of tables; a damaged text yields the default.
 pub(crate) fn layout_of(text: &[u8]) -> Layout {
     let layout: Layout = serde_json::from_slice(text).unwrap_or_default();
-    // A description that is damaged or hostile may name any folder.
+    // A damaged or hostile description may name any folder.
     Layout { folder: layout.folder.filter(|folder| is_folder(folder)), ..layout }
 }
 
-/// The files of a run with their lengths, by name: those of its folder, in a store also those of its attempt without its mark.
-/// Empty where that cannot be read.
+/// Returns names and lengths of the files of a run: those of its folder, in a store also those of its attempt without
+/// the mark. Empty if unreadable.
 #[must_use]
 pub fn files(place: &Path) -> Vec<(String, u64)> {
     let Some(url) = storage::url(place) else {

@@ -1,6 +1,7 @@
-//! What lies in a lake and belongs to no run of it. Nothing here changes anything.
+//! Finds objects and folders of a lake that belong to no run. Read-only.
 //!
-//! A bucket has other users, and a store takes any text for a key. Commands pass over what is not theirs; here it is found.
+//! A bucket has other users, and a store takes any text as a key. Other commands skip foreign content; this module
+//! lists it.
 
 use crate::attempt::{MARK, PAGE, is_folder};
 use crate::stored::{self, Layout};
@@ -11,29 +12,26 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What belongs to no run of a lake, sorted.
+/// Content that belongs to no run of a lake, sorted.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Strangers {
     /// Objects in a store that heaplake did not write.
     pub foreign: Vec<String>,
-    /// Folders that attempts to make a run left, or are at work in.
+    /// Folders of unfinished attempts, dead or in progress.
     pub left: Vec<Left>,
 }
 
-/// A folder that an attempt left, or is at work in.
+/// The folder of an unfinished attempt, dead or in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Left {
     /// The folder.
     pub path: PathBuf,
-    /// Whether heaplake removes it once it is old. It never removes one without the mark of an attempt.
+    /// True if heaplake removes it once it is old. It never removes one without the mark of an attempt.
     pub is_marked: bool,
 }
 
-/// What belongs to no run of a lake, or of a folder `release=…` in one. In a folder of this machine, what runs in the making
-/// left.
-///
-/// # Errors
-/// [`StageError::Io`] where a store cannot list what is there.
+/// Lists content that belongs to no run of a lake, or of a folder `release=…` in one. For a local lake, only unfinished
+/// runs.
 pub fn of(lake: &Path, in_the_making: &Path) -> Result<Strangers, StageError> {
     let Some(url) = storage::url(lake) else { return Ok(of_folder(in_the_making)) };
     let level = storage::store().and_then(|store| store.list(url));
@@ -43,7 +41,7 @@ pub fn of(lake: &Path, in_the_making: &Path) -> Result<Strangers, StageError> {
     Ok(of_level(url, level, &layouts))
 }
 
-/// The place of a run whose description this is.
+/// Returns the place of the run that a description belongs to.
 fn described(url: &str) -> Option<PathBuf> {
     let place = url.strip_suffix(run::FILE)?.strip_suffix('/')?;
     is_place(place).then(|| place.into())
@@ -55,11 +53,10 @@ fn is_place(place: &str) -> bool {
     starts(parts.next(), "snapshot=") && starts(parts.next(), "release=")
 }
 
-/// The same, of what a store lists below the URL of a lake, by the layouts of its runs; a layout that is not known belongs to a
-/// description that cannot be read.
+/// As [`of`], from a store's listing and the table locations of the runs; `None` marks an unreadable description.
 fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>>) -> Strangers {
     let lake = lake.trim_end_matches('/');
-    // Of a folder of a lake, the lake.
+    // The lake, also when called for a release.
     let base = lake.rsplit_once('/').filter(|(_, last)| last.starts_with("release=")).map_or(lake, |(base, _)| base);
     let (mut foreign, mut left) = (level.foreign, BTreeMap::<PathBuf, bool>::new());
     for object in level.objects {
@@ -72,7 +69,7 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
         let layout = layouts.get(Path::new(&place));
         let is_ours = match parts[2.min(parts.len())..] {
             _ if !is_place(&place) => false,
-            // Nothing is known of what belongs to it.
+            // Unreadable description: any object may belong to the run.
             _ if layout.is_some_and(Option::is_none) => true,
             [run::FILE] => true,
             [PAGE] if layout.is_some() => true,
@@ -89,7 +86,7 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
         }
     }
     foreign.sort();
-    // What lies beside the tables of the run that counts is foreign, and no other attempt.
+    // Other files beside the tables of a current run are foreign, not an attempt.
     let counts = |path: &Path| {
         let layout = path.parent().and_then(|place| layouts.get(place)).into_iter().flatten().next();
         layout.is_some_and(|layout| layout.folder.as_deref().is_some_and(|folder| path.ends_with(folder)))
@@ -100,7 +97,7 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
     Strangers { foreign, left }
 }
 
-/// Runs in the making below a folder.
+/// Lists unfinished runs below a folder.
 fn of_folder(in_the_making: &Path) -> Strangers {
     let names = |folder: &Path| -> Vec<PathBuf> {
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()

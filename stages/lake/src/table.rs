@@ -1,12 +1,10 @@
 //! A Parquet file with heaplake's settings.
 //!
-//! zstd level 1, since level 3 gains next to nothing; no compression where a column has next to no bytes
-//! (`crate::pages`); statistics on; row groups of a million rows, or fewer if texts are many and long. Nothing in a file
-//! depends on time, threads or paths.
+//! zstd level 1, since level 3 gains next to nothing; tiny columns uncompressed (`crate::pages`); statistics on; row
+//! groups of a million rows, or fewer if texts are many and long. Files do not depend on time, threads or paths.
 //!
-//! All columns but nested ones are encoded here and not by the library, whose encoders take a call per value; it writes
-//! what is around them, and the nested columns, which are those of small tables. A column that is the same in all rows is
-//! one page.
+//! All columns but nested ones are encoded here, not by the library, whose encoders are called per value; it writes the
+//! structure around them, and the nested columns of small tables. A constant column is one page.
 //!
 //! The encodings were chosen by a measurement on 4.8 million nodes (compressed size of the whole column):
 //!
@@ -20,9 +18,9 @@
 //! | `distance` | 453 KB | 416 KB | 742 KB | 432 KB |
 //! | `dominator` | 8.4 MB | 17.4 MB | 9.8 MB | 5.3 MB |
 //!
-//! Columns with few distinct numbers get a dictionary (`crate::values`), and the others are delta encoded. Statistics per
-//! page cost nothing measurable. `BYTE_STREAM_SPLIT` would be the smallest for nearly all numbers, but DuckDB refused it
-//! for integers until July 2026 (duckdb#24175), and Spark's vectorised reader only then began to support it
+//! Columns with few distinct numbers get a dictionary (`crate::values`), the others are delta encoded. Statistics per
+//! page cost nothing measurable. `BYTE_STREAM_SPLIT` would be the smallest for nearly all numbers, but DuckDB refused
+//! it for integers until July 2026 (duckdb#24175), and Spark's vectorised reader only then began to support it
 //! (SPARK-56894): too new for our readers.
 
 use crate::column::{Failure, Input, whole};
@@ -51,32 +49,29 @@ use std::iter::repeat_n;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Limits of row groups: long texts or unordered numbers end a row group before a million rows.
+/// Limits of row groups: long texts or unordered numbers end one before a million rows.
 const LIMITS: Limits = Limits { batch: 1 << 16, rows: 1 << 20, bytes: 10 << 20, dictionary: 8 << 20 };
 
-/// Upper bound of the memory of a writer of any table, bytes.
+/// Maximum memory of the writer of any table, bytes.
 pub const WRITER_BYTES: u64 = 48 << 20;
 
-/// A table that is being written.
+/// A table being written.
 pub struct Table {
     path: PathBuf,
     file: &'static str,
     schema: SchemaRef,
-    /// Release and snapshot, where the schema begins with these columns.
+    /// Release and snapshot, if the schema begins with these columns.
     run: Vec<String>,
     writer: SerializedFileWriter<Held>,
     columns: ArrowRowGroupWriterFactory,
-    /// Checksums of the pages of each column of each row group; none of columns that the library writes.
+    /// Page checksums per column and row group; `None` for columns written by the library.
     sums: Vec<Option<Vec<u32>>>,
     pub(crate) limits: Limits,
     rows: u64,
 }
 
 impl Table {
-    /// Creates a table of a run. Where its schema begins with the columns [`RUN_COLUMNS`], they are filled by this.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates a table of a run; fills the columns [`RUN_COLUMNS`] if its schema begins with them.
     pub fn create(output: &Output, file: &'static str, schema: SchemaRef) -> Result<Self, StageError> {
         let path = output.folder.join(file);
         let created = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
@@ -91,10 +86,7 @@ impl Table {
         Ok(Self { path, file, schema, run, writer, columns, sums: Vec::new(), limits: LIMITS, rows: 0 })
     }
 
-    /// Appends `rows` rows of the sources: the table's own columns in order, all flat.
-    ///
-    /// # Errors
-    /// Those of the sources, [`StageError::Io`], [`StageError::Cancelled`].
+    /// Appends `rows` rows of the sources: the table's own columns in order, none nested.
     pub fn fill(&mut self, sources: Vec<Source<'_>>, rows: u64, context: &Context<'_>) -> Result<(), StageError> {
         let run = self.run.clone();
         let of_run = run.iter().map(|text| Source::Same(Some(text)));
@@ -122,9 +114,6 @@ impl Table {
     }
 
     /// Appends a few rows, given as the table's own columns in order.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn write(&mut self, columns: &[ArrayRef]) -> Result<(), StageError> {
         self.write_columns(columns).map_err(|error| failed(&self.path, error))
     }
@@ -137,7 +126,7 @@ impl Table {
         let constant = |text: &String| -> ArrayRef { Arc::new(StringArray::from_iter_values(repeat_n(text, rows))) };
         let of_run: Vec<ArrayRef> = self.run.iter().map(constant).collect();
         let leaves = self.writer.schema_descr().columns().to_vec();
-        // Only the library writes nested columns, each of which has several leaves.
+        // The library writes nested columns, which have several leaves.
         let nested = match self.schema.fields().iter().any(|field| field.data_type().is_nested()) {
             true => self.columns.create_column_writers(self.writer.flushed_row_groups().len())?,
             false => Vec::new(),
@@ -167,9 +156,6 @@ impl Table {
     }
 
     /// Ends the file and syncs it to disk.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn finish(mut self) -> Result<heaplake_schemas::run::Table, StageError> {
         self.end().map_err(|error| failed(&self.path, error))?;
         let file = self.writer.inner().file();
@@ -180,7 +166,7 @@ impl Table {
 }
 
 impl Table {
-    /// Writes the end of the file, with checksums of what is in it.
+    /// Writes the end of the file, with checksums.
     fn end(&mut self) -> Result<(), ParquetError> {
         self.writer.flush()?;
         self.writer.inner_mut().hold();
@@ -202,7 +188,7 @@ fn properties(schema: &SchemaRef, input_hash: &str) -> WriterProperties {
         .set_data_page_row_count_limit(LIMITS.batch)
         .set_created_by(format!("heaplake {HEAPLAKE_VERSION}"))
         .set_key_value_metadata(Some(metadata.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec()));
-    // The library makes a writer of each column, in vain for those that are not nested: these are to cost nothing.
+    // The library creates a writer per column, unused for those not nested: make them cheap.
     for field in schema.fields().iter().filter(|field| !field.data_type().is_nested()) {
         let column = ColumnPath::from(field.name().as_str());
         properties = properties
@@ -214,7 +200,7 @@ fn properties(schema: &SchemaRef, input_hash: &str) -> WriterProperties {
 
 fn failed(path: &Path, error: ParquetError) -> StageError {
     let source = match error {
-        // Unwrap the error of the system, which identifies a full disk.
+        // Unwrap the I/O error, which identifies a full disk.
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,
             Err(error) => io::Error::other(error),
@@ -246,7 +232,7 @@ mod tests {
         ]))
     }
 
-    /// Ascending rows, each with a text (or null) and a kind; returns the path of their table.
+    /// Writes ascending rows, each with a text (or null) and a kind; returns the path of their table.
     fn written(
         folder: &Path,
         (texts, positions): (&[String], &[u32]),
@@ -279,8 +265,7 @@ mod tests {
         Ok(folder.join("table.parquet"))
     }
 
-    /// Writes with one thread and with several, compares the bytes, reads back; returns the number of rows of each
-    /// row group.
+    /// Writes with one and with several threads, compares the bytes, reads back; returns the rows per row group.
     fn check(texts: &[String], positions: &[u32], limits: Limits) -> Vec<i64> {
         let folder = tempfile::tempdir().unwrap();
         let file = written(folder.path(), (texts, positions), limits, 1).unwrap();
@@ -314,7 +299,7 @@ mod tests {
         let limits = Limits { batch: 5000, rows: 12_000, ..LIMITS };
         let positions: Vec<u32> = (0..30_000).map(|row: u32| row.wrapping_mul(2_654_435_761) % 300).collect();
         assert_eq!(check(&names(300), &positions, limits), [12_000, 12_000, 6000]);
-        // One byte of pages ends a row group with the batch.
+        // A limit of one byte ends each row group after its first batch.
         assert_eq!(check(&names(300), &positions, Limits { bytes: 1, ..limits }), [5000; 6]);
     }
 
@@ -338,7 +323,7 @@ mod tests {
         let texts: Vec<String> = (0..9).map(|at| format!("text {at:05}")).collect();
         let limits = Limits { dictionary: 100, ..LIMITS };
         assert_eq!(check(&texts, &[0, 1, NONE, 2, 1, 0, 3, 3, 4, 5, 6], limits), [6, 4, 1]);
-        // A text that fits no dictionary has a row group of its own, with all following rows that use no other text.
+        // A text that fits no dictionary gets its own row group, with all following rows of the same text.
         let long = ["x".repeat(5000), "y".repeat(5000), "z".to_owned()];
         assert_eq!(check(&long, &[0, 0, 1, NONE, 1, 2], limits), [2, 3, 1]);
     }

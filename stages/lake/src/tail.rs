@@ -1,49 +1,49 @@
-//! The end of a table file, and checksums that lie in it.
+//! The end of a table file, with heaplake's checksums.
 //!
 //! ```text
 //! PAR1  pages  indexes of columns and pages  checksums  footer  length of the footer  PAR1
 //! ```
 //!
-//! The format has a CRC-32 in the header of a page, of the content of that page, and heaplake writes it for columns that are
-//! not nested. It covers neither the header nor the footer. So heaplake adds checksums of its own, where no reader looks:
-//! the footer names the places of all other parts, and nothing names this one.
+//! Parquet page headers have a CRC-32 of the page content, which heaplake writes for columns that are not nested. It
+//! covers neither the header nor the footer. So heaplake adds its own checksums in a gap that other readers never see:
+//! the footer locates all other parts, and nothing locates this one.
 //!
 //! | bytes | |
 //! |---|---|
-//! | 4 for each page | CRC-32 of the page with its header, in the order of the file |
+//! | 4 per page | CRC-32 of the page with its header, in file order |
 //! | 8 | offset of the indexes: the end of the last page |
 //! | 4 | number of pages |
-//! | 8 | XXH3-64 of all from the indexes on, without this field and the next |
+//! | 8 | XXH3-64 from the indexes to the end of the file, without this field and the next |
 //! | 8 | [`MAGIC`] |
 //!
-//! All numbers are little-endian. A file of an older heaplake has none of this and is read without it.
+//! All numbers are little-endian. Files of older versions have no checksums and are read without them.
 
 use parquet::file::metadata::ParquetMetaData;
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Marks the checksums. The last digit is the version.
 const MAGIC: &[u8; 8] = b"heaplak1";
-/// Bytes of what follows the checksums of pages.
+/// Bytes of the fixed part behind the page checksums.
 pub const FIXED: usize = 28;
-/// Length of the footer, and the mark of a Parquet file.
+/// Bytes of the footer length and the Parquet magic.
 pub const END: usize = 8;
 
 /// A page of a column in a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Where its header begins.
+    /// Start of its header.
     pub start: u64,
-    /// Its bytes, with the header.
+    /// Bytes, including the header.
     pub bytes: u64,
-    /// Number of the row group.
+    /// Index of the row group.
     pub group: usize,
-    /// Number of the column.
+    /// Index of the column.
     pub column: usize,
-    /// CRC-32 of its bytes, if that is known.
+    /// CRC-32 of its bytes, if known.
     pub sum: Option<u32>,
 }
 
-/// All pages of a file, in its order; none where the file does not say where they are.
+/// Returns all pages in file order; empty if the file has no page locations.
 pub fn pages(metadata: &ParquetMetaData) -> Vec<Page> {
     let Some(index) = metadata.offset_index() else { return Vec::new() };
     let mut pages = Vec::new();
@@ -67,10 +67,8 @@ pub fn pages(metadata: &ParquetMetaData) -> Vec<Page> {
     pages
 }
 
-/// The end of a file with the checksums in it. `held` is the end without them: the indexes, which begin at `start`, and
-/// the footer.
-///
-/// Returns nothing where the end is not that of a Parquet file.
+/// Inserts checksums into the end of a file. `held` is the end without them: the indexes, which begin at `start`, and
+/// the footer. `None` if it is not the end of a Parquet file.
 pub fn sealed(held: &[u8], start: u64, sums: &[u32]) -> Option<Vec<u8>> {
     let footer = footer(held)?;
     let (indexes, footer) = held.split_at(footer);
@@ -87,7 +85,7 @@ pub fn sealed(held: &[u8], start: u64, sums: &[u32]) -> Option<Vec<u8>> {
     Some(end)
 }
 
-/// Where the footer begins in the end of a file; nothing where the end is shorter.
+/// Returns the position of the footer in the end of a file; `None` if more bytes are needed.
 pub fn footer(tail: &[u8]) -> Option<usize> {
     let length = tail.len().checked_sub(END)?;
     let footer = u32::from_le_bytes(tail[length..length + 4].try_into().ok()?) as usize;
@@ -95,17 +93,17 @@ pub fn footer(tail: &[u8]) -> Option<usize> {
     length.checked_sub(footer)
 }
 
-/// What the checksums say.
+/// The fixed part of the checksums.
 pub struct Sums {
-    /// Where the indexes begin in the file.
+    /// Start of the indexes in the file.
     pub start: u64,
     /// Number of pages.
     pages: usize,
-    /// XXH3-64 of all from the indexes on.
+    /// XXH3-64 from the indexes to the end.
     hash: u64,
 }
 
-/// The fixed part of the checksums before the footer; nothing where there is none.
+/// Parses the fixed part of the checksums before the footer; `None` if there is none.
 pub fn fixed(tail: &[u8], footer: usize) -> Option<Sums> {
     let fixed = tail.get(footer.checked_sub(FIXED)?..footer)?;
     let number = |from: usize| Some(u64::from_le_bytes(fixed.get(from..from + 8)?.try_into().ok()?));
@@ -114,10 +112,10 @@ pub fn fixed(tail: &[u8], footer: usize) -> Option<Sums> {
 }
 
 impl Sums {
-    /// Checks the end of the file, from the indexes on; the checksums of the pages.
+    /// Verifies the end of the file, from the indexes on; returns the page checksums.
     ///
     /// # Errors
-    /// What does not fit, in a line.
+    /// The mismatch, in one line.
     pub fn check(&self, tail: &[u8], footer: usize) -> Result<Vec<u32>, String> {
         let mut hash = Xxh3Default::new();
         hash.update(&tail[..footer - 16]);

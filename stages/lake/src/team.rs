@@ -1,7 +1,7 @@
-//! Threads that work on items together: on those that nobody has taken, in any order.
+//! A scoped pool that processes all items of a vector per round, in any order.
 //!
-//! Items are handed over and given back, so the threads live as long as several rounds of work take, and who leads them
-//! has the items between two rounds.
+//! Items are moved to the threads and returned, so the threads live for several rounds, and the leader owns the items
+//! in between.
 
 use heaplake_kit::divisible;
 use heaplake_kit::fs::before_thread;
@@ -9,16 +9,16 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// What threads and their leader share.
+/// State shared by threads and leader.
 struct Shared<T, K, E> {
     state: Mutex<State<T, K, E>>,
-    /// Something is to be done, or nothing will be.
+    /// Signals new items or the end.
     called: Condvar,
-    /// An item was given back.
+    /// Signals a returned item.
     returned: Condvar,
 }
 
-/// What came of the work on an item: an error, or a panic.
+/// Result of an item: success, error, or panic.
 type Outcome<E> = thread::Result<Result<(), E>>;
 
 struct State<T, K, E> {
@@ -27,7 +27,7 @@ struct State<T, K, E> {
     is_over: bool,
 }
 
-/// The leader's end.
+/// The leader's handle.
 pub struct Team<'t, T, K, E> {
     shared: &'t Shared<T, K, E>,
     work: &'t (dyn Fn(&mut T, K) -> Result<(), E> + Sync),
@@ -38,17 +38,17 @@ impl<T, K, E> Shared<T, K, E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on an item, if one waits; whether one did.
+    /// Processes a waiting item; false if there is none.
     fn take_one(&self, work: &(dyn Fn(&mut T, K) -> Result<(), E> + Sync)) -> bool {
         let Some((at, mut item, task)) = self.state().waiting.pop() else { return false };
-        // A panic goes on in the leader.
+        // Panics are resumed in the leader.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| divisible::part(|| work(&mut item, task))));
         self.state().returned.push((at, item, outcome));
         self.returned.notify_one();
         true
     }
 
-    /// What a thread does until all is over.
+    /// Thread main loop.
     fn serve(&self, work: &(dyn Fn(&mut T, K) -> Result<(), E> + Sync)) {
         loop {
             while self.take_one(work) {}
@@ -61,7 +61,7 @@ impl<T, K, E> Shared<T, K, E> {
     }
 }
 
-/// Sends the threads home, also when the leader panics.
+/// Ends the threads on drop, even if the leader panics.
 struct Over<'t, T, K, E>(&'t Shared<T, K, E>);
 
 impl<T, K, E> Drop for Over<'_, T, K, E> {
@@ -71,7 +71,8 @@ impl<T, K, E> Drop for Over<'_, T, K, E> {
     }
 }
 
-/// Leads a team of up to `threads` threads, the caller's among them; fewer if the system refuses to start one.
+/// Runs `leader` with a pool of up to `threads` threads, including the caller's; fewer if the system refuses to start
+/// one.
 pub fn lead<T: Send, K: Copy + Send, E: Send, O>(
     threads: usize,
     work: impl Fn(&mut T, K) -> Result<(), E> + Sync,
@@ -93,10 +94,8 @@ pub fn lead<T: Send, K: Copy + Send, E: Send, O>(
 }
 
 impl<T, K: Copy, E> Team<'_, T, K, E> {
-    /// Does the task with all items, which keep their order.
-    ///
-    /// # Errors
-    /// That of the first item that has one, when all are done.
+    /// Performs a task on all items, which keep their order. Returns the error of the first failed item, after all are
+    /// done.
     pub fn each(&self, items: &mut Vec<T>, task: K) -> Result<(), E> {
         let count = items.len();
         self.shared.state().waiting.extend(items.drain(..).enumerate().map(|(at, item)| (at, item, task)).rev());

@@ -1,12 +1,12 @@
-//! A column of texts in a row group: a dictionary of the distinct texts, and a key for each row.
+//! A text column of a row group: a dictionary of distinct texts, and a key per row.
 //!
-//! Texts are identified by their position in a string table, and equal positions mean equal texts. So a row costs one
-//! lookup in a small hash table of integers, whereas the general Parquet encoder copies, compares and hashes every
-//! text again. A text is read once, when the row group ends, directly from the mapped file into the compressor; it is
-//! never held in memory. Of a text of more than [`LONGEST`] bytes the table has the beginning.
+//! Texts are identified by their position in a string table; equal positions mean equal texts. So a row costs one
+//! lookup in a small hash table of integers, whereas the general Parquet encoder copies, compares and hashes every text
+//! again. A text is read once, when the row group ends, directly from the mapped file into the compressor; it is never
+//! held in memory. Texts of more than [`LONGEST`] bytes are truncated.
 //!
-//! The statistics of texts of a string table have a minimum and a maximum only where all rows have the same short text:
-//! rows are not ordered by other texts, so these would exclude no row group.
+//! Statistics have a minimum and a maximum only if all rows have the same short text: rows are not ordered by other
+//! texts, so these would exclude no row group.
 
 use crate::bounds::of_texts;
 use crate::numbers::bytes_of_bits;
@@ -23,10 +23,10 @@ use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::io::{BufWriter, IntoInnerError, Write};
 
-/// The position that means null.
+/// Null sentinel.
 pub const NONE: u32 = u32::MAX;
 
-/// The texts by position.
+/// Texts by position.
 #[derive(Clone, Copy)]
 pub enum Texts<'a> {
     /// In a string table.
@@ -54,32 +54,32 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Texts of a string table that have more bytes are cut, and end in `…`: a page holds whole texts, in memory.
+/// Longer texts of a string table are truncated and end in `…`: a page holds whole texts, in memory.
 const LONGEST: usize = 1 << 20;
 
-/// Bytes of a text in a dictionary besides its content: its length, its position, and its entry in the hash table.
+/// Overhead per text in a dictionary: its length, its position, and its hash table entry.
 const ENTRY: usize = 20;
 
-/// Longest text in statistics, bytes.
+/// Maximum bytes of a text in statistics.
 const MOST_BOUND: usize = 256;
 
-/// Places for texts that were met lately: most columns have few texts that are frequent.
+/// Entries of the cache of recent texts: most columns have few frequent texts.
 const RECENT: usize = 256;
 
-/// Bytes of texts from which on a dictionary is compressed text by text.
+/// Dictionaries of at least this many bytes are compressed in a stream.
 const LARGE: usize = 1 << 18;
 
-/// A column of texts that is being written.
+/// A text column being written.
 pub struct TextChunk<'a> {
     texts: Texts<'a>,
-    /// Maximum number of bytes of the dictionary.
+    /// Maximum bytes of the dictionary.
     most: usize,
     taken: usize,
     keys: FxHashMap<u32, u32>,
-    /// Texts that were met lately, with their keys, each at a place that follows from its position.
+    /// Direct-mapped cache of recent positions and their keys.
     recent: Box<[(u32, u32); RECENT]>,
     dictionary: Vec<u32>,
-    /// Texts of the dictionary, and what was taken, before the last ones were interned.
+    /// Length and bytes of the dictionary before the last [`Self::intern`].
     before: (usize, usize),
     pages: Pages,
     nulls: u64,
@@ -94,7 +94,7 @@ impl<'a> TextChunk<'a> {
         Self { texts, most, taken: 0, keys, recent, dictionary, before: (0, 0), pages, nulls: 0 }
     }
 
-    /// Bytes of the pages so far.
+    /// Bytes of pages so far.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.pages.bytes()
@@ -120,7 +120,7 @@ impl<'a> TextChunk<'a> {
         }
     }
 
-    /// Takes the texts out of the dictionary that were interned last.
+    /// Undoes the last [`Self::intern`].
     pub fn forget(&mut self) {
         let (length, taken) = self.before;
         self.recent.fill((NONE, NONE));
@@ -149,10 +149,7 @@ impl<'a> TextChunk<'a> {
         Some(key)
     }
 
-    /// Appends rows by their keys, as one page.
-    ///
-    /// # Errors
-    /// Errors of compression, or a page larger than 2 GiB.
+    /// Appends rows by key as one page of at most 2 GiB.
     pub fn write(&mut self, keys: &[u32]) -> Result<()> {
         let rows = keys.len();
         let nulls = keys.iter().filter(|&&key| key == NONE).count();
@@ -173,9 +170,6 @@ impl<'a> TextChunk<'a> {
     }
 
     /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
     pub fn close(mut self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         self.keys = FxHashMap::default(); // compression needs its room
         let dictionary = self.dictionary_page()?;
@@ -199,7 +193,7 @@ impl<'a> TextChunk<'a> {
             self.write_texts(&mut content)?;
             return Ok(Dictionary::Plain { content, values });
         }
-        // Most texts are shorter than a call of the compressor is worth; a text longer than the buffer bypasses it.
+        // Buffered: most texts are too short for a compressor call each. A text longer than the buffer bypasses it.
         let mut page = BufWriter::with_capacity(1 << 16, zstd::Encoder::new(Vec::new(), LEVEL)?);
         let size = self.write_texts(&mut page)?;
         let page = page.into_inner().map_err(IntoInnerError::into_error)?;

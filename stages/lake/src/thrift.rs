@@ -1,15 +1,15 @@
-//! The compact protocol of Thrift, as far as the headers and the footer of a Parquet file need it.
+//! The Thrift compact protocol, as used by headers and footer of Parquet.
 //!
-//! [`walk`] checks a structure before the library for Parquet decodes it: the library allocates lists and texts of the length
-//! that the bytes claim. [`PageHeader`] is what a page says of itself.
+//! [`walk`] validates a structure before the Parquet library decodes it, which allocates lists and texts of any length
+//! that the bytes claim. [`PageHeader`] is the header of a page.
 
 use crate::runs::zigzag;
 use parquet::basic::Encoding;
 
-/// Most levels of structures in structures: those of Parquet have at most seven.
+/// Maximum nesting of structures: Parquet uses at most seven.
 const DEEPEST: usize = 16;
 
-/// Bytes that are read.
+/// Bytes being decoded.
 struct Bytes<'a> {
     left: &'a [u8],
 }
@@ -43,7 +43,7 @@ impl Bytes<'_> {
         Some(())
     }
 
-    /// The next field of a structure: its number and type; `None` within at its end.
+    /// Reads the next field header: number and type; `Some(None)` at the end of the structure.
     fn field(&mut self, last: &mut i64) -> Option<Option<(i64, u8)>> {
         let head = self.byte()?;
         if head == 0 {
@@ -56,7 +56,7 @@ impl Bytes<'_> {
         Some(Some((*last, head & 0xf)))
     }
 
-    /// Skips a value. `in_list`: there a truth value is a byte.
+    /// Skips a value. In lists, a boolean is a byte.
     fn value(&mut self, kind: u8, in_list: bool, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         match kind {
@@ -77,7 +77,7 @@ impl Bytes<'_> {
     fn list(&mut self, depth: usize) -> Option<()> {
         let head = self.byte()?;
         let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-        // Each element takes a byte at least.
+        // An element takes at least one byte.
         if count > self.left.len() as u64 {
             return None;
         }
@@ -105,35 +105,35 @@ impl Bytes<'_> {
     }
 }
 
-/// Bytes of the structure that the bytes begin with; nothing where there is none, or a list or a text in it claims more than
-/// the bytes hold.
+/// Returns the length of the structure at the beginning of the bytes; `None` if there is none, or if a list or a text
+/// in it exceeds the bytes.
 pub fn walk(bytes: &[u8]) -> Option<usize> {
     let mut read = Bytes { left: bytes };
     read.structure(DEEPEST)?;
     Some(bytes.len() - read.left.len())
 }
 
-/// What a page says of itself.
+/// The header of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageHeader {
-    /// Whether it is that of a dictionary.
+    /// True for a dictionary page.
     pub is_dictionary: bool,
-    /// Bytes of the content before its compression.
+    /// Uncompressed bytes of the content.
     pub uncompressed: i32,
-    /// Bytes of the content.
+    /// Compressed bytes of the content.
     pub compressed: i32,
-    /// CRC-32 of the content as it is in the file.
+    /// CRC-32 of the compressed content.
     pub crc: Option<u32>,
-    /// Number of values, nulls too.
+    /// Number of values, including nulls.
     pub values: i32,
 }
 
-/// Number of a kind of page.
+/// Page types.
 const DATA: i64 = 0;
 const DICTIONARY: i64 = 2;
 
 impl PageHeader {
-    /// Reads the header at the beginning of the bytes; also its length. Nothing where there is none.
+    /// Decodes the header at the beginning of the bytes; returns its length, too.
     pub fn read(bytes: &[u8]) -> Option<(Self, usize)> {
         let mut read = Bytes { left: bytes };
         let (mut numbers, mut crc, mut values, mut last) = ([None; 3], None, 0, 0);
@@ -157,9 +157,9 @@ impl PageHeader {
         Some((header, bytes.len() - read.left.len()))
     }
 
-    /// Appends it to the bytes of a page of our own.
+    /// Appends the header to the bytes of a page.
     pub fn write(&self, encoding: Encoding, to: &mut Vec<u8>) {
-        // Of each field: how far its number is from that before, and its type.
+        // Per field: delta of the field number, and type.
         let mut number = |number: i64| {
             to.push(0x15);
             zigzag(number, to);
@@ -192,7 +192,7 @@ impl PageHeader {
 }
 
 impl Bytes<'_> {
-    /// The first field of a structure, a number, and skips the others.
+    /// Returns the first field of a structure, a number, and skips the others.
     fn first_number(&mut self) -> Option<i64> {
         let (mut first, mut last) = (None, 0);
         while let Some((field, kind)) = self.field(&mut last)? {
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn lengths_beyond_the_bytes_are_refused() {
-        // A list of 2^31 - 1 structures, a text of 2^40 bytes, and a structure in a structure in a structure.
+        // A list of 2^31 - 1 structures, a text of 2^40 bytes, and deeply nested structures.
         assert_eq!(walk(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0, 0]), None);
         assert_eq!(walk(&[0x18, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 0]), None);
         assert_eq!(walk(&[0x1c; 100]), None);

@@ -1,4 +1,4 @@
-//! A column of numbers, times, truth values or texts in a row group, by the type of its field.
+//! A column of numbers, times, booleans or texts in a row group, by field type.
 
 use crate::bounds::{PageBounds, index, of_all};
 use crate::numbers::{NumberChunk, bytes_of_bits};
@@ -17,13 +17,13 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescPtr;
 
-/// Columns of integers that mostly have few distinct values.
+/// Integer columns that usually have few distinct values.
 const REPETITIVE: [&str; 6] =
     ["class_id", "self_bytes", "shallow_bytes", "retained_bytes", "edge_count", "retainer_count"];
 
-/// A column that is being written.
+/// A column being written.
 pub enum ValueChunk {
-    /// `UInt8`, which Parquet stores in 32 bits.
+    /// `UInt8`, stored by Parquet in 32 bits.
     U8(NumberChunk<u32>),
     /// `UInt32`.
     U32(NumberChunk<u32>),
@@ -44,7 +44,7 @@ pub enum ValueChunk {
 }
 
 impl ValueChunk {
-    /// Starts a column; nothing for a nested one.
+    /// Starts a column; `None` for a nested one.
     pub fn new(field: &Field, column: &ColumnDescPtr) -> Option<Self> {
         let (is_repetitive, column) = (REPETITIVE.contains(&field.name().as_str()), column.clone());
         Some(match field.data_type() {
@@ -61,10 +61,7 @@ impl ValueChunk {
         })
     }
 
-    /// Appends rows as one page.
-    ///
-    /// # Errors
-    /// Errors of compression; an array of another type.
+    /// Appends rows as one page; fails for an array of another type.
     pub fn write(&mut self, array: &ArrayRef) -> Result<()> {
         let nulls = array.nulls();
         match self {
@@ -83,7 +80,7 @@ impl ValueChunk {
         }
     }
 
-    /// Bytes of the pages so far.
+    /// Bytes of pages so far.
     pub fn bytes(&self) -> usize {
         match self {
             Self::U8(chunk) | Self::U32(chunk) => chunk.bytes(),
@@ -97,9 +94,6 @@ impl ValueChunk {
     }
 
     /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
-    ///
-    /// # Errors
-    /// Errors of compression.
     pub fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         match self {
             Self::U8(chunk) | Self::U32(chunk) => chunk.close(),
@@ -121,7 +115,7 @@ fn mistyped(array: &ArrayRef) -> ParquetError {
     ParquetError::General(format!("a column of another type has {}", array.data_type()))
 }
 
-/// A column of truth values that is being written.
+/// A boolean column being written.
 pub struct FlagChunk {
     pages: Pages,
     bounds: Vec<PageBounds<bool>>,

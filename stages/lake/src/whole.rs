@@ -1,17 +1,17 @@
-//! Whether the tables of many runs are those that their descriptions list, several at a time.
+//! Verifies the tables of many runs in parallel.
 //!
-//! * Cost: a pass over the tables at the speed of memory, on all threads. Whoever reads them next finds them in memory.
-//! * Runs in an object store are not looked at: it takes a request to read what a reader reads anyway.
+//! * Cost: one pass over the tables on all threads; they stay in the page cache for later readers.
+//! * Runs in an object store are skipped: reading their tables would cost as many requests as their use.
 
 use crate::found::Found;
 use crate::listed::BUFFER_BYTES;
 use heaplake_kit::ordered_pool::OrderedPool;
 use heaplake_kit::{Context, StageError, storage};
 
-/// Tables that are read at a time, at most.
+/// Maximum tables verified at a time.
 const AT_ONCE: usize = 64;
 
-/// A table to check, and what came of it.
+/// A table to verify, and the result.
 #[derive(Default)]
 struct Check<'a> {
     of: usize,
@@ -19,11 +19,8 @@ struct Check<'a> {
     outcome: Option<Result<Option<String>, StageError>>,
 }
 
-/// What is wrong with the tables of runs that are `wanted`, a line for each run; nothing for one whose tables are those of
-/// its description. Tables that are not there count as right: see [`Found::missing`].
-///
-/// # Errors
-/// [`StageError::Cancelled`], [`StageError::Budget`].
+/// Verifies the `wanted` tables of runs; returns the first defect per run, if any. Missing tables are no defect: see
+/// [`Found::missing`].
 pub fn problems<'a>(
     runs: &[&'a Found],
     wanted: &dyn Fn(&str) -> bool,

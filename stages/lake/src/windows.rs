@@ -1,10 +1,10 @@
-//! Reads parts of an object of a store, few and large ones.
+//! Reads ranges of an object in few, large requests.
 //!
-//! The library for Parquet asks for a page header, then for a page, hundreds of times a column: each as a request of its own
-//! would take as long as the store is far away. So a window around what is asked for is fetched, and the last windows are
-//! kept: the end of the file, where its description is, as a whole; of a column that is read from its beginning to its end, up
-//! to [`LARGEST`] bytes at once while the next ones are on their way; of single pages, what is asked for. Columns and row groups
-//! that nobody asks for are never fetched.
+//! The Parquet library reads a page header, then a page, hundreds of times per column; one request each would be
+//! dominated by the store's latency. So a window around the requested range is fetched, and recent windows are cached:
+//! the end of the file with its footer as a whole; for a column read sequentially, up to [`LARGEST`] bytes at once,
+//! with readahead; for single pages, the requested range. Columns and row groups that are not requested are never
+//! fetched.
 
 use bytes::Bytes;
 use heaplake_kit::storage::{self, Failure, Fetch, Object};
@@ -13,16 +13,16 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes that are fetched at the end of a file: its description is there.
+/// Window at the end of a file, for its footer, bytes.
 const END: u64 = 64 << 10;
-/// Bytes of a window of a column that is read as a whole.
+/// Window of a column read sequentially, bytes.
 const LARGEST: u64 = 1 << 20;
-/// Bytes of a window where something short is asked for: a page header, and perhaps its page.
+/// Minimum window, for a page header and perhaps its page, bytes.
 const SHORT: u64 = 16 << 10;
-/// Bytes of windows that are kept.
+/// Bytes of cached windows.
 const KEPT: usize = 12 << 20;
 
-/// An object and what was read of it last.
+/// An object and its cached windows.
 pub struct Windows {
     object: Object,
     state: Mutex<State>,
@@ -30,17 +30,17 @@ pub struct Windows {
 
 #[derive(Default)]
 struct State {
-    /// The last windows, the newest last.
+    /// Recent windows, newest last.
     windows: VecDeque<(u64, Bytes)>,
-    /// Windows on their way.
+    /// Windows in flight.
     coming: VecDeque<(Range<u64>, Fetch)>,
-    /// Parts that will be read as a whole, by where they begin.
+    /// Ranges that will be read sequentially, sorted by start.
     parts: Vec<Range<u64>>,
     failed: Option<(io::ErrorKind, String)>,
 }
 
 impl Windows {
-    /// Of an object of which nothing was read.
+    /// Creates an empty cache for an object.
     pub fn new(object: Object) -> Self {
         Self { object, state: Mutex::default() }
     }
@@ -49,29 +49,26 @@ impl Windows {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says which parts will be read from their beginning to their end, by where they begin.
+    /// Announces ranges that will be read sequentially, sorted by start.
     pub fn will_read(&self, parts: Vec<Range<u64>>) {
         self.state().parts = parts;
     }
 
-    /// What the store said when it failed last.
+    /// Returns the last error of the store.
     pub fn failure(&self) -> Option<io::Error> {
         self.state().failed.as_ref().map(|(kind, said)| Failure::of(*kind, said))
     }
 
-    /// Fills a buffer from a place.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Fills a buffer from an offset.
     pub fn read_exact_at(&self, to: &mut [u8], at: u64) -> io::Result<()> {
         to.copy_from_slice(&self.bytes(at, to.len())?);
         Ok(())
     }
 
-    /// Bytes at a place, which must be within the object.
+    /// Returns a range of the object.
     ///
     /// # Errors
-    /// Those of the store.
+    /// [`io::ErrorKind::UnexpectedEof`] past the end.
     pub fn bytes(&self, start: u64, length: usize) -> io::Result<Bytes> {
         let mut state = self.state();
         let end = start.saturating_add(length as u64);
@@ -92,7 +89,7 @@ impl Windows {
         Ok(bytes)
     }
 
-    /// A window with these bytes, and where it begins.
+    /// Fetches a window that contains the range; returns its start, too.
     fn fetched(&self, state: &mut State, wanted: Range<u64>) -> io::Result<(u64, Bytes)> {
         let covers = |window: &Range<u64>| window.start <= wanted.start && wanted.end <= window.end;
         let coming = state.coming.iter().position(|(window, _)| covers(window)).and_then(|at| state.coming.remove(at));
@@ -102,7 +99,7 @@ impl Windows {
             Some((_, fetch)) => fetch,
             None => storage::store()?.fetch(&self.object, window.clone()),
         };
-        // The next window of a part that is read as a whole is fetched meanwhile.
+        // Readahead within a range read sequentially.
         if let Some(next) = state.next(&window) {
             state.coming.push_back((next.clone(), storage::store()?.fetch(&self.object, next)));
         }
@@ -111,7 +108,7 @@ impl Windows {
 }
 
 impl State {
-    /// Bytes that a window has.
+    /// Returns bytes from a cached window.
     fn kept(&self, start: u64, length: usize) -> Option<Bytes> {
         let covers =
             |(first, window): &&(u64, Bytes)| *first <= start && start + length as u64 <= *first + window.len() as u64;
@@ -127,13 +124,13 @@ impl State {
         }
     }
 
-    /// The part that is read as a whole and has this place.
+    /// Returns the sequentially read range that contains an offset.
     fn part(&self, at: u64) -> Option<&Range<u64>> {
         let after = self.parts.partition_point(|part| part.start <= at);
         self.parts[..after].last().filter(|part| part.contains(&at))
     }
 
-    /// What to fetch for bytes that are asked for.
+    /// Chooses the window for a requested range.
     fn window(&self, wanted: &Range<u64>, length: u64) -> Range<u64> {
         if let Some(part) = self.part(wanted.start) {
             return wanted.start..wanted.end.max(part.end.min(wanted.start + LARGEST)).min(length);
@@ -144,7 +141,7 @@ impl State {
         wanted.start..wanted.end.max(wanted.start + SHORT).min(length)
     }
 
-    /// What comes behind a window in a part that is read as a whole, if it is not on its way.
+    /// Returns the next window in a sequentially read range, unless it is in flight.
     fn next(&self, window: &Range<u64>) -> Option<Range<u64>> {
         let part = self.part(window.start)?;
         let next = window.end..part.end.min(window.end + LARGEST);

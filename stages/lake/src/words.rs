@@ -1,4 +1,4 @@
-//! A column of texts that come in arrays and not by position: those of small tables, and those that are made on the way.
+//! A text column from arrays, not by position: for small tables and for computed texts.
 
 use crate::bounds::of_texts;
 use crate::numbers::bytes_of_bits;
@@ -12,16 +12,16 @@ use parquet::file::metadata::ColumnIndexBuilder;
 use parquet::schema::types::ColumnDescPtr;
 use rustc_hash::FxHashMap;
 
-/// Bytes of texts after which pages have no dictionary.
+/// Bytes of distinct texts after which pages have no dictionary.
 const DICTIONARY: usize = 1 << 20;
 
-/// A column that is being written.
+/// A column being written.
 pub struct WordChunk {
     pages: Pages,
     keys: FxHashMap<Box<str>, u32>,
-    /// The page of the dictionary.
+    /// The dictionary page.
     dictionary: Vec<u8>,
-    /// Least and greatest text.
+    /// Minimum and maximum.
     bounds: Option<(String, String)>,
     page_count: usize,
     nulls: u64,
@@ -34,15 +34,12 @@ impl WordChunk {
         Self { pages, keys, dictionary: Vec::new(), bounds: None, page_count: 0, nulls: 0 }
     }
 
-    /// Bytes of the pages so far.
+    /// Bytes of pages so far.
     pub fn bytes(&self) -> usize {
         self.pages.bytes()
     }
 
     /// Appends rows as one page.
-    ///
-    /// # Errors
-    /// Errors of compression.
     pub fn write(&mut self, texts: &StringArray) -> Result<()> {
         let rows = texts.len();
         let mut content = Vec::new();
@@ -87,15 +84,12 @@ impl WordChunk {
     }
 
     /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
     pub fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         let bounds = self.bounds.iter().flat_map(|(least, most)| [least.as_str(), most.as_str()]);
         let statistics = of_texts(bounds, self.nulls);
         let (least, most) = (statistics.min_bytes_opt(), statistics.max_bytes_opt());
         let mut index = None;
-        // One page has the bounds of the column.
+        // A single page has the bounds of the column.
         if self.page_count == 1 && (least.is_some() || self.bounds.is_none()) {
             let bytes = |bound: Option<&[u8]>| bound.unwrap_or_default().to_vec();
             let mut of_page = ColumnIndexBuilder::new(Type::BYTE_ARRAY);

@@ -1,7 +1,7 @@
 //! A streaming JSON lexer over blocks: no tree, no recursion, bounded buffers, every error with its offset.
 //!
-//! A pull parser: the caller asks for the value that its format has next. Other values are skipped or copied raw; of
-//! these only brackets and quotes are parsed.
+//! A pull parser: the caller requests the next value of its format. Other values are skipped or copied raw, parsing
+//! only brackets and quotes.
 
 mod scanner;
 mod strings;

@@ -1,19 +1,19 @@
-//! Reads values of JSON one after the other: all but strings.
+//! Reads JSON values in sequence: all but strings.
 
 use crate::source::{Identity, Source};
 use heaplake_kit::{Context, InputError, StageError};
 use std::mem;
 
-/// Longest number that makes sense, digits.
+/// Maximum digits of a number.
 const MOST_DIGITS: usize = 1 << 10;
 
 /// U+FEFF in UTF-8.
 pub(crate) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// Longest text behind a JSON text that is passed over, bytes.
+/// Maximum bytes of text behind a JSON text that is skipped.
 const MOST_BEHIND: usize = 1 << 10;
 
-/// Reads values one after the other; those with strings in them are in the module `strings`.
+/// Reads JSON values in sequence; those with strings are in the module `strings`.
 pub struct Scanner<'a> {
     source: Source,
     context: &'a Context<'a>,
@@ -24,33 +24,33 @@ pub struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Reads from `source`, whose first byte has the offset `base` in error messages; `hint` is what errors advise.
+    /// Creates a scanner of `source`, with offset `base` of its first byte; `hint` is the advice of errors.
     #[must_use]
     pub fn new(source: Source, context: &'a Context<'a>, base: u64, hint: &'static str) -> Self {
         Self { source, context, block: Vec::new(), position: 0, base, hint }
     }
 
-    /// What the scanner was given.
+    /// The context of the scanner.
     #[must_use]
     pub fn context(&self) -> &'a Context<'a> {
         self.context
     }
 
-    /// What is left of the current block; the next block where that is nothing; nothing at the end of the input.
+    /// Returns the rest of the current or else of the next block; empty at the end of the input.
     #[inline]
     pub(crate) fn rest(&mut self) -> Result<&[u8], StageError> {
         self.peek()?;
         Ok(&self.block[self.position..])
     }
 
-    /// Consumes so many bytes of [`Self::rest`].
+    /// Consumes bytes of [`Self::rest`].
     #[inline]
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.position += bytes;
     }
 
-    /// Gives the current block away, in exchange for one that is used up, and consumes it whole. Gives where in the
-    /// block [`Self::rest`] began.
+    /// Exchanges the current block for a used one and consumes it whole. Returns the position of [`Self::rest`] in the
+    /// block.
     pub(crate) fn exchange(&mut self, block: &mut Vec<u8>) -> Result<usize, StageError> {
         self.source.recycle(mem::replace(block, mem::take(&mut self.block)));
         self.base += block.len() as u64;
@@ -64,19 +64,19 @@ impl<'a> Scanner<'a> {
         self.base + self.position as u64
     }
 
-    /// How messages call the input.
+    /// Name of the input in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         self.source.name()
     }
 
-    /// Identity of the input, once its end was reached.
+    /// Identity of the input, after its end was reached.
     #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.source.identity()
     }
 
-    /// An error at the next byte.
+    /// Creates an error at the next byte.
     #[must_use]
     pub fn error(&self, expected: &str) -> StageError {
         let found = match self.block.get(self.position) {
@@ -86,17 +86,14 @@ impl<'a> Scanner<'a> {
         self.error_at(self.offset(), expected, found)
     }
 
-    /// An error at any offset.
+    /// Creates an error at any offset.
     #[must_use]
     pub fn error_at(&self, offset: u64, expected: &str, found: String) -> StageError {
         let (file, expected) = (self.source.name().to_owned(), expected.to_owned());
         InputError { file, offset, expected, found, hint: self.hint }.into()
     }
 
-    /// The next byte, if any, not consumed.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Cancelled`].
+    /// Returns the next byte without consuming it; `None` at the end.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<u8>, StageError> {
         if self.position == self.block.len() && !self.next_block()? {
@@ -105,10 +102,7 @@ impl<'a> Scanner<'a> {
         Ok(Some(self.block[self.position]))
     }
 
-    /// The next byte that is no white space, if any, not consumed.
-    ///
-    /// # Errors
-    /// As [`Self::peek`].
+    /// Skips white space and returns the next byte without consuming it; `None` at the end.
     pub fn peek_token(&mut self) -> Result<Option<u8>, StageError> {
         loop {
             match self.peek()? {
@@ -118,10 +112,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Consumes this byte after any white space.
+    /// Consumes this byte after optional white space.
     ///
     /// # Errors
-    /// [`StageError::Input`] when something else comes.
+    /// [`StageError::Input`] for another byte.
     pub fn expect(&mut self, byte: u8, name: &str) -> Result<(), StageError> {
         if self.peek_token()? == Some(byte) {
             self.position += 1;
@@ -131,20 +125,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Consumes this byte after any white space, if it comes.
-    ///
-    /// # Errors
-    /// As [`Self::peek`].
+    /// Consumes this byte after optional white space, if present.
     pub fn accept(&mut self, byte: u8) -> Result<bool, StageError> {
         let comes = self.peek_token()? == Some(byte);
         self.position += usize::from(comes);
         Ok(comes)
     }
 
-    /// One unsigned integer.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] when none comes.
+    /// Parses an unsigned integer.
     pub fn number(&mut self) -> Result<u64, StageError> {
         self.peek_token()?;
         let offset = self.offset();
@@ -160,10 +148,7 @@ impl<'a> Scanner<'a> {
         number.ok_or_else(|| self.error("an unsigned integer"))
     }
 
-    /// One number of any kind.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] when none comes.
+    /// Parses a number of any kind.
     pub fn decimal(&mut self) -> Result<f64, StageError> {
         self.peek_token()?;
         let offset = self.offset();
@@ -181,11 +166,11 @@ impl<'a> Scanner<'a> {
         text.parse().map_err(|_| self.error_at(offset, "a number", format!("{text:?}")))
     }
 
-    /// Whether an element follows in an array whose `[` was consumed; the array's end is consumed. `first` says that no
-    /// element came before.
+    /// Returns true if an element follows in an array after its `[`; consumes the end of the array. `first` is true
+    /// before the first element.
     ///
     /// # Errors
-    /// [`StageError::Input`] when no comma comes between two elements.
+    /// [`StageError::Input`] if a comma is missing.
     pub fn next_element(&mut self, first: &mut bool) -> Result<bool, StageError> {
         if self.accept(b']')? {
             return Ok(false);
@@ -196,18 +181,15 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// Passes over a value of any kind.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] when none comes or it never ends.
+    /// Skips a value of any kind.
     pub fn skip_value(&mut self) -> Result<(), StageError> {
         self.raw_value(|_| Ok(()))
     }
 
-    /// Hands the bytes of a value of any kind to `out`, in pieces.
+    /// Passes the bytes of a value of any kind to `out`, in pieces.
     ///
     /// # Errors
-    /// [`StageError::Input`] when none comes or it never ends; what `out` returns.
+    /// [`StageError::Input`] if there is none or it never ends.
     pub fn raw_value(&mut self, mut out: impl FnMut(&[u8]) -> Result<(), StageError>) -> Result<(), StageError> {
         let mut depth = 0u64;
         let mut in_string = false;
@@ -228,7 +210,7 @@ impl<'a> Scanner<'a> {
                         b'"' => in_string = true,
                         b'[' | b'{' => depth += 1,
                         b']' | b'}' | b',' if depth == 0 => {
-                            // The end of a number or a word, which belongs to the caller.
+                            // The end of a number or a word; the byte belongs to the caller.
                             return out(&self.block[start..self.position]);
                         }
                         b']' | b'}' => {
@@ -250,15 +232,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over whatever comes up to the next of these keys of an object, and its colon; nothing where none comes.
-    /// Inside of a string no key is found, for quotes are escaped there.
-    ///
-    /// # Errors
-    /// As [`Self::peek`].
+    /// Skips to the next of these keys of an object, consuming its colon; `None` if there is none. Finds no keys inside
+    /// strings, where quotes are escaped.
     pub fn seek_key<'n>(&mut self, keys: &[&'n str]) -> Result<Option<&'n str>, StageError> {
         let longest = keys.iter().map(|key| key.len()).max().unwrap_or(0);
         let mut word = Vec::new();
-        // Whether the last byte was a quote, behind which a key may begin.
+        // True after a quote, where a key may begin.
         let mut quoted = false;
         loop {
             let Some(byte) = self.peek()? else { return Ok(None) };
@@ -286,10 +265,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over a byte order mark, which editors and shells of Windows put before a text of UTF-8.
+    /// Skips a byte order mark, which editors and shells of Windows write.
     ///
     /// # Errors
-    /// [`StageError::Input`] where only its first byte is there.
+    /// [`StageError::Input`] for an incomplete one.
     pub fn skip_byte_order_mark(&mut self) -> Result<(), StageError> {
         let offset = self.offset();
         if offset != 0 || self.peek()? != Some(BYTE_ORDER_MARK[0]) {
@@ -304,11 +283,11 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Goes to the end of the input, which should be here. White space and NUL bytes are passed over, and so is a short text
-    /// such as the last line of a terminal: what it says of these.
+    /// Reads to the end of the input, which should be here. Skips white space and NUL bytes, and a short text such as
+    /// the last line of a terminal: returns a description of these.
     ///
     /// # Errors
-    /// [`StageError::Input`] where something longer comes, or the rest of a JSON text.
+    /// [`StageError::Input`] for anything longer, or the rest of a JSON text.
     pub fn behind(&mut self) -> Result<Option<String>, StageError> {
         let (mut zeros, mut text, mut begins) = (0u64, Vec::new(), 0);
         self.peek_token()?;
@@ -339,10 +318,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Passes over the rest of the input, whatever it is.
-    ///
-    /// # Errors
-    /// As [`Self::peek`].
+    /// Skips the rest of the input.
     pub fn drain(&mut self) -> Result<(), StageError> {
         while self.next_block()? {}
         Ok(())
@@ -360,7 +336,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The first bytes of what was found, for a message.
+/// Quotes the first bytes, for a message.
 pub(crate) fn quote(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(16)];
     format!("{:?}", String::from_utf8_lossy(shown))

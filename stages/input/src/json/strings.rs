@@ -1,33 +1,27 @@
-//! Strings of JSON: whole ones that are short, as keys are, and pieces of those that are not.
+//! JSON strings: short ones as a whole, others in pieces.
 
 use super::scanner::Scanner;
 use heaplake_kit::StageError;
 use std::mem;
 
-/// Bytes of the pieces in which a string that straddles blocks or has escapes is handed on.
+/// Maximum bytes of a piece of a string.
 const PIECE: usize = 64 << 10;
 
-/// Takes the strings of an array, each in one or more pieces.
+/// Receives the strings of an array, each in one or more pieces.
 pub trait StringSink {
     /// A piece of the current string: UTF-8 with lone surrogates as generalised three-byte sequences.
-    ///
-    /// # Errors
-    /// The sink's own.
     fn piece(&mut self, bytes: &[u8]) -> Result<(), StageError>;
     /// The current string is complete.
-    ///
-    /// # Errors
-    /// The sink's own.
     fn end(&mut self) -> Result<(), StageError>;
 }
 
 impl Scanner<'_> {
-    /// A short string, such as a key.
+    /// Reads a short string, such as a key.
     ///
     /// # Errors
-    /// [`StageError::Input`] when no string comes, or one longer than `most` bytes.
+    /// [`StageError::Input`] for a string of more than `most` bytes.
     pub fn short_string(&mut self, most: usize) -> Result<Vec<u8>, StageError> {
-        /// The text, as long as it is short, and its whole length.
+        /// The text while it is short, its length, and the maximum.
         struct Short(Vec<u8>, usize, usize);
         impl StringSink for Short {
             fn piece(&mut self, bytes: &[u8]) -> Result<(), StageError> {
@@ -51,19 +45,16 @@ impl Scanner<'_> {
         Ok(short.0)
     }
 
-    /// The same, for people: see [`readable`].
-    ///
-    /// # Errors
-    /// As [`Self::short_string`].
+    /// As [`Self::short_string`], as text: see [`readable`].
     pub fn short_text(&mut self, most: usize) -> Result<String, StageError> {
         self.short_string(most).map(|bytes| readable(&bytes))
     }
 
-    /// The next key of an object whose `{` was consumed, with the colon behind it; nothing at the object's end, which
-    /// is consumed. `first` says that no key came before.
+    /// Reads the next key of an object after its `{`, with its colon; `None` at the end of the object, which is
+    /// consumed. `first` is true before the first key.
     ///
     /// # Errors
-    /// [`StageError::Input`] when something else comes, or a key longer than `most` bytes.
+    /// [`StageError::Input`] for a key of more than `most` bytes.
     pub fn next_key(&mut self, first: &mut bool, most: usize) -> Result<Option<Vec<u8>>, StageError> {
         if self.accept(b'}')? {
             return Ok(None);
@@ -76,10 +67,7 @@ impl Scanner<'_> {
         Ok(Some(key))
     }
 
-    /// An array of strings.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] at the first thing that is no string; what `sink` returns.
+    /// Reads an array of strings.
     pub fn string_array(&mut self, sink: &mut impl StringSink) -> Result<(), StageError> {
         self.expect(b'[', "an array ([)")?;
         if self.accept(b']')? {
@@ -95,9 +83,9 @@ impl Scanner<'_> {
         }
     }
 
-    /// What follows a string's opening quote, up to and with the closing one.
+    /// Reads a string after its opening quote, including the closing one.
     fn string_body(&mut self, sink: &mut impl StringSink) -> Result<(), StageError> {
-        // A high surrogate that waits for its other half.
+        // A pending high surrogate.
         let mut high: Option<u16> = None;
         loop {
             let window = self.rest()?;
@@ -129,7 +117,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// What follows a backslash.
+    /// Reads an escape after its backslash.
     fn escape(&mut self, high: &mut Option<u16>, sink: &mut impl StringSink) -> Result<(), StageError> {
         let plain = match self.peek()? {
             Some(byte @ (b'"' | b'\\' | b'/')) => byte,
@@ -163,7 +151,7 @@ impl Scanner<'_> {
         Ok(unit)
     }
 
-    /// A UTF-16 code unit from a `\u` escape: pairs become one character, halves stay what they are.
+    /// Handles a UTF-16 code unit of a `\u` escape: pairs become one character, lone surrogates are kept.
     fn code_unit(&mut self, unit: u16, high: &mut Option<u16>, sink: &mut impl StringSink) -> Result<(), StageError> {
         if let Some(first) = high.take() {
             if let Some(Ok(character)) = char::decode_utf16([first, unit]).next() {
@@ -185,12 +173,12 @@ impl Scanner<'_> {
     }
 }
 
-/// A lone surrogate in the three-byte form of generalised UTF-8.
+/// Encodes a lone surrogate in generalised UTF-8 (three bytes).
 fn generalised(unit: u16) -> [u8; 3] {
     [0xe0 | (unit >> 12) as u8, 0x80 | (unit >> 6 & 0x3f) as u8, 0x80 | (unit & 0x3f) as u8]
 }
 
-/// A text for people: each run of bytes that is no Unicode text, as a lone surrogate is, becomes one U+FFFD.
+/// Converts to text; each run of invalid bytes, such as lone surrogates, becomes one U+FFFD.
 #[must_use]
 pub fn readable(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());

@@ -1,11 +1,11 @@
-//! Little-endian fields of a piece of bytes, front to back. Nothing past the end: then a field is not there.
+//! Reads little-endian fields sequentially; `None` past the end.
 
-/// What is left of a piece of bytes.
+/// The remaining bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a>(pub &'a [u8]);
 
 impl<'a> Cursor<'a> {
-    /// The next bytes.
+    /// Returns the next bytes.
     #[inline]
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(count)?;
@@ -20,37 +20,37 @@ impl<'a> Cursor<'a> {
         Some(*head)
     }
 
-    /// A byte.
+    /// Reads a byte.
     #[inline]
     pub fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Two bytes.
+    /// Reads two bytes.
     #[inline]
     pub fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// Four bytes.
+    /// Reads four bytes.
     #[inline]
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// Eight bytes.
+    /// Reads eight bytes.
     #[inline]
     pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A pointer of the process.
+    /// Reads a pointer of the traced process.
     #[inline]
     pub fn pointer(&mut self, wide: bool) -> Option<u64> {
         if wide { self.u64() } else { self.u32().map(u64::from) }
     }
 
-    /// A number of seven bits a byte, the lowest first.
+    /// Reads a varint: seven bits per byte, lowest first.
     #[inline]
     pub fn varint(&mut self) -> Option<u64> {
         let mut number = 0;
@@ -68,13 +68,13 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// The same where only 32 bits count.
+    /// Reads a varint of 32 bits.
     #[inline]
     pub fn varint32(&mut self) -> Option<u32> {
         self.varint().and_then(|number| u32::try_from(number).ok())
     }
 
-    /// UTF-16 up to a zero, as UTF-8; what is no text in it is replaced.
+    /// Reads zero-terminated UTF-16 as UTF-8, with replacement characters for invalid units.
     pub fn utf16(&mut self) -> Option<String> {
         let units = self.0.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
         let count = units.clone().position(|unit| unit == 0)?;

@@ -2,34 +2,34 @@
 
 use super::cursor::Cursor;
 
-/// What stands before the payload of an event. In the compressed form, each begins with the values of the one before.
+/// Header of an event. In compressed form, fields default to those of the preceding header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Number of the event's description; 0 in blocks of descriptions.
+    /// Number of the event's metadata; 0 in metadata blocks.
     pub metadata: u32,
-    /// Number of the event among those of the thread that wrote it.
+    /// Sequence number among the events of its thread.
     pub sequence: u32,
-    /// The thread that wrote it.
+    /// The thread that wrote the event.
     pub capture_thread: u64,
     /// Number of its stack; 0 for none.
     pub stack: u32,
-    /// When, in ticks.
+    /// Time in ticks.
     pub time: u64,
     payload: u32,
     thread: u64,
 }
 
-/// The form of the headers of a block.
+/// Encoding of the headers of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Only what changed is there.
+    /// Only changed fields.
     Compressed,
-    /// All fields are there.
+    /// All fields.
     Plain,
 }
 
 impl Header {
-    /// Reads the next header; gives the payload. Nothing where the block ends within the event.
+    /// Reads the next header; returns the payload, or `None` if the block ends within the event.
     #[inline]
     pub fn next<'a>(&mut self, form: Form, block: &mut Cursor<'a>) -> Option<&'a [u8]> {
         match form {
@@ -74,7 +74,7 @@ impl Header {
     fn plain<'a>(&mut self, block: &mut Cursor<'a>) -> Option<&'a [u8]> {
         let size = block.u32()? as usize;
         let mut event = Cursor(block.take(size)?);
-        // The highest bit says whether the event is the last of its time.
+        // The highest bit marks the last event of its time.
         self.metadata = event.u32()? & 0x7fff_ffff;
         self.sequence = event.u32()?;
         self.thread = event.u64()?;
@@ -85,7 +85,7 @@ impl Header {
         event.take(32)?;
         self.payload = event.u32()?;
         let payload = event.take(self.payload as usize)?;
-        // Events begin at multiples of four bytes, the last one included.
+        // Events are aligned to four bytes, including the last one.
         let padding = size.wrapping_neg() % 4;
         block.take(padding.min(block.0.len()))?;
         Some(payload)

@@ -1,39 +1,32 @@
-//! Which events of a trace mean something to its reader.
+//! Kinds of events that a reader understands.
 
 use super::cursor::Cursor;
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
-/// The runtime, as a provider of events.
+/// Provider name of the runtime.
 pub const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
 
-/// What the runtime says of itself at the beginning or the end of a recording.
+/// Provider name of the runtime's rundown events, at the beginning or the end of a recording.
 pub const RUNDOWN: &str = "Microsoft-Windows-DotNETRuntimeRundown";
 
-/// Bytes of an entry.
+/// Bytes per entry.
 const ENTRY: u64 = 48;
 
-/// Descriptions of events, by number.
+/// Event metadata by number.
 pub struct Kinds<K> {
     kinds: FxHashMap<u32, Option<K>>,
     charge: Charge,
 }
 
 impl<K: Copy> Kinds<K> {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Creates an empty table.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         Ok(Self { kinds: FxHashMap::default(), charge: Charge::new(budget, "the descriptions of events")? })
     }
 
-    /// Takes a description; `kind` says what provider, number and version of an event mean. False where it ends too
-    /// early.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds an event's metadata; `kind` interprets provider, event number and version. False if it ends too early.
     pub fn define(
         &mut self,
         payload: &[u8],
@@ -45,7 +38,7 @@ impl<K: Copy> Kinds<K> {
         Ok(true)
     }
 
-    /// What an event is; nothing where it has no description.
+    /// Returns the kind of an event; `None` if it has no metadata.
     #[inline]
     #[must_use]
     pub fn get(&self, number: u32) -> Option<Option<K>> {

@@ -1,8 +1,8 @@
-//! `.nettrace`, as .NET's EventPipe writes it: the container, without the meaning of its events.
+//! `.nettrace`, as written by .NET's EventPipe: the container, without the meaning of its events.
 //!
-//! Two stage crates read these files, one for allocations and garbage collections, the other for walks of the heap.
-//! Each implements [`Events`] for the events that it wants; [`read`](mod@read) parses the container, [`span`] brings
-//! the events into order of time, [`cursor`] reads their fields, [`payload`] those that both understand.
+//! Two stage crates read these files, one for allocations and garbage collections, the other for heap walks. Each
+//! implements [`Events`] for its events; [`read`](mod@read) parses the container, [`span`] sorts the events by time,
+//! [`cursor`] reads their fields, [`payload`] those that both understand.
 
 pub mod cursor;
 pub mod header;

@@ -1,18 +1,18 @@
-//! Payloads that more than one reader of traces understands. All give nothing where the payload ends too early.
+//! Payloads that several readers understand. All return `None` if the payload ends too early.
 
 use super::cursor::Cursor;
 
-/// The head of an event of many entries.
+/// Head of an event with many entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bulk {
-    /// Number of the event among those of its kind in one walk of the heap; 0 where the kind has none.
+    /// Number of the event among those of its kind in one heap walk; 0 if the kind is not numbered.
     pub index: u32,
-    /// How many entries follow.
+    /// Number of entries.
     pub count: u32,
 }
 
 impl Bulk {
-    /// Of a kind of events that are numbered, or not.
+    /// Reads the head; `numbered` tells whether the kind is numbered.
     pub fn read(fields: &mut Cursor<'_>, numbered: bool) -> Option<Self> {
         let index = if numbered { fields.u32()? } else { 0 };
         let count = fields.u32()?;
@@ -24,24 +24,24 @@ impl Bulk {
 /// A type of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// Address of its description, by which objects name it.
+    /// Address of its type descriptor, by which objects refer to it.
     pub id: u64,
     /// Address of its module.
     pub module: u64,
-    /// Number of its description in the module.
+    /// Its metadata token in the module.
     pub token: u32,
     /// See [`Self::is_array`].
     flags: u32,
-    /// Kind of its values, as in metadata.
+    /// Element kind, as in metadata.
     element: u8,
-    /// Its name; empty where the recording was made without names.
+    /// Its name; empty if recorded without names.
     pub name: String,
-    /// Types that it is made of: of the elements, or generic arguments.
+    /// Element type, or generic arguments.
     pub parameters: Vec<u64>,
 }
 
 impl Type {
-    /// The next entry.
+    /// Reads the next entry.
     pub fn read(fields: &mut Cursor<'_>) -> Option<Self> {
         let (id, module, token) = (fields.u64()?, fields.u64()?, fields.u32()?);
         let (flags, element, name) = (fields.u32()?, fields.u8()?, fields.utf16()?);
@@ -51,26 +51,26 @@ impl Type {
         Some(Self { id, module, token, flags, element, name, parameters })
     }
 
-    /// One of which nothing but its name and module is known.
+    /// Creates a type of which only name and module are known.
     #[must_use]
     pub fn named(id: u64, module: u64, name: String) -> Self {
         Self { id, module, token: 0, flags: 0, element: 0, name, parameters: Vec::new() }
     }
 
-    /// Whether its objects are arrays.
+    /// True if its objects are arrays.
     #[must_use]
     pub fn is_array(&self) -> bool {
         self.flags & 8 != 0
     }
 
-    /// Whether its objects are strings.
+    /// True if its objects are strings.
     #[must_use]
     pub fn is_string(&self) -> bool {
         const ELEMENT_TYPE_STRING: u8 = 14;
         self.element == ELEMENT_TYPE_STRING
     }
 
-    /// Its name as people write it: that of an array ends with brackets.
+    /// Returns its display name: that of an array ends with brackets.
     #[must_use]
     pub fn display(&self) -> String {
         match self.is_array() && !self.name.is_empty() && !self.name.ends_with(']') {
@@ -87,28 +87,28 @@ pub struct Root {
     pub object: u64,
     /// 0 stack, 1 finalizer queue, 2 handle, others beyond.
     pub kind: u8,
-    /// See the constants.
+    /// Combination of the constants.
     pub flags: u32,
-    /// Where the reference lies.
+    /// Address of the reference.
     pub place: u64,
 }
 
 impl Root {
-    /// The object may not move.
+    /// The object must not move.
     pub const PINNED: u32 = 1;
     /// The reference does not keep the object alive.
     pub const WEAK: u32 = 2;
-    /// Native code counts references to it.
+    /// The object is reference-counted by native code.
     pub const COUNTED: u32 = 8;
 
-    /// The next entry.
+    /// Reads the next entry.
     pub fn read(fields: &mut Cursor<'_>, wide: bool) -> Option<Self> {
         let (object, kind, flags) = (fields.pointer(wide)?, fields.u8()?, fields.u32()?);
         Some(Self { object, kind, flags, place: fields.pointer(wide)? })
     }
 }
 
-/// An object of a walk of the heap.
+/// An object of a heap walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Its address.
@@ -117,12 +117,12 @@ pub struct Node {
     pub size: u64,
     /// Its type.
     pub type_id: u64,
-    /// How many references it has.
+    /// Number of its references.
     pub references: u64,
 }
 
 impl Node {
-    /// The next entry.
+    /// Reads the next entry.
     #[inline]
     pub fn read(fields: &mut Cursor<'_>, wide: bool) -> Option<Self> {
         let address = fields.pointer(wide)?;
@@ -133,16 +133,16 @@ impl Node {
 /// A module of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// Its address, by which types and methods name it.
+    /// Its address, by which types and methods refer to it.
     pub id: u64,
-    /// Where its file lies.
+    /// Path of its file.
     pub path: String,
-    /// The GUID of its PDB; nothing where older versions of the event end before it.
+    /// GUID of its PDB; `None` in older versions of the event.
     pub pdb: Option<[u8; 16]>,
 }
 
 impl Module {
-    /// The whole event.
+    /// Reads the whole event.
     pub fn read(fields: &mut Cursor<'_>) -> Option<Self> {
         let id = fields.u64()?;
         fields.u64()?; // assembly

@@ -1,10 +1,9 @@
-//! `.nettrace`, as .NET's EventPipe writes it: the container and its blocks.
+//! `.nettrace`, as written by .NET's EventPipe: the container and its blocks.
 //!
-//! Versions 4 and 5: after the magic a sequence of objects, each with a name. `Trace` comes first and says how long
-//! pointers are and how to read times. `MetadataBlock` describes events, `StackBlock` has stacks, `EventBlock` events
-//! of one or several threads, and `SPBlock` is a sequence point: everything behind it is younger than everything
-//! before, and numbers of stacks begin anew. Other objects are passed over. Version 6 has another container, and is
-//! refused by name.
+//! Versions 4 and 5: after the magic a sequence of objects, each with a name. `Trace` comes first, with pointer size
+//! and clock. `MetadataBlock` describes events, `StackBlock` has stacks, `EventBlock` has events of one or several
+//! threads, and `SPBlock` is a sequence point: everything after it is younger than everything before, and stack numbers
+//! start anew. Other objects are skipped. Version 6 has another container and is refused by name.
 
 use super::cursor::Cursor;
 use super::header::{Form, Header};
@@ -14,16 +13,16 @@ use super::span::{Around, Short, Span, Stacks};
 use crate::bytes::Bytes;
 use heaplake_kit::{Budget, StageError};
 
-/// How a trace begins.
+/// Magic of a trace.
 pub const MAGIC: &[u8] = b"Nettrace";
 
-/// What follows in versions 4 and 5.
+/// Form of versions 4 and 5, after the magic.
 const SERIALIZATION: &[u8] = b"!FastSerialization.1";
 
-/// The greatest version of the container that is understood.
+/// Newest supported version of the container.
 const NEWEST: u32 = 5;
 
-/// Bytes of a block, at most: positions inside are kept in 32 bits.
+/// Maximum bytes of a block: positions inside have 32 bits.
 const LARGEST: u32 = i32::MAX as u32;
 
 /// Tags of the container.
@@ -33,50 +32,47 @@ mod tag {
     pub const END: u8 = 6;
 }
 
-/// How a trace describes itself.
+/// Metadata of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// Version of the container.
     pub version: u32,
-    /// Whether pointers of the process have eight bytes.
+    /// True if pointers of the process have eight bytes.
     pub wide: bool,
-    /// Ticks of a second.
+    /// Ticks per second.
     pub frequency: u64,
-    /// The tick at which the trace begins.
+    /// Start of the trace, ticks.
     pub origin: u64,
-    /// When that was, microseconds since 1970.
+    /// Start of the trace, microseconds since 1970.
     pub origin_us: i64,
 }
 
-/// What the reader learned of a trace besides its events.
+/// Result of reading a trace, besides its events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Version of the container; 0 where nothing says.
+    /// Version of the container; 0 if unknown.
     pub version: u32,
-    /// Stacks that events name and the trace has not written.
+    /// Number of stacks that events refer to but the trace lacks.
     pub unknown_stacks: u64,
-    /// Events that the recorder dropped because its buffers were full.
+    /// Events dropped by the recorder because its buffers were full.
     pub lost_events: u64,
 }
 
-/// Takes the events of a trace, in order of time.
+/// Receives the events of a trace, sorted by time.
 pub trait Events {
-    /// What the events are that it takes.
+    /// Kind of events received.
     type Kind: Copy;
 
-    /// What a provider's event of this number and version is; nothing for one that is passed over.
+    /// Returns the kind of a provider's event with this number and version; `None` to skip it.
     fn kind(provider: &str, event: u32, version: u32) -> Option<Self::Kind>;
 
-    /// The trace describes itself.
+    /// Receives the metadata of the trace.
     fn trace(&mut self, trace: &Trace);
 
-    /// So many events were dropped by the recorder before the last of those that come next.
+    /// `_events` events were dropped by the recorder before the last of those that follow.
     fn lost(&mut self, _events: u64) {}
 
-    /// An event. False where its payload ends too early.
-    ///
-    /// # Errors
-    /// What the reader's own work fails with.
+    /// Receives an event. Returns false if its payload ends too early.
     fn event(
         &mut self,
         kind: Self::Kind,
@@ -89,7 +85,7 @@ pub trait Events {
 /// Reads a trace from its magic to its end.
 ///
 /// # Errors
-/// [`StageError::Input`] for what is not of the format, and those of the reader.
+/// [`StageError::Input`] for a violation of the format.
 pub fn read<E: Events>(bytes: &mut Bytes<'_>, events: &mut E, budget: &Budget) -> Result<Outcome, StageError> {
     begin(bytes)?;
     let mut reader = Reader {
@@ -123,7 +119,7 @@ pub fn read<E: Events>(bytes: &mut Bytes<'_>, events: &mut E, budget: &Budget) -
     })
 }
 
-/// Magic and version of the container.
+/// Checks magic and version of the container.
 fn begin(bytes: &mut Bytes<'_>) -> Result<(), StageError> {
     bytes.array::<8>("the magic of a .nettrace")?;
     let length = u32::from_le_bytes(bytes.array("the form of a .nettrace")?);
@@ -142,7 +138,7 @@ fn begin(bytes: &mut Bytes<'_>) -> Result<(), StageError> {
     Ok(())
 }
 
-/// The beginning of an object: its name and version; nothing at the end of the trace.
+/// Reads the beginning of an object: name and version; `None` at the end of the trace.
 fn object(bytes: &mut Bytes<'_>) -> Result<Option<(Vec<u8>, u32)>, StageError> {
     const WHAT: &str = "the next object";
     const LONGEST: u32 = 64;
@@ -175,7 +171,7 @@ fn object(bytes: &mut Bytes<'_>) -> Result<Option<(Vec<u8>, u32)>, StageError> {
     Ok(Some((name, version)))
 }
 
-/// The size of a block, up to which all is read that stands before its content.
+/// Reads the size of a block, and the padding before its content.
 fn size(bytes: &mut Bytes<'_>) -> Result<u32, StageError> {
     let at = bytes.offset();
     let size = u32::from_le_bytes(bytes.array("the size of a block")?);
@@ -188,7 +184,7 @@ fn size(bytes: &mut Bytes<'_>) -> Result<u32, StageError> {
     Ok(size)
 }
 
-/// An error where a block is shorter than it says; `at` is where its size stands.
+/// Fails if a block is shorter than its size; `at` is the offset of the size.
 fn whole(bytes: &Bytes<'_>, at: u64, size: u32, found: usize) -> Result<(), StageError> {
     if found == size as usize {
         return Ok(());
@@ -196,7 +192,7 @@ fn whole(bytes: &Bytes<'_>, at: u64, size: u32, found: usize) -> Result<(), Stag
     Err(bytes.error(at, format!("a block of {size} bytes"), format!("the end of the trace after {found}")))
 }
 
-/// The content of a block, and where it begins.
+/// Reads the content of a block; returns its offset, too.
 fn block<K: Copy>(bytes: &mut Bytes<'_>, span: &mut Span<K>) -> Result<(Vec<u8>, u64), StageError> {
     let at = bytes.offset();
     let size = size(bytes)?;
@@ -206,7 +202,7 @@ fn block<K: Copy>(bytes: &mut Bytes<'_>, span: &mut Span<K>) -> Result<(Vec<u8>,
     Ok((block, start))
 }
 
-/// Passes over a block.
+/// Skips a block.
 fn pass_over(bytes: &mut Bytes<'_>) -> Result<(), StageError> {
     let at = bytes.offset();
     let size = size(bytes)?;
@@ -244,7 +240,7 @@ impl<E: Events> Reader<'_, E> {
         Ok(())
     }
 
-    /// The content of a block whose entries have headers like those of events: what is before, and its form.
+    /// Parses the header of a block whose entries have event headers: its length, and their encoding.
     fn headed(block: &[u8]) -> Option<(usize, Form)> {
         let mut fields = Cursor(block);
         let header = usize::from(fields.u16()?);
@@ -292,7 +288,7 @@ impl<E: Events> Reader<'_, E> {
             };
             self.sequences.event(header.capture_thread, header.sequence)?;
             if let Some(kind) = kind {
-                // Behind the payload there may be padding.
+                // The payload may be followed by padding.
                 let begin = payload.as_ptr().addr() - block.as_ptr().addr();
                 self.span.hold((kind, header.time, header.stack), (number, begin, payload.len()))?;
             }
@@ -351,7 +347,7 @@ impl<E: Events> Reader<'_, E> {
     }
 }
 
-/// Microseconds since 1970 of a day and its milliseconds.
+/// Converts a date and its milliseconds into microseconds since 1970.
 fn since_1970(year: u64, month: u64, day: u64, millis: u64) -> i64 {
     // Days from civil (Hinnant): years begin in March, so that leap days are last.
     let year = year as i64 - i64::from(month <= 2);

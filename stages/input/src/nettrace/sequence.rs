@@ -1,37 +1,31 @@
-//! Sequence numbers of events by thread. A gap shows events that the recorder dropped.
+//! Sequence numbers of events by thread. A gap reveals events dropped by the recorder.
 
 use super::cursor::Cursor;
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
-/// Bytes of an entry.
+/// Bytes per entry.
 const ENTRY: u64 = 48;
 
 /// The last number of each thread.
 pub struct Sequences {
     last: FxHashMap<u64, u32>,
-    /// The thread that was looked for last, and its number.
+    /// Cache: the last thread looked up, and its number.
     current: Option<(u64, u32)>,
     charge: Charge,
-    /// Events that are missing.
+    /// Number of missing events.
     pub lost: u64,
 }
 
 impl Sequences {
-    /// No thread yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Creates an empty table.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let charge = Charge::new(budget, "the threads of the trace")?;
         Ok(Self { last: FxHashMap::default(), current: None, charge, lost: 0 })
     }
 
-    /// An event of a thread.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Records an event of a thread.
     #[inline]
     pub fn event(&mut self, thread: u64, number: u32) -> Result<(), StageError> {
         if let Some((current, last)) = &mut self.current
@@ -63,10 +57,7 @@ impl Sequences {
         Ok(())
     }
 
-    /// A sequence point: the last number of each thread that had any. False where its block ends too early.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Records a sequence point: the last number of each thread with events. False if its block ends too early.
     pub fn point(&mut self, block: &[u8]) -> Result<bool, StageError> {
         self.put_back()?;
         let mut fields = Cursor(block);
@@ -82,7 +73,7 @@ impl Sequences {
     }
 }
 
-/// Events between two numbers; none where they go backwards.
+/// Number of events between two numbers; 0 if they decrease.
 fn gap(last: u32, number: u32) -> u64 {
     match number.wrapping_sub(last) {
         0 => 0,

@@ -1,9 +1,9 @@
-//! Buffers the events between two sequence points and hands them on in order of time.
+//! Buffers the events between two sequence points and sorts them by time.
 //!
-//! Each thread's events are in order in the file, but threads are written one after the other, block by block. A
-//! sequence point says that everything before it is older than everything behind it, so the events between two of
-//! them must be buffered: the blocks as they are, and 32 bytes per event that the reader wants. Runtimes write a
-//! sequence point every few megabytes. All of it is counted before it is allocated, and kept for the next span.
+//! Events of a thread are in order in the file, but threads are written one after the other, block by block. All events
+//! before a sequence point are older than those behind it, so only the events between two of them are buffered: the raw
+//! blocks, and 32 bytes per event of interest. Runtimes write a sequence point every few megabytes. All memory is
+//! charged before it is allocated, and reused for the next span.
 
 use super::cursor::Cursor;
 use crate::bytes::Bytes;
@@ -11,23 +11,23 @@ use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
-/// What stands around the payload of an event.
+/// Context of an event's payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
     /// Number of the stack.
     pub stack: u32,
-    /// When, in ticks.
+    /// Time in ticks.
     pub time: u64,
-    /// Whether pointers have eight bytes.
+    /// True if pointers have eight bytes.
     pub wide: bool,
-    /// Where the payload begins in the content of the trace.
+    /// Offset of the payload in the content of the trace.
     pub offset: u64,
 }
 
-/// Bytes of a place in the table of stacks, also while it grows.
+/// Bytes per entry of the stack table, including growth.
 const ENTRY: u64 = 48;
 
-/// Bytes of a block that are allocated at once: a wrong size must not cost memory.
+/// Bytes of a block allocated at once: a wrong size must not cost memory.
 const STEP: usize = 1 << 20;
 
 /// A buffered event.
@@ -41,13 +41,13 @@ struct Held<K> {
     kind: K,
 }
 
-/// A stack that the trace has written.
+/// A stack of the trace.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     block: u32,
     start: u32,
     length: u32,
-    /// What its reader calls it, once it was asked for.
+    /// The reader's id of the stack, once requested.
     name: Option<u32>,
 }
 
@@ -55,23 +55,20 @@ struct Known {
 pub struct Span<K> {
     blocks: Vec<Vec<u8>>,
     spare: Vec<Vec<u8>>,
-    /// Where in the file each block begins.
+    /// Offset of each block in the file.
     offsets: Vec<u64>,
     events: Vec<Held<K>>,
     stacks: FxHashMap<u32, Known>,
     charge: Charge,
-    /// Stacks that events name and the trace has not written since the last sequence point.
+    /// Number of stacks that events refer to but the trace lacks, since the last sequence point.
     pub unknown_stacks: u64,
 }
 
-/// A payload that ends too early: where it begins.
+/// Offset of a payload that ends too early.
 pub struct Short(pub u64);
 
 impl<K: Copy> Span<K> {
-    /// Nothing yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Creates an empty buffer.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             blocks: Vec::new(),
@@ -84,10 +81,7 @@ impl<K: Copy> Span<K> {
         })
     }
 
-    /// Reads a block of `size` bytes, or as many as there are.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], and those of [`Bytes::append_to`].
+    /// Reads a block of up to `size` bytes.
     pub fn read(&mut self, bytes: &mut Bytes<'_>, size: usize) -> Result<Vec<u8>, StageError> {
         let mut block = self.spare.pop().unwrap_or_default();
         while block.len() < size {
@@ -100,28 +94,25 @@ impl<K: Copy> Span<K> {
         Ok(block)
     }
 
-    /// Takes a block back of which nothing is kept.
+    /// Recycles a block that is not kept.
     pub fn give_back(&mut self, mut block: Vec<u8>) {
         block.clear();
         self.spare.push(block);
     }
 
-    /// The number of the block that is kept next, by which its events and stacks name it.
+    /// Number of the next kept block, by which its events and stacks refer to it.
     #[must_use]
     pub fn next_block(&self) -> u32 {
         self.blocks.len() as u32
     }
 
-    /// Keeps a block until the span is over; `offset` is where it begins in the trace.
+    /// Keeps a block until the end of the span; `offset` is its offset in the trace.
     pub fn keep(&mut self, block: Vec<u8>, offset: u64) {
         self.blocks.push(block);
         self.offsets.push(offset);
     }
 
-    /// Buffers an event whose payload is a part of a kept block.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Buffers an event with a payload in a kept block.
     #[inline]
     pub fn hold(
         &mut self,
@@ -133,10 +124,7 @@ impl<K: Copy> Span<K> {
         Ok(())
     }
 
-    /// A stack whose frames are a part of a kept block.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds a stack with frames in a kept block.
     pub fn stack(&mut self, number: u32, (block, start, length): (u32, usize, usize)) -> Result<(), StageError> {
         if self.stacks.len() == self.stacks.capacity() {
             let more = self.stacks.capacity().max(1);
@@ -147,11 +135,8 @@ impl<K: Copy> Span<K> {
         Ok(())
     }
 
-    /// Hands all events to `event`, in order of time; of equal times, in order of the file. Then nothing is held any
-    /// more. The inner error is a payload that ends too early, of which `event` says false.
-    ///
-    /// # Errors
-    /// Those of `event`.
+    /// Passes all events to `event`, sorted by time, ties in file order; then clears the buffer. The inner error is a
+    /// payload that ends too early, for which `event` returned false.
     pub fn release(
         &mut self,
         wide: bool,
@@ -186,11 +171,8 @@ pub struct Stacks<'a> {
 }
 
 impl Stacks<'_> {
-    /// What the reader calls a stack: `name` says it, given the addresses of its frames from the outermost one on, the
-    /// first time that it is asked for. Nothing where the trace has not written the stack, which is counted.
-    ///
-    /// # Errors
-    /// Those of `name`.
+    /// Returns the reader's id of a stack; on first use, `name` computes it from the frame addresses, outermost first.
+    /// `None` if the trace lacks the stack, which is counted.
     #[inline]
     pub fn named(
         &mut self,

@@ -1,32 +1,32 @@
-//! Pages ahead: a thread that has the system clear pages before a column needs them.
+//! Background page clearing: a thread that has the system clear pages before a column needs them.
 //!
-//! The system clears a page when somebody first touches it, which takes longer than to write a column there. Where a
-//! run has more than one thread, another one does that ahead of the one who writes, and puts the pages in the pool.
+//! The system clears a page on first touch, which takes longer than writing a column there. If a run has more than one
+//! thread, this thread clears pages ahead of the writer and puts them into the pool.
 
 use crate::fs::before_thread;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::thread;
 
-/// The thread. It ends when this goes.
+/// Handle of the thread, which ends when the handle is dropped.
 #[derive(Debug)]
 pub(super) struct Ahead {
     orders: Sender<()>,
 }
 
 impl Ahead {
-    /// Starts the thread, which puts pages in the pool by `stock` until that says that there are enough; nothing if the
-    /// system has no thread, for then columns get their pages themselves.
+    /// Starts the thread, which calls `stock` to fill the pool until it returns false. `None` if the thread cannot be
+    /// started; then columns clear their pages themselves.
     pub fn start(stock: impl Fn() -> bool + Send + 'static) -> Option<Self> {
-        // One order is enough: it is for all that the pool lacks.
+        // One order suffices: it fills the whole pool.
         let (orders, received) = bounded(1);
         before_thread().ok()?;
         thread::Builder::new().name("pages".into()).spawn(move || serve(&received, stock)).ok()?;
         Some(Self { orders })
     }
 
-    /// Orders what the pool lacks.
+    /// Requests a refill of the pool.
     pub fn order(&self) {
-        // Where an order waits, it is for this, too.
+        // A pending order covers this one, too.
         let _ = self.orders.try_send(());
     }
 }

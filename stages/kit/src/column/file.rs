@@ -1,4 +1,4 @@
-//! The file of a column, to be read: packed, or as it is in memory.
+//! Opens the file of a column, packed or plain.
 
 use super::length::whole;
 use super::packed::{Packed, width_of};
@@ -8,9 +8,9 @@ use heaplake_schemas::scratch::Column;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A column's file that was opened.
+/// An opened column file.
 pub enum Opened {
-    /// Elements as they are in memory, and how many.
+    /// Elements in their memory layout, and their number.
     Plain(File, u64),
     Packed(Packed),
 }
@@ -28,7 +28,7 @@ impl Opened {
 /// Opens the file of a column.
 ///
 /// # Errors
-/// [`StageError::Io`], or [`StageError::Scratch`] when it is shorter or longer than it was written, or damaged.
+/// [`StageError::Scratch`] when its length differs from the recorded one, or it is damaged.
 pub fn open<T>(scratch: &Scratch, column: Column<T>) -> Result<Opened, StageError> {
     let path = scratch.path(column);
     let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
@@ -39,7 +39,8 @@ pub fn open<T>(scratch: &Scratch, column: Column<T>) -> Result<Opened, StageErro
     }
 }
 
-/// Bytes of the elements of a column, in memory or in a file; nothing if there is no whole one.
+/// Returns the bytes of a column's unpacked elements, in memory or in a file; `None` if it does not exist or is
+/// damaged.
 pub fn bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
     let path = scratch.path(column);
     if width_of(column).is_none() || scratch.is_resident(column) {
@@ -50,13 +51,13 @@ pub fn bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
     count.checked_mul(size_of::<T>() as u64)
 }
 
-/// Bytes of the file of a column, if it is packed and not in memory.
+/// Returns the bytes of a column's packed file; `None` if it is plain or in memory.
 pub fn packed_bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
     width_of(column).filter(|_| !scratch.is_resident(column))?;
     scratch.length(&scratch.path(column))
 }
 
-/// Length of a file, which must be that in which it was left.
+/// Returns the length of a file after checking it against the recorded length.
 pub fn length(scratch: &Scratch, path: &Path, file: &File) -> Result<u64, StageError> {
     let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
     scratch.check_length(path, bytes)?;

@@ -1,12 +1,12 @@
-//! How much a column holds, and how much of it is buffered.
+//! Element counts and buffer size of columns.
 
 use crate::StageError;
 use std::path::Path;
 
-/// Bytes that a reader or writer buffers: large enough to hide system calls, small enough to stay in cache.
+/// Bytes of a reader's or writer's buffer: large enough to hide system calls, small enough to stay in cache.
 pub const BUFFER: usize = 1 << 17;
 
-/// Number of elements in so many bytes.
+/// Returns the number of elements in `bytes`.
 pub fn whole<T>(path: &Path, bytes: u64) -> Result<u64, StageError> {
     let width = size_of::<T>() as u64;
     if !bytes.is_multiple_of(width) {

@@ -15,17 +15,16 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Columns of so many bytes are read, not mapped: that is as quick, and reading has errors.
+/// Columns up to this many bytes are read, not mapped: as fast, and read errors are reported.
 const SMALL: usize = 64 << 10;
 
-/// A column mapped into memory for random access, or read if it is small; one that is in memory is looked at where it is.
-/// Derefs to a slice.
+/// A column mapped for random access, or read if it is small; a column in memory is borrowed. Derefs to a slice.
 ///
-/// The pages are those of the page cache or of the column; nothing is copied. A map is either counted against the budget
-/// ([`Self::counted`], through [`lookup`](crate::array_plan::lookup)) or not ([`Self::uncounted`]); then the page
-/// cache may drop its pages. A clone is another way to the same elements, for another thread.
+/// The pages are those of the page cache or of the column; nothing is copied. A map is either counted against the
+/// budget ([`Self::counted`], through [`lookup`](crate::array_plan::lookup)) or not ([`Self::uncounted`]); then the
+/// page cache may evict its pages. A clone shares the elements with another thread.
 pub struct ColumnMap<T> {
-    /// Whole elements inside what `held` owns, which stay where they are while this lives.
+    /// Points into memory owned by `held`, which does not move during this map's life.
     start: NonNull<T>,
     count: usize,
     held: Arc<(Held<T>, Option<Reservation>)>,
@@ -37,22 +36,22 @@ impl<T> Clone for ColumnMap<T> {
     }
 }
 
-/// What holds the elements.
+/// Owner of the elements.
 enum Held<T> {
-    /// The first goes before the map does.
+    /// `_known` is dropped before the map.
     Mapped {
         _known: Option<Known>,
         map: Mmap,
     },
-    /// A column that is read.
+    /// A column read into memory.
     Read(Vec<T>),
-    /// An array that is not written any more.
+    /// A frozen array.
     Array(BudgetVec<T>),
     Memory(Arc<Pages>),
 }
 
-// SAFETY: the elements belong to `held`, which all clones keep, and are only read; they are plain data, which any thread may
-// read, and the last clone may drop what holds them on any thread.
+// SAFETY: the elements belong to `held`, which all clones keep alive, and are only read; they are plain data, and the
+// last clone may drop their owner on any thread.
 unsafe impl<T: Pod> Send for ColumnMap<T> {}
 // SAFETY: as above.
 unsafe impl<T: Pod> Sync for ColumnMap<T> {}
@@ -64,21 +63,15 @@ impl<T: Pod> ColumnMap<T> {
         Self::of(Held::Read(Vec::new()), None)
     }
 
-    /// Maps a column whose pages are not counted against the budget: for small columns, and for columns of which few
-    /// pages are accessed. A packed file is read whole, so of a column with an entry per node or edge that may have a file
-    /// take [`ColumnPoints`](crate::ColumnPoints).
-    ///
-    /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
+    /// Maps a column without counting its pages against the budget: for small columns, and for columns with few
+    /// accesses. A packed file is read whole, so for a column per node or edge use
+    /// [`ColumnPoints`](crate::ColumnPoints).
     pub fn uncounted(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         Self::open(scratch, column, false, None)
     }
 
-    /// Maps a column whose bytes stay reserved while the map exists; with `is_read` they are read, so that they stay in memory
-    /// when other pages take the place of those of the page cache. What is packed is read in any case.
-    ///
-    /// # Errors
-    /// As [`Self::uncounted`].
+    /// Maps a column with a reservation held as long as the map. `is_read` reads it, so that other pages of the page
+    /// cache cannot evict it. Packed files are always read.
     pub(crate) fn counted(
         scratch: &Scratch,
         column: Column<T>,
@@ -88,12 +81,12 @@ impl<T: Pod> ColumnMap<T> {
         Self::open(scratch, column, is_read, Some(reservation))
     }
 
-    /// The elements of an array that is not written any more.
+    /// Wraps the elements of a frozen array.
     pub(crate) fn of_array(array: BudgetVec<T>) -> Self {
         Self::of(Held::Array(array), None)
     }
 
-    /// Looks at what holds the elements: whole ones, from a place that suits them.
+    /// Points at the elements of their owner: whole and aligned.
     fn of(held: Held<T>, reservation: Option<Reservation>) -> Self {
         let elements: &[T] = match &held {
             // A map starts on a page boundary.
@@ -138,12 +131,11 @@ impl<T: Pod> ColumnMap<T> {
         Ok(Self::of(Held::Read(all), reservation))
     }
 
-    /// Maps a file. What is counted has room, so it is read at once, in large pieces; of anything else as few pages as are
-    /// accessed.
+    /// Maps a file. Counted maps are populated at once, in large reads; others page by page on access.
     fn map(path: &Path, file: &File, is_counted: bool) -> Result<Held<T>, StageError> {
-        // SAFETY: the file lies in the run's own scratch folder, is complete, and no stage changes or truncates a
-        // column that another one maps, so the mapped bytes stay as they are while the map lives. Others cannot look into the folder; where the file
-        // is cut off nonetheless, `bus` ends the process.
+        // SAFETY: the file lies in the run's private scratch folder and is complete, and no stage changes or truncates
+        // a column that another one maps, so the mapped bytes do not change. If the file is truncated nonetheless,
+        // `bus` ends the process.
         let map = file
             .before_map()
             .and_then(|()| unsafe { Mmap::map(file.as_std()) })
@@ -157,12 +149,12 @@ impl<T: Pod> ColumnMap<T> {
         Ok(Held::Mapped { _known: bus::handle(&map, path), map })
     }
 
-    /// Drops the pages that were accessed so far: they no longer count as resident and are read again on the next
-    /// access. For uncounted maps of which many pages are accessed.
+    /// Drops the accessed pages from the resident set; the next access reads them again. For uncounted maps with many
+    /// accesses.
     pub fn release(&self) {
         if let Held::Mapped { map, .. } = &self.held.0 {
-            // SAFETY: the map is of a file and nobody writes through it, so its pages come back with the same bytes.
-            // The result does not matter: the pages would only stay a while longer.
+            // SAFETY: the map is file-backed and read-only, so dropped pages come back with the same bytes. A failure
+            // only delays their release.
             let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
         }
     }
@@ -173,7 +165,8 @@ impl<T> Deref for ColumnMap<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: `of` took both from a slice of what `held` owns, which is neither moved nor changed while this lives.
+        // SAFETY: `of` took pointer and count from a slice owned by `held`, which is neither moved nor changed
+        // meanwhile.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }

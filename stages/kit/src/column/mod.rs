@@ -1,4 +1,4 @@
-//! Columns: fixed-width elements, in files or in memory, read and written sequentially, or mapped for random access.
+//! Columns of fixed-width elements, in files or in memory: sequential reads and writes, and maps for random access.
 
 mod ahead;
 pub(crate) mod file;
@@ -37,7 +37,7 @@ mod tests {
     const THIRD: Column<u32> = Column::new("third");
     const PACKED: Column<u32> = Column::of("packed", Per::Edge);
 
-    /// Scratch in files alone, and with columns in memory up to several limits.
+    /// Scratch without columns in memory, and with several limits for them.
     fn scratches(folder: &std::path::Path) -> Vec<Scratch> {
         let in_memory = [0, 100, 70_000, 500_000, 700_000, 5 << 20, 1 << 30].map(Some);
         let create = |(nth, limit): (usize, Option<u64>)| {
@@ -56,7 +56,7 @@ mod tests {
         for scratch in scratches(folder.path()) {
             round_trip(&scratch);
             let used = scratch.residents().map_or(0, Residents::used);
-            // Twice: nothing of the first time is in the way.
+            // Twice: leftovers do not interfere.
             round_trip(&scratch);
             assert_eq!(scratch.residents().map_or(0, Residents::used), used);
             scratch.discard(NUMBERS);
@@ -93,7 +93,7 @@ mod tests {
         in_parts(scratch, NUMBERS, &numbers);
     }
 
-    /// Blocks of several sizes from the front, elements and slices from the back.
+    /// Reads blocks of several sizes from the front, elements and slices from the back.
     fn in_parts(scratch: &Scratch, column: Column<u32>, numbers: &[u32]) {
         let mut reader = ReverseReader::open(scratch, column).unwrap();
         for &number in numbers.iter().rev() {
@@ -202,7 +202,7 @@ mod tests {
             assert!(read(&scratch, NUMBERS) == [1, 2, 3] && !scratch.originals().has(NUMBERS));
             scratch.write_document("it.json", &[5]).unwrap();
             assert_eq!(scratch.read_document::<[u32; 1]>("it.json").unwrap(), [5]);
-            // There is never more than one of a name, wherever it is.
+            // A name exists once, in memory or on disk.
             for (limit, number) in [(0, 6), (1 << 30, 7), (0, 8)].into_iter().filter(|_| scratch.residents().is_some())
             {
                 scratch.limit_residents(limit).unwrap();
@@ -212,7 +212,7 @@ mod tests {
             }
             scratch.withdraw(OTHERS).unwrap();
             assert!(!scratch.has(OTHERS));
-            // A refused column is refused in memory too.
+            // A forbidden column is refused in memory, too.
             let view = scratch.view("mine", std::collections::BTreeSet::from([OTHERS.name]));
             assert!(ColumnWriter::create(&view, OTHERS).is_err() && ColumnReader::open(&view, OTHERS).is_err());
         }
@@ -243,7 +243,7 @@ mod tests {
                 writer.finish().unwrap();
                 assert!(*ColumnMap::uncounted(scratch, column).unwrap() == expected);
             }
-            // What is cut and written again: others keep what they saw.
+            // Truncation and appends do not change existing maps.
             let seen = ColumnMap::uncounted(scratch, NUMBERS).unwrap();
             let was = seen.to_vec();
             if scratch.is_resident(NUMBERS) {
@@ -271,7 +271,7 @@ mod tests {
         }
         let looked_at = ColumnMap::uncounted(&scratch, THIRD).unwrap();
         scratch.limit_residents(9 << 20).unwrap();
-        // The largest goes first.
+        // The largest column is evicted first.
         assert!(!scratch.is_resident(NUMBERS) && scratch.is_resident(THIRD));
         scratch.limit_residents(5 << 20).unwrap();
         assert!(scratch.is_resident(THIRD), "somebody looks at it");
@@ -296,7 +296,7 @@ mod tests {
             let column = ColumnMap::uncounted(&scratch, NUMBERS).unwrap();
             assert!(values().eq(column.iter().copied()));
             drop(column);
-            // It ends with the limit, at once.
+            // The limit applies at once.
             scratch.limit_residents(0).unwrap();
             assert_eq!(residents.taken(), 0);
         }

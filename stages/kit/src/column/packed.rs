@@ -1,12 +1,11 @@
-//! The file of a packed column, and who reads it.
+//! Packed column files: format, writer and readers.
 //!
-//! Elements lie in blocks ([`packing`](super::packing)), and these in groups of [`BLOCKS`]: as many elements as a reader
-//! shows at a time. A group begins with the length of each of its blocks, two bytes each. Behind the groups stand where each of
-//! them begins, eight bytes each, and at the end the number of elements and a mark. So a reader holds eight bytes for 128 KiB
-//! of elements, and who looks elements up finds a block with one more read for its group.
+//! Elements form blocks ([`packing`](super::packing)), and blocks form groups of [`BLOCKS`], as many elements as a
+//! reader shows at a time. A group begins with the lengths of its blocks, two bytes each. The groups are followed by an
+//! index with their start positions, eight bytes each, the number of elements, and a mark. So a reader holds eight
+//! bytes per 128 KiB of elements, and a random access finds its block with one additional read.
 //!
-//! Columns with an entry per node or edge have such files. Others do not: they are small, are appended to, or hold text and
-//! records.
+//! Only columns per node or edge are packed. Others are small, are appended to, or hold text and records.
 
 use super::packing::{BLOCK, Width};
 use crate::StageError;
@@ -17,17 +16,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Blocks of a group.
+/// Blocks per group.
 pub(super) const BLOCKS: usize = 32;
-/// Bytes of elements of a group.
+/// Bytes of elements per group.
 pub const GROUP: usize = BLOCKS * BLOCK;
-/// Bytes that a group takes at most: those of its elements, what blocks add in the worst case, and their lengths.
+/// Maximum bytes of a packed group: elements, worst-case overhead of blocks, and lengths.
 pub const MOST: u64 = (GROUP + BLOCKS * (BLOCK / 64 + 2)) as u64;
-/// The end of a packed file.
+/// Magic number at the end of a packed file.
 const MARK: u64 = u64::from_le_bytes(*b"heappack");
 const END: u64 = 16;
 
-/// How the file of a column is packed, if it is.
+/// Returns the element width of a packed column; `None` for a plain one.
 pub fn width_of<T>(column: Column<T>) -> Option<Width> {
     match column.per {
         Per::Node | Per::Edge => Width::of::<T>(),
@@ -35,17 +34,17 @@ pub fn width_of<T>(column: Column<T>) -> Option<Width> {
     }
 }
 
-/// Packs elements on their way to a file.
+/// Packs elements into a file.
 pub struct Packer {
     width: Width,
-    /// The block that is not full, in words so that any element is aligned.
+    /// The incomplete block, as words for alignment.
     block: Vec<u64>,
-    /// Bytes of it that are there.
+    /// Bytes in `block`.
     filled: usize,
-    /// The blocks of the group so far, and their lengths.
+    /// Blocks of the current group, and their lengths.
     group: Vec<u8>,
     lengths: Vec<u16>,
-    /// Where groups begin, and where the next one does.
+    /// Start positions of groups, and of the next one.
     starts: Vec<u64>,
     end: u64,
     bytes: u64,
@@ -65,7 +64,7 @@ impl Packer {
         }
     }
 
-    /// Packs the bytes of whole elements, aligned as those; what is complete goes to `write`.
+    /// Packs whole, aligned elements; passes complete groups to `write`.
     pub fn push(&mut self, mut elements: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         self.bytes += elements.len() as u64;
         while !elements.is_empty() {
@@ -87,7 +86,7 @@ impl Packer {
         Ok(())
     }
 
-    /// Packs the block that is pending, if it has so many bytes.
+    /// Packs the pending block if it has at least `least` bytes.
     fn pack_pending(&mut self, least: usize) {
         if self.filled >= least {
             let block = std::mem::take(&mut self.block);
@@ -99,7 +98,7 @@ impl Packer {
     fn pack(&mut self, block: &[u8]) {
         let start = self.group.len();
         self.width.pack(block, &mut self.group);
-        // A packed block has some bytes more than one that is not, at most.
+        // The length fits: packing adds a few bytes at most.
         self.lengths.push((self.group.len() - start) as u16);
     }
 
@@ -114,7 +113,7 @@ impl Packer {
         Ok(())
     }
 
-    /// Packs the rest, and ends the file.
+    /// Packs the rest and writes the index.
     pub fn finish(mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         self.pack_pending(1);
         if !self.lengths.is_empty() {
@@ -125,18 +124,18 @@ impl Packer {
     }
 }
 
-/// A packed file to read.
+/// An open packed file.
 pub struct Packed {
     path: PathBuf,
     file: Arc<File>,
     width: Width,
     count: u64,
-    /// Where each group begins, and where the last one ends.
+    /// Start of each group, and end of the last one.
     starts: Vec<u64>,
 }
 
 impl Packed {
-    /// Number of elements of a packed file of so many bytes.
+    /// Reads the number of elements of a packed file of `length` bytes.
     pub fn count(path: &Path, file: &File, length: u64) -> Result<u64, StageError> {
         let mut end = [0u64; 2];
         if length >= END {
@@ -165,17 +164,16 @@ impl Packed {
         self.count
     }
 
-    /// Blocks of all groups.
+    /// Number of blocks in the file.
     pub(super) fn all_blocks(&self) -> usize {
         (self.count as usize * self.width.bytes()).div_ceil(BLOCK)
     }
 
-    /// The file.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Blocks of a group.
+    /// Number of blocks of a group.
     pub(super) fn blocks(&self, group: usize) -> usize {
         let bytes = (self.count as usize * self.width.bytes()) - group * GROUP;
         bytes.div_ceil(BLOCK).min(BLOCKS)
@@ -190,24 +188,23 @@ impl Packed {
         unpacked.ok_or_else(|| damaged(&self.path, "a block of it is not what was packed"))
     }
 
-    /// Where groups end in the file.
+    /// End of the groups in the file.
     pub(super) fn groups_end(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// The group of an element, and where the element begins in the bytes of its elements.
+    /// Returns the group of an element, and its byte position among the group's elements.
     pub(super) fn place(&self, element: u64) -> (usize, usize) {
         let at = element as usize * self.width.bytes();
         (at / GROUP, at % GROUP)
     }
 
-    /// Where a group lies in the file.
+    /// Returns the file range of a group.
     pub(super) fn group(&self, group: usize) -> Range<u64> {
         self.starts[group]..self.starts[group + 1]
     }
 
-    /// Unpacks the bytes of the elements of a group that begin at `at`, from the bytes of the group. A block of which a part
-    /// is asked for goes through `block`.
+    /// Unpacks elements of a group from byte position `at`. Partially requested blocks go through `block`.
     pub(super) fn unpack_group(
         &self,
         group: usize,
@@ -247,13 +244,13 @@ fn damaged(path: &Path, problem: &str) -> StageError {
     StageError::Scratch { path: path.to_owned(), problem: problem.to_owned() }
 }
 
-/// Reads a packed file in order, a group at a time.
+/// Sequential reader of a packed file, one group at a time.
 pub struct Groups {
     packed: Packed,
-    /// The group that was read last, and its bytes.
+    /// The last group read, and its bytes.
     group: Option<usize>,
     bytes: Vec<u8>,
-    /// A block of which a part is asked for.
+    /// Buffer for a partially requested block.
     block: Vec<u64>,
 }
 
@@ -262,7 +259,7 @@ impl Groups {
         Self { packed, group: None, bytes: Vec::new(), block: vec![0; BLOCK / size_of::<u64>()] }
     }
 
-    /// Fills `elements`, the bytes of whole ones and aligned as those, with what begins at element `first`.
+    /// Fills `elements` (whole and aligned) from element `first` on.
     pub fn read(&mut self, first: u64, mut elements: &mut [u8]) -> Result<(), StageError> {
         let (mut group, mut at) = self.packed.place(first);
         while !elements.is_empty() {
@@ -369,7 +366,7 @@ mod tests {
         for at in (0..bytes.len()).step_by(97).chain(bytes.len() - 48..bytes.len()) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x81;
-            // An error or other numbers, never a panic.
+            // An error or wrong numbers, never a panic.
             let _ = read(&damaged);
         }
     }

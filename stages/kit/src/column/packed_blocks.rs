@@ -1,27 +1,27 @@
-//! Single blocks of a packed file.
+//! Random access to blocks of a packed file.
 
 use super::packed::{BLOCKS, Packed};
 use super::packing::BLOCK;
 use crate::StageError;
 use std::ops::Range;
 
-/// A block that is at most so far behind the one before is taken for the next.
+/// Maximum distance between block requests that count as sequential.
 const NEAR: usize = 4;
 
-/// Reads single blocks of a packed file. Where they are asked for in order, the rest of a group is read in one call.
+/// Reads single blocks of a packed file. For sequential requests, the rest of the group is read in one call.
 pub struct Blocks {
     packed: Packed,
-    /// Length of each block; 0 where its group was not looked at.
+    /// Length of each block; 0 if its group's lengths have not been read.
     lengths: Vec<u16>,
-    /// The blocks that were read last, and which they are.
+    /// The buffered blocks, and their numbers.
     bytes: Vec<u8>,
     held: Range<usize>,
-    /// The block that was asked for last.
+    /// The block requested last.
     last: usize,
 }
 
 impl Blocks {
-    /// Bytes that it takes for a block of a file: its length, and where its group begins.
+    /// Memory per block: its length, and its part of the group index.
     pub const BYTES_PER_BLOCK: usize = 3;
 
     pub fn new(packed: Packed) -> Self {
@@ -34,7 +34,7 @@ impl Blocks {
         &self.packed
     }
 
-    /// Fills `elements` with a block: [`BLOCK`] bytes, or what the last block has.
+    /// Fills `elements` with a block: [`BLOCK`] bytes, fewer for the last block.
     pub fn read(&mut self, block: usize, elements: &mut [u8]) -> Result<(), StageError> {
         if !self.held.contains(&block) {
             self.bring(block)?;
@@ -45,7 +45,7 @@ impl Blocks {
         self.packed.unpack(packed, elements)
     }
 
-    /// Reads a block, and those behind it in its group if it follows the one before.
+    /// Reads a block; for sequential requests, the rest of its group, too.
     fn bring(&mut self, block: usize) -> Result<(), StageError> {
         let (group, first) = (block / BLOCKS, block / BLOCKS * BLOCKS);
         let count = self.packed.blocks(group);
@@ -62,8 +62,8 @@ impl Blocks {
         Ok(())
     }
 
-    /// Asks the system for blocks, which may be out of range. Where the lengths of their group were not looked at, about where
-    /// they lie: those of a group are about as long as each other.
+    /// Starts readahead of blocks, which may be out of range. Positions are estimated where block lengths are unknown:
+    /// the blocks of a group have similar lengths.
     pub fn will_need(&self, block: usize, count: usize) {
         let Range { start: from, end: to } = match self.known(block, count) {
             Some(range) => range,
@@ -75,21 +75,21 @@ impl Blocks {
         self.packed.file().will_need(from, to - from);
     }
 
-    /// Where blocks lie, if all are of one group and its lengths were looked at.
+    /// Returns the file range of blocks if they belong to one group with known lengths.
     fn known(&self, block: usize, count: usize) -> Option<Range<u64>> {
         let asked = self.lengths.get(block..block + count).filter(|asked| asked[0] > 0)?;
         let is_one_group = block / BLOCKS == (block + count - 1) / BLOCKS;
         is_one_group.then(|| self.start(block)..self.start(block) + total(asked) as u64)
     }
 
-    /// Where a block lies, the lengths of whose group were looked at.
+    /// Returns the file position of a block whose group's lengths are known.
     fn start(&self, block: usize) -> u64 {
         let (group, first) = (block / BLOCKS, block / BLOCKS * BLOCKS);
         let before = 2 * self.packed.blocks(group) + total(&self.lengths[first..block]);
         self.packed.group(group).start + before as u64
     }
 
-    /// About where a block lies; behind the last one at the end.
+    /// Estimates the file position of a block; the end for blocks out of range.
     fn about(&self, block: usize) -> u64 {
         if block >= self.lengths.len() {
             return self.packed.groups_end();

@@ -1,38 +1,38 @@
-//! Bit-packing of whole numbers: what the files of columns with an entry per node or edge hold in place of the numbers.
+//! Bit-packing of integers, for files of columns per node or edge.
 //!
-//! A block has [`BLOCK`] bytes of elements, a page of an array. It is packed in miniblocks of 128 elements, each by itself:
-//! a byte that says how, the base (an element), and the low bits of 128 numbers, as many bits as the largest needs. The
-//! numbers are what the elements have over the least of them (*frame of reference*), or the difference of each to the
-//! one before it (*delta*), whichever takes fewer bits. Neighbours in a heap are much alike, so a column of 32-bit numbers
-//! takes 2 to 20 bits an element.
+//! A block has [`BLOCK`] bytes of elements, a page of an array. Its miniblocks of 128 elements are packed
+//! independently: a header byte, the base (an element), and the low bits of 128 numbers, as many bits as the largest
+//! needs. The numbers are offsets from the least element (*frame of reference*) or differences between neighbours
+//! (*delta*), whichever takes fewer bits. Neighbours in a heap are similar, so a column of 32-bit numbers takes 2 to 20
+//! bits per element.
 //!
-//! Before that a constant is added, around the end of the range: so marks such as `u32::MAX` lie beside the small numbers, and
-//! not as far from them as can be.
+//! Before packing, a constant is added with wraparound, which places sentinels such as `u32::MAX` next to small
+//! numbers.
 //!
-//! Worst case: 5 bytes in 512 more than the elements take. Reference: Lemire and Boytsov, "Decoding billions of integers per
-//! second through vectorization", Software: Practice and Experience 45(1), 2015; miniblocks are packed by the crate
+//! Worst case: 5 bytes per 512 more than the elements. Reference: Lemire and Boytsov, "Decoding billions of integers
+//! per second through vectorization", Software: Practice and Experience 45(1), 2015; miniblocks are packed by the crate
 //! `bitpacking`, which follows it.
 
 use bitpacking::{BitPacker, BitPacker4x};
 use bytemuck::Pod;
 
-/// Bytes of elements of a block.
+/// Bytes of elements per block.
 pub const BLOCK: usize = 4 << 10;
-/// Elements of a miniblock.
+/// Elements per miniblock.
 const MINI: usize = BitPacker4x::BLOCK_LEN;
-/// Marks are the last few numbers of the range.
+/// Sentinels are the last few numbers of the range.
 const MARKS: u8 = 16;
 
-/// How a miniblock is packed: the high bits of its first byte. The low ones are the number of bits of an element.
+/// High bits of the header byte: encoding of a miniblock. The low bits are the bits per element.
 mod scheme {
     pub const REFERENCE: u8 = 0;
     pub const DELTA: u8 = 1 << 6;
-    /// Elements as they are.
+    /// Unpacked elements.
     pub const PLAIN: u8 = 2 << 6;
     pub const BITS: u8 = (1 << 6) - 1;
 }
 
-/// Bytes of an element that can be packed.
+/// Bytes per packable element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     One,
@@ -41,7 +41,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// That of a type; nothing if its elements are no whole numbers of such a width.
+    /// Returns the width of a type; `None` if it cannot be packed.
     pub const fn of<T>() -> Option<Self> {
         match (size_of::<T>(), align_of::<T>()) {
             (1, 1) => Some(Self::One),
@@ -59,7 +59,7 @@ impl Width {
         }
     }
 
-    /// Appends a block: the bytes of whole elements, at most [`BLOCK`] of them and at least one, aligned as those.
+    /// Appends a packed block: whole aligned elements, at least one, at most [`BLOCK`] bytes.
     pub fn pack(self, elements: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::One => pack::<u8>(elements, out),
@@ -68,7 +68,7 @@ impl Width {
         }
     }
 
-    /// Fills `elements`, aligned as those, from a packed block; nothing if it is damaged.
+    /// Fills `elements` (aligned) from a packed block; `None` if it is damaged.
     pub fn unpack(self, block: &[u8], elements: &mut [u8]) -> Option<()> {
         match self {
             Self::One => unpack::<u8>(block, elements),
@@ -78,12 +78,12 @@ impl Width {
     }
 }
 
-/// Elements that are packed.
+/// Packable elements.
 trait Word: Pod {
-    /// What 128 of them are packed as: scheme and bits, base, and the numbers.
+    /// Encodes 128 elements: returns header byte and base, fills the numbers.
     fn reduce(elements: &[Self; MINI], numbers: &mut [u32; MINI]) -> (u8, Self);
 
-    /// Puts the elements back together.
+    /// Decodes 128 elements.
     fn restore(scheme: u8, base: Self, numbers: &[u32; MINI], elements: &mut [Self; MINI]);
 }
 
@@ -125,7 +125,7 @@ fn unpack<W: Word>(mut block: &[u8], elements: &mut [W]) -> Option<()> {
     block.is_empty().then_some(())
 }
 
-/// Unpacks one miniblock; returns what is behind it.
+/// Unpacks one miniblock; returns the rest of the block.
 #[inline]
 fn unpack_mini<'b, W: Word>(packer: &BitPacker4x, block: &'b [u8], elements: &mut [W; MINI]) -> Option<&'b [u8]> {
     let (&head, block) = block.split_first()?;
@@ -146,7 +146,7 @@ fn unpack_mini<'b, W: Word>(packer: &BitPacker4x, block: &'b [u8], elements: &mu
     Some(block)
 }
 
-/// Bits that a number needs.
+/// Returns the bits that a number needs.
 fn bits(most: u32) -> u8 {
     (32 - most.leading_zeros()) as u8
 }
@@ -171,12 +171,12 @@ impl Word for u8 {
     }
 }
 
-/// `u32` and `u64`, which differ in the widths of their numbers alone.
+/// `u32` and `u64` differ only in width.
 macro_rules! word {
     ($word:ident, $signed:ident) => {
         impl Word for $word {
             fn reduce(elements: &[Self; MINI], numbers: &mut [u32; MINI]) -> (u8, Self) {
-                // From the difference to the one before, with its sign in the lowest bit.
+                // Zigzag encoding of the difference to the preceding element.
                 let folded = |at: usize| {
                     let difference = elements[at].wrapping_sub(elements[at - 1]) as $signed;
                     ((difference << 1) ^ (difference >> ($signed::BITS - 1))) as $word
@@ -250,7 +250,7 @@ mod tests {
         let ascending: Vec<u32> = (0..1024).map(|at| 1_000_000_000 + at * 500).collect();
         assert_eq!(round_trip(&ascending), 8 * (5 + 10 * 16));
         assert_eq!(round_trip(&[u32::MAX; 1024]), 8 * 5);
-        // A mark among small numbers.
+        // Sentinels among small numbers.
         let marked: Vec<u32> = (0..1024).map(|at| if at % 3 == 0 { u32::MAX } else { at * 7919 % 200 }).collect();
         assert_eq!(round_trip(&marked), 8 * (5 + 8 * 16));
         let addresses: Vec<u64> = (0..512).map(|at| 0x7f00_0000_0000 + at * 24).collect();

@@ -1,85 +1,83 @@
-//! Memory of columns: ranges of addresses that are backed by pages chunk by chunk, and a pool of chunks.
+//! Memory of columns: address ranges backed by pages chunk by chunk, and a pool of chunks.
 //!
-//! A column does not know how long it will be, and must lie in one piece. So it reserves addresses for all that it may
-//! become, which costs nothing, and gets pages as it grows. When it goes, its pages stay in the pool, and the next
-//! column gets them by a change of the page table: the system clears each page once, not once for each column. Clearing
-//! costs several times what writing a column does, where the system is a virtual machine that fetches pages from its
-//! host.
+//! A column must be contiguous although its final length is unknown. So it reserves addresses for its maximum length,
+//! which is free, and is backed by pages as it grows. Pages of dropped columns stay in the pool and are remapped into
+//! the next column: the system clears each page once, not once per column. In a virtual machine that fetches pages from
+//! its host, clearing costs several times as much as writing a column.
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Pages that move together, bytes.
+/// Unit of backing and remapping, bytes.
 pub(super) const CHUNK: usize = 1 << 20;
-/// No system has smaller pages.
+/// Minimum page size of any system.
 const PAGE: usize = 4 << 10;
 
-/// Addresses of its own, the first of which are backed. It is given back to the system on drop.
+/// A reserved address range with a backed prefix. Unmapped on drop.
 #[derive(Debug)]
 pub(super) struct Range {
     start: NonNull<u8>,
-    /// Bytes of addresses; whole chunks, as the next.
+    /// Reserved bytes; whole chunks, as is `backed`.
     reserved: usize,
     backed: usize,
 }
 
-// SAFETY: a range owns its memory, and lends it out by the rules of references alone.
+// SAFETY: a range owns its memory and lends it only under the rules of references.
 unsafe impl Send for Range {}
 // SAFETY: as above.
 unsafe impl Sync for Range {}
 
 impl Default for Range {
-    /// No addresses.
+    /// An empty range.
     fn default() -> Self {
         Self { start: NonNull::dangling(), reserved: 0, backed: 0 }
     }
 }
 
 impl Range {
-    /// Where it starts.
     pub fn start(&self) -> NonNull<u8> {
         self.start
     }
 
-    /// Reserves addresses for at least so many bytes; nothing if the system refuses.
+    /// Reserves at least `bytes` of addresses; `None` if the system refuses.
     pub fn reserve(bytes: usize) -> Option<Self> {
         let reserved = bytes.max(1).checked_next_multiple_of(CHUNK)?;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: the system chooses the addresses, so no memory of others is replaced.
+        // SAFETY: the system chooses the addresses, so no existing mapping is replaced.
         let start = unsafe { mmap_anonymous(std::ptr::null_mut(), reserved, ProtFlags::empty(), flags) }.ok()?;
         Some(Self { start: NonNull::new(start.cast())?, reserved, backed: 0 })
     }
 
-    /// Bytes that are backed.
+    /// Backed bytes.
     pub fn backed(&self) -> usize {
         self.backed
     }
 
-    /// Whether there are addresses for one chunk more.
+    /// True if addresses remain for another chunk.
     pub fn has_addresses(&self) -> bool {
         self.backed < self.reserved
     }
 
-    /// Backs one chunk more by pages of the system; false if it refuses.
+    /// Backs the next chunk with pages of the system; false if it refuses.
     pub fn back(&mut self) -> bool {
         debug_assert!(self.has_addresses());
         let flags = MprotectFlags::READ | MprotectFlags::WRITE;
-        // SAFETY: the chunk lies in our addresses behind what is backed, where nobody has a reference to.
+        // SAFETY: the chunk lies in this range past the backed prefix, where no references exist.
         let backed = unsafe { mprotect(self.start.as_ptr().add(self.backed).cast(), CHUNK, flags) }.is_ok();
         self.backed += if backed { CHUNK } else { 0 };
         backed
     }
 
-    /// Backs one chunk more by the last one of another range; false if the system refuses.
+    /// Backs the next chunk with the last one of another range; false if the system refuses.
     #[cfg(target_os = "linux")]
     pub fn back_from(&mut self, other: &mut Self) -> bool {
         use rustix::mm::{MremapFlags, mremap_fixed};
         debug_assert!(self.has_addresses() && other.backed == other.reserved && other.backed > 0);
         let from = other.backed - CHUNK;
-        // SAFETY: the pages of `other` are borrowed here and by nobody else. They come to addresses of ours behind what
-        // is backed, where nobody has a reference to. `other` gives up the addresses with them.
+        // SAFETY: the pages of `other` are borrowed exclusively. They move to addresses of this range past its backed
+        // prefix, where no references exist; `other` gives up their old addresses.
         let moved = unsafe {
             let (from, to) = (other.start.as_ptr().add(from), self.start.as_ptr().add(self.backed));
             mremap_fixed(from.cast(), CHUNK, CHUNK, MremapFlags::MAYMOVE, to.cast())
@@ -91,26 +89,25 @@ impl Range {
         moved.is_ok()
     }
 
-    /// The same, where pages cannot be moved.
+    /// Always false where pages cannot be remapped.
     #[cfg(not(target_os = "linux"))]
     pub fn back_from(&mut self, _other: &mut Self) -> bool {
         false
     }
 
-    /// Has the system clear the pages of the last chunk, which nobody has written. Page by page: for all at once the system
-    /// would keep others from changing the page table.
+    /// Has the system clear the pages of the unwritten last chunk. Page by page: a single call would block other
+    /// changes of the page table.
     pub fn touch_last(&mut self) {
         for at in (self.backed - CHUNK..self.backed).step_by(PAGE) {
-            // SAFETY: the byte is backed, ours, and nobody has a reference to it; a write that is not volatile might be
-            // left out.
+            // SAFETY: the byte is backed, owned and unreferenced; a non-volatile write could be optimized away.
             unsafe { self.start.as_ptr().add(at).write_volatile(0) };
         }
     }
 
-    /// Gives up the addresses that are not backed.
+    /// Unmaps the unbacked addresses.
     pub fn trim(&mut self) {
         let rest = self.reserved - self.backed;
-        // SAFETY: these addresses are ours and not backed.
+        // SAFETY: these addresses are owned and not backed.
         if rest > 0 && unsafe { munmap(self.start.as_ptr().add(self.backed).cast(), rest) }.is_ok() {
             self.reserved = self.backed;
         }
@@ -120,22 +117,21 @@ impl Range {
 impl Drop for Range {
     fn drop(&mut self) {
         if self.reserved > 0 {
-            // SAFETY: these addresses are ours, and nobody can have a reference into them any more. There is nothing to
-            // do about a failure.
+            // SAFETY: these addresses are owned, and no references into them remain. A failure cannot be handled.
             let _ = unsafe { munmap(self.start.as_ptr().cast(), self.reserved) };
         }
     }
 }
 
-/// Chunks of columns that went.
+/// Chunks of dropped columns.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     ranges: Mutex<Vec<Range>>,
     moves: AtomicUsize,
 }
 
-/// Chunks that may move. Each is a mapping of its own from then on, and the system gives a process 65,530 of them; the
-/// largest inputs whose columns are in memory by default move some thousands.
+/// Maximum number of remapped chunks. Each becomes a mapping of its own, and Linux limits a process to 65,530 mappings;
+/// the largest inputs with columns in memory by default remap some thousands.
 const MOST_MOVES: usize = 20_000;
 
 impl Pool {
@@ -143,13 +139,12 @@ impl Pool {
         self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether no more chunks are moved.
+    /// True once no more chunks are remapped.
     pub fn is_spent(&self) -> bool {
         self.moves.load(Ordering::Relaxed) >= MOST_MOVES
     }
 
-    /// Takes in a range that is not used any more; false, with the range given to the system, if chunks are moved no
-    /// more.
+    /// Takes in an unused range; false, with the range unmapped, once no more chunks are remapped.
     pub fn take_in(&self, mut range: Range) -> bool {
         if self.is_spent() {
             return false;
@@ -161,7 +156,7 @@ impl Pool {
         true
     }
 
-    /// Backs a chunk of a range by one of the pool; false if it has none, or the system refuses.
+    /// Backs the next chunk of a range from the pool; false if the pool is empty or the system refuses.
     pub fn back(&self, range: &mut Range) -> bool {
         if self.is_spent() {
             return false;
@@ -175,7 +170,7 @@ impl Pool {
         moved
     }
 
-    /// Gives all chunks to the system; returns their bytes.
+    /// Unmaps all chunks; returns their bytes.
     pub fn clear(&self) -> usize {
         self.ranges().drain(..).map(|range| range.backed()).sum()
     }
@@ -187,12 +182,12 @@ mod tests {
 
     impl Range {
         fn bytes(&self) -> &[u8] {
-            // SAFETY: these bytes are mapped, readable, and initialised by the system or a former user.
+            // SAFETY: these bytes are mapped, readable, and initialised.
             unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.backed) }
         }
 
         fn bytes_mut(&mut self) -> &mut [u8] {
-            // SAFETY: as above; they are writable, and borrowed from here only.
+            // SAFETY: as above; they are writable, and borrowed exclusively.
             unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.backed) }
         }
     }

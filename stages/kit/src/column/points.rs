@@ -1,4 +1,4 @@
-//! Columns of which few elements are looked up.
+//! Columns with few accesses.
 
 use super::file::{self, Opened};
 use super::packed::width_of;
@@ -11,11 +11,10 @@ use heaplake_schemas::scratch::Column;
 use std::cmp::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-/// A column of which few elements are looked up, near each other or once: nothing is counted against the budget. A packed
-/// file is unpacked a block at a time. Whoever asks for many elements takes a [`lookup`](crate::array_plan::lookup).
+/// A column for few accesses, clustered or unrepeated: not counted against the budget. A packed file is unpacked one
+/// block at a time. For many accesses use [`lookup`](crate::array_plan::lookup).
 ///
-/// An element that cannot be read is noted with the scratch folder as damage, with which the stage then fails, and taken for
-/// zero until then.
+/// An unreadable element reads as zero; the damage is recorded with the scratch folder, and the stage fails at its end.
 pub struct ColumnPoints<T> {
     scratch: Scratch,
     count: usize,
@@ -27,7 +26,7 @@ enum From<T> {
     Packed(Mutex<Last<T>>),
 }
 
-/// The block that was looked at last.
+/// The last block accessed.
 struct Last<T> {
     blocks: Blocks,
     block: Option<usize>,
@@ -36,9 +35,6 @@ struct Last<T> {
 
 impl<T: Pod> ColumnPoints<T> {
     /// Opens a column.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let from = match width_of(column).filter(|_| !scratch.is_resident(column)) {
             None => From::Map(ColumnMap::uncounted(scratch, column)?),
@@ -63,13 +59,13 @@ impl<T: Pod> ColumnPoints<T> {
         self.count
     }
 
-    /// Whether there are no elements.
+    /// True if there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Element `i`; nothing past the end.
+    /// Returns element `i`; `None` past the end.
     #[must_use]
     pub fn get(&self, i: usize) -> Option<T> {
         match &self.from {
@@ -85,7 +81,7 @@ impl<T: Pod> ColumnPoints<T> {
         }
     }
 
-    /// Element `i`, which must be there.
+    /// Returns element `i`.
     ///
     /// # Panics
     /// Past the end.
@@ -95,7 +91,7 @@ impl<T: Pod> ColumnPoints<T> {
         self.get(i).unwrap_or_else(T::zeroed)
     }
 
-    /// Where an element lies in an ascending column, if it is there.
+    /// Returns the position of an element in an ascending column, by binary search.
     #[must_use]
     pub fn position(&self, element: T) -> Option<usize>
     where
@@ -113,7 +109,7 @@ impl<T: Pod> ColumnPoints<T> {
         None
     }
 
-    /// Drops the pages of a map that were accessed so far, see [`ColumnMap::release`].
+    /// Drops the accessed pages of a map, see [`ColumnMap::release`].
     pub fn release(&self) {
         if let From::Map(map) = &self.from {
             map.release();

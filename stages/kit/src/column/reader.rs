@@ -1,4 +1,4 @@
-//! Reading a column from either end.
+//! Reads a column from either end.
 
 use super::length::BUFFER;
 use super::source::Source;
@@ -6,15 +6,15 @@ use crate::{Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 
-/// Elements of a [`block`](ColumnReader::block), at most.
+/// Maximum elements of a [`block`](ColumnReader::block).
 pub const BLOCK: usize = BUFFER / 8;
 
-/// Reads a column front to back, a part at a time.
+/// Reads a column front to back, one buffer at a time.
 pub struct ColumnReader<T> {
     source: Source<T>,
-    /// Position in the part.
+    /// Position in the buffer.
     position: usize,
-    /// First element after the part.
+    /// First element after the buffer.
     next: u64,
     count: u64,
 }
@@ -23,34 +23,28 @@ impl<T: Pod> ColumnReader<T> {
     const FIT: () = assert!(BLOCK * size_of::<T>() <= BUFFER, "a block is of elements of at most eight bytes");
 
     /// Opens a column.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let (source, count) = Source::open(scratch, column)?;
         Ok(Self { source, position: 0, next: 0, count })
     }
 
-    /// Opens a column to read it from this element on.
-    ///
-    /// # Errors
-    /// As [`Self::open`], and [`StageError::Scratch`] when it has fewer.
+    /// Opens a column and skips to element `first`.
     pub fn open_at(scratch: &Scratch, column: Column<T>, first: u64) -> Result<Self, StageError> {
         let mut reader = Self::open(scratch, column)?;
         reader.skip(first)?;
         Ok(reader)
     }
 
-    /// Elements not yet returned.
+    /// Number of elements not yet returned.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.count - self.next + (self.source.shown().len() - self.position) as u64
     }
 
-    /// The next element.
+    /// Returns the next element.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] past the end.
+    /// [`StageError::Scratch`] past the end.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "not an iterator: every element must be there")]
     pub fn next(&mut self) -> Result<T, StageError> {
@@ -62,10 +56,10 @@ impl<T: Pod> ColumnReader<T> {
         Ok(element)
     }
 
-    /// The next elements, at most `most` of them and as many as are in sight; at least one.
+    /// Returns the next elements: all buffered ones up to `most`, at least one.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] past the end.
+    /// [`StageError::Scratch`] past the end.
     pub fn next_slice(&mut self, most: usize) -> Result<&[T], StageError> {
         if self.position == self.source.shown().len() {
             self.refill()?;
@@ -76,11 +70,7 @@ impl<T: Pod> ColumnReader<T> {
         Ok(part)
     }
 
-    /// As [`Self::next_slice`], and also returns the elements after those that are already in sight; they are
-    /// returned again by the next call.
-    ///
-    /// # Errors
-    /// As [`Self::next_slice`].
+    /// As [`Self::next_slice`], but also returns the buffered elements after these, which the next call returns again.
     #[inline]
     pub fn next_slice_and_rest(&mut self, most: usize) -> Result<(&[T], &[T]), StageError> {
         if self.position == self.source.shown().len() {
@@ -92,10 +82,10 @@ impl<T: Pod> ColumnReader<T> {
         Ok((part, others))
     }
 
-    /// The next `count` elements where they are, without a copy: at most [`BLOCK`] of them.
+    /// Returns the next `count` elements, at most [`BLOCK`], without a copy.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] past the end.
+    /// [`StageError::Scratch`] past the end.
     #[inline]
     pub fn block(&mut self, count: usize) -> Result<&[T], StageError> {
         let () = Self::FIT;
@@ -107,7 +97,7 @@ impl<T: Pod> ColumnReader<T> {
         Ok(part)
     }
 
-    /// Brings the next elements into sight together, some of which may be in sight already.
+    /// Refills the buffer so that it contains the next `count` elements.
     #[cold]
     fn show_block(&mut self, count: usize) -> Result<(), StageError> {
         let first = self.next - (self.source.shown().len() - self.position) as u64;
@@ -123,7 +113,7 @@ impl<T: Pod> ColumnReader<T> {
     /// Fills `out` with the next elements.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] past the end.
+    /// [`StageError::Scratch`] past the end.
     pub fn read_into(&mut self, mut out: &mut [T]) -> Result<(), StageError> {
         while !out.is_empty() {
             let part = self.next_slice(out.len())?;
@@ -137,7 +127,7 @@ impl<T: Pod> ColumnReader<T> {
     /// Appends the next `count` elements to `out`.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] past the end.
+    /// [`StageError::Scratch`] past the end.
     pub fn append_to(&mut self, out: &mut Vec<T>, mut count: usize) -> Result<(), StageError> {
         while count > 0 {
             let part = self.next_slice(count)?;
@@ -148,9 +138,6 @@ impl<T: Pod> ColumnReader<T> {
     }
 
     /// Skips the next `count` elements.
-    ///
-    /// # Errors
-    /// As [`Self::next_slice`].
     pub fn skip(&mut self, count: u64) -> Result<(), StageError> {
         if count > self.remaining() {
             return Err(self.source.ended("it ends too early"));
@@ -167,7 +154,7 @@ impl<T: Pod> ColumnReader<T> {
 
     #[cold]
     fn refill(&mut self) -> Result<(), StageError> {
-        // To where a packed group ends, so that none is unpacked twice.
+        // Ends at a packed group, so that no group is unpacked twice.
         let most = Source::<T>::MOST as u64;
         let count = (self.count - self.next).min(most - self.next % most);
         if count == 0 {
@@ -179,35 +166,32 @@ impl<T: Pod> ColumnReader<T> {
     }
 }
 
-/// Reads a column back to front, a part at a time.
+/// Reads a column back to front, one buffer at a time.
 pub struct ReverseReader<T> {
     source: Source<T>,
-    /// Elements of the part that are not returned yet; the next one is the last of them.
+    /// Buffered elements not yet returned; the last of these is next.
     left: usize,
-    /// Elements before the part.
+    /// Number of elements before the buffer.
     before: u64,
 }
 
 impl<T: Pod> ReverseReader<T> {
     /// Opens a column.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let (source, before) = Source::open(scratch, column)?;
         Ok(Self { source, left: 0, before })
     }
 
-    /// Elements not yet returned.
+    /// Number of elements not yet returned.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.before + self.left as u64
     }
 
-    /// The element before the one returned last; at first the last element of the column.
+    /// Returns the preceding element; first the last one of the column.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] past the beginning.
+    /// [`StageError::Scratch`] past the beginning.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "not an iterator: every element must be there")]
     pub fn next(&mut self) -> Result<T, StageError> {
@@ -218,11 +202,7 @@ impl<T: Pod> ReverseReader<T> {
         Ok(self.source.shown()[self.left])
     }
 
-    /// The elements before those returned last, at most `most` of them and as many as are in sight, at least one; in
-    /// the order of the column.
-    ///
-    /// # Errors
-    /// As [`Self::next`].
+    /// Returns the preceding elements in column order: all buffered ones up to `most`, at least one.
     #[inline]
     pub fn next_slice(&mut self, most: usize) -> Result<&[T], StageError> {
         if self.left == 0 {
@@ -233,7 +213,7 @@ impl<T: Pod> ReverseReader<T> {
         Ok(&self.source.shown()[self.left..end])
     }
 
-    /// Skips the `count` elements before those returned last.
+    /// Skips the preceding `count` elements.
     ///
     /// # Errors
     /// [`StageError::Scratch`] past the beginning.
@@ -251,7 +231,7 @@ impl<T: Pod> ReverseReader<T> {
         if self.before == 0 {
             return Err(self.source.ended("it begins too late"));
         }
-        // From where a packed group begins, so that none is unpacked twice.
+        // Starts at a packed group, so that no group is unpacked twice.
         let count = (self.before - 1) % Source::<T>::MOST as u64 + 1;
         self.source.show(self.before - count, count as usize)?;
         (self.left, self.before) = (count as usize, self.before - count);

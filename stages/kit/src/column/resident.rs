@@ -1,8 +1,8 @@
-//! Columns that stay in memory while there is room for them.
+//! Columns in memory, within a limit.
 //!
-//! A scratch folder may have [`Residents`]: columns without a file. A writer puts a column there as long as the limit
-//! allows it, and otherwise writes all of it to its file; readers and maps look at the memory itself, so nothing is
-//! copied. Whoever owns the folder may move columns to their files later ([`Scratch::limit_residents`]).
+//! A scratch folder may have [`Residents`]: columns without a file. A writer keeps a column in memory if the limit
+//! allows, and otherwise writes all of it to its file; readers and maps access the memory directly, without copies. The
+//! owner of the folder may later move columns to their files ([`Scratch::limit_residents`]).
 //!
 //! [`Scratch::limit_residents`]: crate::Scratch::limit_residents
 
@@ -18,33 +18,33 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Columns of so many bytes are kept in a plain vector; most of the columns of a small input are this small.
+/// Columns up to this many bytes use a plain vector; most columns of a small input do.
 const SMALL: usize = 256 << 10;
-/// What memory is aligned to at least: elements may not ask for more.
+/// Minimum alignment of the memory, and maximum alignment of elements.
 pub(super) const ALIGNMENT: usize = align_of::<u64>();
 
-/// The columns of a scratch folder that are in memory. Clones share them.
+/// The columns of a scratch folder in memory. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Residents(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     store: Arc<Store>,
-    /// By the text of the path: paths compare part by part, which takes longer than much of what is done with a column.
+    /// Keyed by path text: comparing paths component-wise would dominate many operations.
     columns: Mutex<FxHashMap<OsString, Arc<Pages>>>,
-    /// Whether the folder may have files with a name.
+    /// True if the folder may contain named files.
     has_files: AtomicBool,
 }
 
-/// A finished column in memory. Its elements are aligned to [`ALIGNMENT`].
+/// A finished column in memory, aligned to [`ALIGNMENT`].
 #[derive(Debug)]
 pub(crate) struct Pages {
     memory: Memory,
     length: usize,
-    /// How its file would be packed, if it would.
+    /// Packing of its file, if any.
     width: Option<Width>,
     store: Arc<Store>,
-    /// The document that these are the bytes of, once somebody has read it.
+    /// Cache of the parsed document in these bytes.
     parsed: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -63,7 +63,7 @@ impl Pages {
         }
     }
 
-    /// What `parse` makes of the bytes, which is done once.
+    /// Returns the result of `parse` on the bytes, cached.
     pub fn parsed<T: Any + Send + Sync, E>(&self, parse: impl FnOnce(&[u8]) -> Result<T, E>) -> Result<Arc<T>, E> {
         let known = self.parsed.get().and_then(|parsed| Arc::clone(parsed).downcast().ok());
         if let Some(parsed) = known {
@@ -75,7 +75,7 @@ impl Pages {
         Ok(parsed)
     }
 
-    /// Bytes that it takes.
+    /// Bytes of memory.
     fn taken(&self) -> u64 {
         match &self.memory {
             Memory::Small(words) => (words.len() * ALIGNMENT) as u64,
@@ -92,7 +92,7 @@ impl Drop for Pages {
     }
 }
 
-/// A column that is being written.
+/// A column being written.
 #[derive(Debug)]
 pub(crate) struct Growing {
     pages: Pages,
@@ -104,7 +104,7 @@ impl Growing {
         self.pages.bytes()
     }
 
-    /// Appends bytes; false, with nothing changed, if there is no room for them.
+    /// Appends bytes; false, with nothing changed, if they exceed the limit.
     pub fn push(&mut self, bytes: &[u8]) -> bool {
         let end = self.pages.length + bytes.len();
         let Pages { memory, length, store, .. } = &mut self.pages;
@@ -136,7 +136,7 @@ impl Growing {
         true
     }
 
-    /// It is whole: what it does not need is given back.
+    /// Ends the column and releases surplus memory.
     fn finish(mut self) -> Pages {
         let length = self.pages.length;
         match &mut self.pages.memory {
@@ -153,7 +153,7 @@ impl Growing {
 }
 
 impl Residents {
-    /// Columns that take at most `limit` bytes together.
+    /// Creates a set of columns of at most `limit` bytes in total.
     #[must_use]
     pub fn new(limit: u64) -> Self {
         let residents = Self::default();
@@ -161,41 +161,38 @@ impl Residents {
         residents
     }
 
-    /// The same, where a thread of their own gets memory for them ahead of those who write.
+    /// Enables a background thread that clears pages ahead of writers.
     #[must_use]
     pub fn hurried(self) -> Self {
         self.0.store.hurry();
         self
     }
 
-    /// Bytes that the columns take.
+    /// Bytes of the columns.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.0.store.used()
     }
 
-    /// Bytes that the columns take, and memory for those to come.
+    /// Bytes of the columns and of the pool.
     #[cfg(test)]
     pub(super) fn taken(&self) -> u64 {
         self.0.store.taken()
     }
 
-    /// Says that the folder gets a file with a name.
+    /// Records that the folder gets a named file.
     pub(crate) fn note_file(&self) {
         self.0.has_files.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the folder may have files with a name: until then the system need not be asked for any.
+    /// False if the folder has no named files, so the file system need not be asked.
     pub(crate) fn has_files(&self) -> bool {
         self.0.has_files.load(Ordering::Relaxed)
     }
 
-    /// Sets what the columns may take. If they take more, columns go to their files, the largest first, until they do
-    /// not; columns that somebody looks at stay. To be called when nobody writes any. Returns the paths of those that went, and
-    /// what their files hold.
-    ///
-    /// # Errors
-    /// [`StageError::Io`]; the column that could not be written stays.
+    /// Sets the limit. Columns beyond it are written to their files, largest first; borrowed columns stay. Call while
+    /// no column is written. Returns the evicted paths with the checksums of their files. A column that fails to be
+    /// written stays.
     pub(crate) fn limit_to(&self, limit: u64) -> Result<Vec<(OsString, Sum)>, StageError> {
         let store = &self.0.store;
         store.set_limit(limit);
@@ -218,14 +215,14 @@ impl Residents {
         self.0.columns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A column that is to be written, whose file would be packed so.
+    /// Begins a column with a file packed with `width`.
     pub(crate) fn grow(&self, width: Option<Width>) -> Growing {
         let store = Arc::clone(&self.0.store);
         Growing { pages: Pages { memory: Memory::Small(Vec::new()), length: 0, width, store, parsed: OnceLock::new() } }
     }
 
-    /// A column that is to be written further, if it is here; what there is no room to copy stays. Until the column is
-    /// [put](Self::put) back, everybody sees it as it is now.
+    /// Reopens a column for appending, if it is in memory; `Err` if it does not fit copied. Until [`put`](Self::put),
+    /// readers see it unchanged.
     pub(super) fn reopen(&self, path: &Path) -> Option<Result<Growing, Arc<Pages>>> {
         let pages = self.get(path)?;
         let store = Arc::clone(&self.0.store);
@@ -240,13 +237,13 @@ impl Residents {
         Some(if copy.push(pages.bytes()) { Ok(copy) } else { Err(pages) })
     }
 
-    /// Keeps a column under a name. Another one of this name goes.
+    /// Stores a column under a name, replacing the previous one.
     pub(super) fn put(&self, path: &Path, growing: Growing) {
         let before = self.columns().insert(path.into(), Arc::new(growing.finish()));
         drop(before);
     }
 
-    /// Keeps bytes under a name; false if there is no room.
+    /// Stores bytes under a name; false if they exceed the limit.
     pub(crate) fn keep(&self, path: &Path, bytes: &[u8]) -> bool {
         let mut growing = self.grow(None);
         let fits = growing.push(bytes);
@@ -256,22 +253,22 @@ impl Residents {
         fits
     }
 
-    /// The column of a name.
+    /// Returns the column of a name.
     pub(crate) fn get(&self, path: &Path) -> Option<Arc<Pages>> {
         self.columns().get(path.as_os_str()).cloned()
     }
 
-    /// Bytes of the column of a name.
+    /// Returns the bytes of the column of a name.
     pub(crate) fn length(&self, path: &Path) -> Option<u64> {
         self.columns().get(path.as_os_str()).map(|pages| pages.length as u64)
     }
 
-    /// Forgets the column of a name; whether there was one.
+    /// Removes a column; false if it is not in memory.
     pub(crate) fn remove(&self, path: &Path) -> bool {
         self.columns().remove(path.as_os_str()).is_some()
     }
 
-    /// Gives the column of a name another name; whether there was one.
+    /// Renames a column; false if it is not in memory.
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> bool {
         let mut columns = self.columns();
         let Some(pages) = columns.remove(from.as_os_str()) else { return false };
@@ -279,7 +276,7 @@ impl Residents {
         true
     }
 
-    /// Gives the column of a name a second name; whether there was one.
+    /// Gives a column a second name; false if it is not in memory.
     pub(crate) fn share(&self, from: &Path, to: &Path) -> bool {
         let mut columns = self.columns();
         let Some(pages) = columns.get(from.as_os_str()).cloned() else { return false };
@@ -287,7 +284,7 @@ impl Residents {
         true
     }
 
-    /// Cuts the column of a name, which nobody looks at; whether there was one.
+    /// Truncates a column that is not borrowed; false if it is not in memory.
     pub(crate) fn cut(&self, path: &Path, length: u64) -> bool {
         let mut columns = self.columns();
         let Some(pages) = columns.get_mut(path.as_os_str()).and_then(Arc::get_mut) else { return false };

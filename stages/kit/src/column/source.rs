@@ -1,4 +1,4 @@
-//! Where the elements of a column come from: a window into its memory, or a buffer that is filled from its file.
+//! Source of a column's elements: its memory, or a buffer filled from its file.
 
 use super::file::{self, Opened};
 use super::length::{BUFFER, whole};
@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A column, and the part of it that is in sight.
+/// A column and its current window.
 pub(super) struct Source<T> {
     path: PathBuf,
     from: From<T>,
-    /// The part in sight: in the buffer or in the pages of `from`, which stay where they are while this lives.
+    /// The current window: points into the buffer or the pages of `from`, which do not move meanwhile.
     start: NonNull<T>,
     count: usize,
 }
@@ -27,8 +27,8 @@ enum From<T> {
     Memory(Arc<Pages>),
 }
 
-// SAFETY: `start` points into what `from` owns, which is only read while it is in sight; and elements are plain data,
-// which any thread may read.
+// SAFETY: `start` points into memory owned by `from`, which is only read while the window exists; elements are plain
+// data.
 unsafe impl<T: Pod> Send for Source<T> {}
 // SAFETY: as above.
 unsafe impl<T: Pod> Sync for Source<T> {}
@@ -36,10 +36,7 @@ unsafe impl<T: Pod> Sync for Source<T> {}
 impl<T: Pod> Source<T> {
     const ALIGNED: () = assert!(align_of::<T>() <= ALIGNMENT, "columns in memory are aligned to eight bytes");
 
-    /// Opens a column, with nothing in sight; and the number of its elements.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when it does not hold whole elements.
+    /// Opens a column with an empty window; returns the number of its elements, too.
     pub fn open(scratch: &Scratch, column: Column<T>) -> Result<(Self, u64), StageError> {
         let () = Self::ALIGNED;
         let path = scratch.path(column);
@@ -61,13 +58,10 @@ impl<T: Pod> Source<T> {
         Ok((Self { path, from, start: NonNull::dangling(), count: 0 }, count))
     }
 
-    /// Elements that can be in sight at once: those of a group of a packed file, if they begin where one does.
+    /// Maximum elements of a window: those of one packed group.
     pub const MOST: usize = BUFFER / size_of::<T>();
 
-    /// Brings elements into sight: at most [`Self::MOST`] of them, none past the end.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when a packed file is damaged.
+    /// Moves the window: at most [`Self::MOST`] elements, none past the end.
     #[cold]
     pub fn show(&mut self, first: u64, count: usize) -> Result<(), StageError> {
         let shown: &[T] = match &mut self.from {
@@ -92,15 +86,15 @@ impl<T: Pod> Source<T> {
         Ok(())
     }
 
-    /// What is in sight.
+    /// The elements of the window.
     #[inline]
     pub fn shown(&self) -> &[T] {
-        // SAFETY: `show` took both from a slice of what `from` owns. The buffer is neither moved nor written to before
-        // `show` is called again, the pages of a finished column never are. At first the count is 0.
+        // SAFETY: `show` took pointer and count from a slice owned by `from`. The buffer is neither moved nor written
+        // before the next `show`; pages of a finished column never are. Initially the count is 0.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 
-    /// The error of reading past one of the ends.
+    /// Creates the error of reading past an end.
     #[cold]
     pub fn ended(&self, problem: &str) -> StageError {
         StageError::Scratch { path: self.path.clone(), problem: problem.to_owned() }

@@ -1,4 +1,4 @@
-//! The memory of all columns of a folder: what it may take, and the tracts that columns lie in.
+//! Memory of all columns of a folder: limit, pool, and the tracts of large columns.
 
 use super::ahead::Ahead;
 use super::pages::{CHUNK, Pool, Range};
@@ -7,39 +7,39 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Bytes that the pool has ahead of columns, at most.
+/// Maximum bytes of cleared pages in the pool.
 const MOST_AHEAD: u64 = 16 << 20;
-/// It has one byte ahead for so many that columns took from the system.
+/// The pool keeps one cleared byte per this many bytes taken by columns.
 const TAKEN_PER_AHEAD: u64 = 4;
-/// The first pages of a column are touched as it is written, for it may be short; of more, it is measured what the thread
-/// would have done.
+/// Chunks beyond this size are cleared in a divisible part, to measure the work that the background thread would save.
+/// The first ones are not: the column may be short.
 const SHORT: usize = 4 * CHUNK;
 
-/// What memory there is for columns.
+/// Memory accounting for columns.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     limit: AtomicU64,
     /// Bytes of columns and of the pool.
     used: AtomicU64,
-    /// Those of them that are in the pool.
+    /// Bytes of the pool.
     pooled: AtomicU64,
     pool: Pool,
-    /// Whether a thread may get pages ahead of columns, and the thread.
+    /// Enables the background thread, and its handle.
     may_hurry: AtomicBool,
     ahead: OnceLock<Option<Ahead>>,
-    /// Bytes that columns took which the pool did not have, or not without the thread.
+    /// Bytes that columns took while the pool was not full.
     wanted: AtomicU64,
-    /// Held while pages are on their way from the system to the pool.
+    /// Held while pages move from the system to the pool.
     stocking: Mutex<()>,
 }
 
 impl Store {
-    /// Lets a thread get pages ahead of columns.
+    /// Enables the background thread.
     pub fn hurry(&self) {
         self.may_hurry.store(true, Ordering::Relaxed);
     }
 
-    /// Sets what may be used. Once it returns, nothing more is on its way to the pool.
+    /// Sets the limit, after pending additions to the pool.
     pub fn set_limit(&self, limit: u64) {
         let _nothing_under_way = self.stocking();
         self.limit.store(limit, Ordering::Relaxed);
@@ -56,7 +56,7 @@ impl Store {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Takes bytes, if they fit.
+    /// Takes bytes if they fit the limit.
     pub fn take(&self, bytes: u64) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
@@ -65,12 +65,12 @@ impl Store {
         taken.is_ok()
     }
 
-    /// Gives bytes back.
+    /// Returns bytes.
     pub fn give_back(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Backs one more chunk of a range, with pages of the pool if it has some; false if there is no room.
+    /// Backs the next chunk of a range, from the pool if possible; false at the limit.
     fn back(self: &Arc<Self>, range: &mut Range) -> bool {
         let is_pooled = self.pool.back(range);
         if is_pooled {
@@ -78,7 +78,7 @@ impl Store {
         }
         if self.may_hurry.load(Ordering::Relaxed) && self.pooled.load(Ordering::Relaxed) < MOST_AHEAD {
             self.wanted.fetch_add(CHUNK as u64, Ordering::Relaxed);
-            // A store that is gone wants nothing.
+            // A weak reference: the thread does not keep the store alive.
             let store = Arc::downgrade(self);
             let stock = move || store.upgrade().is_some_and(|store| store.stock());
             self.ahead.get_or_init(|| Ahead::start(stock)).iter().for_each(Ahead::order);
@@ -86,7 +86,7 @@ impl Store {
         is_pooled || self.back_fresh(range)
     }
 
-    /// Backs one more chunk with pages of the system.
+    /// Backs the next chunk with pages of the system.
     fn back_fresh(&self, range: &mut Range) -> bool {
         if self.pool.is_spent() {
             self.clear_beyond(0);
@@ -103,7 +103,7 @@ impl Store {
         backed
     }
 
-    /// Puts one chunk in the pool, whose pages are cleared, if columns will soon want it; whether they may want more.
+    /// Adds one cleared chunk to the pool if columns will soon need it; false if the pool has enough.
     pub fn stock(&self) -> bool {
         let _under_way = self.stocking();
         let enough = MOST_AHEAD.min(self.wanted.load(Ordering::Relaxed) / TAKEN_PER_AHEAD);
@@ -129,7 +129,7 @@ impl Store {
     }
 
     fn take_in(&self, range: Range) {
-        // Counted first: whoever takes a chunk out counts it out.
+        // Added to the count first: takers subtract.
         let bytes = range.backed() as u64;
         self.pooled.fetch_add(bytes, Ordering::Relaxed);
         if !self.pool.take_in(range) {
@@ -138,7 +138,7 @@ impl Store {
         }
     }
 
-    /// Gives what is not used to the system, if more than this is taken.
+    /// Unmaps the pool if more than `limit` is used.
     pub fn clear_beyond(&self, limit: u64) {
         if self.used.load(Ordering::Relaxed) > limit {
             let bytes = self.pool.clear() as u64;
@@ -148,28 +148,28 @@ impl Store {
     }
 }
 
-/// Memory of a large column. It may be written further behind what others see of it: what was written is never moved
-/// and never changed.
+/// Memory of a large column. A writer may append past the bytes that readers see: written bytes are never moved or
+/// changed.
 #[derive(Debug)]
 pub(super) struct Tract {
-    /// Of `range`.
+    /// Start of `range`.
     start: NonNull<u8>,
     range: Mutex<Range>,
-    /// Bytes that were written. What is before is only read, what is behind belongs to the one who writes.
+    /// Number of written bytes. Bytes before are read-only, those behind belong to the writer.
     end: AtomicUsize,
-    /// Whether somebody writes.
+    /// True while a writer exists.
     is_lent: AtomicBool,
     store: Arc<Store>,
 }
 
-// SAFETY: `start` points to memory of `range`, which goes where it goes; what is shared is only read.
+// SAFETY: `start` points to memory owned by `range`, which moves with it; shared bytes are only read.
 unsafe impl Send for Tract {}
-// SAFETY: as above; the one who writes does it where nobody reads.
+// SAFETY: as above; the writer writes only where nobody reads.
 unsafe impl Sync for Tract {}
 
 impl Tract {
-    /// A tract with room for so many bytes, and for all that may come, that begins with `first`; lent to the caller. Nothing
-    /// if there is no room.
+    /// Creates a tract with `bytes` backed and addresses up to the limit, which begins with `first`; the caller is its
+    /// writer. `None` at the limit.
     pub fn new(store: &Arc<Store>, bytes: usize, first: Option<&[u8]>) -> Option<Arc<Self>> {
         let most = store.limit.load(Ordering::Relaxed) as usize;
         let range = Range::reserve(most.max(bytes))?;
@@ -188,19 +188,19 @@ impl Tract {
         self.range.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first bytes, of those that were written.
+    /// The first `length` of the written bytes.
     pub fn bytes(&self, length: usize) -> &[u8] {
         assert!(length <= self.end.load(Ordering::Acquire), "only what was written is seen");
-        // SAFETY: these bytes are backed, were written, and are not written again while anybody sees them.
+        // SAFETY: these bytes are backed and written, and are not written again.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), length) }
     }
 
-    /// Bytes that it takes.
+    /// Bytes of memory.
     pub fn taken(&self) -> u64 {
         self.range().backed() as u64
     }
 
-    /// Lends the end to somebody who appends to the first `length` bytes; false if others write there, or see more.
+    /// Makes the caller the writer after the first `length` bytes; false if there is a writer, or if more was written.
     pub fn lend(self: &Arc<Self>, length: usize) -> bool {
         if self.is_lent.swap(true, Ordering::AcqRel) {
             return false;
@@ -212,25 +212,25 @@ impl Tract {
         is_end
     }
 
-    /// Takes the end back from who wrote there.
+    /// Ends the writer's access.
     pub fn release(&self) {
         self.is_lent.store(false, Ordering::Release);
     }
 
-    /// Appends bytes; false if there is no room. Only for the one to whom the end is lent.
+    /// Appends bytes; false at the limit. For the writer only.
     pub fn append(&self, bytes: &[u8]) -> bool {
         debug_assert!(self.is_lent.load(Ordering::Relaxed), "only who has the end appends");
         let at = self.end.load(Ordering::Acquire);
         if !self.back(at + bytes.len()) {
             return false;
         }
-        // SAFETY: the bytes behind `end` are backed, nobody sees them, and only the caller writes there.
+        // SAFETY: the bytes past `end` are backed and unread, and only the caller writes there.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.as_ptr().add(at), bytes.len()) };
         self.end.store(at + bytes.len(), Ordering::Release);
         true
     }
 
-    /// Makes sure that so many bytes are backed.
+    /// Backs at least `bytes`; false at the limit.
     fn back(&self, bytes: usize) -> bool {
         let mut range = self.range();
         while range.backed() < bytes {

@@ -1,4 +1,4 @@
-//! The file of a column, to be written front to back.
+//! Writes the file of a column front to back.
 
 use super::packed::Packer;
 use super::packing::Width;
@@ -9,31 +9,31 @@ use std::io::{self, Write};
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
-/// A file that is written from some place on.
+/// A file being written from some position on.
 pub struct Target {
     file: File,
     packer: Option<Packer>,
-    /// Of what was written, without what was there before.
+    /// Hash of the appended bytes.
     hash: Xxh3,
-    /// Bytes of the file that were there before, and those that are there now.
+    /// Former and current length of the file.
     first: u64,
     end: u64,
 }
 
 impl Target {
-    /// A file that has so many bytes.
+    /// Wraps a file of `first` bytes.
     pub fn new(file: File, width: Option<Width>, first: u64) -> Self {
         Self { file, packer: width.map(Packer::new), hash: Xxh3::default(), first, end: first }
     }
 
-    /// A new file that begins with what was there before.
+    /// Creates a file that begins with the bytes `there`.
     pub fn create(path: &Path, width: Option<Width>, there: &[u8]) -> Result<Self, StageError> {
         let mut file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
         file.write_all(there).map_err(|error| StageError::io(path, "write", error))?;
         Ok(Self::new(file, width, there.len() as u64))
     }
 
-    /// Appends the bytes of whole elements, aligned as those.
+    /// Appends whole, aligned elements.
     pub fn write(&mut self, elements: &[u8]) -> io::Result<()> {
         let Self { file, packer, hash, end, .. } = self;
         let mut write = |bytes: &[u8]| put(file, hash, end, bytes);
@@ -43,10 +43,10 @@ impl Target {
         }
     }
 
-    /// Ends the file; returns how many bytes were written, and their hash.
+    /// Ends the file; returns the number of bytes written and their hash.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold what was written.
+    /// [`StageError::Scratch`] when the file was truncated meanwhile.
     pub fn finish(self, path: &Path) -> Result<(u64, Xxh3), StageError> {
         let Self { mut file, packer, mut hash, first, mut end } = self;
         if let Some(packer) = packer {
@@ -65,10 +65,7 @@ fn put(file: &mut File, hash: &mut Xxh3, end: &mut u64, bytes: &[u8]) -> io::Res
     Ok(())
 }
 
-/// Writes a column in memory to its file, and tells what that holds.
-///
-/// # Errors
-/// As [`Target::finish`].
+/// Writes a column in memory to its file; returns the checksum.
 pub fn write_file(path: &Path, elements: &[u8], width: Option<Width>) -> Result<Sum, StageError> {
     let mut target = Target::create(path, width, &[])?;
     target.write(elements).map_err(|error| StageError::io(path, "write", error))?;

@@ -1,4 +1,4 @@
-//! Writing a column.
+//! Writes a column.
 
 use super::file::length;
 use super::length::{BUFFER, whole};
@@ -13,19 +13,19 @@ use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::path::PathBuf;
 
-/// Writes a column front to back, into memory while there is room for it ([`Residents`](crate::Residents)), else into
-/// its file. Writes go to the end of the file, so one that is cut off meanwhile never has a hole of zeros but ends too
-/// early, which [`Self::finish`] finds out.
+/// Writes a column front to back, into memory if the limit of [`Residents`](crate::Residents) allows, else into its
+/// file. Writes append, so a file truncated meanwhile has no hole of zeros but ends early, which [`Self::finish`]
+/// detects.
 pub struct ColumnWriter<T> {
     scratch: Scratch,
     path: PathBuf,
-    /// How its file is packed, if it is.
+    /// Packing of its file, if any.
     width: Option<Width>,
     sink: Sink,
-    /// What was there before; nothing if nobody knows.
+    /// Checksum of the former content, if known.
     before: Option<Sum>,
     buffer: Vec<T>,
-    /// Elements that were written, and those that were there before.
+    /// Number of elements written, including former ones.
     written: u64,
 }
 
@@ -37,16 +37,13 @@ enum Sink {
 impl<T: Pod> ColumnWriter<T> {
     const CAPACITY: usize = BUFFER / size_of::<T>();
 
-    /// Creates the column, or truncates it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates or truncates the column.
     pub fn create(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
         match scratch.residents_for(&path) {
             Some(residents) => {
                 scratch.withdraw(column)?;
-                // As a file would be, it is there from now on.
+                // As a file would, the column exists from now on.
                 let width = width_of(column);
                 residents.put(&path, residents.grow(width));
                 let sink = Sink::Memory(residents.grow(width));
@@ -56,10 +53,7 @@ impl<T: Pod> ColumnWriter<T> {
         }
     }
 
-    /// The same, for a column that must have a file.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// As [`Self::create`], for a column that must have a file.
     pub fn create_file(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
         scratch.note(&path, None);
@@ -68,10 +62,7 @@ impl<T: Pod> ColumnWriter<T> {
         Ok(Self::new(scratch, column, Sink::File(Box::new(target)), (0, Some(Sum::default()))))
     }
 
-    /// Appends to a column that an earlier writer finished, and whose file is not packed.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
+    /// Appends to a finished column that is not packed.
     pub fn append(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         debug_assert!(width_of(column).is_none(), "{} is packed", column.name);
         let path = scratch.path(column);
@@ -82,7 +73,7 @@ impl<T: Pod> ColumnWriter<T> {
                 let first = whole::<T>(&path, growing.bytes().len() as u64)?;
                 (Sink::Memory(growing), first)
             }
-            // There is no room for a copy.
+            // The limit does not allow a copy.
             Some(Err(pages)) => {
                 scratch.note_file();
                 let target = Target::create(&path, None, pages.bytes())?;
@@ -102,38 +93,32 @@ impl<T: Pod> ColumnWriter<T> {
     }
 
     fn new(scratch: &Scratch, column: Column<T>, sink: Sink, (written, before): (u64, Option<Sum>)) -> Self {
-        // It grows as it is filled: most columns of a small input take less, and large memory is dear to get and give back.
+        // The buffer grows on demand: most columns of a small input need less, and large allocations are slow.
         let buffer = Vec::new();
         let (path, width) = (scratch.path(column), width_of(column));
         Self { scratch: scratch.clone(), path, width, sink, before, buffer, written }
     }
 
-    /// Elements written so far.
+    /// Number of elements so far.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
 
-    /// Whether nothing has been written yet.
+    /// True if the column has no elements yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Appends one element.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     #[inline]
     pub fn push(&mut self, element: T) -> Result<(), StageError> {
         self.buffer.push(element);
         if self.buffer.len() == Self::CAPACITY { self.flush() } else { Ok(()) }
     }
 
-    /// Appends many elements.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Appends elements.
     pub fn extend(&mut self, elements: &[T]) -> Result<(), StageError> {
         if elements.len() < Self::CAPACITY - self.buffer.len() {
             self.buffer.extend_from_slice(elements);
@@ -151,7 +136,7 @@ impl<T: Pod> ColumnWriter<T> {
     /// Flushes the buffer and returns the length of the column.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold what was written.
+    /// [`StageError::Scratch`] when the file was truncated meanwhile.
     pub fn finish(mut self) -> Result<u64, StageError> {
         self.flush()?;
         match self.sink {
@@ -165,7 +150,7 @@ impl<T: Pod> ColumnWriter<T> {
             Sink::File(target) => {
                 let (appended, hash) = target.finish(&self.path)?;
                 if let Some(residents) = self.scratch.residents() {
-                    // What was there before somebody appended.
+                    // The former column in memory.
                     residents.remove(&self.path);
                 }
                 self.scratch.note(&self.path, self.before.map(|before| before.and(appended, &hash)));
@@ -198,7 +183,7 @@ impl<T: Pod> ColumnWriter<T> {
         Ok(())
     }
 
-    /// Goes on in a file.
+    /// Moves the column to a file.
     #[cold]
     fn leave_memory(&mut self) -> Result<(), StageError> {
         if let Sink::Memory(growing) = &self.sink {

@@ -1,7 +1,7 @@
-//! Comma-separated decimal numbers, a window of text at a time: the fast path of a tokeniser.
+//! Parses comma-separated decimal numbers, one window of text at a time: the fast path of a tokeniser.
 //!
-//! Two kernels whose numbers are the same; only where they stop may differ. `portable` weighs one number after the other,
-//! on any processor; `avx512` weighs eight at once, where the processor can (found out at run time).
+//! Two kernels return equal numbers but may stop at different positions. `portable` parses one number at a time on any
+//! processor; `avx512` parses eight at once, if detected at run time.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -9,9 +9,9 @@ mod portable;
 
 pub use portable::skip_space;
 
-/// Appends to `out` the numbers of `text` from `at` on, as long as each has at most sixteen digits and is followed by
-/// one comma with nothing but white space around it. Gives where the first number starts that was not taken. Those
-/// in the last bytes of the text (less than 90) may be left. Cost: 1 to 3 ns a number.
+/// Appends the numbers of `text` from `at` on to `out`, while each has at most sixteen digits and is followed by one
+/// comma, optionally surrounded by white space. Returns the start of the first number not taken. May leave numbers in
+/// the last 90 bytes. Cost: 1 to 3 ns per number.
 #[must_use]
 pub fn take(text: &[u8], at: usize, out: &mut Vec<u64>) -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -35,7 +35,7 @@ mod tests {
         avx512::take,
     ];
 
-    /// Each number with the place where it starts, white space before it included.
+    /// Parses each number naively, with its start position including preceding white space.
     fn one_by_one(text: &str, start: usize) -> (Vec<u64>, Vec<usize>) {
         let mut places = vec![start];
         let mut numbers = Vec::new();
@@ -49,7 +49,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// What a kernel takes is right, it stops where a number starts, and it takes all that is as usual.
+        /// Kernels return correct numbers, stop at the start of a number, and take all regular input.
         #[test]
         fn each_kernel_equals_one_by_one(
             values in prop::collection::vec((any::<u64>(), 0u32..64, 0usize..40), 1..100),
@@ -58,7 +58,7 @@ mod tests {
             let others = [" , ", ",\r\n\t", ",\n", "\n ,", ",,", "x,", "-,", ".5,"];
             let mut text = "123,".to_owned();
             for (value, shift, separator) in values {
-                // Less than 10^16 where all is as usual.
+                // Below 10^16 in regular input.
                 text += &(value >> if usual { 11 + shift % 53 } else { shift }).to_string();
                 let as_v8 = if separator % 4 == 0 { "\n," } else { "," };
                 text += others.get(separator).filter(|_| !usual).unwrap_or(&as_v8);
@@ -67,7 +67,7 @@ mod tests {
             for start in [0, 4] {
                 let (numbers, places) = one_by_one(&text, start);
                 for kernel in KERNELS {
-                    // What is there already stays.
+                    // Existing elements stay.
                     let mut found = vec![5];
                     let Some(end) = kernel(text.as_bytes(), start, &mut found) else { continue };
                     let count = found.len() - 1;

@@ -1,14 +1,13 @@
 //! The kernel for any processor.
 //!
-//! One mask says which bytes of a window are no digits; from it follow, without a branch on any number's length, where
-//! each number of the window starts and ends. Up to eight digits are then loaded at once and weighed with three
-//! multiplications.
+//! A mask marks the non-digits of a window; from it follow, without branches on lengths, where each number starts and
+//! ends. Up to eight digits are then loaded at once and converted with three multiplications.
 
-/// Bytes whose digits are found at once.
+/// Bytes classified at once.
 pub(super) const WINDOW: usize = 64;
-/// Bytes that are loaded at once.
+/// Bytes loaded at once.
 pub(super) const WORD: usize = 8;
-/// Bytes that a window needs: words are loaded from its last bytes too.
+/// Bytes that a window needs: words are also loaded from its last bytes.
 pub(super) const NEEDED: usize = WINDOW + WORD;
 
 /// [`super::take`], window by window.
@@ -23,19 +22,19 @@ pub(super) fn take(text: &[u8], mut at: usize, out: &mut Vec<u64>) -> usize {
     at
 }
 
-/// Appends the numbers of a window that ends behind their commas, the first one beginning with the window; gives where
-/// the first one begins that was not taken.
+/// Appends the numbers of a window that ends behind commas; the first number starts with the window. Returns the start
+/// of the first number not taken.
 #[inline]
 pub(super) fn take_window(window: &[u8; NEEDED], out: &mut Vec<u64>) -> usize {
     let others = no_digits(window);
-    // Each bit of `ends` stands behind the digits of a number, each of `starts` on the first digit of the one after it.
+    // Bits of `ends` mark the byte after a number, bits of `starts` the first digit of the next one.
     let mut ends = others & !(others << 1 | 1);
     let mut starts = !others & (others << 1);
     let mut start = 0;
     while ends != 0 && others & 1 == 0 {
         let end = ends.trailing_zeros() as usize;
         let next = starts.trailing_zeros() as usize;
-        // As V8 writes it: a comma, or at the end of a row a line break and a comma.
+        // V8's separators: a comma, or at the end of a row a line break and a comma.
         let usual = match window[end] {
             b',' => next == end + 1,
             b'\n' => next == end + 2 && window[end + 1] == b',',
@@ -53,7 +52,7 @@ pub(super) fn take_window(window: &[u8; NEEDED], out: &mut Vec<u64>) -> usize {
     start
 }
 
-/// A bit for each byte of the window that is no digit.
+/// Returns a mask of the non-digits of the window.
 #[inline]
 fn no_digits(window: &[u8; NEEDED]) -> u64 {
     let mut flags = [0; WINDOW];
@@ -63,14 +62,14 @@ fn no_digits(window: &[u8; NEEDED]) -> u64 {
     flags.as_chunks().0.iter().enumerate().fold(0, |mask, (i, word)| mask | bits(word) << (8 * i))
 }
 
-/// Whether what stands between two numbers is one comma, and else white space.
+/// True if the separator is one comma and otherwise white space.
 #[cold]
 fn separates(between: &[u8]) -> bool {
     let comma = skip_space(between, 0);
     between.get(comma) == Some(&b',') && skip_space(between, comma + 1) == between.len()
 }
 
-/// The number whose digits stand at `start..end`, unless there are more than sixteen.
+/// Returns the number at `start..end`, unless it has more than sixteen digits.
 #[inline]
 pub(super) fn number(window: &[u8; NEEDED], start: usize, end: usize) -> Option<u64> {
     let length = end - start;
@@ -86,11 +85,11 @@ pub(super) fn number(window: &[u8; NEEDED], start: usize, end: usize) -> Option<
 
 #[inline]
 fn word(window: &[u8; NEEDED], at: usize) -> u64 {
-    // Always there: `at` lies within the first 64 bytes.
+    // Always in bounds: `at` lies within the first 64 bytes.
     window[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// Value of eight digits 0 to 9, the first in the lowest byte.
+/// Returns the value of eight digits 0 to 9, the first in the lowest byte.
 #[inline]
 fn weigh(digits: u64) -> u64 {
     let pairs = (digits & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(2561) >> 8;
@@ -98,7 +97,7 @@ fn weigh(digits: u64) -> u64 {
     (quads & 0x0000_ffff_0000_ffff).wrapping_mul(42_949_672_960_001) >> 32
 }
 
-/// Where the white space of JSON ends that starts at `at`.
+/// Returns the end of the JSON white space that starts at `at`.
 #[must_use]
 pub fn skip_space(text: &[u8], mut at: usize) -> usize {
     while matches!(text.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {

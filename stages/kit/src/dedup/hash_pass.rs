@@ -1,4 +1,4 @@
-//! The hash pass: which nodes have records with equal hashes.
+//! The hash pass: finds nodes with equal record hashes.
 
 use super::partition::{Entry, Partition};
 use super::records::Records;
@@ -7,22 +7,22 @@ use crate::naming::mix;
 use crate::spill::PairSpill;
 use crate::{Budget, BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError};
 
-/// Maximum number of partitions; each has a file.
+/// Maximum number of partitions, a file each.
 const MOST_PARTITIONS: usize = 64;
-/// Nodes per partition such that its hash table fits the second-level cache.
+/// Nodes per partition such that its hash table fits the L2 cache.
 const NODES_PER_PARTITION: u64 = 1 << 16;
-/// Minimum number of entries of the hash table.
+/// Minimum entries of the hash table.
 const LEAST_TABLE: usize = 1 << 10;
-/// Bytes of an entry of the hash table, and of its number.
+/// Bytes per hash table entry and its number.
 const SLOT: u64 = 12;
-/// Bytes of budget reserved for the verify pass, if available.
+/// Budget reserved for the verify pass, if available, bytes.
 const LEAST_FOR_VERIFYING: u64 = 4 << 20;
 
-/// The hash pass: see the module.
+/// The hash pass; see the module.
 pub struct HashPass<'a> {
     scratch: &'a Scratch,
     partitions: Vec<Partition>,
-    /// Shift that turns a hash into the number of its partition.
+    /// Shift from a hash to its partition.
     shift: u32,
     lengths: ColumnWriter<u32>,
     nodes: u32,
@@ -33,10 +33,10 @@ pub struct HashPass<'a> {
 }
 
 impl<'a> HashPass<'a> {
-    /// Bytes of budget that both passes need for `nodes` nodes, besides the kept records.
+    /// Budget of both passes for `nodes` nodes, besides the kept records, bytes.
     #[must_use]
     pub fn bytes(nodes: u64) -> u64 {
-        // The buffers of the numbers of nodes are less than a bit per node.
+        // Buffers of node numbers take less than a bit per node.
         nodes / 8 + Self::table_bytes(nodes) + ((MOST_PARTITIONS + 2) * Partition::BUFFER_BYTES) as u64
     }
 
@@ -49,10 +49,7 @@ impl<'a> HashPass<'a> {
         ((entries + entries / 2).next_power_of_two().max(LEAST_TABLE as u64)) * SLOT
     }
 
-    /// A pass over nodes below `nodes`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Begins a pass over nodes below `nodes`.
     pub fn new(nodes: u32, scratch: &'a Scratch, budget: &Budget) -> Result<Self, StageError> {
         let count = Self::partitions(nodes.into());
         Ok(Self {
@@ -64,15 +61,12 @@ impl<'a> HashPass<'a> {
             node: 0,
             hash: 0,
             length: 0,
-            // Two more for what a round leaves to the next.
+            // Two more for leftovers of a round.
             _buffers: budget.reserve("values", ((count + 2) * Partition::BUFFER_BYTES) as u64)?,
         })
     }
 
     /// Ends the pass. Leaves `for_others` bytes of the budget free if possible.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
     pub fn finish(mut self, for_others: u64, context: &Context<'_>) -> Result<VerifyPass, StageError> {
         (self.lengths.len()..self.nodes.into()).try_for_each(|_| self.lengths.push(0))?;
         self.lengths.finish()?;
@@ -105,24 +99,21 @@ impl<'a> HashPass<'a> {
 }
 
 impl HashPass<'_> {
-    /// The hash of a record with one more word, by that of the words before, which is 0 where there are none.
+    /// Extends the hash of a record by a word; the initial hash is 0.
     #[inline]
     #[must_use]
     pub fn with(hash: u64, word: u64) -> u64 {
         mix(hash, word)
     }
 
-    /// Takes the hash of a node's record, as of [`Self::with`], and its number of words. Nodes ascend.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds a node with the hash ([`Self::with`]) and the length of its record. Nodes ascend.
     #[inline]
     pub fn add(&mut self, node: u32, hash: u64, words: u32) -> Result<(), StageError> {
         while self.lengths.len() < node.into() {
             self.lengths.push(0)?;
         }
         self.lengths.push(words)?;
-        // A single partition uses no bits of the hash; the shift is then the full width.
+        // With a single partition the shift is the full width.
         let partition = hash.checked_shr(self.shift).unwrap_or(0) as usize;
         self.partitions[partition].push(Entry::new(hash, node))
     }
@@ -149,7 +140,7 @@ impl Records for HashPass<'_> {
     }
 }
 
-/// The slot of an entry's hash, or where it would be, and the hash as the table has it.
+/// Returns the slot of an entry's hash, existing or free, and the hash as stored.
 #[inline]
 fn slot(table: &[u64], entry: Entry) -> (usize, u64) {
     let (mask, hash) = (table.len() - 1, entry.hash().max(1));
@@ -160,14 +151,14 @@ fn slot(table: &[u64], entry: Entry) -> (usize, u64) {
     (place, hash)
 }
 
-/// Numbers the hashes that occur more than once.
+/// Numbers the repeated hashes.
 struct Repeated {
-    /// Hashes, each at its slot; 0 where there is none.
+    /// Hashes at their slots; 0 if free.
     table: BudgetVec<u64>,
-    /// Their numbers; [`NONE`] for those that occurred once so far.
+    /// Numbers of the hashes; [`NONE`] if not repeated so far.
     numbers: BudgetVec<u32>,
     count: u32,
-    /// Nodes whose hashes are repeated, with the numbers of these.
+    /// Nodes with repeated hashes, and their numbers.
     of_nodes: PairSpill,
 }
 

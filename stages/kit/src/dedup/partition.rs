@@ -1,11 +1,11 @@
-//! A partition of the hash pass: hashes with their nodes, in a buffer that overflows to a file.
+//! A partition of the hash pass: hashes and nodes in a buffer that spills to a file.
 
 use crate::fs::File;
 use crate::{Scratch, StageError};
 use bytemuck::{Pod, Zeroable};
 use std::sync::Arc;
 
-/// Entries of a buffer.
+/// Entries per buffer.
 const BUFFER: usize = 4096;
 
 /// Hash and node.
@@ -26,7 +26,7 @@ impl Entry {
     }
 }
 
-/// Entries in the order of insertion.
+/// Entries in insertion order.
 pub struct Partition {
     scratch: Scratch,
     file: Option<Arc<File>>,
@@ -38,7 +38,6 @@ impl Partition {
     /// Bytes of the buffer.
     pub const BUFFER_BYTES: usize = BUFFER * size_of::<Entry>();
 
-    /// An empty partition.
     pub fn new(scratch: &Scratch) -> Self {
         Self { scratch: scratch.clone(), file: None, written: 0, buffer: Vec::new() }
     }

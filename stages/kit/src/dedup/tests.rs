@@ -6,10 +6,10 @@ use crate::{Budget, Context, Scratch};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
-/// A last word that makes the hash independent of all words before it.
+/// A last word that makes the hash independent of all preceding words.
 const BLIND: u64 = 0xd1b5_4a32_d192_ed03;
 
-/// The first node with each record, computed by both passes and naively; nodes without a record have none.
+/// Compares both passes with the naive answer; nodes without a record are skipped.
 fn compare(records: &[Option<Vec<u64>>], limit: u64) {
     compare_with(records, limit, |pass| through(records, pass, |_, _| ()));
     compare_with(records, limit, |pass| {
@@ -52,7 +52,7 @@ fn through(records: &[Option<Vec<u64>>], pass: &mut impl Records, mut done: impl
     }
 }
 
-/// Records of up to `longest` words of an alphabet, for two of three nodes.
+/// Random records of up to `longest` words, for two of three nodes.
 fn random(nodes: usize, longest: u64, words: u64, seed: u64) -> Vec<Option<Vec<u64>>> {
     let mut state = seed;
     let mut next = |below: u64| {
@@ -77,7 +77,7 @@ fn equals_the_naive_answer() {
 fn collisions_are_told_apart() {
     for seed in 0..50 {
         let mut records = random(400, 3, 3, seed);
-        // Now all records have one hash, whatever their other words, even records of one length.
+        // All records have equal hashes, even records of equal length.
         records.iter_mut().flatten().for_each(|record| record.push(BLIND));
         compare(&records, 1 << 22);
     }

@@ -1,4 +1,4 @@
-//! The verify pass: which records with equal hashes are equal.
+//! The verify pass: compares records with equal hashes.
 
 use super::records::Records;
 use crate::array_plan::filled;
@@ -6,16 +6,16 @@ use crate::{Array, ArrayPlan, Budget, BudgetVec, ColumnReader, ReadAt, Scratch, 
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::{Column, Per};
 
-/// Number of words of each node's record, 0 if it has none. The hash pass writes it.
+/// Number of words of each node's record, 0 if none. Written by the hash pass.
 pub const LENGTHS: Column<u32> = Column::of("values.lengths", Per::Node);
 
-/// The number of each node's hash; [`NONE`] for a hash of that node alone. Kept until the verify pass is over.
+/// Number of each node's hash; [`NONE`] if not repeated. Kept until the verify pass ends.
 pub const NUMBERS: Column<u32> = Column::of("values.numbers", Per::Node);
 
 /// No number.
 pub const NONE: u32 = u32::MAX;
 
-/// The first record with a repeated hash: its node, and where its words are stored.
+/// The first record with a repeated hash: its node and the position of its words.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Kept {
@@ -24,7 +24,7 @@ struct Kept {
     words: u32,
 }
 
-/// A record whose hash equals that of a kept record but whose words differ.
+/// A record with the hash of a kept record but different words.
 struct Collision {
     number: u32,
     first: u32,
@@ -32,9 +32,9 @@ struct Collision {
     words: usize,
 }
 
-/// The verify pass: see the module.
+/// The verify pass; see the module.
 pub struct VerifyPass {
-    /// The numbers of the hashes of nodes from `next` on.
+    /// Hash numbers of nodes from `next` on.
     numbers: ColumnReader<u32>,
     next: u32,
     /// The first record of each number.
@@ -42,25 +42,25 @@ pub struct VerifyPass {
     words: Array<u64>,
     collisions: BudgetVec<Collision>,
     collision_words: BudgetVec<u64>,
-    /// The current record: its node, its number, and the record that it is compared with.
+    /// The current record: node, number, and the kept record to compare with.
     node: u32,
     number: u32,
     with: Kept,
     length: usize,
-    /// Whether the current record differs from that one; if so, `current` holds its words.
+    /// True if the current record differs; then `current` holds its words.
     differs: bool,
     current: BudgetVec<u64>,
     spilled: u64,
 }
 
-/// Which nodes have a record that the verify pass takes, in the order of nodes.
+/// Tells for each node, in order, whether the verify pass needs its record.
 pub struct Wanted(ColumnReader<u32>);
 
 impl Wanted {
-    /// Whether the next node has one.
+    /// Returns true if the next node's record is needed.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] past the last node.
+    /// [`StageError::Scratch`] past the last node.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "not an iterator: every node must be there")]
     pub fn next(&mut self) -> Result<bool, StageError> {
@@ -69,10 +69,7 @@ impl Wanted {
 }
 
 impl VerifyPass {
-    /// The nodes whose records are to be fed, for a caller that reads ahead of the pass.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Returns the nodes whose records the pass needs, for callers that read ahead.
     pub fn wanted(scratch: &Scratch) -> Result<Wanted, StageError> {
         ColumnReader::open(scratch, NUMBERS).map(Wanted)
     }
@@ -96,7 +93,7 @@ impl VerifyPass {
             numbers: ColumnReader::open(scratch, NUMBERS)?,
             next: 0,
             kept,
-            // The number of words is known only now; the array gets the rest of the budget.
+            // The number of words is known only now; this array gets the rest of the budget.
             words: plan.one(filled(at as usize, 0))?,
             collisions: budget.growing("values whose hashes collide"),
             collision_words: budget.growing("values whose hashes collide"),
@@ -114,13 +111,13 @@ impl VerifyPass {
         self.spilled += bytes;
     }
 
-    /// Ends the pass. Returns the bytes that both passes wrote to files.
+    /// Ends the pass; returns the bytes spilled by both passes.
     pub fn finish(self, scratch: &Scratch) -> u64 {
         scratch.discard(NUMBERS);
         self.spilled
     }
 
-    /// The current record turns out to differ: copies its words so far, which equal those of the kept record.
+    /// Copies the words so far, which equal those of the kept record, on the first difference.
     #[cold]
     fn diverge(&mut self) -> Result<(), StageError> {
         self.differs = true;
@@ -131,7 +128,7 @@ impl VerifyPass {
         Ok(())
     }
 
-    /// The first node with the current record, which is a collision.
+    /// Returns the first node with the current record, a collision.
     #[cold]
     fn collide(&mut self) -> Result<u32, StageError> {
         let same = |collision: &&Collision| {
@@ -167,7 +164,7 @@ impl Records for VerifyPass {
         let at = self.with.at as usize + self.length;
         if !self.differs {
             let inside = self.length < self.with.words as usize;
-            // A record that is longer than in the hash pass is not the one whose hash was compared.
+            // A record longer than in the hash pass is another one.
             if inside && self.with.first == self.node {
                 self.words.set(at, word)?;
             } else if !inside || self.words.get(at)? != word {

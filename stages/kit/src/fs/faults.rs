@@ -1,22 +1,21 @@
-//! Faults that tests ask for: any call of this crate to the system can fail, be cut short, be slow, or be the last one
-//! of the process.
+//! Fault injection for tests: any system call of this crate can fail, be cut short, be slow, or kill the process.
 //!
-//! Without the feature `faults` nothing of this is in the program. With it, the variable `HEAPLAKE_FAULT` says what
-//! happens, as `OPERATION:WHICH:WHAT` or `OPERATION:WHICH:WHAT:PATH`, or several of these with `;` between them:
+//! Compiled only with the feature `faults`. The variable `HEAPLAKE_FAULT` lists the faults as `OPERATION:WHICH:WHAT` or
+//! `OPERATION:WHICH:WHAT:PATH`, separated by `;`:
 //!
 //! | part | values |
 //! |---|---|
 //! | `OPERATION` | `open`, `read`, `write`, `resize`, `sync`, `rename`, `exchange`, `remove`, `folder`, `map`, `thread`, `any` |
 //! | `WHICH` | `7`: the seventh call, `7+`: from the seventh on, `%7`: each seventh |
-//! | `WHAT` | a number of the system's errors; `short`: half of the bytes; `torn`: half of them, then error 5; `slow`: a millisecond later; `stop`: the process stops before the call, until it is continued; `kill`: it ends before the call |
+//! | `WHAT` | an errno; `short`: moves at most 7 bytes; `torn`: moves at most 7 bytes, then error 5; `slow`: a delay of 1 ms; `stop`: SIGSTOP before the call; `kill`: SIGKILL before the call |
 //! | `PATH` | calls on paths that contain it |
 //!
-//! A file with the name in `HEAPLAKE_FAULT_HIT` is made when it happens.
+//! The file named by `HEAPLAKE_FAULT_HIT` is created when a fault happens.
 
 use std::io;
 use std::path::Path;
 
-/// A kind of calls to the system.
+/// A kind of system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Opening or creating.
@@ -25,7 +24,7 @@ pub enum Operation {
     Read,
     /// Writing.
     Write,
-    /// Cutting, extending, allocating.
+    /// Truncating, extending, allocating.
     Resize,
     /// Waiting for the disk.
     Sync,
@@ -35,7 +34,7 @@ pub enum Operation {
     Exchange,
     /// Removing.
     Remove,
-    /// Making a folder.
+    /// Creating a folder.
     Folder,
     /// Mapping into memory.
     Map,
@@ -43,7 +42,7 @@ pub enum Operation {
     Thread,
 }
 
-/// What is called upon.
+/// Target of a call.
 #[derive(Clone, Copy)]
 pub(super) enum At<'a> {
     /// A path.
@@ -57,7 +56,7 @@ mod chosen {
     use super::{At, Operation};
     use std::io;
 
-    /// To be called before an operation; the most bytes that it may move.
+    /// Called before an operation; returns the maximum bytes that it may move.
     #[inline(always)]
     pub fn before(_operation: Operation, at: At<'_>) -> io::Result<usize> {
         match at {
@@ -161,7 +160,7 @@ mod chosen {
             }
             match self.what {
                 What::Error(code) => Err(io::Error::from_raw_os_error(code)),
-                // Half of a small buffer: what reads or writes all of something calls again.
+                // A short count: callers that read or write everything call again.
                 What::Short => Ok(7),
                 What::Torn => {
                     self.torn.store(true, Ordering::Relaxed);
@@ -183,12 +182,11 @@ mod chosen {
         }
     }
 
-    /// Sends a signal to this process.
     fn signal(signal: Signal) {
         let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
     }
 
-    /// To be called before an operation; the most bytes that it may move.
+    /// Called before an operation; returns the maximum bytes that it may move.
     pub fn before(operation: Operation, at: At<'_>) -> io::Result<usize> {
         static FAULTS: OnceLock<Vec<Fault>> = OnceLock::new();
         let all = || env::var("HEAPLAKE_FAULT").unwrap_or_default().split(';').filter_map(Fault::asked).collect();
@@ -198,18 +196,18 @@ mod chosen {
 
 pub(super) use chosen::before;
 
-/// To be called before a folder is made elsewhere.
+/// Fault injection point before a folder is created elsewhere.
 ///
 /// # Errors
-/// Those that a test asks for.
+/// Injected faults.
 pub fn before_folder(folder: &Path) -> io::Result<()> {
     before(Operation::Folder, At::Path(folder)).map(drop)
 }
 
-/// To be called before a thread is started.
+/// Fault injection point before a thread starts.
 ///
 /// # Errors
-/// Those that a test asks for.
+/// Injected faults.
 pub fn before_thread() -> io::Result<()> {
     before(Operation::Thread, At::Path(Path::new("thread"))).map(drop)
 }

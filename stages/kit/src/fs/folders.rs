@@ -1,23 +1,20 @@
-//! Folders that several processes make and remove.
+//! Folders created and removed by concurrent processes.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::{fs, io};
 
-/// Tries to make a folder that another process removes each time.
+/// Attempts to create a folder that other processes keep removing.
 const MOST_TRIES: u32 = 1000;
 
-/// Makes a folder and those above it with a mode, less the umask, also where another process removes such folders while they
-/// are empty.
-///
-/// # Errors
-/// Those of the system.
+/// Creates a folder and its parents with a mode, less the umask, even while other processes remove such folders when
+/// empty.
 pub(super) fn make(path: &Path, mode: u32) -> io::Result<()> {
     let in_the_way = || path.ancestors().any(|above| fs::metadata(above).is_ok_and(|found| !found.is_dir()));
     let mut tries = 0;
     loop {
         match fs::DirBuilder::new().recursive(true).mode(mode).create(path) {
-            // It was there when it was to be made, or the one above was, and not a moment later.
+            // A concurrent removal: it existed a moment ago, or its parent did.
             Err(error) if was_removed(&error) && tries < MOST_TRIES && !in_the_way() => tries += 1,
             result => return result,
         }

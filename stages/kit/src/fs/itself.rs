@@ -1,4 +1,4 @@
-//! Files that must be files themselves, not what a link leads to.
+//! Opens files without following symbolic links.
 
 use super::{File, flags, irregular, opened};
 use rustix::fs::OFlags;
@@ -8,10 +8,10 @@ use std::io;
 use std::path::Path;
 
 impl File {
-    /// Opens a regular file for reading that is no symbolic link. The folders above it may be links.
+    /// Opens a regular file for reading. The folders above it may be links, it may not.
     ///
     /// # Errors
-    /// As [`Self::open`]; [`io::ErrorKind::InvalidInput`] also for a symbolic link.
+    /// [`io::ErrorKind::InvalidInput`] for a symbolic link, a pipe, a socket or a device.
     pub fn open_itself(path: impl AsRef<Path>) -> io::Result<Self> {
         // As in `open`: a pipe is not even opened.
         if symlink_metadata(&path).is_ok_and(|there| !there.is_file() && !there.is_dir() && !there.is_symlink()) {

@@ -1,4 +1,4 @@
-//! Folders among other users.
+//! Folders shared with other users.
 
 use super::faults::{At, Operation, before};
 use std::fs::{self, Metadata};
@@ -6,14 +6,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// How often a folder is made that other processes remove.
+/// Attempts to create a folder that other processes keep removing.
 const TRIES: u32 = 100;
 
-/// A folder that only its owner can look into, made if needed; false where there is something else, or the folder of
-/// another user.
-///
-/// # Errors
-/// Those of the system.
+/// Creates or checks a folder accessible only to its owner; false if the path is something else, or another user's
+/// folder.
 pub fn private_folder(path: &Path) -> io::Result<bool> {
     before(Operation::Folder, At::Path(path))?;
     let there = made_private(path)?;
@@ -21,13 +18,13 @@ pub fn private_folder(path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     if there.mode() & 0o077 != 0 {
-        // Made by an earlier version.
+        // Created by an earlier version.
         fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
     }
     Ok(true)
 }
 
-/// What is at a path, a new folder if nothing was there.
+/// Returns the metadata of the path, a new folder if nothing existed.
 fn made_private(path: &Path) -> io::Result<Metadata> {
     let mut tries = 0;
     loop {
@@ -36,30 +33,27 @@ fn made_private(path: &Path) -> io::Result<Metadata> {
             _ => {}
         }
         match fs::symlink_metadata(path) {
-            // The last process that used the folder removed it between the two steps.
+            // The last user of the folder removed it between the two steps.
             Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => tries += 1,
             there => return there,
         }
     }
 }
 
-/// The user for whom the process works.
+/// The effective user of the process.
 #[must_use]
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether this is a folder of this user into which nobody else can look.
+/// True if the path is a folder of this user, inaccessible to others.
 #[must_use]
 pub fn is_private(path: &Path) -> bool {
     let own = |there: Metadata| there.uid() == user() && there.mode() & 0o077 == 0;
     fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() && own(there))
 }
 
-/// Whether any user may replace what is in a folder.
-///
-/// # Errors
-/// Those of the system.
+/// Returns true if any user may replace files in a folder.
 pub fn is_open_to_all(folder: &Path) -> io::Result<bool> {
     let mode = fs::metadata(folder)?.mode();
     Ok(mode & 0o002 != 0 && mode & 0o1000 == 0)

@@ -1,14 +1,11 @@
-//! The disk space of a file.
+//! Disk space of files.
 
 use super::faults::{At, Operation, before};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::{Errno, retry_on_intr};
 use std::{fs, io};
 
-/// Allocates the space of a part of a file, or gives it back, as the flags say; does nothing where the file system cannot.
-///
-/// # Errors
-/// Those of the system.
+/// Allocates or deallocates the disk space of a range, depending on the flags; no effect where unsupported.
 pub(super) fn change(file: &fs::File, flags: FallocateFlags, at: u64, bytes: u64) -> io::Result<()> {
     before(Operation::Resize, At::File(file))?;
     match retry_on_intr(|| fallocate(file, flags, at, bytes)) {

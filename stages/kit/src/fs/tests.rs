@@ -1,4 +1,4 @@
-//! Files that are no files, and files that are too long.
+//! Irregular files and files that are too long.
 
 use super::*;
 use std::os::unix::fs::symlink;
@@ -30,9 +30,9 @@ fn a_long_file_is_not_read() {
     let error = read_at_most(&path, 4).unwrap_err();
     assert!(TooLong::is(&error), "{error}");
     assert_eq!(error.to_string(), "expected at most 4 bytes, found 5");
-    // As a sparse file of a terabyte: nothing of that length is allocated.
+    // A sparse file of a terabyte: nothing of that length is allocated.
     std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
     assert!(TooLong::is(&read(&path).unwrap_err()));
-    // Its length is that of what the kernel would write, which it does not know before.
+    // The kernel reports length 0 for a file that it generates on read.
     assert!(read("/proc/sys/kernel/random/uuid").unwrap().len() > 30);
 }

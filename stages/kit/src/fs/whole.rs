@@ -1,20 +1,19 @@
-//! Files that are read as a whole, up to a length that is known before anything is allocated.
+//! Whole-file reads with a maximum length, checked before the allocation.
 
 use std::fmt;
 use std::io::{self, Read};
 
-/// Bytes of the longest document about one run that is read. Those of real runs have some ten kilobytes, and one with a hundred
-/// thousand findings some thirty megabytes.
+/// Maximum bytes of a document about one run. Real ones have some 10 KB; one with 100,000 findings has some 30 MB.
 pub const DOCUMENT_BYTES: u64 = 64 << 20;
-/// Bytes of the longest document that lists runs: a rollup, a comparison, a trend, which have some hundred bytes for each.
+/// Maximum bytes of a document that lists runs (rollup, comparison, trend), at some hundred bytes per run.
 pub const LIST_BYTES: u64 = 256 << 20;
 
-/// A file or an object is longer than what is read of one.
+/// A file or an object exceeds the maximum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// Its length, as far as that is known.
+    /// Its length, as far as known.
     pub bytes: u64,
-    /// Bytes that are read at most.
+    /// The maximum length, bytes.
     pub most: u64,
 }
 
@@ -27,26 +26,25 @@ impl fmt::Display for TooLong {
 impl std::error::Error for TooLong {}
 
 impl TooLong {
-    /// The error of one that has so many bytes, of which so many are read at most; nothing where it is short enough.
+    /// Checks a length against the maximum.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] where it is too long.
+    /// [`io::ErrorKind::InvalidData`] if it exceeds the maximum.
     pub fn check(bytes: u64, most: u64) -> io::Result<()> {
         if bytes > most { Err(io::Error::new(io::ErrorKind::InvalidData, Self { bytes, most })) } else { Ok(()) }
     }
 
-    /// Whether an error is this one.
+    /// True if the error is a [`TooLong`].
     #[must_use]
     pub fn is(error: &io::Error) -> bool {
         error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).is_some()
     }
 }
 
-/// All that is read from a file that has so many bytes, if these are at most so many. One that grows meanwhile is left at the
-/// limit.
+/// Reads all of a file of `bytes` bytes, if at most `most`. Reading stops at `most` if the file grows meanwhile.
 ///
 /// # Errors
-/// [`TooLong`], and those of the system.
+/// [`TooLong`] if it exceeds `most`.
 pub fn content(file: impl Read, bytes: u64, most: u64) -> io::Result<Vec<u8>> {
     TooLong::check(bytes, most)?;
     let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));

@@ -1,7 +1,7 @@
-//! Which branches behind a branch are worth a row.
+//! Merges branches too light for a row of their own.
 //!
-//! A dictionary has as many labels as entries. Labels that hold little of a class become any label, as in the chains;
-//! what then still holds little becomes the rest.
+//! A dictionary has as many labels as entries. Labels with few instances of a class are merged into "any label", as in
+//! the chains; branches that are still light are merged into the rest.
 
 use super::growing::{Growing, Key, Keys};
 use super::level::Triple;
@@ -10,16 +10,16 @@ use super::walk::{Amount, Kind, Limits};
 use heaplake_schemas::chains::label;
 use std::cmp::Reverse;
 
-/// The branches.
+/// The merged branches.
 pub(super) struct Folded {
-    /// By key.
+    /// Sorted by key.
     pub triples: Vec<Triple>,
     pub keys: Keys,
-    /// The keys of the branches in their order, the rest last.
+    /// Keys of the branches in their order, the rest last.
     pub order: Vec<u32>,
 }
 
-/// Merges what is too light for a branch of its own.
+/// Merges light branches.
 pub(super) fn fold(mut triples: Vec<Triple>, mut keys: Keys, from: &Growing, limits: &Limits) -> Folded {
     let mut weights = weights(&mut triples, keys.list.len(), from);
     let mut to = any_labels(&mut keys, &weights, from, limits);
@@ -41,13 +41,13 @@ pub(super) fn fold(mut triples: Vec<Triple>, mut keys: Keys, from: &Growing, lim
     Folded { triples, keys, order: branches }
 }
 
-/// Whether a branch is worth a row.
+/// True if a branch is worth a row.
 fn is_heavy(weight: &Amount, from: &Growing, limits: &Limits) -> bool {
     let reaches = |part: u64, all: u64| part > 0 && part >= all.div_ceil(limits.light);
     reaches(weight.count, from.all.count) || reaches(weight.retained_bytes, from.all.retained_bytes)
 }
 
-/// Sorts, and sums up the distinct items of each key.
+/// Sorts the triples and sums the distinct items of each key.
 fn weights(triples: &mut Vec<Triple>, keys: usize, from: &Growing) -> Vec<Amount> {
     order::triples(triples);
     let mut weights = vec![Amount::default(); keys];
@@ -57,7 +57,7 @@ fn weights(triples: &mut Vec<Triple>, keys: usize, from: &Growing) -> Vec<Amount
     weights
 }
 
-/// The keys that hold something, the heaviest first, of equals the nearest to the root.
+/// Returns the nonempty keys, heaviest first, ties by distance from the root.
 fn ranked(keys: &Keys, weights: &[Amount]) -> Vec<u32> {
     let mut ranked: Vec<u32> = (0..keys.list.len() as u32).filter(|&key| weights[key as usize].count > 0).collect();
     ranked.sort_by_key(|&key| {
@@ -67,13 +67,12 @@ fn ranked(keys: &Keys, weights: &[Amount]) -> Vec<u32> {
     ranked
 }
 
-/// For each key the one that it becomes: of those of one class all but the heaviest become one with any label, if they
-/// are several.
+/// Maps each key to its replacement: the light keys of a class, if several, merge into one with any label.
 fn any_labels(keys: &mut Keys, weights: &[Amount], from: &Growing, limits: &Limits) -> Vec<u32> {
     let mut to: Vec<u32> = (0..keys.list.len() as u32).collect();
     let mut ranked = ranked(keys, weights);
     ranked.retain(|&key| keys.list[key as usize].kind == Kind::Holder);
-    // Stable: those of one class stay in order.
+    // A stable sort keeps the rank within each class.
     ranked.sort_by_key(|&key| keys.list[key as usize].class);
     let class = |keys: &Keys, key: u32| keys.list[key as usize].class;
     for group in ranked.chunk_by(|&a, &b| class(keys, a) == class(keys, b)).map(<[u32]>::to_vec).collect::<Vec<_>>() {
@@ -89,7 +88,7 @@ fn any_labels(keys: &mut Keys, weights: &[Amount], from: &Growing, limits: &Limi
     to
 }
 
-/// Gives triples their new keys, and those what they took over.
+/// Renames the keys of triples and merges their counts.
 fn rename(triples: &mut [Triple], keys: &mut Keys, to: &[u32]) {
     triples.iter_mut().for_each(|triple| triple.key = to[triple.key as usize]);
     for (key, &new) in to.iter().enumerate().filter(|&(key, &new)| key as u32 != new) {

@@ -1,29 +1,29 @@
-//! A branch on its way, and the pairs of class and label behind it.
+//! A branch to expand, and the keys (pairs of class and label) above it.
 
 use super::walk::{Amount, Instance, Kind, Limits};
 use heaplake_schemas::chains::label;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// A branch that is to be walked further.
+/// A branch to expand.
 pub(super) struct Growing {
-    /// Its position; nothing for the instances.
+    /// Its position; `None` for the instances.
     pub branch: Option<usize>,
     pub level: u32,
-    /// Its holders, ascending.
+    /// Its retainers, ascending.
     pub nodes: Vec<u32>,
-    /// Nodes that the branch has passed, these included.
+    /// Nodes on the branch so far, including `nodes`.
     pub passed: Option<Rc<Passed>>,
-    /// Items and holders, in order.
+    /// Pairs of item and retainer, sorted.
     pub pairs: Vec<(u32, u32)>,
-    /// What an item sums to, and whether nothing outside the branch holds it.
+    /// Sum of each item; true if the branch has all its retainers.
     pub items: Vec<(Amount, bool)>,
-    /// All instances of the tree.
+    /// Sum of all instances of the tree.
     pub all: Amount,
 }
 
 impl Growing {
-    /// The instances, from which a walk begins.
+    /// Creates the start of a walk: the instances.
     pub fn seed(instances: &[Instance], limits: &Limits) -> Self {
         let mut nodes: Vec<u32> = instances.iter().map(|instance| instance.node).collect();
         nodes.sort_unstable();
@@ -40,20 +40,20 @@ impl Growing {
         Self { branch: None, level: 0, nodes, passed, pairs, items, all }
     }
 
-    /// Pairs that it keeps while it waits.
+    /// Number of pairs kept while it waits.
     pub fn waiting(&self) -> usize {
         if self.branch.is_some() { self.pairs.len() } else { 0 }
     }
 }
 
-/// Nodes that a branch has passed: those of its last level, ascending, and those before.
+/// Nodes on a branch: those of its last level, ascending, and those before.
 pub(super) struct Passed {
     pub nodes: Vec<u32>,
     pub before: Option<Rc<Self>>,
 }
 
 impl Passed {
-    /// Whether the branch has passed a node.
+    /// True if the branch contains a node.
     pub fn contains(&self, node: u32) -> bool {
         let mut levels = std::iter::successors(Some(self), |passed| passed.before.as_deref());
         let may = |nodes: &[u32]| nodes.first() <= Some(&node) && nodes.last() >= Some(&node);
@@ -61,12 +61,12 @@ impl Passed {
     }
 }
 
-/// Pairs of class and label, by number.
+/// Pairs of class and label, numbered.
 #[derive(Default)]
 pub(super) struct Keys {
     pub list: Vec<Key>,
     numbers: FxHashMap<(Kind, u32, u32), u32>,
-    /// The pair that was asked for last: often the next one is the same.
+    /// The last pair requested: often repeated.
     last: Option<((Kind, u32, u32), u32)>,
 }
 
@@ -77,12 +77,12 @@ pub(super) struct Key {
     pub class: u32,
     pub label: u32,
     pub merged: u64,
-    /// Distance of the nearest holder, and that holder.
+    /// The nearest retainer and its distance.
     pub nearest: (i32, u32),
 }
 
 impl Keys {
-    /// Number of a pair.
+    /// Returns the number of a pair.
     pub fn number(&mut self, kind: Kind, class: u32, label: u32) -> u32 {
         let Self { list, numbers, last } = self;
         let pair = (kind, class, label);
@@ -97,7 +97,7 @@ impl Keys {
         number
     }
 
-    /// A number of its own for the rest.
+    /// Creates a key for the rest.
     pub fn rest(&mut self) -> u32 {
         let nearest = (i32::MAX, u32::MAX);
         self.list.push(Key { kind: Kind::Rest, class: u32::MAX, label: label::NONE, merged: 0, nearest });

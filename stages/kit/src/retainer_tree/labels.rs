@@ -1,14 +1,14 @@
-//! The labels of the edges that steps follow.
+//! Looks up the labels of the edges that steps follow.
 
 use super::level::{Level, Link};
 use super::order;
 use super::walk::{Holders, Kind, SOON};
 use crate::StageError;
 
-/// Edges that are looked at for one unit of work.
+/// Edges examined per unit of work.
 const EDGES: u64 = 16;
 
-/// The edges of one step from one holder.
+/// The edges of one step from one retainer.
 #[derive(Clone, Copy)]
 struct Group {
     holder: u32,
@@ -17,10 +17,7 @@ struct Group {
     end: u32,
 }
 
-/// Makes links of the edges of these steps, holder by holder.
-///
-/// # Errors
-/// Those of the heap.
+/// Turns the edges of these steps into links, retainer by retainer.
 pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), StageError> {
     let groups = groups(levels);
     levels.iter_mut().for_each(|level| level.links.reserve(level.edges.len()));
@@ -65,12 +62,12 @@ pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<
     Ok(())
 }
 
-/// The edges of a step, holder by holder.
+/// Iterates over the edges of a step by retainer.
 fn by_holder<'a>(level: &'a Level<'_>) -> impl Iterator<Item = &'a [(u32, u32)]> {
     level.edges.chunk_by(|a, b| a.0 == b.0)
 }
 
-/// The edges of all steps by holder.
+/// Returns the edges of all steps, sorted by retainer.
 fn groups(levels: &[Level<'_>]) -> Vec<Group> {
     let mut groups = Vec::with_capacity(levels.iter().map(|level| by_holder(level).count()).sum());
     for (at, level) in levels.iter().enumerate() {

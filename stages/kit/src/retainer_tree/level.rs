@@ -1,29 +1,29 @@
-//! What a step of one tree keeps while the others take theirs.
+//! State of one tree's step while all trees take a step together.
 
 use super::growing::{Growing, Keys};
 use super::walk::{Limits, Place};
 
-/// A step of a tree: from the holders of a branch to theirs.
+/// A step of a tree: from the nodes of a branch to their retainers.
 pub(super) struct Level<'a> {
     /// Position of the tree.
     pub tree: usize,
     pub limits: &'a Limits,
     pub from: Growing,
-    /// Where the retainers of each holder of the branch are.
+    /// Location of the retainers of each node of the branch.
     pub places: Vec<Place>,
-    /// The edges that are followed: source and target, by target, and then by source.
+    /// Followed edges (source, target), sorted by target, then source.
     pub edges: Vec<(u32, u32)>,
-    /// The same with their keys, by source, and then by target.
+    /// The same with keys, sorted by source, then target.
     pub links: Vec<Link>,
     pub keys: Keys,
-    /// Whether not all was looked at.
+    /// True if some retainers were not examined.
     pub is_cut: bool,
-    /// Whether there are as many edges, or links, as there may be.
+    /// True at the maximum number of edges or links.
     pub is_full: bool,
     pub cost: u64,
 }
 
-/// A holder of a node, and the key of their edge.
+/// A retainer of a node, and the key of their edge.
 #[derive(Clone, Copy)]
 pub(super) struct Link {
     pub held: u32,
@@ -32,14 +32,14 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// One number in the order of links.
+    /// Sort key of links.
     #[inline]
     pub fn number(&self) -> u128 {
         u128::from(self.held) << 64 | u128::from(self.holder) << 32 | u128::from(self.key)
     }
 }
 
-/// A key by which a holder holds an item.
+/// A key by which a retainer holds an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Triple {
     pub key: u32,
@@ -48,7 +48,7 @@ pub(super) struct Triple {
 }
 
 impl Triple {
-    /// One number in the order of triples.
+    /// Sort key of triples.
     #[inline]
     pub fn number(&self) -> u128 {
         u128::from(self.key) << 64 | u128::from(self.item) << 32 | u128::from(self.holder)
@@ -56,7 +56,7 @@ impl Triple {
 }
 
 impl<'a> Level<'a> {
-    /// A step that has not begun.
+    /// Creates a step that has not begun.
     pub fn new(tree: usize, from: Growing, limits: &'a Limits) -> Self {
         let (places, edges, links) = (Vec::new(), Vec::new(), Vec::new());
         let (is_cut, is_full, cost) = (false, false, 0);

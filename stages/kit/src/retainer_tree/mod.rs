@@ -1,42 +1,43 @@
-//! Merged trees of all holders of some objects.
+//! Merged retainer trees of sets of objects.
 //!
-//! A shortest path names one holder of an object; who lets go there has freed nothing if another one holds it as well.
-//! [`grow`] walks upward from the objects (the *instances*) to all that holds them, and merges what it meets by class
-//! of the holder and label of the edge. Each *branch* is a path of such pairs, from the instances up, with the distinct
-//! instances that are held through it.
+//! A shortest path names one retainer of an object; cutting it frees nothing if there is another one. [`grow`] walks
+//! upward from the objects (the *instances*) to all their retainers, and merges these by class of the retainer and
+//! label of the edge. Each *branch* is a path of such pairs, from the instances up, with the distinct instances
+//! retained through it.
 //!
 //! # Which retainers are followed
 //!
-//! A heap has rings: nearly every object of a program is reachable from nearly every other one, by way of its hidden
+//! Heaps have cycles: nearly every object of a program is reachable from nearly every other one, through its hidden
 //! class, its class loader or a parent pointer. So a walk needs an order.
 //!
-//! - A retainer that is **nearer** to the root than what it holds is followed, always.
-//! - In the first [`Limits::any_level`] levels a retainer that is as near or **farther** is followed, too, unless what it
-//!   holds dominates it: if it does, the retainer lives on the object and does not keep it. Of objects in a map and in a
-//!   plain object, the one has a table in between and is no nearer than the objects are; it holds them all the same.
-//!   Further up only nearer ones are: what is there is shared by all, and its other holders are most of the program.
-//! - A node at distance 1 or less is where people's roots begin. It has no holder but the root.
-//! - The **root** ends a branch. A node that no essential edge enters (an orphan) is held by the root, by an edge
-//!   `(no path)`.
-//! - A part of the runtime (a backing store) is left out where the object that it is a part of holds the same by an edge of
-//!   its own: some formats state a reference once with the object and once more with its part.
-//! - A holder that a branch has passed is not passed again.
+//! - A retainer **nearer** to the root than its target is always followed.
+//! - In the first [`Limits::any_level`] levels a retainer that is as near or **farther** is followed, too, unless its
+//!   target dominates it: then the retainer lives on the object and does not keep it alive. (Example: a map retains
+//!   objects through a table, so it is no nearer than they are if a plain object retains them directly.) Further up
+//!   only nearer ones are followed: nodes there are shared by everything, and their other retainers are most of the
+//!   program.
+//! - User roots begin at distance 1. A node at distance 1 or less has no retainer but the root.
+//! - The **root** ends a branch. A node without incoming essential edges (an orphan) is retained by the root, by an
+//!   edge `(no path)`.
+//! - A part of the runtime (a backing store) is skipped if the object that owns it has its own edge to the same target:
+//!   some formats report a reference both for the object and for its part.
+//! - A branch does not visit a node twice.
 //!
 //! # Exact counts in little memory
 //!
-//! A branch carries pairs of a holder and an *item*. At first each instance is an item. Instances that have the same
-//! holders in a branch have the same fate above, so they become one item with their sums: as soon as a thousand
-//! instances meet in one table, the walk goes on with one pair. Counts are of distinct instances, not of paths.
+//! A branch carries pairs of retainer and *item*. Initially each instance is an item. Instances with equal retainers in
+//! a branch are indistinguishable further up, so they merge into one item with their sums: once a thousand instances
+//! meet in one table, the walk continues with one pair. Counts are of distinct instances, not of paths.
 //!
-//! Work and memory are bounded by [`Limits`], which do not depend on the budget, so that results do not either. A branch
-//! that a limit has stopped, or whose holders were not all looked at, says so.
+//! Work and memory are bounded by [`Limits`], which do not depend on the budget, so results do not either. A branch
+//! that was stopped by a limit, or with unexamined retainers, is marked.
 
 //!
-//! # Trees side by side
+//! # Trees in lockstep
 //!
-//! Instances of a class lie all over the heap. Where that is on disk, a walk of one class after the other reads most of it
-//! for each of them. So all trees take their steps together: the holders of every branch that is next are asked for in one
-//! go, in the order in which they lie. Trees do not meet in anything else.
+//! Instances of a class are scattered over the heap. If that is on disk, walking one class after the other would read
+//! most of it once per class. So all trees step together: the retainers of the next branch of every tree are requested
+//! at once, in storage order. Trees are otherwise independent.
 
 mod fold;
 mod growing;
@@ -55,11 +56,8 @@ use crate::StageError;
 use level::Level;
 use tree::Tree;
 
-/// The trees of all holders of these lists of instances, depth first. The caller has
-/// reserved what `batch` takes, which has room for so many lists.
-///
-/// # Errors
-/// Those of the heap.
+/// Returns the retainer trees of these lists of instances, depth first. The caller has reserved the memory of `batch`,
+/// which covers this many lists.
 pub fn grow(
     heap: &mut impl Holders,
     lists: &[(&[Instance], Limits)],

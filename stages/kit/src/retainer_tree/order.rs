@@ -1,11 +1,11 @@
-//! Sorting what a step is made of: short lists by comparing, long ones by radix.
+//! Sorting within a step: short lists by comparison, long ones by radix.
 
 use super::level::{Link, Triple};
 
-/// Lists of so many elements and more are sorted by radix.
+/// Minimum length of a radix sort.
 const MANY: usize = 512;
 
-/// Edges by source, and then by target, by which they are sorted before.
+/// Sorts edges by source, then target; they are sorted by target already.
 pub(super) fn edges(edges: &mut [(u32, u32)]) {
     if edges.len() < MANY {
         edges.sort_unstable_by_key(|&(holder, held)| u64::from(holder) << 32 | u64::from(held));
@@ -14,7 +14,7 @@ pub(super) fn edges(edges: &mut [(u32, u32)]) {
     }
 }
 
-/// Links by what is held, then by holder, by which they are sorted before, and then by key.
+/// Sorts links by target, then retainer, then key; they are sorted by retainer already.
 pub(super) fn links(links: &mut [Link]) {
     if links.len() < MANY {
         links.sort_unstable_by_key(Link::number);
@@ -25,7 +25,7 @@ pub(super) fn links(links: &mut [Link]) {
     }
 }
 
-/// Triples by key, then by item, then by holder, each once.
+/// Sorts triples by key, item, retainer; removes duplicates.
 pub(super) fn triples(triples: &mut Vec<Triple>) {
     if triples.len() < MANY {
         triples.sort_unstable_by_key(Triple::number);

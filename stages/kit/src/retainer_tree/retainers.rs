@@ -1,21 +1,21 @@
-//! The edges that steps follow: from the holders of branches to theirs.
+//! Finds the edges that steps follow, from the nodes of branches to their retainers.
 
 use super::level::Level;
 use super::order;
 use super::walk::{Dominates, Holders, Place, Retainer};
 use crate::StageError;
 
-/// Nodes at this distance or nearer have no holder but the root.
+/// Nodes at this distance or nearer have no retainer but the root.
 const BEGINNING: i32 = 1;
 
-/// A holder whose retainers are asked for.
+/// A node whose retainers are requested.
 #[derive(Clone, Copy)]
 struct Held {
     level: u32,
     node: u32,
 }
 
-/// Whether a walk goes to a retainer.
+/// Condition for following a retainer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Follows {
     Always,
@@ -23,10 +23,7 @@ enum Follows {
     Never,
 }
 
-/// Finds the edges that these steps follow. So many retainers are looked at together.
-///
-/// # Errors
-/// Those of the heap.
+/// Finds the edges that these steps follow, `together` retainers at a time.
 pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>], together: usize) -> Result<(), StageError> {
     find_places(heap, levels)?;
     let most = levels.iter().map(|level| level.places.len()).sum::<usize>().min(together);
@@ -57,7 +54,7 @@ pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>], together: 
     Ok(())
 }
 
-/// Where the retainers of all holders are.
+/// Locates the retainers of all nodes.
 fn find_places(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), StageError> {
     if let [level] = levels {
         heap.places(&level.from.nodes, &mut level.places)?;
@@ -74,7 +71,7 @@ fn find_places(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), 
     Ok(())
 }
 
-/// Asks for the holders of all levels in the order of nodes.
+/// Locates the retainers of the nodes of all levels, in node order.
 fn find_places_of_all(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), StageError> {
     let of = |(at, level): (usize, &Level<'_>)| {
         level.from.nodes.iter().map(|&node| u64::from(node) << 32 | at as u64).collect::<Vec<_>>()
@@ -90,7 +87,7 @@ fn find_places_of_all(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Resu
     Ok(())
 }
 
-/// Adds the edges from retainers of what is held.
+/// Adds the edges from the retainers of `held`.
 fn follow(
     heap: &mut impl Holders,
     levels: &mut [Level<'_>],
@@ -140,13 +137,13 @@ fn follow(
     Ok(())
 }
 
-/// Whether a retainer is a part of another one, which is no more than what it holds.
+/// True if a retainer is a part of another retainer in `all`, which reports the same reference.
 fn says_again(retainer: &Retainer, held: u32, all: &[Retainer]) -> bool {
     let owner = retainer.owner;
     owner != u32::MAX && owner != held && all.binary_search_by_key(&owner, |retainer| retainer.node).is_ok()
 }
 
-/// Whether a walk goes from a node at this distance to this retainer.
+/// Decides whether the walk goes from a node at distance `far` to this retainer.
 fn way(level: &Level<'_>, far: i32, retainer: &Retainer, root: u32) -> Follows {
     let from = &level.from;
     let follows = if retainer.node == root {
@@ -160,7 +157,7 @@ fn way(level: &Level<'_>, far: i32, retainer: &Retainer, root: u32) -> Follows {
     } else {
         Follows::Never
     };
-    // Asked last, since it takes longest.
+    // Checked last: the slowest test.
     let is_passed = || from.passed.as_ref().is_some_and(|passed| passed.contains(retainer.node));
     if follows != Follows::Never && is_passed() { Follows::Never } else { follows }
 }

@@ -1,4 +1,4 @@
-//! What is behind a branch, once the links to its holders are known.
+//! Expands a branch from the links to its retainers.
 
 use super::fold::{self, Folded};
 use super::growing::{Growing, Key, Passed};
@@ -8,21 +8,18 @@ use crate::StageError;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// What is behind a branch.
+/// The result of expanding a branch.
 pub(super) struct Step {
-    /// Position of the branch; nothing for the instances.
+    /// Position of the branch; `None` for the instances.
     pub branch: Option<usize>,
-    /// The branches, and how to go on from those that go on.
+    /// The new branches, and the state of those to be expanded further.
     pub children: Vec<(Branch, Option<Growing>)>,
-    /// Whether not all was looked at.
+    /// True if some retainers were not examined.
     pub is_cut: bool,
     pub cost: u64,
 }
 
 /// Merges the links of a step into branches.
-///
-/// # Errors
-/// Those of the heap.
 pub(super) fn expand(heap: &mut impl Holders, level: Level<'_>) -> Result<Step, StageError> {
     let Level { from, limits, links, keys, mut is_cut, mut cost, .. } = level;
     let triples = triples(&from, &links, limits.pairs, &mut is_cut);
@@ -39,12 +36,12 @@ pub(super) fn expand(heap: &mut impl Holders, level: Level<'_>) -> Result<Step, 
     Ok(Step { branch: from.branch, children, is_cut, cost })
 }
 
-/// What holds each item, by which key.
+/// Joins items with links: the retainers of each item, by key.
 fn triples(from: &Growing, links: &[Link], most: usize, is_cut: &mut bool) -> Vec<Triple> {
     let mut triples = Vec::with_capacity(links.len().max(from.pairs.len()).min(most));
     let (mut start, mut last) = (0, None);
     for &(item, node) in &from.pairs {
-        // Where nodes ascend, the next is not far.
+        // While nodes ascend, the next one is near.
         let from = if last < Some(node) { start } else { 0 };
         start = from + first_of(&links[from..], node);
         last = Some(node);
@@ -59,7 +56,7 @@ fn triples(from: &Growing, links: &[Link], most: usize, is_cut: &mut bool) -> Ve
     triples
 }
 
-/// Position of the first link of what is held, or of what comes after it. Looks near the beginning first.
+/// Returns the position of the first link of `node` or a later node. Gallops from the beginning.
 fn first_of(links: &[Link], node: u32) -> usize {
     let mut reach = 1;
     while links.get(reach).is_some_and(|link| link.held < node) {
@@ -69,7 +66,7 @@ fn first_of(links: &[Link], node: u32) -> usize {
     near.partition_point(|link| link.held < node)
 }
 
-/// For each item whether one key alone holds it, and nothing outside the branch does.
+/// For each item, true if a single key retains it and the branch has all its retainers.
 fn exclusive(triples: &[Triple], from: &Growing) -> Vec<bool> {
     let mut keys = vec![0u32; from.items.len()];
     for same in triples.chunk_by(|a, b| (a.key, a.item) == (b.key, b.item)) {
@@ -78,7 +75,7 @@ fn exclusive(triples: &[Triple], from: &Growing) -> Vec<bool> {
     keys.iter().zip(&from.items).map(|(&keys, item)| keys == 1 && item.1).collect()
 }
 
-/// A branch, and how to go on from it.
+/// Creates a branch and the state to expand it.
 fn child(
     heap: &mut impl Holders,
     from: &Growing,
@@ -116,7 +113,7 @@ fn child(
     Ok((branch, growing))
 }
 
-/// Items that have the same holders in the branch become one, where it is the same whether others hold them.
+/// Merges items with equal retainers and equal exclusivity.
 fn next(from: &Growing, triples: &[Triple], exclusive: &[bool], nodes: Vec<u32>) -> Growing {
     let mut lists: Vec<Range<usize>> = Vec::new();
     let mut start = 0;

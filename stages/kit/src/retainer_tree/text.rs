@@ -14,17 +14,14 @@ pub struct Trees {
     rows: ColumnMap<TreeRow>,
 }
 
-/// Position of the root among [`KINDS`].
+/// Index of the root in [`KINDS`].
 pub const ROOT: u32 = 1;
 
-/// Position of the rest among [`KINDS`].
+/// Index of the rest in [`KINDS`].
 pub const REST: u32 = KINDS.len() as u32 - 1;
 
 impl Trees {
     /// Opens the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             strings: StringTable::open(scratch, STRINGS)?,
@@ -39,7 +36,7 @@ impl Trees {
         &self.rows
     }
 
-    /// The tree of a class, and the row at which it begins.
+    /// Returns the tree of a class, and the position of its first row.
     #[must_use]
     pub fn of_class(&self, class: u32) -> (usize, &[TreeRow]) {
         let first = self.rows.iter().position(|row| row.class_id == class).unwrap_or(self.rows.len());
@@ -47,26 +44,26 @@ impl Trees {
         (first, &self.rows[first..first + count])
     }
 
-    /// Name of a class.
+    /// Returns the name of a class.
     #[must_use]
     pub fn class(&self, class: u32) -> Cow<'_, str> {
         self.classes[class as usize].get().map_or(Cow::Borrowed(""), |name| self.strings.text(name as usize))
     }
 
-    /// The label of the edges from the holders of a branch.
+    /// Returns the label of the edges from the retainers of a branch.
     #[must_use]
     pub fn edge(&self, row: &TreeRow) -> Option<Cow<'_, str>> {
         edge(&self.strings, row.label)
     }
 
-    /// The path from the holders of a branch to the instances.
+    /// Formats the path from the retainers of a branch to the instances.
     #[must_use]
     pub fn text(&self, at: usize) -> String {
         self.chain(at)
     }
 
-    /// The path from the holders above a branch, as far as one branch above the other has all of its instances, to the
-    /// instances: how the branch is known to people.
+    /// Formats the longest path through a branch to the instances that keeps all instances of the branch: the name of
+    /// the branch for people.
     #[must_use]
     pub fn long_text(&self, at: usize) -> String {
         let mut top = at;
@@ -80,10 +77,10 @@ impl Trees {
         self.chain(top)
     }
 
-    /// The path from a branch down.
+    /// Formats the path from a branch down.
     fn chain(&self, first: usize) -> String {
         let mut path: Vec<(Option<String>, u32, String)> = Vec::new();
-        // The edge that leads to an element is that of the branch before it.
+        // The edge to an element is that of the preceding branch.
         let mut before: Option<&TreeRow> = None;
         let mut at = self.rows.get(first);
         while let Some(row) = at {
@@ -107,12 +104,12 @@ impl Trees {
     }
 }
 
-/// Holders of a class that are named in a line.
+/// Maximum retainers of a class named in a line.
 const NAMED: usize = 4;
 
 impl Trees {
-    /// The branches of level 1 that each hold a tenth of the instances that were looked at or more: those that hold most
-    /// first, a few at most. Nothing where one of them alone holds all, or where there is only one.
+    /// Returns up to four branches of level 1 that each retain at least 10 % of the examined instances, heaviest first.
+    /// Empty if one of them alone retains all, or if there is only one.
     #[must_use]
     pub fn shared(&self, class: u32) -> Vec<usize> {
         let (first, rows) = self.of_class(class);
@@ -124,7 +121,7 @@ impl Trees {
         found
     }
 
-    /// Whether a node is the nearest holder of a branch or of one that leads to it.
+    /// True if a node is the nearest retainer of a branch, or of one above it.
     #[must_use]
     pub fn leads_through(&self, at: usize, node: u32) -> bool {
         let behind = self.rows[at + 1..].iter().take_while(|row| row.level > 1);

@@ -1,29 +1,29 @@
-//! A tree on its way: its branches, and those that wait to be walked.
+//! A tree being grown: its branches, and the queue of branches to expand.
 
 use super::growing::Growing;
 use super::step::Step;
 use super::walk::{Branch, Instance, Limits};
 use std::collections::VecDeque;
 
-/// A tree that grows.
+/// A tree being grown.
 pub(super) struct Tree<'a> {
     pub limits: &'a Limits,
     branches: Vec<Branch>,
     waiting: VecDeque<Growing>,
-    /// Pairs that wait.
+    /// Number of pairs in the queue.
     pairs: usize,
     work: u64,
     walked: usize,
 }
 
 impl<'a> Tree<'a> {
-    /// The tree of these instances, before the first step.
+    /// Creates the tree of these instances, before the first step.
     pub fn new(instances: &[Instance], limits: &'a Limits) -> Self {
         let waiting = VecDeque::from([Growing::seed(instances, limits)]);
         Self { limits, branches: Vec::new(), waiting, pairs: 0, work: 0, walked: 0 }
     }
 
-    /// What is to be walked next; those that a limit stops are marked.
+    /// Returns the next branch to expand; marks those stopped by a limit.
     pub fn next(&mut self) -> Option<Growing> {
         while let Some(growing) = self.waiting.pop_front() {
             self.pairs -= growing.waiting();
@@ -36,13 +36,13 @@ impl<'a> Tree<'a> {
         None
     }
 
-    /// Takes what a step has found behind a branch.
+    /// Adds the result of a step.
     pub fn accept(&mut self, step: Step) {
         let Step { branch: at, children, is_cut, cost } = step;
         self.work += cost;
         at.iter().for_each(|&at| self.branches[at].is_cut |= is_cut);
         for (mut branch, child) in children {
-            // Where not all holders of the instances were looked at, their branches say so.
+            // If some retainers of the instances were not examined, all their branches are marked.
             branch.is_cut |= is_cut && at.is_none();
             let place = self.branches.len();
             if let Some(mut child) = child {
@@ -58,7 +58,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The branches, each before those behind it, in the order in which they were found.
+    /// Returns the branches depth first, siblings in discovery order.
     pub fn finish(self) -> Vec<Branch> {
         let branches = self.branches;
         let mut behind: Vec<Vec<usize>> = vec![Vec::new(); branches.len() + 1];

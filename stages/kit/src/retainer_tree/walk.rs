@@ -1,136 +1,110 @@
-//! What a walk asks of a heap, its bounds, and its result.
+//! Queries of a walk to the heap, its limits, and its result.
 
 use crate::StageError;
 
-/// Nodes that a heap hears of before it is asked about them.
+/// Maximum nodes announced before their labels are requested.
 pub const SOON: usize = 32;
 
-/// What a walk asks of a heap. Nodes are numbers. Questions come in batches, in the order of nodes, so that a heap which is
-/// on disk is read from the beginning to the end, not here and there.
+/// Queries of a walk to the heap. Nodes are numbers. Queries come in batches, in node order, so that a heap on disk is
+/// read sequentially.
 pub trait Holders {
     /// The root of the essential edges.
     fn root(&self) -> u32;
 
-    /// Appends for each of these nodes, which ascend and may repeat, where its retainers are.
-    ///
-    /// # Errors
-    /// Those of reading.
+    /// Appends the location of the retainers of each node. Nodes ascend and may repeat.
     fn places(&mut self, nodes: &[u32], out: &mut Vec<Place>) -> Result<(), StageError>;
 
-    /// Appends what is asked for: of each place the first retainers, as many as its count says, by place and node, each
-    /// once.
-    ///
-    /// # Errors
-    /// Those of reading.
+    /// Appends the first `count` retainers of each place, by place and node, without duplicates.
     fn retainers(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError>;
 
-    /// Appends the answer to each question.
-    ///
-    /// # Errors
-    /// Those of reading.
+    /// Appends the answer to each query.
     fn dominates(&mut self, asked: &[Dominates], out: &mut Vec<bool>) -> Result<(), StageError>;
 
-    /// Says that labels of edges from these nodes are asked for next: at most [`SOON`] nodes, which ascend.
-    ///
-    /// # Errors
-    /// Those of reading.
+    /// Announces that labels of edges from these nodes are requested next: at most [`SOON`] nodes, ascending.
     fn before_labels(&mut self, _holders: &[u32]) -> Result<(), StageError> {
         Ok(())
     }
 
     /// Appends the labels of all essential edges from `holder` to each of `held`, which ascend. Returns the number of
-    /// edges that were looked at.
-    ///
-    /// # Errors
-    /// Those of reading.
+    /// edges examined.
     fn labels(&mut self, holder: u32, held: &[u32], out: &mut Vec<(u32, u32)>) -> Result<u64, StageError>;
 
-    /// Class of a node.
-    ///
-    /// # Errors
-    /// Those of reading.
+    /// Returns the class of a node.
     fn class(&mut self, node: u32) -> Result<u32, StageError>;
 
-    /// Distance of a node from the root; `i32::MAX` where no search reached it.
-    ///
-    /// # Errors
-    /// Those of reading.
+    /// Returns the distance of a node from the root; `i32::MAX` if unreachable.
     fn distance(&mut self, node: u32) -> Result<i32, StageError>;
 
-    /// Called now and then.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`].
+    /// Called periodically, to check for cancellation.
     fn check(&self) -> Result<(), StageError> {
         Ok(())
     }
 }
 
-/// Where the retainers of a node are.
+/// Location of the retainers of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// What the heap finds them by.
+    /// Start position in the heap's storage.
     pub start: u64,
-    /// How many there are; some may be the same.
+    /// Number of retainers; may include duplicates.
     pub count: u32,
-    /// What the heap knows the node by when it is asked whether it dominates.
+    /// The node's position for dominance queries.
     pub position: u32,
-    /// Distance of the node, as of [`Holders::distance`].
+    /// Distance of the node, see [`Holders::distance`].
     pub distance: i32,
 }
 
-/// A node with an essential edge to one that was asked about.
+/// A node with an essential edge to a queried node.
 #[derive(Clone, Copy, Debug)]
 pub struct Retainer {
-    /// Position of what it holds among what was asked.
+    /// Index of the queried node.
     pub asked: u32,
     /// Its number.
     pub node: u32,
-    /// As of [`Place`].
+    /// Position, see [`Place`].
     pub position: u32,
-    /// Its distance, as of [`Holders::distance`].
+    /// Distance, see [`Holders::distance`].
     pub distance: i32,
-    /// The object that it is a part of, as a backing store is of its array; `u32::MAX` for what is an object itself.
+    /// The object that it is a part of (a backing store of its array); `u32::MAX` for an object.
     pub owner: u32,
 }
 
-/// Whether each path from the root to `node` goes through `above`, which may be the node itself. Both are positions, as of
-/// [`Place`] and [`Retainer`].
+/// Query: does `above` dominate `node`? Reflexive. Both are positions, see [`Place`] and [`Retainer`].
 #[derive(Clone, Copy, Debug)]
 pub struct Dominates {
-    /// See above.
+    /// The possible dominator.
     pub above: u32,
-    /// See above.
+    /// The possibly dominated node.
     pub node: u32,
 }
 
-/// Bounds of a walk.
+/// Limits of a walk.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Levels in which retainers that are no nearer are followed.
+    /// Levels in which retainers that are no nearer to the root are followed.
     pub any_level: u32,
-    /// Levels of a tree.
+    /// Maximum levels of a tree.
     pub depth: u32,
-    /// Branches of a tree that are walked further.
+    /// Branches of a tree to expand.
     pub branches: usize,
-    /// Branches behind one, beside the rest.
+    /// Branches above one branch, besides the rest.
     pub kept: usize,
-    /// Labels of one class that stay apart behind a branch; others become any label.
+    /// Labels per class above one branch; others are merged into any label.
     pub names: usize,
-    /// One in so many instances, or of their retained bytes, makes a branch worth a row.
+    /// A branch gets a row from 1/`light` of the instances or of their retained bytes on.
     pub light: u64,
-    /// Pairs of a holder and an item in a step, and in all branches that wait.
+    /// Pairs of retainer and item in a step, and in all queued branches.
     pub pairs: usize,
-    /// Retainers of a node that are looked at.
+    /// Examined retainers per node.
     pub retainers: usize,
-    /// Units of work of a tree: edges looked at, and pairs.
+    /// Units of work per tree: edges examined, and pairs.
     pub work: u64,
-    /// Whether a walk comes back to instances.
+    /// True if the walk may return to instances.
     pub may_return: bool,
 }
 
 impl Limits {
-    /// Those of the walk from the instances of a class.
+    /// Limits of the walk from the instances of a class.
     pub const OF_A_CLASS: Self = Self {
         any_level: 3,
         depth: 32,
@@ -144,78 +118,78 @@ impl Limits {
         may_return: true,
     };
 
-    /// Those of the walk from one object.
+    /// Limits of the walk from one object.
     pub const OF_AN_OBJECT: Self =
         Self { light: 1, may_return: false, retainers: 1 << 18, pairs: 1 << 17, work: 1 << 20, ..Self::OF_A_CLASS };
 
-    /// Bytes that the walk of one tree takes, at most: what waits and what of a step is kept while other trees take theirs,
-    /// for each pair, and the holders that branches have passed, each of which is a unit of work.
+    /// Maximum memory of the walk of one tree, bytes: the queue and the current step, per pair, and visited retainers,
+    /// each a unit of work.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         128 * self.pairs as u64 + 4 * self.work
     }
 }
 
-/// How much is walked at a time. It changes how often the heap is read, and no result.
+/// Batch size of a walk. Affects how often the heap is read, never the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Trees that grow side by side, at least 1.
+    /// Trees grown together, at least 1.
     pub trees: usize,
-    /// Retainers that are looked at together. Those of one node are looked at together in any case.
+    /// Retainers examined together. Those of one node are always examined together.
     pub retainers: usize,
 }
 
 impl Batch {
-    /// The least that is of use.
+    /// The smallest useful batch.
     pub const LEAST: Self = Self { trees: 1, retainers: 1 << 16 };
 
-    /// Bytes that walks with these limits take, at most: those of each tree, of the pairs of one step in their several forms,
-    /// and of retainers and what is asked about them.
+    /// Maximum memory of walks with these limits, bytes: the trees, the pairs of one step in their several forms, and
+    /// retainers with queries about them.
     #[must_use]
     pub const fn bytes(&self, limits: &Limits) -> u64 {
         self.trees as u64 * limits.bytes() + 96 * limits.pairs as u64 + OF_A_RETAINER * self.retainers as u64
     }
 
-    /// The largest for these trees within so many bytes, or the least.
+    /// Returns the largest batch for these trees within `bytes`, at least [`Self::LEAST`].
     #[must_use]
     pub fn within(bytes: u64, trees: usize, limits: &Limits) -> Self {
         let more = bytes.saturating_sub(Self::LEAST.bytes(limits));
-        // An eighth of it for retainers: a step of many trees has no more than a few million of them.
+        // An eighth for retainers: a step of many trees has a few million at most.
         let retainers = (more / 8 / OF_A_RETAINER).min(MOST_RETAINERS);
         let trees = ((more - more / 8) / limits.bytes()).min(trees.saturating_sub(1) as u64);
         Self { trees: Self::LEAST.trees + trees as usize, retainers: Self::LEAST.retainers + retainers as usize }
     }
 }
 
-/// Bytes of a retainer that is looked at: it, and questions about it.
+/// Bytes per examined retainer, with queries about it.
 const OF_A_RETAINER: u64 = 64;
-/// Retainers that are looked at together, at most.
+/// Maximum retainers examined together.
 const MOST_RETAINERS: u64 = 1 << 21;
 
-/// An object from which a walk begins. Sizes are bytes.
+/// An object at which a walk begins. Sizes are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// Number of its node.
+    /// Its node.
     pub node: u32,
     /// Shallow size.
     pub shallow_bytes: u64,
-    /// Retained size; 0 where it is within another instance.
+    /// Retained size; 0 if within another instance.
     pub retained_bytes: u64,
 }
 
-/// Instances, and their bytes.
+/// Number and bytes of instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Instances.
+    /// Number of instances.
     pub count: u64,
     /// Sum of shallow sizes.
     pub shallow_bytes: u64,
-    /// Sum of retained sizes, nothing counted twice.
+    /// Sum of retained sizes, without double counting.
     pub retained_bytes: u64,
 }
 
 impl Amount {
-    /// Adds another.
+    /// Adds another amount.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.shallow_bytes = self.shallow_bytes.saturating_add(other.shallow_bytes);
@@ -223,43 +197,43 @@ impl Amount {
     }
 }
 
-/// What a branch is.
+/// Kind of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Holders of one class, by edges of one label or of any.
+    /// Retainers of one class, through edges of one label or of any.
     Holder,
     /// The root.
     Root,
-    /// All that is too light for rows of its own.
+    /// Everything too light for rows of its own.
     Rest,
 }
 
 /// A branch of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// Position of the branch that is one level nearer to the instances.
+    /// Position of the branch one level nearer to the instances.
     pub parent: Option<usize>,
-    /// 1 for what holds instances directly.
+    /// 1 for direct retainers of instances.
     pub level: u32,
-    /// What it is.
+    /// Kind of the branch.
     pub kind: Kind,
-    /// Class of the holders; of the rest that of the first.
+    /// Class of the retainers; for the rest, that of the first.
     pub class: u32,
     /// Label of their edges, as in [`label`](heaplake_schemas::chains::label).
     pub label: u32,
-    /// How many pairs of class and label it has.
+    /// Number of merged pairs of class and label.
     pub merged: u64,
-    /// Distinct holders.
+    /// Number of distinct retainers.
     pub holders: u64,
-    /// The holder that is nearest to the root, the first of equals, and its distance.
+    /// The retainer nearest to the root, lowest number first.
     pub example: u32,
-    /// See above.
+    /// Distance of the nearest retainer.
     pub distance: i32,
-    /// The instances that are held through it.
+    /// Instances retained through the branch.
     pub held: Amount,
-    /// Those of them that nothing else of the tree holds: all that holds them goes through this branch.
+    /// Instances retained through this branch only.
     pub exclusive: Amount,
-    /// Whether a limit stopped the walk here, or not all was looked at.
+    /// True if a limit stopped the walk here, or some retainers were not examined.
     pub is_cut: bool,
 }
 

@@ -10,9 +10,6 @@ use std::sync::Arc;
 
 impl Scratch {
     /// Writes a small document, atomically replacing an older one.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn write_document<T: Serialize>(&self, name: &str, document: &T) -> Result<(), StageError> {
         let path = self.file(name);
         let text = serde_json::to_vec(document)
@@ -33,7 +30,7 @@ impl Scratch {
     /// Reads a document.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the file is damaged.
+    /// [`StageError::Scratch`] when the file is damaged.
     pub fn read_document<T: DeserializeOwned>(&self, name: &str) -> Result<T, StageError> {
         let path = self.file(name);
         let resident = self.residents.as_ref().and_then(|residents| residents.get(&path));
@@ -45,10 +42,7 @@ impl Scratch {
         serde_json::from_slice(text).map_err(|error| StageError::Scratch { path, problem: error.to_string() })
     }
 
-    /// Reads a document that many stages read: one in memory is parsed once.
-    ///
-    /// # Errors
-    /// As [`Self::read_document`].
+    /// Reads a document used by many stages: in memory it is parsed once.
     pub fn share_document<T: DeserializeOwned + Send + Sync + 'static>(
         &self,
         name: &str,

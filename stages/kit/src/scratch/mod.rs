@@ -1,4 +1,4 @@
-//! The scratch folder, through which the stages of one run exchange data.
+//! The scratch folder, through which the stages of a run exchange data.
 
 mod documents;
 mod names;
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// A scratch folder. Columns are files inside it; nothing else may write there while a run uses it.
+/// A scratch folder. Columns are files inside it; nothing else may write there during a run.
 ///
-/// A stage gets a view of the folder ([`Self::view`]) that refuses access to files that the stage does not declare.
+/// Each stage gets a view of the folder ([`Self::view`]) that refuses undeclared files.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     folder: PathBuf,
@@ -26,20 +26,20 @@ pub struct Scratch {
     whole: PathBuf,
     peak: Arc<AtomicU64>,
     refused: Option<Arc<Refused>>,
-    /// A suffix for the file names of columns.
+    /// Suffix of the file names of columns.
     suffix: &'static str,
-    /// Lengths that files must have when they are opened for reading.
+    /// Expected lengths of files opened for reading.
     lengths: Arc<BTreeMap<OsString, u64>>,
     sums: Arc<Sums>,
-    /// The first damage that was found where no error can be returned.
+    /// First damage found where no error could be returned.
     damage: Arc<OnceLock<StageError>>,
-    /// Files without a name, which take space too.
+    /// Unnamed files, which take space, too.
     unnamed: Arc<Mutex<Vec<Weak<File>>>>,
-    /// Columns and documents that have no file.
+    /// Columns and documents in memory.
     residents: Option<Residents>,
 }
 
-/// Files that the view refuses.
+/// Files refused by a view.
 #[derive(Debug)]
 struct Refused {
     stage: String,
@@ -65,10 +65,7 @@ impl Scratch {
         }
     }
 
-    /// Creates the folder, empty: files of an earlier run are removed.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when the folder cannot be made.
+    /// Creates an empty folder; removes files of an earlier run.
     pub fn create(folder: &Path) -> Result<Self, StageError> {
         let scratch = Self::at(folder);
         if folder.exists() {
@@ -78,87 +75,79 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// A subfolder with columns of its own. It refuses no file.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when the folder cannot be made.
+    /// Opens or creates a subfolder with its own columns, which refuses no file.
     pub fn within(&self, name: &str) -> Result<Self, StageError> {
         let folder = self.folder.join(name);
         fs::create_dir_all(&folder).map_err(|error| StageError::io(&folder, "create", error))?;
         Ok(Self { folder, refused: None, ..self.clone() })
     }
 
-    /// A view for a stage: it refuses these files, which other stages declare and this one does not.
+    /// Returns a view for a stage. `refused` are the files declared by other stages only.
     #[must_use]
     pub fn view(&self, stage: &str, refused: impl Into<Arc<BTreeSet<&'static str>>>) -> Self {
         let refused = Refused { stage: stage.to_owned(), files: refused.into() };
         Self { refused: Some(Arc::new(refused)), ..self.clone() }
     }
 
-    /// The same, with the lengths in which those who wrote files left them: shorter or longer ones cannot be opened.
+    /// Adds the expected lengths of files: those of another length cannot be opened.
     #[must_use]
     pub fn expecting(self, lengths: BTreeMap<OsString, u64>) -> Self {
         Self { lengths: Arc::new(lengths), ..self }
     }
 
-    /// The same, with columns and documents in memory as far as there is room for them.
+    /// Keeps columns and documents in memory, within the limit of `residents`.
     #[must_use]
     pub fn with_residents(self, residents: Residents) -> Self {
         Self { residents: Some(residents), ..self }
     }
 
-    /// What is in memory instead of in files, if anything may be.
+    /// Columns and documents in memory, if enabled.
     #[must_use]
     pub fn residents(&self) -> Option<&Residents> {
         self.residents.as_ref()
     }
 
-    /// Sets what columns in memory may take; see [`Residents`]. Those beyond go to their files. To be called when nobody
-    /// reads or writes any.
-    ///
-    /// # Errors
-    /// [`StageError::Io`]; the column that could not be written stays.
+    /// Sets the memory limit of columns, see [`Residents`]; writes those beyond it to files. Call while no column is
+    /// read or written. A column that fails to be written stays in memory.
     pub fn limit_residents(&self, limit: u64) -> Result<(), StageError> {
         let gone = self.residents.as_ref().map_or_else(|| Ok(Vec::new()), |residents| residents.limit_to(limit))?;
         gone.into_iter().for_each(|(path, sum)| self.note(Path::new(&path), Some(sum)));
         Ok(())
     }
 
-    /// [`Self::residents`] for a path to be written, if it is not refused: that of a refused file is none of this folder.
+    /// [`Self::residents`] for a path to be written, unless it is refused: refused paths lie outside this folder.
     pub(crate) fn residents_for(&self, path: &Path) -> Option<&Residents> {
         self.residents.as_ref().filter(|_| path.parent() == Some(&self.folder))
     }
 
-    /// Whether a path of this folder names something, in memory or in a file.
+    /// True if the path exists, in memory or on disk.
     #[must_use]
     pub fn exists(&self, path: &Path) -> bool {
         self.length(path).is_some()
     }
 
-    /// Says that a file with a name is made in the folder. Who makes one by other means than a column or a document must
-    /// say so first.
+    /// Records that the folder gets a named file. Call it before creating one other than a column or a document.
     pub fn note_file(&self) {
         self.residents.iter().for_each(Residents::note_file);
     }
 
-    /// Whether there may be files with a name. Where all columns are in memory there are none, and the system is not
-    /// asked for them.
+    /// False if the folder has no named files, so the file system need not be asked.
     fn may_have_files(&self) -> bool {
         self.residents.as_ref().is_none_or(Residents::has_files)
     }
 
-    /// Removes a file with a name, if there is one.
+    /// Removes a named file, if it exists.
     fn remove_named(&self, path: &Path) -> io::Result<()> {
         if self.may_have_files() { fs::remove_file_if_any(path) } else { Ok(()) }
     }
 
-    /// Whether a column is in memory.
+    /// True if the column is in memory.
     #[must_use]
     pub fn is_resident<T>(&self, column: Column<T>) -> bool {
         self.residents.as_ref().is_some_and(|residents| residents.length(&self.path(column)).is_some())
     }
 
-    /// Length of what a path of this folder names, bytes.
+    /// Length of a path's content, in memory or on disk, bytes.
     #[must_use]
     pub fn length(&self, path: &Path) -> Option<u64> {
         let resident = self.residents.as_ref().and_then(|residents| residents.length(path));
@@ -166,27 +155,24 @@ impl Scratch {
         resident.or_else(in_file)
     }
 
-    /// What a file holds, if whoever wrote it told.
+    /// Checksum of a file, if recorded.
     #[must_use]
     pub fn sum(&self, path: &Path) -> Option<Sum> {
         self.sums.get(path)
     }
 
-    /// Notes what a file holds.
+    /// Records the checksum of a file.
     pub fn note(&self, path: &Path, sum: Option<Sum>) {
         self.sums.set(path, sum);
     }
 
-    /// Notes damage where no error can be returned.
+    /// Records damage where no error can be returned.
     pub(crate) fn note_damage(&self, error: StageError) {
-        // The first one tells most.
+        // The first one is the cause of others.
         let _ = self.damage.set(error);
     }
 
-    /// Whether no damage was noted. Asked after each stage: what it made of damaged columns is of no use.
-    ///
-    /// # Errors
-    /// [`StageError::Scratch`].
+    /// Fails if damage was recorded. Called after each stage: output computed from damaged columns is useless.
     pub fn undamaged(&self) -> Result<(), StageError> {
         match self.damage.get() {
             Some(StageError::Scratch { path, problem }) => {
@@ -197,11 +183,8 @@ impl Scratch {
         }
     }
 
-    /// A file for reading and writing anywhere. It has no name, so nobody else can cut it off, and it is gone when it is
-    /// dropped or the process ends.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates an unnamed file for random reads and writes. Nobody else can truncate it; it disappears on drop or when
+    /// the process ends.
     pub fn unnamed(&self) -> Result<Arc<File>, StageError> {
         let file = File::unnamed(&self.folder).map(Arc::new);
         let file = file.map_err(|error| StageError::io(&self.folder, "create a file in", error))?;
@@ -211,10 +194,7 @@ impl Scratch {
         Ok(file)
     }
 
-    /// Refuses a file that does not have the length in which it was left.
-    ///
-    /// # Errors
-    /// [`StageError::Scratch`].
+    /// Fails if a file does not have its expected length.
     pub(crate) fn check_length(&self, path: &Path, bytes: u64) -> Result<(), StageError> {
         match self.lengths.get(path.as_os_str()) {
             Some(&length) if length != bytes => Err(StageError::cut_off(path, length, bytes)),
@@ -222,7 +202,7 @@ impl Scratch {
         }
     }
 
-    /// The columns that a stage rewrites, in their original state.
+    /// Returns a view of the originals of columns that a stage rewrites.
     #[must_use]
     pub fn originals(&self) -> Self {
         Self { suffix: ORIGINAL, ..self.clone() }
@@ -246,11 +226,11 @@ impl Scratch {
         self.file(&format!("{}{}", column.name, self.suffix))
     }
 
-    /// Path of a file that is no column of [`heaplake_schemas::scratch`].
+    /// Path of a file other than a column of [`heaplake_schemas::scratch`].
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         match &self.refused {
-            // A path that cannot exist: opening it fails with an error that names the undeclared file.
+            // An impossible path: opening it fails with an error that names the undeclared file.
             Some(refused) if refused.files.contains(name) => {
                 self.folder.join(format!("{name} is not declared by stage {}", refused.stage)).join(name)
             }
@@ -258,24 +238,24 @@ impl Scratch {
         }
     }
 
-    /// Whether a column exists.
+    /// True if the column exists.
     #[must_use]
     pub fn has<T>(&self, column: Column<T>) -> bool {
         self.exists(&self.path(column))
     }
 
-    /// Removes a column that no later stage reads or looks for. It need not exist.
+    /// Removes a column that no later stage needs, if it exists.
     pub fn discard<T>(&self, column: Column<T>) {
         self.discard_file(column.name);
     }
 
-    /// The same, by name.
+    /// As [`Self::discard`], by name.
     pub fn discard_file(&self, name: &str) {
-        // A file that cannot be removed only takes disk space; the whole folder is removed at the end.
+        // Failure only wastes disk space; the whole folder is removed at the end.
         let _ = self.remove_file(name);
     }
 
-    /// Measures the disk space of the folder. Called after each stage, and by code that uses disk space temporarily.
+    /// Measures the disk space of the folder. Called after each stage, and at peaks of temporary disk space.
     pub fn measure(&self) {
         let unnamed = self.unnamed.lock().unwrap_or_else(PoisonError::into_inner);
         let unnamed = unnamed.iter().filter_map(Weak::upgrade).filter_map(|file| file.metadata().ok());
@@ -284,16 +264,13 @@ impl Scratch {
         self.peak.fetch_max(named + unnamed, Ordering::Relaxed);
     }
 
-    /// The largest disk space that [`Self::measure`] found, bytes.
+    /// Peak of the measured disk space, bytes.
     #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Opens the folder that an earlier run left.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when there is none.
+    /// Opens the folder of an earlier run.
     pub fn reopen(folder: &Path) -> Result<Self, StageError> {
         fs::read_dir(folder).map_err(|error| StageError::io(folder, "read", error))?;
         Ok(Self::at(folder))
@@ -303,16 +280,13 @@ impl Scratch {
         fs::remove_dir_all(&self.folder).map_err(|error| StageError::io(&self.folder, "remove", error))
     }
 
-    /// Removes the folder and everything in it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Removes the folder recursively.
     pub fn remove(self) -> Result<(), StageError> {
         self.clear()
     }
 }
 
-/// Disk space of a folder, bytes. What has several names counts once: `seen` has the inodes of those.
+/// Returns the disk space of a folder, bytes. Hard links count once: `seen` has their inodes.
 fn taken(folder: &Path, seen: &mut BTreeSet<u64>) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.filter_map(|entry| {
@@ -350,7 +324,7 @@ mod tests {
         let Err(error) = ColumnReader::open(&view, THEIRS) else { panic!("it was opened") };
         assert!(error.to_string().contains("theirs is not declared by stage mine"), "{error}");
         assert!(write(&view, THEIRS, 3).is_err());
-        // A subfolder has its own columns, whatever their names.
+        // A subfolder has its own columns, also under refused names.
         assert!(write(&view.within("inner").unwrap(), THEIRS, 4).is_ok());
     }
 
@@ -362,7 +336,7 @@ mod tests {
         write(&scratch, MINE, 1).unwrap();
         scratch.measure();
         assert!(scratch.has(MINE) && scratch.peak() == 0);
-        // One that a stage makes itself.
+        // A file created by a stage itself.
         scratch.note_file();
         let own = scratch.file("own");
         std::fs::write(&own, [7; 10_000]).unwrap();
@@ -370,7 +344,7 @@ mod tests {
         assert!(scratch.length(&own) == Some(10_000) && scratch.peak() > 0);
         scratch.discard_file("own");
         assert!(!own.exists());
-        // One that had no room.
+        // A column beyond the limit.
         let other = Scratch::create(&folder.path().join("other")).unwrap().with_residents(residents.clone());
         other.limit_residents(0).unwrap();
         write(&other, THEIRS, 2).unwrap();

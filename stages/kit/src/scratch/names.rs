@@ -1,4 +1,4 @@
-//! Changes of what names stand for: renaming, sharing, copying, cutting, removing.
+//! Operations on names: rename, share, copy, truncate, remove.
 
 use super::{ORIGINAL, Scratch};
 use crate::StageError;
@@ -9,10 +9,7 @@ use std::io;
 use std::path::Path;
 
 impl Scratch {
-    /// Cuts what a stage appended that is to run again.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Truncates a file to undo the append of a stage that runs again.
     pub fn cut(&self, path: &Path, length: u64) -> Result<(), StageError> {
         if self.residents.as_ref().is_some_and(|residents| residents.cut(path, length)) {
             return Ok(());
@@ -23,7 +20,7 @@ impl Scratch {
 
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         if self.residents.as_ref().is_some_and(|residents| residents.rename(from, to)) {
-            // What had the name before may be a file.
+            // The replaced entry may be a file.
             return self.remove_named(to);
         }
         fs::rename(from, to)?;
@@ -33,11 +30,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Renames a file that a stage rewrites to its original's name, unless that has been done; see
-    /// [`Self::originals`].
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Renames a file that a stage rewrites to the name of its original, unless done already; see [`Self::originals`].
     pub fn set_aside(&self, name: &str) -> Result<(), StageError> {
         let (path, original) = (self.folder.join(name), self.original(name));
         if self.exists(&original) || !self.exists(&path) {
@@ -48,18 +41,12 @@ impl Scratch {
         Ok(())
     }
 
-    /// Removes the original. One that stayed would be taken for that of the next stage that rewrites the file.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Removes the original, which the next stage that rewrites the file would otherwise use.
     pub fn forget_aside(&self, name: &str) -> Result<(), StageError> {
         self.remove_file(&format!("{name}{ORIGINAL}"))
     }
 
-    /// Removes a column whose absence tells the stages that follow something. It need not exist.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Removes a column whose absence is meaningful to later stages, if it exists.
     pub fn withdraw<T>(&self, column: Column<T>) -> Result<(), StageError> {
         self.remove_file(column.name)
     }
@@ -73,10 +60,7 @@ impl Scratch {
         self.remove_named(&path).map_err(|error| StageError::io(&path, "remove", error))
     }
 
-    /// Restores the original: the stage has nothing to change.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Restores the original: the stage changes nothing.
     pub fn take_back<T>(&self, column: Column<T>) -> Result<(), StageError> {
         let (from, to) = (self.originals().path(column), self.path(column));
         self.rename(&from, &to).map_err(|error| StageError::io(&from, "rename", error))?;
@@ -85,9 +69,6 @@ impl Scratch {
     }
 
     /// Gives a column a second name (a hard link, or a copy), unless that name exists already.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn share<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
         debug_assert_eq!(width_of(column), width_of(name));
         let (from, to) = (self.path(column), self.path(name));
@@ -110,14 +91,11 @@ impl Scratch {
     }
 
     /// Copies a column.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn copy<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
         debug_assert_eq!(width_of(column), width_of(name));
         let (from, to) = (self.path(column), self.path(name));
         self.note(&to, None);
-        // In memory a second name does: who appends to one of two gets a copy.
+        // In memory a second name suffices: appends copy on write.
         if self.residents.as_ref().is_some_and(|residents| residents.share(&from, &to)) {
             self.note(&to, self.sum(&from));
             return Ok(());
@@ -128,10 +106,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Replaces a column by another one, in one step.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Replaces a column by another one, atomically.
     pub fn replace<T>(&self, column: Column<T>, by: Column<T>) -> Result<(), StageError> {
         debug_assert_eq!(width_of(column), width_of(by));
         let (path, by) = (self.path(column), self.path(by));

@@ -1,14 +1,14 @@
-//! A file without a name, the beginning of which is in memory while there is room.
+//! An unnamed file with a prefix in memory.
 
 use crate::column::Growing;
 use crate::fs::File;
 use crate::{Scratch, StageError};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Bytes that are appended, read anywhere, and released all at once.
+/// An append-only byte store with random reads, released as a whole.
 pub(super) struct Blocks {
     memory: RwLock<Option<Growing>>,
-    /// Bytes in memory; what follows is in the file.
+    /// Bytes in memory; the rest is in the file.
     in_memory: u64,
     file: Option<Arc<File>>,
     length: u64,
@@ -16,16 +16,12 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Nothing yet.
     pub fn new(scratch: &Scratch) -> Self {
         let memory = scratch.residents().map(|residents| residents.grow(None));
         Self { memory: RwLock::new(memory), in_memory: 0, file: None, length: 0, scratch: scratch.clone() }
     }
 
-    /// Appends a block; returns where it begins.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Appends a block; returns its position.
     pub fn push(&mut self, block: &[u8]) -> Result<u64, StageError> {
         let at = self.length;
         let memory = self.memory.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -43,10 +39,7 @@ impl Blocks {
         Ok(at)
     }
 
-    /// Calls `each` with the block of so many bytes at a place. `buffer` is for what is not in memory.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], and those of `each`.
+    /// Calls `each` with the block of `bytes` bytes at a position. `buffer` is for blocks on disk.
     pub fn with<R>(
         &self,
         at: u64,
@@ -67,8 +60,7 @@ impl Blocks {
         each(buffer)
     }
 
-    /// Frees the disk space of blocks of so many bytes, which are not read any more. Space that cannot be freed here goes
-    /// with the file.
+    /// Frees the disk space of blocks that are not read again. A failure is ignored.
     pub fn free(&self, blocks: &[u64], bytes: usize) {
         let Some(file) = &self.file else { return };
         let on_disk = &blocks[blocks.partition_point(|&at| at < self.in_memory)..];
@@ -77,7 +69,7 @@ impl Blocks {
         }
     }
 
-    /// Releases everything. Space that cannot be released here is released with the file.
+    /// Releases memory and disk space; a failure is ignored.
     pub fn release(&self) {
         *self.memory.write().unwrap_or_else(PoisonError::into_inner) = None;
         if let Some(file) = &self.file {
@@ -85,7 +77,7 @@ impl Blocks {
         }
     }
 
-    /// Bytes written to disk.
+    /// Bytes on disk.
     pub fn in_file(&self) -> u64 {
         self.length - self.in_memory
     }

@@ -7,20 +7,17 @@ use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::ops::Range;
 
-/// Minimum of pairs of a partition that are held at once.
+/// Range of the pairs of a partition in memory.
 const LEAST_PAIRS: u64 = 1 << 16;
 const MOST_PAIRS: u64 = 1 << 20;
-/// Blocks whose disk space is freed together.
+/// Blocks freed together.
 const FREED_AT_ONCE: usize = 256;
-/// More threads do not help in reading back: writing, on one thread, is then the bottleneck.
+/// Reading back does not scale further: the single writing thread is then the bottleneck.
 const MOST_THREADS: usize = 8;
 
 impl PairSpill {
     /// Writes the groups, from the last key down to `first_key`: the number of values of each key to `sizes`, the
     /// values in the same order to `values`. Removes the files of the spill.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
     pub fn write_groups<V: Pod + Send + From32>(
         self,
         scratch: &Scratch,
@@ -52,7 +49,7 @@ impl PairSpill {
                 if !fits {
                     return self.write_parts(group, room, (scratch, context), &mut values);
                 }
-                // The partition is in memory now.
+                // The partition has been read into memory.
                 self.release(group.index, scratch);
                 values.extend(&group.values)
             },
@@ -62,15 +59,14 @@ impl PairSpill {
         Ok(())
     }
 
-    /// The keys of a partition, from `first_key` on.
+    /// Keys of a partition, from `first_key` on.
     pub(super) fn keys_of(&self, index: usize, first_key: usize) -> Range<usize> {
         let base = index << self.shift;
         let end = (base + (1 << self.shift)).min(self.keys);
         base.max(first_key)..end.max(base.max(first_key))
     }
 
-    /// Counts the values of a partition's keys and, if it has at most `room` pairs, sorts them. Returns whether it
-    /// sorted.
+    /// Counts the values of a partition's keys and, if it has at most `room` pairs, sorts them. Returns true if sorted.
     fn sort<V: Pod + From32>(&self, group: &mut Group<V>, room: usize) -> Result<bool, StageError> {
         let Group { index, keys, counts, sizes, values, pairs, block, .. } = group;
         let base = *index << self.shift;
@@ -96,7 +92,7 @@ impl PairSpill {
         Ok(fits)
     }
 
-    /// Releases a file when the last of its partitions has been read.
+    /// Releases a file after the last of its partitions has been read.
     pub(super) fn release(&self, index: usize, scratch: &Scratch) {
         if index.is_multiple_of(self.partitions_per_file) {
             scratch.measure();
@@ -104,7 +100,7 @@ impl PairSpill {
         }
     }
 
-    /// Passes every pair of a partition to `each`, in the order of insertion.
+    /// Passes every pair of a partition to `each`, in insertion order.
     pub(super) fn for_each(
         &self,
         index: usize,
@@ -116,7 +112,7 @@ impl PairSpill {
         partition.buffer.iter().try_for_each(|&pair| each(pair))
     }
 
-    /// The same for the last time: disk space of what was read is freed on the way.
+    /// As [`Self::for_each`], for the last pass: frees disk space on the way.
     pub(super) fn for_each_freed(
         &self,
         index: usize,
@@ -131,7 +127,7 @@ impl PairSpill {
         partition.buffer.iter().try_for_each(|&pair| each(pair))
     }
 
-    /// Passes the pairs of some blocks of a file, all of one partition, to `each`.
+    /// Passes the pairs of some blocks of one partition to `each`.
     pub(super) fn for_each_in(
         &self,
         index: usize,
@@ -147,7 +143,7 @@ impl PairSpill {
                 let (low, high) = keys.split_at(BLOCK_PAIRS * 2);
                 let (values, _) = values.as_chunks::<4>();
                 let (low, _) = low.as_chunks::<2>();
-                // Key bits that the partition determines may also be among the stored bits.
+                // Stored key bits may overlap with those of the partition.
                 let keys = low.iter().map(|&key| base | u32::from(u16::from_ne_bytes(key)));
                 let mut pairs = keys.zip(values.iter().map(|&value| u32::from_ne_bytes(value)));
                 if high.is_empty() {
@@ -161,8 +157,8 @@ impl PairSpill {
     }
 }
 
-/// Turns the counts of `keys` into the positions of their values, in descending order of the keys; returns the number
-/// of values. Counts of other keys are unchanged.
+/// Turns counts of `keys` into positions of their values, in descending key order; returns the number of values. Other
+/// counts are unchanged.
 pub(super) fn positions(counts: &mut [u32], base: usize, keys: &Range<usize>) -> usize {
     let mut position = 0u32;
     for key in keys.clone().rev() {
@@ -171,7 +167,7 @@ pub(super) fn positions(counts: &mut [u32], base: usize, keys: &Range<usize>) ->
     position as usize
 }
 
-/// Stores the value of a pair at its position, if its key is one of `keys`.
+/// Stores the value of a pair at its position, if its key is in `keys`.
 #[inline]
 pub(super) fn place<V: From32>(
     [key, value]: Pair,
@@ -187,17 +183,17 @@ pub(super) fn place<V: From32>(
     }
 }
 
-/// A partition that is being sorted.
+/// A partition being sorted.
 pub(super) struct Group<V> {
     pub index: usize,
     pub keys: Range<usize>,
-    /// Number of values of each key of the partition, then the position of its next value.
+    /// Number of values per key of the partition, then the position of the next value.
     pub counts: Vec<u32>,
-    /// Number of values of each of `keys`, in descending order of the keys.
+    /// Number of values per key of `keys`, in descending key order.
     pub sizes: Vec<u32>,
-    /// The values in order, if they fit.
+    /// Values in order, if they fit.
     pub values: Vec<V>,
-    /// The partition's pairs, if they fit.
+    /// Pairs of the partition, if they fit.
     pairs: Vec<Pair>,
     pub block: Vec<u8>,
     fits: Result<bool, StageError>,

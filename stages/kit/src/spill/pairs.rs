@@ -6,20 +6,20 @@ use crate::{Budget, Reservation, Scratch, StageError};
 /// Key and value.
 pub(super) type Pair = [u32; 2];
 
-/// Pairs of a block.
+/// Pairs per block.
 pub(super) const BLOCK_PAIRS: usize = 2048;
-/// Bytes of one partition's buffer.
+/// Bytes of a partition's buffer.
 pub(super) const BUFFER_BYTES: usize = BLOCK_PAIRS * size_of::<Pair>();
 const MOST_FILES: usize = 64;
-/// Maximum number of key bits that a block stores; the partition determines the others.
+/// Maximum key bits stored in a block; the partition determines the others.
 const MOST_BITS: u32 = 24;
-/// Pairs per partition such that the scatter of the reading half fits the second-level cache.
+/// Pairs per partition such that the scatter on reading fits the L2 cache.
 const PAIRS_PER_PARTITION: u64 = 1 << 18;
 
-/// See the module documentation.
+/// Groups pairs out of core; see the module.
 pub struct PairSpill {
     pub(super) files: Vec<Blocks>,
-    /// Partitions of a file.
+    /// Partitions per file.
     pub(super) partitions_per_file: usize,
     pub(super) shift: u32,
     pub(super) keys: usize,
@@ -31,7 +31,7 @@ pub struct PairSpill {
 #[derive(Default)]
 pub(super) struct Partition {
     pub(super) buffer: Vec<Pair>,
-    /// Where its blocks begin in its file.
+    /// Positions of its blocks in its file.
     pub(super) blocks: Vec<u64>,
 }
 
@@ -40,8 +40,8 @@ impl Partition {
         self.blocks.len() * BLOCK_PAIRS + self.buffer.len()
     }
 
-    /// Writes a full buffer to a file, by way of `block`: all values, then the low 16 bits of all keys, then the higher bits
-    /// that the partition, which has keys of `shift` bits, does not determine.
+    /// Writes a full buffer to a file through `block`: all values, then the low 16 bits of all keys, then the higher
+    /// key bits that the partition (keys of `shift` bits) does not determine.
     pub(super) fn flush(&mut self, shift: u32, block: &mut Vec<u8>, file: &mut Blocks) -> Result<(), StageError> {
         let Self { buffer, blocks } = self;
         block.clear();
@@ -57,16 +57,13 @@ impl Partition {
 }
 
 impl PairSpill {
-    /// Partitions of any spill, at most, beside one.
+    /// Maximum number of partitions, minus one.
     pub const MOST_PARTITIONS: usize = 1024;
-    /// Upper bound of the bytes of budget that any spill needs, for its buffers and for reading back.
+    /// Maximum budget of any spill, for buffers and for reading back, bytes.
     pub const MOST_BYTES: u64 = (Self::MOST_PARTITIONS * BUFFER_BYTES) as u64 + (4 << 20);
 
-    /// Prepares for about `pairs` pairs with keys below `keys`. What is on disk has no name in the scratch folder;
-    /// `name` is who asks for memory.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Budget`].
+    /// Creates a spill for about `pairs` pairs with keys below `keys`. Its files are unnamed; `name` is the name of its
+    /// reservation.
     pub fn create(
         budget: &Budget,
         scratch: &Scratch,
@@ -91,9 +88,6 @@ impl PairSpill {
     }
 
     /// Adds a pair.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     #[inline]
     pub fn push(&mut self, key: u32, value: u32) -> Result<(), StageError> {
         let partition = &mut self.partitions[(key >> self.shift) as usize];
@@ -101,16 +95,13 @@ impl PairSpill {
         if partition.buffer.len() == BLOCK_PAIRS { self.flush((key >> self.shift) as usize) } else { Ok(()) }
     }
 
-    /// How it takes pairs apart, for threads that prepare them.
+    /// Returns the partitioner of this spill, for threads that prepare pairs.
     #[must_use]
     pub fn divider(&self) -> Divider {
         Divider { shift: self.shift, partitions: self.partitions.len() }
     }
 
-    /// Adds pairs that its [`divider`](Self::divider) has prepared, as if each were pushed.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds pairs prepared by its [`divider`](Self::divider), as if pushed.
     pub fn append(&mut self, divided: &Divided) -> Result<(), StageError> {
         let mut first = 0;
         for (index, &end) in divided.ends.iter().enumerate() {
@@ -137,39 +128,39 @@ impl PairSpill {
         self.partitions[index].flush(self.shift, &mut self.block, file)
     }
 
-    /// Bytes of a block.
+    /// Bytes per block.
     pub(super) fn block_bytes(&self) -> usize {
         BLOCK_PAIRS * if self.shift > u16::BITS { 7 } else { 6 }
     }
 
-    /// Bytes written to disk.
+    /// Bytes on disk.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.files.iter().map(Blocks::in_file).sum()
     }
 }
 
-/// Sorts pairs by partition, so that a spill takes them many at a time.
+/// Partitions pairs, so that a spill takes them in bulk.
 #[derive(Clone, Copy)]
 pub struct Divider {
     shift: u32,
     partitions: usize,
 }
 
-/// Pairs by partition, in each as they came.
+/// Pairs by partition, in their original order within each.
 #[derive(Default)]
 pub struct Divided {
     pairs: Vec<Pair>,
-    /// Where the pairs of each partition end.
+    /// End of each partition's pairs.
     ends: Vec<u32>,
 }
 
 impl Divider {
-    /// Takes these pairs apart: keys with their values, of which there are as many. Replaces what was in `out`.
+    /// Partitions pairs of keys and values into `out`, replacing its content.
     pub fn divide(&self, keys: &[u32], values: impl Iterator<Item = u32>, out: &mut Divided) {
         out.ends.clear();
         out.ends.resize(self.partitions + 1, 0);
-        // First what comes before each partition, which becomes its end as pairs are placed.
+        // Counting sort: `ends` holds starts first, which advance to ends.
         keys.iter().for_each(|key| out.ends[(key >> self.shift) as usize + 1] += 1);
         let mut sum = 0;
         out.ends.iter_mut().for_each(|end| {

@@ -1,7 +1,8 @@
-//! Writes the groups of a partition that has more pairs than fit: range by range of its keys.
+//! Writes the groups of a partition that does not fit, one key range at a time.
 //!
-//! Each range has as many keys as fit, or one. A few ranges are a pass each over the partition. Where there are more, as where
-//! few keys have most of the pairs, a pass takes the pairs of many ranges apart first, and each range is read once.
+//! Each range has as many keys as fit, or one. A few ranges take one pass over the partition each. If there are more,
+//! because few keys have most of the pairs, one pass first splits the pairs of many ranges, and each range is read
+//! once.
 
 use super::blocks::Blocks;
 use super::groups::{From32, Group, place, positions};
@@ -10,14 +11,14 @@ use crate::{ColumnWriter, Context, Scratch, StageError};
 use bytemuck::Pod;
 use std::ops::Range;
 
-/// Ranges that are a pass each, at most.
+/// Maximum number of ranges handled with one pass each.
 const FEW: usize = 2;
-/// Ranges that are taken apart in one pass, at most.
+/// Maximum number of ranges split in one pass.
 const AT_ONCE: usize = 64;
 
 impl PairSpill {
-    /// Writes the values of a partition that has more than `room` values, from the last key down. Releases the file of the
-    /// partition after the last pass over it.
+    /// Writes the values of a partition with more than `room` values, from the last key down. Releases the file of the
+    /// partition after the last pass.
     pub(super) fn write_parts<V: Pod + From32>(
         &self,
         group: &mut Group<V>,
@@ -68,8 +69,8 @@ impl PairSpill {
         Ok(())
     }
 
-    /// The pairs of each of these ranges, which descend without a gap. In the last pass over the partition its disk space is
-    /// freed on the way, so that both together take little more than it did.
+    /// Splits the pairs by ranges, which are contiguous and descend. The last pass over the partition frees its disk
+    /// space on the way, so that both together take little more than before.
     fn apart(
         &self,
         ranges: &[Range<usize>],
@@ -99,7 +100,7 @@ impl PairSpill {
     }
 }
 
-/// The keys from the last one down in ranges of at most `room` values, or of one key.
+/// Splits the keys, from the last one down, into ranges of at most `room` values, or of one key.
 fn ranges(counts: &[u32], base: usize, keys: &Range<usize>, room: usize) -> Vec<Range<usize>> {
     let (mut ranges, mut high) = (Vec::new(), keys.end);
     while high > keys.start {
@@ -108,7 +109,7 @@ fn ranges(counts: &[u32], base: usize, keys: &Range<usize>, room: usize) -> Vec<
             low -= 1;
             total += counts[low - base] as usize;
         }
-        // One key with more values than fit has a range of its own.
+        // A key with more values than fit is a range of its own.
         let low = low.min(high - 1);
         ranges.push(low..high);
         high = low;
@@ -116,9 +117,9 @@ fn ranges(counts: &[u32], base: usize, keys: &Range<usize>, room: usize) -> Vec<
     ranges
 }
 
-/// Pairs that can be gone through.
+/// An iterable set of pairs.
 trait Pairs {
-    /// Passes every pair to `each`, in the order of insertion.
+    /// Passes every pair to `each`, in insertion order.
     fn each(&self, block: &mut Vec<u8>, each: impl FnMut(Pair) -> Result<(), StageError>) -> Result<(), StageError>;
 }
 
@@ -129,7 +130,7 @@ impl Pairs for (&PairSpill, usize) {
     }
 }
 
-/// The pairs of a range of the keys of a partition, and their file.
+/// The pairs of a key range of a partition, and their file.
 struct Part<'a> {
     spill: &'a PairSpill,
     index: usize,
@@ -159,17 +160,17 @@ impl Pairs for Part<'_> {
     }
 }
 
-/// Brings the values of a range in order.
+/// Sorts the values of a range.
 struct RangeValues<'a, V> {
     base: usize,
-    /// Values of each key of the partition.
+    /// Number of values per key of the partition.
     counts: &'a mut [u32],
     values: &'a mut Vec<V>,
     block: &'a mut Vec<u8>,
 }
 
 impl<V: Pod + From32> RangeValues<'_, V> {
-    /// Takes the values of the keys of a range. If it is one key they are in order already, and are written at once.
+    /// Sorts the values of a range. A single key needs no sort; its values are streamed.
     fn take(&mut self, range: &Range<usize>, pairs: &impl Pairs, out: &mut ColumnWriter<V>) -> Result<(), StageError> {
         self.values.clear();
         if range.len() == 1 {

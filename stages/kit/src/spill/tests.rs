@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 const SIZES: Column<u32> = Column::new("sizes");
 const VALUES: Column<u32> = Column::new("values");
 
-/// The groups, however much of the blocks is in memory.
+/// Returns the groups; checks that they do not depend on memory limits.
 fn grouped(pairs: &[Pair], keys: usize, memory: u64, announced: u64) -> (Vec<u32>, Vec<u32>) {
     let on_disk = grouped_within(None, pairs, keys, memory, announced);
     for room in [100, 40_000, 1 << 20, 1 << 30] {
@@ -31,7 +31,7 @@ fn grouped_within(room: Option<u64>, pairs: &[Pair], keys: usize, memory: u64, a
     let cancel = AtomicBool::new(false);
     let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
     let mut spill = PairSpill::create(&budget, &scratch, "spill", keys, announced).unwrap();
-    // Some one by one, others together.
+    // Some pushed one by one, others in bulk.
     let mut divided = Divided::default();
     for (nth, some) in pairs.chunks(5000).enumerate() {
         if nth % 3 == 0 {
@@ -66,7 +66,7 @@ fn groups_equal_a_stable_sort() {
         state >> 4
     };
     let (few, many) = (20_000, 1 << 28);
-    // The last three have partitions of keys with 18, 20 and 24 bits; the last one has several partitions.
+    // The last three have partitions of 18, 20 and 24 key bits; the last one has several partitions.
     for (keys, count, announced) in [
         (1, 0, 0),
         (2, 10, 10),
@@ -105,14 +105,14 @@ fn the_last_value_of_a_key_is_written() {
 
 #[test]
 fn a_hub_that_does_not_fit_is_streamed() {
-    // One key with 100,000 values among others; the budget holds 65,536 values.
+    // One key with 100,000 values among others; the budget allows 65,536 values.
     let pairs: Vec<Pair> = (0..150_000u32).map(|i| [if i % 3 == 0 { i % 40 } else { 17 }, i]).collect();
     assert_eq!(grouped(&pairs, 40, 1 << 20, 150_000), expected(&pairs, 40));
 }
 
 #[test]
 fn hubs_that_do_not_fit_together_are_taken_apart() {
-    // More keys than are taken apart at once, each with more values than fit, and some in between.
+    // More keys than are split at once, each with more values than fit, and some in between.
     let (hubs, values) = (70u32, 66_000);
     let pairs: Vec<Pair> =
         (0..hubs * values).map(|i| [if i % 50 == 0 { i % 700 } else { 10 * (i % hubs) }, i]).collect();

@@ -1,4 +1,4 @@
-//! Reads partitions back and writes one value of each key.
+//! Reads partitions back and writes one value per key.
 
 use super::{From32, PairSpill};
 use crate::{ColumnWriter, Context, Scratch, StageError};
@@ -6,10 +6,7 @@ use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 
 impl PairSpill {
-    /// Writes the value of each key in order: the one that was added last, or `none`. Removes the files of the spill.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    /// Writes one value per key in order: the last one added, or `none`. Removes the files of the spill.
     pub fn write_last<V: Pod + From32>(
         self,
         scratch: &Scratch,

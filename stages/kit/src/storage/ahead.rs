@@ -1,7 +1,7 @@
-//! Reads an object from its beginning to its end: several parts are on their way while one is used.
+//! Sequential reads of an object with readahead.
 //!
-//! A single connection to a store is slow, so parts are asked for beside each other; how many and how large they are is what
-//! memory allows. A part that fails is fetched again by the store; here its error ends the reading.
+//! A single connection to a store is slow, so parts are fetched in parallel; memory bounds their number and size. The
+//! store retries failed parts; an error that arrives here ends the read.
 
 use super::store::{Failure, Fetch, Object, store};
 use crate::budget::{Budget, Reservation};
@@ -11,27 +11,27 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::mpsc::RecvTimeoutError;
 
-/// Bytes of a part.
+/// Maximum bytes per part.
 const PART: u64 = 4 << 20;
-/// Bytes of a part, and parts ahead, where no budget is asked.
+/// Bytes per part, and parts of readahead, without a budget.
 const PLAIN: (u64, usize) = (1 << 20, 3);
-/// Bytes of the first part, and the least of all: a beginning may be all that is wanted.
+/// Minimum bytes per part, also of the first: the reader may want only the beginning.
 const SMALL: u64 = 256 << 10;
-/// Most parts on their way.
+/// Maximum parts in flight.
 const MOST: u64 = 8;
-/// Of what is free, this part is taken at most.
+/// Readahead takes at most 1/16 of the free budget.
 const SHARE: u64 = 16;
 
-/// An object that is read to its end.
+/// An object being read sequentially.
 pub struct Ahead {
     object: Object,
-    /// Where the next byte is.
+    /// Position of the next byte.
     at: u64,
-    /// Where the part at hand begins.
+    /// Position of the current part.
     start: u64,
     part: Bytes,
     waiting: VecDeque<Fetch>,
-    /// Where the next part begins that is not asked for.
+    /// Position of the next part to fetch.
     next: u64,
     size: u64,
     most: usize,
@@ -39,14 +39,14 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Of an object, a few small parts ahead.
+    /// Opens an object with a little readahead.
     #[must_use]
     pub fn new(object: Object) -> Self {
         let (waiting, part) = (VecDeque::new(), Bytes::new());
         Self { object, at: 0, start: 0, part, waiting, next: 0, size: PLAIN.0, most: PLAIN.1, _held: None }
     }
 
-    /// As far ahead as the budget has room for.
+    /// Sizes the readahead by the budget.
     #[must_use]
     pub fn within(self, budget: &Budget) -> Self {
         let room = (budget.free() / SHARE).min(MOST * PART);
@@ -62,13 +62,13 @@ impl Ahead {
         }
     }
 
-    /// What is read.
+    /// The object.
     #[must_use]
     pub fn object(&self) -> &Object {
         &self.object
     }
 
-    /// Goes back to the beginning.
+    /// Returns to the beginning.
     pub fn rewind(&mut self) {
         self.at = 0;
         if self.start > 0 {
@@ -77,8 +77,7 @@ impl Ahead {
         }
     }
 
-    /// Asks for parts, as many as may be on their way. Who only looks at the beginning needs no more: what is on its way is at
-    /// most twice what was used.
+    /// Fetches further parts. Bytes in flight are at most twice those used, for readers that want only the beginning.
     fn ask(&mut self) -> io::Result<()> {
         let used = self.start;
         let size = (used / 2).clamp(SMALL, self.size);
@@ -94,10 +93,7 @@ impl Ahead {
     }
 }
 
-/// Waits for bytes on their way.
-///
-/// # Errors
-/// Those of the store; that of [`stop`] where the user does not want to wait.
+/// Waits for a fetch; the error is that of the store, or of [`stop`] after cancellation.
 pub fn wait(fetch: &Fetch) -> io::Result<Bytes> {
     let begun = stop::Wait::begin();
     loop {

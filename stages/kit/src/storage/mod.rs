@@ -1,11 +1,10 @@
-//! Where inputs and lakes lie: in folders, or in an object store, by the path that the user gave.
+//! Access to inputs and lakes, in folders or in an object store, by path.
 //!
-//! A path that begins with a [scheme](SCHEMES), such as `s3://bucket/lake`, names objects. The functions here take a path of
-//! either kind, so whoever reads does not ask which it is. What talks to the stores is in a crate of its own, which the
-//! binary hands in at its start ([`install`]), as a system mounts a file system: paths then reach it from everywhere. A build
-//! without it knows the schemes and says what is missing.
+//! A path with a [scheme](SCHEMES), such as `s3://bucket/lake`, names objects. The functions here take paths of either
+//! kind. The store clients are in a crate of their own, which the binary registers at startup ([`install`]), as a file
+//! system is mounted. A build without it knows the schemes and reports the missing feature.
 //!
-//! Errors of a store are [`Failure`]s inside an [`io::Error`] of the kind that a file system would give.
+//! Errors of a store are [`Failure`]s inside an [`io::Error`] of the kind that a file system would return.
 
 mod ahead;
 mod store;
@@ -21,21 +20,21 @@ pub use ahead::{Ahead, wait};
 pub use store::{Failure, Fetch, Level, Object, Only, Store, install, store};
 pub use stored::Stored;
 
-/// A file or an object in brief.
+/// Metadata of a file or an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// When it was last changed, where that is known.
+    /// Last modification, if known.
     pub changed: Option<SystemTime>,
-    /// The store's name for its content.
+    /// The store's version tag of the content (ETag).
     pub tag: Option<String>,
 }
 
-/// A regular file, or an object.
+/// Returns the metadata of a regular file or an object.
 ///
 /// # Errors
-/// Those of the system or of the store; [`io::ErrorKind::InvalidInput`] for a folder, a pipe or a device.
+/// [`io::ErrorKind::InvalidInput`] for a folder, a pipe or a device.
 pub fn about(path: &Path) -> io::Result<About> {
     if let Some(url) = url(path) {
         let Object { bytes, tag, changed, .. } = store()?.about(url)?;
@@ -48,13 +47,13 @@ pub fn about(path: &Path) -> io::Result<About> {
     }
 }
 
-/// Whether there is a regular file or an object.
+/// True if the path is a regular file or an object.
 #[must_use]
 pub fn is_file(path: &Path) -> bool {
     about(path).is_ok()
 }
 
-/// Whether there is a folder: for a store, whether anything is below.
+/// True if the path is a folder, or a nonempty prefix in a store.
 #[must_use]
 pub fn is_folder(path: &Path) -> bool {
     match url(path) {
@@ -63,10 +62,10 @@ pub fn is_folder(path: &Path) -> bool {
     }
 }
 
-/// The content of a regular file or of an object that is a [document](fs::DOCUMENT_BYTES).
+/// Reads a file or an object of at most [`DOCUMENT_BYTES`](fs::DOCUMENT_BYTES).
 ///
 /// # Errors
-/// Those of the system or of the store; [`fs::TooLong`].
+/// [`fs::TooLong`] for a longer one.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     match url(path) {
         Some(url) => Ok(store()?.read(url, fs::DOCUMENT_BYTES)?.1.into()),
@@ -74,21 +73,18 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Something in a folder.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// Whether it is a folder.
+    /// True for a folder.
     pub is_folder: bool,
     /// Bytes of a file.
     pub bytes: u64,
 }
 
-/// What is in a folder, by name. Names that are no UTF-8 are left out, and so is what goes meanwhile.
-///
-/// # Errors
-/// Those of the system or of the store.
+/// Lists a folder by name. Omits names that are not UTF-8, and entries removed meanwhile.
 pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     let mut entries = match url(folder) {
         Some(url) => of_level(store()?.level(url)?),
@@ -116,7 +112,7 @@ fn of_folder(folder: &Path) -> io::Result<Vec<Entry>> {
     Ok(fs::read_dir(folder)?.flatten().filter_map(entry).collect())
 }
 
-/// A path of which each file system and store has one: without links and dots, where that can be said.
+/// Returns the canonical path, without links and dots, if possible.
 #[must_use]
 pub fn canonical(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())

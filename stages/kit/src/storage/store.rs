@@ -1,4 +1,4 @@
-//! Object stores, as the rest of heaplake knows them.
+//! The interface of object stores.
 
 use bytes::Bytes;
 use std::fmt;
@@ -9,107 +9,89 @@ use std::sync::OnceLock;
 use std::sync::mpsc::Receiver;
 use std::time::SystemTime;
 
-/// An object as a store describes it.
+/// Metadata of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     /// Its URL.
     pub url: String,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// The store's name for its content, which changes with it.
+    /// The store's version tag of the content (ETag).
     pub tag: Option<String>,
-    /// When it was written.
+    /// Time of the last write.
     pub changed: SystemTime,
 }
 
-/// What lies below a prefix.
+/// Listing of a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Level {
-    /// Names of what has more below, sorted; none where all objects below are listed.
+    /// Names of prefixes below, sorted; empty if all objects below are listed.
     pub folders: Vec<String>,
     /// The objects, sorted by URL.
     pub objects: Vec<Object>,
-    /// URLs of keys that are no paths, such as `a//b`, `a/../b` or `a/`, sorted. Nothing of heaplake's has such a key.
+    /// URLs of keys that are no paths, such as `a//b`, `a/../b` or `a/`, sorted. heaplake never creates such keys.
     pub foreign: Vec<String>,
-    /// When the store answered, by its own clock, where it says so.
+    /// Time of the answer by the store's clock, if reported.
     pub answered: Option<SystemTime>,
 }
 
 impl Level {
-    /// Whether nothing is there.
+    /// True if the listing is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.folders.is_empty() && self.objects.is_empty() && self.foreign.is_empty()
     }
 }
 
-/// On what condition an object is written.
+/// Condition of a put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Only {
-    /// On none.
+    /// Unconditional.
     Always,
-    /// There is none of this name.
+    /// No object of this name exists (If-None-Match).
     IfNone,
-    /// The one that is there has this tag.
+    /// The existing object has this tag (If-Match).
     IfStill(String),
 }
 
-/// Bytes that are on their way.
+/// A fetch in flight.
 pub type Fetch = Receiver<io::Result<Bytes>>;
 
-/// The object stores. All calls but [`Self::fetch`] wait; each retries what may pass, and ends when the user wants to
-/// [stop](crate::stop).
+/// An object store. All calls but [`Self::fetch`] block, retry transient errors, and end on
+/// [cancellation](crate::stop). Their errors are [`Failure`]s.
 pub trait Store: Send + Sync {
-    /// An object. [`io::ErrorKind::NotFound`] where there is none.
-    ///
-    /// # Errors
-    /// A [`Failure`], as of all calls.
+    /// Returns the metadata of an object; [`io::ErrorKind::NotFound`] if it does not exist.
     fn about(&self, url: &str) -> io::Result<Object>;
 
-    /// All objects below a prefix.
-    ///
-    /// # Errors
-    /// A [`Failure`].
+    /// Lists all objects below a prefix.
     fn list(&self, url: &str) -> io::Result<Level>;
 
-    /// What lies directly below a prefix.
-    ///
-    /// # Errors
-    /// A [`Failure`].
+    /// Lists the objects and prefixes directly below a prefix.
     fn level(&self, url: &str) -> io::Result<Level>;
 
-    /// Begins to fetch a part of an object; fails where its content is no longer that of its tag.
+    /// Begins to fetch a range of an object; fails if its content no longer has its tag.
     fn fetch(&self, object: &Object, range: Range<u64>) -> Fetch;
 
-    /// A whole small object, with what it is. Nothing is read of one with more than `most` bytes.
+    /// Reads a whole small object, with its metadata. Objects of more than `most` bytes are not read.
     ///
     /// # Errors
-    /// A [`Failure`]; [`TooLong`](crate::fs::TooLong).
+    /// [`TooLong`](crate::fs::TooLong) for a longer one.
     fn read(&self, url: &str, most: u64) -> io::Result<(Object, Bytes)>;
 
-    /// Several of them, many at a time, in their order.
+    /// Reads several objects in parallel; results are in the order of `urls`.
     fn read_all(&self, urls: &[String], most: u64) -> Vec<io::Result<(Object, Bytes)>>;
 
-    /// Writes a small object. [`io::ErrorKind::AlreadyExists`] where the condition does not hold.
-    ///
-    /// # Errors
-    /// A [`Failure`].
+    /// Writes a small object conditionally; [`io::ErrorKind::AlreadyExists`] if the condition fails.
     fn put(&self, url: &str, content: Bytes, only: Only) -> io::Result<()>;
 
-    /// Writes a file as an object, a large one in parts.
-    ///
-    /// # Errors
-    /// A [`Failure`], and those of the system.
+    /// Uploads a file as an object, a large one in parts.
     fn upload(&self, from: &Path, url: &str) -> io::Result<()>;
 
-    /// Removes objects, which need not exist.
-    ///
-    /// # Errors
-    /// A [`Failure`].
+    /// Removes objects, if they exist.
     fn remove(&self, urls: Vec<String>) -> io::Result<()>;
 }
 
-/// What a store said, inside an [`io::Error`].
+/// Message of a store, inside an [`io::Error`].
 #[derive(Debug)]
 pub struct Failure(pub String);
 
@@ -122,13 +104,13 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Failure {
-    /// As an error of a kind, in one line.
+    /// Creates an error of a kind, with the message in one line.
     #[must_use]
     pub fn of(kind: io::ErrorKind, said: &str) -> io::Error {
         io::Error::new(kind, Self(said.split_whitespace().collect::<Vec<_>>().join(" ")))
     }
 
-    /// Whether an error is one of a store, not of what was read from it.
+    /// True if the error comes from a store, not from the content read.
     #[must_use]
     pub fn is(error: &io::Error) -> bool {
         error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).is_some()
@@ -137,15 +119,15 @@ impl Failure {
 
 static STORE: OnceLock<Box<dyn Store>> = OnceLock::new();
 
-/// Hands in the object stores. The first ones stay.
+/// Registers the object store. Only the first call counts.
 pub fn install(store: Box<dyn Store>) {
     let _ = STORE.set(store);
 }
 
-/// The object stores.
+/// Returns the object store.
 ///
 /// # Errors
-/// [`io::ErrorKind::Unsupported`] where this build has none.
+/// [`io::ErrorKind::Unsupported`] if this build has none.
 pub fn store() -> io::Result<&'static dyn Store> {
     let none = || Failure::of(io::ErrorKind::Unsupported, "this build of heaplake has no object stores");
     STORE.get().map(|store| &**store).ok_or_else(none)

@@ -1,4 +1,4 @@
-//! A file or an object, opened for reading.
+//! Files and objects opened for reading.
 
 use super::ahead::Ahead;
 use super::store::store;
@@ -7,19 +7,16 @@ use crate::scheme::url;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-/// What is read from its beginning to its end, or at places.
+/// A file or an object, for sequential reads.
 pub enum Stored {
     /// A file.
     File(File),
-    /// An object, parts of which are fetched ahead of who reads it.
+    /// An object, with readahead.
     Object(Ahead),
 }
 
 impl Stored {
     /// Opens a regular file or an object.
-    ///
-    /// # Errors
-    /// Those of [`File::open`] or of the store.
     pub fn open(path: &Path) -> io::Result<Self> {
         match url(path) {
             None => File::open(path).map(Self::File),
@@ -27,10 +24,7 @@ impl Stored {
         }
     }
 
-    /// Its length.
-    ///
-    /// # Errors
-    /// Those of the system.
+    /// Returns its length.
     pub fn length(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
@@ -38,10 +32,7 @@ impl Stored {
         }
     }
 
-    /// Goes back to the beginning.
-    ///
-    /// # Errors
-    /// Those of the system.
+    /// Returns to the beginning.
     pub fn rewind(&mut self) -> io::Result<()> {
         match self {
             Self::File(file) => Seek::rewind(file),
@@ -52,7 +43,7 @@ impl Stored {
         }
     }
 
-    /// Asks the system to read so many bytes of a file at a place before they are asked for.
+    /// Starts readahead of a range of a file; no effect on objects.
     pub fn will_need(&self, offset: u64, bytes: u64) {
         if let Self::File(file) = self {
             file.will_need(offset, bytes);

@@ -1,4 +1,4 @@
-//! Damage is found before it is decoded.
+//! Detects damage before it is decoded.
 
 use super::*;
 use crate::parquet_file::ParquetFile;
@@ -87,7 +87,7 @@ fn a_page_that_expands_without_bound_is_refused() {
     assert!(fs::metadata(&path).unwrap().len() < 100_000);
     let problem = pages(&path).unwrap_err();
     assert!(problem.contains("column text") && problem.contains("bytes uncompressed"), "{problem}");
-    // The same in a file that does not say where its pages are.
+    // The same in a file without page locations.
     let rows = rows(["x".repeat(MOST_PAGE as usize + 1)].into_iter());
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -106,7 +106,7 @@ fn a_page_that_expands_without_bound_is_refused() {
 fn lengths_that_a_footer_claims_are_checked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
-    // Two thousand million row groups.
+    // Two billion row groups.
     let lists = [0x15, 2, 0x19, 0x1c, 0x48, 1, b'a', 0x15, 0, 0, 0x16, 0, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7, 0];
     for (footer, length) in [(&lists[..], lists.len() as u32), (&lists[..], u32::MAX), (&lists[..], 1000), (&[], 0)] {
         let parts = [b"PAR1", footer, &length.to_le_bytes(), b"PAR1"];

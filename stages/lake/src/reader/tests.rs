@@ -1,4 +1,4 @@
-//! Tables are read back as they were written, and errors name their place.
+//! Tables read back equal; errors name their location.
 
 use super::*;
 use crate::table::Table;
@@ -9,7 +9,7 @@ use heaplake_kit::stage::Output;
 use std::fs;
 use std::path::PathBuf;
 
-/// Row n: n, a text or null, and a list of n % 3 structs. Two row groups.
+/// Row n has n, a text or null, and a list of n % 3 structs. Two row groups.
 fn table(folder: &Path, rows: u32) -> PathBuf {
     let fields = Fields::from(vec![Field::new("edge", DataType::Utf8, true)]);
     let item = Arc::new(Field::new("item", DataType::Struct(fields.clone()), false));
@@ -102,7 +102,7 @@ fn errors_name_the_file_and_the_column() {
     assert!(matches!(Reader::open(&path), Err(StageError::Io { .. })));
 }
 
-/// All rows, or why not.
+/// Reads all rows.
 fn all(path: &Path) -> Result<String, StageError> {
     let mut batches = Reader::open(path)?.columns(&["number", "text", "path"])?;
     let mut rows = String::new();
@@ -130,6 +130,6 @@ fn a_flipped_bit_is_an_error_or_changes_no_row() {
             }
         }
     }
-    // What may go unseen: the first mark of a Parquet file, and the mark of the checksums.
+    // May be undetected: the first Parquet magic, and the magic of the checksums.
     assert!(found + 12 >= bytes.len(), "{found} of {}", bytes.len());
 }
