@@ -1,4 +1,4 @@
-//! How many edges enter each node.
+//! In-degrees of the nodes.
 
 use heaplake_kit::array::Fault;
 use heaplake_kit::{Budget, ColumnWriter, Reservation, Scratch, StageError, WriteAt};
@@ -6,8 +6,8 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
 use rustc_hash::FxHashMap;
 
-/// Counters of one byte each: nearly all counts fit, and the accesses are random. A hash table counts how often each
-/// counter overflowed.
+/// In-degree counters of one byte each, since nearly all counts fit and the accesses are random; a hash table counts
+/// the overflows of each counter.
 pub struct InDegrees<D> {
     low: D,
     rounds: FxHashMap<u32, u32>,
@@ -15,29 +15,23 @@ pub struct InDegrees<D> {
     reservation: Reservation,
 }
 
-/// Bytes per slot of the hash table, of the smaller table that it grows out of, and of its sorted copy.
+/// Bytes per slot of the hash table, including the smaller table that it grows out of and its sorted copy.
 const BYTES_PER_ROUND: u64 = 22;
 
 impl<D: WriteAt<u8>> InDegrees<D> {
-    /// All zero.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Starts with zeros.
     pub fn new(low: D, budget: &Budget) -> Result<Self, StageError> {
         let reservation = budget.reserve("in-degrees", 0)?;
         Ok(Self { low, rounds: FxHashMap::default(), counted: 0, reservation })
     }
 
-    /// Asks for the counter of a node.
+    /// Prefetches the counter of a node.
     #[inline]
     pub fn prefetch(&self, node: NodeId) {
         self.low.prefetch(node.index());
     }
 
-    /// Counts an edge.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when the counters are paged; [`StageError::Budget`].
+    /// Counts an edge to a node.
     #[inline]
     pub fn add(&mut self, node: NodeId) -> Result<(), Fault> {
         let round = self.low.change(node.index(), |count| {
@@ -58,10 +52,7 @@ impl<D: WriteAt<u8>> InDegrees<D> {
         Ok(())
     }
 
-    /// Writes the counts; one of 2^32 and more as the largest number.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Writes the counts, saturated at 2^32 - 1.
     pub fn write(mut self, scratch: &Scratch, column: Column<u32>) -> Result<(), StageError> {
         let mut writer = ColumnWriter::create(scratch, column)?;
         let mut rounds: Vec<(u32, u32)> = self.rounds.drain().collect();

@@ -1,4 +1,4 @@
-//! What a format of inputs says about itself.
+//! The interface of an input format.
 
 use heaplake_input::source::Opened;
 use heaplake_kit::stage::Handover;
@@ -6,56 +6,50 @@ use heaplake_kit::{Context, Stage, StageError};
 use heaplake_schemas::options::AnalysisOptions;
 use heaplake_schemas::scratch::Facts;
 
-/// How large a heap is, as far as it is known before it is read.
+/// Size of a heap as estimated before the input is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// Nodes.
     pub nodes: u64,
-    /// Edges, at most.
+    /// Upper bound of the number of edges.
     pub edges: u64,
     /// Whether the input states these numbers; otherwise they are extrapolated from its beginning.
     pub exact: bool,
 }
 
-/// A format of inputs: how to recognise it, and the stages that turn it into neutral columns.
+/// An input format: how to recognise it, and the stages that turn it into neutral columns.
 pub trait Format: Sync {
-    /// Name for people.
+    /// Display name.
     fn name(&self) -> &'static str;
 
-    /// Whether a content that begins so is of this format.
+    /// Whether a content with this beginning is of this format.
     fn recognises(&self, beginning: &[u8]) -> bool;
 
-    /// Endings of names of files that a search through a folder takes for inputs, each with its dot.
+    /// File name extensions, each with its dot, by which a search through a folder finds inputs.
     fn endings(&self) -> &'static [&'static str];
 
-    /// Whether distances follow only essential edges, so that no stage needs columns of all edges for them.
+    /// Whether distances follow only essential edges, so that no stage needs the columns of all edges for them.
     fn follows_essential(&self) -> bool;
 
     /// The stages, the reader first, in an order in which one thread can run them.
     fn stages(&self) -> &'static [&'static Stage];
 
-    /// How large the heap is, from as little of the input as tells it.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] where what is read of it is damaged; [`StageError::Io`], [`StageError::Budget`].
+    /// Estimates the size of the heap from as small a part of the input as possible.
     fn estimate(&self, opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError>;
 
-    /// Name of a run that the user gave none, from the stem of the input's name.
+    /// Default name of a run, from the stem of the input's name.
     fn run_name(&self, stem: &str, facts: &Facts, _options: &AnalysisOptions) -> String {
         default_name(stem, facts)
     }
 }
 
-/// The stem of the input's name and the beginning of its hash.
+/// Returns the stem of the input's name with the first 8 digits of its hash.
 #[must_use]
 pub fn default_name(stem: &str, facts: &Facts) -> String {
     format!("{stem}-{}", facts.input_hash.get(..8).unwrap_or(&facts.input_hash))
 }
 
-/// Takes the opened input for a reader.
-///
-/// # Errors
-/// [`StageError::Io`] when it was given none.
+/// Takes the opened input for a reader; an I/O error if the stage received none.
 pub(crate) fn opened(input: &Handover) -> Result<Opened, StageError> {
     let missing = || StageError::io("input".as_ref(), "open", std::io::Error::other("the stage was given no input"));
     input.take::<Opened>().ok_or_else(missing)

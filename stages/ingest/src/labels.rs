@@ -1,7 +1,7 @@
-//! Labels of essential edges, for chains, in one byte each.
+//! Labels of essential edges, for chains: one byte per edge.
 //!
-//! Most edges leave instances: the class and the position of the field among its references give the label. Labels of
-//! other edges have a column of names of their own.
+//! Most edges leave instances; the class and the position of the field among its references give their label. Other
+//! labels go to a separate column of names.
 
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::chains::label;
@@ -10,13 +10,13 @@ use heaplake_schemas::scratch::{self as columns, edge_label};
 /// The label of an edge.
 #[derive(Clone, Copy)]
 pub enum Label {
-    /// None.
+    /// No label.
     Unnamed,
-    /// That of the edge from an object to its class.
+    /// The edge from an object to its class.
     Class,
-    /// That of a reference of an instance, by its position among them.
+    /// A reference of an instance, by its position.
     Slot(usize),
-    /// That of an element of an array.
+    /// An element of an array.
     Element,
     /// A string id.
     Named(u32),
@@ -29,10 +29,7 @@ pub struct LabelWriter {
 }
 
 impl LabelWriter {
-    /// Starts the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates the columns.
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             labels: ColumnWriter::create(scratch, columns::ESSENTIAL_LABEL)?,
@@ -40,11 +37,8 @@ impl LabelWriter {
         })
     }
 
-    /// Adds the label of the next essential edge. `name` gives the name of a reference; it is asked only for the last
-    /// references of a class that has very many.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds the label of the next essential edge. `name` returns the name of a reference; it is called only for slots
+    /// beyond those that one byte can hold.
     #[inline]
     pub fn push(&mut self, label: Label, name: impl FnOnce() -> u32) -> Result<(), StageError> {
         let named = match label {
@@ -60,10 +54,7 @@ impl LabelWriter {
         self.names.push(named)
     }
 
-    /// Ends the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the columns.
     pub fn finish(self) -> Result<(), StageError> {
         self.labels.finish()?;
         self.names.finish().map(drop)

@@ -1,6 +1,6 @@
-//! Readers of snapshots: from a file of some format to columns of nodes, edges and strings that no format shows in.
+//! Readers of snapshots: from a file of any format to neutral columns of nodes, edges and strings.
 //!
-//! `heaplake-input` reads and decompresses the bytes. The rules of each format are in one folder: [`v8`], [`jvm`],
+//! `heaplake-input` reads and decompresses the bytes; one folder per format holds its rules: [`v8`], [`jvm`],
 //! [`dotnet`]. Each implements [`Format`]. The stages after ingest do not depend on the format.
 
 pub mod degrees;
@@ -16,10 +16,10 @@ pub mod values;
 
 pub use format::{Estimate, Format};
 
-/// All formats. V8 comes last: it takes what no other recognises, and says what is wrong with it.
+/// All formats. V8 comes last: it accepts every content that no other format recognises, and reports its errors.
 pub const FORMATS: [&dyn Format; 3] = [&jvm::Jvm, &dotnet::Dotnet, &v8::V8];
 
-/// The format of a content that begins so.
+/// Returns the format of a content from its first bytes.
 #[must_use]
 pub fn of(beginning: &[u8]) -> &'static dyn Format {
     FORMATS.into_iter().find(|format| format.recognises(beginning)).unwrap_or(&v8::V8)

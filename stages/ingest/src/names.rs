@@ -1,34 +1,28 @@
-//! The string table, for formats whose names are few and come one by one.
+//! The string table, for formats with few names that arrive one by one.
 
 use heaplake_kit::{Budget, Reservation, Scratch, StageError, StringWriter};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::STRINGS;
 use rustc_hash::FxHashMap;
 
-/// The string table in the making, in which every name is once.
+/// Writer of the string table; every name is stored once.
 pub struct Names {
     strings: StringWriter,
     by_name: FxHashMap<Box<[u8]>, StringId>,
     reservation: Reservation,
 }
 
-/// What a name takes in memory besides its bytes: a slot of the table, its like while the table grows, and the heap's
-/// own.
+/// Memory per name besides its bytes: its slot in the table, a second slot while the table grows, and the allocator's
+/// overhead.
 const BYTES_PER_NAME: u64 = 80;
 
 impl Names {
-    /// An empty table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Starts an empty table.
     pub fn create(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
         Self::with(StringWriter::create(scratch, STRINGS)?, budget)
     }
 
-    /// Appends to a table, without a look-up of the strings that it already has.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Appends to an existing table; its strings are not deduplicated against.
     pub fn append(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
         Self::with(StringWriter::append(scratch, STRINGS)?, budget)
     }
@@ -37,10 +31,7 @@ impl Names {
         Ok(Self { strings, by_name: FxHashMap::default(), reservation: budget.reserve("names", 0)? })
     }
 
-    /// The id of a name.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+    /// Returns the id of a name, which is stored if it is new.
     pub fn intern(&mut self, name: &[u8]) -> Result<StringId, StageError> {
         if let Some(&id) = self.by_name.get(name) {
             return Ok(id);
@@ -53,10 +44,7 @@ impl Names {
         Ok(id)
     }
 
-    /// Ends the table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the table.
     pub fn finish(self) -> Result<(), StageError> {
         self.strings.finish().map(drop)
     }

@@ -1,4 +1,4 @@
-//! The columns of nodes and edges, written node by node, for formats in which edges need not be kept.
+//! Writes the columns of nodes and edges node by node, for formats that do not keep their edges in memory.
 
 use crate::degrees::InDegrees;
 use crate::labels::{Label, LabelWriter};
@@ -9,7 +9,7 @@ use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
-/// What [`Output`] writes, for the declaration of a stage.
+/// Columns that [`Output`] writes, for the declaration of a stage.
 pub const WRITES: [Access; 16] = [
     column(columns::NODE_KIND),
     column(columns::NODE_CLASS),
@@ -29,7 +29,7 @@ pub const WRITES: [Access; 16] = [
     column(columns::ESSENTIAL_NAME).when(|setting| Wanted::of(setting).labels),
 ];
 
-/// What [`Output`] writes and these, `ALL` in number.
+/// Returns [`WRITES`] and `more`; `ALL` is their total.
 #[must_use]
 pub const fn writes_and<const MORE: usize, const ALL: usize>(more: [Access; MORE]) -> [Access; ALL] {
     assert!(ALL == WRITES.len() + MORE, "the number of all");
@@ -42,19 +42,19 @@ pub const fn writes_and<const MORE: usize, const ALL: usize>(more: [Access; MORE
     all
 }
 
-/// Which optional columns a reader must write, by the tables that the user wants.
+/// Optional columns that a reader must write, by the tables of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The table of nodes, or rules of findings, which look at numbers of edges.
+    /// For the table of nodes, and for rules of findings that read numbers of edges.
     pub nodes: bool,
-    /// The table of edges.
+    /// For the table of edges.
     pub edges: bool,
     /// Labels of essential edges, which chains show.
     pub labels: bool,
 }
 
 impl Wanted {
-    /// In a run of this kind.
+    /// Derives them from the setting of the run.
     #[must_use]
     pub fn of(setting: &Setting<'_>) -> Self {
         Self {
@@ -64,32 +64,32 @@ impl Wanted {
         }
     }
 
-    /// Whether the edges of each node are counted.
+    /// Whether numbers of edges per node are written.
     #[must_use]
     pub fn edge_counts(self) -> bool {
         self.nodes || self.edges
     }
 }
 
-/// What an edge means for reachability.
+/// Effect of an edge on reachability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Essential {
-    /// It keeps its target alive.
+    /// Keeps its target alive.
     Yes,
-    /// It keeps its target alive, but so does an edge from the root: it is left out of the essential edges.
+    /// Keeps its target alive, but so does an edge from the root: left out of the essential edges.
     Implied,
-    /// It keeps its target alive, but paths from the root avoid it.
+    /// Keeps its target alive, but paths from the root avoid it.
     Avoided,
-    /// It does not keep its target alive.
+    /// Does not keep its target alive.
     No,
 }
 
-/// How many edges were written.
+/// Numbers of edges written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdgeCounts {
     /// All edges.
     pub all: u64,
-    /// Those in the columns of essential edges.
+    /// Edges in the columns of essential edges.
     pub essential: u64,
 }
 
@@ -98,42 +98,36 @@ struct EdgeColumns {
     name: ColumnWriter<u32>,
     to: ColumnWriter<NodeId>,
     flags: ColumnWriter<u8>,
-    /// Names of edges whose kind has one name for all, by kind.
+    /// Fixed name of each edge kind, for kinds that have one.
     names: Vec<Option<StringId>>,
 }
 
-/// Writes the columns. All edges of a node come before the node is ended.
+/// Writes the columns. The edges of a node precede its [`end`](Self::end).
 pub struct Output<D> {
     kind: ColumnWriter<u8>,
     class: ColumnWriter<ClassId>,
     shallow: ColumnWriter<u64>,
-    /// Where a table wants it.
     edge_count: Option<ColumnWriter<u32>>,
     essential_degree: ColumnWriter<u32>,
     essential_to: ColumnWriter<NodeId>,
-    /// Edges that paths avoid and their sources, once there is one.
+    /// Essential edges that paths avoid, and their sources; created with the first one.
     avoided: Option<(ColumnWriter<u64>, ColumnWriter<NodeId>)>,
     scratch: Scratch,
-    /// Where a table wants them.
     in_degrees: Option<InDegrees<D>>,
     edges: Option<EdgeColumns>,
-    /// Where chains want them.
     labels: Option<LabelWriter>,
-    /// The node at hand.
+    /// The current node.
     node: NodeId,
-    /// Its edges so far.
+    /// Edges of the current node so far.
     degree: u32,
-    /// Its essential edges so far.
+    /// Essential edges of the current node so far.
     essential: u32,
     all_edges: u64,
 }
 
 impl<D: WriteAt<u8>> Output<D> {
-    /// Begins with the root. `in_degrees` is nothing where there is no table of nodes; `edge_names` are those of kinds
-    /// all of whose edges have one name, by kind.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Starts at the root. `in_degrees` is `None` without a table of nodes; `edge_names` has the fixed name of each
+    /// edge kind that has one.
     pub fn create(
         wanted: Wanted,
         in_degrees: Option<InDegrees<D>>,
@@ -162,14 +156,14 @@ impl<D: WriteAt<u8>> Output<D> {
         })
     }
 
-    /// The node whose edges are being written.
+    /// Returns the current node.
     #[inline]
     #[must_use]
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// Asks for what an edge to this node needs.
+    /// Prefetches the counter that an edge to this node changes.
     #[inline]
     pub fn prefetch(&self, to: NodeId) {
         if let Some(in_degrees) = &self.in_degrees {
@@ -177,11 +171,8 @@ impl<D: WriteAt<u8>> Output<D> {
         }
     }
 
-    /// Adds an edge of the node. The name is that of a string or a number, as the kind has it, or nothing for kinds
-    /// that always have the same.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Adds an edge of the current node. `name` returns a string id or an index, by the kind; kinds with a fixed name
+    /// ignore it.
     #[inline]
     pub fn edge<const EDGES: bool>(
         &mut self,
@@ -210,7 +201,7 @@ impl<D: WriteAt<u8>> Output<D> {
         Ok(())
     }
 
-    /// The next essential edge is one that paths avoid.
+    /// Records that paths avoid the next essential edge.
     #[cold]
     fn avoid(&mut self) -> Result<(), StageError> {
         let (edges, from) = match &mut self.avoided {
@@ -224,10 +215,7 @@ impl<D: WriteAt<u8>> Output<D> {
         from.push(self.node)
     }
 
-    /// Ends the node, and begins the next.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the current node and starts the next.
     #[inline]
     pub fn end(&mut self, kind: u8, class: ClassId, shallow: u64) -> Result<(), StageError> {
         self.kind.push(kind)?;
@@ -243,10 +231,7 @@ impl<D: WriteAt<u8>> Output<D> {
         Ok(())
     }
 
-    /// Ends the columns. The input states no other sizes than the shallow ones, so they are written under both names.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the columns. The input states only shallow sizes, so self sizes share their column.
     pub fn finish(self, scratch: &Scratch) -> Result<EdgeCounts, StageError> {
         self.kind.finish()?;
         self.class.finish()?;

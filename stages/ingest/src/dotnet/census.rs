@@ -1,4 +1,4 @@
-//! How large the walks of a trace are, without taking them.
+//! Sizes of the walks in a trace, without recording them.
 
 use super::document::FIRST;
 use super::events::{Kind, Series, Walker};
@@ -10,10 +10,7 @@ use heaplake_input::profiler_log;
 use heaplake_input::source::Source;
 use heaplake_kit::{Context, StageError};
 
-/// How large the largest walk of a trace is; reads it to its end.
-///
-/// # Errors
-/// [`StageError::Input`] where the trace is damaged; [`StageError::Io`], [`StageError::Budget`].
+/// Estimates the size of the largest walk of a trace, which it reads to its end.
 pub fn estimate(source: Source, context: &Context<'_>) -> Result<Estimate, StageError> {
     let mut bytes = Bytes::new(source, context);
     if bytes.peek()? == profiler_log::MAGIC.first().copied() {

@@ -1,9 +1,9 @@
 //! Walks of the heap among the events of a trace.
 //!
-//! The runtime walks the heap at the end of a full garbage collection. Between its beginning and end come its roots,
-//! objects and references, each kind in events of many entries, which are numbered from 0 so that a lost one shows.
-//! The references of all objects are one sequence: an object says how many are its own. Types may be defined before,
-//! between and after, modules even at the end of the trace.
+//! The runtime walks the heap at the end of a full garbage collection. Between the collection's start and end events
+//! come its roots, objects and references, each kind in bulk events that are numbered from 0, so that a lost one is
+//! detected. The references of all objects form one sequence; each object states its number. Types may be defined
+//! before, between and after, modules even at the end of the trace.
 
 use super::document::{FIRST, ROOT, TRACE, Walk};
 use super::recorder::{Dependent, Recorder, Root, root_kind};
@@ -18,16 +18,16 @@ use heaplake_schemas::scratch::Facts;
 use heaplake_schemas::symbols::Symbols;
 use heaplake_symbols::{Build, Library};
 
-/// What errors about walks that are not there advise.
+/// Advice of errors about missing walks.
 const RECORD: &str = "record with the keyword GCHeapDump (0x100000) and level 5, or name the trace to heaplake replay";
 const CHOOSE: &str = "give another number to --walk, or last";
 
-/// An event that means something to a walk.
+/// An event that matters for a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A garbage collection begins.
     Start,
-    /// It ends.
+    /// A garbage collection ends.
     End,
     /// Types.
     Types,
@@ -35,11 +35,11 @@ pub enum Kind {
     Module,
     /// Static fields.
     Statics,
-    /// Events of a walk that are numbered.
+    /// A numbered event of a walk.
     Numbered(Series),
 }
 
-/// The kinds of events of a walk; each kind is numbered from 0.
+/// The series of numbered events of a walk; each is numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Series {
     /// Roots.
@@ -61,13 +61,13 @@ impl Series {
 /// A walk in progress.
 struct Current {
     recorder: Option<Recorder>,
-    /// The number that the next event of each series has.
+    /// Expected number of the next event of each series.
     next: [u32; 4],
-    /// Where its first event of objects begins.
+    /// Offset of its first event of objects.
     offset: u64,
-    /// When the walk began, in ticks.
+    /// Start of the walk, in ticks.
     time: u64,
-    /// What is wrong with it: where, what was expected and what was found.
+    /// Its first defect: offset, expected and found.
     defect: Option<(u64, String, String)>,
 }
 
@@ -77,7 +77,7 @@ impl Current {
     }
 }
 
-/// A walk that was taken.
+/// A completed walk.
 struct Taken {
     number: u32,
     objects: u64,
@@ -87,7 +87,7 @@ struct Taken {
     defect: Option<(u64, String, String)>,
 }
 
-/// Takes one walk out of a trace.
+/// Reads one walk of a trace.
 pub struct Walker<'a> {
     name: String,
     wanted: Option<u32>,
@@ -102,10 +102,7 @@ pub struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    /// Takes the walk with this number, or the last one. Messages call the trace `name`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Reads the walk with the number `wanted`, or the last one. `name` is the trace's name in messages.
     pub fn new(
         name: String,
         wanted: Option<u32>,
@@ -131,7 +128,7 @@ impl<'a> Walker<'a> {
         InputError { file, offset, expected, found, hint: HINT }.into()
     }
 
-    /// The walk in progress, begun if there is none.
+    /// Returns the walk in progress, which starts here if there is none.
     fn current(&mut self, around: Around) -> Result<&mut Current, StageError> {
         if self.current.is_none() {
             let is_wanted = self.wanted.is_none_or(|wanted| wanted == self.walks + 1);
@@ -145,7 +142,7 @@ impl<'a> Walker<'a> {
         self.current.as_mut().ok_or(StageError::Cancelled)
     }
 
-    /// Ends the walk in progress; a walk without objects is discarded.
+    /// Completes the walk in progress; discards one without objects.
     fn end(&mut self) -> Result<(), StageError> {
         let Some(current) = self.current.take() else { return Ok(()) };
         if !current.has_objects() {
@@ -169,10 +166,10 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// Ends the trace: the wanted walk, and names and keys of classes.
+    /// Completes the trace: returns the wanted walk, and writes names and keys of classes.
     ///
     /// # Errors
-    /// [`StageError::Input`] where that walk is not there or not whole; [`StageError::Io`], [`StageError::Budget`].
+    /// [`StageError::Input`] if that walk is missing or incomplete.
     pub fn finish(
         mut self,
         outcome: &Outcome,
@@ -215,7 +212,7 @@ impl<'a> Walker<'a> {
         Ok((Walk { name: self.name, offset, unit, by_address: true, class_count, remarks }, facts))
     }
 
-    /// The error for a trace without the wanted walk, which ends here.
+    /// Returns the error for a trace without the wanted walk; `end` is the trace's end.
     fn missing(&self, end: u64) -> StageError {
         let (expected, found, hint) = match (self.walks, self.wanted) {
             (0, _) => ("a walk of the heap in the trace".to_owned(), "none".to_owned(), RECORD),
@@ -227,7 +224,7 @@ impl<'a> Walker<'a> {
         InputError { file: self.name.clone(), offset: end, expected, found, hint }.into()
     }
 
-    /// The head of a numbered event. A number that is not the next one is that of a new walk, or a defect.
+    /// Reads the head of a numbered event. An unexpected number starts a new walk (0) or is a defect.
     fn numbered(&mut self, series: Series, fields: &mut Cursor<'_>, around: Around) -> Result<Option<u32>, StageError> {
         let Some(payload::Bulk { index, count }) = payload::Bulk::read(fields, true) else { return Ok(None) };
         if index == 0 && self.current.as_ref().is_some_and(|current| current.next[series as usize] > 0) {
@@ -297,10 +294,10 @@ impl<'a> Walker<'a> {
         let (Some(count), Some(_), Some(_)) = (fields.u32(), fields.u64(), fields.u16()) else { return Ok(false) };
         for _ in 0..count {
             let mut entry = || {
-                fields.u64()?; // where the field lies
+                fields.u64()?; // address of the field
                 Some((fields.u64()?, fields.u64()?, fields.u32()?, fields.utf16()?))
             };
-            // The type is that of the object; which class has the field is not told.
+            // The type is the object's; the field's class is unknown.
             let Some((object, _, flags, field)) = entry() else { return Ok(false) };
             let field = self.names.intern(field.as_bytes())?;
             let kind = if flags & THREAD_LOCAL == 0 { root_kind::STATIC } else { root_kind::THREAD_STATIC };
@@ -339,7 +336,7 @@ impl Events for Walker<'_> {
     fn event(&mut self, kind: Kind, bytes: &[u8], around: Around, _: &mut Stacks<'_>) -> Result<bool, StageError> {
         let fields = &mut Cursor(bytes);
         match kind {
-            // A garbage collection inside another one has no walk of its own.
+            // A nested garbage collection has no walk of its own.
             Kind::Start => {
                 if self.current.as_ref().is_some_and(Current::has_objects) {
                     self.end()?;
@@ -358,7 +355,7 @@ impl Events for Walker<'_> {
     }
 }
 
-/// Position of a root's kind in [`ROOT_KINDS`](super::recorder::ROOT_KINDS).
+/// Returns the position of a root's kind in [`ROOT_KINDS`](super::recorder::ROOT_KINDS).
 fn kind_of(root: payload::Root) -> u32 {
     match u32::from(root.kind) {
         root_kind::HANDLE if root.flags & payload::Root::COUNTED != 0 => root_kind::COUNTED,
@@ -368,7 +365,7 @@ fn kind_of(root: payload::Root) -> u32 {
     }
 }
 
-/// A tick as microseconds since 1970; nothing where the trace does not say.
+/// Converts a tick to microseconds since 1970; `None` if the trace lacks the origin.
 fn when(trace: &Trace, time: u64) -> Option<i64> {
     let ticks = time.checked_sub(trace.origin)?;
     let microseconds = u128::from(ticks) * 1_000_000 / u128::from((trace.frequency > 0).then_some(trace.frequency)?);

@@ -1,12 +1,11 @@
 //! `.gcdump`: a heap as `dotnet-gcdump` and PerfView write it.
 //!
-//! The file is one object, `GCHeapDump`, and begins with another one inside it, the graph: types, then for each node
-//! where its description lies in the block of bytes that follows, then the addresses of the nodes. Nodes are
-//! described in the order in which they were walked and numbered in the order in which they were first heard of, so
-//! that the block is read at random; it is mapped where it fits into memory, and paged where not. What keeps objects
-//! alive are nodes, too, with types in square brackets.
+//! The file is one object, `GCHeapDump`, and begins with another one inside it, the graph: types, then the offset of
+//! each node's description in the block of bytes that follows, then the addresses of the nodes. Nodes are described in
+//! the order of the walk and numbered in the order of first mention, so the block is read at random; it is paged if it
+//! does not fit into memory. Roots and handles are nodes, too, with types in square brackets.
 //!
-//! The layout is that of versions 9 and later. Larger graphs have a variant with counts of eight bytes and no mark of
+//! The layout is that of versions 9 and later. Larger graphs have a variant with counts of eight bytes but no mark of
 //! it; such a file is refused, because its counts contradict each other.
 
 use super::document::{DUMP, Walk};
@@ -24,23 +23,23 @@ use heaplake_schemas::ids::{MAX_NODES, NodeId};
 use heaplake_schemas::scratch::{self as columns, Column, Facts};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How a dump begins.
+/// First bytes of a dump.
 pub const MAGIC: &[u8] = b"\x14\0\0\0!FastSerialization.1";
 
-/// Where each node is described.
+/// Offset of each node's description.
 const LABEL: Column<u32> = Column::new("gcdump.label");
 /// The descriptions.
 const BLOCK: Column<u8> = Column::new("gcdump.block");
 
-/// What the descriptions take: a few bytes for each node, two or three for most references.
+/// Estimated size of the descriptions: a few bytes per node, two or three for most references.
 pub const DESCRIPTIONS: [Size; 2] = [per_node::<u32>(), bytes_per_edge(3)];
-/// What the places of the descriptions take.
+/// Size of the offsets of descriptions.
 pub const PLACES: Size = per_node::<u32>();
 
-/// Texts are cut where they are longer, bytes.
+/// Length limit of texts, bytes; longer ones are cut.
 const LONGEST: usize = 1 << 16;
 
-/// Bytes that are taken from the file at once.
+/// Bytes per read of the file.
 const PIECE: usize = 64 << 10;
 
 /// The oldest version of this layout.
@@ -56,10 +55,7 @@ mod tag {
     pub const BYTE: u8 = 8;
 }
 
-/// Reads a dump, to the columns of a walk; gives the bytes that were spilled, too.
-///
-/// # Errors
-/// [`StageError::Input`] with offset for everything wrong with the dump; [`StageError::Io`], [`StageError::Budget`].
+/// Reads a dump into the columns of a walk; also returns the bytes spilled.
 pub fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(Walk, Facts, u64), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut reader = Reader { bytes };
@@ -110,14 +106,14 @@ struct Reader<'a, 'b> {
     bytes: &'a mut Bytes<'b>,
 }
 
-/// The graph, as far as it is not in columns.
+/// The parts of the graph outside the columns.
 struct Graph {
     root: u32,
     types: Types,
-    /// Size of the objects of each type that do not state their own.
+    /// Size of each type's objects that do not state their own.
     sizes: BudgetVec<i32>,
     nodes: u64,
-    /// Where the block begins in the file.
+    /// Offset of the block in the file.
     block: u64,
 }
 
@@ -130,14 +126,14 @@ impl Reader<'_, '_> {
         self.bytes.array(what).map(i64::from_le_bytes)
     }
 
-    /// A number that counts something.
+    /// Reads a count.
     fn count(&mut self, what: &str) -> Result<u32, StageError> {
         let at = self.bytes.offset();
         let count = self.i32(what)?;
         u32::try_from(count).map_err(|_| self.bytes.error(at, what, count.to_string()))
     }
 
-    /// A text, cut where it is too long; nothing where there is none.
+    /// Reads a text, cut to the limit; `None` for a null text.
     fn text(&mut self, what: &str) -> Result<Option<String>, StageError> {
         let at = self.bytes.offset();
         let length = self.i32(what)?;
@@ -163,7 +159,7 @@ impl Reader<'_, '_> {
         Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// The beginning of an object of a type: where that is, its version, and that of readers that it asks for.
+    /// Reads the head of an object: returns its offset, its version, and the least reader version.
     fn object(&mut self, expected: &str) -> Result<(u64, u32, u32), StageError> {
         let at = self.bytes.offset();
         let [tag] = self.bytes.array("an object")?;
@@ -220,7 +216,7 @@ impl Reader<'_, '_> {
         Ok(Graph { root, types, sizes, nodes: nodes.into(), block })
     }
 
-    /// The types, and the sizes of objects of each.
+    /// Reads the types, and the sizes of their objects.
     fn types(&mut self, context: &Context<'_>) -> Result<(Types, BudgetVec<i32>), StageError> {
         let count = self.count("the number of types")?;
         let mut types = Types::new(&context.budget)?;
@@ -236,7 +232,7 @@ impl Reader<'_, '_> {
         Ok((types, sizes))
     }
 
-    /// Copies the descriptions; gives where they begin.
+    /// Copies the descriptions; returns their offset.
     fn block(&mut self, scratch: &Scratch) -> Result<u64, StageError> {
         let at = self.bytes.offset();
         let length = self.count("the length of the nodes")? as usize;
@@ -258,7 +254,7 @@ impl Reader<'_, '_> {
         Ok(start)
     }
 
-    /// Reads what follows the graph, of which only the time of the dump is used.
+    /// Reads the rest of the file, of which only the time of the dump is used.
     fn rest(&mut self, remarks: &mut Vec<String>) -> Result<Option<i64>, StageError> {
         let at = self.bytes.offset();
         let tail: [u8; 3] = self.bytes.array("the end of the graph")?;
@@ -279,14 +275,14 @@ impl Reader<'_, '_> {
             return Ok(None);
         }
         self.text("the log of the collection")?;
-        // Since the first day of year 1, in units of 100 nanoseconds.
+        // Units of 100 nanoseconds since the first day of year 1.
         const UNTIL_1970: i64 = 621_355_968_000_000_000;
         let ticks = self.i64("the time of the collection")?;
         Ok((ticks > UNTIL_1970).then(|| (ticks - UNTIL_1970) / 10))
     }
 }
 
-/// Kind of the nodes of a type. Types of roots have names in brackets, and so do those of COM objects.
+/// Returns the kind of a type's nodes. Types of roots have names in brackets, and so do those of COM objects.
 fn kind_of(name: &str) -> u8 {
     let wrapped = name.starts_with("[RCW ") || name.starts_with("[CCW ");
     if name.starts_with('[') && !wrapped {
@@ -301,9 +297,9 @@ fn kind_of(name: &str) -> u8 {
 }
 
 impl Graph {
-    /// Takes the descriptions of the nodes apart; gives the number of those that have none.
+    /// Decodes the descriptions of the nodes; returns the number of nodes without one.
     fn decode(&self, bytes: &Bytes<'_>, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<u64, StageError> {
-        // Those of a trace that was read in an earlier attempt.
+        // Leftovers of a trace that an earlier attempt read.
         job.scratch.withdraw(ROOTS)?;
         job.scratch.withdraw(DEPENDENTS)?;
         let mut block = plan.one(lookup(BLOCK))?;
@@ -324,7 +320,7 @@ impl Graph {
             undescribed += u64::from(label == 0);
             cursor.at = label as usize;
             let defect = match self.node(node, &mut cursor, &mut targets)? {
-                // Descriptions do not overlap, and no reference takes less than a byte.
+                // Descriptions do not overlap, and a reference takes at least one byte.
                 Ok(_) if targets.len() > length => "fewer references than bytes",
                 Ok(Node { of_type, size, references }) => {
                     types.push(of_type)?;
@@ -347,7 +343,7 @@ impl Graph {
         Ok(undescribed)
     }
 
-    /// A node at the cursor; inside, what was expected and is not there.
+    /// Reads the node at the cursor; the inner error is the missing expectation.
     fn node(
         &self,
         node: u32,
@@ -382,14 +378,15 @@ struct Node {
     references: u32,
 }
 
-/// Numbers of the block.
+/// Reads numbers of the block.
 struct Cursor<B> {
     block: B,
     at: usize,
 }
 
 impl<B: ReadAt<u8>> Cursor<B> {
-    /// A signed number of seven bits a byte, the highest first; nothing where the block ends, or the number does not.
+    /// Reads a signed number of seven bits per byte, the highest first; `None` at the end of the block or for an
+    /// overlong number.
     fn number(&mut self) -> Result<Option<i32>, StageError> {
         let mut number = 0i32;
         for byte in 0..5 {
@@ -400,7 +397,7 @@ impl<B: ReadAt<u8>> Cursor<B> {
             self.at += 1;
             let low = i32::from(bits & 0x7f);
             number = match byte {
-                // The highest of the first seven is the sign.
+                // The highest of the first seven bits is the sign.
                 0 => low << 25 >> 25,
                 _ => number << 7 | low,
             };

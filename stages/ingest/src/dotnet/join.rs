@@ -1,16 +1,15 @@
-//! Stage `join walk`: addresses become nodes.
+//! Stage `join walk`: resolves addresses to nodes.
 //!
-//! * Computes: class, kind and size of every object, its edges, which all are essential, in-degrees, objects that no
-//!   root and no other object refers to (orphans), where distances start.
-//! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
-//!   not; a bit per node; 8 bytes per root and per dependent handle, which are sorted.
-//! * Passes over disk: all of what it reads once, addresses twice.
+//! * Computes: class, kind and size of every object, its edges, all of them essential, in-degrees, objects without a
+//!   reference from a root or another object (orphans), distance seeds.
+//! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, paged if they do not fit; a bit per
+//!   node; 8 bytes per root and per dependent handle, which are sorted.
+//! * Passes over disk: all inputs once, addresses twice.
 //! * Worst case: linear.
 //! * Fails when: two objects have one address; the budget is too small.
 //! * Determinism: one thread, order of the walk.
-//! * Reference: the runtime itself says what is alive. An object that it walked is, whether or not a root that it
-//!   reported leads there (literals in frozen segments are not): such ones count as referred to by the root, without
-//!   an edge.
+//! * Reference: the runtime itself. Every object of its walk is alive, even without a path from a reported root
+//!   (literals in frozen segments have none): such objects count as referenced by the root, without an edge.
 
 use super::document::{FIRST, Walk};
 use super::outside::Outside;
@@ -34,7 +33,7 @@ use std::iter::Peekable;
 use std::slice::Iter;
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "join walk",
     reads: &[
@@ -66,7 +65,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Kinds of edges, as in the table of edges. None has a number.
+/// Kinds of edges in the table of edges. None has a number.
 const EDGE_KINDS: [&str; 3] = ["root", "reference", "dependent"];
 
 mod edge_kind {
@@ -75,7 +74,7 @@ mod edge_kind {
     pub const DEPENDENT: u8 = 2;
 }
 
-/// Labels of references and of dependent handles: the same in all classes.
+/// Labels of references and of dependent handles, the same in all classes.
 const REFERENCE: Label = Label::Slot(0);
 const DEPENDENT: Label = Label::Slot(1);
 
@@ -108,7 +107,7 @@ fn index(walk: &Walk, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
     }
 }
 
-/// Finds nodes in a dump, whose references are numbers of nodes; the field is the number of nodes.
+/// Finds nodes in a dump, with node numbers as references; the field is the number of nodes.
 #[derive(Clone, Copy)]
 struct Numbers(u64);
 
@@ -132,7 +131,7 @@ impl Residency for Numbers {
     }
 }
 
-/// Joins the objects, which `index` finds; the bytes that were spilled.
+/// Joins the objects by `index`; returns the bytes spilled.
 fn join<I>(index: &mut I, referred: Bitset, walk: &Walk, facts: &mut Facts, job: &Job<'_>) -> Result<u64, StageError>
 where
     I: for<'a> Residency<Resident<'a>: Find, Anywhere<'a>: Find>,
@@ -171,7 +170,7 @@ fn join_with<D: WriteAt<u8>>(
     let mut joiner = Joiner { index, output, referred, dependents, root: facts.root, root_count, lost };
     joiner.roots(&outside)?;
     if walk.by_address {
-        // Its class comes behind those of the types.
+        // The root's class follows those of the types.
         joiner.output.end(node_kind::ROOT, ClassId(walk.class_count as u32 - 1), 0)?;
     }
     joiner.objects(job)?;
@@ -189,7 +188,7 @@ fn join_with<D: WriteAt<u8>>(
     Ok(())
 }
 
-/// What the facts say of all walks alike.
+/// Sets the facts that all walks share.
 fn complete(facts: &mut Facts, edges: EdgeCounts) {
     facts.edge_count = edges.all;
     facts.essential_edge_count = edges.essential;
@@ -201,7 +200,7 @@ fn complete(facts: &mut Facts, edges: EdgeCounts) {
     facts.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
 }
 
-/// What is to be said of a walk, a sentence each.
+/// Returns the remarks on a walk, a sentence each.
 fn remarks(walk: &Walk, lost: u64, orphans: u64) -> Vec<String> {
     let mut remarks = walk.remarks.clone();
     if lost > 0 {
@@ -223,12 +222,12 @@ struct Joiner<'a, I, D> {
     root: NodeId,
     /// Edges from the root.
     root_count: u64,
-    /// References to what is no object of the walk.
+    /// Number of references without an object in the walk.
     lost: u64,
 }
 
 impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
-    /// The edges from roots to objects, which all leave the first node.
+    /// Adds the edges from roots to objects, all of which leave the first node.
     fn roots(&mut self, outside: &Outside) -> Result<(), StageError> {
         for &(to, name) in outside.roots.iter() {
             self.referred.insert(to.index());
@@ -238,10 +237,10 @@ impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
         Ok(())
     }
 
-    /// The objects, in the order of the walk.
+    /// Adds the objects, in the order of the walk.
     fn objects(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         let Job { scratch, context, .. } = *job;
-        // Few: one for each type.
+        // Few: one per type.
         let kinds = ColumnMap::uncounted(scratch, KIND)?;
         let mut types = ColumnReader::open(scratch, TYPE)?;
         let mut sizes = ColumnReader::open(scratch, SIZE)?;
@@ -259,7 +258,7 @@ impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
         Ok(())
     }
 
-    /// The references of the object at hand, so many in number, and what dependent handles add to them.
+    /// Adds the `references` references of the current object, and those of dependent handles.
     fn edges(&mut self, references: u32, targets: &mut ColumnReader<u64>) -> Result<(), StageError> {
         let node = self.output.node();
         if node == self.root {
@@ -286,7 +285,7 @@ impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
     }
 }
 
-/// Writes the nodes besides the root that nothing refers to; how many there are.
+/// Writes the nodes, except the root, without an incoming reference; returns their number.
 fn write_orphans(facts: &Facts, referred: &Bitset, scratch: &Scratch) -> Result<u64, StageError> {
     let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
     for node in (0..facts.node_count as usize).filter(|&node| node != facts.root.index() && !referred.contains(node)) {
@@ -295,18 +294,18 @@ fn write_orphans(facts: &Facts, referred: &Bitset, scratch: &Scratch) -> Result<
     orphans.finish()
 }
 
-/// Writes the labels of references and dependent handles; those of roots come with the edges.
+/// Writes the labels of references and dependent handles; labels of roots come with the edges.
 fn write_labels(names: &mut Names, classes: u64, scratch: &Scratch) -> Result<(), StageError> {
     let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
     (0..=classes).try_for_each(|_| start.push(0))?;
     start.finish()?;
     let mut labels = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
-    // Before the slots comes the class of an object, which no edge leads to here.
+    // The label before the slots is for the class of an object, which has no edge here.
     labels.extend(&[StringId::NONE, StringId::NONE, names.intern(b"<dependent>")?])?;
     labels.finish().map(drop)
 }
 
-/// No object has a name.
+/// Writes that no object has a name.
 fn nameless(nodes: u64, scratch: &Scratch) -> Result<(), StageError> {
     let mut names = ColumnWriter::create(scratch, columns::NODE_NAME)?;
     (0..nodes).try_for_each(|_| names.push(StringId::NONE))?;

@@ -1,8 +1,8 @@
 //! Walks of the heap in a profiler log.
 //!
-//! A walk is the objects that the log shows inside of one collection, with what they refer to, and the roots of the
-//! same collection. It does not tell sizes: these come from the allocations of the log ([`sizes`](super::sizes)), for
-//! objects that were there before from their type, if all known objects of it have one size.
+//! A walk consists of the objects that the log reports inside one garbage collection, with their references, and the
+//! roots of the same collection. It lacks sizes: these come from the allocations of the log ([`sizes`](super::sizes));
+//! older objects get the size of their type, if all known objects of the type have one size.
 
 use super::document::{FIRST, LOG, ROOT, Walk};
 use super::recorder::{Recorder, Root, root_kind};
@@ -19,25 +19,25 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::Facts;
 use rustc_hash::FxHashMap;
 
-/// What errors about walks that are not there advise.
+/// Advice of errors about missing walks.
 const RECORD: &str = "let the agent write O lines at a collection, or name the log to heaplake replay";
 const CHOOSE: &str = "give another number to --walk, or last";
 
-/// Most collections that may be in progress at once.
+/// Limit of concurrent garbage collections.
 const MOST_OPEN: usize = 16;
 
 /// Bytes of an entry of the table of sizes by type, free slots included.
 const ENTRY: u64 = 64;
 
-/// A collection that has begun.
+/// A garbage collection in progress.
 struct Open {
     number: u32,
     condemned: u32,
     beside: bool,
-    /// Condemned addresses: the first one, and the one behind the last.
+    /// Condemned ranges: first address and end.
     ranges: Vec<(u64, u64)>,
     survivors: Vec<Survivor>,
-    /// Whether it has told of survivors, or its effect is there.
+    /// Whether it has reported survivors, or has been applied.
     reported: bool,
     done: bool,
     roots: Vec<Root>,
@@ -46,38 +46,38 @@ struct Open {
     charge: Charge,
 }
 
-/// A walk that was taken.
+/// A completed walk.
 struct Taken {
     number: u32,
     offset: u64,
     objects: u64,
     unit: u32,
-    /// Objects whose size is not known.
+    /// Number of objects of unknown size.
     unknown: u64,
 }
 
-/// Takes one walk out of a log.
+/// Reads one walk of a log.
 struct Walker<'a> {
     wanted: Option<u32>,
     scratch: &'a Scratch,
     budget: &'a Budget,
     types: Types,
-    /// Size of the objects of each type; nothing where they differ.
+    /// Size of the objects of each type; `None` if they differ.
     of_type: FxHashMap<u64, Option<u64>>,
     charge: Charge,
     sizes: Sizes,
     open: Vec<Open>,
-    /// The walk in progress that is wanted, and where it begins.
+    /// The wanted walk in progress, and its offset.
     recorder: Option<(Recorder, u64)>,
     unknown: u64,
     taken: Option<Taken>,
     walks: u32,
 }
 
-/// Reads a log, to the columns of a walk: the one with the number that is wanted, or the last.
+/// Reads a log into the columns of a walk: the one with the number `wanted`, or the last.
 ///
 /// # Errors
-/// [`StageError::Input`] where the log is damaged, or has no such walk; [`StageError::Io`], [`StageError::Budget`].
+/// [`StageError::Input`] if the log is damaged, or has no such walk.
 pub fn read(
     bytes: &mut Bytes<'_>,
     wanted: Option<u32>,
@@ -105,7 +105,7 @@ pub fn read(
 
 impl Walker<'_> {
     fn line(&mut self, letter: u8, fields: &mut Fields<'_>, offset: u64) -> Result<(), Failure> {
-        // What a collection beside the program reports is complete when anything else comes.
+        // The report of a background garbage collection ends with the next other line.
         if letter != b'V' {
             let reported = |open: &Open| open.beside && open.reported && !open.done;
             while let Some(at) = self.open.iter().position(reported) {
@@ -225,7 +225,7 @@ impl Walker<'_> {
         let (address, of_type) = (fields.hex(LINE)?, fields.decimal(LINE)?);
         let Some(at) = self.open.len().checked_sub(1) else { return Ok(()) };
         if self.open[at].walk.is_none() {
-            // Objects lie as the collection leaves them.
+            // Objects are at their addresses after the collection.
             if self.open[at].reported {
                 self.take_effect(at)?;
             }
@@ -271,7 +271,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Objects of a collection are where it leaves them; what it condemned and did not report is forgotten.
+    /// Applies a garbage collection: moves survivors, and forgets condemned objects without a report.
     fn take_effect(&mut self, at: usize) -> Result<(), StageError> {
         let open = &mut self.open[at];
         if std::mem::replace(&mut open.done, true) {
@@ -286,7 +286,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The log is over: the wanted walk, and names and keys of classes.
+    /// Completes the log: returns the wanted walk, and writes names and keys of classes.
     fn finish(mut self, bytes: &Bytes<'_>, complete: bool) -> Result<(Walk, Facts), StageError> {
         let Some(taken) = self.taken.take() else { return Err(self.missing(bytes)) };
         let mut names = Names::create(self.budget, self.scratch)?;
@@ -323,7 +323,7 @@ impl Walker<'_> {
         Ok((Walk { name, offset, unit, by_address: true, class_count, remarks }, facts))
     }
 
-    /// The error for a log without the wanted walk, which ends here.
+    /// Returns the error for a log without the wanted walk.
     fn missing(&self, bytes: &Bytes<'_>) -> StageError {
         let (expected, found, hint) = match (&self.recorder, self.walks, self.wanted) {
             (Some(_), ..) => ("the end of the collection with the walk".to_owned(), "that of the log".to_owned(), HINT),
@@ -337,10 +337,7 @@ impl Walker<'_> {
     }
 }
 
-/// How large the largest walk of a log is; reads it to its end.
-///
-/// # Errors
-/// [`StageError::Input`] where the log is damaged; [`StageError::Io`].
+/// Estimates the size of the largest walk of a log, which it reads to its end.
 pub fn estimate(bytes: &mut Bytes<'_>) -> Result<Estimate, StageError> {
     let (mut now, mut most) = ((0_u64, 0_u64), (0, 0));
     profiler_log::read(bytes, |letter, fields, _| {

@@ -1,5 +1,5 @@
-//! Walks of .NET heaps: as the runtime reports them to a trace (`.nettrace`), as an agent writes them to a profiler log,
-//! or as a tool has put them down (`.gcdump`).
+//! Walks of .NET heaps: reported by the runtime to a trace (`.nettrace`), written by an agent to a profiler log, or
+//! stored by a tool (`.gcdump`).
 //!
 //! The stages of this folder, in this order:
 //!
@@ -8,10 +8,11 @@
 //! | [`walk`] | the input | objects, references and roots of one walk by address; names and keys of classes |
 //! | [`join`] | these | classes, sizes and edges of all objects, essential edges, in-degrees, orphans, distance seeds |
 //!
-//! [`events`] reads the events of a trace, [`log`] a profiler log, for which [`sizes`] follows objects, [`gcdump`] a dump; [`recorder`] writes a walk, [`types`] names its types.
+//! [`events`] reads the events of a trace, [`log`] a profiler log with the help of [`sizes`], [`gcdump`] a dump;
+//! [`recorder`] writes a walk, [`types`] names its types.
 //!
 //! A walk follows a full garbage collection, so all objects in it are alive. It has no fields and no values: references
-//! have no names, and nothing can be said of duplicates.
+//! have no names, and duplicates cannot be found.
 
 pub mod census;
 pub mod document;
@@ -48,7 +49,7 @@ impl Format for Dotnet {
         magics.iter().any(|magic| beginning.starts_with(magic)) && kind::serialized(beginning).is_none()
     }
 
-    /// Those of dumps alone: traces mostly hold events of allocations, which are replayed.
+    /// Only dumps: traces mostly hold allocation events, which are replayed.
     fn endings(&self) -> &'static [&'static str] {
         &[".gcdump"]
     }
@@ -65,7 +66,7 @@ impl Format for Dotnet {
         census::estimate(opened.source, context)
     }
 
-    /// A trace can have other runs beside this one: its replay, and one for each of its walks.
+    /// A trace can have other runs: its replay, and one per walk.
     fn run_name(&self, stem: &str, facts: &Facts, options: &AnalysisOptions) -> String {
         let name = default_name(stem, facts);
         match options.walk {

@@ -1,4 +1,4 @@
-//! What keeps objects alive besides the references of others: roots and dependent handles.
+//! Roots and dependent handles, which keep objects alive besides references of objects.
 
 use super::recorder::{DEPENDENTS, Dependent, ROOT_KINDS, ROOTS, Root};
 use crate::index::Find;
@@ -7,21 +7,18 @@ use heaplake_kit::{BudgetVec, ColumnReader, Job, StageError, StringTable};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::STRINGS;
 
-/// Edges that are no references of objects.
+/// Edges other than references of objects.
 pub(super) struct Outside {
-    /// Nodes that roots refer to, with the names of the edges, by node, each pair once.
+    /// Targets of roots with the names of the edges, sorted by node, without duplicates.
     pub roots: BudgetVec<(NodeId, StringId)>,
-    /// Pairs of nodes: a dependent handle keeps the second alive as long as the first is.
+    /// Pairs of nodes: a dependent handle keeps the second alive as long as the first.
     pub dependents: BudgetVec<(NodeId, NodeId)>,
-    /// References to what is no object of the walk.
+    /// Number of references without an object in the walk.
     pub lost: u64,
 }
 
 impl Outside {
-    /// Loads the roots and handles of a walk in a trace; a dump has none, because its roots and handles are nodes.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Loads the roots and handles of a walk in a trace; a dump has none, since there they are nodes.
     pub fn load(index: &mut impl Find, names: &mut Names, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let budget = &context.budget;
@@ -51,7 +48,7 @@ impl Outside {
             let Dependent { key, value } = dependents.next()?;
             match (index.find(key)?, index.find(value)?) {
                 (Some(key), Some(value)) => outside.dependents.push((key, value))?,
-                // A handle whose key has died, or that keeps nothing.
+                // A handle with a dead key, or one that keeps nothing alive.
                 _ if key == 0 || value == 0 => {}
                 _ => outside.lost += 1,
             }

@@ -1,4 +1,4 @@
-//! The columns of one walk, as it comes by.
+//! Writes the columns of one walk.
 
 use super::document::ROOT_ID;
 use crate::index::Chunks;
@@ -11,9 +11,9 @@ use heaplake_schemas::scratch::{self as columns, Column, Per};
 pub const TYPE: Column<u32> = Column::of("dotnet.type", Per::Node);
 /// Size of each object, bytes.
 pub const SIZE: Column<u64> = Column::of("dotnet.size", Per::Node);
-/// How many references each object has.
+/// Number of references of each object.
 pub const DEGREE: Column<u32> = Column::of("dotnet.degree", Per::Node);
-/// What they refer to: addresses, those of one object together.
+/// Addresses of their targets, contiguous per object.
 pub const TARGET: Column<u64> = Column::of("dotnet.target", Per::Edge);
 /// The roots.
 pub const ROOTS: Column<Root> = Column::new("dotnet.root");
@@ -32,17 +32,17 @@ pub struct Root {
     pub field: StringId,
 }
 
-/// A handle by which one object keeps another one alive, as an entry of a `ConditionalWeakTable` does.
+/// A handle through which one object keeps another one alive, such as an entry of a `ConditionalWeakTable`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Dependent {
-    /// Address of the object that keeps.
+    /// Address of the retaining object.
     pub key: u64,
-    /// Address of the object that is kept.
+    /// Address of the retained object.
     pub value: u64,
 }
 
-/// Kinds of roots, as edges call them.
+/// Kinds of roots, as names of edges.
 pub const ROOT_KINDS: [&str; 11] = [
     "stack",
     "finalizer queue",
@@ -57,19 +57,19 @@ pub const ROOT_KINDS: [&str; 11] = [
     "thread static",
 ];
 
-/// Positions in [`ROOT_KINDS`] that follow from more than the kind that the runtime states.
+/// Positions in [`ROOT_KINDS`] that need more than the runtime's kind.
 pub mod root_kind {
     /// The runtime's kind of handles.
     pub const HANDLE: u32 = 2;
     /// A handle whose object may not move.
     pub const PINNED: u32 = 6;
-    /// A handle that native code counts references to.
+    /// A handle with a reference count of native code.
     pub const COUNTED: u32 = 7;
-    /// What the runtime has no name for.
+    /// A kind that the runtime does not name.
     pub const OTHER: u32 = 8;
     /// A static field.
     pub const STATIC: u32 = 9;
-    /// A static field that every thread has its own of.
+    /// A static field with a value per thread.
     pub const THREAD_STATIC: u32 = 10;
 }
 
@@ -83,30 +83,27 @@ pub struct Recorder {
     roots: ColumnWriter<Root>,
     dependents: ColumnWriter<Dependent>,
     chunks: Chunks,
-    /// All bits that any address has.
+    /// Bitwise or of all addresses.
     bits: u64,
-    /// References that the objects so far promise.
+    /// Number of references that the objects so far announce.
     promised: u64,
 }
 
-/// What was written.
+/// Result of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Objects.
     pub objects: u64,
-    /// References that they promise.
+    /// Number of references that they announce.
     pub promised: u64,
     /// References.
     pub references: u64,
-    /// What all addresses are multiples of, as a power of two.
+    /// log2 of the alignment of all addresses.
     pub unit: u32,
 }
 
 impl Recorder {
-    /// Starts a walk; what another one left is gone.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Starts a walk, overwriting an earlier one.
     pub fn create(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
         ids.push(ROOT_ID)?;
@@ -124,10 +121,7 @@ impl Recorder {
         })
     }
 
-    /// An object: its address, size and the position of its type, and how many references are promised.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+    /// Adds an object: its address, size, type position, and announced number of references.
     #[inline]
     pub fn object(&mut self, address: u64, size: u64, of_type: u32, references: u32) -> Result<(), StageError> {
         if self.ids.len() >= MAX_NODES {
@@ -142,35 +136,23 @@ impl Recorder {
         self.degrees.push(references)
     }
 
-    /// A reference of the next object that still lacks some.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds a reference of the next object that still lacks some.
     #[inline]
     pub fn reference(&mut self, address: u64) -> Result<(), StageError> {
         self.targets.push(address)
     }
 
-    /// A root.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds a root.
     pub fn root(&mut self, root: Root) -> Result<(), StageError> {
         self.roots.push(root)
     }
 
-    /// A dependent handle.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds a dependent handle.
     pub fn dependent(&mut self, dependent: Dependent) -> Result<(), StageError> {
         self.dependents.push(dependent)
     }
 
-    /// Ends the walk.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Completes the walk.
     pub fn finish(self, scratch: &Scratch, budget: &Budget) -> Result<Recorded, StageError> {
         self.types.finish()?;
         self.sizes.finish()?;

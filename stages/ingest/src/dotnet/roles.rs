@@ -1,8 +1,8 @@
-//! What part the kinds of .NET heaps play.
+//! Roles of the kinds of .NET heaps.
 
 use heaplake_schemas::roles::{Names, Roles};
 
-/// The roles.
+/// Returns the roles.
 #[must_use]
 pub fn roles() -> Roles {
     Roles {

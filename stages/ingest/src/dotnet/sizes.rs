@@ -1,14 +1,14 @@
-//! The sizes of objects in a profiler log, whose walks do not tell them.
+//! Sizes of objects in a profiler log, where walks lack them.
 //!
-//! An allocation tells the size, and its address is followed through collections. So the objects that are alive are
-//! held: 16 bytes each, up to twice that where lists have just grown, in pages of 64 KiB of address space. A collection
-//! touches the pages of what it condemned.
+//! Sizes come from allocations, whose addresses are tracked through garbage collections. Memory: 16 bytes per live
+//! object, up to twice that while lists grow, in pages of 64 KiB of address space. A garbage collection touches the
+//! pages of its condemned ranges.
 
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use std::collections::BTreeMap;
 
-/// Bits of an address inside a page.
+/// log2 of the bytes of a page.
 const PAGE: u32 = 16;
 
 /// Bytes of a page besides its objects.
@@ -21,7 +21,7 @@ struct Sized {
     bytes: u64,
 }
 
-/// Addresses that survive: the first one, the one behind the last, and where the first one lies afterwards.
+/// A surviving range: its first address, its end, and the first address after the move.
 pub type Survivor = (u64, u64, u64);
 
 /// The sizes of objects by address.
@@ -31,18 +31,12 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Starts empty.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         Ok(Self { pages: BTreeMap::new(), charge: Charge::new(budget, "the objects that are alive in the log")? })
     }
 
-    /// An object is at an address now, whatever was there before.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Records an object at an address, replacing an earlier one.
     pub fn put(&mut self, address: u64, bytes: u64) -> Result<(), StageError> {
         let Self { pages, charge } = self;
         if !pages.contains_key(&(address >> PAGE)) {
@@ -63,18 +57,15 @@ impl Sizes {
         Ok(())
     }
 
-    /// The size of the object at an address.
+    /// Returns the size of the object at an address.
     #[must_use]
     pub fn get(&self, address: u64) -> Option<u64> {
         let page = self.pages.get(&(address >> PAGE))?;
         page.binary_search_by_key(&address, |object| object.address).ok().map(|at| page[at].bytes)
     }
 
-    /// A collection: what lies in condemned ranges and does not survive is forgotten. Both lists are in order; of
-    /// ranges that overlap, the earlier one counts.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Applies a garbage collection: forgets objects in condemned ranges that do not survive. Both lists are sorted; of
+    /// overlapping ranges the earlier counts.
     pub fn collect(&mut self, condemned: &[(u64, u64)], survivors: &[Survivor]) -> Result<(), StageError> {
         let (mut moved, mut behind, mut left) = (Vec::new(), 0, survivors);
         for &(start, end) in condemned {
@@ -125,7 +116,7 @@ impl Sizes {
 mod tests {
     use super::*;
 
-    /// Against a map of all addresses.
+    /// Compares with a map of all addresses.
     #[test]
     fn sizes_follow_their_objects() {
         let mut chance = 1_u64;
@@ -143,7 +134,7 @@ mod tests {
                     sizes.put(address, bytes).unwrap();
                     truth.insert(address, bytes);
                 }
-                // Pieces of the address space are condemned; of each, a part survives, some of it moved far away.
+                // Parts of the address space are condemned; part of each survives, some of it moved far away.
                 let (mut condemned, mut survivors) = (Vec::new(), Vec::new());
                 for piece in 0..10 {
                     let (start, end) = (unit * 20 * piece, unit * 20 * (piece + 1));

@@ -1,8 +1,8 @@
-//! Types of a .NET heap: which there are, and what their classes are called.
+//! Types of a .NET heap and the names of their classes.
 //!
-//! A type is identified by the address of its description, which differs between processes. A class key is the name
-//! of the type; where several types have the same name, module and token of the type follow, which do not change as
-//! long as the module does not.
+//! A type is identified by the address of its description, which differs between processes. A class key is the name of
+//! the type; if several types have one name, module and token of the type follow, which are stable as long as the
+//! module does not change.
 
 use crate::names::Names;
 use heaplake_input::nettrace::payload::Type;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Kind of the nodes of each type, a position in [`NODE_KINDS`].
 pub const KIND: Column<u8> = Column::new("dotnet.type_kind");
 
-/// Kinds of nodes, as in the table of nodes.
+/// Kinds of nodes in the table of nodes.
 pub const NODE_KINDS: [&str; 4] = ["root", "object", "array", "string"];
 
 /// Positions in [`NODE_KINDS`].
@@ -33,24 +33,24 @@ pub mod node_kind {
     pub const STRING: u8 = 3;
 }
 
-/// The class of the root, which comes after those of all types.
+/// The class of the root, after those of all types.
 pub const ROOT_CLASS: &[u8] = b"(root)";
 
-/// The module of types that name none which is known.
+/// Module of types without a known one.
 const UNKNOWN: &str = "?";
 
 /// Modules of the platform.
 const PLATFORM: [&str; 4] = ["System", "mscorlib", "netstandard", "WindowsBase"];
-/// What others begin with.
+/// Prefixes of other platform modules.
 const PLATFORM_FAMILIES: [&str; 2] = ["System.", "Microsoft."];
 
 /// Bytes per entry of the hash tables, free slots included.
 const ENTRY: u64 = 64;
 
-/// Most levels of nested arrays that are named by their element types.
+/// Limit of nested arrays named by their element types.
 const DEEPEST: usize = 32;
 
-/// Bytes of a name behind which generic arguments are left out.
+/// Bytes of a name after which generic arguments are omitted.
 const LONGEST: usize = 1000;
 
 /// The file of a module.
@@ -60,7 +60,7 @@ struct File {
 }
 
 impl File {
-    /// The name of the module: that of the file without ending.
+    /// Returns the name of the module: that of the file without extension.
     fn module(&self) -> &str {
         let name = self.name.as_str();
         name.strip_suffix(".dll").or_else(|| name.strip_suffix(".exe")).unwrap_or(name)
@@ -70,26 +70,23 @@ impl File {
 struct Known {
     id: u64,
     definition: Option<Type>,
-    /// Kind of its nodes, where that does not follow from the definition.
+    /// Kind of its nodes, if the definition does not determine it.
     kind: Option<u8>,
 }
 
-/// The types, by the order in which they came up.
+/// The types, in order of first occurrence.
 pub struct Types {
     by_id: FxHashMap<u64, u32>,
     types: BudgetVec<Known>,
     /// Modules, by address.
     modules: FxHashMap<u64, File>,
-    /// Names that assemblies have for types, by module and token.
+    /// Names of types from assemblies, by module and token.
     found: FxHashMap<(u64, u32), String>,
     charge: Charge,
 }
 
 impl Types {
-    /// Begins without any.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Starts empty.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             by_id: FxHashMap::default(),
@@ -100,16 +97,13 @@ impl Types {
         })
     }
 
-    /// How many there are.
+    /// Number of types.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.types.len() as u32
     }
 
-    /// Position of the type with an id, which may not be defined yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Overflow`].
+    /// Returns the position of the type with an id, which may be undefined yet.
     #[inline]
     pub fn position(&mut self, id: u64) -> Result<u32, StageError> {
         match self.by_id.get(&id) {
@@ -121,7 +115,7 @@ impl Types {
     #[cold]
     fn add(&mut self, id: u64) -> Result<u32, StageError> {
         self.charge.add(ENTRY)?;
-        // One class is that of the root.
+        // One class is the root's.
         let position = u32::try_from(self.types.len()).ok().filter(|&position| position < u32::MAX - 1);
         let position = position.ok_or(StageError::Overflow("the number of types"))?;
         self.types.push(Known { id, definition: None, kind: None })?;
@@ -129,10 +123,7 @@ impl Types {
         Ok(position)
     }
 
-    /// Defines a type. Addresses are reused when a module is unloaded, so the last definition counts.
-    ///
-    /// # Errors
-    /// As [`Self::position`].
+    /// Defines a type. Addresses are reused after a module is unloaded, so the last definition counts.
     pub fn define(&mut self, definition: Type) -> Result<(), StageError> {
         let position = self.position(definition.id)? as usize;
         let old = &mut self.types[position].definition;
@@ -146,20 +137,14 @@ impl Types {
     }
 
     /// Defines a type and the kind of its nodes.
-    ///
-    /// # Errors
-    /// As [`Self::position`].
     pub fn declare(&mut self, definition: Type, kind: u8) -> Result<(), StageError> {
         let position = self.position(definition.id)? as usize;
         self.types[position].kind = Some(kind);
         self.define(definition)
     }
 
-    /// Says where the file of a module lies, and which build it is where the input tells; its name without folder and
-    /// ending is that of the module.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Records the file of a module, and its build if known; the file's name without folder and extension is the
+    /// module's name.
     pub fn module(&mut self, id: u64, path: &str, build: Option<Build>) -> Result<(), StageError> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         let bytes = ENTRY + name.len() as u64;
@@ -169,10 +154,7 @@ impl Types {
         Ok(())
     }
 
-    /// Looks in assemblies for the names of types that the input does not name.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], and those of the files.
+    /// Looks up names missing from the input in assemblies.
     pub fn resolve(&mut self, library: &mut Library<'_>) -> Result<(), StageError> {
         let mut unnamed: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
         let definitions = self.types.iter().filter_map(|of| of.definition.as_ref());
@@ -209,11 +191,11 @@ impl Types {
         self.modules.get(&module).map_or(UNKNOWN, File::module)
     }
 
-    /// The name of a type for people.
+    /// Returns the display name of a type.
     fn name(&self, of: &Known) -> String {
         let Some(mut definition) = of.definition.as_ref() else { return "(unknown type)".to_owned() };
         let mut dimensions = 0;
-        // Arrays without a name are called by what they are arrays of.
+        // Arrays without a name are named by their elements.
         while definition.name.is_empty() && definition.is_array() && dimensions < DEEPEST {
             let element = definition.parameters.first().and_then(|&id| self.definition(id));
             let Some(element) = element else { break };
@@ -226,7 +208,7 @@ impl Types {
         name
     }
 
-    /// Appends the name of a type with those of its generic arguments. What no file names is `[MODULE!TOKEN]`.
+    /// Appends the name of a type with its generic arguments. A type without a name in any file is `[MODULE!TOKEN]`.
     fn spell(&self, of: &Type, depth: usize, name: &mut String) {
         if !of.name.is_empty() {
             name.push_str(&of.display());
@@ -255,18 +237,15 @@ impl Types {
         name.push(']');
     }
 
-    /// Writes names, keys and kinds of the classes, one for each type, in order, then that of the root. Gives the
-    /// number of types of which nothing but the id is known.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Writes names, keys and kinds of the classes: one per type, in order, then the root's. Returns the number of
+    /// types of which only the id is known.
     pub fn write(&self, names: &mut Names, scratch: &Scratch, budget: &Budget) -> Result<u64, StageError> {
         let mut name_ids = budget.growing("names of classes");
         for of in self.types.iter() {
             name_ids.push(names.intern(self.name(of).as_bytes())?)?;
         }
         let _tables = budget.reserve("names of classes", self.types.len() as u64 * 3 * ENTRY)?;
-        // How many types share a name; and the module; and the token.
+        // Number of types per name, per name and module, and per name, module and token.
         let (mut named, mut placed, mut numbered) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
         for (of, &name) in self.types.iter().zip(name_ids.iter()) {
             let (module, token) = place(of);
@@ -311,7 +290,7 @@ impl Types {
     }
 }
 
-/// From which modules the classes come, for the table of owners.
+/// Modules of the classes, for the table of owners.
 struct Origins {
     of_class: ColumnWriter<u32>,
     rows: ColumnWriter<Origin>,
@@ -329,7 +308,7 @@ impl Origins {
         })
     }
 
-    /// The module of the next class.
+    /// Adds the module of the next class.
     fn class(&mut self, module: &str, names: &mut Names) -> Result<(), StageError> {
         if module == UNKNOWN || module.is_empty() {
             return self.of_class.push(u32::MAX);
@@ -347,18 +326,18 @@ impl Origins {
         self.of_class.push(row)
     }
 
-    /// Ends the columns; the last class is that of the root.
+    /// Completes the columns; the last class is the root's.
     fn finish(mut self, scratch: &Scratch) -> Result<(), StageError> {
         self.of_class.push(u32::MAX)?;
         self.of_class.finish()?;
         self.rows.finish()?;
-        // No object has an origin other than that of its class.
+        // No object has an origin other than its class's.
         ColumnWriter::create(scratch, columns::ORIGIN_NODE)?.finish()?;
         ColumnWriter::create(scratch, columns::ORIGIN_OF_NODE)?.finish().map(drop)
     }
 }
 
-/// Module and token of a type.
+/// Returns module and token of a type.
 fn place(of: &Known) -> (u64, u32) {
     of.definition.as_ref().map_or((0, 0), |definition| (definition.module, definition.token))
 }

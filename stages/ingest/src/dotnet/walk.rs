@@ -1,19 +1,18 @@
-//! Stage `walk`: one walk of a .NET heap out of the input.
+//! Stage `walk`: reads one walk of a .NET heap from the input.
 //!
-//! * Computes: the objects of the walk with their sizes, types, references and roots, by address, or for a dump by
-//!   number of node; names, keys and kinds of the classes. Roots, dependent handles and chunks of memory are those of
-//!   traces; a dump has nodes for them.
-//! * Resident memory: 18 bytes per 32 KiB of heap; some 200 bytes and its name for each type, as much for each
-//!   module; the events between two sequence points of a trace; of a log 16 to 32 bytes for each object alive, and 24 for
-//!   each range that a collection reports; of a dump the descriptions of its nodes where the
-//!   budget allows, paged where not.
-//! * Passes over disk: one read of the input. Of several walks, each is written over the one before.
-//!   The descriptions of a dump are written once and read at random.
+//! * Computes: the objects of the walk with their sizes, types, references and roots, by address, or for a dump by node
+//!   number; names, keys and kinds of the classes. Roots, dependent handles and chunks of memory exist only for traces;
+//!   a dump has nodes for them.
+//! * Resident memory: 18 bytes per 32 KiB of heap; about 200 bytes plus its name per type and per module; the events
+//!   between two sequence points of a trace; for a log 16 to 32 bytes per live object, and 24 per range that a garbage
+//!   collection reports; for a dump the descriptions of its nodes, paged if they do not fit.
+//! * Passes over disk: one read of the input. Each of several walks overwrites the one before. The descriptions of a
+//!   dump are written once and read at random.
 //! * Worst case: linear.
-//! * Fails when: the input is damaged, has no walk, not the one that is wanted, or not all of it.
+//! * Fails when: the input is damaged, has no walk, lacks the wanted one, or has only part of it.
 //! * Determinism: one thread; the order of the walk.
-//! * Reference: the events as the runtime defines them in its manifest, `ClrEtwAll.man`; PerfView makes heaps of the
-//!   same.
+//! * Reference: the events as the runtime defines them in its manifest, `ClrEtwAll.man`; PerfView builds heaps from the
+//!   same events.
 
 use super::document::Walk;
 use super::events::Walker;
@@ -31,7 +30,7 @@ use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{InputError, Job, Stage, StageError, Stats};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS, documents};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "walk",
     version: 2,

@@ -1,40 +1,37 @@
-//! Which chunks of memory hold objects.
+//! The chunks of memory that hold objects.
 
 use heaplake_kit::{Budget, BudgetVec, ColumnReader, ColumnWriter, Reservation, Scratch, StageError};
 use heaplake_schemas::scratch::{Column, Per};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Numbers of the chunks of memory that hold an object, ascending.
+/// Numbers of the chunks that hold an object, ascending.
 pub const CHUNKS: Column<u64> = Column::of("object.chunk", Per::Few);
 
-/// Bytes of memory in a chunk, as a power of two: small enough that a heap of lone objects does not cost much.
+/// log2 of the bytes in a chunk: small, so that isolated objects cost little.
 pub const CHUNK: u32 = 15;
 
-/// A table of chunks may have so many times as many entries as there are chunks; beyond that they are hashed.
+/// Largest ratio of table entries to chunks for a dense table; beyond it chunks are hashed.
 const SPARSE: u64 = 64;
 
-/// Chunks take at most this part of the free budget; of more, none is kept, and the index is made without them.
+/// Divisor of the free budget that limits the chunks; beyond it none is kept, and the index sorts addresses instead.
 const SHARE: u64 = 4;
 
-/// Bytes per entry of the table of chunks: old and new table exist side by side while it grows.
+/// Bytes per entry of the set of chunks: the old and the new table coexist while it grows.
 const ENTRY: u64 = 18;
 
-/// The chunks in use, while a dump is read.
+/// Collects the chunks in use while a dump is read.
 pub struct Chunks {
     seen: FxHashSet<u64>,
     last: u64,
     counted: usize,
-    /// Whether there are too many.
+    /// The limit is exceeded; `seen` is empty.
     too_many: bool,
     most: u64,
     reservation: Reservation,
 }
 
 impl Chunks {
-    /// Begins without any.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Starts empty.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let reservation = budget.reserve("chunks of memory", 0)?;
         let most = budget.free() / SHARE;
@@ -42,9 +39,6 @@ impl Chunks {
     }
 
     /// Adds the chunk of an address.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
     #[inline]
     pub fn note(&mut self, address: u64) -> Result<(), StageError> {
         let chunk = address >> CHUNK;
@@ -57,7 +51,7 @@ impl Chunks {
             return Ok(());
         }
         if self.seen.len() == self.counted && !self.seen.contains(&chunk) {
-            // Twice as many as before, and never fewer than that: a set doubles when it grows.
+            // At least doubles, as the set does when it grows.
             let more = (self.counted as u64).max(1 << 10);
             if (self.counted as u64 + more) * ENTRY > self.most || self.reservation.grow(more * ENTRY).is_err() {
                 self.too_many = true;
@@ -72,10 +66,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// Writes them in order; none where there are too many.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Writes the chunks in order; none if there are too many.
     pub fn write(self, budget: &Budget, scratch: &Scratch) -> Result<(), StageError> {
         let mut sorted = budget.zeroed("chunks of memory", self.seen.len())?;
         for (slot, chunk) in sorted.iter_mut().zip(&self.seen) {
@@ -88,21 +79,18 @@ impl Chunks {
     }
 }
 
-/// Positions of the chunks among [`CHUNKS`].
+/// Maps a chunk to its position in [`CHUNKS`].
 pub(super) enum Table {
-    /// By its number less the least one.
+    /// Indexed by chunk number minus `least`.
     Dense { least: u64, positions: BudgetVec<u32> },
-    /// By its number.
+    /// Keyed by chunk number.
     Hashed { positions: FxHashMap<u64, u32>, _reservation: Reservation },
 }
 
 const NOWHERE: u32 = u32::MAX;
 
 impl Table {
-    /// Loads the table; how many chunks there are.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Loads the table; returns it with the number of chunks.
     pub fn load(budget: &Budget, scratch: &Scratch) -> Result<(Self, u64), StageError> {
         let mut chunks = ColumnReader::open(scratch, CHUNKS)?;
         let count = chunks.remaining();
@@ -131,7 +119,7 @@ impl Table {
         Ok((table, count))
     }
 
-    /// Position of a chunk; nothing where it holds no object.
+    /// Returns the position of a chunk; `None` if it holds no object.
     #[inline]
     pub fn position(&self, chunk: u64) -> Option<usize> {
         let position = match self {

@@ -1,13 +1,13 @@
-//! From an address to the ordinal of the object there.
+//! Index from an address to the ordinal of the object there.
 //!
-//! A bit for every place at which an object may begin, in words of 64, each with the ordinal of its first object: the
-//! others of the word follow by counting bits, since objects that lie next to each other in memory mostly do so in
-//! the dump. Words of which that is not true (a class among objects, heaps dumped by several threads at once) have a
-//! list of their ordinals. That is 16 bytes for every 512 of heap (with objects on multiples of 8), exact, and one
-//! access to memory for most look-ups. Only chunks of memory that hold an object have words; a table finds them.
+//! One bit per place at which an object may begin, in words of 64 places. Each word stores the ordinal of its first
+//! object; a bit count gives the others, since objects that are adjacent in memory are mostly adjacent in the dump.
+//! Words that break this order (a class among objects, heaps dumped by several threads at once) have a list of their
+//! ordinals. Cost: 16 bytes per 512 bytes of heap (with objects on multiples of 8), exact, and one access to memory for
+//! most look-ups. Only chunks of memory that hold an object have words; a table finds them.
 //!
-//! Where objects lie so far apart that words would take more than [`MOST`] bytes for each, or where the chunks do not
-//! fit, the index is a sorted list of addresses instead: 13 bytes per object, whatever the addresses ([`sorted`]).
+//! Where objects lie so far apart that words would take more than [`MOST`] bytes per object, or where the chunks do not
+//! fit, the index is a sorted list of addresses: 13 bytes per object, whatever the addresses ([`sorted`]).
 
 mod chunks;
 mod places;
@@ -26,72 +26,66 @@ use heaplake_schemas::scratch as columns;
 use places::Places;
 use sorted::Rows;
 
-/// Bytes of words per object, at most; beyond that addresses are sorted.
+/// Limit of the bytes of words per object; beyond it addresses are sorted.
 const MOST: u64 = 32;
 
-/// Bytes of words that any heap may have.
+/// Bytes of words that every heap may have.
 const FEW: u64 = 1 << 20;
 
-/// Bits of a place that say which of a word it is.
+/// Bits of a place that select the bit in its word.
 const PLACE_BITS: u32 = 6;
 
-/// The place of an address at which no object may begin.
+/// Place of an address at which no object can begin.
 const NOWHERE: u64 = u64::MAX;
 
 /// Maps the address or number of an object in the input to its node.
 pub trait Find {
-    /// The node; nothing where there is no such object.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when what it needs is paged and cannot be read.
+    /// Returns the node of an object; `None` if there is none.
     fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault>;
 
-    /// Where an object would be found, for [`Self::find_at`]. Asks for what is there, if that is in memory.
+    /// Returns the place of an object, for [`Self::find_at`], and prefetches it if it is resident.
     fn place(&self, object: u64) -> u64 {
         object
     }
 
-    /// The node at a place; nothing where there is no such object.
-    ///
-    /// # Errors
-    /// As [`Self::find`].
+    /// Returns the node at a place; `None` if there is none.
     fn find_at(&mut self, place: u64) -> Result<Option<NodeId>, Fault> {
         self.find(place)
     }
 }
 
-/// Finds objects by their addresses.
+/// Finds objects by address.
 pub struct Index {
     by: Owned,
     spilled: u64,
 }
 
-/// How objects are found.
+/// The two representations.
 enum By<W, L, A, P> {
-    /// By the places of their addresses.
+    /// Bitmap words over the places of addresses.
     Places { places: P, words: W, lists: L },
-    /// By their sorted addresses.
+    /// Sorted addresses.
     Order(Rows<A, L>),
 }
 
 /// With arrays that may be paged.
 type Owned = By<Array<Word>, Array<u32>, Array<u64>, Places>;
 
-/// An index with its arrays wherever they are.
+/// An index over resident or paged arrays.
 pub struct Finder<'a, W, L, A>(By<W, L, A, &'a Places>);
 
 impl Index {
-    /// What it reads.
+    /// Columns that [`Self::build`] reads.
     pub const READS: [Access; 2] = [column(columns::NODE_ID), column(CHUNKS)];
 
-    /// Bytes of a heap whose objects have 128 bytes on average; less for smaller ones.
+    /// Estimated size for objects of 128 bytes on average; smaller objects take less each.
     pub const SIZE: Size = per_node::<u32>();
 
-    /// Of all objects from the ordinal `from` on, by [`NODE_ID`](columns::NODE_ID); their addresses are multiples of
-    /// `1 << unit`. Leaves `for_others` bytes of the budget where it can.
+    /// Builds the index of all objects from the ordinal `from` on, by [`NODE_ID`](columns::NODE_ID); their addresses
+    /// are multiples of `1 << unit`. Leaves `for_others` bytes of the budget free if possible.
     ///
     /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`]; inside, [`Twice`] where an address is not unique.
+    /// Inside, [`Twice`] if an address is not unique.
     pub fn build(from: u32, unit: u32, for_others: u64, job: &Job<'_>) -> Result<Result<Self, Twice>, StageError> {
         let Job { scratch, context, .. } = *job;
         let objects = ColumnReader::open(scratch, columns::NODE_ID)?.remaining().saturating_sub(from.into());
@@ -99,7 +93,7 @@ impl Index {
         let bytes_of_words = Places::words_of(chunks, unit) * size_of::<Word>() as u64;
         let by_places = (chunks > 0 || objects == 0) && bytes_of_words <= FEW.max(MOST * objects);
         let bytes = if by_places { bytes_of_words } else { 13 * objects };
-        // A paged index is content with a part of the budget; others may not be.
+        // A paged index works with part of the budget; other consumers may not.
         let free = context.budget.free();
         let kept = context.budget.reserve("index", for_others.min(free.saturating_sub(bytes).max(free / 4)))?;
         let mut plan = ArrayPlan::of(job, "index");
@@ -111,10 +105,7 @@ impl Index {
         Ok(by.map(|by| Self { by, spilled: plan.spilled_bytes() }))
     }
 
-    /// The same for a heap in which an earlier stage checked that addresses are unique.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`]; [`StageError::Scratch`] where an address is not unique.
+    /// [`Self::build`] for a heap in which an earlier stage has checked that addresses are unique.
     pub fn build_again(from: u32, unit: u32, for_others: u64, job: &Job<'_>) -> Result<Self, StageError> {
         Self::build(from, unit, for_others, job)?.map_err(|_| {
             let problem = "two objects have one address".to_owned();
@@ -122,16 +113,13 @@ impl Index {
         })
     }
 
-    /// Bytes that went to files because they did not fit.
+    /// Bytes that did not fit and went to files.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.spilled
     }
 
-    /// Whether some object begins at an address of `from..to`. Costs an access for every 64 places.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when the index is paged and cannot be read.
+    /// Whether an object begins at an address of `from..to`. Costs one access per 64 places.
     pub fn any_within(&mut self, from: u64, to: u64) -> Result<bool, Fault> {
         let (places, words) = match &mut self.by {
             By::Places { places, words, .. } => (places, words),
@@ -300,7 +288,7 @@ mod tests {
         *state >> 33
     }
 
-    /// Objects of random sizes, one behind the other.
+    /// Adjacent objects of random sizes.
     fn heap(count: usize, unit: u32) -> Vec<u64> {
         let mut state = 5;
         let mut at = 0x7_0000_0000u64;
@@ -325,7 +313,7 @@ mod tests {
         let heap = heap(30_000, 3);
         let (classes, objects): (Vec<u64>, Vec<u64>) = heap.iter().partition(|&&address| (address >> 3) % 37 == 0);
         check(&[classes, objects].concat(), 3, 64 << 20);
-        // Stretches of memory in an order of their own.
+        // Stretches of memory in random order.
         let mut runs: Vec<&[u64]> = heap.chunks(777).collect();
         runs.sort_by_key(|run| run[0].wrapping_mul(0x9e37_79b9_7f4a_7c15));
         check(&runs.concat(), 3, 64 << 20);
@@ -347,9 +335,9 @@ mod tests {
         lone.sort_unstable();
         lone.dedup();
         lone.extend([8, u64::MAX - 7]);
-        // Five megabytes of words, but 65 kB of sorted addresses.
+        // 5 MB of words, but 65 kB of sorted addresses.
         assert_eq!(check(&lone, 3, 4 << 20), 0);
-        // Neighbours and lone ones, so that buckets are uneven.
+        // Adjacent and isolated objects, for uneven buckets.
         lone.extend((0..40_000).map(|i| (1 << 40) + 8 * i));
         assert_eq!(check(&lone, 3, 64 << 20), 0);
         let mut far: Vec<u64> = (0..400_000).map(|_| random(&mut state) << 33 | random(&mut state) << 3).collect();

@@ -1,55 +1,52 @@
-//! Where objects may begin: the arithmetic from an address to a word and a bit in it.
+//! Places at which objects may begin: from an address to a word and a bit.
 
 use super::chunks::{CHUNK, Table};
 use heaplake_kit::{Budget, Scratch, StageError};
 use std::ops::Range;
 
-/// Largest distance, as a power of two, at which the index expects objects.
+/// log2 of the largest alignment of objects that the index uses.
 const MOST_UNIT: u32 = 3;
 
-/// Places of a word.
+/// Places per word.
 const PLACES: u64 = 64;
 
-/// The places of all chunks that hold objects, [`PLACES`] of them to a word.
+/// The places of all chunks that hold objects.
 pub(super) struct Places {
     table: Table,
-    /// Distance between places, as a power of two.
+    /// log2 of the distance between places.
     unit: u32,
     /// Number of words.
     pub words: usize,
 }
 
-/// Some of the places of a word.
+/// A subset of the places of a word.
 pub(super) struct Window {
-    /// The word.
+    /// Index of the word.
     pub word: usize,
-    /// A bit for each of the places.
+    /// One bit per place.
     pub mask: u64,
 }
 
 impl Places {
-    /// Words of so many chunks.
+    /// Number of words of `chunks` chunks.
     pub fn words_of(chunks: u64, unit: u32) -> u64 {
         chunks << (CHUNK - unit.min(MOST_UNIT) - 6)
     }
 
-    /// Of a heap whose addresses are multiples of `1 << unit`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Loads the places of a heap whose addresses are multiples of `1 << unit`.
     pub fn load(unit: u32, budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
         let (table, chunks) = Table::load(budget, scratch)?;
         let unit = unit.min(MOST_UNIT);
         Ok(Self { table, unit, words: Self::words_of(chunks, unit) as usize })
     }
 
-    /// First word of a chunk, which has words.
+    /// Returns the first word of a chunk; `None` if the chunk holds no object.
     #[inline]
     fn first_word(&self, chunk: u64) -> Option<usize> {
         Some(self.table.position(chunk)? << (CHUNK - self.unit - 6))
     }
 
-    /// Word and bit of an address, where its chunk has words and it is on a place.
+    /// Returns word and bit of an address; `None` if its chunk holds no object or the address is not aligned.
     #[inline]
     pub fn place(&self, address: u64) -> Option<(usize, u32)> {
         let first = self.first_word(address >> CHUNK)?;
@@ -61,7 +58,7 @@ impl Places {
         Some((first + (slot >> 6) as usize, slot & 63))
     }
 
-    /// The places from an address to another one, or to the end of its chunk; and where they end.
+    /// Returns the places from `from` to `to` or to the end of its chunk, and that end.
     pub fn windows(&self, from: u64, to: u64) -> (impl Iterator<Item = Window> + use<>, u64) {
         const WITHIN: u64 = (1 << CHUNK) - 1;
         let slot = |within: u64| (within + (1 << self.unit) - 1) >> self.unit;
@@ -72,7 +69,7 @@ impl Places {
     }
 }
 
-/// Words and bits of some places of a chunk whose words begin at `first`.
+/// Splits a range of places of a chunk into words; `first` is the chunk's first word.
 fn windows(first: usize, slots: Range<u64>) -> impl Iterator<Item = Window> {
     (slots.start / PLACES..slots.end.div_ceil(PLACES)).map(move |number| {
         let before = number * PLACES;

@@ -1,9 +1,9 @@
-//! Objects by their sorted addresses, for heaps in which they lie far apart.
+//! Index by sorted addresses, for heaps in which objects lie far apart.
 //!
-//! Resident memory: 13 bytes per object where the budget allows, paged where not. A look-up searches one bucket of
-//! addresses with the same first bits; there is one for every [`PER_BUCKET`] objects.
+//! Memory: 13 bytes per object, resident if the budget allows, paged otherwise. A look-up searches one bucket of
+//! addresses with equal leading bits; there is one bucket per [`PER_BUCKET`] objects.
 //!
-//! Worst case: a bucket may hold all objects; then a look-up takes as many accesses as their number has bits.
+//! Worst case: one bucket holds all n objects, and a look-up takes log2(n) accesses.
 
 use super::words::Twice;
 use heaplake_kit::array::Fault;
@@ -14,18 +14,18 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
 use std::ops::Range;
 
-/// Objects of a bucket, on average.
+/// Average number of objects per bucket.
 const PER_BUCKET: usize = 4;
 
-/// An address and the ordinal of the object there.
+/// An address and the ordinal of its object.
 type Entry = [u64; 2];
 
 const SORTED: [Column<Entry>; 2] = [Column::new("index.sorted.a"), Column::new("index.sorted.b")];
 
-/// The addresses in order, the ordinals of their objects, and where each bucket begins.
+/// Sorted addresses, the ordinals of their objects, and the start of each bucket.
 pub(super) struct Rows<A, L> {
     least: u64,
-    /// Bits of an address that its bucket does not tell.
+    /// Bits to shift out of an address's distance from `least` to get its bucket.
     shift: u32,
     addresses: A,
     nodes: L,
@@ -33,7 +33,7 @@ pub(super) struct Rows<A, L> {
 }
 
 impl Rows<Array<u64>, Array<u32>> {
-    /// Of all objects from the ordinal `from` on.
+    /// Builds the rows of all objects from the ordinal `from` on.
     pub fn build(from: u32, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Result<Self, Twice>, StageError> {
         let (mut sorted, [least, most]) = sort(from, job)?;
         let count = sorted.count() as usize;
@@ -47,7 +47,7 @@ impl Rows<Array<u64>, Array<u32>> {
         Ok(twice.map_or(Ok(rows), |node| Err(Twice(node))))
     }
 
-    /// Takes the sorted addresses; the first object, in the order of the input, at an address that an earlier one has.
+    /// Stores the sorted addresses. Returns the first object, in input order, that repeats an earlier object's address.
     fn fill(&mut self, sorted: &mut Sorted<'_, Entry>, job: &Job<'_>) -> Result<Option<NodeId>, StageError> {
         let mut twice: Option<u64> = None;
         let (mut last, mut group, mut begun) = (None, 0, 0);
@@ -73,7 +73,7 @@ impl Rows<Array<u64>, Array<u32>> {
         Ok(twice.map(|node| NodeId(node as u32)))
     }
 
-    /// The rows, if all are in memory.
+    /// The rows, if all are resident.
     pub fn resident(&self) -> Option<Rows<&[u64], &[u32]>> {
         match (&self.addresses, &self.nodes, &self.starts) {
             (Array::Resident(addresses), Array::Resident(nodes), Array::Resident(starts)) => {
@@ -83,14 +83,14 @@ impl Rows<Array<u64>, Array<u32>> {
         }
     }
 
-    /// The rows, wherever they are.
+    /// The rows, resident or paged.
     pub fn anywhere(&mut self) -> Rows<&mut Array<u64>, &mut Array<u32>> {
         let Self { least, shift, addresses, nodes, starts } = self;
         Rows { least: *least, shift: *shift, addresses, nodes, starts }
     }
 }
 
-/// Sorts the addresses; the least and the greatest one.
+/// Sorts the addresses; returns them with the smallest and the largest.
 fn sort<'a>(from: u32, job: &Job<'a>) -> Result<(Sorted<'a, Entry>, [u64; 2]), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut addresses = ColumnReader::open(scratch, columns::NODE_ID)?;
@@ -110,7 +110,7 @@ fn sort<'a>(from: u32, job: &Job<'a>) -> Result<(Sorted<'a, Entry>, [u64; 2]), S
 }
 
 impl<A: ReadAt<u64>, L: ReadAt<u32>> Rows<A, L> {
-    /// The object at an address.
+    /// Returns the object at an address.
     #[inline]
     pub fn find(&mut self, address: u64) -> Result<Option<NodeId>, Fault> {
         let Some(bucket) = self.bucket(address)? else { return Ok(None) };
@@ -122,7 +122,7 @@ impl<A: ReadAt<u64>, L: ReadAt<u32>> Rows<A, L> {
         Ok(Some(NodeId(self.nodes.get(at)?)))
     }
 
-    /// Whether some object begins at an address of `from..to`.
+    /// Whether an object begins at an address of `from..to`.
     pub fn any_within(&mut self, from: u64, to: u64) -> Result<bool, Fault> {
         let at = match self.bucket(from)? {
             Some(bucket) => self.lower_bound(bucket, from)?,
@@ -132,7 +132,7 @@ impl<A: ReadAt<u64>, L: ReadAt<u32>> Rows<A, L> {
         Ok(at < self.addresses.count() && self.addresses.get(at)? < to)
     }
 
-    /// Places of the addresses that may equal this one.
+    /// Returns the positions of the address's bucket.
     #[inline]
     fn bucket(&mut self, address: u64) -> Result<Option<Range<usize>>, Fault> {
         let Some(distance) = address.checked_sub(self.least) else { return Ok(None) };
@@ -143,7 +143,7 @@ impl<A: ReadAt<u64>, L: ReadAt<u32>> Rows<A, L> {
         Ok(Some(self.starts.get(bucket)? as usize..self.starts.get(bucket + 1)? as usize))
     }
 
-    /// The first place in a range whose address is not less.
+    /// Returns the first position in a range with an address of at least `address`.
     #[inline]
     fn lower_bound(&mut self, mut places: Range<usize>, address: u64) -> Result<usize, Fault> {
         while !places.is_empty() {

@@ -1,4 +1,4 @@
-//! The words of the index: which places hold an object, and which.
+//! Bitmap words of the index: the occupied places and the ordinals of their objects.
 
 use super::places::Places;
 use bytemuck::{Pod, Zeroable};
@@ -7,31 +7,31 @@ use heaplake_kit::{ColumnReader, Context, Job, ReadAt, Scratch, StageError, Writ
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
-/// Ordinals per bit of the set that marks which ordinals need a list, as a power of two.
+/// log2 of the ordinals per bit of [`Mixed`].
 const STRIDE: u32 = 10;
 
-/// 64 places.
+/// A group of 64 places.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Word {
-    /// Places that hold an object.
+    /// Occupied places.
     pub(super) bits: u64,
-    /// Ordinal of the first of them.
+    /// Ordinal of the object at the lowest occupied place.
     first: u32,
-    /// Where the list of their ordinals begins; [`IN_ORDER`] where they follow each other.
+    /// Start of the word's list of ordinals; [`IN_ORDER`] if its ordinals are consecutive.
     list: u32,
 }
 
 const IN_ORDER: u32 = u32::MAX;
 
-/// Two objects at one address: the ordinal of the second.
+/// Two objects have one address; holds the ordinal of the second.
 pub struct Twice(pub NodeId);
 
 impl Word {
-    /// Without objects.
+    /// No objects.
     pub(super) const EMPTY: Self = Self { bits: 0, first: 0, list: IN_ORDER };
 
-    /// The object at a place.
+    /// Returns the object at a place.
     #[inline]
     pub(super) fn object(self, bit: u32, lists: &mut impl ReadAt<u32>) -> Result<Option<NodeId>, Fault> {
         let mask = 1 << bit;
@@ -45,12 +45,12 @@ impl Word {
     }
 }
 
-/// Stretches of ordinals that hold objects of words that are not in order.
+/// Set of the stretches of ordinals that hold objects of words with a list.
 pub(super) struct Mixed(Vec<u64>);
 
 impl Mixed {
     fn new(nodes: u64) -> Self {
-        // One bit for a thousand objects: 512 KiB at the very most.
+        // One bit per 1,024 objects: at most 512 KiB.
         Self(vec![0; (nodes >> STRIDE) as usize / 64 + 1])
     }
 
@@ -110,7 +110,7 @@ pub(super) fn fill(
     Ok(Ok(mixed))
 }
 
-/// Gives every marked word its part of the lists; their length.
+/// Assigns a part of the lists to every marked word; returns the total length.
 pub(super) fn assign_lists(mut words: impl WriteAt<Word>, context: &Context<'_>) -> Result<usize, StageError> {
     let mut listed = 0;
     for at in 0..words.count() {
@@ -126,7 +126,7 @@ pub(super) fn assign_lists(mut words: impl WriteAt<Word>, context: &Context<'_>)
     Ok(listed)
 }
 
-/// Puts the ordinals of the objects of marked words in their places.
+/// Fills the lists of the marked words.
 pub(super) fn fill_lists(
     places: &Places,
     mut words: impl ReadAt<Word>,

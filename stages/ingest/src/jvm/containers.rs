@@ -1,8 +1,8 @@
-//! Containers of the Java library: how many entries each has, and how much of its array they do not need; and buffers whose
-//! memory lies outside the heap.
+//! Containers of the Java library, with their entries and the spare bytes of their arrays; and buffers with memory
+//! outside the heap.
 //!
-//! While objects are linked, the fields of both are at hand ([`Containers`], [`ContainerWriter`]); the sizes of
-//! their arrays are known when all objects are ([`settle`]).
+//! Fields of both are read while objects are linked ([`Containers`], [`ContainerWriter`]); the sizes of arrays are
+//! known only after all objects ([`settle`]).
 
 use super::big_endian::{id, u32_at};
 use super::direct_buffers::DirectBuffers;
@@ -21,19 +21,19 @@ use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
 /// The columns that [`settle`] reads at random, for the array plan.
 pub const ARRAYS: &[Size] = &[per_node::<u64>(), per_node::<u32>()];
 
-/// Containers whose spare bytes [`settle`] has not computed yet; the flags encode [`Kind::need`].
+/// Containers without spare bytes, which [`settle`] computes; the flags encode [`Kind::need`].
 const FOUND: Column<ContainerRow> = Column::new("jvm.container");
 
-/// How many slots so many entries need.
+/// Rule for the number of slots that some entries need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
-    /// As many.
+    /// One slot per entry.
     List,
     /// A power of two, filled to three quarters.
     Hash,
     /// Any number, filled to three quarters.
     OldHash,
-    /// Two for each of a power of two of entries, filled to two thirds.
+    /// Two slots per element of a power of two, filled to two thirds.
     Identity,
 }
 
@@ -51,12 +51,12 @@ impl Need {
     }
 }
 
-/// A class of the library. What extends it is a container of the same kind.
+/// A class of the library; its subclasses are containers of the same kind.
 struct Known {
     class: &'static str,
     /// The field of its array.
     array: &'static str,
-    /// That of its number of entries, where that is in one, and its type.
+    /// The field of its number of entries, if it has one, and the field's type.
     entries: Option<(&'static str, u8)>,
     need: Need,
 }
@@ -77,7 +77,7 @@ const KNOWN: [Known; 11] = [
     Known {
         class: "java.util.concurrent.ConcurrentHashMap",
         array: "table",
-        // What other threads have added may be counted elsewhere.
+        // Entries that other threads added may be counted elsewhere.
         entries: Some(("baseCount", value::LONG)),
         need: Need::Hash,
     },
@@ -88,32 +88,29 @@ const KNOWN: [Known; 11] = [
 /// A class of containers.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
-    /// Bytes of an instance of the class itself in the dump; what extends it has its own fields before them.
+    /// Bytes of an instance of the class itself in the dump; a subclass stores its own fields before them.
     body: u32,
-    /// Where its array lies there.
+    /// Offset of its array.
     array: u32,
-    /// Where its number of entries lies there, and how many bytes that has.
+    /// Offset and width of its number of entries.
     entries: Option<(u32, usize)>,
     need: Need,
 }
 
-/// A class that is no container, and one of buffers.
+/// Marks a class that is no container, and a class of buffers.
 const NONE: u8 = u8::MAX;
 const BUFFER: u8 = NONE - 1;
 
-/// Which classes are containers, and which are buffers.
+/// The classes of containers and of buffers.
 pub struct Containers {
     kinds: Vec<Kind>,
     buffers: Option<DirectBuffers>,
-    /// By class.
+    /// Kind of each class.
     of: BudgetVec<u8>,
 }
 
 impl Containers {
-    /// Finds them.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Finds the classes.
     pub fn find(types: &Types, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let strings = StringTable::open(scratch, STRINGS)?;
@@ -144,26 +141,20 @@ impl Containers {
     }
 }
 
-/// Writes containers and buffers as they come.
+/// Writes containers and buffers in the order of the dump.
 pub struct ContainerWriter {
     containers: ColumnWriter<ContainerRow>,
     buffers: ColumnWriter<DirectBuffer>,
 }
 
 impl ContainerWriter {
-    /// Begins without any.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates the columns.
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
         let containers = ColumnWriter::create(scratch, FOUND)?;
         Ok(Self { containers, buffers: ColumnWriter::create(scratch, DIRECT_BUFFER)? })
     }
 
-    /// An instance of a class, which may be neither, with its fields as they lie in the dump.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds an instance with its body, if its class is a container or a buffer.
     #[inline]
     pub fn instance<const ID: usize>(
         &mut self,
@@ -190,7 +181,7 @@ impl ContainerWriter {
         body: &[u8],
         index: &mut impl Find,
     ) -> Result<(), StageError> {
-        // Only a damaged dump has instances that are too short for their fields.
+        // Only a damaged dump has instances shorter than their fields.
         let Some(body) = body.len().checked_sub(kind.body as usize).map(|own| &body[own..]) else { return Ok(()) };
         let address = id::<ID>(body, kind.array as usize);
         let store = if address == 0 { None } else { index.find(address)? };
@@ -214,21 +205,15 @@ impl ContainerWriter {
         })
     }
 
-    /// Ends the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the columns.
     pub fn finish(self) -> Result<(), StageError> {
         self.buffers.finish()?;
         self.containers.finish().map(drop)
     }
 }
 
-/// Computes how much of the array of each container is spare; gives the bytes that were spilled. Reads the arrays'
-/// sizes at random; most lie near.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+/// Computes the spare bytes of each container's array; returns the bytes spilled. Reads the arrays' sizes at random;
+/// most are near.
 pub fn settle(sizes: &Sizes, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut found = ColumnReader::open(scratch, FOUND)?;

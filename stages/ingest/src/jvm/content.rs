@@ -1,34 +1,31 @@
-//! The content of a dump, read at random.
+//! Random reads of the content of a dump.
 
 use super::dump::Dump;
 use heaplake_kit::fs::File;
 use heaplake_kit::{Context, Reservation, StageError};
 use std::path::PathBuf;
 
-/// Bytes of a page of the content.
+/// Bytes per page.
 const PAGE: u64 = 64 << 10;
 
-/// Pages that are held.
+/// Number of cached pages.
 pub(super) const PAGES: u64 = 64;
 
-/// The content, read at random. A page has one place where it can be: reading moves forwards with few and short jumps.
+/// Direct-mapped page cache over the content. Reads mostly move forwards in few short jumps.
 pub(super) struct Content {
     file: File,
     path: PathBuf,
     bytes: u64,
-    /// Page at each place.
+    /// Page in each slot.
     pages: Vec<u64>,
     data: Vec<u8>,
-    /// What lies in several pages.
+    /// Copy of a window that spans pages.
     joint: Vec<u8>,
     _reservation: Reservation,
 }
 
 impl Content {
-    /// Opens it, without any page.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Opens the content with an empty cache.
     pub(super) fn open(dump: &Dump, context: &Context<'_>) -> Result<Self, StageError> {
         let path = dump.content.clone();
         let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
@@ -44,10 +41,7 @@ impl Content {
         })
     }
 
-    /// The bytes at an offset, as many as there are, at most `count`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Returns up to `count` bytes at an offset, fewer at the end of the content.
     #[inline]
     pub(super) fn window(&mut self, offset: u64, count: usize) -> Result<&[u8], StageError> {
         let (page, end) = (offset / PAGE, (offset + count as u64).min(self.bytes));
@@ -67,7 +61,7 @@ impl Content {
         Ok(&self.joint)
     }
 
-    /// Where a page begins in `data`.
+    /// Returns the start of a page in `data`, after loading it if necessary.
     #[inline]
     fn place(&mut self, page: u64) -> Result<usize, StageError> {
         let place = page % PAGES;

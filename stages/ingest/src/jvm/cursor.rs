@@ -1,13 +1,13 @@
-//! A place in the content, front to back: pieces of it without copying, and large parts passed over.
+//! A forward cursor over the content: pieces without copying, and skips over large parts.
 
 use heaplake_input::source::{Identity, Source};
 use heaplake_kit::{Context, InputError, StageError};
 
-/// Longest piece that can be had at once. What is longer is taken in parts.
+/// Largest piece; longer data is taken in parts.
 pub const MOST_PIECE: usize = 16 << 20;
 
-/// Reads the content of an input. Blocks come from the source's thread; a piece that lies in one block is a slice of
-/// it, one that does not is put together in a small buffer.
+/// Reads the content of an input in blocks from the source's thread. A piece inside one block is a slice of it; one
+/// that spans blocks is copied to a small buffer.
 pub struct Cursor<'a> {
     source: Source,
     context: &'a Context<'a>,
@@ -20,7 +20,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the beginning of a source. Errors advise `hint`.
+    /// Starts at the beginning of a source. Errors give the advice `hint`.
     #[must_use]
     pub fn new(source: Source, context: &'a Context<'a>, hint: &'static str) -> Self {
         Self { source, context, block: Vec::new(), at: 0, base: 0, joint: Vec::new(), hint }
@@ -33,16 +33,13 @@ impl<'a> Cursor<'a> {
         self.base + self.at as u64
     }
 
-    /// What the input was; nothing before its end.
+    /// Identity of the input; `None` before its end.
     #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.source.identity()
     }
 
-    /// Whether nothing is left.
-    ///
-    /// # Errors
-    /// Those of the source.
+    /// Whether the content is exhausted.
     pub fn at_end(&mut self) -> Result<bool, StageError> {
         while self.at == self.block.len() {
             if !self.next_block()? {
@@ -52,10 +49,7 @@ impl<'a> Cursor<'a> {
         Ok(false)
     }
 
-    /// The next `count` bytes, at most [`MOST_PIECE`].
-    ///
-    /// # Errors
-    /// [`StageError::Input`] when the content ends before; those of the source.
+    /// Takes the next `count` bytes, at most [`MOST_PIECE`].
     #[inline]
     pub fn take(&mut self, count: usize) -> Result<&[u8], StageError> {
         if self.block.len() - self.at >= count {
@@ -66,20 +60,20 @@ impl<'a> Cursor<'a> {
         Ok(&self.joint)
     }
 
-    /// What is left of the block at hand, nothing of it taken.
+    /// Returns the rest of the current block without taking it.
     #[inline]
     #[must_use]
     pub fn ahead(&self) -> &[u8] {
         &self.block[self.at..]
     }
 
-    /// Takes so many of the bytes [`Self::ahead`].
+    /// Takes `count` bytes of [`Self::ahead`].
     #[inline]
     pub fn advance(&mut self, count: usize) {
         self.at += count;
     }
 
-    /// A piece that begins in this block and ends in a later one.
+    /// Takes a piece that spans blocks.
     #[cold]
     fn join(&mut self, count: usize) -> Result<(), StageError> {
         let offset = self.offset();
@@ -99,10 +93,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Some of the next `most` bytes, in a whole number of `unit`s, at least one.
-    ///
-    /// # Errors
-    /// As [`Self::take`].
+    /// Takes some of the next `most` bytes: a whole number of `unit`s, at least one.
     #[inline]
     pub fn some(&mut self, unit: usize, most: u64) -> Result<&[u8], StageError> {
         let here = (self.block.len() - self.at) as u64;
@@ -110,10 +101,7 @@ impl<'a> Cursor<'a> {
         self.take(whole.max(unit))
     }
 
-    /// Passes over `count` bytes.
-    ///
-    /// # Errors
-    /// As [`Self::take`].
+    /// Skips `count` bytes.
     #[inline]
     pub fn skip(&mut self, count: u64) -> Result<(), StageError> {
         if (self.block.len() - self.at) as u64 >= count {
@@ -139,9 +127,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads to the end of the content.
-    ///
-    /// # Errors
-    /// Those of the source.
     pub fn finish(&mut self) -> Result<(), StageError> {
         while !self.at_end()? {
             self.at = self.block.len();
@@ -149,7 +134,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// An error of the input at an offset.
+    /// Returns an error of the input at an offset.
     #[must_use]
     pub fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
         let (file, expected, found) = (self.source.name().to_owned(), expected.into(), found.into());

@@ -1,8 +1,8 @@
-//! Buffers of the Java library whose memory lies outside the heap.
+//! Buffers of the Java library with memory outside the heap.
 //!
-//! A `java.nio.DirectByteBuffer` owns memory if it has a cleaner, which frees it. Slices and duplicates have the buffer that
-//! they show (`att`) and no cleaner. Buffers over memory of native code have neither, and so have those of libraries that
-//! free them themselves, such as Netty. The memory of a file that is mapped (`fd`) is the file's.
+//! A `java.nio.DirectByteBuffer` owns memory if it has a cleaner, which frees it. Slices and duplicates refer to the
+//! buffer that they show (`att`) and have no cleaner. Buffers over native memory have neither, nor do those of
+//! libraries that free them themselves, such as Netty. The memory of a mapped file (`fd`) belongs to the file.
 
 use super::big_endian::{id, u32_at, u64_at};
 use super::layouts::{Position, Types};
@@ -11,12 +11,12 @@ use heaplake_kit::StringTable;
 use heaplake_schemas::direct_buffers::DirectBuffer;
 use heaplake_schemas::ids::NodeId;
 
-/// The class of all such buffers, and those above it whose fields tell something.
+/// The class of direct buffers, and its superclasses with relevant fields.
 const CLASS: &str = "java.nio.DirectByteBuffer";
 const MAPPED: &str = "java.nio.MappedByteBuffer";
 const BUFFER: &str = "java.nio.Buffer";
 
-/// Where the fields of such a buffer lie in an instance of the class itself; what extends it has its own before them.
+/// Offsets of the fields in an instance of the class itself; a subclass stores its own fields before them.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectBuffers {
     /// The class.
@@ -30,7 +30,7 @@ pub struct DirectBuffers {
 }
 
 impl DirectBuffers {
-    /// Finds them; nothing where the fields differ from those of the known library.
+    /// Finds the class; `None` if the fields differ from those of the known library.
     #[must_use]
     pub fn find(types: &Types, strings: &StringTable) -> Option<Self> {
         let class = types.named(CLASS, strings)?;
@@ -51,10 +51,10 @@ impl DirectBuffers {
         })
     }
 
-    /// The row of a buffer with these fields; nothing if it has no memory of its own.
+    /// Returns the row of a buffer; `None` if it owns no memory.
     #[must_use]
     pub fn row<const ID: usize>(&self, node: NodeId, body: &[u8]) -> Option<DirectBuffer> {
-        // Only a damaged dump has instances that are too short for their fields.
+        // Only a damaged dump has instances shorter than their fields.
         let own = &body[body.len().checked_sub(self.body as usize)?..];
         let is_null = |at: u32| id::<ID>(own, at as usize) == 0;
         let (bytes, address) = (u32_at(own, self.capacity as usize), u64_at(own, self.address as usize));

@@ -1,4 +1,4 @@
-//! A dump of a Java heap between the stages of this folder.
+//! Facts of a Java heap dump that the stages of this folder share.
 
 use super::sizes::Sizes;
 use heaplake_input::source::Identity;
@@ -10,75 +10,65 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// What errors in a dump advise.
+/// Advice of errors in a dump.
 pub(crate) const HINT: &str =
     "the dump is damaged or incomplete: take it again, or give --salvage to analyse what can be read";
 
-/// Nodes without a record in the dump: the root, then the boot loader.
+/// Root of the graph, a node without a record in the dump.
 pub const ROOT: u32 = 0;
-/// The boot loader, which loads the classes without a loader; at address 0, as in MAT.
+/// The boot loader, also without a record: the loader of classes without a loader. Its address is 0, as in MAT.
 pub const BOOT_LOADER: u32 = 1;
 /// The first node with a record; the others follow in the order of the dump.
 pub const FIRST: u32 = 2;
-/// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root, which no object can have.
+/// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root; no object has it.
 pub const ROOT_ID: u64 = NO_ID;
 
-/// Nodes with records come after the two without.
 const _: () = assert!(FIRST == BOOT_LOADER + 1);
 
-/// Content that was decompressed, or came from standard input. Other contents are read where they are.
+/// Content that was decompressed or came from standard input. Other contents are read in place.
 pub const CONTENT: Column<u8> = Column::new("jvm.content");
 
-/// What the stages know of the dump.
+/// Facts of the dump for later stages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dump {
-    /// How messages call it.
+    /// Name of the dump in messages.
     pub name: String,
-    /// Where its content lies, decompressed.
+    /// Path of the decompressed content.
     pub content: PathBuf,
     /// Bytes of the content.
     pub content_bytes: u64,
-    /// The hash of the content, where it lies in a file of the user, who may change it.
+    /// Hash of the content if it lies in a file of the user, who may change it.
     pub hash: Option<String>,
     /// Bytes of an id.
     pub id_bytes: u8,
-    /// Where its heap records begin: those of one heap, where the file has several.
+    /// Range of its heap records: those of one heap, if the file has several.
     pub heap: Range<u64>,
-    /// Layout of the heap.
+    /// Memory layout of the heap.
     pub sizes: Sizes,
-    /// What addresses are multiples of, as a power of two.
+    /// log2 of the alignment of addresses.
     pub unit: u32,
 }
 
 impl Dump {
     const FILE: &str = "jvm.json";
 
-    /// The document itself, for the declaration of a stage.
+    /// The document, for the declaration of a stage.
     pub const DOCUMENT: Access = document(Self::FILE);
 
     /// The content, for the declaration of a stage that reads it.
     pub const CONTENT: Access = column(CONTENT).if_any();
 
-    /// Reads what the stage before wrote.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
+    /// Loads the document.
     pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
         scratch.read_document(Self::FILE)
     }
 
-    /// Writes it for the stages that follow.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Saves the document.
     pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
         scratch.write_document(Self::FILE, self)
     }
 
-    /// Refuses a content that was read to its end once more and is not what it was.
-    ///
-    /// # Errors
-    /// [`StageError::Refused`].
+    /// Refuses a content that changed since the first pass, after a second pass has read it to its end.
     pub(crate) fn same(&self, identity: Option<&Identity>) -> Result<(), StageError> {
         match (&self.hash, identity) {
             (Some(hash), Some(identity)) if *hash != identity.hash => Err(StageError::changed(&self.name)),
@@ -86,14 +76,14 @@ impl Dump {
         }
     }
 
-    /// An error of the dump at an offset.
+    /// Returns an error of the dump at an offset.
     pub(crate) fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
         let (file, expected, found) = (self.name.clone(), expected.into(), found.into());
         InputError { file, offset, expected, found, hint: HINT }.into()
     }
 }
 
-/// Something in a dump that contradicts the rest of it, and that was passed over because damage is tolerated.
+/// An inconsistency of a dump that was skipped because damage is tolerated.
 #[derive(Clone, Debug)]
 pub struct Damage {
     offset: u64,
@@ -102,10 +92,10 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// What is wrong at an offset: what was expected there and what was found.
+    /// Returns the inconsistency at an offset.
     ///
     /// # Errors
-    /// [`StageError::Input`] where damage is not tolerated.
+    /// [`StageError::Input`] unless damage is tolerated.
     pub(crate) fn tolerated(
         dump: &Dump,
         (offset, expected, found): (u64, impl Into<String>, impl Into<String>),
@@ -117,7 +107,7 @@ impl Damage {
         Ok(Self { offset, expected: expected.into(), found: found.into() })
     }
 
-    /// What the analysis leaves out.
+    /// Message about the data that the analysis leaves out.
     #[must_use]
     pub fn leaves_out(&self) -> String {
         let Self { offset, expected, found } = self;

@@ -1,16 +1,16 @@
-//! Stage `equality of objects`: the equality graph of a Java heap, by which duplicates are found.
+//! Stage `equality of objects`: the equality graph of a Java heap, from which duplicates are found.
 //!
-//! * Computes: for each object its value and the slots whose targets are compared by value. The value is the class,
-//!   every primitive field bit by bit, the elements of an array of primitive values, the length of an array, and
-//!   which references are null. References to classes, class loaders and threads are compared by identity; so are
-//!   addresses at which the dump has no object. Those objects themselves and unreachable ones are never duplicates.
-//!   Weak referents are ordinary fields here. Limits are written only where the dump leaves out elements, or the words of
-//!   stacks of virtual threads, or a tool has overwritten texts.
-//! * Resident memory: a bit per node; one record per repeated value (its primitive values, and a
-//!   word per reference), where the budget allows, paged where not; the classes.
+//! * Computes: the value of each object and its slots with targets compared by value. The value is the class, all
+//!   primitive fields bit by bit, the elements of a primitive array, the length of an array, and the pattern of null
+//!   references. References to classes, class loaders and threads are compared by identity; so are addresses without an
+//!   object. Those objects themselves and unreachable ones are never duplicates. Weak referents are ordinary fields
+//!   here. Limits are written only if the dump omits elements or the words of stacks of virtual threads, or if a tool
+//!   has overwritten texts.
+//! * Resident memory: a bit per node; one record per repeated value (its primitive values, and a word per reference),
+//!   paged if it does not fit; the classes.
 //! * Passes over disk: the content twice, and edges once, in order.
 //! * Worst case: linear.
-//! * Fails when: the content cannot be read any more; the budget is too small for the classes.
+//! * Fails when: the content can no longer be read; the budget is too small for the classes.
 //! * Determinism: order of the dump; the hash pass only selects, the verify pass compares values.
 //! * Reference: none needed.
 
@@ -38,7 +38,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::AnalysisOptions;
 use heaplake_schemas::scratch::{self as columns, Column, Per, STRINGS, documents, limits};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "equality of objects",
     version: 5,
@@ -66,11 +66,11 @@ pub const STAGE: Stage = Stage {
         column(columns::EQUAL_LIMITS).if_any(),
         column(RECORDS),
     ],
-    // A record for each repeated value.
+    // A record per repeated value.
     arrays: &[&[per_node::<[u64; 4]>()]],
     least: &[bits_per_node(2)],
     fixed: 24 << 20,
-    // Hashes and lengths of records, and what references mean.
+    // Hashes and lengths of records, and meanings of references.
     shares: true,
     temporary: &[per_node::<[u32; 3]>(), per_node::<u32>(), per_edge::<u8>()],
     passes: "input twice, edges once",
@@ -78,13 +78,13 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Objects of these classes, or below them, are compared by identity.
+/// Objects of these classes and their subclasses are compared by identity.
 const OPAQUE: [&str; 3] = ["java.lang.Class", "java.lang.ClassLoader", "java.lang.Thread"];
 
-/// Where the record of each object begins in the content; 0 for what is compared by identity.
+/// Offset of each object's record in the content; 0 for objects compared by identity.
 pub(super) const RECORDS: Column<u64> = Column::of("jvm.record", Per::Node);
 
-/// Bytes of a long array that are read at a time; a multiple of a word.
+/// Bytes of a long array per read; a multiple of a word.
 const PIECE: u64 = 1 << 14;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -105,7 +105,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: nodes, spilled_bytes })
 }
 
-/// The objects that are compared by identity.
+/// Returns the objects that are compared by identity.
 fn survey(types: &Types, strings: &StringTable, nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let Job { scratch, context, .. } = *job;
     let tops: Vec<usize> = OPAQUE.iter().filter_map(|name| types.named(name, strings)).collect();
@@ -116,7 +116,7 @@ fn survey(types: &Types, strings: &StringTable, nodes: usize, job: &Job<'_>) -> 
     let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
     for node in 0..nodes {
         let (kind, class, number) = (kinds.next()?, of.next()?, numbers.next()?);
-        // Classes without an entry are made up for objects whose own class is not in the dump.
+        // Classes without an entry are synthetic, for objects with a class missing from the dump.
         let known =
             special[..].get(class.index()).is_some_and(|special| !special) || kind == node_kind::PRIMITIVE_ARRAY;
         if node < FIRST as usize || kind == node_kind::CLASS || number.is_none() || !known {
@@ -126,18 +126,18 @@ fn survey(types: &Types, strings: &StringTable, nodes: usize, job: &Job<'_>) -> 
     Ok(opaque)
 }
 
-/// What both passes look at.
+/// Inputs of both passes.
 struct Looks {
     types: Types,
     opaque: Bitset,
-    /// Pieces of the stacks of virtual threads.
+    /// Class of stack chunks of virtual threads.
     stack: Option<Position>,
-    /// Whether the contents of arrays of bytes and characters were overwritten.
+    /// Whether the contents of byte and character arrays were overwritten.
     is_sanitized: bool,
     nodes: u32,
 }
 
-/// Goes through the objects twice; gives the bytes that were spilled.
+/// Runs both passes; returns the bytes spilled.
 fn all<const ID: usize>(dump: &Dump, looks: &Looks, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let looks_into_references = job.setting.looks_into_references();
@@ -162,7 +162,7 @@ fn all<const ID: usize>(dump: &Dump, looks: &Looks, job: &Job<'_>) -> Result<u64
     Ok(verify.finish(scratch))
 }
 
-/// Goes through the objects once.
+/// Visits the objects once.
 fn each<const ID: usize, V: Values, O: Outcome, M: Meanings>(
     dump: &Dump,
     looks: &Looks,
@@ -181,30 +181,30 @@ fn each<const ID: usize, V: Values, O: Outcome, M: Meanings>(
     Ok((objects.values, objects.outcome, objects.meanings))
 }
 
-/// What a pass keeps of each object.
+/// Results that a pass keeps per object.
 trait Outcome {
     /// Adds the target of a slot that is compared by value.
     fn followed(&mut self, _to: NodeId) -> Result<(), StageError> {
         Ok(())
     }
 
-    /// Ends an object.
+    /// Completes an object.
     fn object(&mut self, object: &Object) -> Result<(), StageError>;
 }
 
-/// What is known of an object at its end.
+/// An object at its end.
 struct Object {
-    /// The first with its value, as far as it is known in this pass.
+    /// The first object with its value, as far as this pass knows.
     value: u32,
-    /// Slots whose targets are compared by value.
+    /// Number of slots with targets compared by value.
     degree: u32,
-    /// What the dump does not tell.
+    /// Flags of the contents that the dump omits.
     missing: u8,
-    /// Where its record begins; 0 for what is compared by identity.
+    /// Offset of its record; 0 for objects compared by identity.
     record: u64,
 }
 
-/// The first pass: everything but the values.
+/// Result of the first pass: everything but the values.
 struct Slots {
     degrees: ColumnWriter<u32>,
     to: Option<ColumnWriter<NodeId>>,
@@ -239,36 +239,36 @@ impl Outcome for Slots {
     }
 }
 
-/// The second pass: the values.
+/// Result of the second pass: the values.
 impl Outcome for ColumnWriter<NodeId> {
     fn object(&mut self, object: &Object) -> Result<(), StageError> {
         self.push(NodeId(object.value))
     }
 }
 
-/// The objects, one after the other.
+/// Visits the objects in order.
 struct Objects<'a, V, O, M> {
     looks: &'a Looks,
     values: V,
     outcome: O,
     meanings: M,
     cache: TypeCache,
-    /// The next one.
+    /// The next node.
     node: u32,
     nodes: u32,
-    /// Its slots so far whose targets are compared by value.
+    /// Its slots so far with targets compared by value.
     degree: u32,
 }
 
 impl<V: Values, O: Outcome, M: Meanings> Objects<'_, V, O, M> {
-    /// Ends the object at hand as one that is compared by identity, or that is alone with its value.
+    /// Completes the current object as one that is compared by identity or has a unique value.
     fn identity(&mut self) -> Result<(), StageError> {
         self.outcome.object(&Object { value: self.node, degree: 0, missing: 0, record: 0 })?;
         self.node += 1;
         Ok(())
     }
 
-    /// Ends the object at hand, whose record begins at an offset.
+    /// Completes the current object; `record` is the offset of its record.
     fn end(&mut self, record: u64, missing: u8) -> Result<(), StageError> {
         let degree = std::mem::take(&mut self.degree);
         self.outcome.object(&Object { value: self.values.end()?, degree, missing, record })?;
@@ -276,12 +276,12 @@ impl<V: Values, O: Outcome, M: Meanings> Objects<'_, V, O, M> {
         Ok(())
     }
 
-    /// Begins an object without references; says whether its content is wanted.
+    /// Begins an object without references; returns whether its content is needed.
     fn begin(&mut self) -> Result<bool, StageError> {
         Ok(!self.looks.opaque.contains(self.node as usize) && self.values.begin(self.node)?)
     }
 
-    /// The same for one of this class that has so many references.
+    /// Begins an object of this class with this number of references; returns whether its content is needed.
     fn begin_of(&mut self, class: Position, references: u64) -> Result<bool, StageError> {
         if self.looks.opaque.contains(self.node as usize) {
             return Ok(false);
@@ -295,7 +295,7 @@ impl<V: Values, O: Outcome, M: Meanings> Objects<'_, V, O, M> {
         Ok(wanted)
     }
 
-    /// Takes a reference in.
+    /// Adds a reference to the value.
     #[inline]
     fn reference(&mut self, address: u64) -> Result<(), StageError> {
         let (meaning, to) = self.meanings.next(address)?;
@@ -311,7 +311,7 @@ impl<V: Values, O: Outcome, M: Meanings> Objects<'_, V, O, M> {
         }
     }
 
-    /// Takes bytes in; their number follows from what came before.
+    /// Adds bytes to the value; earlier words determine their number.
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), StageError> {
         let (words, rest) = bytes.as_chunks::<8>();
         words.iter().try_for_each(|word| self.values.word(u64::from_le_bytes(*word)))?;
@@ -324,7 +324,7 @@ impl<V: Values, O: Outcome, M: Meanings> Objects<'_, V, O, M> {
     }
 }
 
-/// How many of the references of a layout lie inside a body of so many bytes.
+/// Returns how many references of a layout lie inside a body of `length` bytes.
 fn inside<const ID: usize>(slots: &[Slot], length: u32) -> usize {
     slots.partition_point(|slot| slot.at as usize + ID <= length as usize)
 }
@@ -339,7 +339,7 @@ impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Object
         };
         let layout = types.layout(position);
         let mut slots = types.slots(layout);
-        // Only a damaged dump has instances that are too short for their fields.
+        // Only a damaged dump has instances shorter than their fields.
         if layout.body > length {
             slots = &slots[..inside::<ID>(slots, length)];
         }
@@ -392,7 +392,7 @@ impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Object
             return self.identity();
         }
         self.values.word(u64::from(array.element) << 32 | u64::from(array.length))?;
-        // Android's runtime leaves elements out; then there is nothing to compare.
+        // Android's runtime omits elements; then there is nothing to compare.
         self.values.word(array.bytes)?;
         let mut left = array.bytes;
         while left > 0 {

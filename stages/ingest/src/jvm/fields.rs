@@ -1,19 +1,19 @@
-//! Where HotSpot places the fields of instances, and so how large these are.
+//! HotSpot's placement of fields in instances, which determines their sizes.
 //!
-//! A class places its fields below those of its superclass: first those of eight bytes, then smaller ones by size, then
-//! references. Each goes into the smallest gap that alignment left above and that fits, else to the end. (OpenJDK,
+//! A class places its fields after those of its superclass: first those of eight bytes, then smaller ones by size, then
+//! references. Each goes into the smallest alignment gap that it fits, otherwise to the end. (OpenJDK,
 //! `fieldLayoutBuilder.cpp`, since JDK 15.)
 
 use super::value;
 use bytemuck::{Pod, Zeroable};
 
-/// Bytes around fields that many threads write, so that no other field shares their cache line.
+/// Padding around `@Contended` fields, so that no other field shares their cache line.
 const PADDING: u32 = 128;
 
-/// Widths of primitive fields, in the order in which they are placed.
+/// Widths of primitive fields, in the order of placement.
 const WIDTHS: [u32; 4] = [8, 4, 2, 1];
 
-/// Bytes between fields that no field has.
+/// Unused bytes between fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Gap {
@@ -24,13 +24,13 @@ pub struct Gap {
 /// Fields that are placed together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Group {
-    /// How many there are of each of [`WIDTHS`].
+    /// Number of fields of each of [`WIDTHS`].
     counts: [u32; 4],
     references: u32,
 }
 
 impl Group {
-    /// One more field, of a type as the format numbers them.
+    /// Adds a field of this type code.
     pub fn add(&mut self, kind: u8) {
         match value::width(kind, 0) {
             Some(0) => self.references += 1,
@@ -39,23 +39,23 @@ impl Group {
         }
     }
 
-    /// Width of each field, in the order in which they are placed.
+    /// Returns the widths of the fields with their numbers, in the order of placement.
     fn widths(self, reference: u32) -> impl Iterator<Item = (u32, u32)> {
         WIDTHS.into_iter().zip(self.counts).chain([(reference, self.references)])
     }
 }
 
-/// The fields of a class and of those above it.
+/// The placed fields of a class and its superclasses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Where the last one ends.
+    /// End of the last field.
     pub end: u32,
-    /// What is free before, ascending.
+    /// Gaps before the end, ascending.
     pub gaps: Vec<Gap>,
 }
 
 impl Placed {
-    /// Places more fields.
+    /// Places a group of fields.
     pub fn place(&mut self, group: Group, reference: u32) {
         for (width, count) in group.widths(reference) {
             let mut fits = true;
@@ -68,7 +68,7 @@ impl Placed {
         }
     }
 
-    /// Places fields behind all others, and bytes without fields around them. Nothing is placed before them later.
+    /// Places isolated groups after all other fields, with padding around them. Later fields follow them.
     pub fn place_apart(&mut self, groups: &[Group], reference: u32) {
         for &group in groups {
             self.end = self.end.saturating_add(PADDING);
@@ -88,7 +88,7 @@ impl Placed {
         self.end = start + width;
     }
 
-    /// Places a field in the smallest gap, the last one of these.
+    /// Places a field in the smallest gap that it fits, the last of equal ones; returns false if there is none.
     fn fill(&mut self, width: u32) -> bool {
         let fits = |gap: &Gap| gap.start.next_multiple_of(width) + width <= gap.end;
         let fitting = self.gaps.iter().enumerate().rev().filter(|(_, gap)| fits(gap));
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same with a list of bytes that are taken.
+    /// The placement, naively, over an array of occupied bytes.
     fn naive(head: usize, levels: &[Vec<u8>], reference: usize) -> Vec<bool> {
         let mut taken = vec![true; head];
         for level in levels {
@@ -121,7 +121,7 @@ mod tests {
                     before + (at..last).take_while(|&byte| !taken[byte]).count()
                 };
                 let places = (0..last.saturating_sub(width - 1)).filter(|&at| at % width == 0 && is_free(at));
-                // Of equal gaps the last one, of a gap the first place.
+                // The last of equal gaps; the first place in a gap.
                 let best = places.min_by_key(|&at| {
                     let before = (0..at).rev().take_while(|&byte| !taken[byte]).count();
                     (around(at), std::cmp::Reverse(at - before), at)

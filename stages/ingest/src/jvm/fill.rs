@@ -1,22 +1,22 @@
-//! Whether a dump was sanitized: tools that hide secrets fill all arrays of bytes and characters with one value.
+//! Detects sanitized dumps: tools that hide secrets fill all byte and character arrays with one value.
 
 use super::value::{BYTE, CHAR};
 use heaplake_kit::text;
 
-/// Arrays that must be filled alike. In a heap as it was, some text among the first arrays differs.
+/// Number of uniform arrays that prove sanitization. In an ordinary heap some text among the first arrays differs.
 const LEAST: u64 = 100;
 
-/// What arrays were seen to hold, until two differ.
+/// Fill values of the arrays so far, until two differ.
 #[derive(Debug, Default)]
 pub struct Fill {
-    /// Of bytes and of characters.
+    /// Of byte arrays and of character arrays.
     values: [Option<u16>; 2],
     arrays: u64,
     differ: bool,
 }
 
 impl Fill {
-    /// Sees an array of so many bytes, which begin what is at hand. One that goes on in the next block does not count.
+    /// Adds an array of `bytes` bytes at the start of `ahead`. Ignores an array that extends beyond `ahead`.
     #[inline]
     pub fn see(&mut self, element: u8, ahead: &[u8], bytes: u64) {
         if !self.differ {
@@ -39,7 +39,7 @@ impl Fill {
         self.differ = !alike || *self.values[known].get_or_insert(value) != value;
     }
 
-    /// What is said of a sanitized dump.
+    /// Returns the remark about a sanitized dump.
     pub fn remark(&self) -> Option<String> {
         if self.differ || self.arrays < LEAST {
             return None;
@@ -77,7 +77,7 @@ mod tests {
         assert!(of(b"*****", BYTE, 1).unwrap().contains("each of 101 arrays of bytes or characters holds '*' only"));
         assert!(of(&[0, 42, 0, 42], CHAR, 1).is_some());
         assert_eq!((of(b"***a", BYTE, 1), of(b"aaaa", BYTE, 1), of(&[0, 42, 42, 42], CHAR, 1)), (None, None, None));
-        // Too short, of another type, not at hand.
+        // Too short, of another type, not available.
         assert!(of(b"abc", BYTE, 9).is_some() && of(b"abcd", 10, 9).is_some());
         let mut fill = Fill::default();
         fill.see(BYTE, b"ab", 4);

@@ -1,10 +1,10 @@
-//! The head of a dump.
+//! The header of a dump.
 
 use super::big_endian::{u32_at, u64_at};
 use super::cursor::Cursor;
 use heaplake_kit::StageError;
 
-/// What the head of a dump says.
+/// Contents of the header of a dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Version, as `1.0.2`.
@@ -15,16 +15,13 @@ pub struct Header {
     pub captured_at_ms: u64,
 }
 
-/// What every dump begins with.
+/// First bytes of every dump.
 pub const MAGIC: &[u8] = b"JAVA PROFILE 1.0.";
 
-/// Bytes that a version may have, the first of them being those of [`MAGIC`].
+/// Limit of the bytes of a version, [`MAGIC`] included.
 const MOST_MAGIC: usize = 32;
 
-/// Reads the head of a dump.
-///
-/// # Errors
-/// [`StageError::Input`] where there is none; those of the cursor.
+/// Reads the header of a dump.
 pub fn header(cursor: &mut Cursor<'_>) -> Result<Header, StageError> {
     let mut magic = Vec::with_capacity(MOST_MAGIC);
     loop {

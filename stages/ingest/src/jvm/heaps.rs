@@ -1,34 +1,35 @@
-//! The heaps of a file: mostly one. The agent of the JDK before 9 (`-agentlib:hprof`) appends a heap dump to its file each time
-//! that it is asked, and at the end of the program.
+//! The heaps of a file, mostly one. The agent of the JDK before 9 (`-agentlib:hprof`) appends a heap dump to its file
+//! at each request and at the end of the program.
 //!
-//! A heap dump that comes behind the end of another one is of the same heap, unless it has classes of that one again. Which heap
-//! is taken is as for the walks of .NET: the last whole one, or that of a number. The file is read once more for it.
+//! A heap dump after the end of another one is of the same heap, unless it repeats classes of it. The choice of a heap
+//! is as for the walks of .NET: the last complete one, or the one with a given number. Choosing takes another read of
+//! the file.
 
 use heaplake_kit::{InputError, StageError};
 use std::ops::Range;
 
-/// A file of one heap.
+/// Range of a file with one heap.
 pub const EVERYTHING: Range<u64> = 0..u64::MAX;
 
-/// Classes by which a heap is known.
+/// Number of classes that identify a heap.
 const CLASSES: usize = 8;
 
-/// What errors advise.
+/// Advice of errors.
 const CHOOSE: &str = "give another number to --walk, or last";
 
-/// The heaps that were met so far.
+/// The heaps so far.
 #[derive(Debug, Default)]
 pub struct Heaps {
-    /// Where each begins.
+    /// Start of each heap.
     starts: Vec<u64>,
-    /// The first classes of the last one.
+    /// First classes of the last heap.
     classes: Vec<u64>,
-    /// Whether the last one is damaged or ends too early.
+    /// Whether the last heap is damaged or incomplete.
     cut: bool,
 }
 
 impl Heaps {
-    /// A class was met, in the last of the heap dumps that begin at these places.
+    /// Adds a class of the last of the heap dumps at these offsets.
     pub fn class(&mut self, id: u64, dumps: &[u64]) {
         let Some(&dump) = dumps.last() else { return };
         let is_new = match self.starts.last() {
@@ -36,7 +37,7 @@ impl Heaps {
             Some(&start) => dump > start && self.classes.contains(&id),
         };
         if is_new {
-            // The first heap has whatever comes before it.
+            // The first heap includes everything before it.
             self.starts.push(if self.starts.is_empty() { 0 } else { dump });
             self.classes.clear();
         }
@@ -45,16 +46,14 @@ impl Heaps {
         }
     }
 
-    /// Something ends the last heap early: whether an earlier one is whole.
+    /// Marks the last heap as incomplete; returns whether there is an earlier, complete one.
     pub fn cut(&mut self) -> bool {
         self.cut = self.starts.len() > 1;
         self.cut
     }
 
-    /// Where the heap records of the wanted heap begin, or of the last whole one; nothing where there is only one.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] where the file, of some bytes, does not have it.
+    /// Returns the range of heap records of the wanted heap, by default the last complete one; `None` if there is only
+    /// one.
     pub fn choose(&self, wanted: Option<u32>, (name, bytes): (&str, u64)) -> Result<Option<Range<u64>>, StageError> {
         let heaps = self.starts.len().max(1);
         let number = wanted.map_or(heaps - usize::from(self.cut), |wanted| wanted as usize);
@@ -68,7 +67,7 @@ impl Heaps {
         Ok(Some(self.starts[number - 1]..self.starts.get(number).copied().unwrap_or(u64::MAX)))
     }
 
-    /// What is said of the one that is taken.
+    /// Returns the remark about the chosen heap.
     pub fn remark(&self, taken: &Range<u64>) -> Option<String> {
         let number = self.starts.iter().position(|start| *start == taken.start)? + 1;
         let last = if self.cut { "; the last one is damaged or incomplete" } else { "" };

@@ -1,8 +1,8 @@
-//! Fields of the Java library that a dump does not show, or not as they lie in memory: those that the virtual machine
-//! adds to some classes, and those that lie apart from all others because many threads write them (`@Contended`).
+//! Fields of Java library classes that a dump omits or that lie elsewhere in memory: fields that the virtual machine
+//! injects, and fields isolated from the others because many threads write them (`@Contended`).
 //!
-//! They matter only where sizes follow HotSpot. The list is that of JDK 24 to 26, the first ones with compact headers; pieces
-//! of stacks are as large in JDK 21.
+//! Only HotSpot's sizes depend on them. The list is that of JDK 24 to 26, the first with compact headers; stack chunks
+//! have the same size in JDK 21.
 
 use super::fields::Group;
 use super::types::{Field, TypeDescriptor};
@@ -10,15 +10,15 @@ use super::value::{BYTE, INT, LONG, OBJECT, SHORT};
 use heaplake_kit::StringTable;
 use rustc_hash::FxHashMap;
 
-/// What a dump does not show of the instances of a class.
+/// Hidden layout of the instances of a class.
 #[derive(Debug)]
 pub struct Hidden {
     class: &'static str,
-    /// Names and types of fields that the virtual machine adds, unless the class declares them.
+    /// Names and types of injected fields, unless the class declares them.
     added: &'static [(&'static str, u8)],
-    /// Names of fields that lie apart from the others.
+    /// Names of `@Contended` fields.
     apart: &'static [&'static str],
-    /// Whether the other fields lie apart from those of the superclass.
+    /// Whether the other fields are isolated from those of the superclass.
     all_apart: bool,
 }
 
@@ -26,7 +26,7 @@ impl Hidden {
     const NOTHING: Self = Self { class: "", added: &[], apart: &[], all_apart: false };
 }
 
-/// The classes; all of them have the boot loader.
+/// The classes, all of the boot loader.
 const HIDDEN: [Hidden; 16] = [
     Hidden {
         class: "java.lang.Class",
@@ -80,10 +80,10 @@ const HIDDEN: [Hidden; 16] = [
     Hidden { class: "java.util.concurrent.atomic.Striped64$Cell", all_apart: true, ..Hidden::NOTHING },
 ];
 
-/// The class of pieces of the stacks of virtual threads. Each holds its piece behind its fields.
+/// Class of stack chunks of virtual threads, which store their words after their fields.
 pub const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
 
-/// The hidden fields of the classes of a dump, by their positions in it.
+/// Hidden fields of the classes of a dump, by position.
 #[derive(Default)]
 pub struct HiddenFields(FxHashMap<usize, &'static Hidden>);
 
@@ -99,8 +99,8 @@ impl HiddenFields {
         Self(types.iter().enumerate().filter_map(of).collect())
     }
 
-    /// The fields of a class in groups: those in a row with the superclass's, those apart from them. There is at least
-    /// one group apart where anything is.
+    /// Splits the fields of a class into those laid out after the superclass's and isolated groups; at least one group
+    /// if anything is isolated.
     #[must_use]
     pub fn groups(&self, class: usize, fields: &[Field], strings: &StringTable) -> (Group, Vec<Group>) {
         let (mut rest, mut apart) = (Group::default(), Group::default());

@@ -1,4 +1,4 @@
-//! Names of classes, and keys that distinguish classes of the same name.
+//! Names of classes, and keys that distinguish classes of one name.
 
 use super::layouts::{Position, Types};
 use super::origins::Origins;
@@ -9,8 +9,8 @@ use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
 use rustc_hash::FxHashMap;
 
-/// Names of classes that the dump does not have, in the order of their ids, which come after those of its classes.
-/// The arrays of primitive values have the numbers of their types; they are used where the dump has no such class.
+/// Names of synthetic classes, with ids after those of the dump's classes. Positions of primitive arrays equal their
+/// type codes. Each is used only if the dump lacks the class.
 const NAMES: [&str; 13] = [
     "(root)",
     "java.lang.ClassLoader",
@@ -27,74 +27,71 @@ const NAMES: [&str; 13] = [
     "java.lang.Class",
 ];
 
-/// Number of classes that the dump does not have.
+/// Number of synthetic classes.
 pub const MORE: usize = NAMES.len();
 
-/// Ids of classes of nodes.
+/// Class ids of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Ids {
-    /// Classes of the dump, which come first.
+    /// Number of the dump's classes, which come first.
     types: u32,
 }
 
 impl Ids {
-    /// Of a dump with so many classes.
+    /// Returns the ids for a dump with `types` classes.
     #[must_use]
     pub fn new(types: usize) -> Self {
         Self { types: types as u32 }
     }
 
-    /// Of a class of the dump.
+    /// Id of a class of the dump.
     #[inline]
     #[must_use]
     pub fn of(class: Position) -> ClassId {
         ClassId(class as u32)
     }
 
-    /// Of the root.
+    /// Id of the root's class.
     #[must_use]
     pub fn root(self) -> ClassId {
         ClassId(self.types)
     }
 
-    /// Of the boot loader, where there is no `java.lang.ClassLoader`.
+    /// Id of the boot loader's class, if the dump lacks `java.lang.ClassLoader`.
     #[must_use]
     pub fn boot_loader(self) -> ClassId {
         ClassId(self.types + 1)
     }
 
-    /// Of instances of a missing class.
+    /// Id of instances of a missing class.
     #[must_use]
     pub fn instance(self) -> ClassId {
         ClassId(self.types + 2)
     }
 
-    /// Of arrays of references of a missing class.
+    /// Id of arrays of references of a missing class.
     #[must_use]
     pub fn object_array(self) -> ClassId {
         ClassId(self.types + 3)
     }
 
-    /// Of arrays of a primitive type whose class is missing.
+    /// Id of arrays of a primitive type with a missing class.
     #[must_use]
     pub fn primitive_array(self, element: u8) -> ClassId {
         ClassId(self.types + u32::from(element))
     }
 
-    /// Of classes, where there is no `java.lang.Class`.
+    /// Id of classes, if the dump lacks `java.lang.Class`.
     #[must_use]
     pub fn class(self) -> ClassId {
         ClassId(self.types + 12)
     }
 }
 
-/// Writes names, keys and origins of all classes; how many there are. Classes of objects are known.
+/// Writes names, keys and origins of all classes; returns their number. The classes of nodes are already written.
 ///
-/// A key is the class's name; for classes with a loader of their own the class of that follows; where that is the same
-/// for several, so does the loader's address.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`].
+/// A key is the class's name, followed for a class with a loader by the class of the loader, and by the loader's
+/// address if several loaders of one class have loaded that name.
 pub fn write(
     types: &Types,
     index: &mut impl Find,
@@ -140,13 +137,13 @@ pub fn write(
     name_of.finish()
 }
 
-/// What is known of the loaders.
+/// Loaders of the dump.
 struct Loaders {
-    /// Name of the class of each, by address.
+    /// Name of the class of each loader, by address.
     class: FxHashMap<u64, StringId>,
-    /// Node of each.
+    /// Node of each loader.
     node: FxHashMap<u64, NodeId>,
-    /// How many classes have the same name, and loaders of the same class.
+    /// Number of classes per pair of name and loader's class.
     alike: FxHashMap<(StringId, StringId), u32>,
     _reservation: Reservation,
 }

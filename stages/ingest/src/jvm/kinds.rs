@@ -1,10 +1,10 @@
-//! Kinds of nodes and edges, as the tables call them.
+//! Kinds of nodes and edges in the tables.
 
 use crate::names::Names;
 use heaplake_kit::StageError;
 use heaplake_schemas::ids::StringId;
 
-/// Kinds of nodes, as in the table of nodes.
+/// Kinds of nodes in the table of nodes.
 pub const NODE_KINDS: [&str; 5] = ["root", "instance", "object array", "primitive array", "class"];
 
 /// Positions in [`NODE_KINDS`].
@@ -21,7 +21,7 @@ pub mod node_kind {
     pub const CLASS: u8 = 4;
 }
 
-/// Kinds of edges, as in the table of edges, and whether their names are numbers.
+/// Kinds of edges in the table of edges, and whether their names are numbers.
 pub const EDGE_KINDS: [(&str, bool); 9] = [
     ("root", false),
     ("class", false),
@@ -36,7 +36,7 @@ pub const EDGE_KINDS: [(&str, bool); 9] = [
 
 /// Positions in [`EDGE_KINDS`].
 pub mod edge_kind {
-    /// From the root; the name is the kind of root.
+    /// From the root; its name is the kind of root.
     pub const ROOT: u8 = 0;
     /// To the class of an object.
     pub const CLASS: u8 = 1;
@@ -50,28 +50,25 @@ pub mod edge_kind {
     pub const SUPERCLASS: u8 = 5;
     /// To the loader of a class.
     pub const LOADER: u8 = 6;
-    /// From a thread to what its stack refers to; the name is the frame.
+    /// From a thread to a local of its stack; its name is the frame.
     pub const LOCAL: u8 = 7;
-    /// From a weak, soft, phantom or final reference to what it refers to. The last kind, so that paths avoid it.
+    /// From a weak, soft, phantom or final reference to its referent. The last kind, so that paths avoid it.
     pub const REFERENT: u8 = 8;
 }
 
-/// Names of edges that have no name in the dump.
+/// Synthetic names of edges that have no name in the dump.
 #[derive(Clone, Copy)]
 pub struct EdgeNames {
-    /// To the class of an object.
+    /// Edge to the class of an object.
     pub class: StringId,
-    /// To a superclass.
+    /// Edge to a superclass.
     pub superclass: StringId,
-    /// To a loader.
+    /// Edge to a loader.
     pub loader: StringId,
 }
 
 impl EdgeNames {
-    /// Takes them into the string table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Interns the names.
     pub fn intern(names: &mut Names) -> Result<Self, StageError> {
         Ok(Self {
             class: names.intern(b"<class>")?,
@@ -80,7 +77,7 @@ impl EdgeNames {
         })
     }
 
-    /// The same by kind; nothing for kinds whose edges have names of their own.
+    /// Returns the names by edge kind; `None` for kinds with a name per edge.
     #[must_use]
     pub fn by_kind(self) -> Vec<Option<StringId>> {
         let mut names = vec![None; EDGE_KINDS.len()];

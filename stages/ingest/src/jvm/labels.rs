@@ -7,11 +7,8 @@ use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, STRINGS, edge_label};
 
-/// Writes the labels of the edges of instances of each class, and of so many more classes that have none. `class` is
-/// the label of the edge to the class.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Writes the edge labels of each class's instances, and none for `more` further classes. `class` is the label of the
+/// edge to the class.
 pub fn write(types: &Types, more: usize, class: StringId, scratch: &Scratch) -> Result<(), StageError> {
     let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
     let mut names = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
@@ -28,10 +25,7 @@ pub fn write(types: &Types, more: usize, class: StringId, scratch: &Scratch) -> 
     names.finish().map(drop)
 }
 
-/// Labels of static fields: class and name, because the class of a class object is always `java.lang.Class`.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+/// Returns labels of static fields: class and name, since the class of a class object is always `java.lang.Class`.
 pub fn of_statics(
     types: &Types,
     names: &mut Names,

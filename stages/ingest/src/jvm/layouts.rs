@@ -1,4 +1,4 @@
-//! How the instances of classes are laid out, and how large they are.
+//! Layouts and sizes of the instances of classes.
 
 use super::cursor::MOST_PIECE;
 use super::dump::{Damage, Dump};
@@ -11,25 +11,25 @@ use heaplake_kit::{BudgetVec, Context, Job, Reservation, StageError, StringTable
 use heaplake_schemas::scratch::STRINGS;
 use rustc_hash::FxHashMap;
 
-/// How the instances of a class are laid out.
+/// Layout of the instances of a class.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// Shallow size of an instance, bytes.
     pub size: u64,
     /// Bytes of an instance in the dump.
     pub body: u32,
-    /// Its first slot of [`Types`].
+    /// Its first slot in [`Types`].
     first: u32,
-    /// How many slots it has.
+    /// Its number of slots.
     count: u32,
 }
 
-/// Where a reference lies in the body of an instance.
+/// Position of a reference in the body of an instance.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// Bytes from the beginning of the body.
+    /// Bytes from the start of the body.
     pub at: u32,
-    /// Position in [`Types::fields`], [`WEAK`] and [`REFERENT`].
+    /// Position in [`Types::fields`], with the bits [`WEAK`] and [`REFERENT`].
     field: u32,
 }
 
@@ -72,9 +72,9 @@ pub struct Types {
     layouts: BudgetVec<Layout>,
     slots: BudgetVec<Slot>,
     by_id: FxHashMap<u64, u32>,
-    /// Where sizes follow HotSpot: instances of `java.lang.Class` without static fields, bytes.
+    /// With HotSpot's sizes: bytes of an instance of `java.lang.Class` without its static fields.
     mirror: u64,
-    /// What was wrong first with superclasses, where damage is tolerated.
+    /// First inconsistency of superclasses, if damage is tolerated.
     pub damage: Option<Damage>,
     /// Bytes of an id.
     id_bytes: usize,
@@ -84,15 +84,12 @@ pub struct Types {
 /// Position of a class in the dump.
 pub type Position = usize;
 
-/// The layout of a class that is not laid out yet.
+/// Placeholder until a class is laid out.
 const UNKNOWN: Layout = Layout { size: 0, body: u32::MAX, first: 0, count: 0 };
 
 impl Types {
-    /// Loads the classes and lays them out. Where damage is tolerated, a class whose superclass is missing, or is below
-    /// the class itself, counts as one without.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] where a class cannot be laid out; [`StageError::Io`], [`StageError::Budget`].
+    /// Loads the classes and lays them out. If damage is tolerated, a class with a missing or cyclic superclass becomes
+    /// one without a superclass.
     pub fn load(dump: &Dump, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let descriptors = load(scratch, context, "classes", DESCRIPTORS)?;
@@ -126,35 +123,35 @@ impl Types {
         Ok(all)
     }
 
-    /// Bytes of an id, which is what a reference takes in the dump.
+    /// Bytes of an id, the width of a reference in the dump.
     #[must_use]
     pub fn id_bytes(&self) -> usize {
         self.id_bytes
     }
 
-    /// Position of the class at an address.
+    /// Returns the position of the class at an address.
     #[inline]
     #[must_use]
     pub fn position(&self, id: u64) -> Option<Position> {
         self.by_id.get(&id).map(|&position| position as usize)
     }
 
-    /// Layout of the instances of a class.
+    /// Returns the layout of the instances of a class.
     #[inline]
     #[must_use]
     pub fn layout(&self, class: Position) -> &Layout {
         &self.layouts[class]
     }
 
-    /// The references in instances of a class, in the order in which they lie there.
+    /// Returns the references in instances of a class, by offset.
     #[inline]
     #[must_use]
     pub fn slots(&self, layout: &Layout) -> &[Slot] {
         &self.slots[layout.first as usize..(layout.first + layout.count) as usize]
     }
 
-    /// Shallow size of a class itself: that of its static fields; where sizes follow HotSpot, behind those of an instance
-    /// of `java.lang.Class`.
+    /// Shallow size of a class itself: its static fields; with HotSpot's sizes they follow the fields of an instance of
+    /// `java.lang.Class`.
     #[must_use]
     pub fn static_size(&self, class: &TypeDescriptor, sizes: &Sizes) -> u64 {
         if sizes.heads.is_some() {
@@ -167,10 +164,10 @@ impl Types {
         sizes.aligned(u64::from(class.static_bytes) + u64::from(class.statics) * sizes.reference)
     }
 
-    /// Checks that every superclass is there and that going up from a class ends, which all that follows relies on.
-    /// Where damage is tolerated, the superclass of which that is not true is forgotten. Each class is looked at twice.
+    /// Checks that every superclass exists and that no chain of superclasses is cyclic, on which all later code relies.
+    /// If damage is tolerated, cuts the offending superclass. Visits each class at most twice.
     fn settle_superclasses(&mut self, dump: &Dump, job: &Job<'_>) -> Result<(), StageError> {
-        // The class from which each was met first, one more; 0 where it was not yet.
+        // The class whose walk met each class first, plus one; 0 for none.
         let mut met = job.context.budget.filled("classes: superclasses", self.descriptors.len(), 0u32)?;
         for first in 0..self.descriptors.len() {
             let mut class = first;
@@ -195,7 +192,7 @@ impl Types {
         Ok(())
     }
 
-    /// Lays out a class and all above it, from the top down.
+    /// Lays out a class and its superclasses, from the top down.
     fn lay_out(&mut self, class: Position, dump: &Dump) -> Result<(), StageError> {
         let mut path = Vec::new();
         let mut above = Some(class);
@@ -214,7 +211,7 @@ impl Types {
         Ok(())
     }
 
-    /// Layout of a class below one that is laid out; nothing when it is larger than any class can be.
+    /// Returns the layout of a class whose superclass `above` is laid out; `None` if it exceeds the limit of a class.
     fn level(&mut self, class: Position, above: Option<Position>, sizes: &Sizes) -> Result<Option<Layout>, StageError> {
         let first = self.slots.len() as u32;
         let TypeDescriptor { first_field, fields, .. } = self.descriptors[class];
@@ -247,12 +244,12 @@ impl Types {
         Ok(Some(layout).filter(|layout| (layout.body as usize) < MOST_PIECE))
     }
 
-    /// Gives layouts the sizes that follow from where HotSpot places fields.
+    /// Sets the sizes of layouts by HotSpot's placement of fields.
     fn place_fields(&mut self, sizes: &Sizes, job: &Job<'_>) -> Result<(), StageError> {
         let strings = StringTable::open(job.scratch, STRINGS)?;
         let hidden = HiddenFields::find(&self.descriptors, &strings);
         let mut gaps = job.context.budget.growing("fields: gaps");
-        // Where the gaps of each class are that is done.
+        // Range of the gaps of each completed class.
         let mut done = job.context.budget.filled("fields: gaps of classes", self.descriptors.len(), None)?;
         let mut path = Vec::new();
         for class in 0..self.descriptors.len() {
@@ -284,19 +281,16 @@ impl Types {
         Ok(())
     }
 
-    /// Turns the sizes of layouts into those of instances. Layouts build on each other unaligned.
+    /// Rounds the sizes of layouts up to sizes of instances; until here layouts build on each other unaligned.
     fn align(&mut self, sizes: &Sizes) {
         for layout in self.layouts.iter_mut() {
             layout.size = sizes.aligned(layout.size);
         }
     }
 
-    /// Classes that are or extend one of these.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns which classes are, or extend, one of `tops`.
     pub fn extending(&self, tops: &[Position], context: &Context<'_>) -> Result<BudgetVec<bool>, StageError> {
-        // 0 not known yet, 1 no, 2 yes.
+        // 0 unknown, 1 no, 2 yes.
         let mut known = context.budget.filled("classes: descent", self.descriptors.len(), 0u8)?;
         tops.iter().for_each(|&top| known[top] = 2);
         let mut path = Vec::new();
@@ -316,7 +310,7 @@ impl Types {
         Ok(extending)
     }
 
-    /// Makes a field in the instances of a class a referent, which may hold what it refers to or not.
+    /// Marks a field of a class's instances as a referent; `holds` says whether it keeps its target alive.
     pub fn refer(&mut self, class: Position, field: usize, holds: bool) {
         let Layout { first, count, .. } = self.layouts[class];
         for slot in &mut self.slots[first as usize..(first + count) as usize] {
@@ -326,7 +320,7 @@ impl Types {
         }
     }
 
-    /// The first class of this name that has no loader but the boot loader, or else the first of this name.
+    /// Returns the class of this name with the boot loader as its loader, otherwise the first class of this name.
     #[must_use]
     pub fn named(&self, name: &str, strings: &StringTable) -> Option<Position> {
         let is = |class: &TypeDescriptor| strings.get(class.name.index()) == name.as_bytes();
@@ -334,8 +328,8 @@ impl Types {
         boot.or_else(|| self.descriptors.iter().position(is))
     }
 
-    /// The field of this name that a class declares: its position in [`Self::fields`], and where it lies in the part of
-    /// an instance that belongs to the class.
+    /// Returns a field that a class declares: its position in [`Self::fields`], and its offset in the class's own part
+    /// of an instance.
     #[must_use]
     pub fn own_field(&self, class: Position, name: &str, kind: u8, strings: &StringTable) -> Option<(usize, u32)> {
         let TypeDescriptor { first_field, fields, .. } = self.descriptors[class];
@@ -350,7 +344,7 @@ impl Types {
         None
     }
 
-    /// Where a reference that a class declares, or one above it, lies in its instances.
+    /// Returns the offset of a declared or inherited reference field in instances of a class.
     #[must_use]
     pub fn reference(&self, class: Position, field: usize) -> Option<u32> {
         self.slots(self.layout(class)).iter().find(|slot| slot.field() == field).map(|slot| slot.at)

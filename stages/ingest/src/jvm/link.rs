@@ -1,20 +1,19 @@
 //! Stage `link`: the second pass over a dump of a Java heap.
 //!
-//! * Computes: class, kind and shallow size of every object, its edges, which of them are essential, in-degrees, where
-//!   distances start; threads; containers; strings and where their texts lie; names, keys and origins of classes.
-//! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node where in-degrees are counted; after
-//!   that 12 bytes per node where rules of findings look at containers; all where the budget allows, paged where not;
-//!   the classes.
+//! * Computes: class, kind and shallow size of every object, its edges, the essential edges, in-degrees, distance
+//!   seeds; threads; containers; strings and the offsets of their texts; names, keys and origins of classes.
+//! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node for in-degrees if they are counted;
+//!   afterwards 12 bytes per node if rules of findings read containers; all paged if they do not fit; the classes.
 //! * Passes over disk: the content once, addresses once or twice.
-//! * Worst case: linear in the dump, times the logarithm of its roots, frames and stacks; one stack of any depth is no
-//!   special case. A stack that several threads share is written in full once, and to 64 frames for the others.
-//! * Fails when: an object's class is missing or does not fit it, superclasses form a ring (with `--salvage`, such
-//!   objects are kept without fields, a ring is cut, and the run is partial); two objects have one address; the budget is
-//!   too small for the classes.
+//! * Worst case: linear in the dump, times the logarithm of its roots, frames and stacks, whatever the depth of a
+//!   stack. A stack that several threads share is written in full once, and to 64 frames for the others.
+//! * Fails when: an object's class is missing or does not fit it, or superclasses form a cycle (with `--salvage`, such
+//!   objects are kept without fields, a cycle is cut, and the run is partial); two objects have one address; the budget
+//!   is too small for the classes.
 //! * Determinism: one thread, order of the dump.
-//! * Reference: Eclipse MAT. Its pseudo edges are those to the class, of a class to its superclass and loader, and of
-//!   a thread to what its stack refers to. An edge to a class to which the root has an edge is left out of
-//!   `essential.*`: a path from the root never needs it, so neither dominators nor distances change.
+//! * Reference: Eclipse MAT. Its pseudo edges lead to the class, from a class to its superclass and loader, and from a
+//!   thread to the locals of its stack. An edge to a class with an edge from the root is omitted from `essential.*`: no
+//!   path from the root needs it, so neither dominators nor distances change.
 
 use super::containers::{self, Containers};
 use super::dump::{Dump, FIRST, ROOT};
@@ -45,7 +44,7 @@ use heaplake_schemas::options::{AnalysisOptions, SizeRule};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts, STRINGS, documents};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "link",
     version: 7,
@@ -102,11 +101,11 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// What is said of a heap whose sizes are not those of MAT.
+/// Remark on a heap with other sizes than MAT's.
 const COMPACT: &str = "its object headers are compact: sizes are those of the virtual machine (--sizes mat: Eclipse MAT's, \
                        which are larger)";
 
-/// The remark on a heap with `StackChunk` objects where all other sizes follow MAT.
+/// Remark on a heap with `StackChunk` objects if all other sizes follow MAT.
 const STACKS: &str = "the stacks of its virtual threads count with the sizes that they have in the virtual machine (--sizes mat: \
                       as in Eclipse MAT, without their words)";
 
@@ -145,7 +144,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: nodes, spilled_bytes })
 }
 
-/// The index of all objects.
+/// Builds the index of all objects.
 fn index(dump: &Dump, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
     match Index::build(FIRST, dump.unit, nodes + nodes / 8, job)? {
         Ok(index) => Ok(index),
@@ -157,7 +156,7 @@ fn index(dump: &Dump, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
     }
 }
 
-/// The layout of the heap, whatever the order of the dump.
+/// Returns the layout of the heap, which here does not depend on the order of the dump.
 fn settled(mut sizes: Sizes, index: &mut Index, job: &Job<'_>) -> Result<Sizes, StageError> {
     if sizes.may_be_compressed() && overlapping(index, job)? {
         sizes = sizes.compressed();
@@ -169,7 +168,7 @@ fn settled(mut sizes: Sizes, index: &mut Index, job: &Job<'_>) -> Result<Sizes, 
     Ok(sizes)
 }
 
-/// Whether an array would overlap some object if headers were not compact, and none does since they are.
+/// Whether some array would overlap an object without compact headers, and none does with them.
 fn compact(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
     let mut heads = ColumnReader::open(job.scratch, HEADS)?;
     let mut found = false;
@@ -189,7 +188,7 @@ fn compact(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
     Ok(found)
 }
 
-/// Whether an array would overlap some object if references were not compressed.
+/// Whether some array would overlap an object without compressed references.
 fn overlapping(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
     let mut extents = ColumnReader::open(job.scratch, EXTENTS)?;
     while extents.remaining() > 0 {
@@ -204,7 +203,7 @@ fn overlapping(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
     Ok(false)
 }
 
-/// The whole pass.
+/// Runs the whole pass.
 fn link<I: Find, D: WriteAt<u8>>(
     heap: &Heap<'_>,
     facts: &mut Facts,
@@ -238,7 +237,7 @@ fn link<I: Find, D: WriteAt<u8>>(
     let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
     seed.push(NodeId(ROOT))?;
     seed.finish()?;
-    // What the first pass left out weighs more.
+    // Damage of the first pass takes precedence.
     facts.partial = facts.partial.take().or_else(|| damage.map(|damage| damage.leaves_out()));
     facts.edge_count = edges.all;
     facts.essential_edge_count = edges.essential;
@@ -259,7 +258,7 @@ fn link<I: Find, D: WriteAt<u8>>(
     Ok(())
 }
 
-/// Takes the names of edges into the string table.
+/// Interns the names of edges.
 fn edge_names(heap: &Heap<'_>, wanted: Wanted, names: &mut Names) -> Result<objects::Names, StageError> {
     let Job { scratch, context, .. } = *heap.job;
     let pseudo = EdgeNames::intern(names)?;

@@ -1,4 +1,4 @@
-//! What references mean for the equality of objects, found in a first pass and remembered in a second. Used by
+//! Meanings of references for the equality of objects, found in the first pass and stored for the second. Used by
 //! [`super::equality`].
 //!
 //! Resident memory: none. Disk: a byte per reference.
@@ -9,12 +9,12 @@ use heaplake_kit::{Bitset, ColumnReader, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
 
-/// What a reference means for the equality of its source.
+/// Meaning of a reference for the equality of its source.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
-    /// There is none.
+    /// The reference is null.
     Null,
-    /// Nothing is there.
+    /// The dump has no object at the address.
     Gone,
     /// The target is compared by identity.
     Identity,
@@ -24,24 +24,25 @@ pub(super) enum Meaning {
 
 const MEANINGS: [Meaning; 4] = [Meaning::Null, Meaning::Gone, Meaning::Identity, Meaning::Followed];
 
-/// Meanings of all references of objects that are not compared by identity, in order, between the passes.
+/// Meanings of all references of objects that are not compared by identity, in order, from the first pass to the
+/// second.
 pub(super) const REFERENCES: Column<u8> = Column::new("equality.references");
 
-/// Where a pass has the meanings of references from.
+/// Source of the meanings of references in a pass.
 pub(super) trait Meanings {
-    /// Goes on to an object of this class.
+    /// Advances to an object of this class.
     fn object(&mut self, _node: u32, _class: Position) -> Result<(), StageError> {
         Ok(())
     }
 
-    /// What its next reference means, and the target where this pass finds that.
+    /// Returns the meaning of the next reference, and the target if this pass finds it.
     fn next(&mut self, address: u64) -> Result<(Meaning, NodeId), StageError>;
 
-    /// Leaves out so many.
+    /// Skips `count` references.
     fn skip(&mut self, count: u64) -> Result<(), StageError>;
 }
 
-/// The first pass: it goes through the targets.
+/// The first pass, which reads the targets.
 pub(super) struct Found<'a> {
     references: References,
     opaque: &'a Bitset,
@@ -49,12 +50,12 @@ pub(super) struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Nothing was found yet.
+    /// Starts without meanings.
     pub(super) fn new(references: References, opaque: &'a Bitset, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self { references, opaque, meanings: ColumnWriter::create(scratch, REFERENCES)? })
     }
 
-    /// Leaves the meanings to the second pass.
+    /// Completes the meanings for the second pass.
     pub(super) fn finish(self) -> Result<(), StageError> {
         self.meanings.finish().map(drop)
     }
@@ -88,7 +89,7 @@ impl Meanings for Found<'_> {
     }
 }
 
-/// The second pass.
+/// The second pass, which reads the stored meanings.
 impl Meanings for ColumnReader<u8> {
     #[inline]
     fn next(&mut self, _address: u64) -> Result<(Meaning, NodeId), StageError> {

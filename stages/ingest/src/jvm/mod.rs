@@ -4,16 +4,16 @@
 //!
 //! | stage | from | to |
 //! |---|---|---|
-//! | [`scan`] | the dump | names, type descriptors, roots, stacks; address and place of every object |
-//! | [`link`] | the dump again | classes, sizes and edges of all objects, essential edges, in-degrees, distance seeds, threads, [`containers`] |
+//! | [`scan`] | the dump | names, type descriptors, roots, stacks; address and offset of every object |
+//! | [`link`] | the dump again | classes, sizes, edges, in-degrees, distance seeds, threads, [`containers`] |
 //! | [`texts`] | contents of strings | names of nodes |
-//! | [`equality`] | the dump once more | values and references by which duplicates are found |
-//! | [`previews`] | objects in the dump | what the first members of sets of duplicates look like |
-//! | [`values`] | the dump once more | fields and elements, on request |
+//! | [`equality`] | the dump again | values and references from which duplicates are found |
+//! | [`previews`] | objects in the dump | previews of the first members of sets of duplicates |
+//! | [`values`] | the dump again | fields and elements, on request |
 //!
-//! All passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers
-//! are those of Eclipse MAT, object for object; in heaps with compact object headers, which MAT does not know, sizes are
-//! those of the virtual machine ([`sizes`]).
+//! All passes read records through [`records`]; [`index`](crate::index) maps an address to its object. The numbers
+//! equal Eclipse MAT's, object for object; with compact object headers, which MAT does not support, sizes are those of
+//! the virtual machine ([`sizes`]).
 
 pub mod big_endian;
 pub mod containers;
@@ -94,7 +94,7 @@ impl Format for Jvm {
         &[&scan::STAGE, &link::STAGE, &texts::STAGE, &equality::STAGE, &previews::STAGE, &values::STAGE]
     }
 
-    /// A file of several heaps can have a run for each of them.
+    /// A file of several heaps can have a run for each.
     fn run_name(&self, stem: &str, facts: &Facts, options: &AnalysisOptions) -> String {
         let name = default_name(stem, facts);
         options.walk.map_or(name.clone(), |walk| format!("{name}-walk{walk}"))
@@ -117,7 +117,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::AtomicBool;
 
-    /// A dump of an array of one byte and a class at an address.
+    /// Returns a dump with an array of one byte and a class at an address.
     fn dump(class: u64) -> Vec<u8> {
         let mut heap = [&[0x23][..], &0x1000u64.to_be_bytes(), &[0; 4], &1u32.to_be_bytes(), &[8, 42]].concat();
         heap.extend([&[0x20][..], &class.to_be_bytes(), &[0; 4 + 6 * 8 + 4 + 3 * 2]].concat());
@@ -125,7 +125,7 @@ mod tests {
         [&head[..], &[0x1c, 0, 0, 0, 0], &(heap.len() as u32).to_be_bytes(), &heap, &[0x2c], &[0; 8]].concat()
     }
 
-    /// Runs the stages up to the names of nodes, each with no other files than those that it declares.
+    /// Runs the stages up to the names of nodes, each with only the files that it declares.
     fn analyse(bytes: &[u8], options: AnalysisOptions) -> Result<Facts, StageError> {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();

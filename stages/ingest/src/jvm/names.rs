@@ -1,52 +1,40 @@
-//! Names of classes, fields and methods: texts of the dump by their ids, and how people write them.
+//! Names of classes, fields and methods: texts of the dump by id, and their display form.
 
 use heaplake_kit::{BudgetVec, Context, Scratch, StageError, StringTable, StringWriter};
 use heaplake_schemas::scratch::{Column, StringColumns};
 
-/// The texts of the dump, as it has them.
+/// The texts of the dump, unchanged.
 const TEXTS: StringColumns =
     StringColumns { bytes: Column::new("jvm.text.bytes"), start: Column::new("jvm.text.start") };
 
-/// Longest name that is kept, bytes: as long as names in class files get.
+/// Length limit of a kept name, bytes: that of names in class files.
 const MOST_NAME: usize = (1 << 16) - 1;
 
-/// Writes the texts of a dump as they come.
+/// Writes the texts of a dump in the order of their records.
 pub struct TextWriter {
     texts: StringWriter,
     by_id: BudgetVec<(u64, u32)>,
 }
 
 impl TextWriter {
-    /// Begins without any.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Starts empty.
     pub fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         Ok(Self { texts: StringWriter::create(scratch, TEXTS)?, by_id: context.budget.growing("texts of the dump") })
     }
 
-    /// Adds a piece to the text at hand.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds a piece to the current text.
     pub fn extend(&mut self, piece: &[u8]) -> Result<(), StageError> {
         self.texts.extend(piece)
     }
 
-    /// Ends the text at hand, which has this id.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+    /// Completes the current text under an id.
     pub fn end(&mut self, id: u64) -> Result<(), StageError> {
         let position = u32::try_from(self.texts.count()).map_err(|_| StageError::Overflow("the number of texts"))?;
         self.by_id.push((id, position))?;
         self.texts.end()
     }
 
-    /// All of them, by id.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the texts and opens them by id.
     pub fn finish(self, scratch: &Scratch) -> Result<Texts, StageError> {
         let Self { texts, mut by_id } = self;
         texts.finish()?;
@@ -62,13 +50,13 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// How many there are.
+    /// Number of texts.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.by_id.len() as u64
     }
 
-    /// The text of an id, cut where it is longer than any name.
+    /// Returns the text of an id, cut to the length limit of names.
     #[must_use]
     pub fn get(&self, id: u64) -> Option<&[u8]> {
         let at = self.by_id.binary_search_by_key(&id, |&(id, _)| id).ok()?;
@@ -76,7 +64,7 @@ impl Texts {
         Some(&text[..text.len().min(MOST_NAME)])
     }
 
-    /// Removes them from the scratch folder.
+    /// Removes the texts from the scratch folder.
     pub fn discard(self, scratch: &Scratch) {
         drop(self);
         scratch.discard(TEXTS.bytes);
@@ -84,7 +72,7 @@ impl Texts {
     }
 }
 
-/// A class's name as people write it: `java.lang.String[]` for `[Ljava/lang/String;`.
+/// Returns a class's name in source form: `java.lang.String[]` for `[Ljava/lang/String;`.
 #[must_use]
 pub fn class_name(text: &[u8]) -> Vec<u8> {
     let dimensions = text.iter().take_while(|&&byte| byte == b'[').count();

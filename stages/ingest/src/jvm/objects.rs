@@ -1,4 +1,4 @@
-//! The objects of a dump, one after the other: class, size and edges of each.
+//! The second pass over a dump: class, size and edges of each object.
 
 use super::big_endian::id;
 use super::containers::ContainerWriter;
@@ -28,7 +28,7 @@ use heaplake_input::source::Source;
 use heaplake_kit::{BudgetVec, StageError, WriteAt};
 use heaplake_schemas::ids::{NodeId, StringId};
 
-/// Does the second pass.
+/// Runs the second pass.
 pub(super) struct Linker<'a, I, D> {
     heap: &'a Heap<'a>,
     targets: Targets<'a, I, D>,
@@ -39,53 +39,50 @@ pub(super) struct Linker<'a, I, D> {
     cache: TypeCache,
     ids: Ids,
     strings: StringsWriter,
-    /// Where rules of findings look at containers.
+    /// Set if rules of findings read containers.
     containers: Option<ContainerWriter>,
-    /// The strings that are the names of the threads so far.
+    /// Strings that name the threads so far.
     thread_names: BudgetVec<NodeId>,
-    /// Names of variables so far.
+    /// Variables so far.
     variables: Variables,
     /// The next local of a thread.
     local: usize,
     /// The next class of the dump.
     class: Position,
-    /// Whether there was a piece of the stack of a virtual thread.
+    /// Whether a stack chunk of a virtual thread occurred.
     has_stacks: bool,
-    /// What was wrong first, where damage is tolerated.
+    /// First inconsistency, if damage is tolerated.
     damage: Option<Damage>,
 }
 
 /// Names of edges.
 pub(super) struct Names {
-    /// The kinds of roots.
+    /// Names of the kinds of roots.
     pub roots: Vec<StringId>,
-    /// Edges that have no name in the dump.
+    /// Synthetic names of edges without a name in the dump.
     pub pseudo: EdgeNames,
-    /// Static fields with their classes, where that is asked for.
+    /// Static fields with their classes, if requested.
     pub statics: BudgetVec<u32>,
 }
 
-/// The outcome of the pass.
+/// Result of the pass.
 pub(super) struct Linked<I> {
-    /// How many edges there are.
+    /// Numbers of edges.
     pub edges: EdgeCounts,
     /// The index.
     pub index: I,
-    /// The strings that are the names of the threads.
+    /// Strings that name the threads.
     pub thread_names: BudgetVec<NodeId>,
-    /// Names of variables.
+    /// Variables of Clojure.
     pub variables: Variables,
-    /// Whether there was a piece of the stack of a virtual thread, with its size in the virtual machine.
+    /// Whether a stack chunk of a virtual thread occurred, with its size in the virtual machine.
     pub has_stacks: bool,
-    /// What was wrong first, where damage is tolerated.
+    /// First inconsistency, if damage is tolerated.
     pub damage: Option<Damage>,
 }
 
 impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
     /// Prepares the pass.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
     pub(super) fn create(
         heap: &'a Heap<'a>,
         index: I,
@@ -117,10 +114,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         })
     }
 
-    /// Goes through the dump, whose ids have `ID` bytes, with or without a table of edges.
-    ///
-    /// # Errors
-    /// [`StageError::Input`], [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    /// Visits the dump, with ids of `ID` bytes, with or without a table of edges.
     pub fn all<const ID: usize, const EDGES: bool>(mut self) -> Result<Linked<I>, StageError> {
         self.root::<EDGES>()?;
         self.boot_loader::<EDGES>()?;
@@ -151,7 +145,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         Ok(Linked { edges, index, thread_names, variables, has_stacks, damage })
     }
 
-    /// The root, whose edges lead to the roots of the dump.
+    /// Adds the root and its edges.
     fn root<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         for edge in self.roots.edges.iter() {
             let name = self.names.roots[edge.kind as usize].0;
@@ -160,11 +154,11 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         self.targets.end::<EDGES>(node_kind::ROOT, self.ids.root(), 0)
     }
 
-    /// The boot loader, the loader of classes without one.
+    /// Adds the boot loader, the loader of classes without one.
     fn boot_loader<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         let (class, size) = match self.heap.special.loader {
             Some(class) => (Ids::of(class), self.heap.types.layout(class).size),
-            // Nothing is known of its fields.
+            // Its fields are unknown.
             None => (self.ids.boot_loader(), 0),
         };
         self.class_edge::<EDGES>(self.heap.special.loader)?;
@@ -201,7 +195,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         self.class_edge::<EDGES>(Some(class))?;
         for (position, slot) in types.slots(layout).iter().enumerate() {
             let at = slot.at as usize;
-            // Only a damaged dump has instances that are too short for their fields.
+            // Only a damaged dump has instances shorter than their fields.
             if at + ID > body.len() {
                 continue;
             }
@@ -232,7 +226,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         self.targets.end::<EDGES>(node_kind::INSTANCE, Ids::of(class), size)
     }
 
-    /// Notes a string with these fields, and the array of its text.
+    /// Records a string and the array of its text.
     #[inline]
     fn string<const ID: usize>(&mut self, string: Text, body: &[u8]) -> Result<(), StageError> {
         let value = string.value as usize;
@@ -245,7 +239,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         Ok(())
     }
 
-    /// The string that is the name of a thread with these fields.
+    /// Returns the string that names a thread.
     #[cold]
     fn thread_name<const ID: usize>(&mut self, class: Position, body: &[u8]) -> Result<Option<NodeId>, StageError> {
         let field = self.heap.special.thread_name;
@@ -254,7 +248,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         Ok(self.targets.index.find(address)?)
     }
 
-    /// An instance of which only the length is known.
+    /// Adds an instance of a missing class; only its length is known.
     #[cold]
     fn instance_of_nothing<const ID: usize, const EDGES: bool>(
         &mut self,
@@ -275,12 +269,12 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         )
     }
 
-    /// An object whose class the dump does not hold.
+    /// Handles an object of a missing class as damage.
     fn missing(&mut self, class: u64, offset: u64) -> Result<(), StageError> {
         self.tolerate(offset, "an object of a class that the dump holds".to_owned(), format!("one of {class:#x}"))
     }
 
-    /// Passes over damage, if that is asked for, and notes the first.
+    /// Skips damage if it is tolerated, and records the first.
     #[cold]
     fn tolerate(&mut self, offset: u64, expected: String, found: String) -> Result<(), StageError> {
         let damage = Damage::tolerated(self.heap.dump, (offset, expected, found), self.heap.job)?;
@@ -332,7 +326,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         if self.is_thread() {
             self.thread::<EDGES>(None)?;
         }
-        // The first pass has seen that the type has a width.
+        // The first pass has checked the width of the type.
         let width = value::width(element, ID).unwrap_or(1) as u64;
         let id = class.map_or(self.ids.primitive_array(element), Ids::of);
         self.targets.end::<EDGES>(
@@ -376,14 +370,14 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         self.targets.end::<EDGES>(node_kind::CLASS, id, types.static_size(class, &self.heap.dump.sizes))
     }
 
-    /// Whether the node at hand is a thread.
+    /// Whether the current node is a thread.
     #[inline]
     fn is_thread(&self) -> bool {
         let next = self.roots.threads[..].get(self.thread_names.len());
         next.is_some_and(|thread| thread.node == self.targets.node())
     }
 
-    /// The objects to which the stack of the current thread refers. One object may be the object of several threads.
+    /// Adds the locals of the current thread's stack. One object may represent several threads.
     #[cold]
     fn thread<const EDGES: bool>(&mut self, name: Option<NodeId>) -> Result<(), StageError> {
         let node = self.targets.node();
@@ -399,7 +393,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
     }
 }
 
-/// The linker, with or without a table of edges, going through so many nodes.
+/// Visitor of the linker over `nodes` nodes, with or without a table of edges.
 struct Objects<'a, I, D, const EDGES: bool> {
     linker: Linker<'a, I, D>,
     nodes: u32,

@@ -1,8 +1,8 @@
-//! From which package and through which loader classes come, for the table of owners.
+//! Origins of classes, package and loader, for the table of owners.
 //!
-//! The package is the whole one; that of an array is that of its elements, and arrays of primitive values have none.
-//! What the boot loader and the loader of the platform have loaded, and packages of the JDK's own name, are parts of
-//! the platform. Some 80 bytes per package and loader, and 8 per class, counted.
+//! The package is the full name; an array has the package of its elements, and arrays of primitive values have none.
+//! Classes of the boot loader and the platform's loader, and packages of the JDK's own name, are parts of the platform.
+//! Memory: about 80 bytes per package and loader, and 8 per class, accounted.
 
 use crate::names::Names;
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable};
@@ -11,23 +11,23 @@ use heaplake_schemas::owners::{self, Origin};
 use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashMap;
 
-/// No place, no name.
+/// No origin.
 const NONE: u32 = u32::MAX;
 
-/// What a pattern for loaders sees of the boot loader, which is no object.
+/// Text that loader patterns match for the boot loader, which is no object.
 const BOOT: &str = "(boot)";
 
-/// Classes of the loaders of the platform, that of today's machines and that of Java 8.
+/// Classes of the platform's loader: since Java 9, and in Java 8.
 const PLATFORM_LOADERS: [&str; 2] =
     ["jdk.internal.loader.ClassLoaders$PlatformClassLoader", "sun.misc.Launcher$ExtClassLoader"];
 
-/// What packages of the platform begin with, whoever loads them.
+/// Prefixes of platform packages, whatever their loader.
 const PLATFORM_PACKAGES: [&str; 3] = ["java.", "jdk.", "sun."];
 
-/// The origins of the classes so far.
+/// Collects the origins of classes.
 pub(super) struct Origins {
     of_class: ColumnWriter<u32>,
-    /// Nodes of classes, and where those come from.
+    /// Nodes of classes, and their rows.
     nodes: BudgetVec<(NodeId, u32)>,
     rows: ColumnWriter<Origin>,
     by_row: FxHashMap<Origin, u32>,
@@ -35,10 +35,7 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Starts empty.
     pub fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         Ok(Self {
             of_class: ColumnWriter::create(scratch, columns::CLASS_ORIGIN)?,
@@ -49,10 +46,7 @@ impl Origins {
         })
     }
 
-    /// The next class: its node, its name, and the name of its loader's class; no loader for the boot loader.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+    /// Adds the next class: its node, its name, and the name of its loader's class (`None` for the boot loader).
     pub fn class(
         &mut self,
         node: NodeId,
@@ -92,10 +86,7 @@ impl Origins {
         Ok(row)
     }
 
-    /// Ends the columns, after so many classes more that come from nowhere.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the columns; `more` further classes have no origin.
     pub fn finish(mut self, more: usize, scratch: &Scratch) -> Result<(), StageError> {
         (0..more).try_for_each(|_| self.of_class.push(NONE))?;
         self.of_class.finish()?;
@@ -112,14 +103,14 @@ impl Origins {
     }
 }
 
-/// The package of a class.
+/// Returns the package of a class.
 fn package(class: &str) -> Option<&str> {
     const PRIMITIVES: [&str; 8] = ["boolean", "char", "float", "double", "byte", "short", "int", "long"];
     let element = class.trim_end_matches("[]");
     if PRIMITIVES.contains(&element) || element.starts_with('(') || element.is_empty() {
         return None;
     }
-    // A class that is made at run time may have a number behind a dot.
+    // A class generated at run time may have a number after a dot.
     let name = element.find("$$").map_or(element, |end| &element[..end]);
     Some(name.rfind('.').map_or(owners::UNNAMED, |end| &name[..end]))
 }

@@ -1,38 +1,36 @@
-//! Records with unknown tags between those that the format has. Tools that rewrite dumps add some, such as a mark that a dump
-//! was redacted.
+//! Records with unknown tags between those of the format. Tools that rewrite dumps add some, such as a mark of
+//! redaction.
 //!
-//! Such a record is passed over if its length leads to a known record, another one of the same tag, or the end of the content.
-//! Everything else with an unknown tag is damage.
+//! Such a record is skipped if its length leads to a known record, another one of the same tag, or the end of the
+//! content. Any other unknown tag is damage.
 
 use heaplake_kit::text;
 
-/// The length of what is no record, but the beginning of another file.
+/// Marks the beginning of another file in place of a length.
 pub const ANOTHER_FILE: u64 = u64::MAX;
 
-/// Records with unknown tags that were passed over.
+/// Skipped records with unknown tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     count: u64,
     bytes: u64,
-    /// Tag and place of the first one.
+    /// Tag and offset of the first record.
     first: (u8, u64),
-    /// Tag and place of the first of those behind which nothing known has come yet.
+    /// Tag and offset of the first record since the last known one.
     open: Option<(u8, u64)>,
 }
 
-/// What is no record: where, what was expected there, and what was found.
+/// An error: offset, expected and found.
 pub type Problem = (u64, &'static str, String);
 
 impl Passed {
-    /// A record with a known tag.
+    /// Notes a record with a known tag.
     pub fn known(&mut self) {
         self.open = None;
     }
 
-    /// A record with this unknown tag at this place, of a content of which so much is left behind its head.
-    ///
-    /// # Errors
-    /// A [`Problem`] where it can be none.
+    /// Adds a record with this unknown tag and offset, with `left` bytes of content after its head. Refuses implausible
+    /// ones.
     pub fn see(&mut self, (tag, offset): (u8, u64), length: u64, left: u64) -> Result<(), Problem> {
         if length == ANOTHER_FILE {
             let expected = "a record, or the end of the content (split a file of several dumps at such places)";
@@ -51,7 +49,7 @@ impl Passed {
         Ok(())
     }
 
-    /// What is said of them.
+    /// Returns the remark about the skipped records.
     pub fn remark(&self) -> Option<String> {
         let (records, bytes, (tag, offset)) = (text::count(self.count), text::count(self.bytes), self.first);
         (self.count > 0).then(|| {

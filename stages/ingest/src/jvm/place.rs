@@ -1,4 +1,4 @@
-//! Where the record of a node begins, for errors.
+//! Offset of a node's record, for errors.
 
 use super::cursor::Cursor;
 use super::dump::{Dump, FIRST, HINT};
@@ -9,10 +9,7 @@ use heaplake_input::source::Source;
 use heaplake_kit::{Context, StageError};
 use heaplake_schemas::ids::NodeId;
 
-/// Where the record of a node begins. Goes through the dump up to it.
-///
-/// # Errors
-/// [`StageError::Input`], [`StageError::Io`], [`StageError::Cancelled`].
+/// Returns the offset of a node's record, after a scan of the dump up to it.
 pub(super) fn offset_of(dump: &Dump, node: NodeId, context: &Context<'_>) -> Result<u64, StageError> {
     fn of<const ID: usize>(cursor: Cursor<'_>, dump: &Dump, node: NodeId) -> Result<u64, StageError> {
         let mut records = Records::<ID>::new(cursor, dump.content_bytes).within(dump.heap.clone());
@@ -24,7 +21,7 @@ pub(super) fn offset_of(dump: &Dump, node: NodeId, context: &Context<'_>) -> Res
     if dump.id_bytes == 4 { of::<4>(cursor, dump, node) } else { of::<8>(cursor, dump, node) }
 }
 
-/// Passes over so many objects.
+/// Skips `left` objects.
 struct Until {
     left: u32,
 }

@@ -1,14 +1,13 @@
-//! Stage `previews of objects`: short texts that show people the members of sets of duplicates.
+//! Stage `previews of objects`: previews of the members of duplicate sets.
 //!
-//! * Computes: for the first member of each of the [`MOST`] sets that waste most a short text: that of a string, the
-//!   first fields of an object (`Point{x: 1, y: 2}`), the first elements of an array (`int[3]{1, 2, 3}`), the text of
-//!   an array of bytes or characters that is one. Of the other sets only strings have one.
-//! * Resident memory: the index as in `link`, paged where it does not fit; the classes; some of the columns of nodes
-//!   are mapped, not counted, and released now and then; the texts, some 100 bytes for each of those sets; some pages
-//!   of the content.
-//! * Passes over disk: one over the sets and addresses; the dump at random, in its order.
+//! * Computes: a preview of the first member of each of the [`MOST`] sets that waste most: the text of a string, the
+//!   first fields of an object (`Point{x: 1, y: 2}`), the first elements of an array (`int[3]{1, 2, 3}`), or the text
+//!   in an array of bytes or characters. Of the other sets only strings have one.
+//! * Resident memory: the index as in `link`, paged if it does not fit; the classes; the texts, about 100 bytes per
+//!   preview; some pages of the content. Some columns of nodes are mapped, not accounted, and released now and then.
+//! * Passes over disk: one over the sets and addresses; random reads of the dump, in its order.
 //! * Worst case: linear in the sets.
-//! * Fails when: the content cannot be read any more; the budget is too small for the classes.
+//! * Fails when: the content can no longer be read; the budget is too small for the classes.
 //! * Determinism: order of the sets.
 //! * Reference: none needed.
 
@@ -28,7 +27,7 @@ use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS};
 use std::fmt::Write;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "previews of objects",
     when: |setting| setting.duplicates(),
@@ -56,21 +55,21 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Sets that have a preview.
+/// Number of sets with a preview.
 const MOST: u64 = 1 << 16;
 
-/// Characters of a text on its own, at most, and inside an object.
+/// Limits in characters of a text by itself, and of one inside an object.
 const LONG: usize = 120;
 const SHORT: usize = 24;
-/// Fields of an object that are shown, and elements of an array.
+/// Limits of rendered fields of an object, and elements of an array.
 const FIELDS: usize = 4;
 const ELEMENTS: usize = 8;
-/// Bytes of a record that are looked at, beside its head.
+/// Bytes read of a record's body.
 const LOOKED_AT: usize = 4 << 10;
-/// Classes above that of an object that are looked at.
+/// Limit of the superclass chain.
 const LEVELS: usize = 64;
 
-/// Classes of which the objects are shown by their only field.
+/// Classes rendered as their only field.
 const BOXES: [&str; 8] = ["Boolean", "Byte", "Character", "Double", "Float", "Integer", "Long", "Short"];
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -94,7 +93,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: count, spilled_bytes: viewer.index.spilled_bytes() })
 }
 
-/// Writes the previews of the first sets, which are those that waste most.
+/// Writes the previews of the first sets, those that waste most.
 fn shown(
     viewer: &mut Viewer,
     rows: &mut ColumnReader<SetRow>,
@@ -102,7 +101,7 @@ fn shown(
     job: &Job<'_>,
 ) -> Result<(), StageError> {
     let count = rows.remaining().min(MOST);
-    // In the order of the dump; the sets are in that of the bytes that they waste.
+    // Previews are made in the order of the dump; the sets are ordered by wasted bytes.
     let mut held = job.context.budget.reserve("previews", count * 40)?;
     let mut first = Vec::with_capacity(count as usize);
     for set in 0..count as u32 {
@@ -122,25 +121,25 @@ fn shown(
     texts.iter().try_for_each(|text| writer.push(text.as_bytes()))
 }
 
-/// What the head of an object's record says, its place apart.
+/// The head of an object's record.
 #[derive(Clone, Copy)]
 struct Head {
     tag: u8,
-    /// Class, or type of elements.
+    /// Address of the class, or type code of the elements.
     class: u64,
     /// Bytes of the body.
     bytes: u64,
-    /// Elements.
+    /// Number of elements.
     length: u32,
     /// Bytes of the head.
     size: u64,
 }
 
-/// The head of the record at an offset.
+/// Reads the head of the record at an offset.
 fn head<const ID: usize>(content: &mut Content, offset: u64) -> Result<Head, StageError> {
     let bytes = content.window(offset, 9 + 2 * ID)?;
     if bytes.len() < 9 + ID {
-        // The file has changed since; nothing is shown of this one.
+        // The file has changed; this object gets no preview.
         return Ok(Head { tag: 0, class: 0, bytes: 0, length: 0, size: 0 });
     }
     let tag = bytes.first().copied().unwrap_or(0);
@@ -158,7 +157,7 @@ fn head<const ID: usize>(content: &mut Content, offset: u64) -> Result<Head, Sta
         _ => {
             let (length, element) = (u32_at(bytes, 5 + ID), bytes.get(9 + ID).copied().unwrap_or(0));
             let width = value::width(element, ID).unwrap_or(0) as u64;
-            // Android's runtime leaves elements out; then there is nothing to show.
+            // Android's runtime omits elements; then there is nothing to render.
             let bytes = if tag == PRIMITIVE_ARRAY { u64::from(length) * width } else { 0 };
             Head { tag, class: element.into(), bytes, length, size: 10 + ID as u64 }
         }
@@ -174,7 +173,7 @@ struct Viewer {
     names: ColumnPoints<StringId>,
     class: ColumnPoints<ClassId>,
     class_names: ColumnMap<StringId>,
-    /// Where records of objects begin; 0 for what has none or is no duplicate of anything.
+    /// Offsets of the objects' records; 0 for objects without one or without duplicates.
     records: ColumnPoints<u64>,
 }
 
@@ -184,7 +183,7 @@ impl Viewer {
         let dump = Dump::load(scratch)?;
         Ok(Self {
             types: Types::load(&dump, job)?,
-            // Before the index, which takes what is free.
+            // Before the index, which takes the free budget.
             content: Content::open(&dump, context)?,
             index: Index::build_again(FIRST, dump.unit, 0, job)?,
             id_bytes: dump.id_bytes.into(),
@@ -196,7 +195,7 @@ impl Viewer {
         })
     }
 
-    /// Releases the pages that were read so far, see [`ColumnPoints::release`].
+    /// Releases the pages read so far, see [`ColumnPoints::release`].
     fn release(&self) {
         self.names.release();
         self.class.release();
@@ -204,20 +203,20 @@ impl Viewer {
         self.strings.release();
     }
 
-    /// The text of a string or the name of a class, quoted.
+    /// Returns the text of a string or the name of a class, quoted.
     fn text_of(&self, node: NodeId, most: usize) -> Option<String> {
         let name = self.names.at(node.index()).get()?;
         Some(format!("{:?}", cut(&self.strings.beginning(name as usize, most + 1), most)))
     }
 
-    /// Name of a node's class, without its package.
+    /// Returns the name of a node's class, without its package.
     fn class_name(&self, node: NodeId) -> String {
         let name = self.class_names[self.class.at(node.index()).index()];
         let name = name.get().map_or_else(String::new, |name| self.strings.text(name as usize).into_owned());
         cut(name.rsplit('.').next().unwrap_or_default(), 2 * SHORT)
     }
 
-    /// The beginning of an object's record.
+    /// Reads the head and the beginning of the body of an object's record.
     fn record(&mut self, node: NodeId) -> Result<Option<(Head, Vec<u8>)>, StageError> {
         let Some(offset) = self.records.get(node.index()).filter(|&offset| offset > 0) else { return Ok(None) };
         let head = match self.id_bytes {
@@ -229,7 +228,7 @@ impl Viewer {
         Ok(Some((head, body)))
     }
 
-    /// A node on its own.
+    /// Renders a node by itself.
     fn node(&mut self, node: NodeId) -> Result<String, StageError> {
         if let Some(text) = self.text_of(node, LONG) {
             return Ok(text);
@@ -266,7 +265,7 @@ impl Viewer {
         Ok(text)
     }
 
-    /// Name, type and place of the first fields of a class and those above it, one more than are shown.
+    /// Returns name, type and offset of the first fields of a class and its superclasses, one more than are rendered.
     fn fields(&self, class: u64) -> Vec<(StringId, u8, usize)> {
         let mut fields = Vec::new();
         let (mut above, mut at) = (self.types.position(class), 0);
@@ -301,7 +300,7 @@ impl Viewer {
         Ok(text)
     }
 
-    /// A value in the body of an object or array.
+    /// Renders a value in the body of an object or array.
     fn value(&mut self, kind: u8, body: &[u8], at: usize) -> Result<String, StageError> {
         let width = value::width(kind, self.id_bytes).unwrap_or(0);
         let Some(bytes) = body.get(at..at + width) else { return Ok("…".to_owned()) };
@@ -318,7 +317,7 @@ impl Viewer {
         }
     }
 
-    /// A node inside another one.
+    /// Renders a node inside another one.
     fn inside(&mut self, node: NodeId) -> Result<String, StageError> {
         let name = self.class_name(node);
         if let Some(text) = self.text_of(node, SHORT) {
@@ -339,7 +338,7 @@ impl Viewer {
     }
 }
 
-/// A number as programs write it; its bytes are as many as its type has.
+/// Renders a primitive value as in source code; `bytes` has the width of its type.
 pub(super) fn primitive(kind: u8, bytes: &[u8]) -> String {
     let bits = bytes.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
     match value::name(kind) {
@@ -355,7 +354,7 @@ pub(super) fn primitive(kind: u8, bytes: &[u8]) -> String {
     }
 }
 
-/// The text that an array of bytes or characters is, where it looks like one; there may be more bytes than are given.
+/// Returns the text in an array of bytes or characters, if it looks like one; `body` may be shorter than the array.
 pub(super) fn text(element: u8, body: &[u8], bytes: u64) -> Option<String> {
     let text: String = match element {
         value::BYTE => std::str::from_utf8(body).ok().filter(|text| text.is_ascii())?.to_owned(),
@@ -370,7 +369,7 @@ pub(super) fn text(element: u8, body: &[u8], bytes: u64) -> Option<String> {
     is_text.then(|| if whole { cut(&text, LONG) } else { cut(&(text + "…"), LONG) })
 }
 
-/// The name of an array's class with the array's length.
+/// Returns the name of an array's class with the array's length.
 fn with_length(name: &str, length: u32) -> String {
     match name.split_once("[]") {
         Some((element, rest)) => format!("{element}[{length}]{rest}"),
@@ -378,7 +377,7 @@ fn with_length(name: &str, length: u32) -> String {
     }
 }
 
-/// At most so many characters.
+/// Cuts a text to `most` characters.
 fn cut(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).collect();
     if shown.len() < text.len() {

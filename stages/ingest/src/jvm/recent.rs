@@ -1,23 +1,22 @@
-//! The string table with a cache of recent short texts, which are not added again.
+//! The string table with a cache that deduplicates recent short texts.
 
 use heaplake_kit::{BudgetVec, Context, Scratch, StageError, StringWriter};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::STRINGS;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Entries of the cache, as a power of two.
+/// log2 of the entries of the cache.
 const RECENT: u32 = 17;
 
-/// The longest of them, bytes.
+/// Length limit of cached texts, bytes.
 const SHORT: usize = 59;
 
-/// See the module. How many texts are remembered does not depend on the memory, so neither does the result.
+/// See the module. The size of the cache, hence the result, does not depend on the memory.
 pub(super) struct Recent {
     strings: StringWriter,
-    /// By some bits of the hash.
+    /// By leading bits of the hash.
     entries: BudgetVec<Entry>,
-    /// Other bits of the hash of each entry. They fit the processor's cache and reject most texts that are not in the
-    /// table.
+    /// Trailing bits of each entry's hash: they fit the processor's cache and reject most texts that are not cached.
     tags: BudgetVec<u16>,
 }
 
@@ -29,10 +28,7 @@ struct Entry {
 }
 
 impl Recent {
-    /// Appends to the table, with an empty cache.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Opens the table for appending, with an empty cache.
     pub fn append(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let empty = Entry { id: StringId::NONE, length: 0, text: [0; SHORT] };
         Ok(Self {
@@ -42,10 +38,7 @@ impl Recent {
         })
     }
 
-    /// The id of a text.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Overflow`].
+    /// Returns the id of a text.
     pub fn intern(&mut self, text: &[u8]) -> Result<StringId, StageError> {
         if text.len() > SHORT {
             return self.add(text);
@@ -73,10 +66,7 @@ impl Recent {
         Ok(StringId(id))
     }
 
-    /// Ends the table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the table.
     pub fn finish(self) -> Result<(), StageError> {
         self.strings.finish().map(drop)
     }

@@ -1,4 +1,4 @@
-//! What the records of a dump say.
+//! Records of a dump.
 
 /// Tag of the record of an instance.
 pub const INSTANCE: u8 = 0x21;
@@ -6,29 +6,29 @@ pub const INSTANCE: u8 = 0x21;
 pub const OBJECT_ARRAY: u8 = 0x22;
 /// Tag of the record of an array of primitive values.
 pub const PRIMITIVE_ARRAY: u8 = 0x23;
-/// Tag of the same from Android's runtime, which leaves the elements out.
+/// Tag of a primitive array of Android's runtime, which omits the elements.
 pub const ARRAY_WITHOUT_ELEMENTS: u8 = 0xc3;
 
-/// A record, its body not yet taken.
+/// A record whose body has not been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// A text of so many bytes, which are the body.
+    /// A text; the body is its bytes.
     Text {
         /// Its id.
         id: u64,
         /// Bytes of the body.
         length: u64,
     },
-    /// A class got loaded.
+    /// A class is loaded.
     LoadClass {
-        /// Serial number, which frames refer to.
+        /// Serial number that frames use.
         serial: u32,
         /// Id of the class.
         class: u64,
         /// Id of the text of its name.
         name: u64,
     },
-    /// A place in a method.
+    /// A frame: a place in a method.
     Frame {
         /// Its id.
         id: u64,
@@ -38,7 +38,7 @@ pub enum Record {
         source: u64,
         /// Serial number of the class.
         class: u32,
-        /// Line, or a negative number that says why there is none.
+        /// Line, or a negative code for its absence.
         line: i32,
     },
     /// A stack; the body is `frames` ids.
@@ -50,22 +50,22 @@ pub enum Record {
     },
     /// An object is a root.
     Root {
-        /// Why, a position in [`ROOT_KINDS`](super::root_kinds::ROOT_KINDS).
+        /// Kind of root, a position in [`ROOT_KINDS`](super::root_kinds::ROOT_KINDS).
         kind: u8,
         /// The object.
         object: u64,
-        /// Serial number of the thread, where the kind has one.
+        /// Serial number of the thread, if the kind has one.
         thread: u32,
-        /// Frame of that thread, or its stack's serial number for a thread object.
+        /// Frame number in the thread's stack; for a thread object, the serial number of its stack.
         frame: u32,
     },
     /// A class; the body is its constant pool, static fields and instance fields.
     Class {
         /// Its id.
         id: u64,
-        /// The class that it extends, 0 for none.
+        /// Its superclass; 0 for none.
         superclass: u64,
-        /// Its loader, 0 for the boot loader.
+        /// Its loader; 0 for the boot loader.
         loader: u64,
         /// Bytes of its instances.
         instance_bytes: u32,
@@ -81,7 +81,7 @@ pub struct PrimitiveArray {
     pub element: u8,
     /// Number of elements.
     pub length: u32,
-    /// Bytes of the body: none where Android's runtime left the elements out.
+    /// Bytes of the body: 0 if Android's runtime omitted the elements.
     pub bytes: u64,
 }
 
@@ -94,7 +94,7 @@ pub enum ClassPart {
         name: u64,
         /// Its type.
         kind: u8,
-        /// What it refers to, where it is a reference.
+        /// Its target, if it is a reference.
         value: u64,
     },
     /// A field of the instances.

@@ -1,7 +1,7 @@
-//! The records of a dump, one after the other: those at the top, and those inside heap dump segments.
+//! Iterates over the records of a dump: top-level records and those inside heap dump segments.
 //!
-//! Both passes read a dump through [`Records`]. It takes the head of each record and leaves the body (fields of an
-//! instance, elements of an array, text) to the caller, who takes it from the [`Cursor`] or passes over it.
+//! Both passes read a dump through [`Records`]. It reads the head of each record; the caller reads the body (fields of
+//! an instance, elements of an array, text) from the [`Cursor`] or skips it.
 
 use super::big_endian::{id, u16_at, u32_at};
 use super::cursor::Cursor;
@@ -15,19 +15,13 @@ use super::value;
 use heaplake_kit::StageError;
 use std::ops::Range;
 
-/// A visitor of the records of a dump, in order. It gets the head of a record and must take the body from the cursor.
+/// Visitor of the records of a dump, in order. It gets the head of a record and must consume the body from the cursor.
 /// Objects are method calls, not values, because there are millions of them.
 pub trait Visitor<const W: usize> {
     /// An object with `length` bytes of fields.
-    ///
-    /// # Errors
-    /// Whatever ends the visit.
     fn instance(&mut self, id: u64, class: u64, length: u32, records: &mut Records<'_, W>) -> Result<(), StageError>;
 
     /// An array of `length` ids.
-    ///
-    /// # Errors
-    /// Whatever ends the visit.
     fn object_array(
         &mut self,
         id: u64,
@@ -37,53 +31,47 @@ pub trait Visitor<const W: usize> {
     ) -> Result<(), StageError>;
 
     /// An array of primitive values.
-    ///
-    /// # Errors
-    /// Whatever ends the visit.
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, W>) -> Result<(), StageError>;
 
-    /// Anything else.
-    ///
-    /// # Errors
-    /// Whatever ends the visit.
+    /// Any other record.
     fn other(&mut self, record: Record, records: &mut Records<'_, W>) -> Result<(), StageError>;
 
-    /// Whether the visitor wants no more records.
+    /// Whether the visitor needs no more records.
     fn is_done(&self) -> bool {
         false
     }
 }
 
-/// Heap dumps in one file that are told apart, at most.
+/// Limit of the heap dumps distinguished in one file.
 const MOST_DUMPS: usize = 1 << 10;
 
 /// Tag of the record that ends the segments of a heap dump.
 const END: u8 = 0x2c;
 
-/// The records of a dump whose ids have `W` bytes.
+/// The records of a dump with ids of `W` bytes.
 pub struct Records<'a, const W: usize> {
-    /// Where the bodies are.
+    /// Cursor over the content, from which visitors read bodies.
     pub cursor: Cursor<'a>,
     /// Bytes of the content.
     content_bytes: u64,
-    /// End of the heap dump segment that the cursor is in.
+    /// End of the current heap dump segment.
     segment_end: u64,
-    /// Heap dumps and segments met so far.
+    /// Heap dumps and segments so far.
     segments: u64,
-    /// Whether segments were met and no record that ends them.
+    /// Whether segments occurred without an end record after them.
     unended: bool,
-    /// Where the last record begins.
+    /// Offset of the last record.
     start: u64,
-    /// Records at the top whose tags are unknown, which were passed over.
+    /// Skipped top-level records with unknown tags.
     passed: Passed,
-    /// Where each heap dump begins that may be one of its own, and where the heap dump ends that was read last.
+    /// Offsets of heap dumps that may be dumps of their own.
     dumps: Vec<u64>,
-    /// Where the heap records begin that are taken; others are passed over.
+    /// Offsets of the heap records to visit; others are skipped.
     wanted: Range<u64>,
 }
 
 impl<'a, const W: usize> Records<'a, W> {
-    /// From the cursor, which stands behind the header of a content of so many bytes.
+    /// Starts at a cursor after the header of a content of `content_bytes` bytes.
     #[must_use]
     pub fn new(cursor: Cursor<'a>, content_bytes: u64) -> Self {
         Self {
@@ -99,50 +87,47 @@ impl<'a, const W: usize> Records<'a, W> {
         }
     }
 
-    /// The same, with only those heap records that begin in a part of the content: one of several heap dumps.
+    /// Restricts the visit to heap records that begin in a range of the content: one of several heap dumps.
     #[must_use]
     pub fn within(self, wanted: Range<u64>) -> Self {
         Self { wanted, ..self }
     }
 
-    /// Records at the top whose tags are unknown.
+    /// Skipped top-level records with unknown tags.
     #[must_use]
     pub fn passed(&self) -> Passed {
         self.passed
     }
 
-    /// Where heap dumps begin: each that comes behind the end of another one. Whether these are of one heap or of several,
-    /// their objects tell.
+    /// Offsets of heap dumps that follow the end of another one. Their objects show whether they are of one heap or of
+    /// several.
     #[must_use]
     pub fn dumps(&self) -> &[u64] {
         &self.dumps
     }
 
-    /// Heap dumps and segments met so far.
+    /// Number of heap dumps and segments so far.
     #[must_use]
     pub fn segments(&self) -> u64 {
         self.segments
     }
 
-    /// Whether segments were met that no record has ended: every writer of segments puts such a record (0x2c) behind
-    /// the last one, so that a dump without it was cut between two. A heap dump that is a single record (0x0c) needs
-    /// none, its length says where it ends.
+    /// Whether the last segment lacks an end record. Every writer of segments puts such a record (0x2c) after the last
+    /// one, so a dump without it was cut between two segments. A heap dump in a single record (0x0c) needs none, since
+    /// it states its length.
     #[must_use]
     pub fn is_unended(&self) -> bool {
         self.unended
     }
 
-    /// Where the record that was read last begins.
+    /// Offset of the last record.
     #[inline]
     #[must_use]
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// Goes through the records up to the end of the content.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] for everything that is no record; those of the cursor and of the visitor.
+    /// Visits the records up to the end of the content.
     #[inline]
     pub fn visit(&mut self, visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
         while !visitor.is_done() {
@@ -157,10 +142,7 @@ impl<'a, const W: usize> Records<'a, W> {
         Ok(())
     }
 
-    /// Passes over the body of a record.
-    ///
-    /// # Errors
-    /// Those of the cursor.
+    /// Skips the body of a record.
     pub fn skip(&mut self, record: &Record) -> Result<(), StageError> {
         match *record {
             Record::Text { length, .. } => self.cursor.skip(length),
@@ -170,7 +152,7 @@ impl<'a, const W: usize> Records<'a, W> {
         }
     }
 
-    /// A record at the top.
+    /// Reads the head of a top-level record.
     #[cold]
     fn top(&mut self) -> Result<Option<Record>, StageError> {
         let offset = self.cursor.offset();
@@ -185,7 +167,7 @@ impl<'a, const W: usize> Records<'a, W> {
             return Ok(None);
         }
         self.passed.known();
-        // The objects of a segment that ends too early can be read up to its end.
+        // The objects of a segment that ends too early are readable up to its end.
         if length > left && !matches!(tag, 0x0c | 0x1c) {
             let expected = format!("a record ({tag:#04x}) that ends with the content, {left} bytes on");
             return Err(self.cursor.error(offset, expected, format!("one of {length} bytes")));
@@ -216,7 +198,7 @@ impl<'a, const W: usize> Records<'a, W> {
         })
     }
 
-    /// The head of a heap dump or of a segment of one.
+    /// Enters or skips a heap dump or segment.
     fn heap(&mut self, tag: u8, offset: u64, length: u64) -> Result<(), StageError> {
         if !self.unended && self.dumps.len() < MOST_DUMPS {
             self.dumps.push(offset);
@@ -232,7 +214,7 @@ impl<'a, const W: usize> Records<'a, W> {
         Ok(())
     }
 
-    /// A record with an unknown tag, if it can be one.
+    /// Skips a record with an unknown tag, if it is plausible.
     fn unknown(&mut self, tag: u8, offset: u64, length: u64, left: u64) -> Result<(), StageError> {
         match self.passed.see((tag, offset), length, left) {
             Ok(()) => self.cursor.skip(length),
@@ -240,7 +222,7 @@ impl<'a, const W: usize> Records<'a, W> {
         }
     }
 
-    /// A loaded class, a frame or a trace, of which the first `least` bytes count.
+    /// Reads a loaded class, a frame or a trace; only its first `least` bytes count.
     fn described(&mut self, tag: u8, length: u64, least: usize) -> Result<Record, StageError> {
         let offset = self.cursor.offset();
         let bytes = self.cursor.take(least)?;
@@ -269,7 +251,7 @@ impl<'a, const W: usize> Records<'a, W> {
         Ok(record)
     }
 
-    /// A record inside a segment.
+    /// Reads a record inside a segment.
     #[inline(always)]
     fn inside(&mut self, visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
         self.start = self.cursor.offset();
@@ -283,7 +265,7 @@ impl<'a, const W: usize> Records<'a, W> {
         }
     }
 
-    /// The same where the head lies in two blocks, or is no object's.
+    /// [`Self::inside`] for a head that spans two blocks, or one that is no object's.
     #[cold]
     fn inside_slowly(&mut self, visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
         let mut head = [0; HEAD];
@@ -301,7 +283,7 @@ impl<'a, const W: usize> Records<'a, W> {
         }
     }
 
-    /// An object, whose head was taken.
+    /// Dispatches an object with its head.
     #[inline(always)]
     fn object(&mut self, head: &[u8; HEAD], visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
         let id_at = |at| id::<W>(head, at);
@@ -329,7 +311,7 @@ impl<'a, const W: usize> Records<'a, W> {
         }
     }
 
-    /// Checks that a body of so many bytes fits the segment.
+    /// Checks that a body of `body` bytes fits the segment.
     #[inline]
     fn fits(&self, body: u64) -> Result<(), StageError> {
         let end = self.cursor.offset() + body;
@@ -342,7 +324,7 @@ impl<'a, const W: usize> Records<'a, W> {
         self.cursor.error(self.start, expected, format!("one that ends at {end}"))
     }
 
-    /// Classes, roots, and what only says where on Android's heap the next objects lie.
+    /// Reads a class or a root, or skips the heap information of Android.
     #[cold]
     fn rare(&mut self, tag: u8) -> Result<Option<Record>, StageError> {
         let offset = self.start;
@@ -371,10 +353,7 @@ impl<'a, const W: usize> Records<'a, W> {
         Ok(Some(Record::Root { kind: kind as u8, object: id::<W>(bytes, 0), thread, frame }))
     }
 
-    /// The body of a class, field by field, once its head is taken.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] for types that there are not; those of the cursor.
+    /// Reads the body of a class, part by part.
     pub fn class_body(&mut self, mut each: impl FnMut(ClassPart)) -> Result<(), StageError> {
         for _ in 0..u16_at(self.cursor.take(2)?, 0) {
             self.cursor.skip(2)?;
@@ -396,7 +375,7 @@ impl<'a, const W: usize> Records<'a, W> {
         if end > self.segment_end { Err(self.overlong(end)) } else { Ok(()) }
     }
 
-    /// A type and a value of it; the value of a reference only.
+    /// Reads a type and a value; returns the value of a reference, otherwise 0.
     fn typed_value(&mut self) -> Result<(u8, u64), StageError> {
         let offset = self.cursor.offset();
         let kind = self.cursor.take(1)?[0];
@@ -410,17 +389,17 @@ impl<'a, const W: usize> Records<'a, W> {
     }
 }
 
-/// Real length of a heap dump record of which `left` bytes of content are left. The field has 32 bits; a writer of a
-/// larger one leaves what fits, and such a record is the last one.
+/// Returns the actual length of a heap dump record with `left` bytes of content after its head. The field has 32 bits;
+/// writers of a longer record store the length modulo 2^32, and such a record is the last one.
 #[must_use]
 pub fn extended(stated: u64, left: u64) -> u64 {
     if left >= stated && (left - stated).is_multiple_of(1 << 32) { left } else { stated }
 }
 
-/// Bytes of the longest head of an object's record.
+/// Largest head of an object's record, bytes.
 const HEAD: usize = 25;
 
-/// Bytes of the head of an object's record with a tag, where it is one of those.
+/// Returns the bytes of the head of an object's record; `None` for other tags.
 #[inline]
 const fn head_bytes<const W: usize>(tag: u8) -> Option<usize> {
     match tag {

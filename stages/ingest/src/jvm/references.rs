@@ -1,7 +1,8 @@
-//! Where the references of each object lead, from `link` to [`super::equality`], which need not look addresses up again.
+//! Targets of the references of each object, passed from `link` to [`super::equality`], which saves a second look-up of
+//! addresses.
 //!
-//! The targets of the essential edges of an object are its class, where the root has no edge to that, and then those of
-//! its references, in order. [`UNLISTED`] has the few references that are not among them.
+//! The essential edges of an object lead to its class (unless the root has an edge to that) and then to the targets of
+//! its references, in order. [`UNLISTED`] has the few references without an essential edge.
 
 use super::layouts::Position;
 use super::types::load;
@@ -13,35 +14,31 @@ use heaplake_schemas::scratch::{self as columns, Column};
 use std::path::PathBuf;
 
 /// A reference without an essential edge: of an object to itself, of a reference object to a referent that it does not
-/// keep, or to where the dump has no object.
+/// keep alive, or to an address without an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Unlisted {
-    /// The object.
     node: u32,
-    /// Which of its slots it is in, or of its elements.
+    /// Its slot, or the index of its element.
     slot: u32,
-    /// Where it leads to, if there is an object.
+    /// Its target, if the dump has it.
     to: NodeId,
 }
 
 /// References without an essential edge, in order.
 pub(super) const UNLISTED: Column<Unlisted> = Column::new("jvm.reference.unlisted");
 
-/// For each class whether the root has an edge to it, so that edges of its instances to it are not essential.
+/// Per class, whether the root has an edge to it; edges of instances to such a class are not essential.
 pub(super) const ROOTED: Column<u8> = Column::new("jvm.class.rooted");
 
-/// Behind the last one.
+/// Sentinel after the last one.
 const NO_MORE: Unlisted = Unlisted { node: u32::MAX, slot: 0, to: NodeId::NONE };
 
-/// Writes what [`References`] needs besides the essential edges, where duplicates are looked for.
+/// Writes the columns that [`References`] needs besides the essential edges, if duplicates are searched for.
 pub(super) struct UnlistedWriter(Option<ColumnWriter<Unlisted>>);
 
 impl UnlistedWriter {
-    /// Begins without references, for classes to which the root has edges or not.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates the columns; `rooted` says which classes have an edge from the root.
     pub fn create(rooted: &[bool], job: &Job<'_>) -> Result<Self, StageError> {
         if !job.setting.duplicates() {
             return Ok(Self(None));
@@ -52,11 +49,8 @@ impl UnlistedWriter {
         ColumnWriter::create(job.scratch, UNLISTED).map(|column| Self(Some(column)))
     }
 
-    /// Notes the reference in a slot of an object, if it has no essential edge; [`NodeId::NONE`] where the dump does not
-    /// have its target. They ascend.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Records the reference in a slot of an object if it has no essential edge; `to` is [`NodeId::NONE`] if the dump
+    /// lacks the target. Calls ascend by object and slot.
     #[inline]
     pub fn note(&mut self, node: NodeId, slot: u32, to: NodeId, edge: Essential) -> Result<(), StageError> {
         if edge != Essential::No && !to.is_none() && to != node {
@@ -66,37 +60,31 @@ impl UnlistedWriter {
         column.push(Unlisted { node: node.0, slot, to })
     }
 
-    /// Ends the column.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the column.
     pub fn finish(self) -> Result<(), StageError> {
         self.0.map_or(Ok(()), |column| column.finish().map(drop))
     }
 }
 
-/// Goes through the references of objects.
+/// Iterates over the references of objects.
 pub(super) struct References {
     rooted: BudgetVec<u8>,
     degrees: ColumnReader<u32>,
     to: ColumnReader<NodeId>,
     unlisted: ColumnReader<Unlisted>,
     next_unlisted: Unlisted,
-    /// The object at hand, and the next node of `degrees`.
+    /// The current object; `next_node` is the next node of `degrees`.
     node: u32,
     next_node: u32,
     /// Its next slot.
     slot: u32,
-    /// Its essential edges that are left.
+    /// Its remaining essential edges.
     left: u32,
     path: PathBuf,
 }
 
 impl References {
-    /// From the first object on.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Opens the columns at the first object.
     pub fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let mut references = Self {
             rooted: load(scratch, context, "rooted classes", ROOTED)?,
@@ -114,10 +102,7 @@ impl References {
         Ok(references)
     }
 
-    /// Goes on to an object of this class. Objects ascend.
-    ///
-    /// # Errors
-    /// [`StageError::Io`]; [`StageError::Scratch`] if the columns end before.
+    /// Advances to an object of this class. Objects ascend.
     #[inline]
     pub fn object(&mut self, node: u32, class: Position) -> Result<(), StageError> {
         let mut passed = u64::from(self.left);
@@ -137,16 +122,13 @@ impl References {
         self.to.skip(passed)
     }
 
-    /// Passes over a slot that is null.
+    /// Skips a null slot.
     #[inline]
     pub fn null(&mut self) {
         self.slot += 1;
     }
 
-    /// The target of the reference in the next slot, if the dump has it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`]; [`StageError::Scratch`] if the object has fewer of them.
+    /// Returns the target of the next slot's reference, if the dump has it.
     #[inline]
     pub fn next(&mut self) -> Result<Option<NodeId>, StageError> {
         let Unlisted { node, slot, to } = self.next_unlisted;
@@ -181,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::atomic::AtomicBool;
 
-    /// An object: its class, whether it is looked at, and its slots: null, or a target with what the edge to it means.
+    /// An object: class, whether it is visited, and slots: null, or a target and whether its edge is essential.
     type Object = (usize, bool, Vec<Option<(Option<u32>, bool)>>);
 
     const CLASSES: usize = 3;

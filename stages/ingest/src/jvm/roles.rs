@@ -1,8 +1,8 @@
-//! What part the classes and kinds of Java heaps play.
+//! Roles of the classes and kinds of Java heaps.
 
 use heaplake_schemas::roles::{Finalizers, Names, Roles, ThreadLocals};
 
-/// The roles.
+/// Returns the roles.
 #[must_use]
 pub fn roles() -> Roles {
     Roles {
@@ -17,7 +17,7 @@ pub fn roles() -> Roles {
             "Release what is done with, or reuse buffers of a pool: the collector sees only small objects and frees such memory \
              late. -XX:MaxDirectMemorySize bounds it."
                 .to_owned(),
-        // Before JDK 19 gaps are filled with arrays of `int`.
+        // Before JDK 19 arrays of `int` fill gaps.
         fillers: Names::of(&[
             "jdk.internal.vm.FillerObject",
             "jdk.internal.vm.FillerArray",

@@ -1,13 +1,13 @@
-//! Why objects are roots.
+//! Kinds of GC roots.
 
-/// Why an object is a root, as the format numbers it.
+/// A kind of root in HPROF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootKind {
     /// Tag of the record.
     pub tag: u8,
-    /// Name for people.
+    /// Display name.
     pub name: &'static str,
-    /// Bytes that follow the object's id, that of a JNI reference not counted.
+    /// Bytes after the object's id, except a JNI reference's.
     pub(super) extra: usize,
     /// Whether a thread's serial number follows.
     pub of_thread: bool,
@@ -25,10 +25,10 @@ pub const STICKY_CLASS: u8 = 0x05;
 pub const THREAD_OBJECT: u8 = 0x08;
 /// Tag of a reference from native code.
 pub(super) const JNI_GLOBAL: u8 = 0x01;
-/// Objects that Android's runtime lists as roots though nothing keeps them alive.
+/// Tag of objects that Android's runtime lists as roots though nothing keeps them alive.
 pub const UNREACHABLE: u8 = 0x90;
 
-/// All kinds of roots; those from 0x89 on are of Android's runtime.
+/// All kinds of roots; those from 0x89 on are Android's.
 pub const ROOT_KINDS: [RootKind; 16] = [
     root(0xff, "unknown", 0, false, false),
     root(JNI_GLOBAL, "JNI global", 0, false, false),

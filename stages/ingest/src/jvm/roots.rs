@@ -1,4 +1,4 @@
-//! The roots: the edges from the root of the graph, and those from threads to what their stacks refer to.
+//! GC roots: edges from the root of the graph, and edges from threads to the locals of their stacks.
 
 use super::layouts::Types;
 use super::root_kinds::{ROOT_KINDS, STICKY_CLASS, THREAD_OBJECT, UNREACHABLE};
@@ -11,10 +11,10 @@ use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, Scratch, StageEr
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::Column;
 
-/// Roots between two questions whether the run is cancelled.
+/// Roots between two checks for cancellation.
 const CHECKED: u64 = 1 << 12;
 
-/// A root as the dump has it.
+/// A root record of the dump.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct RootRecord {
@@ -22,9 +22,9 @@ pub struct RootRecord {
     pub object: u64,
     /// Position in [`ROOT_KINDS`].
     pub kind: u32,
-    /// Serial number of the thread, where the kind has one.
+    /// Serial number of the thread, if the kind has one.
     pub thread: u32,
-    /// Frame of its stack, or the serial number of the stack of a thread object.
+    /// Frame number in the thread's stack; for a thread object, the serial number of its stack.
     pub frame: u32,
     /// Not used.
     pub padding: u32,
@@ -33,7 +33,7 @@ pub struct RootRecord {
 /// The roots, in the order of the dump.
 pub const ROOTS: Column<RootRecord> = Column::new("jvm.root");
 
-/// What [`Roots::load`] reads, for the declaration of a stage.
+/// Columns that [`Roots::load`] reads, for the declaration of a stage.
 pub const READS: [Access; 4] = [column(ROOTS), column(FRAMES), column(TRACES), column(TRACE_FRAMES)];
 
 /// An edge from the root.
@@ -41,20 +41,20 @@ pub const READS: [Access; 4] = [column(ROOTS), column(FRAMES), column(TRACES), c
 pub struct RootEdge {
     /// The object.
     pub to: NodeId,
-    /// Why, a position in [`ROOT_KINDS`].
+    /// Kind of root, a position in [`ROOT_KINDS`].
     pub kind: u8,
 }
 
-/// An edge from a thread to what its stack refers to.
+/// An edge from a thread to an object that its stack refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Local {
     /// The thread.
     pub thread: NodeId,
     /// The object.
     pub to: NodeId,
-    /// The frame as text; [`StringId::NONE`] where none is named.
+    /// The frame as text; [`StringId::NONE`] for an unknown frame.
     pub frame: StringId,
-    /// Why, a position in [`ROOT_KINDS`].
+    /// Kind of root, a position in [`ROOT_KINDS`].
     pub kind: u8,
 }
 
@@ -71,11 +71,11 @@ pub struct Thread {
 
 /// The roots of a dump.
 pub struct Roots {
-    /// Edges from the root, by object, each kind once.
+    /// Edges from the root, by object, without duplicates.
     pub edges: BudgetVec<RootEdge>,
-    /// What stacks refer to, by thread.
+    /// References from stacks, by thread.
     pub locals: BudgetVec<Local>,
-    /// The threads whose object is in the dump, by object.
+    /// Threads with an object in the dump, by object.
     pub threads: BudgetVec<Thread>,
     /// The stacks.
     pub stacks: Stacks,
@@ -83,9 +83,6 @@ pub struct Roots {
 
 impl Roots {
     /// Loads the roots and finds their objects.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
     pub fn load(
         index: &mut impl Find,
         types: &Types,
@@ -109,7 +106,7 @@ impl Roots {
             }
             let root = records.next()?;
             let kind = &ROOT_KINDS[root.kind as usize];
-            // Roots may refer to what the dump does not hold, as fields may.
+            // Roots may refer to objects missing from the dump, as fields may.
             let Some(to) = index.find(root.object)? else { continue };
             if kind.tag == UNREACHABLE {
                 continue;
@@ -124,7 +121,7 @@ impl Roots {
             }
         }
         if !sticky {
-            // Then nothing says that the classes of the boot loader stay, but they do.
+            // Without sticky-class roots in the dump, the classes of the boot loader become roots.
             let kind = ROOT_KINDS.iter().position(|kind| kind.tag == STICKY_CLASS).unwrap_or(0) as u8;
             for class in types.descriptors.iter().filter(|class| class.loader == 0) {
                 roots.edges.push(RootEdge { to: class.node, kind })?;
@@ -160,7 +157,7 @@ impl Roots {
         Ok(())
     }
 
-    /// The thread with a serial number; they are sorted by it.
+    /// Returns the thread with a serial number; `threads` are sorted by it here.
     fn thread(&self, serial: u32) -> Option<Thread> {
         let at = self.threads.partition_point(|thread| thread.serial < serial);
         self.threads[..].get(at).filter(|thread| thread.serial == serial).copied()
@@ -182,25 +179,25 @@ impl Stacks {
         Ok(Self { traces, frames, trace_frames: ColumnMap::uncounted(scratch, TRACE_FRAMES)? })
     }
 
-    /// How many stacks there are.
+    /// Number of stacks.
     pub fn count(&self) -> usize {
         self.traces.len()
     }
 
-    /// The position of the stack with a serial number among all stacks.
+    /// Returns the position of the stack with a serial number.
     pub fn position(&self, serial: u32) -> Option<usize> {
         let at = self.traces.partition_point(|other| other.serial < serial);
         self.traces[..].get(at).filter(|other| other.serial == serial).map(|_| at)
     }
 
-    /// The ids of the frames of the stack at a position, the innermost first.
+    /// Returns the frame ids of the stack at a position, innermost first.
     pub fn ids(&self, position: usize) -> &[u64] {
         let trace = &self.traces[position];
         let first = trace.first as usize;
         self.trace_frames[..].get(first..first + trace.frames as usize).unwrap_or_default()
     }
 
-    /// A frame as text, by its id.
+    /// Returns a frame as text, by its id.
     pub fn text(&self, id: u64) -> StringId {
         match self.frames.binary_search_by_key(&id, |frame| frame.id) {
             Ok(at) => self.frames[at].text,
@@ -208,7 +205,7 @@ impl Stacks {
         }
     }
 
-    /// A frame of the stack with a serial number, as text; whatever its depth, two searches.
+    /// Returns a frame of a stack as text, in two binary searches whatever its depth.
     fn frame(&self, trace: u32, number: u32) -> StringId {
         let ids = self.position(trace).map_or(&[][..], |at| self.ids(at));
         ids.get(number as usize).map_or(StringId::NONE, |&id| self.text(id))

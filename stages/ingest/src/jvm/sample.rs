@@ -1,4 +1,4 @@
-//! How large a heap is, from the beginning of its dump.
+//! Estimates the size of a heap from the beginning of its dump.
 
 use super::cursor::Cursor;
 use super::dump::{FIRST, HINT};
@@ -11,16 +11,13 @@ use heaplake_input::source::{Input, Opened};
 use heaplake_kit::{Context, StageError, storage};
 use rustc_hash::FxHashMap;
 
-/// Bytes of content that are looked at.
+/// Bytes of content in the sample.
 const SAMPLE: u64 = 64 << 20;
 
-/// Longest chain of superclasses that is followed.
+/// Limit of a chain of superclasses.
 const MOST_LEVELS: usize = 64;
 
 /// Reads the first megabytes of a dump and extrapolates.
-///
-/// # Errors
-/// [`StageError::Input`] where the beginning is damaged, [`StageError::Io`].
 pub fn estimate(opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {
     let Opened { input, source } = opened;
     let progress = source.progress();
@@ -30,7 +27,7 @@ pub fn estimate(opened: Opened, context: &Context<'_>) -> Result<Estimate, Stage
         4 => sample.take::<4>(cursor)?,
         _ => sample.take::<8>(cursor)?,
     };
-    // A compressed file is as much longer than what was read of it as its content is than the sample.
+    // Assumes the compression ratio of the part read so far.
     let stored = match input {
         Input::File(path) => storage::about(&path).map_or(0, |file| file.bytes),
         Input::Stdin => 0,
@@ -48,7 +45,7 @@ pub fn estimate(opened: Opened, context: &Context<'_>) -> Result<Estimate, Stage
     Ok(Estimate { nodes: scale(sample.nodes) + u64::from(FIRST), edges: scale(sample.edges), exact })
 }
 
-/// What was seen so far.
+/// Counts of the sample.
 #[derive(Default)]
 struct Sample {
     nodes: u64,
@@ -61,13 +58,13 @@ struct Sample {
 }
 
 impl Sample {
-    /// Reads the sample: bytes of content that were read, and whether that was all.
+    /// Reads the sample; returns the bytes of content read, and whether that was all.
     fn take<const W: usize>(&mut self, cursor: Cursor<'_>) -> Result<(u64, bool), StageError> {
-        // How long the content is does not matter for what is read of it.
+        // The length of the content does not matter here.
         let mut records = Records::<W>::new(cursor, u64::MAX);
         let exact = match records.visit(self) {
             Ok(()) => !self.done,
-            // The analysis reports damage further on.
+            // The analysis reports later damage.
             Err(StageError::Input(_)) if self.nodes > 0 => true,
             Err(other) => return Err(other),
         };
@@ -83,7 +80,7 @@ impl Sample {
         self.done = records.cursor.offset() >= SAMPLE;
     }
 
-    /// References in an instance of a class.
+    /// Returns the number of references in an instance of a class.
     fn references(&self, class: u64) -> u64 {
         let (mut class, mut references) = (class, 0);
         for _ in 0..MOST_LEVELS {
@@ -126,7 +123,7 @@ impl<const W: usize> Visitor<W> for Sample {
             _ => {}
         })?;
         self.classes.insert(id, (superclass, fields));
-        // To the superclass and the loader, too.
+        // Two more: to the superclass and to the loader.
         self.object(statics + 2, records);
         Ok(())
     }

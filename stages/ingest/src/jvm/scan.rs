@@ -1,12 +1,11 @@
 //! Stage `scan`: the first pass over a dump of a Java heap.
 //!
-//! * Computes: which objects there are and where; the classes with their fields; names, roots, stacks; from the
-//!   addresses, what they are multiples of, how wide references are and how large headers.
+//! * Computes: the objects and their offsets; the classes with their fields; names, roots, stacks; from the addresses,
+//!   alignment and the sizes of references and headers.
 //! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded
-//!   class, 16 per field, 24 per static reference, 40 per frame, some 80 and their bytes for each different name; 18
-//!   bytes per 32 KiB of heap.
-//! * Passes over disk: one read of the input; compressed inputs and standard input are first written to scratch,
-//!   decompressed.
+//!   class, 16 per field, 24 per static reference, 40 per frame, about 80 plus its bytes per distinct name; 18 bytes
+//!   per 32 KiB of heap.
+//! * Passes over disk: one read of the input; compressed inputs and standard input are first decompressed to scratch.
 //! * Worst case: linear.
 //! * Fails when: the input is no such dump, is damaged or cut (without `--salvage`), also between two segments, or has
 //!   more objects than ordinals.
@@ -43,7 +42,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "scan",
     version: 6,
@@ -107,7 +106,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: scanned.nodes, spilled_bytes: content.spooled })
 }
 
-/// Reads the whole dump, of its heap records those that begin in a part of it.
+/// Reads the whole dump; of its heap records only those that begin in the range `heap`.
 fn scan(
     source: Source,
     content_bytes: u64,
@@ -148,12 +147,12 @@ fn facts(head: &Header, identity: &Identity, content_bytes: u64, (scanned, heap)
     }
 }
 
-/// Where the content is.
+/// Location of the decompressed content.
 struct Content {
     source: Source,
     path: PathBuf,
     bytes: u64,
-    /// What the input is, where that is known beforehand.
+    /// Identity of the input, if already known.
     identity: Option<Identity>,
     damage: Option<StageError>,
     spooled: u64,
@@ -180,7 +179,7 @@ impl Content {
     }
 }
 
-/// Length of a file, when that is what the content consists of.
+/// Returns the length of an uncompressed file; `None` for compressed ones.
 fn plain(path: &Path, beginning: &[u8]) -> Option<u64> {
     let file = Stored::open(path).ok()?;
     let bytes = file.length().ok()?;
@@ -189,11 +188,11 @@ fn plain(path: &Path, beginning: &[u8]) -> Option<u64> {
     (read.is_ok() && beginning.starts_with(&head)).then_some(bytes)
 }
 
-/// The scan at work.
+/// State of the scan.
 struct Scan<'a> {
-    /// How messages call the input.
+    /// Name of the input in messages.
     name: String,
-    /// What ended the content early.
+    /// Error that ended the content early.
     damage: Option<StageError>,
     job: &'a Job<'a>,
     texts: TextWriter,
@@ -210,7 +209,7 @@ struct Scan<'a> {
     nodes: u64,
 }
 
-/// What is known after it.
+/// Result of the scan.
 struct Scanned {
     nodes: u64,
     texts: u64,
@@ -248,20 +247,20 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Reads all records, then gives names to what was read.
+    /// Reads all records, then resolves names.
     fn all<const W: usize>(mut self, mut records: Records<'_, W>) -> Result<Scanned, StageError> {
         let partial = match self.records(&mut records) {
             Ok(()) => None,
-            // An earlier heap of the file is whole.
+            // An earlier heap of the file is complete.
             Err(StageError::Input(_)) if self.heaps.cut() => None,
-            // If decompression failed, that caused all other errors.
+            // Failed decompression causes all other errors.
             Err(StageError::Input(error)) => match self.damage.take() {
                 Some(StageError::Input(cause)) => Some(self.give_up(*cause)?),
                 _ => Some(self.give_up(*error)?),
             },
             Err(other) => return Err(other),
         };
-        // What is left of a damaged input counts for its identity.
+        // The rest of a damaged input counts for its identity.
         let identity = match records.cursor.finish() {
             Ok(()) => records.cursor.identity().cloned().filter(|identity| !identity.hash.is_empty()),
             Err(StageError::Input(_)) => None,
@@ -288,8 +287,8 @@ impl<'a> Scan<'a> {
         Ok(scanned)
     }
 
-    /// The end of a damaged dump: an error with the number of objects that could be read, or, where they are wanted
-    /// nonetheless, what the analysis leaves out.
+    /// Handles the end of a damaged dump: an error with the number of readable objects, or with `--salvage` the message
+    /// about the omitted data.
     fn give_up(&mut self, error: InputError) -> Result<String, StageError> {
         let InputError { file, offset, expected, found, hint } = error;
         let objects = self.nodes - u64::from(FIRST);
@@ -317,7 +316,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// An object at this address, whose record begins at this offset.
+    /// Adds an object at this address with its record at this offset.
     #[inline]
     fn object(&mut self, id: u64, offset: u64) -> Result<(), StageError> {
         if id == 0 {

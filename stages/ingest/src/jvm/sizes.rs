@@ -1,54 +1,52 @@
-//! Shallow sizes, as Eclipse MAT computes them or as HotSpot lays out objects.
+//! Shallow sizes by the rule of Eclipse MAT or by HotSpot's object layout.
 //!
-//! The dump does not say how large objects are in memory. Three numbers say nearly all that MAT's rule needs: the width
-//! of a pointer, that of a reference (4 bytes where pointers to objects are compressed), and what addresses are
-//! multiples of. HotSpot's rule needs a fourth one, the size of headers, which the addresses of neighbours show: an array
-//! ends before the next object begins.
+//! A dump does not state sizes in memory. MAT's rule needs three numbers: the width of a pointer, the width of a
+//! reference (4 bytes with compressed references) and the alignment of addresses. HotSpot's rule also needs the size of
+//! headers, which follows from the addresses of neighbours, since an array ends before the next object begins.
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::options::SizeRule;
 use heaplake_schemas::scratch::Column;
 use serde::{Deserialize, Serialize};
 
-/// Least and largest distance at which objects are taken to be aligned, as powers of two.
+/// log2 of the least and the largest alignment.
 const ALIGNMENTS: (u32, u32) = (3, 8);
 
-/// Bytes that an array without compressed references has before its elements, at least.
+/// Least bytes before the elements of an array with uncompressed references.
 const LEAST_ARRAY_HEAD: u64 = 16;
 
-/// The memory layout of a heap. All numbers are bytes.
+/// The memory layout of a heap, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// Width of a pointer.
     pub pointer: u64,
     /// Width of a reference to an object.
     pub reference: u64,
-    /// What sizes are multiples of.
+    /// Alignment of sizes.
     pub alignment: u64,
-    /// Headers, where sizes follow HotSpot; MAT's rule where there are none.
+    /// Headers for HotSpot's sizes; `None` for MAT's rule.
     pub heads: Option<Heads>,
-    /// What comes before the fields of pieces of stacks, whose lengths the dump has; nothing where they are to follow MAT's
-    /// rule, too.
+    /// Bytes before the fields of stack chunks, which have known lengths; `None` if they follow MAT's rule.
     pub stack_head: Option<u64>,
 }
 
-/// What comes before fields and elements, bytes.
+/// Bytes before fields and elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heads {
     /// Before the fields of an instance.
     pub instance: u64,
-    /// Before the elements of an array, unless these must be aligned further on: header and length.
+    /// Before the elements of an array (header and length), unless these need more alignment.
     pub array: u64,
 }
 
 impl Heads {
-    /// Compact headers: mark and class share eight bytes.
+    /// Compact headers: mark and class share 8 bytes.
     pub const COMPACT: Self = Self { instance: 8, array: 12 };
-    /// A word and the compressed pointer to the class.
+    /// A word and a compressed class pointer.
     pub const NARROW: Self = Self { instance: 12, array: 16 };
     /// Two words.
     pub const WIDE: Self = Self { instance: 16, array: 20 };
-    /// Two words, where elements begin at a multiple of eight: before JDK 23.
+    /// Two words, with elements aligned to 8 bytes: before JDK 23.
     pub const WIDE_ALIGNED: Self = Self { instance: 16, array: 24 };
 }
 
@@ -59,55 +57,54 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// The same with compressed references, where there are such.
+    /// Returns the layout with compressed references.
     #[must_use]
     pub fn compressed(self) -> Self {
         Self { reference: 4, ..self }
     }
 
-    /// Whether references may be compressed though nothing shows it so far.
+    /// Whether references may still turn out to be compressed.
     #[must_use]
     pub fn may_be_compressed(&self) -> bool {
         self.reference > 4
     }
 
-    /// What an instance of a class without superclass takes, before it is aligned: its header.
+    /// Unaligned size of an instance of a class without a superclass: its header.
     #[must_use]
     pub fn header(&self) -> u64 {
         self.heads.map_or(self.pointer + self.reference, |heads| heads.instance)
     }
 
-    /// The same with compact headers, where the rule asks for them.
+    /// Returns the layout with compact headers, unless the rule is MAT's.
     #[must_use]
     pub fn compact(self, rule: SizeRule) -> Self {
         let stack_head = Some(Heads::COMPACT.instance);
         if rule == SizeRule::Mat { self } else { Self { heads: Some(Heads::COMPACT), stack_head, ..self } }
     }
 
-    /// Whether headers may be compact though nothing shows it so far.
+    /// Whether headers may still turn out to be compact.
     #[must_use]
     pub fn may_be_compact(&self, rule: SizeRule) -> bool {
         rule != SizeRule::Mat && self.pointer == 8 && self.heads != Some(Heads::COMPACT)
     }
 
-    /// What an instance takes down to a class, before it is aligned: `above` down to the superclass, `own` for the
-    /// fields of the class itself.
+    /// Unaligned size of an instance down to a class: `above` down to its superclass, `own` for its own fields.
     #[must_use]
     pub fn level(&self, above: u64, own: u64) -> u64 {
         above.saturating_add(own).next_multiple_of(self.reference)
     }
 
-    /// Size of an instance that takes so much down to its class; also of a class with so many bytes of static fields.
+    /// Rounds the size of an instance, or of a class's static fields, up to the alignment.
     #[must_use]
     pub fn aligned(&self, bytes: u64) -> u64 {
         bytes.next_multiple_of(self.alignment)
     }
 
-    /// Size of an array with so many bytes of elements, each of this width.
+    /// Size of an array with `elements` bytes of elements, each of this width.
     #[inline]
     #[must_use]
     pub fn array(&self, elements: u64, width: u64) -> u64 {
-        // Alignments are powers of two; a division would cost more than the rest.
+        // Alignments are powers of two, which avoids a costly division.
         let head = match self.heads {
             Some(heads) if width == 8 => (heads.array + 7) & !7,
             Some(heads) => heads.array,
@@ -117,32 +114,31 @@ impl Sizes {
     }
 }
 
-/// The least extent of an array of references without compressed references. If another object lies inside,
+/// Least extent of an array of references without compressed references. Another object inside it proves that
 /// references are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Extent {
     /// Address of the array.
     pub start: u64,
-    /// Where it would end.
+    /// Its end.
     pub end: u64,
 }
 
-/// Extents of the arrays of references among which no object was seen; only where references may be compressed and it
-/// did not show while the dump was read.
+/// Extents of arrays of references, for a later check; kept only if references may be compressed and the first pass did
+/// not prove it.
 pub const EXTENTS: Column<Extent> = Column::new("jvm.extent");
 
-/// Where headers and elements of some arrays of primitive values lie: where these would end without any header. Only
-/// such that would be larger without compact headers, and only where headers may be compact and it did not show while
-/// the dump was read.
+/// Elements of some primitive arrays, as if they had no header, for a later check; only of arrays that are larger
+/// without compact headers, and only if headers may be compact and the first pass did not prove it.
 pub const HEADS: Column<Extent> = Column::new("jvm.head");
 
-/// How many of [`HEADS`] there are at most. In a heap with compact headers each of the first ones has a neighbour that
-/// shows it, but for the last one of a page.
+/// Limit of [`HEADS`]. In a heap with compact headers the neighbour of nearly every one of the first arrays proves it,
+/// except at the end of a page.
 pub const MOST_HEADS: u64 = 1 << 16;
 
 impl Extent {
-    /// Of an array of so many elements.
+    /// Returns the extent of an array of `length` elements.
     #[inline]
     #[must_use]
     pub fn new(start: u64, length: u32) -> Self {
@@ -153,25 +149,25 @@ impl Extent {
         Self { start, end: start.saturating_add(bytes) }
     }
 
-    /// Whether its elements are so many that an array with a compact header is smaller than one with another header.
+    /// Whether an array with these elements is smaller with a compact header than with any other.
     fn tells_heads(&self) -> bool {
         (1..=4).contains(&((self.end - self.start) % 8))
     }
 }
 
-/// Infers the layout from the addresses of a dump, one by one. Objects mostly lie in memory as they follow each other
-/// in the dump, so that whether references are compressed mostly shows at once.
+/// Infers the layout from the addresses of a dump. Objects mostly lie in memory in the order of the dump, which shows
+/// compressed references almost at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
-    /// All bits that any address has.
+    /// Bitwise or of all addresses.
     bits: u64,
     /// The last array of references.
     array: Extent,
-    /// Whether some object lies inside.
+    /// Whether an object begins inside an array's extent.
     overlapping: bool,
-    /// The last array of primitive values, without any header.
+    /// Elements of the last primitive array, as if it had no header.
     values: Extent,
-    /// The least that such an array has besides its elements before the next object begins.
+    /// Least distance from the end of such elements to the next object: the size of a header, or more.
     head: u64,
 }
 
@@ -182,7 +178,7 @@ impl Default for Observed {
 }
 
 impl Observed {
-    /// Any object.
+    /// Adds an object.
     #[inline]
     pub fn object(&mut self, address: u64) {
         self.bits |= address;
@@ -192,8 +188,8 @@ impl Observed {
         }
     }
 
-    /// An array of primitive values with so many bytes of elements. Gives where they would lie without a header, where
-    /// this may tell how large it is.
+    /// Adds a primitive array with `bytes` bytes of elements. Returns their extent without a header if it may show the
+    /// size of headers.
     #[inline]
     pub fn values(&mut self, address: u64, bytes: u64) -> Option<Extent> {
         self.object(address);
@@ -201,7 +197,7 @@ impl Observed {
         Some(self.values).filter(|values| !self.is_compact() && values.tells_heads())
     }
 
-    /// Whether headers are compact. If arrays leave no place even for those, addresses are not those of HotSpot.
+    /// Whether headers are compact. A distance below their size means that addresses are not HotSpot's.
     fn is_compact(&self) -> bool {
         (Heads::COMPACT.array..Heads::NARROW.array).contains(&self.head)
     }
@@ -210,13 +206,13 @@ impl Observed {
         let some = [Heads::WIDE_ALIGNED, Heads::WIDE];
         match self.head {
             _ if self.is_compact() => Heads::COMPACT,
-            // What is larger is no distance of neighbours.
+            // A larger distance is not one of neighbours.
             25.. => Heads::NARROW,
             least => some.into_iter().find(|heads| heads.array <= least).unwrap_or(Heads::NARROW),
         }
     }
 
-    /// An array of references. Gives its extent where it may be that of some object, too.
+    /// Adds an array of references. Returns its extent if it may prove that references are compressed.
     #[inline]
     pub fn references(&mut self, address: u64, length: u32) -> Option<Extent> {
         self.object(address);
@@ -224,17 +220,17 @@ impl Observed {
         if self.overlapping { None } else { Some(self.array) }
     }
 
-    /// What all addresses are multiples of, as a power of two.
+    /// log2 of the alignment of all addresses.
     #[must_use]
     pub fn unit(&self) -> u32 {
         self.bits.trailing_zeros().min(ALIGNMENTS.1)
     }
 
-    /// The layout, of a heap with pointers of so many bytes.
+    /// Returns the layout of a heap with pointers of `pointer` bytes.
     #[must_use]
     pub fn sizes(&self, pointer: u8, rule: SizeRule) -> Sizes {
         let alignment = 1 << self.unit().max(ALIGNMENTS.0);
-        // Of narrow pointers mark and class have four bytes each.
+        // With 4-byte pointers mark and class have four bytes each.
         let all = if pointer == 4 { Heads::COMPACT } else { self.heads() };
         let heads = match rule {
             SizeRule::Mat => None,
@@ -255,14 +251,14 @@ mod tests {
     const PLAIN: Sizes = Sizes { pointer: 8, reference: 8, alignment: 8, heads: None, stack_head: Some(12) };
     const NARROW: Sizes = Sizes { pointer: 4, reference: 4, alignment: 8, heads: None, stack_head: Some(8) };
 
-    /// Size of an instance with these bytes of fields, the topmost class below `java.lang.Object` first.
+    /// Size of an instance with these bytes of fields per class, from the class below `java.lang.Object` down.
     fn instance(sizes: Sizes, levels: &[u64]) -> u64 {
         sizes.aligned(levels.iter().fold(sizes.header(), |above, &own| sizes.level(above, own)))
     }
 
     #[test]
     fn instances() {
-        // Object, Integer, String (a reference, int, byte, boolean) and a class whose levels are padded one by one.
+        // Object, Integer, String (a reference, int, byte, boolean) and a class with padding at each level.
         for (levels, expected) in [
             (&[][..], [16, 16, 8]),
             (&[4], [16, 24, 16]),
@@ -307,7 +303,7 @@ mod tests {
         let mut heap = Observed::default();
         let rules =
             |heap: &Observed| [SizeRule::Auto, SizeRule::Jvm, SizeRule::Mat].map(|rule| heap.sizes(8, rule).heads);
-        // 4 bytes may end at 16, 20 or 24 bytes from the beginning of the array.
+        // 4 bytes may end at 16, 20 or 24 bytes from the start of the array.
         assert!(heap.values(0x1000, 4).is_some());
         heap.object(0x1020);
         assert_eq!(rules(&heap), [None, Some(Heads::NARROW), None]);
@@ -321,7 +317,7 @@ mod tests {
         heap.object(0x4010);
         assert_eq!(rules(&heap), [Some(Heads::COMPACT), Some(Heads::COMPACT), None]);
         assert!(heap.values(0x5000, 4).is_none());
-        // No virtual machine that we know leaves less than 12 bytes.
+        // No known virtual machine leaves less than 12 bytes.
         heap.object(0x5008);
         assert_eq!(rules(&heap), [None, Some(Heads::NARROW), None]);
     }

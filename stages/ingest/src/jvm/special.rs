@@ -1,4 +1,4 @@
-//! Classes and fields that mean something to the reader.
+//! Classes and fields with a special meaning.
 
 use super::layouts::{Position, Types};
 use super::sizes::Sizes;
@@ -8,28 +8,28 @@ use heaplake_kit::{Job, StageError, StringTable};
 use heaplake_schemas::options::Referents;
 use heaplake_schemas::scratch::STRINGS;
 
-/// References whose `referent` may be a weak edge.
+/// Reference classes with a `referent` that may be a weak edge.
 const WEAK_CLASSES: [&str; 3] =
     ["java.lang.ref.SoftReference", "java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
 
-/// The class above them and above final references, which wait for finalizers.
+/// Superclass of [`WEAK_CLASSES`] and of final references, which wait for finalizers.
 const REFERENCE: &str = "java.lang.ref.Reference";
 
-/// Classes and fields that mean something to the reader.
+/// Classes and fields with a special meaning.
 pub struct Special {
-    /// `java.lang.Class`, which classes are instances of.
+    /// `java.lang.Class`, the class of classes.
     pub class: Option<Position>,
-    /// `java.lang.ClassLoader`, which the boot loader passes for an instance of.
+    /// `java.lang.ClassLoader`, the assumed class of the boot loader.
     pub loader: Option<Position>,
-    /// Classes of arrays of primitive values, by type.
+    /// Classes of primitive arrays, by type code.
     pub arrays: [Option<Position>; 12],
     /// `java.lang.String`.
     pub string: Option<Text>,
-    /// Pieces of the stacks of virtual threads, where their sizes follow HotSpot.
+    /// Stack chunks of virtual threads, if their sizes follow HotSpot.
     pub stack: Option<StackChunk>,
     /// The field of a thread's name.
     pub thread_name: Option<usize>,
-    /// Variables of Clojure and what names them.
+    /// Classes that name variables of Clojure.
     pub variables: Option<variables::Classes>,
 }
 
@@ -38,17 +38,14 @@ pub struct Special {
 pub struct Text {
     /// The class.
     pub class: Position,
-    /// Where the array of the text lies in an instance.
+    /// Offset of the text array in an instance.
     pub value: u32,
-    /// Where the number lies that says how it is encoded, where there is one.
+    /// Offset of the encoding, if there is one.
     pub coder: Option<u32>,
 }
 
 impl Special {
-    /// Finds them, and marks referents: weak edges where that is wanted, else edges that paths avoid.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Finds the classes, and marks referents as weak edges or as edges that paths avoid, by the options.
     pub fn find(types: &mut Types, sizes: &Sizes, job: &Job<'_>) -> Result<Self, StageError> {
         let strings = StringTable::open(job.scratch, STRINGS)?;
         let named = |name: &str| types.named(name, &strings);

@@ -1,4 +1,4 @@
-//! Decompresses an input that cannot be read twice as it is into the scratch folder.
+//! Decompresses an input that cannot be read twice into the scratch folder.
 
 use super::dump::CONTENT;
 use heaplake_input::source::{Identity, Source};
@@ -7,20 +7,17 @@ use std::path::PathBuf;
 
 /// A content in the scratch folder.
 pub struct Spooled {
-    /// Where it lies.
+    /// Its file.
     pub path: PathBuf,
     /// Its length.
     pub bytes: u64,
-    /// What the input was, as far as it could be read.
+    /// Identity of the input, as far as it could be read.
     pub identity: Identity,
-    /// Why there is no more, where the input is damaged.
+    /// The error at which a damaged input ends.
     pub damage: Option<StageError>,
 }
 
-/// Writes the content of a source to the scratch folder. Damaged compression ends it.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
+/// Writes the content of a source to the scratch folder; ends at damaged compression.
 pub fn spool(mut source: Source, scratch: &Scratch, context: &Context<'_>) -> Result<Spooled, StageError> {
     let mut writer = ColumnWriter::create_file(scratch, CONTENT)?;
     let mut block = Vec::new();

@@ -1,5 +1,4 @@
-//! Pieces of the stacks of virtual threads. A dump has the fields of such an object, one of which says how long the piece is,
-//! and none of the words behind them.
+//! Sizes of stack chunks of virtual threads. A dump has the fields of a chunk, including its length, but not its words.
 
 use super::big_endian::u32_at;
 use super::fields::Placed;
@@ -10,22 +9,22 @@ use super::types::TypeDescriptor;
 use super::value;
 use heaplake_kit::StringTable;
 
-/// Name of the field that says how long a piece is, in words.
+/// Field of the length of a chunk, in words.
 const WORDS: &str = "size";
 
-/// The class of such pieces.
+/// The class of stack chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct StackChunk {
     /// Its position.
     pub class: Position,
-    /// Where the length of the piece lies in an instance.
+    /// Offset of the length in an instance.
     at: u32,
     /// Bytes of an instance without a stack.
     empty: u64,
 }
 
 impl StackChunk {
-    /// Finds it, unless the sizes of its instances are to follow MAT's rule.
+    /// Finds the class, unless its sizes follow MAT's rule.
     #[must_use]
     pub fn find(types: &Types, sizes: &Sizes, strings: &StringTable) -> Option<Self> {
         let head = sizes.stack_head.filter(|_| sizes.pointer == 8)?;
@@ -39,8 +38,8 @@ impl StackChunk {
         Some(Self { class, at, empty: sizes.aligned(placed.end.into()) })
     }
 
-    /// Size of an instance with these fields: these, the words of the stack, and a bit for each place where one of them
-    /// may hold a reference.
+    /// Returns the size of an instance: its fields, the words of the stack, and one bit for each place of a reference
+    /// in them.
     #[must_use]
     pub fn size(&self, body: &[u8], sizes: &Sizes) -> u64 {
         let at = self.at as usize;

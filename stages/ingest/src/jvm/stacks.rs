@@ -1,4 +1,4 @@
-//! Stack traces: frames as text, and which thread has which.
+//! Stack traces: frames as text, and the stacks of threads.
 
 use super::names::{Texts, class_name, standard};
 use super::types::Loaded;
@@ -8,7 +8,7 @@ use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::Column;
 
-/// A frame and what it says.
+/// A frame with its text.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Frame {
@@ -26,9 +26,9 @@ pub struct Frame {
 pub struct Trace {
     /// Its serial number.
     pub serial: u32,
-    /// How many frames it has.
+    /// Its number of frames.
     pub frames: u32,
-    /// The first of them in [`TRACE_FRAMES`].
+    /// Its first frame in [`TRACE_FRAMES`].
     pub first: u64,
 }
 
@@ -36,10 +36,10 @@ pub struct Trace {
 pub const FRAMES: Column<Frame> = Column::new("jvm.frame");
 /// All stacks, in the order of the dump.
 pub const TRACES: Column<Trace> = Column::new("jvm.trace");
-/// Ids of the frames of each stack, those of one together, the innermost first.
+/// Ids of the frames of each stack, contiguous, innermost first.
 pub const TRACE_FRAMES: Column<u64> = Column::new("jvm.trace_frame");
 
-/// A frame as the dump has it.
+/// A frame record of the dump.
 #[derive(Clone, Copy)]
 pub struct RawFrame {
     /// Its id.
@@ -57,7 +57,7 @@ pub struct RawFrame {
 /// Line of a native method.
 const NATIVE: i32 = -3;
 
-/// Writes stacks as they come.
+/// Writes stacks in the order of the dump.
 pub struct StackWriter {
     frames: BudgetVec<RawFrame>,
     traces: ColumnWriter<Trace>,
@@ -65,10 +65,7 @@ pub struct StackWriter {
 }
 
 impl StackWriter {
-    /// Begins without any.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Starts empty.
     pub fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         Ok(Self {
             frames: context.budget.growing("frames"),
@@ -77,34 +74,22 @@ impl StackWriter {
         })
     }
 
-    /// A frame.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds a frame.
     pub fn frame(&mut self, frame: RawFrame) -> Result<(), StageError> {
         self.frames.push(frame)
     }
 
-    /// A stack, whose frames follow.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Starts a stack; its frames follow.
     pub fn trace(&mut self, serial: u32, frames: u32) -> Result<(), StageError> {
         self.traces.push(Trace { serial, frames, first: self.trace_frames.len() })
     }
 
-    /// A frame of the last stack.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds a frame to the last stack.
     pub fn trace_frame(&mut self, id: u64) -> Result<(), StageError> {
         self.trace_frames.push(id)
     }
 
     /// Writes the frames with their texts.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
     pub fn finish(
         self,
         texts: &Texts,
@@ -115,7 +100,7 @@ impl StackWriter {
         let Self { mut frames, traces, trace_frames } = self;
         traces.finish()?;
         trace_frames.finish()?;
-        // Unstable, which needs no memory; no two frames that differ are equal in this order.
+        // An unstable sort needs no memory; only equal frames tie.
         frames.sort_unstable_by_key(|frame| (frame.id, frame.method, frame.source, frame.class, frame.line));
         let mut writer = ColumnWriter::create(scratch, FRAMES)?;
         for (number, frame) in frames.iter().enumerate() {
@@ -129,7 +114,7 @@ impl StackWriter {
     }
 }
 
-/// A frame as Java prints it.
+/// Renders a frame as Java does.
 fn describe(frame: &RawFrame, texts: &Texts, loaded: &Loaded) -> Vec<u8> {
     let unknown = || b"?".to_vec();
     let mut text = loaded.name_by_serial(frame.class, texts).map_or_else(unknown, class_name);

@@ -1,6 +1,6 @@
-//! Strings of the dump, and the arrays of bytes or characters that are their texts.
+//! Strings of the dump, and the byte or character arrays of their texts.
 //!
-//! A string and the array of its text are two nodes, so that the columns take no more than is declared.
+//! A string and its array are separate nodes, so the columns stay within their declared sizes.
 
 use heaplake_kit::access::{Access, column};
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
@@ -9,24 +9,24 @@ use heaplake_schemas::scratch::{Column, Per};
 
 /// Nodes that are strings, ascending.
 pub const STRING_NODE: Column<NodeId> = Column::of("jvm.string.node", Per::Node);
-/// The arrays of their text.
+/// Their text arrays.
 pub const STRING_VALUE: Column<NodeId> = Column::of("jvm.string.value", Per::Node);
-/// How it is encoded there: [`LATIN_1`], or UTF-16; [`NO_CODER`] where the array's type says it.
+/// Their encoding: [`LATIN_1`], UTF-16, or [`NO_CODER`] if the type of the array determines it.
 pub const STRING_CODER: Column<u8> = Column::of("jvm.string.coder", Per::Node);
 /// Arrays of bytes or characters, ascending.
 pub const ARRAY_NODE: Column<NodeId> = Column::of("jvm.array.node", Per::Node);
-/// Where their records begin in the content.
+/// Offsets of their records in the content.
 pub const ARRAY_OFFSET: Column<u64> = Column::of("jvm.array.offset", Per::Node);
 /// See [`STRING_CODER`].
 pub const LATIN_1: u8 = 0;
 /// See [`STRING_CODER`].
 pub const NO_CODER: u8 = u8::MAX;
 
-/// All of them, for the declaration of a stage.
+/// All columns, for the declaration of a stage.
 pub const COLUMNS: [Access; 5] =
     [column(STRING_NODE), column(STRING_VALUE), column(STRING_CODER), column(ARRAY_NODE), column(ARRAY_OFFSET)];
 
-/// Writes the strings as they come.
+/// Writes strings and arrays in the order of the dump.
 pub struct StringsWriter {
     node: ColumnWriter<NodeId>,
     value: ColumnWriter<NodeId>,
@@ -36,10 +36,7 @@ pub struct StringsWriter {
 }
 
 impl StringsWriter {
-    /// Begins without any.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates the columns.
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             node: ColumnWriter::create(scratch, STRING_NODE)?,
@@ -50,20 +47,14 @@ impl StringsWriter {
         })
     }
 
-    /// An array of bytes or characters, and where its record begins.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds an array of bytes or characters; `offset` is that of its record.
     #[inline]
     pub fn array(&mut self, node: NodeId, offset: u64) -> Result<(), StageError> {
         self.array.push(node)?;
         self.offset.push(offset)
     }
 
-    /// A string, the array of its text, and how that is encoded, where it says so.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds a string, its text array, and its encoding if it has one.
     #[inline]
     pub fn push(&mut self, node: NodeId, value: NodeId, coder: Option<u8>) -> Result<(), StageError> {
         self.node.push(node)?;
@@ -71,10 +62,7 @@ impl StringsWriter {
         self.coder.push(coder.unwrap_or(NO_CODER))
     }
 
-    /// Ends the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the columns.
     pub fn finish(self) -> Result<(), StageError> {
         self.node.finish()?;
         self.value.finish()?;

@@ -1,7 +1,7 @@
-//! References of the objects of a dump on their way to the columns of edges, a batch at a time.
+//! Batches the references of objects on their way to the columns of edges.
 //!
-//! Where a reference leads is looked up in the index, and edges are counted at their targets: both are all over memory. So
-//! references wait; the place in the index is asked for when a reference comes, the counter when its target is found.
+//! Targets are looked up in the index, and in-degrees are counted at targets; both are random accesses. So references
+//! wait in a batch: adding one prefetches its place in the index, and finding its target prefetches the counter.
 
 use super::kinds::edge_kind;
 use super::layouts::{Slot, Types};
@@ -12,15 +12,15 @@ use crate::output::{EdgeCounts, Essential, Output};
 use heaplake_kit::{Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::{ClassId, NodeId};
 
-/// How many wait at most: as many as the first cache has room for beside what they are looked up in.
+/// Batch size: fits the L1 cache along with the data looked up.
 const MOST: usize = 256;
 
-/// What waits.
+/// Entry of the batch.
 #[derive(Clone, Copy)]
 enum What {
-    /// The edge to the class, and whether one from the root makes it needless.
+    /// The edge to the class, possibly implied by one from the root.
     Class(Essential),
-    /// A reference of an instance: its kind, and what it means.
+    /// A reference of an instance: edge kind and effect on reachability.
     Field(u8, Essential),
     /// An element of an array.
     Element,
@@ -30,16 +30,16 @@ enum What {
 
 #[derive(Clone, Copy)]
 struct Waiting {
-    /// The place of an address, and later its target; of the end of an object the size, bytes.
+    /// Place of an address in the index, later its target; for the end of an object its size, bytes.
     word: u64,
-    /// The position of a slot or an element; of the end of an object the class.
+    /// Position of a slot or an element; for the end of an object its class.
     number: u32,
-    /// Of a slot, the position of its field.
+    /// For a slot, the position of its field.
     field: u32,
     what: What,
 }
 
-/// Finds the targets of references, and writes the edges to them.
+/// Finds the targets of references, and writes the edges.
 pub(super) struct Targets<'a, I, D> {
     types: &'a Types,
     /// The index of all objects.
@@ -47,35 +47,29 @@ pub(super) struct Targets<'a, I, D> {
     output: Output<D>,
     unlisted: UnlistedWriter,
     waiting: Vec<Waiting>,
-    /// The object whose references come.
+    /// The current object.
     node: NodeId,
 }
 
 impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
-    /// Begins with the root.
+    /// Starts at the root.
     pub fn new(types: &'a Types, index: I, output: Output<D>, unlisted: UnlistedWriter) -> Self {
         Self { types, index, output, unlisted, waiting: Vec::with_capacity(MOST), node: NodeId(0) }
     }
 
-    /// The object whose references come.
+    /// Returns the current object.
     #[inline]
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// The edge of an object to its class.
-    ///
-    /// # Errors
-    /// Those of [`Output::edge`].
+    /// Adds the edge of an object to its class.
     #[inline]
     pub fn class<const EDGES: bool>(&mut self, to: NodeId, edge: Essential) -> Result<(), StageError> {
         self.wait::<EDGES>(Waiting { word: to.0.into(), number: 0, field: 0, what: What::Class(edge) })
     }
 
-    /// The reference of an instance in a slot, at this position among all of them.
-    ///
-    /// # Errors
-    /// As [`Self::class`].
+    /// Adds the reference of an instance in a slot, at this position among its references.
     #[inline]
     pub fn field<const EDGES: bool>(&mut self, address: u64, slot: Slot, position: usize) -> Result<(), StageError> {
         let (kind, edge) = match (slot.is_referent(), slot.is_essential()) {
@@ -87,20 +81,14 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
         self.wait::<EDGES>(Waiting { word: self.index.place(address), number, field, what: What::Field(kind, edge) })
     }
 
-    /// An element of an array.
-    ///
-    /// # Errors
-    /// As [`Self::class`].
+    /// Adds an element of an array.
     #[inline]
     pub fn element<const EDGES: bool>(&mut self, address: u64, number: u32) -> Result<(), StageError> {
         let word = self.index.place(address);
         self.wait::<EDGES>(Waiting { word, number, field: 0, what: What::Element })
     }
 
-    /// Any other edge.
-    ///
-    /// # Errors
-    /// As [`Self::class`].
+    /// Adds any other edge.
     pub fn edge<const EDGES: bool>(
         &mut self,
         to: NodeId,
@@ -112,10 +100,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
         self.output.edge::<EDGES>(to, kind, name, meaning)
     }
 
-    /// Ends the object, and begins the next.
-    ///
-    /// # Errors
-    /// As [`Self::class`].
+    /// Completes the object and starts the next.
     #[inline]
     pub fn end<const EDGES: bool>(&mut self, kind: u8, class: ClassId, shallow: u64) -> Result<(), StageError> {
         self.node.0 += 1;
@@ -131,7 +116,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
         Ok(())
     }
 
-    /// Writes all that waits.
+    /// Writes the batch.
     #[inline(never)]
     fn write<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         let Self { types, index, output, unlisted, waiting, .. } = self;
@@ -170,10 +155,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
         Ok(())
     }
 
-    /// Ends the columns; how many edges there are, and the index.
-    ///
-    /// # Errors
-    /// As [`Self::class`].
+    /// Completes the columns; returns the numbers of edges, and the index.
     pub fn finish<const EDGES: bool>(mut self, scratch: &Scratch) -> Result<(EdgeCounts, I), StageError> {
         self.write::<EDGES>()?;
         self.unlisted.finish()?;

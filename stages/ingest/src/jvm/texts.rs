@@ -1,12 +1,12 @@
 //! Stage `texts`: names of nodes.
 //!
-//! * Computes: the text of every string, where there is a table of nodes; names of classes, threads and variables.
-//! * Resident memory: two bits per node; the places, 8 bytes for each array of bytes or characters, where the budget
-//!   allows, paged where not; [`PAGES`](super::content::PAGES) pages of the content; the cache of recent texts.
-//! * Passes over disk: one over the strings; the content at random, but mostly forwards, since the text of a string
+//! * Computes: the text of every string, if there is a table of nodes; names of classes, threads and variables.
+//! * Resident memory: two bits per node; offsets, 8 bytes per array of bytes or characters, paged if they do not fit;
+//!   [`PAGES`](super::content::PAGES) pages of the content; the cache of recent texts.
+//! * Passes over disk: one over the strings; random reads of the content, mostly forwards, since the text of a string
 //!   lies near it.
-//! * Worst case: linear in strings and the length of their texts that is kept.
-//! * Fails when: the content cannot be read any more.
+//! * Worst case: linear in strings and the kept length of their texts.
+//! * Fails when: the content can no longer be read.
 //! * Determinism: order of the dump.
 //! * Reference: `java.lang.String`: Latin-1 or UTF-16 by its coder; before Java 9 always UTF-16.
 
@@ -30,7 +30,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "texts",
     reads: &[
@@ -49,7 +49,7 @@ pub const STAGE: Stage = Stage {
     ],
     writes: &[column(columns::NODE_NAME)],
     appends: &[texts(STRINGS)],
-    // Half of all objects are arrays of bytes or characters at most, in heaps of programs.
+    // In heaps of programs at most half of all objects are arrays of bytes or characters.
     arrays: &[&[per_node::<u32>()]],
     least: &[bits_per_node(2)],
     fixed: 16 << 20,
@@ -59,13 +59,13 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Characters of a text that are kept.
+/// Limit of the kept characters of a text.
 const MOST_TEXT: usize = 256;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let nodes = job.facts()?.node_count;
-    // Without a table of nodes strings have no names.
+    // Strings get names only for the table of nodes.
     let strings = if Wanted::of(&job.setting).nodes { column_length(scratch)? } else { 0 };
     context.progress.begin(STAGE.name, strings);
     let mut plan = ArrayPlan::of(job, STAGE.name);
@@ -82,12 +82,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: strings, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// How many strings there are.
+/// Number of strings.
 fn column_length(scratch: &Scratch) -> Result<u64, StageError> {
     Ok(ColumnReader::open(scratch, STRING_NODE)?.remaining())
 }
 
-/// Names of classes, threads and variables.
+/// Returns the names of classes, threads and variables.
 fn others(
     reader: &mut TextReader,
     table: &mut Recent,
@@ -121,7 +121,7 @@ fn others(
     Ok(others)
 }
 
-/// Names of all strings.
+/// Names all strings.
 fn name_strings(
     names: &mut NodeNames,
     reader: &mut TextReader,
@@ -145,7 +145,7 @@ fn name_strings(
     Ok(())
 }
 
-/// The strings: the array of the text of each, and how it is encoded.
+/// Columns of the strings: text array and encoding.
 struct Strings {
     nodes: ColumnPoints<NodeId>,
     values: ColumnPoints<NodeId>,
@@ -161,14 +161,14 @@ impl Strings {
         })
     }
 
-    /// The text of one of them; nothing where the node is no string.
+    /// Returns the text of a string; `None` if the node is not a string.
     fn text<'t>(&self, string: NodeId, reader: &'t mut TextReader) -> Result<Option<&'t [u8]>, StageError> {
         let Some(at) = self.nodes.position(string) else { return Ok(None) };
         reader.text(self.values.at(at), self.coders.at(at))
     }
 }
 
-/// Reads the texts in arrays.
+/// Reads texts from arrays.
 struct TextReader {
     content: Content,
     id_bytes: usize,
@@ -186,7 +186,7 @@ impl TextReader {
         Ok(Self { content, id_bytes: dump.id_bytes.into(), ranks, offsets, buffer: Vec::new() })
     }
 
-    /// The text in an array; nothing where it is no array of text.
+    /// Returns the text in an array; `None` if the node is not an array of text.
     fn text(&mut self, array: NodeId, coder: u8) -> Result<Option<&[u8]>, StageError> {
         let Some(rank) = self.ranks.rank(array.index()) else { return Ok(None) };
         let offset = self.offsets.get(rank)?;
@@ -195,7 +195,7 @@ impl TextReader {
     }
 }
 
-/// From the ordinal of an array of bytes or characters to its number among these.
+/// Maps the ordinal of an array of bytes or characters to its rank among these arrays.
 fn ranks(nodes: u64, scratch: &Scratch, context: &Context<'_>) -> Result<Ranks, StageError> {
     let mut set = Bitset::new(&context.budget, "arrays of bytes", nodes as usize)?;
     let mut arrays = ColumnReader::open(scratch, ARRAY_NODE)?;
@@ -205,8 +205,7 @@ fn ranks(nodes: u64, scratch: &Scratch, context: &Context<'_>) -> Result<Ranks, 
     set.ranked(&context.budget, "arrays of bytes")
 }
 
-/// Puts the text in the array whose record begins at an offset into `out`, as UTF-8; false where that is no array of
-/// text.
+/// Decodes the text of the array record at an offset into `out`, as UTF-8; returns false if it is no array of text.
 fn text(
     content: &mut Content,
     id_bytes: usize,
@@ -222,7 +221,7 @@ fn text(
     let (length, element) = (u32_at(head, 5 + id_bytes) as usize, head[9 + id_bytes]);
     let (width, latin) = match (element, coder) {
         (value::CHAR, _) => (2, false),
-        // Without a coder it is a text of Android's runtime, which is ASCII.
+        // Android's runtime has no coder and stores ASCII.
         (value::BYTE, LATIN_1 | NO_CODER) => (1, true),
         (value::BYTE, _) => (1, false),
         _ => return Ok(false),
@@ -235,7 +234,7 @@ fn text(
             *out = out.iter().map(|&byte| byte as char).collect::<String>().into_bytes();
         }
     } else {
-        // Characters of a dump's own arrays are in its byte order, bytes of a string in that of the machine.
+        // Character arrays are in the dump's byte order, bytes of a string in the machine's.
         let unit = |pair: &[u8]| {
             let pair = [pair[0], pair[1]];
             if element == value::CHAR { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
@@ -245,10 +244,10 @@ fn text(
     Ok(true)
 }
 
-/// Names of all nodes, in order: strings as they are given, classes and threads by themselves.
+/// Writes names of all nodes in node order, merging strings with classes and threads.
 struct NodeNames {
     column: ColumnWriter<StringId>,
-    /// Names of classes and threads, by node, the last one first.
+    /// Names of classes and threads, by node, descending.
     others: BudgetVec<(NodeId, StringId)>,
 }
 
@@ -259,7 +258,7 @@ impl NodeNames {
         Ok(Self { column: ColumnWriter::create(scratch, columns::NODE_NAME)?, others })
     }
 
-    /// Names all nodes up to, but without, this one.
+    /// Names all nodes before this one.
     #[inline]
     fn up_to(&mut self, node: u64) -> Result<(), StageError> {
         while self.column.len() < node {
@@ -282,7 +281,7 @@ impl NodeNames {
         self.column.push(name)
     }
 
-    /// Names the rest of so many nodes, and ends the column.
+    /// Names the remaining nodes and completes the column.
     fn finish(mut self, nodes: u64) -> Result<(), StageError> {
         self.up_to(nodes)?;
         self.column.finish().map(drop)

@@ -1,4 +1,4 @@
-//! What the table of threads needs.
+//! Columns of the table of threads.
 
 use super::roots::Roots;
 use crate::names::Names;
@@ -6,20 +6,17 @@ use heaplake_kit::{ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
 
-/// The string that is the name of each thread; [`NodeId::NONE`] where it has none.
+/// The string that names each thread; [`NodeId::NONE`] for none.
 pub const THREAD_STRING: Column<NodeId> = Column::new("jvm.thread.string");
 
-/// Frames of a stack that an earlier thread has too: threads may share a stack, and a dump of n bytes may have n / 20
-/// threads that share one of n / 9 frames.
+/// Frames rendered of a stack that an earlier thread also has. Threads may share a stack: a dump of n bytes may have n
+/// / 20 threads that share one of n / 9 frames.
 const SHARED: usize = 64;
 
-/// The last frame where the others are left out.
+/// Last frame of a shortened stack.
 const CUT: &[u8] = b"(more frames, which another thread with this stack shows)";
 
-/// Writes the threads and their stacks. The strings that are their names are in the order of the threads.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+/// Writes the threads and their stacks. `thread_names` are in the order of the threads.
 pub fn write(
     roots: &Roots,
     thread_names: &[NodeId],

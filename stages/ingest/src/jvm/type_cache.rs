@@ -1,4 +1,4 @@
-//! A cache of the classes that were looked up last.
+//! A direct-mapped cache of class look-ups.
 
 use super::layouts::Position;
 
@@ -7,16 +7,16 @@ pub(super) struct TypeCache {
     entries: Vec<(u64, u32)>,
 }
 
-/// Entries, as a power of two.
+/// log2 of the entries.
 const CACHE: u32 = 12;
 
 impl TypeCache {
-    /// Without any.
+    /// Returns an empty cache.
     pub fn new() -> Self {
         Self { entries: vec![(0, u32::MAX); 1 << CACHE] }
     }
 
-    /// Position of the class at an address, which `find` knows.
+    /// Returns the position of the class at an address; calls `find` on a miss.
     #[inline]
     pub fn position(&mut self, id: u64, find: impl FnOnce(u64) -> Option<Position>) -> Option<Position> {
         // Fibonacci hashing: addresses have patterns.

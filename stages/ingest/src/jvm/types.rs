@@ -1,6 +1,6 @@
 //! Type descriptors: the classes of a dump with their names and fields.
 //!
-//! They are held in memory: some 80 bytes per class, 8 per field and 16 per static reference, all of it counted.
+//! All are in memory: about 80 bytes per class, 8 per field and 16 per static reference, accounted.
 
 use super::names::{Texts, class_name};
 use super::record::ClassPart;
@@ -12,33 +12,33 @@ use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Scratch, Stag
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::Column;
 
-/// A class as the dump has it.
+/// A class of the dump.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct TypeDescriptor {
     /// Its address.
     pub id: u64,
-    /// That of the class that it extends; 0 for none.
+    /// Address of its superclass; 0 for none.
     pub superclass: u64,
-    /// That of its loader; 0 for the boot loader.
+    /// Address of its loader; 0 for the boot loader.
     pub loader: u64,
-    /// Where the dump has it.
+    /// Offset of its record.
     pub offset: u64,
     /// Its node.
     pub node: NodeId,
-    /// Its name for people.
+    /// Its display name.
     pub name: StringId,
-    /// Its first one of [`FIELDS`].
+    /// Its first field in [`FIELDS`].
     pub first_field: u32,
-    /// How many they are.
+    /// Its number of fields.
     pub fields: u32,
-    /// Its first one of [`STATICS`].
+    /// Its first static reference in [`STATICS`].
     pub first_static: u32,
-    /// How many they are.
+    /// Its number of static references.
     pub statics: u32,
-    /// Bytes of its other static fields.
+    /// Bytes of its primitive static fields.
     pub static_bytes: u32,
-    /// Whether one of these has eight bytes.
+    /// Whether a primitive static field has eight bytes.
     pub has_wide_static: u32,
 }
 
@@ -46,50 +46,50 @@ pub struct TypeDescriptor {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Field {
-    /// Its name; [`StringId::NONE`] where the dump has none.
+    /// Its name; [`StringId::NONE`] if the dump has none.
     pub name: StringId,
-    /// Its type, as the format numbers them.
+    /// Its type code.
     pub kind: u32,
 }
 
-/// A static field that is a reference.
+/// A static reference field.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Static {
-    /// What it refers to.
+    /// Address of its target.
     pub value: u64,
-    /// Its name; [`StringId::NONE`] where the dump has none.
+    /// Its name; [`StringId::NONE`] if the dump has none.
     pub name: StringId,
-    /// Whether the virtual machine keeps it elsewhere, so that the class has no such field.
+    /// Whether the virtual machine stores it outside the class object.
     pub elsewhere: u32,
 }
 
 /// The descriptors, in the order of the dump.
 pub const DESCRIPTORS: Column<TypeDescriptor> = Column::new("jvm.class");
-/// Fields of their instances, those of one class together, in the order in which instances have them.
+/// Fields of their instances, contiguous per class, in the order of an instance's body.
 pub const FIELDS: Column<Field> = Column::new("jvm.field");
-/// Their static references, those of one class together.
+/// Their static references, contiguous per class.
 pub const STATICS: Column<Static> = Column::new("jvm.static");
 
-/// All that describes types, for the declaration of a stage.
+/// The columns of type descriptors, for the declaration of a stage.
 pub const COLUMNS: [Access; 3] = [column(DESCRIPTORS), column(FIELDS), column(STATICS)];
 
-/// Collects the classes of a dump as they come.
+/// Collects the classes of a dump in the order of their records.
 pub struct TypeWriter {
     descriptors: BudgetVec<TypeDescriptor>,
     fields: BudgetVec<Field>,
     statics: BudgetVec<Static>,
-    /// Ids of the names of fields and of static fields, which may be known later only.
+    /// Ids of the names of fields and of static fields; the texts may follow later.
     field_names: BudgetVec<u64>,
     static_names: BudgetVec<u64>,
-    /// Class and name of the records of loading.
+    /// Class and name of the load records.
     loaded: BudgetVec<(u64, u64)>,
-    /// Serial number and class of the same.
+    /// Serial number and class of the load records.
     serials: BudgetVec<(u32, u64)>,
 }
 
 impl TypeWriter {
-    /// Begins without any.
+    /// Starts empty.
     #[must_use]
     pub fn new(context: &Context<'_>) -> Self {
         let budget = &context.budget;
@@ -104,25 +104,19 @@ impl TypeWriter {
         }
     }
 
-    /// A class got loaded.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds a load record.
     pub fn load(&mut self, serial: u32, class: u64, name: u64) -> Result<(), StageError> {
         self.loaded.push((class, name))?;
         self.serials.push((serial, class))
     }
 
-    /// Where the fields of the next class begin, among fields and static fields.
+    /// Returns the positions at which the next class's fields and static fields begin.
     #[must_use]
     pub fn mark(&self) -> (u32, u32) {
         (self.fields.len() as u32, self.statics.len() as u32)
     }
 
-    /// A part of the next class; gives the bytes of a static field that is no reference.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds a part of the next class; returns the bytes of a primitive static field, otherwise 0.
     pub fn part(&mut self, part: ClassPart) -> Result<u32, StageError> {
         match part {
             ClassPart::Field { name, kind } => {
@@ -138,20 +132,14 @@ impl TypeWriter {
         Ok(0)
     }
 
-    /// A class whose parts were given since `mark`.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds a class with the parts since `mark`.
     pub fn class(&mut self, class: TypeDescriptor, mark: (u32, u32)) -> Result<(), StageError> {
         let (first_field, first_static) = mark;
         let (fields, statics) = (self.fields.len() as u32 - first_field, self.statics.len() as u32 - first_static);
         self.descriptors.push(TypeDescriptor { first_field, fields, first_static, statics, ..class })
     }
 
-    /// Gives everything its name and writes it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Resolves the names and writes the columns.
     pub fn finish(mut self, texts: &Texts, names: &mut Names, scratch: &Scratch) -> Result<Loaded, StageError> {
         let mut name_of = |id: u64| texts.get(id).map_or(Ok(StringId::NONE), |text| names.intern(text));
         for (field, &name) in self.fields.iter_mut().zip(self.field_names.iter()) {
@@ -175,11 +163,11 @@ impl TypeWriter {
     }
 }
 
-/// What the dump calls its classes.
+/// Names of classes, from load records.
 pub struct Loaded {
-    /// Class and id of its name, by class.
+    /// Class and id of its name, sorted by class.
     names: BudgetVec<(u64, u64)>,
-    /// Serial number and class, by number.
+    /// Serial number and class, sorted by number.
     serials: BudgetVec<(u32, u64)>,
 }
 
@@ -190,14 +178,14 @@ impl Loaded {
         Self { names, serials }
     }
 
-    /// Name of a class.
+    /// Returns the name of a class.
     #[must_use]
     pub fn name<'a>(&self, class: u64, texts: &'a Texts) -> Option<&'a [u8]> {
         let at = self.names.partition_point(|&(id, _)| id < class);
         self.names.get(at).filter(|&&(id, _)| id == class).and_then(|&(_, name)| texts.get(name))
     }
 
-    /// Name of the class with a serial number.
+    /// Returns the name of the class with a serial number.
     #[must_use]
     pub fn name_by_serial<'a>(&self, serial: u32, texts: &'a Texts) -> Option<&'a [u8]> {
         let at = self.serials.binary_search_by_key(&serial, |&(serial, _)| serial).ok()?;
@@ -212,9 +200,6 @@ fn write<T: Pod>(scratch: &Scratch, column: Column<T>, items: &[T]) -> Result<()
 }
 
 /// Reads a column into memory.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`].
 pub fn load<T: Pod>(
     scratch: &Scratch,
     context: &Context<'_>,

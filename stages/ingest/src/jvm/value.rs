@@ -1,4 +1,4 @@
-//! Types of values, as the format numbers them.
+//! Type codes of values in HPROF.
 
 /// A reference.
 pub const OBJECT: u8 = 2;
@@ -13,19 +13,19 @@ pub const SHORT: u8 = 9;
 /// `long`.
 pub const LONG: u8 = 11;
 
-/// Names of the primitive types by number; empty where there is no such type.
+/// Names of the primitive types by code; empty for other codes.
 const NAMES: [&str; 12] = ["", "", "", "", "boolean", "char", "float", "double", "byte", "short", "int", "long"];
 
-/// Bytes of the primitive types by number; 0 where there is no such type.
+/// Bytes of the primitive types by code; 0 for other codes.
 pub const WIDTHS: [u8; 16] = [0, 0, 0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 0, 0, 0, 0];
 
-/// Name of a primitive type.
+/// Returns the name of a primitive type.
 #[must_use]
 pub fn name(kind: u8) -> Option<&'static str> {
     NAMES.get(kind as usize).copied().filter(|name| !name.is_empty())
 }
 
-/// Bytes of a value in the dump and, but for references, in memory; `id` is the width of a reference.
+/// Returns the bytes of a value: in the dump and, except for references, in memory. `id` is the width of a reference.
 #[must_use]
 pub const fn width(kind: u8, id: usize) -> Option<usize> {
     match kind {

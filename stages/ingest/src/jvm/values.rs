@@ -1,11 +1,11 @@
-//! Stage `values of objects`: what the objects of a Java heap contain.
+//! Stage `values of objects`: contents of the objects of a Java heap.
 //!
-//! * Computes: for each instance its fields, those of its class first, then those of each superclass; for arrays the
-//!   length and the first elements; for references the text that the target is. Classes have none.
-//! * Resident memory: the index as in `link`, and names 4 bytes per node, paged where they do not fit; the classes.
+//! * Computes: the fields of each instance, from its class up through the superclasses; the length and the first
+//!   elements of arrays; the text that the target of a reference represents. Classes have no values.
+//! * Resident memory: the index as in `link`; 4 bytes per node for names, paged if they do not fit; the classes.
 //! * Passes over disk: the content once, in order.
 //! * Worst case: linear.
-//! * Fails when: the content cannot be read any more; the budget is too small for the classes.
+//! * Fails when: the content can no longer be read; the budget is too small for the classes.
 //! * Determinism: order of the dump.
 //! * Reference: `HPROF_GC_INSTANCE_DUMP` of the format.
 
@@ -30,7 +30,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 use heaplake_schemas::values::{MOST_OF_A_NODE, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, kind};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "values of objects",
     when: |setting| setting.has(TableName::Values),
@@ -54,10 +54,10 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Bytes of an array of primitive values that are looked at, and characters of it that are shown.
+/// Bytes of an array of primitive values that are read, and characters of it that are rendered.
 const LOOKED_AT: u64 = 480;
 const SHOWN: usize = 120;
-/// Classes above that of an object that are looked at.
+/// Limit of the superclass chain.
 const LEVELS: usize = 64;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -86,13 +86,13 @@ fn all<const ID: usize>(dump: &Dump, mut objects: Objects, job: &Job<'_>) -> Res
     objects.writer.finish(objects.nodes)
 }
 
-/// The objects, one after the other.
+/// Visits the objects in order.
 struct Objects {
     types: Types,
     index: Index,
     names: Lookup<StringId>,
     writer: ValueWriter,
-    /// The next one.
+    /// The next node.
     node: u64,
     nodes: u64,
 }
@@ -103,7 +103,7 @@ impl Objects {
         self.writer.end()
     }
 
-    /// A value in the bytes of an object.
+    /// Writes a value from the bytes of an object.
     fn value(&mut self, label: Label, of: u8, bytes: &[u8]) -> Result<(), StageError> {
         let bits = bytes.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
         if of != value::OBJECT {
@@ -121,7 +121,7 @@ impl Objects {
         }
     }
 
-    /// The fields of an instance.
+    /// Writes the fields of an instance.
     fn fields<const ID: usize>(&mut self, class: Position, body: &[u8]) -> Result<(), StageError> {
         let (mut above, mut at) = (Some(class), 0);
         for _ in 0..LEVELS {
@@ -177,7 +177,7 @@ impl<const ID: usize> Visitor<ID> for Objects {
         self.writer.value(Label::None, kind::LENGTH, array.length.into())?;
         let looked_at = array.bytes.min(LOOKED_AT);
         let body = records.cursor.take(looked_at as usize)?;
-        // Android's runtime leaves elements out.
+        // Android's runtime omits elements.
         let shown = (array.bytes > 0 || array.length == 0).then(|| beginning(array.element, body, array.bytes));
         self.writer.elements(shown.as_deref())?;
         records.cursor.skip(array.bytes - looked_at)?;
@@ -197,7 +197,7 @@ impl<const ID: usize> Visitor<ID> for Objects {
     }
 }
 
-/// The beginning of an array of primitive values: the text that it is, or its first elements.
+/// Renders the beginning of an array of primitive values: as text if it is one, otherwise its first elements.
 fn beginning(element: u8, body: &[u8], bytes: u64) -> String {
     if let Some(text) = text(element, body, bytes) {
         return format!("{text:?}");

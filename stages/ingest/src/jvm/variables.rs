@@ -1,5 +1,5 @@
-//! Names of Clojure's global variables, `namespace/symbol`. A `clojure.lang.Var` refers to its symbol and its namespace, and
-//! the namespace to a symbol of its own; a symbol refers to the string.
+//! Names of Clojure's global variables, `namespace/symbol`. A `clojure.lang.Var` refers to its symbol and its
+//! namespace, a namespace to a symbol of its own, and a symbol to its string.
 
 use super::big_endian::id;
 use super::layouts::{Position, Types};
@@ -9,13 +9,13 @@ use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringT
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
 
-/// Every variable, the string of its namespace and the string of its symbol; [`NodeId::NONE`] where there is none.
+/// Each variable, the string of its namespace and the string of its symbol; [`NodeId::NONE`] for a missing one.
 pub const VARIABLE_STRINGS: Column<[NodeId; 3]> = Column::new("jvm.variable.strings");
 
-/// Objects of each class that are kept: memory does not grow with the dump. Variables beyond have no names.
+/// Limit of objects kept per class, so that memory does not grow with the dump. Variables beyond it have no names.
 const MOST: usize = 1 << 17;
 
-/// A class and the offsets of references in its instances.
+/// A class and the offsets of some reference fields in its instances.
 #[derive(Clone, Copy, Debug)]
 struct Fields<const N: usize> {
     class: Position,
@@ -32,7 +32,7 @@ impl<const N: usize> Fields<N> {
         Some(Self { class, at })
     }
 
-    /// The node of an instance and those that it refers to.
+    /// Returns the node of an instance and the nodes that its fields refer to.
     fn read<const ID: usize, const M: usize>(
         &self,
         node: NodeId,
@@ -49,7 +49,7 @@ impl<const N: usize> Fields<N> {
     }
 }
 
-/// The classes of Clojure that name variables.
+/// Classes of Clojure that name variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Classes {
     variable: Fields<2>,
@@ -58,7 +58,7 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Finds them; nothing in a program without Clojure.
+    /// Finds the classes; `None` in a program without Clojure.
     #[must_use]
     pub fn find(types: &Types, strings: &StringTable) -> Option<Self> {
         Some(Self {
@@ -69,7 +69,7 @@ impl Classes {
     }
 }
 
-/// The objects of these classes so far, by node: each with the nodes that it refers to.
+/// Instances of these classes seen so far, by node, each with the nodes that it refers to.
 pub struct Variables {
     classes: Option<Classes>,
     variables: BudgetVec<[NodeId; 3]>,
@@ -78,7 +78,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Nothing so far.
+    /// Starts empty.
     #[must_use]
     pub fn new(classes: Option<Classes>, budget: &Budget) -> Self {
         Self {
@@ -89,10 +89,7 @@ impl Variables {
         }
     }
 
-    /// Notes an instance with these fields, if it is one of these classes.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Records an instance, if its class is one of these.
     #[inline]
     pub fn instance<const ID: usize>(
         &mut self,
@@ -113,9 +110,6 @@ impl Variables {
     }
 
     /// Writes the variables.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn write(&self, scratch: &Scratch) -> Result<(), StageError> {
         let mut writer = ColumnWriter::create(scratch, VARIABLE_STRINGS)?;
         for &[node, namespace, symbol] in self.variables.iter() {
@@ -126,7 +120,7 @@ impl Variables {
     }
 }
 
-/// What an object refers to.
+/// Returns the node that an object refers to.
 fn target(known: &[[NodeId; 2]], node: NodeId) -> NodeId {
     known.binary_search_by_key(&node, |pair| pair[0]).map_or(NodeId::NONE, |at| known[at][1])
 }

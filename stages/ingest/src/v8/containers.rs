@@ -1,19 +1,18 @@
 //! Stage `containers`: the containers of a V8 heap, and the entries of its weak maps.
 //!
-//! * Computes: for each `Map`, `Set` and array, and each object that is used as a dictionary or has elements, how
-//!   many entries it has and how many bytes of its backing store they do not need. The file has no lengths, but it
-//!   has the sizes of stores, which V8 lays out in a known way, and for each object in a store the position where it
-//!   lies. Small integers and holes are not in the file, unless numbers were captured: a container of which nothing
-//!   is seen is left out, and one of objects and numbers counts as one of its objects. Also: table, key and value of
-//!   each entry of a weak map.
-//! * Resident memory: 14.2 bytes per node (offsets, kinds, names, sizes) and 5 per edge (kinds, names), where the budget
-//!   allows, paged where not; so are 16 bytes per entry of a weak map ([`super::weak_entries`]).
+//! * Computes: the number of entries and the spare bytes of the backing store of each `Map`, `Set` and array, and of
+//!   each object in dictionary mode or with elements. The file has no lengths, but it has the sizes of stores, with
+//!   V8's known layouts, and the position of each object in a store. Small integers and holes are not in the file,
+//!   unless numbers were captured: a container without visible entries is omitted, and numbers among objects are not
+//!   counted. Also: table, key and value of each entry of a weak map.
+//! * Resident memory: 14.2 bytes per node (offsets, kinds, names, sizes) and 5 per edge (kinds, names), and 16 per
+//!   entry of a weak map ([`super::weak_entries`]), paged if they do not fit.
 //! * Passes over disk: kinds and sizes of nodes twice, edges once; those of stores again, near the first time.
 //! * Worst case: linear in the edges, and in those of stores for each container that they belong to.
 //! * Fails when: the budget is too small.
 //! * Determinism: one thread, order of the nodes.
-//! * Reference: V8, `OrderedHashMap`, `OrderedHashSet`, `NameDictionary` and `NumberDictionary` for how stores are laid
-//!   out.
+//! * Reference: V8, `OrderedHashMap`, `OrderedHashSet`, `NameDictionary` and `NumberDictionary` for the layouts of
+//!   stores.
 
 use super::names;
 use super::snapshot::{DOCUMENT, Snapshot};
@@ -27,7 +26,7 @@ use heaplake_schemas::containers::{ContainerRow, flags};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, EdgeKind, STRING_HASH, STRINGS};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "containers",
     version: 2,
@@ -65,21 +64,21 @@ pub const STAGE: Stage = Stage {
 
 /// Slots of a store before its elements: its map and its length.
 const HEAD: u64 = 2;
-/// Slots that a table of a `Map` or `Set` has before its buckets.
+/// Slots of the table of a `Map` or `Set` before its buckets.
 const TABLE_HEAD: u64 = 3;
-/// Entries for each of its buckets.
+/// Entries per bucket.
 const LOAD: u64 = 2;
-/// Slots that a dictionary may have before its entries, and those of an entry.
+/// Slots of a dictionary before its entries, and slots per entry.
 const DICTIONARY_HEADS: std::ops::RangeInclusive<u64> = 4..=7;
 const DICTIONARY_ENTRY: u64 = 3;
-/// Slots of a store from which on an object's properties are looked at: below, they may lie in an array.
+/// Least slots of a store examined as a dictionary: smaller ones may be arrays of properties.
 const LEAST_DICTIONARY: u64 = 30;
-/// One of so many slots is seen, at most, in a sparse array.
+/// A sparse array has at most one in this many slots in use.
 const SPARSE: u64 = 4;
-/// Slots from which on an array may be sparse.
+/// Least slots of a sparse array.
 const LEAST_SPARSE: u64 = 16;
 
-/// What a container is.
+/// Kind of a container's store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// Slots of an entry: key, value and link, or value and link.
@@ -135,7 +134,7 @@ struct Edges {
     kinds: ColumnReader<u8>,
     names: ColumnReader<u32>,
     to: ColumnReader<NodeId>,
-    /// Position of the next one.
+    /// Position of the next edge.
     position: u64,
 }
 
@@ -170,11 +169,11 @@ struct Edge {
     to: NodeId,
 }
 
-/// What the pass over an object's edges collects.
+/// Results of the pass over an object's edges.
 #[derive(Default)]
 struct Seen {
     store: Option<(Shape, NodeId)>,
-    /// Elements, and one more than the last one's index.
+    /// Number of elements, and one more than the last index.
     elements: u64,
     length: u64,
 }
@@ -190,7 +189,7 @@ struct Finder {
     meanings: Vec<EdgeKind>,
     /// Bytes of a slot.
     slot: u64,
-    /// Whether numbers are not in the file.
+    /// Whether the file lacks numbers.
     unsure: bool,
     object: Option<u8>,
     array: Option<u8>,
@@ -287,7 +286,7 @@ impl Finder {
         }))
     }
 
-    /// An array whose store is not a node of its own, as those of JavaScriptCore: no bytes of it are known.
+    /// Returns the row of an array without a separate store node, as in JavaScriptCore: its bytes are unknown.
     fn storeless(node: u32, seen: &Seen) -> Option<ContainerRow> {
         let entries = u32::try_from(seen.elements).unwrap_or(u32::MAX);
         (entries > 0).then_some(ContainerRow {
@@ -299,7 +298,7 @@ impl Finder {
         })
     }
 
-    /// The table of a `Map` or `Set`, whose entries have so many slots.
+    /// Examines the table of a `Map` or `Set` with entries of `entry` slots.
     fn table(&mut self, slots: u64, entry: u64, store: NodeId) -> Result<Option<Found>, StageError> {
         let of_bucket = 1 + LOAD * entry;
         let Some(buckets) = slots.checked_sub(TABLE_HEAD).map(|slots| slots / of_bucket) else { return Ok(None) };
@@ -319,14 +318,14 @@ impl Finder {
         Ok(Some(Found { entries, spare: buckets.saturating_sub(needed) * of_bucket, sparse: false }))
     }
 
-    /// The dictionary of an object, if it is one.
+    /// Examines the store of an object as a dictionary, if it is one.
     fn dictionary(&mut self, slots: u64, store: NodeId) -> Result<Option<Found>, StageError> {
         let room = |head: u64| slots.checked_sub(head).filter(|slots| slots.is_multiple_of(DICTIONARY_ENTRY));
         let mut rooms = DICTIONARY_HEADS.filter_map(room).map(|slots| slots / DICTIONARY_ENTRY);
         let Some(room) = rooms.find(|room| room.is_power_of_two()).filter(|_| slots >= LEAST_DICTIONARY) else {
             return Ok(None);
         };
-        // A key and its value lie side by side.
+        // A key and its value are adjacent.
         let (mut entries, mut last) = (0u64, u64::MAX);
         self.each_position(store, |position| {
             if last.checked_add(1) != Some(position) {
@@ -340,7 +339,7 @@ impl Finder {
         Ok(Some(Found { entries, spare: room.saturating_sub(needed) * DICTIONARY_ENTRY, sparse: false }))
     }
 
-    /// Shows the positions in a store at which objects lie, in the order of the file.
+    /// Calls `each` with the positions of objects in a store, in the order of the file.
     fn each_position(&mut self, store: NodeId, mut each: impl FnMut(u64)) -> Result<(), StageError> {
         for at in self.offsets.range(store.index())? {
             let (kind, name) = (self.edge_kinds.get(at)?, self.edge_names.get(at)?);
@@ -359,7 +358,7 @@ impl Finder {
     }
 }
 
-/// What was found of a container: entries that are seen, slots that they do not need, and whether those lie in between.
+/// Visible entries of a container, its spare slots, and whether these lie between entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Found {
     entries: u64,
@@ -367,9 +366,9 @@ struct Found {
     sparse: bool,
 }
 
-/// The elements of an array, or of another object that has such: so many of them are seen, below an index.
+/// Examines elements of an array or another object: `seen` of them below the index `length`.
 fn elements(slots: u64, seen: u64, length: u64, is_array: bool) -> Option<Found> {
-    // Indices beyond the store lie in a dictionary.
+    // Indices beyond the store mean a dictionary.
     if length > slots {
         return Some(Found { entries: seen, spare: slots.saturating_sub(seen), sparse: true });
     }
@@ -378,7 +377,7 @@ fn elements(slots: u64, seen: u64, length: u64, is_array: bool) -> Option<Found>
     (sparse || is_array).then_some(Found { entries: if sparse { seen } else { length }, spare, sparse })
 }
 
-/// Bytes of a slot, and whether numbers are in the file.
+/// Returns the bytes of a slot, and whether the file has numbers.
 fn survey(snapshot: &Snapshot, smi: StringId, scratch: &Scratch) -> Result<(u64, bool), StageError> {
     let (array, number) = (snapshot.header.node_type("array"), snapshot.header.node_type("number"));
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
@@ -387,7 +386,7 @@ fn survey(snapshot: &Snapshot, smi: StringId, scratch: &Scratch) -> Result<(u64,
     let (mut slot, mut captured) = (8, false);
     for _ in 0..snapshot.facts.node_count {
         let (kind, size, name) = (Some(kinds.next()?), sizes.next()?, names.next()?);
-        // Where pointers are compressed, objects are aligned to four bytes.
+        // With compressed pointers objects are aligned to four bytes.
         if kind == array && size % 8 == 4 {
             slot = 4;
         }
@@ -396,7 +395,7 @@ fn survey(snapshot: &Snapshot, smi: StringId, scratch: &Scratch) -> Result<(u64,
     Ok((slot, captured))
 }
 
-/// The number that a text is.
+/// Parses a decimal number.
 fn number(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 10 {
         return None;
@@ -419,7 +418,7 @@ mod tests {
         // Far apart in an array, and in a dictionary.
         assert_eq!(of(1000, 1, 501), found(1, 999, true));
         assert_eq!(of(16, 1, 5001), found(1, 15, true));
-        // Nothing but numbers, perhaps.
+        // Possibly only numbers.
         assert_eq!(of(100, 0, 0), found(0, 100, false));
         // No array, but an object with some elements.
         assert_eq!(elements(17, 1, 1, false), None);

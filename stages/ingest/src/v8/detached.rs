@@ -1,15 +1,15 @@
-//! Stage `detached`: which DOM nodes are attached to a document and which are not.
+//! Stage `detached`: which DOM nodes are attached to a document.
 //!
-//! * Computes: the state of every native node, spread from those whose state the file gives: attached ones first,
-//!   then detached ones; states that the file gives never change. Detached nodes are renamed `Detached <name>`. In
-//!   files without the field, native nodes named `Detached …` are detached, and nothing spreads. Names are written
-//!   anew only where some state is known.
-//! * Resident memory: where any state is known, 3.2 bytes per node and 5 per edge where the budget allows, paged where
-//!   not, 1 bit per node, and 1 MiB of stack; else none.
-//! * Passes over disk: one over the nodes; edges of native nodes at random.
+//! * Computes: the state of every native node, propagated from nodes with a state in the file: first from attached
+//!   ones, then from detached ones; states from the file never change. Detached nodes are renamed `Detached <name>`. In
+//!   files without the field, native nodes named `Detached …` are detached, without propagation. Names are rewritten
+//!   only if some state is known.
+//! * Resident memory: if any state is known, 3.2 bytes per node and 5 per edge, paged if they do not fit, 1 bit per
+//!   node, and 1 MiB of stack; otherwise none.
+//! * Passes over disk: one over the nodes; random reads of the edges of native nodes.
 //! * Worst case: linear in nodes and edges.
 //! * Fails when: the budget is too small.
-//! * Determinism: the result does not depend on the order in which states spread.
+//! * Determinism: the result does not depend on the order of propagation.
 //! * Reference: Chrome DevTools, propagation of the DOM link state.
 
 use super::names;
@@ -24,7 +24,7 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS};
 use rustc_hash::FxHashMap;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "detached",
     version: 2,
@@ -72,7 +72,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: nodes, spilled_bytes })
 }
 
-/// Files without the field: the name tells.
+/// Derives states from names, for files without the field.
 fn from_names(snapshot: &Snapshot, scratch: &Scratch) -> Result<(), StageError> {
     let native = snapshot.header.node_type("native");
     let table = StringTable::open(scratch, STRINGS)?;
@@ -97,7 +97,7 @@ fn any_state(scratch: &Scratch) -> Result<bool, StageError> {
     Ok(false)
 }
 
-/// Spreads the states, writes them, and gives the nodes that are detached.
+/// Propagates the states and writes them; returns the detached nodes.
 fn spread(snapshot: &Snapshot, spilled_bytes: &mut u64, job: &Job<'_>) -> Result<Bitset, StageError> {
     let Job { scratch, context, .. } = *job;
     let header = &snapshot.header;
@@ -132,9 +132,9 @@ struct Graph<S, K, O, E, T> {
     offsets: Offsets<O>,
     edge_kind: E,
     to: T,
-    /// The node kind that states are of.
+    /// Node kind that has states.
     native: Option<u8>,
-    /// By edge kind: along which edges nothing spreads.
+    /// Per edge kind, whether it does not propagate states.
     silent: [bool; 256],
 }
 
@@ -146,8 +146,8 @@ where
     E: ReadAt<u8>,
     T: ReadAt<NodeId>,
 {
-    /// Attached nodes first: what they reach can no longer become detached. The nodes of each state are looked for
-    /// anew, because spreading adds to them only what is spread already.
+    /// Propagates all states, attached ones first: nodes that they reach cannot become detached. A scan finds the start
+    /// nodes of each state; expanding a node again that propagation has added changes nothing.
     fn spread_all(&mut self, renamed: &mut Bitset, open: &mut Stack<u32>, job: &Job<'_>) -> Result<(), StageError> {
         for state in [ATTACHED, DETACHED] {
             for start in 0..self.states.count() {
@@ -165,7 +165,7 @@ where
         Ok(())
     }
 
-    /// Spreads a state from a node to the native nodes next to it that have none.
+    /// Propagates a state from a node to its native neighbours without one.
     fn spread(
         &mut self,
         node: usize,
@@ -191,7 +191,7 @@ where
     }
 }
 
-/// Gives the nodes in the set their new names.
+/// Renames the nodes in the set.
 fn rename(renamed: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
     let mut names = ColumnReader::open(&scratch.originals(), columns::NODE_NAME)?;
     let mut old: Vec<StringId> = Vec::new();
@@ -218,7 +218,7 @@ fn rename(renamed: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
     column.finish().map(drop)
 }
 
-/// Notes those of the new names that classes will have to cut.
+/// Records the new names that classes must cut.
 fn tag_new_names(names: &[StringId], scratch: &Scratch) -> Result<(), StageError> {
     let table = StringTable::open(scratch, STRINGS)?;
     let mut tags = ColumnWriter::append(scratch, TAG_STRING)?;

@@ -1,4 +1,4 @@
-//! Edges in blocks, with the nodes that they leave, from columns and back into columns. Used by
+//! Blocks of edges with their source nodes, read from columns and written to columns. Used by
 //! [`super::essential_edges`].
 
 use super::edge_rules::{Rules, Source};
@@ -6,21 +6,21 @@ use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, SharedBitset, S
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
-/// Most edges of a block, and most nodes.
+/// Limits of edges and nodes per block.
 const BLOCK_EDGES: u32 = 1 << 15;
 const BLOCK_NODES: usize = 1 << 14;
 
 /// Bytes of a block.
 pub const BLOCK_BYTES: u64 = 22 * BLOCK_EDGES as u64 + 21 * BLOCK_NODES as u64;
 
-/// The columns of some nodes, of the last of which the edges may go on behind the block.
+/// The columns of some nodes. The last node's edges may continue in the next block.
 #[derive(Default)]
 struct Nodes {
     first: u32,
     kinds: Vec<u8>,
     names: Vec<StringId>,
     ids: Vec<u64>,
-    /// Of the edges in the block.
+    /// Number of edges in the block, per node.
     counts: Vec<u32>,
     is_cut: bool,
 }
@@ -33,13 +33,13 @@ impl Nodes {
         self.counts.clear();
     }
 
-    /// Kind, name and id of the last one.
+    /// Kind, name and id of the last node.
     fn last(&self) -> Option<(u8, StringId, u64)> {
         Some((*self.kinds.last()?, *self.names.last()?, *self.ids.last()?))
     }
 }
 
-/// Edges, many at a time, with the nodes that they leave.
+/// A block of edges with their source nodes.
 #[derive(Default)]
 pub struct Block {
     nodes: Nodes,
@@ -48,14 +48,14 @@ pub struct Block {
     to: Vec<NodeId>,
     flags: Vec<u8>,
     essential: Vec<NodeId>,
-    /// For each node how many edges are essential.
+    /// Number of essential edges per node.
     degrees: Vec<u32>,
-    /// Positions in the block of the edges that belong to a pair, and the pairs.
+    /// Positions in the block of paired edges, with their pairs.
     paired: Vec<(u32, u32)>,
 }
 
 impl Block {
-    /// Applies the rules to all edges. What an essential edge enters is held.
+    /// Applies the rules to all edges, and adds the targets of essential edges to `held`.
     pub fn sort_out(&mut self, rules: &Rules, held: SharedBitset<'_>) {
         self.flags.clear();
         self.essential.clear();
@@ -87,7 +87,7 @@ impl Block {
     }
 }
 
-/// The columns that are read.
+/// The input columns.
 pub struct Input {
     node_kind: ColumnReader<u8>,
     node_name: ColumnReader<StringId>,
@@ -97,16 +97,13 @@ pub struct Input {
     edge_name: ColumnReader<u32>,
     edge_to: ColumnReader<NodeId>,
     node: u32,
-    /// How many edges are left of the node before that one, whose edges did not all fit the last block; its columns.
+    /// Remaining edges of the previous node, if they did not fit the last block; and its columns.
     left: u32,
     cut: Option<(u8, StringId, u64)>,
 }
 
 impl Input {
-    /// Before the first edge.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Starts before the first edge.
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             node_kind: ColumnReader::open(scratch, columns::NODE_KIND)?,
@@ -122,10 +119,7 @@ impl Input {
         })
     }
 
-    /// The next edges; false when there are none, nor nodes.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Fills a block with the next edges; returns false at the end.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool, StageError> {
         let nodes = &mut block.nodes;
         nodes.clear();
@@ -160,7 +154,7 @@ impl Input {
         Ok(!block.nodes.counts.is_empty())
     }
 
-    /// Takes a node with as many of its edges as there is room for.
+    /// Takes a node with as many of its edges as fit.
     #[inline]
     fn take(&mut self, count: u32, room: &mut u32, nodes: &mut Nodes) {
         let edges = count.min(*room);
@@ -170,22 +164,19 @@ impl Input {
     }
 }
 
-/// The columns that are written.
+/// The output columns.
 pub struct Output {
     flags: ColumnWriter<u8>,
     degrees: ColumnWriter<u32>,
     essential: ColumnWriter<NodeId>,
     paired_edge: ColumnWriter<u64>,
     paired_pair: ColumnWriter<u32>,
-    /// Essential edges so far of the node that the last block did not end.
+    /// Essential edges so far of the node that continues in the next block.
     degree: u32,
 }
 
 impl Output {
-    /// Starts them.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates the columns.
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             flags: ColumnWriter::create(scratch, columns::EDGE_FLAGS)?,
@@ -198,9 +189,6 @@ impl Output {
     }
 
     /// Writes a block.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Cancelled`].
     pub fn write(&mut self, block: &mut Block, context: &Context<'_>) -> Result<(), StageError> {
         for &(edge, pair) in &block.paired {
             self.paired_edge.push(self.flags.len() + u64::from(edge))?;
@@ -208,7 +196,7 @@ impl Output {
         }
         self.flags.extend(&block.flags)?;
         self.essential.extend(&block.essential)?;
-        // Of a node whose edges are in several blocks, the last one has the degree.
+        // A node with edges in several blocks gets its degree in the last one.
         if let Some(first) = block.degrees.first_mut() {
             *first += std::mem::take(&mut self.degree);
         }
@@ -219,10 +207,7 @@ impl Output {
         context.step(block.flags.len() as u64)
     }
 
-    /// Ends them; the number of essential edges.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the columns; returns the number of essential edges.
     pub fn finish(self) -> Result<u64, StageError> {
         self.flags.finish()?;
         self.degrees.finish()?;

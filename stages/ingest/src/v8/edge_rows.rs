@@ -1,7 +1,7 @@
 //! Rows of `edges` into columns.
 //!
-//! V8 of Node.js 24 and newer writes positions from 2^31 on as negative numbers. They are what they were before that:
-//! 32 bits without a sign.
+//! V8 of Node.js 24 and newer writes positions from 2^31 on as negative numbers; they are read as unsigned 32-bit
+//! numbers, as older versions write them.
 
 use super::header::{EdgeFields, Header, is_indexed};
 use super::rows::{LargestName, Limit, NodeWidth, U32, beyond, field, first_of, fit, note_largest, write};
@@ -12,19 +12,19 @@ use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
-/// Checks edge rows and makes columns of them.
+/// Checks edge rows and converts them to columns.
 pub struct EdgeRows {
     fields: EdgeFields,
-    /// Of kind, name and target.
+    /// Limits of kind, name and target.
     limits: [Limit; 3],
-    /// All bits for the types whose edges have names, none for those that have indexes.
+    /// Per edge type: all bits if its edges have names, 0 if they have indexes.
     named: [u32; 256],
     node_width: NodeWidth,
-    /// Whether edges that cannot be are marked instead of refused.
+    /// Whether invalid edges are marked instead of refused.
     salvage: bool,
 }
 
-/// Some rows of the edge columns.
+/// Rows of the edge columns.
 #[derive(Default)]
 pub struct EdgeColumns {
     kind: Vec<u8>,
@@ -32,12 +32,12 @@ pub struct EdgeColumns {
     to: Vec<NodeId>,
     /// The largest name, and its first row.
     largest: Option<(u64, usize)>,
-    /// What could not be: the edges are marked.
+    /// Invalid values; their edges are marked.
     bad: BadReferences,
 }
 
 impl EdgeRows {
-    /// For edges as the header describes them. With `salvage`, edges that cannot be lead to no node.
+    /// Creates the reader for the header's fields. With `salvage`, invalid edges get no target.
     #[must_use]
     pub fn new(header: &Header, salvage: bool) -> Self {
         let fields = header.edge.clone();
@@ -54,20 +54,20 @@ impl EdgeRows {
         Self { fields, limits, named, node_width: NodeWidth::new(header.node.width), salvage }
     }
 
-    /// The name or position of an edge: one that was written as negative is a position.
+    /// Returns the name or position of an edge; negative positions become unsigned.
     fn unsign(&self, row: &[u64]) -> u64 {
         let EdgeFields { kind, name, .. } = self.fields;
         let is_position = row[kind] < self.limits[0].below && self.named[row[kind] as usize & 255] == 0;
         if is_position && row[name] >= LEAST_NEGATIVE { u64::from(row[name] as u32) } else { row[name] }
     }
 
-    /// The largest name or position.
+    /// Returns the largest name or position.
     #[cold]
     fn unsigned(&self, rows: &[u64]) -> u64 {
         rows.chunks_exact(self.fields.width).map(|row| self.unsign(row)).max().unwrap_or(0)
     }
 
-    /// The first number that breaks a limit.
+    /// Returns the first number beyond a limit.
     #[cold]
     fn beyond(&self, rows: &[u64]) -> Option<BadNumber> {
         let mut rows = rows.to_vec();
@@ -77,10 +77,7 @@ impl EdgeRows {
         beyond(&rows, self.fields.width, &self.limits)
     }
 
-    /// Appends whole rows to `columns`.
-    ///
-    /// # Errors
-    /// The first number that cannot be.
+    /// Appends whole rows to `columns`; returns the first invalid number.
     pub fn read(&self, rows: &[u64], place: &Place<'_>, columns: &mut EdgeColumns) -> Result<(), BadNumber> {
         let EdgeFields { width, kind, name, to } = self.fields;
         let before = columns.kind.len();
@@ -107,7 +104,7 @@ impl EdgeRows {
         Ok(())
     }
 
-    /// Makes the edges that cannot be, of the rows that were read last, lead to no node.
+    /// Removes the targets of invalid edges among the last rows.
     #[cold]
     fn mark(&self, rows: &[u64], place: &Place<'_>, columns: &mut EdgeColumns) {
         let EdgeFields { width, name, to, .. } = self.fields;
@@ -137,9 +134,6 @@ pub struct EdgeWriter {
 
 impl EdgeWriter {
     /// Starts the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             rows: 0,
@@ -149,16 +143,13 @@ impl EdgeWriter {
         })
     }
 
-    /// Rows that were written.
+    /// Number of rows written.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Writes the next rows and leaves `part` empty. What was marked goes to `bad`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Writes the next rows and empties `part`. Adds its invalid values to `bad`.
     pub fn write(
         &mut self,
         part: &mut EdgeColumns,
@@ -173,10 +164,7 @@ impl EdgeWriter {
         write(&mut self.to, &mut part.to)
     }
 
-    /// Ends the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the columns.
     pub fn finish(self) -> Result<(), StageError> {
         self.kind.finish()?;
         self.name.finish()?;

@@ -1,4 +1,4 @@
-//! Which edges are essential, and which of them distances follow. Used by [`super::essential_edges`].
+//! Rules for essential edges and edges that distances follow. Used by [`super::essential_edges`].
 
 use super::header::{Header, is_indexed};
 use super::names;
@@ -24,14 +24,14 @@ pub struct Rules {
     strings: StringTable,
 }
 
-/// A node, as far as it matters for its edges.
+/// The properties of a node that the rules read.
 #[derive(Clone, Copy)]
 pub struct Source {
-    /// Its position.
+    /// Its ordinal.
     pub node: u32,
     /// Its id.
     pub id: u64,
-    /// Whether it has a rule of its own.
+    /// Its special rule, if any.
     pub special: Special,
 }
 
@@ -40,10 +40,7 @@ fn kind_is(kind: Option<u8>) -> [bool; 256] {
 }
 
 impl Rules {
-    /// The rules for a snapshot in which pages own these nodes.
-    ///
-    /// # Errors
-    /// [`StageError::Io`]; [`StageError::Budget`] where the names of weak maps' entries do not fit.
+    /// Creates the rules for a snapshot with these page-owned nodes.
     pub(super) fn new(
         header: &Header,
         page_owned: Option<Bitset>,
@@ -68,7 +65,7 @@ impl Rules {
         })
     }
 
-    /// Flags of an edge, and the number of its pair if it has one.
+    /// Returns the flags of an edge, and the number of its ephemeron pair if it has one.
     #[inline]
     pub(super) fn judge(&self, source: &Source, kind: u8, name: u32, to: NodeId) -> (u8, Option<u32>) {
         if self.is_weak[kind as usize] {
@@ -118,10 +115,10 @@ impl Rules {
     }
 }
 
-/// Nodes with a rule of their own for distances.
+/// Nodes with a special rule for distances.
 #[derive(Clone, Copy)]
 pub enum Special {
-    /// No rule of its own.
+    /// No special rule.
     No,
     /// Native context of a page or a realm.
     NativeContext,
@@ -129,7 +126,7 @@ pub enum Special {
     MapDescriptors,
 }
 
-/// The integer that JavaScript's `parseInt` finds at the start of a text.
+/// Returns the integer that JavaScript's `parseInt` finds at the start of a text.
 fn leading_integer(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let (sign, text) = match text.first() {

@@ -1,9 +1,9 @@
-//! V8's names for the two edges that lead to a weak map's value, one from the map's table and one from the key.
+//! V8's names for the two edges to a weak map's value, one from the map's table and one from the key.
 //!
-//! `7 / part of key (Key @11) -> value (Value @13) pair in WeakMap (table @9)`: both edges carry the same text but for
-//! the number in front.
+//! `7 / part of key (Key @11) -> value (Value @13) pair in WeakMap (table @9)`: both edges have the same text except
+//! for the leading number.
 
-/// What such a name says.
+/// Contents of such a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ephemeron<'a> {
     /// Id of the weak map's table.
@@ -12,7 +12,7 @@ pub struct Ephemeron<'a> {
     pub shared: &'a [u8],
 }
 
-/// Understands a name, if it is one of an ephemeron. As in DevTools, names with a line break inside are none.
+/// Parses the name of an ephemeron edge. As in DevTools, names with a line break do not match.
 #[must_use]
 pub fn parse(name: &[u8]) -> Option<Ephemeron<'_>> {
     let (_, shared) = digits(name)?;
@@ -22,11 +22,11 @@ pub fn parse(name: &[u8]) -> Option<Ephemeron<'_>> {
     let pair = rest.strip_suffix(b") pair in WeakMap (table @")?;
     let has_break = pair.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
         || pair.windows(3).any(|three| three == [0xe2, 0x80, 0xa8] || three == [0xe2, 0x80, 0xa9]);
-    // Key and value may hold anything, so any separator between two numbered names will do.
+    // Key and value may contain anything, so any separator between two numbered names is accepted.
     const SEPARATOR: &[u8] = b") -> value (";
     let splits = (0..pair.len()).filter(|&at| pair[at..].starts_with(SEPARATOR));
     let numbered = |name: &[u8]| digits_behind(name).is_some_and(|(name, _)| name.ends_with(b" @"));
-    // Behind a separator the name of the value ends as the whole does, if it is long enough to have an end.
+    // After a separator, the name of the value ends as the whole does, if it is long enough.
     let (value, _) = digits_behind(pair)?;
     let named = value.len().checked_sub(2).filter(|_| value.ends_with(b" @"))?;
     let mut splits = splits.filter(|&at| at + SEPARATOR.len() <= named && numbered(&pair[..at]));
@@ -34,13 +34,13 @@ pub fn parse(name: &[u8]) -> Option<Ephemeron<'_>> {
     (!has_break && splits.next().is_some()).then_some(Ephemeron { table, shared })
 }
 
-/// Splits off the digits in front; none is no match.
+/// Splits off the leading digits; `None` without any.
 fn digits(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (length > 0).then(|| text.split_at(length))
 }
 
-/// Splits off the digits at the end; none is no match.
+/// Splits off the trailing digits; `None` without any.
 fn digits_behind(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     (length > 0).then(|| text.split_at(text.len() - length))

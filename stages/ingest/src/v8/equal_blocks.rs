@@ -1,6 +1,6 @@
-//! Blocks of nodes and edges that threads hash and write records of. Used by [`super::equal_on_disk`].
+//! Blocks of nodes and edges for parallel hashing and writing of records. Used by [`super::equal_on_disk`].
 //!
-//! Memory: 1.5 MiB a block, with the slots of one node.
+//! Memory: 1.5 MiB per block, including the slots of one node.
 
 use super::meanings::{self, Known, Meanings, Outcome};
 use super::shown::Texts;
@@ -12,32 +12,32 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
 use std::mem;
 
-/// Nodes of a block, at most.
+/// Limit of nodes per block.
 const BLOCK: usize = 1 << 12;
 
-/// Edges after which a block ends. A node that has more is a block of its own.
+/// Number of edges that ends a block. A node with more is a block of its own.
 const EDGES: usize = 1 << 14;
 
-/// Bytes of a block: its nodes and edges with what is found of them, and the slots of a node in order.
+/// Bytes of a block: its nodes and edges with their results, and the sorted slots of a node.
 pub const BLOCK_BYTES: u64 = (BLOCK * (size_of::<Own>() + 1)
     + 2 * EDGES * (size_of::<Edge>() + size_of::<NodeId>() + 2 * size_of::<u64>())
     + EDGES * size_of::<Slot>()) as u64;
 
-/// What is looked at beside the columns that are read in order.
+/// Inputs besides the columns that are read in order.
 pub struct Heap<'a> {
-    /// What edges mean.
+    /// Meanings of edges.
     pub meanings: Meanings<'a>,
     /// Texts.
     pub strings: &'a StringTable,
-    /// Whether the targets of slots are asked for.
+    /// Whether targets of slots are needed.
     pub follows: bool,
 }
 
-/// What is looked up by all threads.
+/// Random look-ups shared by all threads.
 pub struct Looks {
     /// Names of nodes.
     pub names: SharedLookup<StringId>,
-    /// In the first pass, their traits.
+    /// In the hash pass, traits of nodes.
     pub traits: Option<SharedLookup<u8>>,
 }
 
@@ -53,7 +53,7 @@ impl Known for &Looks {
     }
 }
 
-/// What a thread looks at.
+/// State of a thread.
 pub struct Aids<'a> {
     heap: &'a Heap<'a>,
     aids: meanings::Aids<'a, &'a Looks>,
@@ -62,25 +62,25 @@ pub struct Aids<'a> {
 }
 
 impl<'a> Aids<'a> {
-    /// For one thread.
+    /// Creates the state of one thread.
     pub fn new(heap: &'a Heap<'a>, known: &'a Looks, context: &'a Context<'a>) -> Self {
         let aids = meanings::Aids { known, texts: Texts::new(heap.strings), context };
         Self { heap, aids, slots: Vec::new() }
     }
 }
 
-/// A node of a block, and what is found of it.
+/// A node of a block with its results.
 pub struct Own {
-    /// What belongs to its value.
+    /// The node's own part of its value.
     pub node: Node,
     edges: u32,
-    /// Its traits, in the first pass.
+    /// Its traits, in the hash pass.
     traits: u8,
     /// Whether it is to be hashed, or its record to be written.
     pub is_wanted: bool,
-    /// What its edges give, in the first pass.
+    /// Its number of followed slots and its limits, in the hash pass.
     pub outcome: Outcome,
-    /// In the first pass, the hash of its record.
+    /// Hash of its record, in the hash pass.
     pub hash: u64,
     /// Words of its record.
     pub words: u32,
@@ -94,24 +94,24 @@ impl Own {
     }
 }
 
-/// A block at work.
+/// A block in progress.
 pub struct Block {
     /// The first node.
     pub begin: u32,
-    /// The place of its first edge.
+    /// Position of the first edge.
     edge: u64,
     /// The nodes.
     pub nodes: Vec<Own>,
     kinds: Vec<u8>,
     names: Vec<u32>,
     targets: Vec<NodeId>,
-    /// Targets that are followed.
+    /// Followed targets.
     pub to: Vec<NodeId>,
-    /// The records of nodes that are wanted, one behind the other.
+    /// Concatenated records of the wanted nodes.
     pub records: Vec<u64>,
-    /// Whether it is a node whose edges are not here.
+    /// Whether it is a single node without its edges.
     pub is_large: bool,
-    /// What went wrong.
+    /// Outcome of the work on it.
     pub result: Result<(), StageError>,
 }
 
@@ -198,7 +198,7 @@ impl Block {
         Ok(())
     }
 
-    /// Reads the slots of its only node, whose edges are not here, and brings them into order.
+    /// Reads and sorts the slots of its only node, if its edges are not in the block.
     pub fn read_large(
         &mut self,
         aids: &mut Aids<'_>,
@@ -215,7 +215,7 @@ impl Block {
     }
 }
 
-/// Edges of a node in a block.
+/// Returns the edges of a node in a block.
 #[inline]
 fn edges_of<'a>(
     [first, end]: [usize; 2],
@@ -227,7 +227,7 @@ fn edges_of<'a>(
     (0..end - first).map(|at| Ok(Edge { kind: kinds[at], name: names[at], to: targets[at] }))
 }
 
-/// The columns of edges, which are read in order.
+/// Columns of edges, read in order.
 struct EdgeColumns {
     kinds: ColumnReader<u8>,
     names: ColumnReader<u32>,
@@ -267,13 +267,13 @@ pub struct Input {
     names: ColumnReader<StringId>,
     sizes: ColumnReader<u64>,
     counts: ColumnReader<u32>,
-    /// In the first pass.
+    /// Traits, in the hash pass.
     pub traits: Option<ColumnReader<u8>>,
     edges: EdgeColumns,
 }
 
 impl Input {
-    /// All of them, without traits.
+    /// Opens the columns, without traits.
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             kinds: ColumnReader::open(scratch, columns::NODE_KIND)?,
@@ -290,24 +290,24 @@ impl Input {
 pub struct Filling<W> {
     input: Input,
     is_wanted: W,
-    /// A node that is read and for the next block.
+    /// A node already read for the next block.
     ahead: Option<Own>,
     node: u32,
     edge: u64,
 }
 
 impl<W: FnMut(u32) -> Result<bool, StageError>> Filling<W> {
-    /// From the first node on; `is_wanted` is asked of each node once, in order.
+    /// Starts at the first node; `is_wanted` is called once per node, in order.
     pub fn new(input: Input, is_wanted: W) -> Self {
         Self { input, is_wanted, ahead: None, node: 0, edge: 0 }
     }
 
-    /// Fills a block; whether there is anything in it.
+    /// Fills a block; returns false at the end.
     pub fn fill(&mut self, block: &mut Block, context: &Context<'_>) -> Result<bool, StageError> {
         block.clear(self.node, self.edge);
         block.nodes.extend(self.ahead.take());
         let mut is_read = !block.nodes.is_empty();
-        // Edges of the last nodes that go into the block, but are not read yet.
+        // Edges of the last nodes that belong to the block but are not read yet.
         let mut waiting = 0;
         while block.nodes.len() < BLOCK && block.kinds.len() + waiting < EDGES && !block.is_large {
             if !mem::take(&mut is_read) && !self.read(block)? {
@@ -334,7 +334,7 @@ impl<W: FnMut(u32) -> Result<bool, StageError>> Filling<W> {
         Ok(!block.nodes.is_empty())
     }
 
-    /// Reads the next node into a block, without its edges; whether there was one.
+    /// Reads the next node into a block, without its edges; returns false at the end.
     #[inline]
     fn read(&mut self, block: &mut Block) -> Result<bool, StageError> {
         if self.input.kinds.remaining() == 0 {

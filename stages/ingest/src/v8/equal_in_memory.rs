@@ -1,17 +1,17 @@
-//! The first node with each value, where all columns of nodes and edges are in memory. Used by [`super::equality`].
+//! The first node with each value, for columns in memory. Used by [`super::equality`].
 //!
-//! One pass over the nodes, in blocks on all threads. A block's nodes are hashed; a table has the first node with each
-//! hash; and the nodes that have one before them are compared with it, edge by edge where they are: nearly always
-//! both have the same labels in the same order. The comparison of a block goes with the hashing of a later one. So most
-//! values are settled in the pass, and none is written down.
+//! One pass over the nodes, in blocks on all threads. It hashes a block's nodes, looks up the first node with each hash
+//! in a table, and compares later nodes with it in place, edge by edge: nearly always both have the same labels in the
+//! same order. Comparing a block and hashing a later one are one job. So most values are found in one pass, without
+//! writing records.
 //!
-//! The hash is a sum over the slots, which need not be sorted for it. Nodes whose hashes are equal and whose values are
-//! not are compared with each other, one by one. Of these, and of large nodes with other orders of labels, there are
-//! none in ordinary inputs; where there are many, or where memory does not suffice, this gives up, and the two passes
-//! of [`super::equality`] find the same.
+//! The hash is a sum over the slots, which need not be sorted. Nodes with equal hashes and different values are
+//! compared one by one. Ordinary inputs have none of these, nor large nodes with different orders of labels; if there
+//! are many, or memory does not suffice, this gives up, and the two passes of [`super::equality`] compute the same
+//! result.
 //!
-//! Memory: 32 to 64 bytes per distinct value in the table, half as much again while it grows, and for each thread some
-//! blocks of 4,096 nodes.
+//! Memory: 32 to 64 bytes per distinct value in the table, half as much again while it grows, and some blocks of 4,096
+//! nodes per thread.
 
 use super::equal_nodes::{Columns, Heap, Place};
 use super::first_nodes::Firsts;
@@ -26,22 +26,22 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Nodes of a block, at most.
+/// Limit of nodes per block.
 const BLOCK: usize = 1 << 12;
 
-/// Edges after which a block ends.
+/// Number of edges that ends a block.
 const EDGES: usize = 1 << 15;
 
-/// More threads than this wait for the table.
+/// More threads would wait for the table.
 const MOST_THREADS: usize = 16;
 
-/// Nodes whose hash is that of another value, at most.
+/// Limit of nodes with the hash of another value.
 const MOST_COLLISIONS: usize = 1 << 10;
 
-/// Nodes ahead of which a place of the table is fetched.
+/// Prefetch distance in the table, nodes.
 const AHEAD: usize = 32;
 
-/// Why there is no answer.
+/// Reason for no result.
 enum Stop {
     Error(StageError),
     GiveUp,
@@ -56,10 +56,7 @@ impl From<StageError> for Stop {
     }
 }
 
-/// Finds values, numbers of slots and limits of all nodes, and writes them; false if it gave up.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
+/// Finds and writes values, numbers of slots and limits of all nodes; returns false if it gave up.
 pub fn find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<bool, StageError> {
     match try_find(heap, scratch, context) {
         Ok(()) => Ok(true),
@@ -69,7 +66,7 @@ pub fn find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result
 }
 
 fn try_find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<(), Stop> {
-    // A block, and what it is compared with.
+    // A block, and the nodes to compare it with.
     let bytes = BLOCK * (size_of::<u64>() + 2 * size_of::<Place>() + size_of::<u32>() + 1);
     let sorting = if heap.follows { (EDGES + HELD) * size_of::<NodeId>() + HELD * size_of::<Slot>() } else { 0 };
     let pool = OrderedPool::plan(context, "equality: blocks", MOST_THREADS, (bytes + sorting) as u64)?;
@@ -101,7 +98,7 @@ fn try_find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result
     found.into_inner().finish()
 }
 
-/// Nodes that follow each other, and of each the first with the same hash: itself if there is none.
+/// Consecutive nodes, each with the first node of its hash, possibly itself.
 #[derive(Default)]
 struct Claims {
     begin: u32,
@@ -109,7 +106,7 @@ struct Claims {
     firsts: Vec<Place>,
 }
 
-/// A block at work.
+/// A block in progress.
 struct Block {
     /// The nodes to hash.
     nodes: Range<u32>,
@@ -117,9 +114,9 @@ struct Block {
     hashes: Vec<u64>,
     degrees: Vec<u32>,
     limits: Vec<u8>,
-    /// Targets that are followed.
+    /// Followed targets.
     to: Vec<NodeId>,
-    /// The nodes of an earlier block, and those among them that differ from what they were compared with.
+    /// The nodes of an earlier block to compare, and those that differ from the first node of their hash.
     before: Claims,
     different: Vec<Place>,
     result: Result<(), Stop>,
@@ -142,7 +139,7 @@ impl Default for Block {
 }
 
 impl Block {
-    /// Takes the next nodes; whether there are any.
+    /// Takes the next nodes; returns whether there are any.
     fn begin(&mut self, next: &mut Place, counts: &[u32], context: &Context<'_>) -> Result<bool, Stop> {
         let Place { node: first, edges } = *next;
         let mut end = edges as usize;
@@ -204,11 +201,11 @@ impl Claims {
     }
 }
 
-/// What was found so far.
+/// State of the search.
 struct Found<'a> {
     heap: &'a Heap<'a>,
     firsts: Firsts<'a>,
-    /// Blocks that are still to be compared.
+    /// Blocks not compared yet.
     pending: VecDeque<Claims>,
     /// By the first node with a hash, the first nodes with other values of that hash.
     others: FxHashMap<u32, Vec<Place>>,
@@ -220,7 +217,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Takes a block that was worked on.
+    /// Receives a completed block.
     fn take(&mut self, block: &mut Block) -> Result<(), Stop> {
         std::mem::replace(&mut block.result, Ok(()))?;
         let mut claims = std::mem::take(&mut block.before);
@@ -243,7 +240,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Writes the values of nodes that were compared.
+    /// Writes the values of compared nodes.
     fn settle(&mut self, claims: &mut Claims, different: &[Place]) -> Result<(), Stop> {
         for &at in different {
             let first = &mut claims.firsts[(at.node - claims.begin) as usize];
@@ -255,7 +252,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// The first node with the value of a node that differs from the first one with its hash.
+    /// Returns the first node with the value of a node that differs from the first one with its hash.
     #[cold]
     fn collide(&mut self, first: u32, at: Place) -> Result<Place, Stop> {
         self.collisions += 1;
@@ -272,7 +269,7 @@ impl Found<'_> {
         Ok(at)
     }
 
-    /// Compares the last blocks, and ends the columns.
+    /// Compares the last blocks, and completes the columns.
     fn finish(mut self) -> Result<(), Stop> {
         let mut different = Vec::new();
         while let Some(mut claims) = self.pending.pop_front() {

@@ -1,5 +1,4 @@
-//! Values of single nodes where all columns are in memory: their hashes, and which are equal. Used by
-//! [`super::equal_in_memory`].
+//! Hashes and comparisons of single nodes, for columns in memory. Used by [`super::equal_in_memory`].
 
 use super::meanings::{Aids, Known, Meanings, Outcome};
 use super::slots::{self, HELD, Meaning, Slot};
@@ -11,10 +10,10 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
 use std::ops::Range;
 
-/// Edges of nodes that are compared although their labels have other orders, at most.
+/// Limit of the edges of nodes that are compared despite different orders of their labels.
 const SORTED: usize = 1 << 12;
 
-/// The columns, where they are.
+/// The columns, in memory.
 pub struct Columns {
     kinds: ColumnMap<u8>,
     names: ColumnMap<StringId>,
@@ -28,11 +27,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The columns, if all are in memory, and if no node has more edges than one thread sorts where targets are to be
-    /// followed.
-    ///
-    /// # Errors
-    /// [`StageError::Scratch`] when one does not hold whole elements.
+    /// Opens the columns; `None` unless all are in memory and, with `follows`, no node has more edges than one thread
+    /// sorts.
     pub fn open(scratch: &Scratch, follows: bool) -> Result<Option<Self>, StageError> {
         let bytes = [columns::NODE_KIND, columns::EDGE_KIND, TRAITS].iter().all(|&column| scratch.is_resident(column));
         let numbers = [columns::NODE_EDGE_COUNT, columns::EDGE_NAME].iter().all(|&column| scratch.is_resident(column));
@@ -59,24 +55,24 @@ impl Columns {
     }
 }
 
-/// A node, and where its edges begin.
+/// A node with the start of its edges.
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// Its number.
+    /// Its ordinal.
     pub node: u32,
-    /// Position of the first one.
+    /// Position of its first edge.
     pub edges: u32,
 }
 
-/// The nodes and what their values consist of.
+/// The nodes and the parts of their values.
 pub struct Heap<'a> {
     /// The columns.
     pub columns: &'a Columns,
-    /// What edges mean.
+    /// Meanings of edges.
     pub meanings: Meanings<'a>,
     /// Texts.
     pub strings: &'a StringTable,
-    /// Whether the targets of slots are asked for.
+    /// Whether targets of slots are needed.
     pub follows: bool,
 }
 
@@ -93,7 +89,7 @@ impl Known for &Columns {
 }
 
 impl Heap<'_> {
-    /// The place of the node behind this one.
+    /// Returns the next node's place.
     #[inline]
     #[must_use]
     pub fn next(&self, at: Place) -> Place {
@@ -106,7 +102,7 @@ impl Heap<'_> {
         Node { kind: kinds[node], name: names[node], bytes: sizes[node] }
     }
 
-    /// The places of a node's edges.
+    /// Returns the positions of a node's edges.
     #[inline]
     fn edges(&self, at: Place) -> Range<usize> {
         at.edges as usize..at.edges as usize + self.columns.counts[at.node as usize] as usize
@@ -123,11 +119,8 @@ impl Heap<'_> {
         self.meanings.of(kind, edge, &self.columns)
     }
 
-    /// Hashes a node, equal values to equal hashes, and sees what the file does not tell of it. Adds the slots that are
-    /// followed to `followed`, if they are asked for. The hash is a sum over the slots, which need no order for it.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`].
+    /// Hashes a node (equal values have equal hashes) and determines its limits. Appends its followed slots to
+    /// `followed`, if they are needed. The hash is a sum over the slots and needs no order.
     #[inline]
     pub fn hash(
         &self,
@@ -150,10 +143,7 @@ impl Heap<'_> {
         Ok((mix(mix(head, bytes), sum), outcome))
     }
 
-    /// Whether two nodes have the same value; nothing if that would take much.
-    ///
-    /// # Errors
-    /// None in fact: nothing is read.
+    /// Whether two nodes have the same value; `None` if the comparison is too costly.
     pub fn same(&self, left: Place, right: Place) -> Result<Option<bool>, StageError> {
         let (node, other) = (self.node(left.node as usize), self.node(right.node as usize));
         if node != other {
@@ -168,7 +158,8 @@ impl Heap<'_> {
             if edge.kind != beside.kind || edge.name != beside.name {
                 return self.same_in_order(node, edges, others);
             }
-            // Of edges with one label, other targets have another meaning only where one is compared by identity.
+            // Two edges with one label and different targets differ in meaning only if a target is compared by
+            // identity.
             let is_same = edge.to == beside.to
                 || match self.meaning(node.kind, edge)? {
                     Meaning::Nothing => true,
@@ -183,7 +174,7 @@ impl Heap<'_> {
         Ok(Some(true))
     }
 
-    /// The same, of nodes whose edges have other labels or orders.
+    /// [`Self::same`] for edges with different labels or orders.
     #[cold]
     fn same_in_order(&self, node: Node, left: Range<usize>, right: Range<usize>) -> Result<Option<bool>, StageError> {
         if left.len().max(right.len()) > SORTED {

@@ -1,11 +1,10 @@
-//! The first node with each value, where columns are read from disk. Used by [`super::equality`].
+//! The first node with each value, for columns on disk. Used by [`super::equality`].
 //!
-//! Two passes over the nodes, in blocks on all threads. The first hashes the record of each node, its slots in order; the
-//! second makes the records of nodes whose hashes are repeated, and compares them. A node that has more edges than a
-//! block is worked on by the calling thread when its turn comes.
+//! Two passes over the nodes, in blocks on all threads. The hash pass hashes the record of each node, with its slots in
+//! order; the verify pass builds and compares the records of nodes with repeated hashes. The calling thread processes a
+//! node with more edges than a block in its turn.
 //!
-//! Memory: for each thread some blocks ([`super::equal_blocks`]); what [`super::slots`] and
-//! [`heaplake_kit::dedup`] need.
+//! Memory: some blocks per thread ([`super::equal_blocks`]), plus [`super::slots`] and [`heaplake_kit::dedup`].
 
 use super::equal_blocks::{Aids, BLOCK_BYTES, Block, Filling, Heap, Input, Looks};
 use super::slots::{Slot, Slots};
@@ -17,21 +16,18 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
 use std::mem;
 
-/// Of whom memory is reserved.
+/// Name of the memory reservation.
 const WHO: &str = "equality";
 
-/// More threads than this wait for the columns.
+/// More threads would wait for the columns.
 const MOST_THREADS: usize = 16;
 
-/// Finds values, numbers of slots and limits of all nodes, and writes them. Returns the bytes that it spilled.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+/// Finds and writes values, numbers of slots and limits of all nodes. Returns the bytes spilled.
 pub fn find(heap: &Heap<'_>, nodes: u32, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let slots = Slots::new(&context.budget, scratch)?;
     let mut hashes = HashPass::new(nodes, scratch, &context.budget)?;
-    // A fourth of what is left: the arrays need the rest more.
+    // A fourth of the free budget: the arrays need the rest more.
     let jobs = (context.budget.free() / 4 / BLOCK_BYTES) as usize;
     let pool =
         OrderedPool::plan(context, "equality: blocks", OrderedPool::threads(jobs).min(MOST_THREADS), BLOCK_BYTES)?;
@@ -54,14 +50,14 @@ struct Pass<'a> {
     heap: &'a Heap<'a>,
     looks: Looks,
     pool: &'a OrderedPool,
-    /// For nodes that are blocks of their own.
+    /// For nodes that form a block of their own.
     slots: Slots<'a>,
     job: &'a Job<'a>,
 }
 
 impl<'a> Pass<'a> {
-    /// The first pass: the hash of each node, the slots whose targets are compared by value, and what the file leaves
-    /// out. Gives back the slots.
+    /// The hash pass: the hash of each node, its slots with targets compared by value, and its limits. Returns the
+    /// slots.
     fn hash(mut self, hashes: &mut HashPass<'_>) -> Result<Slots<'a>, StageError> {
         let (heap, scratch) = (self.heap, self.job.scratch);
         let mut degrees = ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?;
@@ -93,7 +89,7 @@ impl<'a> Pass<'a> {
         Ok(self.slots)
     }
 
-    /// The second pass: the first node with each value. Returns the bytes that both passes spilled.
+    /// The verify pass: the first node with each value. Returns the bytes that both passes spilled.
     fn verify(mut self, mut verify: VerifyPass) -> Result<u64, StageError> {
         let scratch = self.job.scratch;
         let mut values = ColumnWriter::create(scratch, columns::EQUAL_VALUE)?;
@@ -126,7 +122,7 @@ impl<'a> Pass<'a> {
         Ok(verify.finish(scratch))
     }
 
-    /// Goes through all nodes: threads work on blocks, which `take` gets in order.
+    /// Visits all nodes: threads run `work` on blocks, which `take` receives in order.
     fn each(
         &mut self,
         input: Input,

@@ -1,24 +1,25 @@
-//! Stage `equality`: the equality graph of a V8 snapshot, by which duplicates are found.
+//! Stage `equality`: the equality graph of a V8 snapshot, from which duplicates are found.
 //!
-//! * Computes: for each node its value and the slots whose targets are compared by value. If classes and prototypes
-//!   were compared by value, every object would reach the global object and none would have a duplicate. So the
-//!   targets of `map`, `__proto__` and `constructor`, those of weak edges, and all targets of kinds that belong to the
-//!   engine or whose content the file does not have (hidden, code, object shape, native, symbol, closure, synthetic,
-//!   `system / …`) are compared by identity: they belong to the value, with kind, name, size and the labels of all
-//!   slots. Nodes of those kinds are never duplicates. `shortcut` edges do not count. The map of a string does not
-//!   either: it says how V8 keeps the text, not what it is.
-//! * Resident memory: a bit per node; first 5 bytes per node ([`super::survey`]). Then, where all columns are in memory, 32
-//!   to 96 bytes per distinct value ([`super::equal_in_memory`]). Else 5 MiB for the slots of one node
-//!   ([`super::slots`]), up to five blocks of 1.5 MiB for two threads ([`super::equal_blocks`]), a byte per node for what
-//!   the survey found, where numbers were captured names of 4 bytes per node, and one record per repeated value (16 bytes
-//!   and 8 to 16 per slot), where the budget allows, paged where not.
-//! * Passes over disk: in memory, nodes twice and edges once, or twice where numbers were captured; else nodes four times, edges three times
-//!   (the last time those of nodes whose hash is repeated; without captured numbers the survey needs none), in order.
-//! * Worst case: linear, times the logarithm of the number of a node's edges; those of nodes that have very many are
-//!   sorted on disk where they do not fit.
+//! * Computes: the value of each node and its slots with targets compared by value. If classes and prototypes were
+//!   compared by value, every object would reach the global object and none would have a duplicate. So the targets of
+//!   `map`, `__proto__` and `constructor`, those of weak edges, and all targets of kinds that belong to the engine or
+//!   have no content in the file (hidden, code, object shape, native, symbol, closure, synthetic, `system / …`) are
+//!   compared by identity: they belong to the value, with kind, name, size and the labels of all slots. Nodes of those
+//!   kinds are never duplicates. `shortcut` edges do not count, nor does the map of a string, which describes V8's
+//!   storage of the text.
+//! * Resident memory: a bit per node; first 5 bytes per node ([`super::survey`]). Then, if all columns are in memory,
+//!   32 to 96 bytes per distinct value ([`super::equal_in_memory`]). Otherwise 5 MiB for the slots of one node
+//!   ([`super::slots`]), up to five blocks of 1.5 MiB for two threads ([`super::equal_blocks`]), a byte per node for
+//!   the survey's traits, 4 bytes per node for names if numbers were captured, and one record per repeated value (16
+//!   bytes and 8 to 16 per slot), paged if they do not fit.
+//! * Passes over disk: in memory, nodes twice and edges once, or twice if numbers were captured; otherwise nodes four
+//!   times, edges three times (the last time those of nodes with a repeated hash; without captured numbers the survey
+//!   needs none), in order.
+//! * Worst case: linear, times the logarithm of the number of a node's edges; the slots of nodes with very many edges
+//!   are sorted on disk if they do not fit.
 //! * Fails when: the budget is too small.
 //! * Determinism: input order; hashes only select, values are compared.
-//! * Reference: what V8 leaves out is noted in `equal.limits`; [`super::shown`] has the list.
+//! * Reference: omissions of V8 are recorded in `equal.limits`; [`super::shown`] has the list.
 
 use super::equal_nodes::{Columns, Heap};
 use super::meanings::Meanings;
@@ -31,7 +32,7 @@ use heaplake_kit::{Job, Setting, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "equality",
     version: 4,
@@ -59,7 +60,7 @@ pub const STAGE: Stage = Stage {
         &[per_node::<u8>(), per_node::<u32>()],
         &[per_node::<StringId>(), per_node::<u8>(), per_node::<[u64; 4]>()],
     ],
-    // What is opaque, and buffers of the hash pass.
+    // Opaque nodes, and buffers of the hash pass.
     least: &[bits_per_node(2)],
     fixed: 16 << 20,
     shares: true,
@@ -69,7 +70,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Whether the targets of slots are asked for.
+/// Whether targets of slots are needed.
 fn follows(setting: &Setting<'_>) -> bool {
     setting.looks_into_references()
 }

@@ -1,16 +1,16 @@
-//! Stage `essential edges`: which edges keep their target alive, and what the graph stages need to know of the others.
+//! Stage `essential edges`: classifies edges for the stages of the graph.
 //!
-//! * Computes: the essential edges; for every edge whether distances follow it; the nodes that no essential edge enters;
-//!   where distances start.
-//! * Resident memory: 2 bits per node; with pages, [`super::pages`] before that; three bits per string where there are
-//!   weak maps; [`BLOCK_BYTES`] for each block in flight.
+//! * Computes: the essential edges; for every edge whether distances follow it; the nodes without an incoming essential
+//!   edge; distance seeds.
+//! * Resident memory: 2 bits per node; with pages, [`super::pages`] before that; three bits per string if there are
+//!   weak maps; [`BLOCK_BYTES`] per block in flight.
 //! * Passes over disk: one over nodes and edges.
-//! * Worst case: linear, plus sorting the names of weak maps' entries.
+//! * Worst case: linear, plus sorting the names of weak-map entries.
 //! * Fails when: the budget is too small.
-//! * Determinism: threads judge blocks of edges, which are written in input order; what pages own is a set.
+//! * Determinism: threads classify blocks of edges, which are written in input order; page ownership is a set.
 //! * Reference: Chrome DevTools, "essential edges", and its filter for distances. Dropped are weak edges, self edges,
-//!   the edge from a weak map's table to a value (the key's edge stays), and from any node but the root: shortcuts, and
-//!   edges from what no page owns to what a page owns.
+//!   the edge from a weak map's table to a value (the key's edge remains), and, except from the root, shortcuts and
+//!   edges into a page from outside.
 
 use super::edge_blocks::{BLOCK_BYTES, Block, Input, Output};
 use super::edge_rules::Rules;
@@ -24,7 +24,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, documents};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "essential edges",
     version: 2,
@@ -52,7 +52,7 @@ pub const STAGE: Stage = Stage {
         column(columns::DISTANCE_SEED),
     ],
     updates: &[document(documents::FACTS), document(DOCUMENT)],
-    // Page ownership.
+    // For page ownership.
     arrays: &[&[per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
     least: &[bits_per_node(3)],
     fixed: 8 << 20,
@@ -62,7 +62,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Most threads that are of use: by then reading and writing, on one thread, take longer.
+/// Limit of useful threads: beyond it, I/O on one thread takes longer.
 const MOST_THREADS: usize = 8;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -95,7 +95,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: edges, spilled_bytes: 0 })
 }
 
-/// Nodes that no essential edge enters.
+/// Writes the nodes without an incoming essential edge.
 fn write_orphans(header: &Header, held: &Bitset, nodes: usize, scratch: &Scratch) -> Result<(), StageError> {
     let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
     for node in (0..nodes).filter(|&node| !held.contains(node) && node as u64 != header.root) {

@@ -1,9 +1,9 @@
-//! The first node with each hash: an open hash table that grows. Used by [`super::equal_in_memory`].
+//! An open-addressing hash table from a hash to the first node with it. Used by [`super::equal_in_memory`].
 
 use super::equal_nodes::Place;
 use heaplake_kit::{Budget, BudgetVec, ReadAt, StageError};
 
-/// Entries at first.
+/// Initial number of entries.
 const LEAST: usize = 1 << 12;
 
 /// See the module.
@@ -16,17 +16,14 @@ pub struct Firsts<'a> {
 #[derive(Clone, Copy)]
 struct First {
     hash: u64,
-    /// Its node is that of another one where there is none.
+    /// [`NO_FIRST`]'s node marks an empty entry.
     at: Place,
 }
 
 const NO_FIRST: First = First { hash: 0, at: Place { node: u32::MAX, edges: 0 } };
 
 impl<'a> Firsts<'a> {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Starts empty.
     pub fn new(budget: &'a Budget) -> Result<Self, StageError> {
         Ok(Self { budget, entries: Self::entries(budget, LEAST)?, count: 0 })
     }
@@ -35,22 +32,19 @@ impl<'a> Firsts<'a> {
         budget.filled("equality: first nodes", count, NO_FIRST)
     }
 
-    /// Where a hash may be found first.
+    /// Returns the first slot to probe for a hash.
     #[inline]
     fn place(&self, hash: u64) -> usize {
         hash as usize & (self.entries.len() - 1)
     }
 
-    /// Fetches the place of a hash.
+    /// Prefetches the slot of a hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         self.entries[..].prefetch(self.place(hash));
     }
 
-    /// The first node with a hash; this one, if there was none.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the first node with a hash, which is this one if there was none.
     #[inline]
     pub fn find(&mut self, hash: u64, at: Place) -> Result<Place, StageError> {
         let mut place = self.place(hash);

@@ -1,4 +1,4 @@
-//! Nodes and edges that are looked up at random, and where functions are written. Used by [`super::resources`].
+//! Random access to nodes and edges, and source locations of functions. Used by [`super::resources`].
 
 use super::names;
 use super::scripts;
@@ -51,7 +51,7 @@ impl Kinds {
         }
     }
 
-    /// Whether nodes of a kind can be resources, or have some.
+    /// Whether nodes of a kind can be or have resources.
     pub fn matter(&self, kind: Option<u8>) -> bool {
         [self.object, self.closure, self.native, self.hidden].contains(&kind)
     }
@@ -61,7 +61,7 @@ impl Kinds {
 #[derive(Clone, Copy)]
 pub struct Edge {
     pub kind: Option<u8>,
-    /// String, or number.
+    /// String id, or number.
     pub name: u32,
     pub to: u32,
 }
@@ -80,9 +80,6 @@ pub struct Graph {
 
 impl Graph {
     /// Opens the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
     pub fn open(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, scratch: &Scratch) -> Result<Self, StageError> {
         let (offsets, kind_of, name_of, edge_kinds, edge_names, edge_to) = plan.make((
             offsets(columns::NODE_EDGE_COUNT, columns::EDGE_TO),
@@ -96,19 +93,19 @@ impl Graph {
         Ok(Self { kinds: Kinds::of(snapshot), strings, offsets, kind_of, name_of, edge_kinds, edge_names, edge_to })
     }
 
-    /// Kind of a node.
+    /// Returns the kind of a node.
     #[inline]
     pub fn kind(&mut self, node: u32) -> Result<Option<u8>, StageError> {
         Ok(Some(self.kind_of.get(node as usize)?))
     }
 
-    /// Name of a node.
+    /// Returns the name of a node.
     #[inline]
     pub fn name(&mut self, node: u32) -> Result<StringId, StageError> {
         Ok(self.name_of.get(node as usize)?)
     }
 
-    /// Name of a node as text.
+    /// Returns the name of a node as text.
     pub fn text(&mut self, node: u32) -> Result<&[u8], StageError> {
         let name = self.name(node)?;
         Ok(name.get().map_or(b"", |name| self.strings.get(name as usize)))
@@ -119,20 +116,20 @@ impl Graph {
         self.offsets.groups() as u32
     }
 
-    /// Positions of the edges of a node.
+    /// Returns the positions of a node's edges.
     #[inline]
     pub fn range(&mut self, node: u32) -> Result<Range<usize>, StageError> {
         Ok(self.offsets.range(node as usize)?)
     }
 
-    /// The edge at a position.
+    /// Returns the edge at a position.
     #[inline]
     pub fn edge(&mut self, at: usize) -> Result<Edge, StageError> {
         let kind = Some(self.edge_kinds.get(at)?);
         Ok(Edge { kind, name: self.edge_names.get(at)?, to: self.edge_to.get(at)?.0 })
     }
 
-    /// Target of the first edge of a kind with a name.
+    /// Returns the target of the first edge with a kind and name.
     pub fn target(&mut self, node: u32, kind: Option<u8>, name: StringId) -> Result<Option<u32>, StageError> {
         for at in self.range(node)? {
             let edge = self.edge(at)?;
@@ -143,7 +140,7 @@ impl Graph {
         Ok(None)
     }
 
-    /// Target of the first internal edge with a name.
+    /// Returns the target of the first internal edge with a name.
     pub fn inner(&mut self, node: u32, name: StringId) -> Result<Option<u32>, StageError> {
         self.target(node, self.kinds.internal, name)
     }
@@ -151,27 +148,24 @@ impl Graph {
 
 /// Names of edges from a function to its script.
 const LINKS: [&str; 4] = ["shared", "script", "script_or_debug_info", "raw_script"];
-/// Bytes of a text that is remembered: its entry in a table that may be half empty and growing.
+/// Memory per text: an entry in a table that may be half empty and growing.
 const TEXT_BYTES: u64 = 64;
 
-/// Places of functions as texts, each once.
+/// Source locations of functions as texts, deduplicated.
 pub struct Places {
     nodes: ColumnMap<NodeId>,
     lines: ColumnMap<u32>,
     links: Vec<StringId>,
-    /// From a script without a path to its URL.
+    /// Name of the edge from a script without a path to its URL.
     url: StringId,
-    /// By script and line; a name has no line.
+    /// By script and line; names have no line.
     known: FxHashMap<(StringId, u32), u32>,
     texts: StringWriter,
     memory: Reservation,
 }
 
 impl Places {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Starts empty.
     pub fn open(scratch: &Scratch, memory: Reservation) -> Result<Self, StageError> {
         Ok(Self {
             nodes: ColumnMap::uncounted(scratch, columns::LOCATION_NODE)?,
@@ -184,17 +178,14 @@ impl Places {
         })
     }
 
-    /// Line of a function, if the file tells.
+    /// Returns the line of a function, if the file has it.
     #[must_use]
     pub fn line(&self, function: u32) -> Option<u32> {
         let at = self.nodes.partition_point(|node| node.0 < function);
         (self.nodes.get(at)?.0 == function).then(|| self.lines[at])
     }
 
-    /// Number of the text that says where a function is written; [`NONE`] where the file does not tell.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Returns the text number of a function's source location; [`NONE`] if the file lacks it.
     pub fn of(&mut self, function: u32, graph: &mut Graph) -> Result<u32, StageError> {
         let Some(line) = self.line(function) else { return Ok(NONE) };
         let Some(shared) = graph.inner(function, self.links[0])? else { return Ok(NONE) };
@@ -213,10 +204,7 @@ impl Places {
         Ok(NONE)
     }
 
-    /// Number of the text that is the name of a function's code; [`NONE`] where it has none.
-    ///
-    /// # Errors
-    /// As [`Self::of`].
+    /// Returns the text number of a function's name, from its code; [`NONE`] if it has none.
     pub fn name(&mut self, code: u32, graph: &mut Graph) -> Result<u32, StageError> {
         let id = graph.name(code)?;
         let text = String::from_utf8_lossy(graph.text(code)?);
@@ -239,9 +227,6 @@ impl Places {
     }
 
     /// Writes the texts.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn finish(self) -> Result<(), StageError> {
         self.texts.finish().map(drop)
     }

@@ -1,4 +1,4 @@
-//! The `snapshot` object at the head of a file: which fields its rows have, in which order, and how many rows.
+//! The `snapshot` object at the head of a file: fields of the rows, their order, and numbers of rows.
 
 use heaplake_input::json::Scanner;
 use heaplake_kit::{InputError, StageError, text};
@@ -6,14 +6,14 @@ use heaplake_schemas::ids::MAX_NODES;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What errors in a snapshot advise.
+/// Advice of errors in a snapshot.
 pub(crate) const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again, or give --salvage to analyse what \
                                can be read";
 
-/// Longest header that makes sense, bytes.
+/// Length limit of the header, bytes.
 const MOST_HEADER: usize = 4 << 20;
 
-/// Where a field stands in a row; nothing where this file has no such field.
+/// Position of a field in a row; `None` if the file lacks the field.
 type Position = Option<usize>;
 
 /// Positions of the fields of a node row.
@@ -52,7 +52,7 @@ pub struct EdgeFields {
     pub to: usize,
 }
 
-/// What the header says, checked.
+/// Contents of the header, checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Fields of a node.
@@ -71,18 +71,18 @@ pub struct Header {
     pub trace_function_fields: Vec<String>,
     /// See [`Self::location_fields`].
     pub sample_fields: Vec<String>,
-    /// Nodes that the file promises.
+    /// Number of nodes by the header.
     pub node_count: u64,
-    /// Edges that the file promises.
+    /// Number of edges by the header.
     pub edge_count: u64,
     /// Ordinal of the root.
     pub root: u64,
-    /// Bytes outside the heap that belong to no node, where the file has them.
+    /// Bytes outside the heap that belong to no node, if the file has them.
     pub extra_native_bytes: u64,
 }
 
-/// Node types that V8 has, in its order: their number has four bits. Node.js 8 to 11 writes symbols and bigints as types
-/// that its list of names lacks.
+/// Node types of V8, in order: a type has four bits. Node.js 8 to 11 writes symbols and bigints as types that its list
+/// of names lacks.
 const V8_NODE_TYPES: [&str; 15] = [
     "hidden",
     "array",
@@ -101,10 +101,10 @@ const V8_NODE_TYPES: [&str; 15] = [
     "object shape",
 ];
 
-/// Types that a number of four bits tells apart.
+/// Number of types in four bits.
 const NODE_TYPES: usize = 16;
 
-/// A part of the header that is missing or makes no sense: what should be there, and what is.
+/// An error of the header: expected and found.
 pub type Problem = (String, String);
 
 #[derive(Deserialize)]
@@ -133,10 +133,7 @@ struct Meta {
 }
 
 impl Header {
-    /// Understands the JSON text of the `snapshot` object.
-    ///
-    /// # Errors
-    /// The first [`Problem`].
+    /// Parses the JSON text of the `snapshot` object.
     pub fn parse(text: &[u8]) -> Result<Self, Problem> {
         let raw: Raw = serde_json::from_slice(text)
             .map_err(|error| ("a snapshot object as V8 writes it".to_owned(), brief(&error.to_string())))?;
@@ -185,13 +182,13 @@ impl Header {
         })
     }
 
-    /// How many types of nodes there can be: those that the file names, and those that V8 has anyway.
+    /// Limit of node types: those that the file names, and at least V8's.
     #[must_use]
     pub fn most_node_types(&self) -> usize {
         self.node_types.len().max(NODE_TYPES)
     }
 
-    /// Names so many types of nodes: those of V8's order where the file's names are the first of these.
+    /// Extends the names of node types to `count`, with V8's names if the file's names begin as V8's.
     pub fn name_node_types(&mut self, count: usize) {
         let is_v8 = V8_NODE_TYPES.iter().zip(&self.node_types).all(|(known, name)| known == name);
         for number in self.node_types.len()..count {
@@ -201,7 +198,7 @@ impl Header {
         }
     }
 
-    /// The same, of which so many nodes are; what is said of that.
+    /// Extends the names to `types`, which `nodes` nodes need; returns the remark about it.
     pub fn remark_types(&mut self, nodes: u64, types: usize) -> String {
         let named = self.node_types.len();
         self.name_node_types(types);
@@ -211,23 +208,23 @@ impl Header {
         )
     }
 
-    /// Number of the node type with this name, if the file has it.
+    /// Returns the number of a node type by name.
     #[must_use]
     pub fn node_type(&self, name: &str) -> Option<u8> {
         position(&self.node_types, name).map(|number| number as u8)
     }
 
-    /// Number of the edge type with this name, if the file has it.
+    /// Returns the number of an edge type by name.
     #[must_use]
     pub fn edge_type(&self, name: &str) -> Option<u8> {
         position(&self.edge_types, name).map(|number| number as u8)
     }
 }
 
-/// The object of the section `snapshot`.
+/// Reads the object of the section `snapshot`.
 ///
 /// # Errors
-/// [`StageError::Input`] where it is none of V8, or promises too much; those of the scanner.
+/// [`StageError::Input`] if it is not V8's, or its counts exceed the limits.
 pub fn read(scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
     scanner.peek_token()?;
     let offset = scanner.offset();
@@ -254,16 +251,16 @@ pub fn read(scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
     Ok(header)
 }
 
-/// How the layout of V8 before 2013 is called.
+/// Name of V8's layout before 2013.
 const OF_2012: &str = "the layout of 2012 and before";
 
-/// What to do about a header in which so much was found, where it is not damaged.
+/// Returns the advice for an undamaged header of an old layout.
 fn advice(found: &str) -> Option<&'static str> {
     let old = "take the snapshot again with a current version of Chrome or Node.js";
     found.starts_with(OF_2012).then_some(old)
 }
 
-/// Names the layout of V8 before 2013, whose nodes point to their edges and have retained sizes of their own.
+/// Detects the layout of V8 before 2013, with edge indexes and retained sizes in node rows.
 fn of_2012(node_fields: &[String]) -> Option<Problem> {
     let old = ["edges_index", "children_count"].into_iter().find(|old| position(node_fields, old).is_some())?;
     position(node_fields, "edge_count").is_none().then(|| {
@@ -272,13 +269,13 @@ fn of_2012(node_fields: &[String]) -> Option<Problem> {
     })
 }
 
-/// Whether edges of this type are numbered rather than named.
+/// Whether edges of this type have numbers instead of names.
 #[must_use]
 pub fn is_indexed(edge_type: &str) -> bool {
     matches!(edge_type, "element" | "hidden")
 }
 
-/// Position of a name in a list.
+/// Returns the position of a name in a list.
 pub fn position(names: &[String], name: &str) -> Position {
     names.iter().position(|other| other == name)
 }
@@ -292,7 +289,7 @@ fn field(fields: &[String], list: &str, name: &str) -> Result<usize, Problem> {
         .ok_or_else(|| (format!("\"{name}\" among snapshot.meta.{list}"), brief(&format!("only {fields:?}"))))
 }
 
-/// What was found, short enough for a message.
+/// Shortens a text for a message.
 fn brief(text: &str) -> String {
     const MOST: usize = 200;
     if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST).chain(['…']).collect() }
@@ -303,7 +300,7 @@ fn count(value: Option<Value>, name: &str) -> Result<u64, Problem> {
     value.as_u64().ok_or_else(|| (format!("{name} to be an unsigned integer"), brief(&value.to_string())))
 }
 
-/// The names of an enumerated field: the list that stands at the field's position among the types.
+/// Returns the names of an enumerated field: the list at the field's position among the types.
 fn enumeration(types: Option<Vec<Value>>, at: usize, name: &str) -> Result<Vec<String>, Problem> {
     let list = present(types, name)?.into_iter().nth(at);
     let names: Option<Vec<String>> = match list {

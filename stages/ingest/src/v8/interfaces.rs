@@ -1,9 +1,9 @@
-//! Interfaces: names like `{sku, qty}` for plain objects, inferred from the properties that many of them share.
-//! Used by [`super::node_classes`].
+//! Interfaces: names like `{sku, qty}` for plain objects, inferred from property lists that many of them share. Used by
+//! [`super::node_classes`].
 //!
-//! Resident memory: bounded. Property lists are counted with the scheme of Misra and Gries ("Finding Repeated
-//! Elements", 1982): of more than [`CANDIDATES`] different lists the rare ones drop out, and a second pass counts those
-//! that stayed exactly. An interface needs one object in a thousand, so none that counts can drop out.
+//! Resident memory: bounded. Property lists are counted by the algorithm of Misra and Gries ("Finding Repeated
+//! Elements", 1982): of more than [`CANDIDATES`] different lists the rare ones drop out, and a second pass counts the
+//! remaining ones exactly. An interface needs one object in a thousand, so no interface drops out.
 
 use heaplake_kit::{ColumnReader, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::StringId;
@@ -11,22 +11,22 @@ use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
-/// Property lists that are counted at once. A list that more than one in `CANDIDATES` of all objects have always stays.
+/// Limit of property lists counted at once. A list of more than one in `CANDIDATES` objects never drops out.
 const CANDIDATES: usize = 1 << 14;
 
-/// Properties of which it is remembered how long they are.
+/// Limit of properties with a cached length.
 const MOST_UNITS: usize = 1 << 16;
 
-/// Properties of a list at most: each but the first takes two units for its separator.
+/// Limit of properties in a list: each but the first takes two units for its separator.
 const MOST_LIST: usize = MOST_NAME / 2 + 1;
 
-/// Different shapes of objects whose interface is remembered.
+/// Limit of object shapes with a cached interface.
 const REMEMBERED: usize = 1 << 13;
 
-/// Properties of a shape that is remembered, at most; larger ones are matched anew each time.
+/// Limit of properties in a cached shape; larger ones are matched each time.
 const MOST_REMEMBERED: usize = 64;
 
-/// Length of an interface's name, in UTF-16 units, from which on no further property is added.
+/// Length of an interface's name, in UTF-16 units, from which on no property is added.
 const MOST_NAME: usize = 120;
 
 /// Reads the property names of plain objects, in node order.
@@ -39,9 +39,6 @@ pub struct Properties {
 
 impl Properties {
     /// Starts at the first edge; `property` is the number of the edge type.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn open(scratch: &Scratch, property: Option<u8>) -> Result<Self, StageError> {
         Ok(Self {
             kind: ColumnReader::open(scratch, columns::EDGE_KIND)?,
@@ -51,11 +48,8 @@ impl Properties {
         })
     }
 
-    /// Replaces `names` by the names of the property edges among the `count` edges from `first` on. Edges are read
-    /// front to back, so `first` never goes back.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Replaces `names` by the names of the property edges among the `count` edges from `first` on. `first` must not
+    /// decrease between calls.
     pub fn read(&mut self, first: u64, count: u32, names: &mut Vec<StringId>) -> Result<(), StageError> {
         self.kind.skip(first - self.position)?;
         self.name.skip(first - self.position)?;
@@ -78,12 +72,12 @@ pub type Definition = (Vec<u8>, Vec<StringId>);
 pub struct Census<'a> {
     strings: &'a StringTable,
     proto: StringId,
-    /// UTF-16 units of properties in names.
+    /// Cached lengths of properties in names, in UTF-16 units.
     units: FxHashMap<StringId, u32>,
     lists: FxHashMap<Box<[StringId]>, Tally>,
     objects: u64,
     dropped: bool,
-    /// In the second pass only lists that are known count.
+    /// The second pass counts only known lists.
     exact: bool,
     list: Vec<StringId>,
 }
@@ -92,13 +86,13 @@ struct Tally {
     count: u64,
     /// Order of first occurrence.
     first: u64,
-    /// The properties as the first object with this name had them.
+    /// The properties in the order of the first object with this name.
     properties: Box<[StringId]>,
 }
 
 impl<'a> Census<'a> {
-    /// Bytes that its tables take at most: of each list its key, its properties and its tally, the heap's own of
-    /// both, and slots of the tables, which are half empty at worst and may be growing.
+    /// Memory limit of the tables: key, properties and tally of each list, the allocator's overhead for both, and slots
+    /// of the tables, which are half empty at worst and may be growing.
     pub const BYTES: u64 = {
         let list = 2 * (4 * MOST_LIST + 16) + 3 * (size_of::<(Box<[StringId]>, Tally)>() + 1);
         (CANDIDATES * list + 3 * MOST_UNITS * size_of::<(StringId, u32)>()) as u64
@@ -125,7 +119,7 @@ impl<'a> Census<'a> {
         self.objects += 1;
         let mut list = std::mem::take(&mut self.list);
         self.cut(properties, &mut list);
-        // Empty names in front leave no trace in the interface's name, which is what makes interfaces equal.
+        // Leading empty names do not show in the interface's name, and interfaces with equal names are equal.
         let visible = list.iter().position(|&name| !self.strings.get(name.index()).is_empty());
         let key = &list[visible.unwrap_or(list.len())..];
         if list.is_empty() {
@@ -151,8 +145,8 @@ impl<'a> Census<'a> {
         self.list = list;
     }
 
-    /// The part of an object's properties that makes its interface: in order, without `__proto__`, until the name gets
-    /// too long.
+    /// Collects the properties that form an object's interface: in order, without `__proto__`, until the name gets too
+    /// long.
     fn cut(&mut self, properties: &[StringId], list: &mut Vec<StringId>) {
         list.clear();
         let mut units = 1;
@@ -171,7 +165,7 @@ impl<'a> Census<'a> {
         }
     }
 
-    /// Whether rare lists had to be dropped, so that a second pass over the same objects must count the others.
+    /// Whether rare lists dropped out, so that a second pass over the same objects must count the others.
     pub fn needs_second_pass(&mut self) -> bool {
         let first_time = self.dropped && !self.exact;
         if first_time {
@@ -182,8 +176,8 @@ impl<'a> Census<'a> {
         first_time
     }
 
-    /// The interfaces, most popular first, ties in order of first occurrence: those that at least two objects and one
-    /// in a thousand have.
+    /// Returns the interfaces of at least two objects and one object in a thousand, the most popular first, ties in
+    /// order of first occurrence.
     #[must_use]
     pub fn finish(self) -> Vec<Definition> {
         let mut tallies: Vec<&Tally> = self
@@ -208,17 +202,17 @@ impl<'a> Census<'a> {
     }
 }
 
-/// The interfaces of a snapshot, ready to be matched with objects.
+/// The interfaces of a snapshot, ready for matching.
 ///
-/// An object is matched with all of them at once: each of its properties counts for the interfaces that have it, and
-/// the object has those that are counted in full. That takes a thousand additions of bytes for each property at most,
-/// side by side, whatever the interfaces have in common.
+/// An object is matched with all of them at once: each of its properties increments the counts of the interfaces that
+/// have it, and a full count is a match. That takes at most a thousand byte additions per property, vectorized, however
+/// much the interfaces overlap.
 pub struct Interfaces {
-    /// Name and number of properties, in the order of preference: large ones first, then popular ones.
+    /// Name and number of properties, in order of preference: large ones first, then popular ones.
     definitions: Vec<(StringId, u8)>,
-    /// By property, and by how many times an object has the property before: who has it once more.
+    /// Interfaces by property and number of earlier occurrences of the property in the object.
     users: FxHashMap<(StringId, u8), Users>,
-    /// Properties that the current object has of each definition.
+    /// Properties of the current object in each definition.
     counts: Vec<u8>,
     remembered: FxHashMap<Box<[StringId]>, Option<StringId>>,
 }
@@ -226,18 +220,18 @@ pub struct Interfaces {
 /// The definitions that have a property.
 enum Users {
     Few(Vec<u16>),
-    /// A 1 for each that has it.
+    /// One byte per definition, 1 if it has the property.
     Many(Box<[u8]>),
 }
 
-/// From so many users on there is a byte for every definition.
+/// Number of users from which on there is a byte per definition.
 const MANY: usize = 32;
 
 impl Interfaces {
-    /// Interfaces at most: each is that of one object in a thousand.
+    /// Limit of interfaces: each has one object in a thousand.
     const MOST: usize = 1000;
 
-    /// Bytes that its tables take at most: properties that many have, properties that few have, remembered shapes.
+    /// Memory limit of the tables: properties of many and of few interfaces, cached shapes.
     pub const BYTES: u64 = {
         let properties = Self::MOST * MOST_LIST;
         let many = properties / MANY * Self::MOST;
@@ -246,7 +240,7 @@ impl Interfaces {
         (many + few + REMEMBERED * shape) as u64
     };
 
-    /// Takes names and properties, most popular first.
+    /// Takes names and properties, the most popular first.
     #[must_use]
     pub fn new(definitions: impl IntoIterator<Item = (StringId, Vec<StringId>)>) -> Self {
         let mut sorted: Vec<(StringId, Vec<StringId>)> = definitions.into_iter().collect();
@@ -271,8 +265,8 @@ impl Interfaces {
         Self { definitions, users, counts: vec![0; count], remembered: FxHashMap::default() }
     }
 
-    /// The interface of an object with these properties (which get sorted): of those that it has all properties of, the
-    /// one with the most, and then the most popular.
+    /// Returns the interface of an object with these properties (which get sorted): among those with all their
+    /// properties in the object, the largest, then the most popular.
     pub fn best(&mut self, properties: &mut [StringId]) -> Option<StringId> {
         properties.sort_unstable();
         if let Some(&known) = self.remembered.get(&*properties) {
@@ -302,22 +296,23 @@ impl Interfaces {
     }
 }
 
-/// Sorted properties, each with how many of the same name are before it; an interface has fewer than 256 of one name.
+/// Returns sorted properties, each with the number of equal ones before it; an interface has fewer than 256 of one
+/// name.
 fn numbered(properties: &[StringId]) -> impl Iterator<Item = (StringId, u8)> {
     properties.chunk_by(|a, b| a == b).flat_map(|group| group.iter().copied().zip(0..=u8::MAX))
 }
 
-/// A property's name as interfaces show it: names that could be taken for punctuation are quoted as in JSON.
+/// Formats a property's name for an interface: names that look like punctuation are quoted as in JSON.
 fn format(name: &[u8]) -> Cow<'_, [u8]> {
     if name.iter().any(|byte| b",'\"{}".contains(byte)) { quoted(name).into() } else { name.into() }
 }
 
-/// UTF-16 units of a text: one for every lead byte, two for those of four-byte sequences.
+/// Counts the UTF-16 units of a text: one per lead byte, two for those of four-byte sequences.
 fn units_of(text: &[u8]) -> u32 {
     text.iter().map(|&byte| u32::from(byte & 0xc0 != 0x80) + u32::from(byte >= 0xf0)).sum()
 }
 
-/// A JSON string as JavaScript writes it: lone surrogates escaped.
+/// Returns a JSON string as JavaScript writes it: lone surrogates escaped.
 fn quoted(name: &[u8]) -> Vec<u8> {
     let mut text = b"\"".to_vec();
     let mut at = 0;
@@ -370,7 +365,7 @@ mod tests {
         assert_eq!(interfaces.best(&mut ids(&[1, 3])), None);
     }
 
-    /// Tries one after the other.
+    /// Tries the definitions one by one.
     fn naive(definitions: &[(StringId, Vec<StringId>)], object: &[StringId]) -> Option<StringId> {
         let has = |property: &StringId, list: &[StringId]| list.iter().filter(|other| *other == property).count();
         let fits = |list: &[StringId]| list.iter().all(|property| has(property, list) <= has(property, object));

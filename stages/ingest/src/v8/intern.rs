@@ -1,12 +1,13 @@
-//! Stage `intern`: equal strings get equal ids.
+//! Stage `intern`: gives equal strings one id.
 //!
-//! * Computes: for every string that occurs twice in the file's table, its first position; V8 itself writes each
-//!   string once, other writers need not. Where there are such strings, all columns of string ids become ones of
-//!   first positions.
-//! * Resident memory: four to eight bytes per string; 16 bytes for each of those of which low bits of the hash occur twice, or
-//!   less in several passes.
-//! * Passes over disk: two over the hashes, and one per slice of their range that fits the memory; one over the id columns.
-//! * Worst case: all strings equal: every one is compared with the first.
+//! * Computes: the first position of every string that is repeated in the file's table; V8 itself writes each string
+//!   once, other writers may not. If there are repeated strings, all columns of string ids are rewritten to first
+//!   positions.
+//! * Resident memory: four to eight bytes per string; 16 bytes per string with repeated low bits of its hash, or less
+//!   in several passes.
+//! * Passes over disk: two over the hashes, and one per slice of their range that fits the memory; one over the id
+//!   columns.
+//! * Worst case: all strings equal: each is compared with the first.
 //! * Fails when: scratch cannot be read or written.
 //! * Determinism: hashes only select; the contents are compared.
 //! * Reference: none needed.
@@ -22,7 +23,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "intern",
     reads: &[document(DOCUMENT), texts(STRINGS), column(STRING_HASH), column(columns::EDGE_KIND)],
@@ -73,7 +74,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: strings, spilled_bytes: 0 })
 }
 
-/// Strings that occurred before, ascending, each with its first position.
+/// Returns the repeated strings, ascending, each with its first position.
 fn repeated(scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<(StringId, StringId)>, StageError> {
     let table = StringTable::open(scratch, STRINGS)?;
     let maybe = Maybe::new(table.len(), scratch, context)?;
@@ -84,7 +85,7 @@ fn repeated(scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<(Strin
         let mut entries = context.budget.growing::<(u64, u32)>("string hashes");
         let mut id = 0;
         each_hash(scratch, context, |hash| {
-            // The high bits choose the slice; there may be only one.
+            // The high bits select the slice; there may be only one.
             if maybe.has(hash) && (u128::from(hash) * u128::from(slices)) >> 64 == u128::from(slice) {
                 entries.push((hash, id))?;
             }
@@ -121,16 +122,16 @@ fn each_hash(
     Ok(())
 }
 
-/// The strings that may occur twice: of hashes whose low bits occur twice. Nearly all strings occur once, so sorting them all
-/// would take longer.
+/// Filter of strings that may be repeated: those with repeated low bits of the hash. Nearly all strings occur once, so
+/// sorting them all would take longer.
 struct Maybe {
     twice: Bitset,
     mask: u64,
-    /// How many strings these are.
+    /// Number of candidate strings.
     count: u64,
 }
 
-/// Bits for each string: one in so many that occur once has low bits of another.
+/// Bits per string: about one in this many distinct strings collides.
 const BITS_PER_STRING: u64 = 16;
 
 impl Maybe {
@@ -165,7 +166,7 @@ impl Maybe {
     }
 }
 
-/// Changes every element of a column, which stays as it was until that is done.
+/// Maps every element of a column, which is replaced only at the end.
 fn update<T: Pod>(
     scratch: &Scratch,
     column: Column<T>,

@@ -1,4 +1,4 @@
-//! Names of nodes and edges by which [`super::resources`] tells what is what.
+//! Names of nodes and edges that [`super::resources`] recognises.
 
 use super::names;
 use heaplake_kit::{Scratch, StageError};
@@ -6,27 +6,24 @@ use heaplake_schemas::ids::StringId;
 
 macro_rules! labels {
     ($($field:ident = $text:literal,)*) => {
-        /// The names; [`StringId::NONE`] for those that the file lacks.
+        /// Ids of the names; `ABSENT` for those that the file lacks.
         pub struct Labels {
             $(pub $field: StringId,)*
-            /// Nodes whose strong edges are handles of the embedder or frames of what runs. Handle scopes are not among
-            /// them: those of a compiler's job hold whatever it compiles, for a moment.
+            /// Nodes with handles of the embedder or stack frames as strong edges. Handle scopes are excluded: those of
+            /// a compiler job briefly hold everything it compiles.
             pub handles: [StringId; 2],
             /// Array buffers.
             pub buffers: [StringId; 2],
         }
 
         impl Labels {
-            /// Looks them up.
-            ///
-            /// # Errors
-            /// [`StageError::Io`] or [`StageError::Scratch`].
+            /// Looks the names up.
             pub fn find(scratch: &Scratch) -> Result<Self, StageError> {
                 let texts = [
                     $($text,)*
                     "(Global handles)", "(Stack roots)", "ArrayBuffer", "SharedArrayBuffer",
                 ];
-                // A name that the file lacks must not equal the name that a node lacks.
+                // A name that the file lacks must not equal the missing name of a node.
                 let mut ids = names::find(scratch, &texts)?.into_iter().map(|id| if id.is_none() { ABSENT } else { id });
                 let mut next = || ids.next().unwrap_or(ABSENT);
                 Ok(Self {

@@ -1,4 +1,4 @@
-//! Source locations of nodes: reading the section `locations`, and its columns.
+//! Source locations of nodes: the section `locations` and its columns.
 
 use super::header::{Header, position};
 use super::rows::{Limit, NodeWidth, U32, beyond, first_of};
@@ -16,14 +16,11 @@ const SORTED: [Column<Location>; 2] = [Column::new("v8.locations.a"), Column::ne
 
 /// Locations that are sorted in memory; more are merged from disk.
 const AT_ONCE: u64 = 1 << 18;
-/// The same for a file of few nodes, which may have any number of locations all the same.
+/// Lower bound of [`AT_ONCE`] for a file of few nodes, which may still have many locations.
 const AT_LEAST: u64 = 1 << 15;
 
-/// Reads the section; the last location of a node counts. They are sorted on disk where they do not fit, 20 bytes each.
-/// With `bad`, locations that cannot be go there and are passed over, and after an error the rows before it stay.
-///
-/// # Errors
-/// [`StageError::Input`] for a number that cannot be; [`StageError::Io`], [`StageError::Budget`].
+/// Reads the section; the last location of a node counts. Locations are sorted on disk if they do not fit, 20 bytes
+/// each. With `bad`, invalid locations go there and are dropped, and the rows before an error remain.
 pub fn read(
     header: &Header,
     scanner: &mut Scanner<'_>,
@@ -67,10 +64,7 @@ pub fn read(
     flaw.map(drop)
 }
 
-/// Writes the columns of no locations.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Writes the columns without locations.
 pub fn write_none(scratch: &Scratch) -> Result<(), StageError> {
     Writer::create(scratch)?.finish()
 }
@@ -108,23 +102,23 @@ impl Writer {
     }
 }
 
-/// A source location of a node, as the file gives it.
+/// A source location of a node, as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 struct Location {
     node: u32,
-    /// Place among the file's locations: of two for one node, the later counts.
+    /// Position among the file's locations: of two for one node, the later counts.
     order: u32,
     script: u32,
     line: u32,
     column: u32,
 }
 
-/// Some rows of `locations`.
+/// Rows of `locations`.
 #[derive(Default)]
 struct LocationColumns {
     rows: Vec<Location>,
-    /// What could not be: these locations are left out.
+    /// Invalid values; their locations are dropped.
     bad: BadReferences,
 }
 
@@ -136,13 +130,13 @@ struct LocationRows {
     script: usize,
     line: usize,
     column: usize,
-    /// Of object, script, line and column.
+    /// Limits of object, script, line and column.
     limits: [Limit; 4],
     node_width: NodeWidth,
 }
 
 impl LocationRows {
-    /// Nothing when the header names no such fields.
+    /// `None` if the header lacks one of the fields.
     fn new(header: &Header) -> Option<Self> {
         let fields = &header.location_fields;
         let (object, script) = (position(fields, "object_index")?, position(fields, "script_id")?);
@@ -158,10 +152,7 @@ impl LocationRows {
         Some(Self { width: fields.len(), object, script, line, column, limits, node_width })
     }
 
-    /// Appends the locations of a batch of rows to `columns`. With `salvage`, those that cannot be are passed over.
-    ///
-    /// # Errors
-    /// The first number that cannot be.
+    /// Appends the locations of a batch of rows to `columns`. With `salvage`, invalid ones are dropped.
     fn read(
         &self,
         rows: &[u64],
@@ -191,7 +182,7 @@ impl LocationRows {
         Ok(())
     }
 
-    /// The first number of a row that cannot be, and what should be there.
+    /// Returns the first invalid number of a row, and the expected value.
     fn flaw(&self, numbers: &[u64]) -> Option<(usize, String)> {
         let beyond = self
             .limits
@@ -202,7 +193,7 @@ impl LocationRows {
     }
 }
 
-/// The source locations, front to back.
+/// Reads the source locations in order.
 pub struct Locations {
     node: ColumnReader<NodeId>,
     script: ColumnReader<u32>,
@@ -212,10 +203,7 @@ pub struct Locations {
 }
 
 impl Locations {
-    /// Before the first one.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Starts before the first one.
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         let mut locations = Self {
             node: ColumnReader::open(scratch, columns::LOCATION_NODE)?,
@@ -238,10 +226,7 @@ impl Locations {
         Ok(())
     }
 
-    /// Script, line and column of a node, asked for in ascending order.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Returns script, line and column of a node; calls must ascend.
     #[inline]
     pub fn at(&mut self, node: u64) -> Result<Option<[u32; 3]>, StageError> {
         match self.next {
@@ -254,10 +239,7 @@ impl Locations {
     }
 }
 
-/// Shows all locations: the node and the number of the script.
-///
-/// # Errors
-/// [`StageError::Io`], and what `show` returns.
+/// Calls `show` with the node and script number of each location.
 pub fn each(scratch: &Scratch, mut show: impl FnMut(NodeId, u32) -> Result<(), StageError>) -> Result<(), StageError> {
     let mut nodes = ColumnReader::open(scratch, columns::LOCATION_NODE)?;
     let mut scripts = ColumnReader::open(scratch, columns::LOCATION_SCRIPT)?;

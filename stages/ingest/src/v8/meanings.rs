@@ -1,4 +1,4 @@
-//! What the edges of a node mean for its value, wherever its columns are. Used by [`super::equal_nodes`] and
+//! Meanings of a node's edges for its value, for columns in memory or on disk. Used by [`super::equal_nodes`] and
 //! [`super::equal_blocks`].
 
 use super::shown::{Seen, Texts};
@@ -7,63 +7,51 @@ use super::value_rules::{Edge, Node, Rules};
 use heaplake_kit::{Bitset, Context, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 
-/// What values depend on.
+/// Inputs that determine the meaning of edges.
 #[derive(Clone, Copy)]
 pub struct Meanings<'a> {
-    /// What kinds and names mean.
+    /// Rules by kinds and names.
     pub rules: &'a Rules,
-    /// Nodes that are compared by identity.
+    /// Nodes compared by identity.
     pub opaque: &'a Bitset,
 }
 
-/// What is known of the targets of edges.
+/// Access to the targets of edges.
 pub trait Known {
-    /// The name of a node.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Returns the name of a node.
     fn name(&self, node: NodeId) -> Result<StringId, StageError>;
 
-    /// Its [`traits`](super::survey::traits).
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Returns the [`traits`](super::survey::traits) of a node.
     fn traits(&self, node: usize) -> Result<u8, StageError>;
 }
 
-/// What a thread looks at.
+/// State of a thread.
 pub struct Aids<'a, K> {
-    /// Of the targets.
+    /// Access to the targets.
     pub known: K,
-    /// Texts that it looked at.
+    /// Texts with their cache.
     pub texts: Texts<'a>,
-    /// Whether to go on.
+    /// For cancellation.
     pub context: &'a Context<'a>,
 }
 
-/// What a node's own columns and edges give beside its slots.
+/// Result for a node besides its slots.
 #[derive(Clone, Copy, Default)]
 pub struct Outcome {
-    /// Slots that are followed.
+    /// Number of followed slots.
     pub degree: u32,
-    /// What the file does not tell.
+    /// Flags of the contents that the file omits.
     pub limits: u8,
 }
 
 impl Meanings<'_> {
-    /// What an edge of a node of a kind means.
-    ///
-    /// # Errors
-    /// What `known` returns.
+    /// Returns the meaning of an edge from a node of a kind.
     #[inline]
     pub fn of(&self, kind: u8, edge: Edge, known: &impl Known) -> Result<Meaning, StageError> {
         self.rules.slot(kind, edge, self.opaque, || known.name(edge.to))
     }
 
-    /// Hands the slots of a node of a kind to `each`, in the order of its edges.
-    ///
-    /// # Errors
-    /// What `edges`, `known` and `each` return.
+    /// Calls `each` with the slots of a node of a kind, in the order of its edges.
     #[inline]
     pub fn slots(
         &self,
@@ -79,11 +67,8 @@ impl Meanings<'_> {
         Ok(())
     }
 
-    /// Hands the slots of a node with these traits to `each`, in the order of its edges, and sees what the file does not
-    /// tell of it.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`]; what `edges`, `aids` and `each` return.
+    /// Calls `each` with the slots of a node with these traits, in the order of its edges; returns their number and the
+    /// node's limits.
     #[inline]
     pub fn look<K: Known>(
         &self,

@@ -5,22 +5,22 @@
 //! | stage | from | to |
 //! |---|---|---|
 //! | [`read`] | the file | raw node, edge, string, trace, sample and location columns |
-//! | [`intern`] | strings | equal strings have equal ids |
-//! | [`detached`] | nodes, edges | which DOM nodes are attached or detached, and their names |
-//! | [`essential_edges`] | nodes, edges, page ownership ([`pages`]) | essential edges, edge flags, orphans, distance seeds |
+//! | [`intern`] | strings | one id per distinct string |
+//! | [`detached`] | nodes, edges | attached and detached DOM nodes, and their names |
+//! | [`essential_edges`] | nodes, edges, [`pages`] | essential edges, edge flags, orphans, distance seeds |
 //! | [`retainer_counts`] | edges | in-degrees |
 //! | [`containers`] | nodes, edges | containers with their entries and spare bytes, entries of weak maps |
-//! | [`resources`] | nodes, edges, locations, containers | timers, listeners, pending promises, realms, and containers in variables of closures ([`variables`]) |
-//! | [`equality`] | nodes, edges | values and references by which duplicates are found |
+//! | [`resources`] | nodes, edges, locations, containers | timers, listeners, promises, realms, [`variables`] |
+//! | [`equality`] | nodes, edges | values and references from which duplicates are found |
 //! | [`shallow_sizes`] | nodes, edges | shallow sizes: owned parts counted with their owner |
 //! | [`node_classes`] | nodes, edges, locations, [`interfaces`] | class of every node, class names and keys |
-//! | [`timeline`] | node ids, trace tree, samples | stack and interval in which each node was allocated |
+//! | [`timeline`] | node ids, trace tree, samples | stack and interval of each node's allocation |
 //! | [`scripts`] | nodes, edges, locations | scripts of functions and objects, and their packages |
-//! | [`previews`] | sets of duplicates, nodes, edges | what the first members of the sets look like |
+//! | [`previews`] | sets of duplicates, nodes, edges | previews of the first members of the sets |
 //!
-//! [`read`] leaves rows of numbers to [`node_rows`], [`edge_rows`], [`locations`] and [`trace`], and the string table
-//! to [`strings`]. What it makes of a damaged file is in [`salvage`] and [`repair`]. [`equality`] knows from [`value_rules`], [`survey`] and
-//! [`shown`] what a snapshot shows of a value, and what it leaves out.
+//! [`read`] passes rows of numbers to [`node_rows`], [`edge_rows`], [`locations`] and [`trace`], and the string table
+//! to [`strings`]. [`salvage`] and [`repair`] handle damaged files. [`value_rules`], [`survey`] and [`shown`] tell
+//! [`equality`] which parts of a value a snapshot has, and which it omits.
 //!
 //! The rules are those of Chrome DevTools' heap snapshot worker, and so are the numbers, node for node.
 
@@ -87,7 +87,7 @@ impl Format for V8 {
         "V8 heap snapshot"
     }
 
-    /// Everything: the reader says what is wrong with what is none.
+    /// Everything: the reader reports the errors of other contents.
     fn recognises(&self, _beginning: &[u8]) -> bool {
         true
     }
@@ -100,7 +100,7 @@ impl Format for V8 {
         false
     }
 
-    /// Those that only look up strings come before those that add some, so that neither waits for the other.
+    /// Stages that only look up strings precede those that add some, so that neither waits for the other.
     fn stages(&self) -> &'static [&'static Stage] {
         &[
             &read::STAGE,

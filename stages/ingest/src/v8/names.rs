@@ -1,4 +1,4 @@
-//! Strings by content: finding well-known names in the table, and adding new ones to it.
+//! Strings by content: look-ups of well-known names in the table, and additions.
 
 use heaplake_kit::{ColumnReader, ColumnWriter, Scratch, StageError, StringTable, StringWriter};
 use heaplake_schemas::ids::StringId;
@@ -6,16 +6,14 @@ use heaplake_schemas::scratch::{STRING_HASH, STRINGS};
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bits that tell whether a hash may be wanted.
+/// Bits of the filter on hashes.
 const FILTER: usize = 1 << 12;
 
-/// Ids of these strings, [`StringId::NONE`] for those that the table lacks. One scan over the table's hashes.
-///
-/// # Errors
-/// [`StageError::Io`] or [`StageError::Scratch`].
+/// Returns the ids of these strings, [`StringId::NONE`] for those that the table lacks, in one scan over the table's
+/// hashes.
 pub(super) fn find<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
     let mut by_hash: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
-    // By the last bits of a hash: nearly all strings are none of these.
+    // Filter by the last bits of a hash: it rejects nearly all strings.
     let mut filter = [0u64; FILTER / 64];
     for (i, text) in wanted.iter().enumerate() {
         let hash = xxh3_64(text.as_ref());
@@ -41,10 +39,7 @@ pub(super) fn find<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Ve
     Ok(found)
 }
 
-/// Ids of these strings; those that the table lacks are added to it.
-///
-/// # Errors
-/// [`StageError::Io`] or [`StageError::Scratch`].
+/// Returns the ids of these strings, after adding missing ones to the table.
 pub(super) fn intern<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
     let mut ids = find(scratch, wanted)?;
     if ids.iter().all(|id| !id.is_none()) {

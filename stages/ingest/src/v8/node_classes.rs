@@ -1,16 +1,16 @@
 //! Stage `node classes`: the class of every node.
 //!
-//! * Computes: the class of every node. Names follow the node's type; those of DOM elements are cut at the first
-//!   space; plain objects get the [`super::interfaces`] that fit them. Objects with a source location are one class
-//!   per place and name, all other nodes one class per name. Numbers that mean something in one process only are in
-//!   the keys of classes and not in their names: `system / Context / scope @41491`. Unlike DevTools, whose table of classes loses rows when
-//!   a node's own name equals one that DevTools makes up, names are compared by content throughout.
-//! * Resident memory: some 60 bytes per class; fixed tables for interfaces.
-//! * Passes over disk: two over the nodes and the edges of plain objects (three where those have very many shapes).
-//! * Worst case: linear, with a thousand additions of bytes for each property of an object that shares its properties
-//!   with many interfaces.
+//! * Computes: the class of every node. Names follow the node's type; names of DOM elements are cut at the first space;
+//!   plain objects get the [`super::interfaces`] that fit them. Objects with a source location form one class per
+//!   location and name, all other nodes one class per name. Numbers that are specific to a process are in the keys of
+//!   classes, not in their names: `system / Context / scope @41491`. Names are compared by content throughout; the
+//!   class table of DevTools loses rows if a node's own name equals a synthetic one.
+//! * Resident memory: about 60 bytes per class; fixed tables for interfaces.
+//! * Passes over disk: two over the nodes and the edges of plain objects (three with very many shapes).
+//! * Worst case: linear, with a thousand byte additions per property of an object that shares its properties with many
+//!   interfaces.
 //! * Fails when: the budget is too small for the classes.
-//! * Determinism: one thread, input order; classes are numbered as they occur.
+//! * Determinism: one thread, input order; classes are numbered by first occurrence.
 //! * Reference: Chrome DevTools, class names, inferred interfaces, class keys.
 
 use super::interfaces::{Census, Definition, Interfaces, Properties};
@@ -26,7 +26,7 @@ use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRING_HASH, STRINGS};
 use rustc_hash::FxHashMap;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "node classes",
     version: 2,
@@ -52,11 +52,10 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Nodes between two looks for a cancellation: the names of a node's properties may lie in as many pages of a mapped
-/// file, none of them in memory.
+/// Nodes between checks for cancellation: the names of one node's properties may need as many page faults.
 const STRIDE: u64 = 1 << 12;
 
-/// Bytes that a class takes in the maps below.
+/// Bytes of a class in the maps below.
 const CLASS_BYTES: u64 = 64;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -72,13 +71,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: classes, spilled_bytes: 0 })
 }
 
-/// How to tell a plain object: of type object, and named so.
+/// How to recognise a plain object: by type and name.
 struct Plain {
     object: Option<u8>,
     name: StringId,
     proto: StringId,
     property: Option<u8>,
-    /// DevTools starts at the root, which may come last; then no object before it has an interface.
+    /// The root's ordinal. DevTools starts at the root, which may come last; no object before it has an interface.
     first: u64,
 }
 
@@ -101,7 +100,7 @@ impl Plain {
     }
 }
 
-/// Counts the shapes of plain objects: names and properties of the interfaces.
+/// Counts the shapes of plain objects; returns names and properties of the interfaces.
 fn census(
     snapshot: &Snapshot,
     plain: &Plain,
@@ -136,9 +135,9 @@ fn census(
 
 /// Finds the class name of a node.
 struct Namer {
-    /// By node type: the fixed name of its class, or none where the node's own name counts.
+    /// Fixed class name of each node type; none if the node's own name counts.
     fixed: Vec<StringId>,
-    /// Names of DOM elements and what their classes are called.
+    /// Names of DOM elements, and their class names.
     tags: FxHashMap<StringId, StringId>,
     interfaces: Interfaces,
 }
@@ -181,7 +180,7 @@ impl Namer {
     }
 }
 
-/// The class name that follows from the node type alone.
+/// Returns the class name of a node type with a fixed one.
 fn fixed_name(node_type: &str) -> String {
     match node_type {
         "hidden" => "(system)".to_owned(),
@@ -192,7 +191,7 @@ fn fixed_name(node_type: &str) -> String {
     }
 }
 
-/// `<div id="a">` is a `<div>`; `Detached <div id="a">` is a `Detached <div>`.
+/// Cuts `<div id="a">` to `<div>`, and `Detached <div id="a">` to `Detached <div>`.
 fn cut_tag(name: &[u8]) -> Vec<u8> {
     let start = if name.starts_with(b"<") { 0 } else { "Detached <".len() };
     let tag = name.get(start..).unwrap_or_default();
@@ -202,7 +201,7 @@ fn cut_tag(name: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A class: its name, and where it is written if that matters.
+/// A class: its name, and its source location if that matters.
 type Key = (StringId, Option<[u32; 3]>);
 
 struct Classes {
@@ -233,7 +232,7 @@ impl Classes {
     }
 }
 
-/// Gives every node its class; the number of classes.
+/// Assigns a class to every node; returns the number of classes.
 fn assign(
     snapshot: &Snapshot,
     plain: &Plain,
@@ -273,14 +272,14 @@ fn assign(
     write(&classes.keys, scratch)
 }
 
-/// The name of a part of V8 that has an id of its process at its end, without that.
+/// Strips the id at the end of the name of a V8 internal, which is specific to the process.
 fn without_id(name: &[u8]) -> Option<&[u8]> {
     let at = name.iter().rposition(|&byte| !byte.is_ascii_digit())?;
     let named = name[..=at].strip_suffix(b" @").filter(|_| at + 1 < name.len())?;
     named.starts_with(b"system / ").then_some(named)
 }
 
-/// Ids of names that end in an id, without that, by content: there are few, whatever the input.
+/// Returns string ids of the stripped names, by content; there are few, whatever the input.
 fn shown_names(keys: &[Key], scratch: &Scratch) -> Result<FxHashMap<Vec<u8>, StringId>, StageError> {
     let mut shown: FxHashMap<Vec<u8>, StringId> = FxHashMap::default();
     let strings = StringTable::open(scratch, STRINGS)?;

@@ -10,16 +10,16 @@ use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
 use std::ops::Range;
 
-/// Checks node rows and makes columns of them.
+/// Checks node rows and converts them to columns.
 pub struct NodeRows {
     fields: NodeFields,
-    /// Of kind, name, edge count, trace node and detachedness.
+    /// Limits of kind, name, edge count, trace node and detachedness.
     limits: [Limit; 5],
-    /// The type of nodes that have none of the file's, where damage is tolerated.
+    /// Type of nodes with an invalid one, if damage is tolerated.
     unknown: Option<u8>,
 }
 
-/// Some rows of the node columns.
+/// Rows of the node columns.
 #[derive(Default)]
 pub struct NodeColumns {
     kind: Vec<u8>,
@@ -32,12 +32,12 @@ pub struct NodeColumns {
     native_size: Vec<u64>,
     /// The largest name, and its first row.
     largest: Option<(u64, usize)>,
-    /// What could not be, and was replaced.
+    /// Invalid values, which were replaced.
     bad: BadReferences,
 }
 
 impl NodeRows {
-    /// For nodes as the header describes them. With `salvage`, numbers that cannot be are replaced.
+    /// Creates the reader for the header's fields. With `salvage`, invalid numbers are replaced.
     #[must_use]
     pub fn new(header: &Header, salvage: bool) -> Self {
         let fields = header.node.clone();
@@ -53,10 +53,7 @@ impl NodeRows {
         Self { fields, limits, unknown }
     }
 
-    /// Appends whole rows to `columns`.
-    ///
-    /// # Errors
-    /// The first number that cannot be.
+    /// Appends whole rows to `columns`; returns the first invalid number.
     pub fn read(&self, rows: &[u64], place: &Place<'_>, columns: &mut NodeColumns) -> Result<(), BadNumber> {
         let NodeFields { width, .. } = self.fields;
         let before = columns.name.len();
@@ -80,8 +77,7 @@ impl NodeRows {
         Ok(())
     }
 
-    /// Replaces what cannot be in the rows that were read last. A name becomes the largest that can be, which is beyond
-    /// all strings.
+    /// Replaces invalid values among the last rows. A name becomes the largest possible one, beyond all strings.
     #[cold]
     fn mend(&self, rows: &[u64], place: &Place<'_>, unknown: u8, columns: &mut NodeColumns) {
         let width = self.fields.width;
@@ -118,7 +114,7 @@ impl NodeRows {
 pub struct NodeWriter {
     rows: u64,
     edges: u64,
-    /// Numbers of types that the header does not name; how many nodes have one, and the largest of these.
+    /// Types that the header does not name; number of nodes with one, and the largest type.
     beyond: Range<usize>,
     unnamed: u64,
     largest_kind: u8,
@@ -133,10 +129,7 @@ pub struct NodeWriter {
 }
 
 impl NodeWriter {
-    /// Starts the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates the columns.
     pub fn create(header: &Header, scratch: &Scratch) -> Result<Self, StageError> {
         let fields = &header.node;
         Ok(Self {
@@ -156,22 +149,19 @@ impl NodeWriter {
         })
     }
 
-    /// Rows that were written.
+    /// Number of rows written.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Nodes whose type the header does not name, and how many types there are with theirs.
+    /// Number of nodes with a type that the header does not name, and the number of types including theirs.
     #[must_use]
     pub fn unnamed(&self) -> Option<(u64, usize)> {
         (self.unnamed > 0).then(|| (self.unnamed, usize::from(self.largest_kind) + 1))
     }
 
-    /// Writes the next rows and leaves `part` empty. What was replaced goes to `bad`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Writes the next rows and empties `part`. Adds its replaced values to `bad`.
     pub fn write(
         &mut self,
         part: &mut NodeColumns,
@@ -198,10 +188,7 @@ impl NodeWriter {
         write_if(&mut self.native_size, &mut part.native_size)
     }
 
-    /// Ends the columns: the number of edges that the nodes announce.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the columns; returns the number of edges that the nodes announce.
     pub fn finish(self) -> Result<u64, StageError> {
         self.kind.finish()?;
         self.name.finish()?;

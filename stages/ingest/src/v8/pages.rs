@@ -1,9 +1,9 @@
-//! Which nodes a page owns: everything its windows and document trees reach. References to them from outside, such as
-//! a debugger's, do not count for dominators. Used by [`super::essential_edges`].
+//! Page ownership: the nodes that a page's windows and document trees reach. References to them from outside, such as a
+//! debugger's, do not count for dominators. Used by [`super::essential_edges`].
 //!
-//! Resident memory: one bit per node for the answer; while it spreads, one bit per node more, and where it does not
-//! spread in a few passes, 1.2 bytes per node and 5 per edge where the budget allows, paged where not, and 1 MiB of stack;
-//! for each part of the nodes that a thread works on half a MiB.
+//! Resident memory: one bit per node for the result; during propagation one bit per node more, half a MiB per part of
+//! the nodes in flight, and if a few passes do not suffice, 1.2 bytes per node and 5 per edge, paged if they do not
+//! fit, and 1 MiB of stack.
 
 use super::header::Header;
 use super::root_edges::RootEdges;
@@ -15,13 +15,10 @@ use heaplake_kit::{
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
 
-/// The nodes that pages own; nothing where the snapshot has no page.
+/// Returns the nodes that pages own; `None` if the snapshot has no page.
 ///
 /// Seeds are the targets of the root's `shortcut` edges, and of its `element` edges to `(Document DOM trees)`; from
 /// there all edges but weak ones count.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn owned(
     header: &Header,
     document_trees: StringId,
@@ -34,7 +31,7 @@ pub fn owned(
     let mut followed = Bitset::new(&context.budget, "page ownership: nodes that were followed", nodes)?;
     let mut open = u64::MAX;
     for _ in 0..MOST_PASSES {
-        // A pass is worth it while it takes much from the search.
+        // A pass pays while it removes much of the search.
         spread_forwards(weak, &mut owned, &mut followed, scratch, context)?;
         let before = std::mem::replace(&mut open, (owned.count() - followed.count()) as u64);
         if open == 0 {
@@ -59,14 +56,14 @@ pub fn owned(
     Ok(Some(owned))
 }
 
-/// The nodes from which ownership spreads; nothing where there is none.
+/// Returns the nodes from which ownership propagates; `None` if there are none.
 fn seeds(
     header: &Header,
     document_trees: StringId,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<Option<Bitset>, StageError> {
-    // Only targets of the root are looked at.
+    // Only targets of the root are read.
     let node_kind = ColumnPoints::open(scratch, columns::NODE_KIND)?;
     let name = ColumnPoints::open(scratch, columns::NODE_NAME)?;
     let synthetic = header.node_type("synthetic");
@@ -87,28 +84,28 @@ fn seeds(
     Ok(owned)
 }
 
-/// Passes in order, at most.
+/// Limit of passes in order.
 const MOST_PASSES: u32 = 6;
 
-/// Threads that share a pass, at most.
+/// Limit of threads.
 const MOST_THREADS: usize = 16;
-/// Words of a part, each of which stands for 64 nodes.
+/// Words of a part, 64 nodes each.
 const WORDS: usize = 1 << 10;
-/// Bytes of the buffers of a part, where columns are in files.
+/// Bytes of the buffers of a part, for columns in files.
 const PART_BYTES: u64 = 512 << 10;
 
-/// Some nodes in order, and where their edges begin.
+/// Consecutive nodes, and the start of their edges.
 #[derive(Default)]
 struct Part<'a> {
     node: usize,
     edge: u64,
-    /// Which of them were followed.
+    /// Set of the expanded nodes.
     followed: &'a mut [u64],
     failed: Option<StageError>,
 }
 
-/// Spreads ownership in one pass in order, which brings it far, because most edges lead forwards. Threads take parts of the
-/// nodes; what they own is the same after the last pass, however far each of them brings it.
+/// Propagates ownership in one pass in order, which goes far, because most edges lead forwards. Threads take parts of
+/// the nodes; the set after the last pass does not depend on the progress of each.
 fn spread_forwards(
     weak: Option<u8>,
     owned: &mut Bitset,
@@ -145,7 +142,7 @@ impl Part<'_> {
         let mut kinds = ColumnReader::open_at(scratch, columns::EDGE_KIND, self.edge)?;
         let mut targets = ColumnReader::open_at(scratch, columns::EDGE_TO, self.edge)?;
         let nodes = counts.remaining().min(64 * self.followed.len() as u64) as usize;
-        // Edges of nodes that are not followed.
+        // Edges of skipped nodes.
         let mut between = 0;
         for at in 0..nodes {
             let count = counts.next()?;
@@ -173,7 +170,7 @@ impl Part<'_> {
     }
 }
 
-/// Spreads ownership from the nodes in `open`.
+/// Propagates ownership from the nodes in `open`.
 fn spread<O>(
     weak: Option<u8>,
     owned: &mut Bitset,

@@ -1,5 +1,4 @@
-//! Names of the edges of weak maps' entries: their table, and the number of their pair. Used by
-//! [`super::essential_edges`].
+//! Names of weak-map entry edges: their table, and the number of their pair. Used by [`super::essential_edges`].
 //!
 //! Resident memory: three bits per string, if there are any such names. The names are sorted by external merging, with
 //! an eighth of the free budget, and looked up in a mapped file.
@@ -12,28 +11,25 @@ use heaplake_schemas::scratch::{Column, Per};
 /// By name: the name above the number of its pair; the table.
 const NAMES: Column<[u64; 2]> = Column::of("v8.paired_name", Per::Few);
 
-/// While they are sorted: by what both edges of a pair share and the order in the file; then by the order of the
-/// first of them; then by name.
+/// Sort files: by the shared part of a pair and the order in the file; then by the order of the pair's first name; then
+/// by name.
 const SHARED: [Column<[u64; 4]>; 2] = [Column::new("v8.paired_shared.a"), Column::new("v8.paired_shared.b")];
 const FIRST: [Column<[u64; 3]>; 2] = [Column::new("v8.paired_first.a"), Column::new("v8.paired_first.b")];
 const SORTED: [Column<[u64; 2]>; 2] = [Column::new("v8.paired_sorted.a"), Column::new("v8.paired_sorted.b")];
 
 const WHO: &str = "weak-map entries";
 
-/// Names of such edges.
+/// Names of weak-map entry edges.
 pub struct PairedNames {
-    /// Which strings are such names.
+    /// Set of the strings that are such names.
     words: BudgetVec<u64>,
-    /// How many such names are before those of each word.
+    /// Number of such names before each word.
     before: BudgetVec<u32>,
     rows: ColumnMap<[u64; 2]>,
 }
 
 impl PairedNames {
-    /// Of a snapshot.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    /// Loads the names of a snapshot.
     pub fn load(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let last = match ColumnReader::open(scratch, EPHEMERON_STRING)?.remaining() {
             0 => None,
@@ -61,7 +57,7 @@ impl PairedNames {
         Ok(Self { words, before, rows })
     }
 
-    /// Table and number of the pair of an edge with this name, if it is of one.
+    /// Returns table and pair number of an edge name, if it is of a weak-map entry.
     #[inline]
     pub fn get(&self, name: u32) -> Option<(u64, u32)> {
         let word = *self.words.get(name as usize / 64)?;
@@ -75,7 +71,7 @@ impl PairedNames {
     }
 }
 
-/// Writes [`NAMES`]; the last name. Pairs are numbered by the first of their names in the file.
+/// Writes [`NAMES`]; returns the last name. Pairs are numbered by the first of their names in the file.
 fn write(count: usize, scratch: &Scratch, context: &Context<'_>) -> Result<Option<u64>, StageError> {
     let budget = &context.budget;
     let mut names = ColumnReader::open(scratch, EPHEMERON_STRING)?;
@@ -118,7 +114,7 @@ fn write(count: usize, scratch: &Scratch, context: &Context<'_>) -> Result<Optio
     Ok(last)
 }
 
-/// Looks for a cancellation now and then.
+/// Checks for cancellation now and then.
 fn step(number: u64, context: &Context<'_>) -> Result<(), StageError> {
     if number.is_multiple_of(1 << 12) { context.check() } else { Ok(()) }
 }
@@ -131,7 +127,7 @@ mod tests {
     use heaplake_schemas::ids::StringId;
     use std::sync::atomic::AtomicBool;
 
-    /// Looks names up: of each its id, its table and what it shares with the other edge of its pair.
+    /// Checks look-ups; each name has its id, its table and the part it shares with its pair's other name.
     fn check(names: &[(u32, u64, u64)], expected: &[(u32, u32)]) {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();

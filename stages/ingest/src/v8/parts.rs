@@ -1,4 +1,4 @@
-//! What was read of a snapshot, section by section: checked as far as it can be checked only at the end, and summed up.
+//! The sections of a snapshot after reading: cross-checks at the end, and their summary.
 
 use super::edge_rows::EdgeWriter;
 use super::header::{Header, is_indexed};
@@ -14,30 +14,30 @@ use heaplake_kit::{Scratch, StageError, text};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts};
 
-/// What was read; nothing of a section that did not come.
+/// The sections read; `None` for a missing one.
 pub struct Parts {
-    /// What was wrong, where damage is tolerated.
+    /// Damage, if it is tolerated.
     pub damage: Option<Damage>,
     /// The header.
     pub header: Option<Header>,
-    /// Edges that the nodes announce.
+    /// Number of edges that the nodes announce.
     pub announced: Option<u64>,
-    /// Edges that there are.
+    /// Number of edges read.
     pub edges: Option<u64>,
-    /// Strings.
+    /// Number of strings.
     pub strings: Option<u64>,
-    /// The largest string index that was used.
+    /// The largest string index in use.
     pub names: LargestName,
-    /// What is unusual and does no harm.
+    /// Remarks on harmless irregularities.
     pub remarks: Vec<String>,
 }
 
 impl Parts {
-    /// Checks what can only be checked at the end, and sums up. Where damage is tolerated, makes the parts agree.
+    /// Checks the sections against each other and summarizes them. If damage is tolerated, repairs them instead.
     ///
     /// # Errors
-    /// [`StageError::Input`] when a part is missing or does not fit the others; where damage is tolerated, only when
-    /// there are no nodes. [`StageError::Io`].
+    /// [`StageError::Input`] if a section is missing or contradicts others; if damage is tolerated, only if there are
+    /// no nodes.
     pub fn finish(
         mut self,
         scanner: &Scanner<'_>,
@@ -74,7 +74,7 @@ impl Parts {
         Ok(Snapshot { header, facts: Facts { remarks: self.remarks, ..facts } })
     }
 
-    /// What there is of a damaged snapshot.
+    /// Summarizes a damaged snapshot after repairing it.
     fn salvage(
         self,
         mut damage: Damage,
@@ -129,7 +129,7 @@ impl Parts {
     }
 }
 
-/// What the header says of memory outside the heap.
+/// Returns the remark on memory outside the heap, from the header.
 fn outside(header: &Header) -> Option<String> {
     let bytes = header.extra_native_bytes;
     (bytes > 0).then(|| {
@@ -140,12 +140,12 @@ fn outside(header: &Header) -> Option<String> {
     })
 }
 
-/// The error of a snapshot without this section.
+/// Returns the error of a snapshot without this section.
 fn missing(section: &str, scanner: &Scanner<'_>) -> StageError {
     scanner.error_at(scanner.offset(), &format!("\"{section}\" somewhere before the end"), "none".to_owned())
 }
 
-/// What is known of the input by now.
+/// Returns the facts known so far.
 fn facts(header: &Header, identity: &Identity, content_bytes: u64, string_count: u64) -> Facts {
     Facts {
         format: "v8-heapsnapshot".to_owned(),

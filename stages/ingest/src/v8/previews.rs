@@ -1,11 +1,10 @@
-//! Stage `previews`: short texts that show people the members of sets of duplicates.
+//! Stage `previews`: previews of the members of duplicate sets.
 //!
-//! * Computes: for the first member of each set a short text: that of a string, the number that was captured of a
-//!   number, the first properties of an object. Without columns of edges only strings have one.
-//! * Resident memory: 6.2 bytes per node, and where edges are looked at, 9 per edge, where the budget allows, paged
-//!   where not.
-//! * Passes over disk: one over the sets; their first members, edges of these and strings at random.
-//! * Worst case: linear; of a node with very many edges only the first are looked at.
+//! * Computes: a preview of the first member of each set: the text of a string, the captured value of a number, the
+//!   first properties of an object. Without columns of edges only strings have one.
+//! * Resident memory: 6.2 bytes per node, and 9 per edge if edges are read, paged if they do not fit.
+//! * Passes over disk: one over the sets; random reads of their first members, the edges of these and strings.
+//! * Worst case: linear; of a node with very many edges only the first are read.
 //! * Fails when: scratch cannot be read or written.
 //! * Determinism: order of the sets.
 //! * Reference: none needed.
@@ -23,7 +22,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRING_HASH, STRINGS};
 use std::fmt::Write;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "previews",
     when: |setting| setting.duplicates(),
@@ -55,19 +54,19 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Reads edges only where their columns are kept for later stages anyway.
+/// Whether edges are read: only if their columns are kept for later stages anyway.
 fn looks_at_edges(setting: &Setting<'_>) -> bool {
     setting.looks_into_references() || setting.has(TableName::Edges)
 }
 
-/// Characters of a string on its own, at most, and inside an object.
+/// Limits in characters of a string by itself, and of one inside an object.
 const LONG: usize = 120;
 const SHORT: usize = 24;
 
-/// Properties of an object that are shown.
+/// Limit of rendered properties of an object.
 const SHOWN: usize = 4;
 
-/// Edges of a node that are looked at.
+/// Limit of edges read per node.
 const LOOKED_AT: usize = 64;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -153,7 +152,7 @@ impl Viewer {
         })
     }
 
-    /// A node on its own.
+    /// Renders a node by itself.
     fn node(&mut self, node: NodeId) -> Result<Option<String>, StageError> {
         let kind = Some(self.kinds.get(node.index())?);
         if kind == self.string {
@@ -167,14 +166,14 @@ impl Viewer {
         if is_object { self.object(node) } else { Ok(None) }
     }
 
-    /// The first edges of a node.
+    /// Returns the first edges of a node.
     fn edges(&mut self, node: NodeId) -> Result<Vec<(u8, u32, NodeId)>, StageError> {
         let Some(Edges { offsets, kinds, names, to }) = &mut self.edges else { return Ok(Vec::new()) };
         let range = offsets.range(node.index())?;
         range.take(LOOKED_AT).map(|at| Ok((kinds.get(at)?, names.get(at)?, to.get(at)?))).collect()
     }
 
-    /// The text of a number, if it was captured.
+    /// Returns the text of a captured number.
     fn captured(&mut self, node: NodeId) -> Result<Option<String>, StageError> {
         let edges = self.edges(node)?;
         let value = edges.iter().find(|&&(kind, name, _)| Some(kind) == self.internal && name == self.value);
@@ -183,7 +182,7 @@ impl Viewer {
         Ok(Some(self.strings.text(name.index()).into_owned()))
     }
 
-    /// An object by its first properties.
+    /// Renders an object by its first properties.
     fn object(&mut self, node: NodeId) -> Result<Option<String>, StageError> {
         if self.edges.is_none() {
             return Ok(None);
@@ -215,7 +214,7 @@ impl Viewer {
         Ok(Some(text))
     }
 
-    /// A node inside another one.
+    /// Renders a node inside another one.
     fn inside(&mut self, node: NodeId) -> Result<String, StageError> {
         let (kind, name) = (Some(self.kinds.get(node.index())?), self.names.get(node.index())?);
         if kind == self.string {
@@ -239,7 +238,7 @@ impl Viewer {
     }
 }
 
-/// At most so many characters.
+/// Cuts a text to `most` characters.
 fn cut(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).collect();
     if shown.len() < text.len() {

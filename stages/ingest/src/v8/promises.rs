@@ -1,4 +1,4 @@
-//! What waits for promises that nothing has settled. Used by [`super::resources`].
+//! Functions that wait for pending promises. Used by [`super::resources`].
 
 use super::graph::{Graph, Places};
 use super::labels::Labels;
@@ -7,20 +7,20 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::resources::{NONE, ResourceRow, kind};
 use heaplake_schemas::scratch::Column;
 
-/// Promises that have reactions, between the two halves of the stage.
+/// Promises with reactions, between the two passes of the stage.
 pub const PENDING: Column<NodeId> = Column::new("resources.pending");
 
-/// What waits for promises.
+/// Finds the functions that wait for promises.
 pub struct Waiting<'a> {
     pub graph: &'a mut Graph,
     pub labels: &'a Labels,
     pub places: &'a mut Places,
-    /// Links of lists that may still be followed: damaged files may have circles.
+    /// Remaining links to follow in lists: damaged files may have cycles.
     pub steps: u64,
 }
 
 impl Waiting<'_> {
-    /// Writes a row for each reaction of the promises in [`PENDING`], but for those that a function will settle.
+    /// Writes a row for each reaction of the promises in [`PENDING`], except those that a function will settle.
     pub fn write(
         &mut self,
         derived: &Bitset,
@@ -64,7 +64,7 @@ impl Waiting<'_> {
         Ok(())
     }
 
-    /// What goes on when a handler is called, and its function: an async function that waits, or the handler itself.
+    /// Returns the continuation of a handler and its function: a waiting async function, or the handler itself.
     fn waits(&mut self, handler: u32) -> Result<(u32, u32), StageError> {
         if let Some(context) = self.graph.inner(handler, self.labels.context)?
             && let Some(state) = self.graph.inner(context, self.labels.extension)?

@@ -1,15 +1,15 @@
 //! Stage `read`: the file into raw columns.
 //!
 //! * Computes: nothing; parses the file and checks its numbers as far as possible.
-//! * Resident memory: fixed buffers, with several threads 1.5 MiB for each chunk in flight (twice the number of
-//!   threads, plus one, if the budget allows); 20 bytes per source location while they are sorted; 4 bytes per level
-//!   of the trace tree; 20 bytes per weak-map entry name.
-//! * Passes over disk: one read of the input, one write of the columns. A section that comes before the header is
-//!   copied to scratch and read from there.
+//! * Resident memory: fixed buffers, with several threads 1.5 MiB per chunk in flight (twice the number of threads,
+//!   plus one, if the budget allows); 20 bytes per source location while they are sorted; 4 bytes per level of the
+//!   trace tree; 20 bytes per weak-map entry name.
+//! * Passes over disk: one read of the input, one write of the columns. A section before the header is copied to
+//!   scratch and read from there.
 //! * Worst case: linear in the input.
-//! * Fails when: the input is not such a file, its counts are wrong, or it refers to rows that do not exist; with
-//!   `--salvage` ([`salvage`](super::salvage)) only when no node can be read.
-//! * Determinism: one thread parses, a second one reads ahead, others parse chunks of rows, whose columns are written
+//! * Fails when: the input is no snapshot, its counts are wrong, or it refers to missing rows; with `--salvage`
+//!   ([`salvage`](super::salvage)) only when no node can be read.
+//! * Determinism: one thread parses, a second one reads ahead, others parse chunks of rows, and the columns are written
 //!   in the order of the input; output and errors depend on the input alone.
 //! * Reference: V8, `heap-snapshot-generator.cc` (the writer); Chrome DevTools, `HeapSnapshotLoader` (a reader).
 
@@ -34,11 +34,11 @@ use heaplake_schemas::ids::MAX_NODES;
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, documents};
 use std::io::{BufWriter, Write};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage =
     Stage { name: "read", version: 3, writes: WRITES, fixed: 4 << 20, passes: "input once", run, ..Stage::NEW };
 
-/// Every section has columns of its own.
+/// Columns of every section.
 const WRITES: &[Access] = &[
     document(documents::FACTS),
     document(DOCUMENT),
@@ -78,10 +78,10 @@ const WRITES: &[Access] = &[
     column(columns::SAMPLE_LAST_ID).if_any(),
 ];
 
-/// Longest key of the file's object that makes sense, bytes.
+/// Length limit of a key of the file's object, bytes.
 const MOST_KEY: usize = 1 << 10;
 
-/// The sections that heaplake understands; what else a file has is passed over.
+/// Sections that are read; others are skipped.
 const SECTIONS: [&str; 8] =
     ["snapshot", "nodes", "edges", "strings", "locations", "trace_function_infos", "trace_tree", "samples"];
 
@@ -113,7 +113,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     reader.unspool(&scanner)?;
     let identity = match (scanner.identity(), input) {
         (Some(identity), _) => identity.clone(),
-        // The end of what is compressed was not reached.
+        // The end of the compressed input was not reached.
         (None, input @ Input::File(_)) => source::identify(&input, context.cancel)?,
         (None, Input::Stdin) => Identity::default(),
     };
@@ -125,10 +125,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: snapshot.facts.node_count + snapshot.facts.edge_count, spilled_bytes: 0 })
 }
 
-/// Reads no further than the header: the numbers of nodes and edges that the input promises.
-///
-/// # Errors
-/// [`StageError::Input`] when the input has no header, [`StageError::Io`].
+/// Reads up to the header; returns its numbers of nodes and edges.
 pub fn peek(source: Source, context: &Context<'_>) -> Result<(u64, u64), StageError> {
     let mut scanner = Scanner::new(source, context, 0, HINT);
     scanner.skip_byte_order_mark()?;
@@ -148,25 +145,25 @@ pub fn peek(source: Source, context: &Context<'_>) -> Result<(u64, u64), StageEr
 struct Reader<'a> {
     scratch: &'a Scratch,
     context: &'a Context<'a>,
-    /// Checks that the budget suffices for so many nodes.
+    /// Checks that the budget suffices for a number of nodes.
     admit: &'a (dyn Fn(u64) -> Result<(), StageError> + Sync),
-    /// What was wrong so far, where damage is tolerated.
+    /// Damage so far, if it is tolerated.
     damage: Option<Damage>,
-    /// The section at hand.
+    /// The current section.
     section: &'static str,
     header: Option<Header>,
-    /// Sections that came before the header, with the offset at which they began.
+    /// Sections before the header, with their offsets.
     spooled: Vec<(&'static str, u64)>,
     nodes: Option<u64>,
     edges: Option<u64>,
     strings: Option<u64>,
     names: LargestName,
-    /// What is unusual and does no harm.
+    /// Remarks on harmless irregularities.
     remarks: Vec<String>,
 }
 
 impl Reader<'_> {
-    /// The whole file. Where damage is tolerated, reading goes on behind it with the next section.
+    /// Reads the whole file. If damage is tolerated, continues after it with the next section.
     fn all(&mut self, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
         let mut seen: Vec<&'static str> = Vec::new();
         let mut result = self.object(scanner, None, &mut seen);
@@ -176,7 +173,7 @@ impl Reader<'_> {
             result = match scanner.seek_key(&unseen) {
                 Ok(None) => Ok(()),
                 Ok(Some(section)) => self.object(scanner, Some(section), &mut seen),
-                // Compressed data that are damaged once more.
+                // Compressed data with further damage.
                 Err(StageError::Input(_)) => Ok(()),
                 Err(other) => return Err(other),
             };
@@ -184,7 +181,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Notes an error in the section at hand, where damage is tolerated.
+    /// Records an error in the current section, if damage is tolerated.
     fn tolerate(&mut self, error: StageError) -> Result<(), StageError> {
         match (&mut self.damage, error) {
             (Some(damage), StageError::Input(error)) => {
@@ -203,7 +200,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands in the way of going on behind a section: nothing, or an error after which its rows are used.
+    /// Splits off an error after which a section's rows remain usable.
     fn flaw<T>(&self, read: Result<T, StageError>) -> Result<Option<StageError>, StageError> {
         match read {
             Ok(_) => Ok(None),
@@ -212,7 +209,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One object of sections, in any order, each at most once, from its beginning or from the value of a section on.
+    /// Reads an object of sections in any order, each at most once; `within` starts at the value of a section.
     fn object(
         &mut self,
         scanner: &mut Scanner<'_>,
@@ -247,7 +244,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The next key and its colon; the section of that name, if it is one.
+    /// Reads the next key and its colon; returns the section of that name, if it is one.
     fn key(&self, scanner: &mut Scanner<'_>, seen: &[&str]) -> Result<Option<&'static str>, StageError> {
         scanner.peek_token()?;
         let offset = scanner.offset();
@@ -265,7 +262,7 @@ impl Reader<'_> {
         match (section, self.header.take()) {
             ("snapshot", _) => {
                 let header = header::read(scanner)?;
-                // What a damaged header promises is no reason to refuse the rest.
+                // Counts in a damaged header are no reason to refuse the rest.
                 if self.damage.is_none() {
                     (self.admit)(header.node_count)?;
                 }
@@ -278,7 +275,7 @@ impl Reader<'_> {
                 self.strings = Some(sink.finish()?);
                 return flaw.map_or(Ok(()), Err);
             }
-            // Without the number of nodes, offsets of nodes cannot be checked.
+            // Offsets of nodes can be checked only with the number of nodes.
             ("edges" | "locations", Some(header))
                 if (header.node_count == 0 || self.damage.is_some()) && self.nodes.is_none() =>
             {
@@ -288,7 +285,7 @@ impl Reader<'_> {
                 self.spool(section, scanner)?;
             }
             (_, None) => {
-                // The copy begins behind any white space, and so does the offset.
+                // The copy begins after any white space, and so does the offset.
                 scanner.peek_token()?;
                 self.spooled.push((section, scanner.offset()));
                 self.spool(section, scanner)?;
@@ -302,7 +299,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A section whose rows cannot be understood yet: copied to scratch.
+    /// Copies a section to scratch that cannot be parsed yet.
     fn spool(&self, section: &str, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
         let path = self.scratch.file(&spool_name(section));
         self.scratch.note_file();
@@ -318,7 +315,7 @@ impl Reader<'_> {
         flaw.map_or(Ok(()), Err)
     }
 
-    /// The sections that came too early.
+    /// Reads the sections that came before the header.
     fn unspool(&mut self, scanner: &Scanner<'_>) -> Result<(), StageError> {
         // Nodes first: others refer to them.
         self.spooled.sort_by_key(|&(section, _)| section != "nodes");
@@ -330,7 +327,7 @@ impl Reader<'_> {
             self.header = Some(header);
             self.section = section;
             read.or_else(|error| self.tolerate(error))?;
-            // A file that stays is only space; the whole folder goes at the end.
+            // A remaining file costs only space; the whole folder is deleted at the end.
             let _ = fs::remove_file(&path);
         }
         Ok(())
@@ -390,8 +387,8 @@ impl Reader<'_> {
         flaw.map_or(Ok(()), Err)
     }
 
-    /// Checks a count of the header. 0 is what Hermes writes, which does not know it yet: then it becomes what was found.
-    /// So it does where damage is tolerated; `cut` says that this is known of the section.
+    /// Checks a count of the header. Hermes writes 0 before it knows the count; then the actual count replaces it, as
+    /// it does if damage is tolerated. `cut` says that the section is known to be damaged.
     fn expect_rows(
         &mut self,
         scanner: &Scanner<'_>,

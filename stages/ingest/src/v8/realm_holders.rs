@@ -1,12 +1,12 @@
-//! Who holds realms that no handle holds. Used by [`super::resources`].
+//! Holders of realms without a handle. Used by [`super::resources`].
 //!
-//! A breadth-first search from the root over strong edges, without the bookkeeping of the embedder (Node's own native
-//! objects point at every context, yet keep none), without what a compiler's job holds (handle scopes and strong
-//! roots) and without the globals of these realms. The holder of a realm is the last object on its shortest path that
-//! is also on the path to another one: where they pile up.
+//! A breadth-first search from the root over strong edges, excluding the embedder's bookkeeping (Node's native objects
+//! point at every context, yet keep none alive), references of compiler jobs (handle scopes and strong roots) and the
+//! globals of these realms. The holder of a realm is the last object on its shortest path that is also on the path to
+//! another one: the place where realms accumulate.
 //!
-//! Resident memory: 4 bytes per node where the budget allows, paged where not; two stacks that spill. Nothing where
-//! there are fewer than [`LEAST`] such realms.
+//! Resident memory: 4 bytes per node, paged if they do not fit; two stacks that spill. None with fewer than [`LEAST`]
+//! such realms.
 
 use super::graph::Graph;
 use super::labels::Labels;
@@ -16,17 +16,14 @@ use heaplake_schemas::ids::StringId;
 use heaplake_schemas::resources::NONE;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Realms from which on their holders are looked for, and of how many at most.
+/// Least number of realms for the search, and its limit.
 const LEAST: usize = 2;
 /// See [`LEAST`].
 pub const MOST: usize = 1 << 10;
-/// Steps of a path that are looked at.
+/// Limit of the steps of a path.
 const STEPS: usize = 64;
 
-/// For each of these realms its holder; [`NONE`] where there is none.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`].
+/// Returns the holder of each realm; [`NONE`] if it has none.
 pub fn find(
     realms: &[u32],
     root: u32,
@@ -52,15 +49,15 @@ pub fn find(
 
 struct Search<'a, P> {
     realms: &'a [u32],
-    /// The same, to ask for one.
+    /// The realms, as a set.
     targets: &'a BTreeSet<u32>,
     root: u32,
-    /// Globals of the realms: the root has shortcuts to them.
+    /// Globals of the realms, to which the root has shortcuts.
     passed_over: &'a BTreeSet<u32>,
-    /// Names of the nodes of what a job of the compiler holds.
+    /// Names of the nodes that hold references of compiler jobs.
     jobs: [StringId; 2],
     graph: &'a mut Graph,
-    /// The node before each one on a shortest path.
+    /// Each node's predecessor on a shortest path.
     parents: P,
 }
 
@@ -100,8 +97,8 @@ impl<P: WriteAt<u32>> Search<'_, P> {
         self.holders()
     }
 
-    /// If an edge keeps nothing, or for a moment only: shortcuts to globals, what a compiler's job holds, bookkeeping
-    /// of the embedder.
+    /// Whether an edge keeps nothing alive, or only briefly: shortcuts to globals, references of compiler jobs,
+    /// bookkeeping of the embedder.
     fn is_passed_over(&mut self, from: u32, to: u32) -> Result<bool, StageError> {
         if from == self.root && self.passed_over.contains(&to) {
             return Ok(true);

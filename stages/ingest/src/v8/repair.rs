@@ -1,8 +1,7 @@
-//! Makes the columns of a damaged snapshot agree with each other.
+//! Makes the columns of a damaged snapshot consistent.
 //!
-//! * Edges of the nodes are those that are there: a node whose edges are missing has fewer, edges that no node announces
-//!   go, and so do edges that lead nowhere.
-//! * Names that are none of the file's strings become one string, [`NAMELESS`].
+//! * A node with missing edges has fewer; edges that no node announces and edges without a target are dropped.
+//! * Names outside the string table become one string, [`NAMELESS`].
 //!
 //! One pass over the columns of nodes and edges, in fixed buffers.
 
@@ -14,10 +13,10 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Column, Per, STRING_HASH, STRINGS};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Stands for a name whose string is missing.
+/// Replaces missing strings.
 pub const NAMELESS: &str = "(missing)";
 
-/// Rows between two looks at whether the user stopped the run.
+/// Rows between checks for cancellation.
 const PATIENCE: u64 = 1 << 16;
 
 const NEW_COUNT: Column<u32> = Column::of("v8.repaired.edge_count", Per::Node);
@@ -26,11 +25,8 @@ const NEW_EDGE_NAME: Column<u32> = Column::of("v8.repaired.edge_name", Per::Edge
 const NEW_TO: Column<NodeId> = Column::of("v8.repaired.edge_to", Per::Edge);
 const NEW_NAME: &str = "v8.repaired.name";
 
-/// Mends the columns and sets the header's number of edges; gives the number of strings. `edges` and `strings` are how
-/// many there are, `nameless` says that some name is none of these strings.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
+/// Repairs the columns and sets the header's number of edges; returns the number of strings. `edges` and `strings` are
+/// the numbers read; `nameless` says that some name is outside the string table.
 pub fn repair(
     header: &mut Header,
     (edges, strings, nameless): (u64, u64, bool),
@@ -57,10 +53,10 @@ pub fn repair(
     table.finish()
 }
 
-/// Puts one string in place of those that are missing.
+/// Replaces names outside the string table.
 struct Names<'a> {
     strings: u64,
-    /// Whether many strings are missing, so that single names are not worth telling.
+    /// Whether many strings are missing, so that single names are not reported.
     lost: bool,
     damage: &'a mut Damage,
 }
@@ -101,7 +97,7 @@ impl Names<'_> {
     }
 }
 
-/// Deals the edges to the nodes; how many are left.
+/// Distributes the edges to the nodes; returns the number kept.
 fn repair_edges(
     header: &Header,
     edges: u64,
@@ -144,7 +140,7 @@ fn repair_edges(
     replace(scratch, columns::EDGE_TO, NEW_TO, new_targets)
 }
 
-/// Ends a column and puts it in place of another one; its elements.
+/// Completes a column and substitutes it for another one; returns its length.
 fn replace<T: Pod>(
     scratch: &Scratch,
     column: Column<T>,

@@ -1,15 +1,15 @@
-//! Stage `resources`: timers, listeners, pending promises, realms and memories of WebAssembly in a V8 heap, and the
-//! containers in variables of closures.
+//! Stage `resources`: timers, listeners, pending promises, realms and WebAssembly memories of a V8 heap, and containers
+//! in variables of closures.
 //!
-//! * Computes: rows of [`heaplake_schemas::resources`] with the function that belongs to each and where it is written.
-//!   Timers and immediates are those that wait to be fired; listeners are functions in `_events` of Node's emitters,
-//!   in the lists of its event targets, and those that Blink holds; a promise is pending if it has reactions, and its
-//!   own waiting function is passed over if the promise is what another one will settle. A realm that no handle of the
-//!   embedder holds is left to the program; [`super::realm_holders`] finds who holds it.
-//! * Resident memory: 6.2 bytes per node (offsets, kinds, names) and 9 per edge, 4 more per node where realms are left,
-//!   where the budget allows, paged where not; 4 bits per node; 64 bytes per place, some fixed tables.
-//! * Passes over disk: nodes and their edges once; those of functions and their code again; all edges again where
-//!   realms are left.
+//! * Computes: rows of [`heaplake_schemas::resources`] with the function of each and its source location. Timers and
+//!   immediates are those waiting to fire; listeners are functions in `_events` of Node's emitters, in the lists of its
+//!   event targets, and those that Blink holds; a promise is pending if it has reactions, and its own waiting function
+//!   is skipped if another promise will settle it. The program keeps a realm alive if no handle of the embedder does;
+//!   [`super::realm_holders`] finds its holder.
+//! * Resident memory: 6.2 bytes per node (offsets, kinds, names) and 9 per edge, 4 more per node if there are such
+//!   realms, paged if they do not fit; 4 bits per node; 64 bytes per location, some fixed tables.
+//! * Passes over disk: nodes and their edges once; those of functions and their code again; all edges again if there
+//!   are such realms.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
 //! * Determinism: one thread, order of the nodes.
@@ -28,7 +28,7 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::resources::{NONE, RESOURCE_ROW, RESOURCE_TEXTS, ResourceRow, kind};
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "resources",
     when: |setting| setting.findings(),
@@ -65,9 +65,9 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Bytes that are kept for what comes after the arrays: places, stacks, and page frames of one more array.
+/// Bytes kept for use after the arrays: locations, stacks, and page frames of one more array.
 const LATER: u64 = 4 << 20;
-/// Functions that are looked through for the one that the program wrote: wrappers around wrappers.
+/// Limit of nested wrappers around the program's function.
 const WRAPPERS: usize = 4;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -106,18 +106,18 @@ struct Finder {
     places: Places,
     rows: ColumnWriter<ResourceRow>,
     pending: ColumnWriter<NodeId>,
-    /// What the embedder or the stack refers to, but for weak handles.
+    /// Targets of the embedder and the stack, except weak handles.
     handled: Bitset,
     /// Promises that functions or reactions will settle.
     derived: Bitset,
     variables: Variables,
-    /// Realms that no handle holds, with the names of their globals.
+    /// Realms without a handle, with the names of their globals.
     left: Vec<(u32, u32)>,
-    /// Links of lists that may still be followed: damaged files may have circles.
+    /// Remaining links to follow in lists: damaged files may have cycles.
     steps: u64,
 }
 
-/// What the pass over an object's edges collects: targets.
+/// Targets collected in the pass over an object's edges.
 #[derive(Default)]
 struct Seen {
     events: Option<u32>,
@@ -136,7 +136,7 @@ impl Finder {
         let Job { scratch, context, .. } = *job;
         let nodes = snapshot.facts.node_count;
         let bits = |what| Bitset::new(&context.budget, what, nodes as usize);
-        // What must be had comes before the arrays, which take what is free.
+        // Mandatory memory comes before the arrays, which take the rest.
         let (handled, derived) = (bits("resources: what handles hold")?, bits("resources: promises of functions")?);
         let variables = Variables::open(nodes as u32, job)?;
         let places = Places::open(scratch, context.budget.reserve("places of functions", 0)?)?;
@@ -192,7 +192,7 @@ impl Finder {
         Ok(self.graph.text(node)?.starts_with(b"system / PromiseReaction"))
     }
 
-    /// Notes what handles hold.
+    /// Records the targets of handles.
     fn see_root(&mut self, node: u32) -> Result<(), StageError> {
         if !self.labels.handles.contains(&self.graph.name(node)?) {
             return Ok(());
@@ -237,7 +237,7 @@ impl Finder {
         if let (Some(called), Some(next)) = (seen.on_timeout, seen.next)
             && self.graph.kind(next)? == object
         {
-            // Numbers are in the file only where they were captured; `null` says that it fires once.
+            // Numbers are in the file only if they were captured; `null` means that it fires once.
             let again = match seen.repeat {
                 Some(repeat) => self.graph.kind(repeat)? == number,
                 None => true,
@@ -247,7 +247,7 @@ impl Finder {
         seen.on_immediate.map_or(Ok(()), |called| self.called(ResourceRow::new(kind::IMMEDIATE, node), called))
     }
 
-    /// Writes a row about something that calls a function, if it is one.
+    /// Writes a row about a callable, if `called` is a function.
     fn called(&mut self, row: ResourceRow, called: u32) -> Result<(), StageError> {
         if self.graph.kind(called)? != self.graph.kinds.closure {
             return Ok(());
@@ -257,7 +257,7 @@ impl Finder {
         self.rows.push(ResourceRow { function, place, ..row })
     }
 
-    /// The function that the program wrote, of one that may be bound or a wrapper made by the runtime.
+    /// Returns the program's function behind bound functions and wrappers of the runtime.
     fn written(&mut self, function: u32) -> Result<u32, StageError> {
         let (mut at, kinds) = (function, self.graph.kinds);
         for _ in 0..WRAPPERS {
@@ -297,7 +297,7 @@ impl Finder {
         Ok(())
     }
 
-    /// Listeners of an event target: a map from types of events to linked lists.
+    /// Listeners of an event target: a map from event types to linked lists.
     fn target(&mut self, node: u32, map: u32) -> Result<(), StageError> {
         let Some(table) = self.graph.inner(map, self.labels.table)? else { return Ok(()) };
         let (internal, property) = (self.graph.kinds.internal, self.graph.kinds.property);
@@ -308,7 +308,7 @@ impl Finder {
                 continue;
             }
             if self.graph.kind(edge.to)? != self.graph.kinds.object {
-                // A key, which stands before its value.
+                // A key, which precedes its value.
                 event = self.graph.name(edge.to)?.0;
                 continue;
             }
@@ -327,7 +327,7 @@ impl Finder {
         Ok(())
     }
 
-    /// A listener of Blink; what it listens to is not in the file.
+    /// Adds a listener of Blink; the file lacks its target.
     fn dom_listener(&mut self, node: u32) -> Result<(), StageError> {
         for at in self.graph.range(node)? {
             let edge = self.graph.edge(at)?;
@@ -338,7 +338,7 @@ impl Finder {
         Ok(())
     }
 
-    /// A memory of WebAssembly, if it is one: only such have a buffer that is no property.
+    /// Adds a WebAssembly memory, if the node is one: only those have a buffer that is no property.
     fn memory(&mut self, node: u32) -> Result<(), StageError> {
         for at in self.graph.range(node)? {
             let edge = self.graph.edge(at)?;

@@ -1,11 +1,11 @@
-//! Stage `retainer counts`: how many edges enter each node.
+//! Stage `retainer counts`: in-degrees of the nodes.
 //!
-//! * Computes: the in-degree of every node, over all edges, as the table of nodes shows it.
-//! * Resident memory: 4 bytes per node where the budget allows, paged where not.
+//! * Computes: the in-degree of every node, over all edges, for the table of nodes.
+//! * Resident memory: 4 bytes per node, paged if they do not fit.
 //! * Passes over disk: one over the targets of edges.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or the disk is full.
-//! * Determinism: one thread. Nothing but the table waits for it, so it runs beside the stages of the graph.
+//! * Determinism: one thread. Only the table waits for it, so it runs beside the stages of the graph.
 //! * Reference: Chrome DevTools, the retainers that its panel lists for an object.
 
 use heaplake_kit::access::{column, per_node};
@@ -16,7 +16,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch as columns;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "retainer counts",
     when: |setting| setting.has(TableName::Nodes),
@@ -31,7 +31,7 @@ pub const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    // Not the facts, which later stages change: it can run beside these.
+    // Not from the facts, which later stages change: this stage runs beside them.
     let nodes = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?.remaining();
     let targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
     context.progress.begin(STAGE.name, targets.remaining());

@@ -1,8 +1,8 @@
-//! What part the classes and kinds of V8's heap play.
+//! Roles of the classes and kinds of V8's heap.
 
 use heaplake_schemas::roles::{Names, Resources, Roles};
 
-/// The roles.
+/// Returns the roles.
 #[must_use]
 pub fn roles() -> Roles {
     Roles {
@@ -58,7 +58,7 @@ pub fn roles() -> Roles {
         ]
         .map(|(name, words)| (name.to_owned(), words.to_owned()))
         .to_vec(),
-        // Node's own native objects, and those of inspectors, that V8 marks as it marks elements.
+        // Native objects of Node and of inspectors, which V8 marks like elements.
         no_documents: Names::of(&["Node / *", "Detached Node / *"]),
         resources: resources(),
         ..Roles::default()

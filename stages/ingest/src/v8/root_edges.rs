@@ -1,4 +1,4 @@
-//! The edges of the root, and where distances start.
+//! Edges of the root, and distance seeds.
 
 use super::header::Header;
 use heaplake_kit::{ColumnPoints, ColumnReader, ColumnWriter, Scratch, StageError};
@@ -26,7 +26,7 @@ impl RootEdges {
         Ok(Self { kinds, targets, left: counts.next()? })
     }
 
-    /// How many are still to come.
+    /// Number of remaining edges.
     pub(super) fn count(&self) -> u64 {
         u64::from(self.left)
     }
@@ -40,8 +40,8 @@ impl RootEdges {
     }
 }
 
-/// The user's roots (the root's targets that are no synthetic nodes, and the document trees) at distance 1, then the
-/// root itself far away, or at 0 when there is no user root.
+/// Writes the distance seeds: the user's roots (the root's targets that are not synthetic, and the document trees) at
+/// distance 1, then the root itself far away, or at 0 if there is no user root.
 pub(super) fn distance_seeds(
     header: &Header,
     document_trees: StringId,

@@ -1,22 +1,22 @@
-//! What the rows of all sections have in common: fields with limits, names, offsets of nodes.
+//! Common parts of the rows of all sections: fields with limits, names, offsets of nodes.
 
 use bytemuck::Pod;
 use heaplake_input::chunks::BadNumber;
 use heaplake_kit::{ColumnWriter, StageError};
 
-/// The largest string index that was used, to be checked once the number of strings is known.
+/// The largest string index in use, checked once the number of strings is known.
 #[derive(Clone, Debug, Default)]
 pub struct LargestName {
     /// The index.
     pub index: u64,
-    /// Where it was used, such as `nodes`.
+    /// Section that uses it, such as `nodes`.
     pub section: &'static str,
-    /// In which row.
+    /// Row that uses it.
     pub row: u64,
 }
 
 impl LargestName {
-    /// Sees the largest index of some rows of a section, if they have any: the first such row, counted from
+    /// Updates the largest index from some rows of a section; `largest` has the first row with it, relative to
     /// `first_row`.
     pub(super) fn see(&mut self, largest: Option<(u64, usize)>, section: &'static str, first_row: u64) {
         if let Some((index, row)) = largest
@@ -27,10 +27,10 @@ impl LargestName {
     }
 }
 
-/// One more than the largest 32-bit number.
+/// 2^32.
 pub(super) const U32: u64 = 1 << 32;
 
-/// A field, if the file has it, and the number that its values stay below.
+/// A field, if the file has it, and the exclusive upper bound of its values.
 pub(super) struct Limit {
     pub at: Option<usize>,
     pub below: u64,
@@ -38,13 +38,13 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// What the numbers must be, for people.
+    /// Describes the expected values.
     pub fn expected(&self) -> String {
         format!("{} below {}", self.name, self.below)
     }
 }
 
-/// Appends a field of all rows to a column. Gives its largest value.
+/// Appends a field of all rows to a column. Returns its largest value.
 #[inline]
 pub(super) fn field<T>(
     rows: &[u64],
@@ -61,7 +61,7 @@ pub(super) fn field<T>(
     largest
 }
 
-/// As [`field`], for a field that not every file has.
+/// [`field`] for a field that not every file has.
 pub(super) fn field_if<T>(
     rows: &[u64],
     width: usize,
@@ -77,7 +77,7 @@ pub(super) fn fit(limits: &[Limit], largest: &[u64]) -> bool {
     limits.iter().zip(largest).all(|(limit, &largest)| limit.at.is_none() || largest < limit.below)
 }
 
-/// The first number, in the order of the text, that breaks one of the limits.
+/// Returns the first number, in the order of the text, beyond a limit.
 pub(super) fn beyond(rows: &[u64], width: usize, limits: &[Limit]) -> Option<BadNumber> {
     let first = |limit: &Limit| {
         let at = limit.at?;
@@ -87,7 +87,7 @@ pub(super) fn beyond(rows: &[u64], width: usize, limits: &[Limit]) -> Option<Bad
     limits.iter().filter_map(first).min_by_key(|bad| bad.index)
 }
 
-/// The first of two refusals, if there is one.
+/// Returns the earlier of two errors, if there is one.
 pub(super) fn first_of(first: Option<BadNumber>, second: Option<BadNumber>) -> Result<(), BadNumber> {
     match first.into_iter().chain(second).min_by_key(|bad| bad.index) {
         Some(bad) => Err(bad),
@@ -95,7 +95,7 @@ pub(super) fn first_of(first: Option<BadNumber>, second: Option<BadNumber>) -> R
     }
 }
 
-/// Notes a larger name than was seen so far, and the first of the new rows, `before` being there already, that has it.
+/// Updates the largest name, with the first of the new rows that has it; `before` rows precede them.
 pub(super) fn note_largest(
     largest: &mut Option<(u64, usize)>,
     index: u64,
@@ -108,20 +108,20 @@ pub(super) fn note_largest(
     }
 }
 
-/// Writes a part of a column that was made elsewhere, and empties it for the next one.
+/// Writes a part of a column and empties it.
 pub(super) fn write<T: Pod>(column: &mut ColumnWriter<T>, part: &mut Vec<T>) -> Result<(), StageError> {
     column.extend(part)?;
     part.clear();
     Ok(())
 }
 
-/// As [`write()`], for a column that not every file has.
+/// [`write()`] for a column that not every file has.
 pub(super) fn write_if<T: Pod>(column: &mut Option<ColumnWriter<T>>, part: &mut Vec<T>) -> Result<(), StageError> {
     column.as_mut().map_or(Ok(()), |column| write(column, part))
 }
 
-/// Divides offsets of nodes by the numbers in a node row. It multiplies by the inverse: a division would take as long
-/// as everything else that is done for an edge.
+/// Divides offsets of nodes by the width of a node row, by multiplying with the inverse: a division would take as long
+/// as the rest of the work on an edge.
 #[derive(Clone, Copy)]
 pub(super) struct NodeWidth {
     width: u64,
@@ -130,17 +130,18 @@ pub(super) struct NodeWidth {
 }
 
 impl NodeWidth {
-    /// For rows of so many numbers.
+    /// Creates the divider for rows of `width` numbers.
     pub(super) fn new(width: usize) -> Self {
-        // Rows have five fields at least, so nothing overflows.
+        // Rows have at least five fields, so nothing overflows.
         let width = width.max(2) as u64;
         Self { width, inverse: u64::MAX / width + 1 }
     }
 
-    /// Quotient and remainder of an offset that is not beyond 2^32 nodes. (Others are refused for that anyway.)
+    /// Returns quotient and remainder of an offset of at most 2^32 nodes. (Larger ones are refused anyway.)
     ///
-    /// The quotient is exact below 2^64 / width: the inverse is too large by less than one part in 2^64 / width, which
-    /// moves a product below that across no whole number. For rows of less than 2^16 fields that is beyond 2^32 nodes.
+    /// The quotient is exact below 2^64 / width: the relative error of the inverse is less than one part in 2^64 /
+    /// width, which moves no product below that across an integer. For rows of less than 2^16 fields that bound exceeds
+    /// 2^32 nodes.
     #[inline]
     pub(super) fn divide(self, offset: u64) -> (u64, u64) {
         if self.width >= 1 << 16 {
@@ -150,13 +151,13 @@ impl NodeWidth {
         (quotient, offset.wrapping_sub(quotient.wrapping_mul(self.width)))
     }
 
-    /// The first number of a field that is no offset of a node.
+    /// Returns the first number of a field that is no multiple of the node width.
     pub(super) fn misaligned(self, rows: &[u64], width: usize, at: usize) -> Option<BadNumber> {
         let row = rows.chunks_exact(width).position(|row| row[at] % self.width != 0)?;
         Some(BadNumber { index: row * width + at, expected: self.expected() })
     }
 
-    /// What an offset of a node must be, for people.
+    /// Describes the expected offsets.
     pub(super) fn expected(self) -> String {
         format!("a node offset that is a multiple of {}", self.width)
     }

@@ -1,25 +1,25 @@
-//! What is used of a damaged snapshot, and what is left out.
+//! Rules for a damaged snapshot: the data that is used, and the data that is omitted.
 //!
-//! Where a section is cut off or cannot be understood, its rows before that place stay, and reading goes on with the
-//! next section that begins anywhere behind it. A reference that leads nowhere is passed over: an edge to no node is no
-//! edge, a node of no type is of the type [`UNKNOWN`], a count that cannot be is 0. What is left is a graph like any
-//! other, once [`repair`](super::repair) has made its parts agree.
+//! If a section is cut off or cannot be parsed, its rows before that offset remain, and reading continues with the next
+//! section after it. Invalid references are dropped: an edge without a target is no edge, a node without a type gets
+//! the type [`UNKNOWN`], an invalid count becomes 0. The rest is a normal graph, once [`repair`](super::repair) has
+//! made its parts consistent.
 
 use super::snapshot::HINT;
 use heaplake_input::chunks::Place;
 use heaplake_kit::{InputError, StageError};
 use heaplake_schemas::scratch as columns;
 
-/// Name of the type of nodes whose type is none of the file's.
+/// Name of the type of nodes with an invalid type.
 pub const UNKNOWN: &str = "(unknown)";
 
-/// References that are told with their places.
+/// Number of bad references that are reported with their offsets.
 pub const TOLD: usize = 10;
 
-/// What errors advise where nothing can be saved.
+/// Advice of errors if nothing can be salvaged.
 const HOPELESS: &str = "too little of the file can be read: write or copy the snapshot again";
 
-/// The columns that a section of an allocation trace has for itself: half of them are of no use.
+/// Returns the columns of an allocation trace's section: a partial section is useless.
 #[must_use]
 pub fn columns_of(section: &str) -> &'static [&'static str] {
     match section {
@@ -43,7 +43,7 @@ pub fn columns_of(section: &str) -> &'static [&'static str] {
     }
 }
 
-/// References of rows that lead nowhere: how many, and the first of them.
+/// Invalid references of rows: their number and the first ones.
 #[derive(Debug, Default)]
 pub struct BadReferences {
     count: u64,
@@ -51,7 +51,7 @@ pub struct BadReferences {
 }
 
 impl BadReferences {
-    /// Notes the number with this index in the rows at `place`, which is not what is expected.
+    /// Records the invalid number with this index in the rows at `place`.
     pub fn note(&mut self, place: &Place<'_>, index: usize, number: u64, expected: &str) {
         self.count += 1;
         if self.first.len() < TOLD {
@@ -60,7 +60,7 @@ impl BadReferences {
         }
     }
 
-    /// Notes a name that is none of the file's strings.
+    /// Records a name outside the string table.
     pub fn note_name(&mut self, row: u64, section: &str, index: u32, strings: u64) {
         self.count += 1;
         if self.first.len() < TOLD {
@@ -69,7 +69,7 @@ impl BadReferences {
         }
     }
 
-    /// Appends those of later rows, and leaves `later` empty.
+    /// Appends those of later rows, and empties `later`.
     pub fn append(&mut self, later: &mut Self) {
         self.count += std::mem::take(&mut later.count);
         let room = TOLD - self.first.len();
@@ -77,25 +77,25 @@ impl BadReferences {
     }
 }
 
-/// What is wrong with a snapshot whose damage is tolerated.
+/// The damage of a snapshot, if it is tolerated.
 #[derive(Debug, Default)]
 pub struct Damage {
-    /// Where reading stopped, and in which section.
+    /// Errors that ended sections, each with its section.
     cuts: Vec<(InputError, String)>,
-    /// Sections that do not come.
+    /// Missing sections.
     missing: Vec<&'static str>,
-    /// What the header promises and is not so.
+    /// Wrong statements of the header.
     lies: Vec<String>,
-    /// References that are passed over.
+    /// Dropped references.
     pub bad: BadReferences,
-    /// Edges that nodes announce and that are not there, and edges that no node announces.
+    /// Edges that nodes announce but the file lacks, and edges that no node announces.
     pub unmatched: [u64; 2],
-    /// Nodes and edges whose name is missing with its string.
+    /// Nodes and edges with a missing name.
     pub nameless: u64,
 }
 
 impl Damage {
-    /// The rest of a section is left out, after so many rows of it.
+    /// Records that a section ends early, after `rows` rows.
     pub fn cut(&mut self, error: InputError, section: &str, rows: Option<u64>) {
         let within = match (section, rows) {
             ("", _) => String::new(),
@@ -105,30 +105,30 @@ impl Damage {
         self.cuts.push((error, within));
     }
 
-    /// A section does not come.
+    /// Records a missing section.
     pub fn missing(&mut self, section: &'static str) {
         self.missing.push(section);
     }
 
-    /// The header says something that is not so.
+    /// Records a wrong statement of the header.
     pub fn lie(&mut self, what: String) {
         self.lies.push(what);
     }
 
-    /// Whether anything was wrong.
+    /// Whether there is any damage.
     #[must_use]
     pub fn is_any(&self) -> bool {
         self.left_out().is_some()
     }
 
-    /// Whether strings may be missing because their section is cut or does not come.
+    /// Whether strings may be missing because their section is cut or missing.
     pub fn lost_strings(&self) -> bool {
         self.missing.contains(&"strings") || self.cuts.iter().any(|(_, within)| within.contains("strings"))
     }
 
-    /// The error of a snapshot of which nothing can be used: the first one that was met, or else `error`.
+    /// Returns the error of an unusable snapshot: the first one, or else `error`.
     pub fn hopeless(self, error: StageError) -> StageError {
-        // What is not damaged has advice of its own.
+        // Errors without damage have their own advice.
         let with_advice = |error: InputError| {
             let hint = if error.hint == HINT { HOPELESS } else { error.hint };
             InputError { hint, ..error }.into()
@@ -141,7 +141,7 @@ impl Damage {
         }
     }
 
-    /// What the analysis leaves out; nothing where nothing was wrong.
+    /// Returns the message about the omitted data; `None` without damage.
     #[must_use]
     pub fn left_out(&self) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
@@ -164,7 +164,7 @@ impl Damage {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// The first bad references, a sentence each.
+    /// Returns the first bad references, a sentence each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         self.bad.first.clone()

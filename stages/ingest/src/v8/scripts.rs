@@ -1,18 +1,18 @@
-//! Stage `scripts`: from which script objects and functions come, for the tables of owners and of scripts.
+//! Stage `scripts`: scripts of objects and functions, for the tables of owners and of scripts.
 //!
-//! * Computes: the scripts, and for each the package that its path is in: the innermost `node_modules/NAME`, or
-//!   [`owners::NODE`] for scripts of Node itself, or [`owners::APPLICATION`]. For each function, and what V8 keeps of
-//!   it (shared function info, scope info, contexts), the script that it is written in; for each object with a
-//!   location the script of its constructor. For each number of a script, its path where one is known.
-//! * Resident memory: 4 bytes per node where the budget allows, paged where not; some 100 bytes per script and its
-//!   path, 64 per number of a script.
-//! * Passes over disk: one over the nodes and the edges of functions; their targets at random.
+//! * Computes: the scripts, each with the package of its path: the innermost `node_modules/NAME`, [`owners::NODE`] for
+//!   scripts of Node itself, or [`owners::APPLICATION`]. For each function and its parts in V8 (shared function info,
+//!   scope info, contexts) its script; for each object with a location the script of its constructor. For each script
+//!   number its path, if known.
+//! * Resident memory: 4 bytes per node, paged if they do not fit; about 100 bytes per script and its path, 64 per
+//!   script number.
+//! * Passes over disk: one over the nodes and the edges of functions; random reads of their targets.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
-//! * Determinism: one thread; the first script that an object is said to come from counts.
-//! * Reference: V8's `heap-snapshot-generator.cc`, for the names of edges, and for locations: that of an object is
-//!   the place of its constructor, and both that and a function's own bear the number of the script. Only functions
-//!   tell the number of a script, so they are read first.
+//! * Determinism: one thread; the first script found for an object counts.
+//! * Reference: V8's `heap-snapshot-generator.cc`, for the names of edges and for locations: an object has the location
+//!   of its constructor, and every location has a script number. Only functions link a number to a script, so they are
+//!   read first.
 
 use super::snapshot::{DOCUMENT, Snapshot};
 use super::{locations, names};
@@ -28,7 +28,7 @@ use heaplake_schemas::owners::{self, Origin};
 use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
 use rustc_hash::FxHashMap;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "scripts",
     version: 2,
@@ -66,7 +66,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Comes from nowhere.
+/// No script.
 const NOWHERE: u32 = u32::MAX;
 
 /// Names of the edges that matter, by [`Link`].
@@ -81,20 +81,20 @@ const EDGES: [(&str, Link); 7] = [
     ("source_url", Link::Url),
 ];
 
-/// What an edge says.
+/// Meaning of an edge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Link {
-    /// From what functions share to their script.
+    /// From shared function info to its script.
     Script,
-    /// From that, or from a context, to a scope.
+    /// From shared function info, or from a context, to a scope.
     Scope,
-    /// From a function to what it shares with others.
+    /// From a function to its shared function info.
     Shared,
-    /// From a script without a path to the text that its last line gives it (`//# sourceURL=`).
+    /// From a script without a path to the URL in its last line (`//# sourceURL=`).
     Url,
 }
 
-/// Such edges, source and target, between the two halves of this stage: from shared infos to scripts and to scopes,
+/// Source and target of such edges, between the two halves of this stage: from shared infos to scripts and to scopes,
 /// from contexts to scopes, from functions to shared infos, from scripts to their URLs.
 const PAIRS: [Column<[NodeId; 2]>; 5] = [
     Column::new("scripts.script"),
@@ -103,7 +103,7 @@ const PAIRS: [Column<[NodeId; 2]>; 5] = [
     Column::new("scripts.function"),
     Column::new("scripts.url"),
 ];
-/// The last of [`PAIRS`].
+/// Index of the last of [`PAIRS`].
 const URLS: usize = 4;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -117,7 +117,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut scripts = Scripts::new(scratch, context)?;
     on_resident!(origins => settle(origins, &mut scripts, scratch, context))?;
     PAIRS.into_iter().for_each(|pairs| scratch.discard(pairs));
-    // Not every file has functions of a trace.
+    // Only snapshots with a trace have its functions.
     if scratch.has(columns::FUNCTION_SCRIPT_NAME) {
         let mut functions = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT_NAME)?;
         let mut numbers = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT)?;
@@ -134,7 +134,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Tells which edges matter.
+/// Selects the edges that matter.
 struct Links {
     internal: Option<u8>,
     closure: Option<u8>,
@@ -142,7 +142,7 @@ struct Links {
     object: Option<u8>,
     /// Name of contexts.
     context: StringId,
-    /// Names of [`EDGES`].
+    /// Ids of the names in [`EDGES`].
     names: Vec<StringId>,
 }
 
@@ -168,7 +168,7 @@ impl Links {
         kind == self.closure || kind == self.code || self.is_context(kind, name)
     }
 
-    /// To which of [`PAIRS`] an edge of such a node belongs.
+    /// Returns the index in [`PAIRS`] of an edge from such a node.
     fn column(&self, (kind, name): (Option<u8>, StringId), edge_kind: u8, edge_name: u32) -> Option<usize> {
         if Some(edge_kind) != self.internal {
             return None;
@@ -185,7 +185,7 @@ impl Links {
     }
 }
 
-/// Picks out the edges that matter.
+/// Collects the edges that matter.
 fn collect(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let links = Links::find(snapshot, scratch)?;
@@ -222,14 +222,14 @@ fn collect(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Resu
     pairs.into_iter().try_for_each(|column| column.finish().map(drop))
 }
 
-/// Follows the edges from the scripts on, and the numbers of scripts from functions to objects; writes what comes out.
+/// Follows the edges back from the scripts, and script numbers from functions to objects; writes the results.
 fn settle(
     mut origins: impl WriteAt<u32>,
     scripts: &mut Scripts,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
-    // Only names of scripts are looked at, of which there are few.
+    // Only names of scripts are read, and these are few.
     let name = ColumnPoints::open(scratch, columns::NODE_NAME)?;
     let [of_script, of_scope, of_context, of_function, urls] = PAIRS.map(|column| ColumnReader::open(scratch, column));
     let (mut urls, mut url_of) = (urls?, FxHashMap::default());
@@ -275,7 +275,7 @@ fn settle(
     of_node.finish().map(drop)
 }
 
-/// A node comes from there, unless something else is known of it.
+/// Sets the origin of a node, unless it has one.
 fn take(origins: &mut impl WriteAt<u32>, node: NodeId, origin: u32) -> Result<(), StageError> {
     if origin != NOWHERE && origins.get(node.index())? == NOWHERE {
         origins.set(node.index(), origin)?;
@@ -283,11 +283,11 @@ fn take(origins: &mut impl WriteAt<u32>, node: NodeId, origin: u32) -> Result<()
     Ok(())
 }
 
-/// The scripts by their names.
+/// The scripts by name.
 struct Scripts {
     strings: StringTable,
     by_name: FxHashMap<StringId, u32>,
-    /// Rows by the numbers of scripts; [`NOWHERE`] for those whose path is not known.
+    /// Rows by script number; [`NOWHERE`] for those without a known path.
     by_number: FxHashMap<u32, u32>,
     paths: Vec<String>,
     packages: Vec<String>,
@@ -306,7 +306,7 @@ impl Scripts {
         })
     }
 
-    /// A script has this number, and comes from there; what is known first counts.
+    /// Links a script number to a row; the first known row counts.
     fn number(&mut self, number: u32, origin: u32) -> Result<(), StageError> {
         match self.by_number.get_mut(&number) {
             Some(known) if *known == NOWHERE => *known = origin,
@@ -319,7 +319,7 @@ impl Scripts {
         Ok(())
     }
 
-    /// Row of the script whose node has this name; [`NOWHERE`] where that is no path.
+    /// Returns the row of the script with this node name; [`NOWHERE`] if the name is no path.
     fn of(&mut self, name: StringId) -> Result<u32, StageError> {
         if let Some(&known) = self.by_name.get(&name) {
             return Ok(known);
@@ -340,7 +340,7 @@ impl Scripts {
         Ok(row)
     }
 
-    /// Writes them; how many there are.
+    /// Writes the scripts; returns their number.
     fn finish(self, scratch: &Scratch) -> Result<u64, StageError> {
         let Self { strings, paths, packages, by_number, reservation: _reservation, .. } = self;
         drop(strings);
@@ -355,7 +355,7 @@ impl Scripts {
     }
 }
 
-/// Writes the numbers of scripts and their paths.
+/// Writes the script numbers and their paths.
 fn write_numbers(by_number: FxHashMap<u32, u32>, paths: &[StringId], scratch: &Scratch) -> Result<(), StageError> {
     let mut by_number: Vec<(u32, u32)> = by_number.into_iter().collect();
     by_number.sort_unstable();
@@ -369,8 +369,8 @@ fn write_numbers(by_number: FxHashMap<u32, u32>, paths: &[StringId], scratch: &S
     urls.finish().map(drop)
 }
 
-/// The path in the name of a script's node. Parts of V8 are called `system / …`, and since 2025 scripts are, too. A
-/// script without a path was made by `eval` and the like.
+/// Returns the path in the name of a script's node. Parts of V8 are named `system / …`, and since 2025 so are scripts.
+/// A script without a path comes from `eval` and the like.
 pub(super) fn path(name: &str) -> &str {
     match name.strip_prefix("system / ") {
         None => name,
@@ -378,14 +378,14 @@ pub(super) fn path(name: &str) -> &str {
     }
 }
 
-/// The package that a script is in.
+/// Returns the package of a script.
 fn package(path: &str) -> &str {
     const MODULES: &str = "node_modules";
     if path.starts_with("node:") {
         return owners::NODE;
     }
     let is_separator = |c: char| c == '/' || c == '\\';
-    // Ends of the parts of the path, from the innermost one outwards.
+    // From the innermost part of the path outwards.
     for (at, _) in path.rmatch_indices(MODULES) {
         let whole = path[..at].chars().next_back().is_none_or(is_separator);
         let Some(rest) = path[at + MODULES.len()..].strip_prefix(is_separator).filter(|_| whole) else { continue };

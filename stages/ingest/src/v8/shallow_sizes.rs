@@ -1,16 +1,16 @@
-//! Stage `shallow sizes`: shallow sizes, with the parts that an object owns counted for the object.
+//! Stage `shallow sizes`: shallow sizes, with owned parts counted for their owner.
 //!
-//! * Computes: the backing stores, hidden parts and external string data that exactly one object owns, and hands their
-//!   size to it. Owners spread over all edges but weak ones, through owned nodes too; a node with two owners has none,
-//!   and that spreads as well.
-//! * Resident memory: 1.5 bits per node; 4 bytes per node that can be owned, and 1.2 per node and 5 per edge while owners
-//!   spread, then 9 per node, where the budget allows, paged where not; 1 MiB of stack.
-//! * Passes over disk: one over the edges; those of ownable nodes again, at random.
+//! * Computes: the backing stores, hidden parts and external string data with exactly one owner, and adds their size to
+//!   it. Ownership propagates over all edges but weak ones, through owned nodes too; a node with two owners has none,
+//!   and that propagates as well.
+//! * Resident memory: 1.5 bits per node; 4 bytes per ownable node, and 1.2 per node and 5 per edge during propagation,
+//!   then 9 per node, paged if they do not fit; 1 MiB of stack.
+//! * Passes over disk: one over the edges; random reads of those of ownable nodes.
 //! * Worst case: every ownable node is visited twice.
-//! * Fails when: the budget is too small, or sizes leave 64 bits.
+//! * Fails when: the budget is too small, or sizes exceed 64 bits.
 //! * Determinism: none < one owner < many is a lattice, so the result does not depend on the order.
 //! * Reference: Chrome DevTools, "shallow sizes of owned objects"; skipped there and here for snapshots without user
-//!   roots, which show the heap as it is.
+//!   roots, which show the heap unchanged.
 
 use super::names;
 use super::snapshot::{DOCUMENT, Snapshot};
@@ -24,7 +24,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Per, STRING_HASH, STRINGS};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "shallow sizes",
     reads: &[
@@ -52,10 +52,10 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Owner of each node that can be owned, between the two halves of this stage.
+/// Owner of each ownable node, between the two halves of this stage.
 const OWNER: Column<u32> = Column::of("v8.owner", Per::Node);
 
-/// No owner found yet.
+/// No owner yet.
 const NOBODY: u32 = u32::MAX;
 /// More than one owner.
 const MANY: u32 = u32::MAX - 1;
@@ -78,7 +78,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: facts.node_count, spilled_bytes })
 }
 
-/// The nodes that can be owned. They are few, and most edges lead to others, which a bit tells.
+/// Returns the ownable nodes. They are few, and one bit rejects most targets of edges.
 fn ownable(snapshot: &Snapshot, job: &Job<'_>) -> Result<Ranks, StageError> {
     let Job { scratch, context, .. } = *job;
     let header = &snapshot.header;
@@ -96,7 +96,7 @@ fn ownable(snapshot: &Snapshot, job: &Job<'_>) -> Result<Ranks, StageError> {
     ownable.ranked(&context.budget, STAGE.name)
 }
 
-/// Finds the owner of each node that can be owned, [`NOBODY`] or [`MANY`]. Gives the bytes that were spilled.
+/// Finds the owner of each ownable node, [`NOBODY`] or [`MANY`]. Returns the bytes spilled.
 fn find_owners(snapshot: &Snapshot, ownable: &Ranks, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let header = &snapshot.header;
@@ -117,10 +117,10 @@ fn find_owners(snapshot: &Snapshot, ownable: &Ranks, job: &Job<'_>) -> Result<u6
     Ok(plan.spilled_bytes())
 }
 
-/// Owners of the nodes that can be owned.
+/// Owners of the ownable nodes.
 struct Owners<'a, A> {
     ownable: &'a Ranks,
-    /// By the rank of the node.
+    /// By rank of the node.
     owners: A,
 }
 
@@ -138,8 +138,8 @@ impl<A: WriteAt<u32>> Owners<'_, A> {
     }
 }
 
-/// Spreads the nodes that cannot be owned over their edges. They own themselves whatever else is found, so their edges are
-/// needed only once, in order.
+/// Propagates from the nodes that cannot be owned. They always own themselves, so their edges are read only once, in
+/// order.
 fn begin(
     snapshot: &Snapshot,
     weak: u16,
@@ -173,7 +173,7 @@ fn begin(
     Ok(())
 }
 
-/// Spreads owners from the nodes whose own has changed, until none changes any more.
+/// Propagates owners from changed nodes until nothing changes.
 fn spread_further<O>(
     weak: u16,
     owners: &mut Owners<'_, impl WriteAt<u32>>,
@@ -205,7 +205,7 @@ where
     Ok(())
 }
 
-/// Moves the sizes of what is owned to its owner, unless that is synthetic. Gives the bytes that were spilled.
+/// Moves the sizes of owned nodes to their owner, unless that is synthetic. Returns the bytes spilled.
 fn hand_over(snapshot: &Snapshot, ownable: &Ranks, job: &Job<'_>) -> Result<u64, StageError> {
     let header = &snapshot.header;
     let synthetic = header.node_type("synthetic");

@@ -1,10 +1,10 @@
-//! What a V8 snapshot shows of each kind of object, and what it leaves out: the one list by which a set of duplicates
-//! is exact or only possible. Used by [`super::equality`].
+//! The parts of each kind of object that a V8 snapshot has, and those that it omits: the list that makes a set of
+//! duplicates exact or only possible. Used by [`super::equality`].
 //!
-//! [`SHOWN`] is that list; `docs/formats.md` has it as a table. It is a list of what is known to be shown: whatever is
-//! not in it has a hidden state. What a class is called does not matter, since programs derive classes from those of
-//! the engine and name theirs as they like. V8's maps (hidden classes) refer to the function that created their
-//! objects, which for a class derived from one of the engine's is the engine's ([`super::survey`]).
+//! [`SHOWN`] is that list; `docs/formats.md` has it as a table. Kinds outside the list have hidden state. Class names
+//! do not matter, since programs derive classes from those of the engine and name them freely. V8's maps (hidden
+//! classes) refer to the function that created their objects, which for a class derived from an engine's class is the
+//! engine's ([`super::survey`]).
 
 use super::survey::traits;
 use heaplake_kit::StringTable;
@@ -14,13 +14,13 @@ use rustc_hash::FxHashMap;
 
 /// A row of the list.
 pub struct Row {
-    /// What is looked at.
+    /// The kind of object.
     pub thing: &'static str,
-    /// What the file has of it.
+    /// The parts in the file.
     pub shown: &'static str,
-    /// What it lacks.
+    /// The parts that it omits.
     pub hidden: &'static str,
-    /// The [`limits`] of a node of which that is missing.
+    /// The [`limits`] of a node that lacks them.
     pub limits: u8,
 }
 
@@ -28,7 +28,7 @@ const fn row(thing: &'static str, shown: &'static str, hidden: &'static str, lim
     Row { thing, shown, hidden, limits }
 }
 
-/// What V8 shows, in the versions of Node.js 20 to 26, Deno and Chromium. Rows without limits can be exact.
+/// The parts that V8 writes, in the versions of Node.js 20 to 26, Deno and Chromium. Rows without limits can be exact.
 pub const SHOWN: &[Row] = &[
     row(
         "number",
@@ -97,16 +97,16 @@ pub const SHOWN: &[Row] = &[
     ),
 ];
 
-/// Characters that V8 writes of a string, unless it was told otherwise.
+/// Default limit of the characters that V8 writes of a string.
 const CUT: u64 = 1024;
 
 /// Bytes of the largest string that refers to its text (external, thin).
 const REFERENCE: u64 = 40;
 
-/// How V8 keeps a text, as far as its map tells.
+/// V8's encoding of a text, by its map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Encoding {
-    /// No map says.
+    /// No map known.
     #[default]
     Unknown,
     /// Latin-1.
@@ -115,25 +115,25 @@ pub enum Encoding {
     TwoByte,
 }
 
-/// Texts of more bytes are remembered once they were looked at: many strings may share one.
+/// Texts of more bytes are cached, since many strings may share one.
 const LONG: usize = 1 << 16;
 
-/// Bytes of a text that are looked at in one piece.
+/// Bytes of a text examined in one piece.
 const PIECE: usize = 1 << 12;
 
-/// What matters of a text.
+/// Properties of a text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Text {
     bytes: u64,
     /// UTF-16 units.
     units: u64,
-    /// It has what stands for characters that could not be written.
+    /// Whether it has replacements of characters that could not be written.
     is_lossy: bool,
     is_latin: bool,
 }
 
 impl Text {
-    /// Looks at a text.
+    /// Examines a text.
     #[must_use]
     pub fn of(text: &[u8]) -> Self {
         let mut found = Self { bytes: text.len() as u64, units: 0, is_lossy: false, is_latin: true };
@@ -141,7 +141,7 @@ impl Text {
             let end = text.len().min(start + PIECE);
             let piece = &text[start..end];
             let count = |matches: fn(u8) -> bool| piece.iter().filter(|&&byte| matches(byte)).count() as u64;
-            // Those of four bytes are two units.
+            // Characters of four bytes are two units.
             found.units += count(|byte| byte & 0xc0 != 0x80) + count(|byte| byte >= 0xf0);
             // 0xc4 begins the first character beyond Latin-1.
             found.is_latin &= count(|byte| byte >= 0xc4) == 0;
@@ -153,8 +153,7 @@ impl Text {
         found
     }
 
-    /// What the file does not tell of it, as the text of a string with so many bytes, in a heap with slots of so many
-    /// bytes.
+    /// Returns the limits of the text for a string of `bytes` bytes, in a heap with slots of `slot` bytes.
     #[must_use]
     pub fn limits(self, bytes: u64, encoding: Encoding, slot: u64) -> u8 {
         let Self { units, is_lossy, .. } = self;
@@ -166,7 +165,7 @@ impl Text {
         let (width, most) = if one_byte { (1, units) } else { (2, 2 * units) };
         let is_longer = bytes > REFERENCE && bytes > most * width + 23;
         let is_shorter = bytes > REFERENCE && bytes < 12 + CUT * width;
-        // A cut inside a character leaves at most three bytes out.
+        // A cut inside a character omits at most three bytes.
         let by_bytes = (CUT - 3..=CUT).contains(&self.bytes) && units < self.bytes;
         let by_units = units <= CUT && CUT <= most && !is_shorter;
         let cut = if is_longer || by_bytes || by_units { limits::TEXTS } else { 0 };
@@ -178,23 +177,23 @@ impl Text {
     }
 }
 
-/// The texts of strings. Remembers long ones: 40 bytes for each, so next to nothing beside the texts themselves.
+/// The texts of strings, with a cache of long ones: 40 bytes each, little beside the texts themselves.
 pub struct Texts<'a> {
     strings: &'a StringTable,
     long: FxHashMap<StringId, Text>,
 }
 
 impl<'a> Texts<'a> {
-    /// Of a string table.
+    /// Creates the cache for a string table.
     #[must_use]
     pub fn new(strings: &'a StringTable) -> Self {
         Self { strings, long: FxHashMap::default() }
     }
 
-    /// What the file does not tell of a text, see [`Text::limits`].
+    /// Returns the limits of a text, see [`Text::limits`].
     pub fn limits(&mut self, name: StringId, bytes: u64, encoding: Encoding, slot: u64) -> u8 {
         let text = self.strings.get(name.index());
-        // Nothing hides in so short a string of one byte per character, whatever it is.
+        // So short a one-byte string cannot be cut.
         if encoding == Encoding::OneByte && bytes <= REFERENCE && (text.len() as u64) < CUT - 3 {
             return 0;
         }
@@ -204,30 +203,30 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// What is seen in the edges of an object or array.
+/// Observations on the edges of an object or array.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Seen {
     /// Traits of its map.
     pub map: u8,
-    /// It has properties of its own.
+    /// Whether it has properties of its own.
     pub properties: bool,
-    /// It has a store of elements.
+    /// Whether it has a store of elements.
     pub elements: bool,
     /// Traits of its table of entries, if it has one.
     pub table: Option<u8>,
-    /// It has references of the engine that plain objects do not have.
+    /// Whether it has engine references that plain objects lack.
     pub foreign: bool,
-    /// It refers to an array that is not shown in full.
+    /// Whether it refers to an incomplete array.
     pub partial: bool,
-    /// A number's text was captured.
+    /// Whether a number's text was captured.
     pub number: bool,
-    /// That text is `0`.
+    /// Whether that text is `0`.
     pub zero: bool,
-    /// How a text is kept.
+    /// Encoding of a text.
     pub encoding: Encoding,
 }
 
-/// What the file does not tell of an object with these traits, if numbers were captured.
+/// Returns the limits of an object with these traits, if numbers were captured.
 #[must_use]
 pub fn object(own: u8, seen: &Seen) -> u8 {
     let creator = seen.map & traits::CREATOR;
@@ -242,7 +241,7 @@ pub fn object(own: u8, seen: &Seen) -> u8 {
     if !in_dictionary && has_length && is_full && !seen.partial { 0 } else { limits::CONTENTS }
 }
 
-/// The same for an array of the engine, which is a store of elements, properties or entries, or a part of something.
+/// [`object`] for an array of the engine: a store of elements, properties or entries, or an internal part.
 #[must_use]
 pub fn array(own: u8, seen: &Seen) -> u8 {
     let slots = if own & traits::PARTIAL == 0 { 0 } else { limits::SLOTS };
@@ -258,7 +257,7 @@ mod tests {
 
     const MARKS: [&str; 2] = ["<!-- shown by V8: begin -->\n", "<!-- shown by V8: end -->"];
 
-    /// The table in `docs/formats.md`. `HEAPLAKE_UPDATE=1` renews it.
+    /// The table in `docs/formats.md`. `HEAPLAKE_UPDATE=1` updates it.
     #[test]
     fn the_page_has_the_list() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats.md");
@@ -278,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Limits of a string that V8 keeps whole: of so many units, of which it writes this.
+    /// Limits of an uncut string of `units` units that V8 writes as `shown`.
     fn of(shown: &str, units: u64, encoding: Encoding) -> u8 {
         let width = if encoding == Encoding::TwoByte { 2 } else { 1 };
         Text::of(shown.as_bytes()).limits((16 + units * width).next_multiple_of(8), encoding, 8)
@@ -290,15 +289,15 @@ mod tests {
         assert_eq!(of(&q(1023), 1023, Encoding::OneByte), 0);
         assert_eq!(of(&q(1024), 1024, Encoding::OneByte), limits::TEXTS);
         assert_eq!(of(&q(1024), 1500, Encoding::OneByte), limits::TEXTS);
-        // Told by the size, whatever the limit was.
+        // Detected by the size, whatever the limit was.
         assert_eq!(of(&q(100), 200, Encoding::OneByte), limits::TEXTS);
         // External strings have no text in the heap.
         assert_eq!(Text::of(q(900).as_bytes()).limits(32, Encoding::OneByte, 8), 0);
         // Latin-1 takes two bytes in the file.
         assert_eq!(of(&"é".repeat(900), 900, Encoding::OneByte), 0);
-        // Perhaps behind 1,024 bytes.
+        // Possibly cut after 1,024 bytes.
         assert_eq!(of(&"é".repeat(512), 512, Encoding::OneByte), limits::TEXTS);
-        // Within a character that takes four bytes, and behind one that takes two units.
+        // Inside a character of four bytes, and after one of two units.
         let smile = format!("\u{f600}{}", q(1022));
         assert_eq!(of(&smile, 1090, Encoding::TwoByte) & limits::TEXTS, limits::TEXTS);
         assert_eq!(of(&"☃".repeat(1000), 1000, Encoding::TwoByte) & limits::TEXTS, 0);

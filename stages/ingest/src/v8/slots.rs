@@ -1,8 +1,7 @@
-//! The slots of one node, brought into the order of their labels. Used by [`super::equality`].
+//! The slots of one node, sorted by label. Used by [`super::equality`].
 //!
-//! Resident memory: 2 MiB, and 3 MiB reserved for page frames. A node with more edges than [`HELD`] has its slots in
-//! an array of 16 bytes each, resident where the budget allows, paged where not, and where they are not in order, in
-//! two; they are sorted by merging.
+//! Resident memory: 2 MiB, and 3 MiB reserved for page frames. A node with more edges than [`HELD`] has its slots in an
+//! array of 16 bytes each, paged if it does not fit, or in two if they are not in order; they are merge-sorted.
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::{filled, loaded};
@@ -20,14 +19,14 @@ const SPARE: u64 = 3 << 20;
 /// The slots of a node before they are merged.
 const SLOTS: Column<Slot> = Column::new("equality.slots");
 
-/// What an edge means for the equality of its source.
+/// Meaning of an edge for the equality of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// Nothing.
+    /// The edge does not count.
     Nothing,
     /// Its target is compared by identity.
     Identity(u32),
-    /// Its target is a text, which counts by its content.
+    /// Its target is a text and counts by content.
     Text(u32),
     /// Its target is compared by value.
     Followed(u32),
@@ -37,16 +36,16 @@ pub enum Meaning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct Slot {
-    /// Kind of the edge above two bits for its meaning.
+    /// Kind of the edge, above two bits for its meaning.
     kind: u32,
     name: u32,
     value: u32,
-    /// Elements of paged arrays divide a page.
+    /// Padding: elements of paged arrays must divide a page.
     unused: u32,
 }
 
 impl Slot {
-    /// Nothing where the edge means nothing.
+    /// Returns the slot of an edge; `None` if the edge does not count.
     #[inline]
     #[must_use]
     pub fn new(kind: u8, name: u32, meaning: Meaning) -> Option<Self> {
@@ -66,7 +65,7 @@ impl Slot {
         (self.kind >> 2) as u8
     }
 
-    /// What it means.
+    /// Meaning of the edge.
     #[inline]
     #[must_use]
     pub fn meaning(self) -> Meaning {
@@ -77,14 +76,14 @@ impl Slot {
         }
     }
 
-    /// Label and meaning, without the value.
+    /// Label and code of the meaning, without the value.
     #[inline]
     #[must_use]
     pub fn label(self) -> u64 {
         u64::from(self.name) << 10 | u64::from(self.kind)
     }
 
-    /// What belongs to the value of its node beside the label: its target or the text of it, unless targets are
+    /// The part that belongs to its node's value besides the label: its target or the target's text, unless targets are
     /// compared by value.
     #[inline]
     #[must_use]
@@ -93,27 +92,27 @@ impl Slot {
         (!is_followed).then_some(self.value.into())
     }
 
-    /// The words that it adds to the value of its node.
+    /// The words that it adds to its node's value.
     #[inline]
     pub fn words(self) -> impl Iterator<Item = u64> {
         iter::once(self.label()).chain(self.own())
     }
 
-    /// Whether both have one label and one meaning, with one value unless that is compared as one.
+    /// Whether both have one label, one meaning and, unless targets are compared by value, one value.
     #[inline]
     #[must_use]
     pub fn equals(self, other: Self) -> bool {
         self.label() == other.label() && self.own() == other.own()
     }
 
-    /// Its target, or the text of it.
+    /// Its target, or the target's text.
     #[inline]
     #[must_use]
     pub fn target(self) -> NodeId {
         NodeId(self.value)
     }
 
-    /// By what slots are sorted; those with one label stay in the order of the file.
+    /// Sort key; slots with one label keep the order of the file.
     #[inline]
     fn order(self) -> (u8, u32) {
         (self.kind(), self.name)
@@ -122,9 +121,9 @@ impl Slot {
 
 /// See the module.
 pub struct Slots<'a> {
-    /// Those of a node that has few, or those that go into the array next.
+    /// The slots of a node with few, or the next ones for the array.
     held: BudgetVec<Slot>,
-    /// Those of a node that has many.
+    /// The slots of a node with many.
     many: Option<Many>,
     budget: &'a Budget,
     scratch: &'a Scratch,
@@ -140,10 +139,7 @@ struct Many {
 }
 
 impl<'a> Slots<'a> {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Starts empty.
     pub fn new(budget: &'a Budget, scratch: &'a Scratch) -> Result<Self, StageError> {
         let who = "equality: slots";
         let (spare, _sorting) = (budget.reserve(who, SPARE)?, budget.reserve(who, (HELD * size_of::<Slot>()) as u64)?);
@@ -152,15 +148,12 @@ impl<'a> Slots<'a> {
         Ok(Self { held, many: None, budget, scratch, spare, _sorting })
     }
 
-    /// Begins a node with so many edges.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Begins a node with `edges` edges.
     #[inline]
     pub fn begin(&mut self, edges: u32) -> Result<(), StageError> {
         self.held.clear();
         if self.many.take().is_some() {
-            // Reserves that memory again, unless another stage took it meanwhile.
+            // Reserves that memory again, unless another consumer has taken it.
             let _ = self.spare.grow(SPARE);
         }
         if edges as usize > HELD {
@@ -175,17 +168,14 @@ impl<'a> Slots<'a> {
         ArrayPlan::new(self.budget, self.scratch, "equality: slots")
     }
 
-    /// Takes a slot.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Adds a slot.
     #[inline]
     pub fn push(&mut self, slot: Slot) -> Result<(), StageError> {
         self.held.push(slot)?;
         if self.held.len() == HELD && self.many.is_some() { self.store() } else { Ok(()) }
     }
 
-    /// Brings the slots that are held into order, and where there are many, into the array.
+    /// Sorts the slots in `held`; a large node's are moved to the array.
     #[cold]
     fn store(&mut self) -> Result<(), StageError> {
         sort(&mut self.held);
@@ -201,10 +191,7 @@ impl<'a> Slots<'a> {
         Ok(())
     }
 
-    /// Brings them into order.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Sorts the slots.
     pub fn sort(&mut self) -> Result<(), StageError> {
         match self.many.is_some() {
             true => self.store()?,
@@ -222,10 +209,7 @@ impl<'a> Slots<'a> {
         Ok(())
     }
 
-    /// Hands them out in order.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], and what `each` returns.
+    /// Calls `each` with the slots in order.
     #[inline]
     pub fn each(&mut self, mut each: impl FnMut(Slot) -> Result<(), StageError>) -> Result<(), StageError> {
         match &mut self.many {
@@ -235,14 +219,14 @@ impl<'a> Slots<'a> {
     }
 }
 
-/// Brings slots into order.
+/// Sorts slots by label.
 pub fn sort(slots: &mut [Slot]) {
     if !slots.is_sorted_by_key(|slot| slot.order()) {
         slots.sort_by_key(|slot| slot.order());
     }
 }
 
-/// Merges runs of [`HELD`] slots, from one array into the other and back, until there is only one.
+/// Merges runs of [`HELD`] slots, alternating between two arrays, until one run is left.
 fn merge_all(
     mut from: Array<Slot>,
     mut to: Array<Slot>,
@@ -262,7 +246,7 @@ fn merge_all(
     Ok(from)
 }
 
-/// Merges two runs that lie side by side into the same places of another array.
+/// Merges two adjacent runs into the same positions of another array.
 fn merge(
     from: &mut Array<Slot>,
     (start, middle, end): (usize, usize, usize),

@@ -1,4 +1,4 @@
-//! The section `strings` into the string table, with hashes.
+//! Reads the section `strings` into the string table, with hashes.
 
 use super::ephemerons;
 use super::snapshot::{EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, TAG_STRING};
@@ -16,21 +16,18 @@ pub struct Strings {
     ephemeron: ColumnWriter<StringId>,
     ephemeron_table: ColumnWriter<u64>,
     ephemeron_shared: ColumnWriter<u64>,
-    /// The current string, as long as it is short.
+    /// The current string, while it is short.
     text: Vec<u8>,
-    /// The hash of the current string, once it is long.
+    /// Hash of the current string, once it is long.
     long: Option<Box<Xxh3>>,
     room: BudgetVec<u8>,
 }
 
 impl Strings {
-    /// Bytes up to which a string is kept in one piece. V8 cuts the names that are looked for at 1,024 characters.
+    /// Limit in bytes of a string kept in one piece. V8 cuts the names of interest at 1,024 characters.
     const SHORT: usize = 64 << 10;
 
-    /// Starts the table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Creates the table.
     pub fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         Ok(Self {
             table: StringWriter::create(scratch, STRINGS)?,
@@ -45,10 +42,7 @@ impl Strings {
         })
     }
 
-    /// Ends the table; the number of its strings.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Completes the table; returns the number of strings.
     pub fn finish(self) -> Result<u64, StageError> {
         drop(self.room);
         self.hash.finish()?;

@@ -1,12 +1,12 @@
-//! What must be known of all nodes before [`super::equality`] compares any.
+//! Survey of all nodes before [`super::equality`] compares any.
 //!
-//! A snapshot does not say which type of the engine an object has. But it has V8's maps (hidden classes): each refers
-//! to the map that it was derived from (`back_pointer`) or to the function that created its objects (`constructor`).
-//! That function is one that the native context lists, or refers to the script that it stands in, or is another one of
-//! the engine. A class derived from a class of the engine has the engine's function here.
+//! A snapshot does not state an object's type in the engine. But it has V8's maps (hidden classes): each refers to the
+//! map that it was derived from (`back_pointer`) or to the function that created its objects (`constructor`). That
+//! function is listed in the native context, or refers to its script, or is another function of the engine. A class
+//! derived from a class of the engine has the engine's function here.
 //!
-//! * Resident memory: a bit per node; 5 bytes per node while edges are read, where the budget allows, paged where not.
-//! * Passes over disk: nodes once; where numbers were captured, nodes and edges once more.
+//! * Resident memory: a bit per node; 5 bytes per node while edges are read, paged if they do not fit.
+//! * Passes over disk: nodes once; if numbers were captured, nodes and edges once more.
 //! * Worst case: linear.
 
 use super::names;
@@ -18,16 +18,16 @@ use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch,
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Column, Per};
 
-/// [`traits`] of each node, while the stage works.
+/// [`traits`] of each node; temporary.
 pub const TRAITS: Column<u8> = Column::of("equality.traits", Per::Node);
 
 /// Bits of [`TRAITS`].
 pub mod traits {
-    /// Of a map or function: what its objects are, one of those below.
+    /// Of a map or function: mask for the type of its objects, one of those below.
     pub const CREATOR: u8 = 7;
     /// Objects of the engine or the embedder.
     pub const UNKNOWN: u8 = 0;
-    /// Objects that have properties and elements only.
+    /// Objects with properties and elements only.
     pub const PLAIN: u8 = 1;
     /// Arrays.
     pub const ARRAY: u8 = 2;
@@ -37,19 +37,19 @@ pub mod traits {
     pub const SET: u8 = 4;
     /// Of a map: it describes the properties of its objects, so these are no dictionaries.
     pub const DESCRIBED: u8 = 8;
-    /// Of an object: as many of its elements are shown as its store has slots. Of a map: its objects are packed.
+    /// Of an object: the file has an element for each slot of its store. Of a map: its objects are packed.
     pub const COMPLETE: u8 = 16;
-    /// Of an array: some slots are not shown.
+    /// Of an array: the file omits some slots.
     pub const PARTIAL: u8 = 32;
-    /// Of an array: all keys and values are shown, if it is the table of a `Map` or `Set`.
+    /// Of an array: the file has all keys and values, if it is the table of a `Map` or `Set`.
     pub const FULL_TABLE: u8 = 64;
     /// Of a string's map: one byte per character.
     pub const ONE_BYTE: u8 = 128;
-    /// Of a string's map: two bytes per character. Maps are no tables.
+    /// Of a string's map: two bytes per character. Shares the bit of tables, since maps are no tables.
     pub const TWO_BYTE: u8 = FULL_TABLE;
 }
 
-/// What a native context says of the function or map that it refers to by this name. Errors have only properties.
+/// Types of the functions and maps in a native context, by the name of the edge. Errors have only properties.
 const LISTED: [(&str, u8); 14] = [
     ("object_function", traits::PLAIN),
     ("error_function", traits::PLAIN),
@@ -67,33 +67,30 @@ const LISTED: [(&str, u8); 14] = [
     ("js_array_packed_elements_map", traits::COMPLETE),
 ];
 
-/// Names of edges that are looked for.
+/// Names of the edges that matter.
 const EDGES: [&str; 7] =
     ["elements", "shared", "back_pointer", "constructor", "descriptors", "script", "script_or_debug_info"];
 
 /// No link.
 const NONE: u32 = u32::MAX;
 
-/// Kinds whose nodes are compared by identity.
+/// Node kinds compared by identity.
 const OPAQUE: [&str; 8] = ["hidden", "code", "object shape", "native", "symbol", "closure", "synthetic", UNKNOWN];
-/// Kinds of texts.
+/// Node kinds of texts.
 pub const TEXT: [&str; 3] = ["string", "concatenated string", "sliced string"];
 
-/// What is found beside [`TRAITS`].
+/// Result of the survey besides [`TRAITS`].
 pub struct Survey {
-    /// Nodes that are compared by identity.
+    /// Nodes compared by identity.
     pub opaque: Bitset,
-    /// Whether numbers are in the file.
+    /// Whether the file has the values of numbers.
     pub captured: bool,
     /// Bytes of a slot.
     pub slot: u64,
 }
 
 impl Survey {
-    /// Goes through all nodes, and writes [`TRAITS`].
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    /// Visits all nodes, and writes [`TRAITS`].
     pub fn take(snapshot: &Snapshot, strings: &StringTable, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let nodes = snapshot.facts.node_count as usize;
@@ -114,7 +111,7 @@ impl Survey {
     }
 }
 
-/// What kinds and names mean.
+/// Kinds and names that matter here.
 struct Rules {
     opaque: Vec<bool>,
     text: Vec<bool>,
@@ -128,7 +125,7 @@ struct Rules {
     internal: Option<u8>,
     smi: StringId,
     context: StringId,
-    /// Stands for missing names in a damaged file: nodes of this name are compared by identity.
+    /// Placeholder of missing names in a damaged file: nodes with it are compared by identity.
     nameless: StringId,
     /// Ids of the names in [`LISTED`] and [`EDGES`].
     listed: Vec<StringId>,
@@ -162,9 +159,9 @@ impl Rules {
         })
     }
 
-    /// Reads the nodes: who is compared by identity, which maps are those of strings with one byte per character, and
-    /// as the link of each array its size in units of four bytes. Returns the bytes of a slot, and whether numbers are
-    /// in the file.
+    /// Reads the nodes: marks those compared by identity and maps of strings with their encoding, and stores the size
+    /// of each array, in units of four bytes, as its link. Returns the bytes of a slot, and whether the file has the
+    /// values of numbers.
     fn nodes(
         &self,
         strings: &StringTable,
@@ -197,7 +194,7 @@ impl Rules {
             } else if Some(kind) == self.array {
                 link.set(node, u32::try_from(size / 4).unwrap_or(NONE - 1).min(NONE - 1))?;
             }
-            // Where pointers are compressed, objects are aligned to four bytes.
+            // With compressed pointers objects are aligned to four bytes.
             if Some(kind) == self.array && size % 8 == 4 {
                 slot = 4;
             }
@@ -206,7 +203,7 @@ impl Rules {
         Ok((slot, captured))
     }
 
-    /// Takes the sizes of arrays out of their links.
+    /// Removes the sizes of arrays from their links.
     fn forget_sizes(&self, link: &mut Array<u32>, scratch: &Scratch) -> Result<(), StageError> {
         let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
         for node in 0..kinds.remaining() as usize {
@@ -218,10 +215,10 @@ impl Rules {
     }
 }
 
-/// Bytes of the name of a map that are looked at.
+/// Limit of the bytes read of a map's name.
 const LONGEST: usize = 1 << 10;
 
-/// What the name of a map says of its strings, such as `system / Map (SeqOneByteString)`.
+/// Returns the encoding of strings by the name of their map, such as `system / Map (SeqOneByteString)`.
 fn encoding(name: &[u8]) -> u8 {
     let name = &name[..name.len().min(LONGEST)];
     let contains = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
@@ -238,11 +235,11 @@ struct Edges<'a> {
     strings: &'a StringTable,
     slot: u64,
     traits: &'a mut Array<u8>,
-    /// Of a map, the map or function that made it; of a function, what it shares with others; of an array, its size.
+    /// Of a map, its parent map or constructor; of a function, its shared information; of an array, its size.
     link: &'a mut Array<u32>,
 }
 
-/// What is seen of one node.
+/// Counts of one node's edges.
 #[derive(Default)]
 struct Counted {
     elements: u64,
@@ -294,7 +291,7 @@ impl Edges<'_> {
         Ok(())
     }
 
-    /// An edge from a node of the engine.
+    /// Handles an edge from a node of the engine.
     fn engine(
         &mut self,
         node: usize,
@@ -325,7 +322,7 @@ impl Edges<'_> {
         Ok(())
     }
 
-    /// What follows from all edges of a node.
+    /// Derives traits from all edges of a node.
     fn judge(&mut self, node: usize, kind: u8, is_engine: bool, counted: &Counted) -> Result<(), StageError> {
         let found = if is_engine {
             0
@@ -334,7 +331,7 @@ impl Edges<'_> {
             let slots = self.slots(store.index())?;
             if slots == Some(counted.elements) { traits::COMPLETE } else { 0 }
         } else if Some(kind) == self.rules.array {
-            // Newer versions give no sizes of what all programs share.
+            // Newer versions state no sizes of arrays that all programs share.
             let slots = self.slots(node)?;
             let partial = if slots.is_none_or(|slots| counted.positions < slots) { traits::PARTIAL } else { 0 };
             let slots = slots.unwrap_or(0);
@@ -348,15 +345,15 @@ impl Edges<'_> {
         Ok(())
     }
 
-    /// Slots of an array, behind its map and its length.
+    /// Returns the slots of an array, after its map and its length.
     fn slots(&mut self, array: usize) -> Result<Option<u64>, StageError> {
         let size = u64::from(self.link.get(array)?);
         Ok((size * 4 / self.slot).checked_sub(2))
     }
 }
 
-/// Whether a table of a `Map` or `Set` with so many slots, of which so many hold objects, has neither room left nor
-/// numbers in it: three numbers, one for each bucket, and for two entries of each bucket key, value and link.
+/// Whether a table of a `Map` or `Set` with `slots` slots, `objects` of them with objects, has neither free slots nor
+/// numbers: three numbers, one per bucket, and for each of two entries per bucket key, value and link.
 fn is_full_table(slots: u64, objects: u64) -> bool {
     let Some(rest) = slots.checked_sub(3).filter(|&rest| rest > 0) else { return false };
     let is = |of_bucket: u64, entries: u64| {
@@ -370,14 +367,14 @@ fn is_position(name: &[u8]) -> bool {
     !name.is_empty() && name.len() <= LONGEST && name.iter().all(u8::is_ascii_digit)
 }
 
-/// Hands what is known of functions to the maps that lead to them.
+/// Propagates the types of functions to the maps that lead to them.
 fn resolve(nodes: usize, traits: &mut Array<u8>, link: &mut Array<u32>, job: &Job<'_>) -> Result<(), StageError> {
     for node in 0..nodes {
         if node.is_multiple_of(1 << 16) {
             job.context.check()?;
         }
         let (creator, steps) = creator(node, traits, link)?;
-        // What was settled once is not walked again.
+        // Compresses the path, so that it is not walked again.
         let mut at = node;
         for _ in 0..steps {
             let next = link.get(at)?;
@@ -392,8 +389,8 @@ fn resolve(nodes: usize, traits: &mut Array<u8>, link: &mut Array<u32>, job: &Jo
     Ok(())
 }
 
-/// What the links from a node lead to, and after how many steps. Links of a damaged file may form a ring, which is
-/// noticed as in Brent's algorithm: within three times as many steps as there are links.
+/// Follows the links from a node; returns the type at their end and the number of steps. Links of a damaged file may
+/// form a cycle; Brent's algorithm finds it within three times as many steps as there are links.
 fn creator(node: usize, traits: &mut Array<u8>, link: &mut Array<u32>) -> Result<(u8, u64), StageError> {
     let (mut at, mut steps, mut anchor) = (node, 0u64, usize::MAX);
     loop {
@@ -418,7 +415,7 @@ mod tests {
         assert!(is_full_table(17, 8) && !is_full_table(17, 7) && !is_full_table(17, 4));
         assert!(is_full_table(13, 4) && !is_full_table(13, 8));
         assert!(!is_full_table(0, 0) && !is_full_table(3, 0) && !is_full_table(18, 8));
-        // Three buckets are none.
+        // The number of buckets is a power of two.
         assert!(!is_full_table(3 + 21, 12));
     }
 

@@ -1,10 +1,10 @@
-//! Stage `time line`: on which stack and in which interval of the time line each node was allocated, of snapshots with
+//! Stage `time line`: the stack and the time-line interval in which each node was allocated, for snapshots with
 //! allocation tracking.
 //!
-//! * Computes: for each node the row of the trace tree that its trace node is, and the first sample whose last
-//!   assigned id is not below the node's id. Nodes with even ids, which V8 gives to what is not an object of its
-//!   heap, are in no interval; ids beyond the last sample are those of objects that taking the snapshot made. Nothing
-//!   where the snapshot has neither a trace tree nor samples.
+//! * Computes: for each node its row in the trace tree, and the first sample with a last assigned id of at least the
+//!   node's id. Nodes with even ids, which V8 gives to objects outside its heap, have no interval; ids beyond the last
+//!   sample belong to objects created by the snapshot itself. Does nothing for a snapshot without a trace tree and
+//!   samples.
 //! * Resident memory: 8 bytes per row of the trace tree, and per sample.
 //! * Passes over disk: one over ids and trace nodes.
 //! * Worst case: a binary search per node in the rows of the tree, and one in the samples.
@@ -17,7 +17,7 @@ use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Job, Scratch,
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch as columns;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "time line",
     when: |setting| {
@@ -75,7 +75,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 
 /// Rows of the trace tree by id.
 struct Calls {
-    /// Id and row, by id.
+    /// Id and row, sorted by id.
     rows: BudgetVec<(u32, u32)>,
 }
 
@@ -94,7 +94,7 @@ impl Calls {
         Ok(Self { rows })
     }
 
-    /// The row with an id; 0 is the id of no stack.
+    /// Returns the row with an id; id 0 means no stack.
     fn find(&self, id: u32) -> u32 {
         if id == 0 {
             return NONE;
@@ -104,8 +104,7 @@ impl Calls {
     }
 }
 
-/// The last assigned id of each sample. They never fall; in a damaged file that says otherwise, the largest so far
-/// counts.
+/// Returns the last assigned id of each sample. Ids never fall; in a damaged file the running maximum counts.
 fn samples(scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<u64>, StageError> {
     let mut samples = context.budget.growing("time line: samples");
     if scratch.has(columns::SAMPLE_LAST_ID) {
@@ -119,7 +118,7 @@ fn samples(scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<u64>, S
     Ok(samples)
 }
 
-/// The sample in whose interval an id was assigned.
+/// Returns the sample in whose interval an id was assigned.
 fn sample(samples: &[u64], id: u64) -> u32 {
     let at = samples.partition_point(|&last| last < id);
     if id.is_multiple_of(2) || at == samples.len() { NONE } else { at as u32 }
@@ -143,21 +142,20 @@ mod tests {
         assert_eq!(sample(&[], 1), NONE);
     }
 
-    /// The last row with the id, as a later one takes the place of an earlier one.
+    /// Returns the last row with the id; later rows replace earlier ones.
     fn row_of(rows: &[u32], id: u32) -> u32 {
         let rows = rows.iter().zip(0..).filter(|&(&other, _)| id != 0 && other == id);
         rows.last().map_or(NONE, |(_, row)| row)
     }
 
-    /// The first sample before which, itself included, any sample has an id that is not below this one.
+    /// Returns the first sample with an id of at least this one in itself or before.
     fn interval_of(lasts: &[u64], id: u64) -> u32 {
         let mut reached = (0..lasts.len()).filter(|&at| lasts[..=at].iter().any(|&last| last >= id));
         if id.is_multiple_of(2) { NONE } else { reached.next().map_or(NONE, |at| at as u32) }
     }
 
     proptest! {
-        /// Trees with ids in any order and some twice, samples that rise or fall: each node is where looking through
-        /// all of them puts it.
+        /// Compares with a linear search, for unordered and repeated ids and for samples that rise or fall.
         #[test]
         fn nodes_are_where_looking_through_all_puts_them(
             rows in prop::option::of(prop::collection::vec(0_u32..40, 0..60)),

@@ -1,4 +1,4 @@
-//! What a file has of an allocation trace: the sections `trace_tree`, `trace_function_infos` and `samples`.
+//! Reads an allocation trace: the sections `trace_tree`, `trace_function_infos` and `samples`.
 
 use super::header::{Header, position};
 use super::rows::LargestName;
@@ -8,7 +8,7 @@ use heaplake_kit::{ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
 
-/// Positions of the fields of a node of the tree.
+/// Positions of the fields of a tree node.
 struct Fields {
     /// Numbers before the children.
     width: usize,
@@ -19,7 +19,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Nothing where the file has no such fields.
+    /// `None` if the file lacks one of the fields.
     fn new(header: &Header) -> Option<Self> {
         let fields = &header.trace_node_fields;
         Some(Self {
@@ -32,7 +32,7 @@ impl Fields {
     }
 }
 
-/// The columns of the tree.
+/// Columns of the tree.
 struct Tree {
     ids: ColumnWriter<u32>,
     parents: ColumnWriter<u32>,
@@ -52,7 +52,7 @@ impl Tree {
         })
     }
 
-    /// Adds a node; its row.
+    /// Adds a node; returns its row.
     fn push(&mut self, fields: &Fields, values: &[u64], parent: u32, scanner: &Scanner<'_>) -> Result<u32, StageError> {
         let narrow = |value: u64| {
             let found = format!("{value}, which is no 32-bit number");
@@ -76,11 +76,8 @@ impl Tree {
     }
 }
 
-/// Reads `trace_tree`: nested arrays of allocation sites, of any depth, into rows with a parent. Nesting is held in an
-/// explicit stack of four bytes a level, counted against the budget.
-///
-/// # Errors
-/// [`StageError::Input`] where the tree is not as its fields say; [`StageError::Budget`] when it is too deep.
+/// Reads `trace_tree`: nested arrays of allocation sites, of any depth, into rows with a parent. An explicit stack of
+/// four bytes per level, accounted in the budget, holds the nesting.
 pub fn tree(
     header: &Header,
     scanner: &mut Scanner<'_>,
@@ -92,7 +89,7 @@ pub fn tree(
         return Err(scanner.error("\"children\" as the last of snapshot.meta.trace_node_fields"));
     }
     let mut tree = Tree::create(scratch)?;
-    // The parent of each open list; the innermost last.
+    // The parent of each open list, innermost last.
     let mut open = context.budget.growing::<u32>("trace tree: nesting");
     let mut values = vec![0u64; fields.width];
     scanner.expect(b'[', "an array ([)")?;
@@ -118,10 +115,7 @@ pub fn tree(
     tree.finish()
 }
 
-/// Reads `trace_function_infos`, and notes the largest name.
-///
-/// # Errors
-/// [`StageError::Input`] for a number that cannot be; [`StageError::Io`].
+/// Reads `trace_function_infos`, and records the largest name.
 pub fn functions(
     header: &Header,
     scanner: &mut Scanner<'_>,
@@ -168,9 +162,6 @@ pub fn functions(
 }
 
 /// Reads `samples`.
-///
-/// # Errors
-/// [`StageError::Input`] for a number that cannot be; [`StageError::Io`].
 pub fn samples(header: &Header, scanner: &mut Scanner<'_>, scratch: &Scratch) -> Result<(), StageError> {
     let fields = &header.sample_fields;
     let (Some(time), Some(last)) = (position(fields, "timestamp_us"), position(fields, "last_assigned_id")) else {

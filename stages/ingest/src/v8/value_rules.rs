@@ -1,4 +1,4 @@
-//! What nodes and edges mean for the value of a node, by kinds and names. Used by [`super::equality`].
+//! Rules by kinds and names for the meaning of nodes and edges in a node's value. Used by [`super::equality`].
 
 use super::header::Header;
 use super::names;
@@ -10,9 +10,9 @@ use heaplake_kit::{Bitset, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::limits;
 
-/// What edges of a kind are.
+/// Properties of edge kinds.
 mod edges {
-    /// They do not count.
+    /// The edges do not count.
     pub const SKIPPED: u8 = 1;
     /// They have positions instead of names.
     pub const PLACED: u8 = 2;
@@ -22,7 +22,7 @@ mod edges {
     pub const WEAK: u8 = 32;
 }
 
-/// By edge kind, what its edges are.
+/// Returns the properties of each edge kind.
 fn edge_kinds(header: &Header) -> [u8; 256] {
     const NAMED: [(&str, u8); 5] = [
         ("element", edges::PLACED | edges::ELEMENT),
@@ -40,13 +40,13 @@ fn edge_kinds(header: &Header) -> [u8; 256] {
     kinds
 }
 
-/// What kinds and names mean.
+/// Kinds and names that matter here.
 pub struct Rules {
-    /// By node kind: strings of all sorts.
+    /// Per node kind, whether it is a string.
     text: Vec<bool>,
-    /// By edge kind: what its edges are, the bits of [`edges`].
+    /// Per edge kind, the bits of [`edges`].
     edges: [u8; 256],
-    /// By node kind: whether edges are looked at for what the file does not tell.
+    /// Per node kind, whether edges matter for the limits.
     sees: [bool; 256],
     string: Option<u8>,
     sliced: Option<u8>,
@@ -55,7 +55,7 @@ pub struct Rules {
     array: Option<u8>,
     object: Option<u8>,
     map: u32,
-    /// `__proto__` and `constructor`.
+    /// Ids of `__proto__` and `constructor`.
     inherited: [u32; 2],
     value: u32,
     elements: u32,
@@ -63,7 +63,7 @@ pub struct Rules {
     table: u32,
     zero: u32,
     smi: StringId,
-    /// Whether small integers are in the file.
+    /// Whether the file has small integers.
     captured: bool,
     /// Whether edges of any node may be missing, because the file is damaged.
     damaged: bool,
@@ -72,10 +72,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// For a snapshot that was surveyed.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
+    /// Creates the rules after the survey.
     pub fn new(snapshot: &Snapshot, survey: &Survey, scratch: &Scratch) -> Result<Self, StageError> {
         const NAMES: [&str; 9] =
             ["map", "__proto__", "constructor", "value", "elements", "properties", "table", "0", "smi number"];
@@ -110,16 +107,13 @@ impl Rules {
         })
     }
 
-    /// Whether [`Self::slot`] asks for names of many nodes: of captured numbers, whose text it is. Else of hardly any.
+    /// Whether [`Self::slot`] asks for names of many nodes, those of captured numbers.
     #[must_use]
     pub fn looks_up_names(&self) -> bool {
         self.captured
     }
 
-    /// What an edge means for the equality of its source.
-    ///
-    /// # Errors
-    /// What `names` returns.
+    /// Returns the meaning of an edge for the equality of its source.
     #[inline]
     pub fn slot(
         &self,
@@ -144,17 +138,14 @@ impl Rules {
         Ok(if identity { Meaning::Identity(edge.to.0) } else { Meaning::Followed(edge.to.0) })
     }
 
-    /// Whether edges of nodes of a kind show anything: whether [`Self::limits`] asks for it.
+    /// Whether edges of this node kind matter for [`Self::limits`].
     #[inline]
     #[must_use]
     pub fn sees(&self, kind: u8) -> bool {
         self.sees[usize::from(kind)]
     }
 
-    /// Notes what an edge of a node of this kind shows; `all` gives the traits of a node.
-    ///
-    /// # Errors
-    /// What `all` returns.
+    /// Records an edge of a node of this kind; `all` returns the traits of a node.
     #[inline]
     pub fn see(
         &self,
@@ -183,7 +174,7 @@ impl Rules {
                 seen.table = Some(all(edge.to.index())?);
             } else if is(edges::PROPERTY) {
                 seen.properties |= edge.name != self.inherited[0];
-                // Properties of the engine's own may have its arrays: what an error knows of its stack.
+                // Properties of the engine may refer to its arrays, such as the stack of an error.
                 if self.captured && matches!(meaning, Meaning::Followed(_)) {
                     seen.partial |= all(edge.to.index())? & traits::PARTIAL != 0;
                 }
@@ -197,7 +188,7 @@ impl Rules {
         Ok(())
     }
 
-    /// What the file does not tell of a node with these traits, and so many slots whose targets are compared.
+    /// Returns the limits of a node with these traits and this number of followed slots.
     #[must_use]
     pub fn limits(&self, node: Node, own: u8, seen: &Seen, degree: u32, texts: &mut Texts<'_>) -> u8 {
         let is = |kind: Option<u8>| Some(node.kind) == kind;
@@ -228,19 +219,19 @@ impl Rules {
     }
 }
 
-/// What belongs to the value of a node, whatever it refers to.
+/// The node's own part of its value, apart from its references.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Node {
     /// Kind.
     pub kind: u8,
     /// Name.
     pub name: StringId,
-    /// The file's own size, bytes.
+    /// Self size in the file, bytes.
     pub bytes: u64,
 }
 
 impl Node {
-    /// The words with which its value begins.
+    /// The first words of its value.
     #[inline]
     #[must_use]
     pub fn words(self) -> [u64; 2] {
@@ -248,7 +239,7 @@ impl Node {
     }
 }
 
-/// An edge of such a node.
+/// An edge of a node.
 #[derive(Clone, Copy)]
 pub struct Edge {
     /// Kind.

@@ -1,9 +1,9 @@
-//! Stage `values`: what the nodes of a V8 snapshot contain.
+//! Stage `values`: contents of the nodes of a V8 snapshot.
 //!
-//! * Computes: for each node its text, if it is one, and what its edges lead to, except weak edges and shortcuts: for
-//!   strings their text, for numbers their value, if it was captured. A captured number is the name of the node that
-//!   the edge `value` of the number leads to.
-//! * Resident memory: 9 bytes per node, paged where the budget does not allow it.
+//! * Computes: the text of each node that is one, and the targets of its edges except weak edges and shortcuts: the
+//!   text of a string, the value of a number if it was captured. A captured number is the name of the node at the end
+//!   of the number's edge `value`.
+//! * Resident memory: 9 bytes per node, paged if they do not fit.
 //! * Passes over disk: nodes and edges twice.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
@@ -22,7 +22,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, Facts, STRING_HASH, STRINGS};
 use heaplake_schemas::values::{MOST_OF_A_NODE, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, kind};
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "values",
     when: |setting| setting.has(TableName::Values),
@@ -64,11 +64,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// What kinds and names mean.
+/// Kinds and names that matter here.
 struct Rules {
-    /// By node kind: strings of all sorts.
+    /// Per node kind, whether it is a string.
     is_text: Vec<bool>,
-    /// By edge kind: edges without a row.
+    /// Per edge kind, whether its edges have no row.
     is_skipped: Vec<bool>,
     number: Option<u8>,
     internal: Option<u8>,
@@ -93,7 +93,7 @@ struct Values {
     rules: Rules,
     kinds: Lookup<u8>,
     names: Lookup<StringId>,
-    /// Of each number its text, if it was captured.
+    /// Text of each captured number.
     numbers: Array<StringId>,
 }
 
@@ -146,7 +146,7 @@ impl Values {
         writer.finish(facts.node_count)
     }
 
-    /// What the target of an edge is.
+    /// Returns the kind and text of an edge's target.
     #[inline]
     fn target(&mut self, to: NodeId) -> Result<(u8, StringId), StageError> {
         let own = self.kinds.get(to.index())?;
@@ -164,7 +164,7 @@ fn step(node: u32, job: &Job<'_>) -> Result<(), StageError> {
     if node.is_multiple_of(1 << 14) { job.context.step(1 << 14) } else { Ok(()) }
 }
 
-/// The edges in order.
+/// Reads the edges in order.
 struct Edges {
     counts: ColumnReader<u32>,
     kinds: ColumnReader<u8>,

@@ -1,4 +1,4 @@
-//! Containers with many entries in variables of closures. Used by [`super::resources`].
+//! Large containers in variables of closures. Used by [`super::resources`].
 
 use super::graph::{Graph, Places};
 use super::labels::Labels;
@@ -8,18 +8,18 @@ use heaplake_schemas::resources::{NONE, ResourceRow, kind};
 use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashMap;
 
-/// Entries from which on a container is looked at.
+/// Least number of entries of a reported container.
 const LEAST_ENTRIES: u32 = 100;
-/// Variables that are remembered, the first ones.
+/// Limit of kept variables, the first ones.
 const MOST: usize = 1 << 14;
 
-/// From nodes to nodes.
+/// From node to node.
 type Map = FxHashMap<u32, u32>;
 
-/// The variables, while the nodes are passed over.
+/// Variables found during the pass over the nodes.
 pub struct Variables {
     containers: ColumnMap<ContainerRow>,
-    /// Contexts that have such variables, and what describes the scope of each.
+    /// Contexts of such variables, and their scope descriptions.
     contexts: Bitset,
     scopes: Bitset,
     found: Vec<ResourceRow>,
@@ -27,13 +27,10 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Bytes of what is remembered: rows, and two maps with an entry for each, half empty and growing.
+    /// Memory limit: rows, and two maps with an entry per row, half empty and growing.
     pub const BYTES: u64 = (MOST * (size_of::<ResourceRow>() + 6 * size_of::<(u32, u32)>())) as u64;
 
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Starts empty.
     pub fn open(nodes: u32, job: &Job<'_>) -> Result<Self, StageError> {
         let budget = &job.context.budget;
         Ok(Self {
@@ -45,7 +42,7 @@ impl Variables {
         })
     }
 
-    /// Looks at the variables of a context.
+    /// Examines the variables of a context.
     pub fn see(&mut self, node: u32, graph: &mut Graph) -> Result<(), StageError> {
         for at in graph.range(node)? {
             let edge = graph.edge(at)?;
@@ -67,7 +64,7 @@ impl Variables {
         Ok(())
     }
 
-    /// Writes the rows, with the first function that uses each context and the name of the function that made it.
+    /// Writes the rows, with the first function that uses each context and the name of the function that created it.
     pub fn write(
         mut self,
         graph: &mut Graph,
@@ -97,7 +94,7 @@ impl Variables {
         Ok(())
     }
 
-    /// The first function of each context, and the first code of each scope.
+    /// Returns the first function of each context, and the first code of each scope.
     fn users(&self, graph: &mut Graph, labels: &Labels, context: &Context<'_>) -> Result<(Map, Map), StageError> {
         let (mut functions, mut codes) = (Map::default(), Map::default());
         for node in 0..graph.count() {

@@ -1,6 +1,6 @@
-//! The entries of weak maps, from the pairs of edges that lead to their values. Used by [`super::containers`].
+//! Entries of weak maps, from the pairs of edges that lead to their values. Used by [`super::containers`].
 //!
-//! Resident memory: 16 bytes per pair where the budget allows, paged where not.
+//! Resident memory: 16 bytes per pair, paged if they do not fit.
 
 use super::ephemerons;
 use bytemuck::{Pod, Zeroable};
@@ -10,19 +10,19 @@ use heaplake_schemas::containers::WeakEntryRow;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
-/// What was seen of a pair.
+/// The edges of a pair so far.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 struct Pair {
-    /// Sources of the last edge from a table and of the last one from a key.
+    /// Source of the last edge from a table, and of the last one from a key.
     table: u32,
     key: u32,
     /// Target of the last edge.
     value: u32,
-    /// How many there are of each, at most [`MANY`].
+    /// Number of edges from tables and from keys, at most [`MANY`].
     tables: u8,
     keys: u8,
-    /// Whether they have several targets.
+    /// Whether their targets differ.
     differ: u16,
 }
 
@@ -45,7 +45,7 @@ impl Pair {
     }
 }
 
-/// Pairs the edges to values of weak maps, two for each entry, in the order of the file.
+/// Pairs the edges to values of weak maps, two per entry, in the order of the file.
 pub struct WeakEntries {
     positions: ColumnReader<u64>,
     numbers: ColumnReader<u32>,
@@ -56,10 +56,7 @@ pub struct WeakEntries {
 }
 
 impl WeakEntries {
-    /// Before the first edge.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Starts before the first edge.
     pub fn open(plan: &mut ArrayPlan<'_>, scratch: &Scratch) -> Result<Self, StageError> {
         let mut numbers = ColumnReader::open(scratch, columns::PAIRED_PAIR)?;
         let mut count = 0;
@@ -77,7 +74,7 @@ impl WeakEntries {
         Ok(entries)
     }
 
-    /// Position of the next edge that matters; the largest number where there is none.
+    /// Returns the position of the next paired edge; the largest number if there is none.
     #[inline]
     #[must_use]
     pub fn next(&self) -> u64 {
@@ -89,10 +86,7 @@ impl WeakEntries {
         Ok(())
     }
 
-    /// Meets the edge of that position, which has this name.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds the edge at that position.
     pub fn meet(&mut self, from: u32, to: NodeId, name: u32, strings: &StringTable) -> Result<(), StageError> {
         let table = ephemerons::parse(strings.get(name as usize)).map(|ephemeron| ephemeron.table);
         let is_table = table == Some(self.ids.get(from)?);
@@ -100,10 +94,7 @@ impl WeakEntries {
         self.advance()
     }
 
-    /// Writes the entries of which both edges were met, by number of the pair.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Writes the entries with both edges, by number of the pair.
     pub fn write(mut self, scratch: &Scratch) -> Result<(), StageError> {
         let mut column = ColumnWriter::create(scratch, columns::WEAK_ENTRY_ROW)?;
         for number in 0..self.pairs.count() {
@@ -115,7 +106,7 @@ impl WeakEntries {
     }
 }
 
-/// Ids of nodes, asked for in ascending order.
+/// Ids of nodes, requested in ascending order.
 struct Ids {
     column: ColumnReader<u64>,
     read: u32,
