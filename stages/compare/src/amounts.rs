@@ -1,29 +1,29 @@
-//! What several runs say of a measure: sum, mean, median, 90 % quantile, maximum.
+//! A measure over several runs: sum, mean, median, 90 % quantile, maximum.
 
 use crate::cells::Cell;
 use crate::statistics::{median, quantile};
 use bytemuck::{Pod, Zeroable};
 
-/// What the runs of a side, of a step or of a group say of a measure.
+/// A measure over the runs of a side, step or group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Amounts {
-    /// Runs that tell it; the other numbers are 0 if there is none.
+    /// Number of runs that report the measure; the other numbers are 0 if there is none.
     pub told: u64,
-    /// The sum of these runs.
+    /// Sum.
     pub sum: i64,
-    /// Their mean, rounded.
+    /// Mean, rounded.
     pub mean: i64,
-    /// Their median.
+    /// Median.
     pub median: i64,
-    /// Their 90 % quantile.
+    /// 90 % quantile.
     pub p90: i64,
-    /// The largest.
+    /// Maximum.
     pub max: i64,
 }
 
 impl Amounts {
-    /// Of sorted values.
+    /// Summary of sorted values.
     #[must_use]
     pub fn of(sorted: &[i64]) -> Self {
         let Some(&max) = sorted.last() else { return Self::default() };
@@ -39,19 +39,19 @@ impl Amounts {
         }
     }
 
-    /// Whether a run tells it.
+    /// Whether any run reports the measure.
     #[must_use]
     pub fn is_told(&self) -> bool {
         self.told > 0
     }
 
-    /// A number of it; nothing if no run tells it.
+    /// Returns `number`, or `None` if no run reports the measure.
     #[must_use]
     pub fn told(&self, number: i64) -> Option<i64> {
         self.is_told().then_some(number)
     }
 
-    /// The cells of its columns: sum, mean, median, 90 % quantile, maximum.
+    /// Cells of its columns: sum, mean, median, 90 % quantile, maximum.
     #[must_use]
     pub fn cells(&self) -> [Cell; 5] {
         [self.sum, self.mean, self.median, self.p90, self.max].map(|number| Cell::Number(self.told(number)))

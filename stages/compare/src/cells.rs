@@ -1,4 +1,4 @@
-//! Columns of a table from rows of cells.
+//! Converts rows of cells into Arrow columns.
 
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
 use arrow::datatypes::DataType;
@@ -9,19 +9,19 @@ use std::sync::Arc;
 pub enum Cell {
     /// A text.
     Text(Option<String>),
-    /// A count or a size.
+    /// A count or size.
     Number(Option<i64>),
     /// A fingerprint.
     Print(Option<u64>),
     /// A statistic; null if it is not finite.
     Statistic(Option<f64>),
-    /// A part in percent, which may be infinite.
+    /// A percentage, which may be infinite.
     Percent(Option<f64>),
     /// A flag.
     Flag(Option<bool>),
 }
 
-/// A column of rows as an array.
+/// Returns one column of the rows as an Arrow array.
 #[must_use]
 pub fn column(rows: &[Vec<Cell>], at: usize, data_type: &DataType) -> ArrayRef {
     let cells = rows.iter().map(|row| &row[at]);

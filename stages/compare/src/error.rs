@@ -1,25 +1,25 @@
-//! Why a comparison was not made.
+//! Errors of comparisons.
 
 use heaplake_kit::StageError;
 use heaplake_lake::nearest::{self, clause};
 use heaplake_lake::selection::Found;
 
-/// Why a comparison was not made.
+/// Error of a comparison.
 #[derive(Debug)]
 pub enum CompareError {
-    /// What was asked for cannot be compared.
+    /// The request cannot be compared.
     Refused {
-        /// One line of cause.
+        /// Cause, one line.
         cause: String,
-        /// One line of what to do.
+        /// Advice, one line.
         advice: String,
     },
-    /// A table could not be read or written, memory did not suffice, or the user stopped it.
+    /// A table could not be read or written, memory did not suffice, or the user cancelled.
     Stage(StageError),
 }
 
 impl CompareError {
-    /// A refusal.
+    /// Creates a refusal.
     #[must_use]
     pub fn refused(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::Refused { cause: cause.into(), advice: advice.into() }
@@ -32,7 +32,7 @@ impl From<StageError> for CompareError {
     }
 }
 
-/// The error of a label that none of some runs has, with the nearest that they have.
+/// Refusal for a label that none of the runs has, with the nearest existing one.
 pub fn no_label<'a>(name: &str, runs: impl Iterator<Item = &'a Found>) -> CompareError {
     let labels = runs.flat_map(|found| found.run.options.labels().keys().cloned());
     let near = clause(&nearest::nearest(name, labels));

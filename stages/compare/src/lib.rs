@@ -1,4 +1,4 @@
-//! Comparison of runs, from their tables alone: what grew between two sides, by how much, and whether it is real.
+//! Compares runs by their tables alone: what grew between two sides, by how much, and whether the growth is real.
 
 pub mod amounts;
 mod cells;

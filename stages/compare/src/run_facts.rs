@@ -1,9 +1,9 @@
-//! Facts about a run, from its description.
+//! Metadata of a run, from its description.
 
 use heaplake_schemas::diff::TABLES;
 use heaplake_schemas::run::{self, Run};
 
-/// Label of a run that names its host.
+/// Label for the host.
 const HOST: &str = "host";
 
 /// Whether comparisons read a table.
@@ -12,13 +12,13 @@ pub fn is_compared(file: &str) -> bool {
     TABLES.iter().any(|table| table.compared.file == file)
 }
 
-/// Format of the input of a run.
+/// Input format of a run.
 #[must_use]
 pub fn format(run: &Run) -> &str {
     run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.facts.format)
 }
 
-/// The host of a run, where a label names it.
+/// Host of a run, from its label.
 #[must_use]
 pub fn host(run: &Run) -> Option<&str> {
     run.options.labels().get(HOST).map(String::as_str)
@@ -30,7 +30,7 @@ pub fn has_table(run: &Run, file: &str) -> bool {
     run.tables.iter().any(|table: &run::Table| table.file == file)
 }
 
-/// Names of hosts of runs, or of the runs, separated by commas; nothing where none is named.
+/// Joins the names of hosts or runs with commas, each once; `None` if there are none.
 pub(crate) fn names_of(named: &[u32], names: &[String]) -> Option<String> {
     let mut of: Vec<&str> = Vec::new();
     for name in named.iter().filter_map(|&run| names.get(run as usize)) {

@@ -1,4 +1,4 @@
-//! The sides of a comparison: the runs that each of them is.
+//! Selects the runs of each side of a comparison.
 
 use crate::error::CompareError;
 pub use crate::run_facts::{format, has_table, host, is_compared};
@@ -11,38 +11,38 @@ use heaplake_schemas::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// How often a run is read anew that others replace meanwhile.
+/// Maximum attempts to open a run that others replace meanwhile.
 const TRIES: u32 = 100;
-/// How often a comparison begins anew since runs that are not held were replaced.
+/// Maximum restarts of a comparison because runs were replaced that could not be held open.
 const BEGINNINGS: u32 = 5;
-/// Runs of which all tables are held, at most: objects are compared by tables that other comparisons do not read.
+/// With at most this many runs all tables are held open: object comparisons read tables that others do not.
 const FEW: usize = 4;
 
-/// What a comparison finds out about runs beside its answer.
+/// Remarks and missed runs, besides the answer.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
-    /// What to say, a sentence each.
+    /// Remarks, one sentence each.
     pub remarks: Vec<String>,
-    /// Runs that are named, or may be, and are not seen, or not all of their compared tables.
+    /// Runs selected, certainly or possibly, but not fully seen.
     pub missed: Vec<Missed>,
-    /// Runs that lack files of compared tables; they are among those that are missed.
+    /// Runs that lack files of compared tables; a subset of `missed`.
     pub half_deleted: Vec<PathBuf>,
 }
 
 impl Notes {
-    /// Takes note of a run, or of a release, that is not seen.
+    /// Records a missed run or release.
     pub fn miss(&mut self, path: &Path, problem: impl Into<String>) {
         let problem = problem.into();
         self.remarks.push(format!("{} is left out: {problem}.", path.display()));
         self.missed.push(Missed { path: path.to_owned(), problem });
     }
 
-    /// Takes note of a run that another command dropped.
+    /// Records a run that another command dropped.
     pub fn dropped(&mut self, path: &Path) {
         self.remarks.push(format!("{} was dropped while its lake was read: it is not part of this.", path.display()));
     }
 
-    /// Sorted, each once; without what was missed where the user allows that.
+    /// Sorts and deduplicates. With `skip_damaged`, clears `missed`.
     #[must_use]
     pub fn finished(mut self, skip_damaged: bool) -> Self {
         self.remarks.sort();
@@ -59,32 +59,31 @@ impl Notes {
 /// A side.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// As the user named it.
+    /// Selection as the user wrote it.
     pub selection: String,
-    /// Its runs, by release and name; at least one.
+    /// Runs by release and name; at least one.
     pub runs: Vec<Found>,
 }
 
 /// Sides of a comparison.
 #[derive(Clone, Debug)]
 pub struct Sides {
-    /// The sides, as they were given.
+    /// Sides in the order given.
     pub sides: Vec<Side>,
-    /// What to say of them, a sentence each.
+    /// Remarks, one sentence each.
     pub remarks: Vec<String>,
-    /// Runs that they name, or may name, and that are not seen.
+    /// Runs selected, certainly or possibly, but not seen.
     pub missed: Vec<Missed>,
-    /// Runs that lack files of compared tables, also where the user allows that.
+    /// Runs that lack files of compared tables, even if the user skips them.
     pub half_deleted: Vec<PathBuf>,
 }
 
 impl Sides {
-    /// Finds the runs. A side is the folder of a run; a folder of runs; or a selection of the runs of `lake`. Runs that
-    /// cannot be read, or whose compared tables are not those that they list, are [missed](Self::missed), unless the user
-    /// allows to skip them.
+    /// Finds the runs. A side is a run folder, a folder of runs, or a selection from `lake`. Runs that are unreadable
+    /// or have compared tables other than those listed are [missed](Self::missed) unless `skip_damaged`.
     ///
     /// # Errors
-    /// [`CompareError`] where a side is none of these or has no runs.
+    /// [`CompareError`] also if a side is none of these or has no runs.
     pub fn find(
         named: &[String],
         lake: Option<&Path>,
@@ -108,11 +107,11 @@ impl Sides {
         Ok(Self { sides, remarks, missed, half_deleted })
     }
 
-    /// The runs of each format, of those that so many sides have: what V8 says of a class and what a Java virtual machine says
-    /// cannot be compared.
+    /// Splits the runs by format; formats that fewer than `fewest` sides have are not compared, because classes of
+    /// different runtimes have nothing in common.
     ///
     /// # Errors
-    /// [`CompareError`] where there is no such format.
+    /// [`CompareError`] if no format remains.
     pub fn by_format(&self, fewest: usize) -> Result<Formats, CompareError> {
         let mut sides_with: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
         for (side, found) in self.runs() {
@@ -127,7 +126,7 @@ impl Sides {
         Ok(Formats { parts: of(parts), others: of(others), remarks })
     }
 
-    /// The same sides with the runs of one format.
+    /// Restricts the sides to runs of one format.
     fn of_format(&self, wanted: &str) -> OfFormat {
         let side = |side: &Side| Side {
             selection: side.selection.clone(),
@@ -137,7 +136,7 @@ impl Sides {
         OfFormat { format: wanted.to_owned(), sides }
     }
 
-    /// What to say of a format that is not compared.
+    /// Remark on a format that is not compared.
     fn without(&self, wanted: &str, sides: &BTreeSet<usize>) -> String {
         let runs = self.runs().filter(|(_, found)| format(&found.run) == wanted).count();
         let runs = if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") };
@@ -162,12 +161,12 @@ impl Sides {
         CompareError::refused(cause, advice)
     }
 
-    /// All runs, with the number of their side.
+    /// All runs, with the index of their side.
     pub fn runs(&self) -> impl Iterator<Item = (usize, &Found)> {
         self.sides.iter().enumerate().flat_map(|(number, side)| side.runs.iter().map(move |run| (number, run)))
     }
 
-    /// Whether the tables of all runs are still those of their descriptions.
+    /// Whether all runs still have the tables of their descriptions.
     #[must_use]
     pub fn stand(&self) -> bool {
         self.runs().all(|(_, found)| found.stands())
@@ -177,25 +176,25 @@ impl Sides {
 /// Sides by format.
 #[derive(Clone, Debug)]
 pub struct Formats {
-    /// Of each format that is compared its runs, by its name.
+    /// Compared formats by name.
     pub parts: Vec<OfFormat>,
-    /// The others, of which too few sides have runs.
+    /// Formats that too few sides have.
     pub others: Vec<OfFormat>,
-    /// What to say of these, a sentence each.
+    /// Remarks on these, one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// The runs of one format.
+/// Runs of one format.
 #[derive(Clone, Debug)]
 pub struct OfFormat {
-    /// The format of their inputs.
+    /// Input format.
     pub format: String,
-    /// The sides with these runs alone. A step of a series may have none.
+    /// Sides restricted to these runs. A step of a series may have none.
     pub sides: Sides,
 }
 
 impl Formats {
-    /// Names of the formats that are compared, separated by commas.
+    /// Names of the compared formats, separated by commas.
     #[must_use]
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.parts.iter().map(|part| part.format.as_str()).collect();
@@ -215,11 +214,11 @@ impl AsMut<Self> for Sides {
     }
 }
 
-/// Does `work` on sides that were found. Where runs were replaced or dropped meanwhile and may have been read half from
-/// the old and half from the new one, finds the sides anew and does it again.
+/// Runs `work` on sides. If runs were replaced or dropped meanwhile, so that it may have mixed old and new tables,
+/// finds the sides again and retries.
 ///
 /// # Errors
-/// Those of `find` and `work`; and where runs were replaced each time.
+/// Also if runs were replaced during each attempt.
 pub fn steadily<S: AsRef<Sides> + AsMut<Sides>, T, E: From<CompareError>>(
     first: &S,
     find: impl Fn() -> Result<S, E>,
@@ -243,7 +242,7 @@ pub fn steadily<S: AsRef<Sides> + AsMut<Sides>, T, E: From<CompareError>>(
     Err(refused.into())
 }
 
-/// Tells of runs that the sides had when they were found before.
+/// Adds remarks on runs that the sides had before.
 fn tell_of_dropped(before: &Sides, now: &mut Sides) {
     let places: BTreeSet<&Path> = now.runs().map(|(_, found)| found.place.as_path()).collect();
     let mut notes = Notes::default();
@@ -253,13 +252,13 @@ fn tell_of_dropped(before: &Sides, now: &mut Sides) {
     now.remarks.extend(notes.finished(true).remarks);
 }
 
-/// The runs of a side as they were found.
+/// Runs of a side as found.
 struct Chosen {
     named: String,
     runs: Vec<Found>,
-    /// What a run must still fulfil when it is found anew.
+    /// Condition that a replaced run must still fulfil.
     selection: Selection,
-    /// The first run of it that cannot be read.
+    /// The first of its runs that cannot be read.
     missed: Option<Missed>,
 }
 
@@ -304,7 +303,7 @@ fn choose(named: &str, lake: Option<&Path>, notes: &mut Notes) -> Result<Chosen,
     Ok(chosen(runs.found, selection, notes))
 }
 
-/// Takes note of runs that a selection may name, and that cannot be read or were dropped.
+/// Records runs that a selection may include and that are unreadable or dropped.
 fn take_note(runs: &selection::Runs, selection: &Selection, notes: &mut Notes) {
     for (path, problem) in runs.damaged.iter().filter(|(path, _)| selection.may_take(path)) {
         notes.miss(path, problem);
@@ -312,7 +311,7 @@ fn take_note(runs: &selection::Runs, selection: &Selection, notes: &mut Notes) {
     runs.gone.iter().filter(|path| selection.may_take(path)).for_each(|path| notes.dropped(path));
 }
 
-/// A side whose runs are held open as far as that can be, and are what their descriptions say.
+/// Holds the runs of a side open if possible, and checks them against their descriptions.
 fn settled(
     chosen: Chosen,
     few: bool,
@@ -345,7 +344,7 @@ fn settled(
     })
 }
 
-/// The runs whose compared tables are those that they list; takes note of the others.
+/// Keeps the runs with the compared tables that they list; records the others as missed.
 fn without_damaged(runs: Vec<Found>, notes: &mut Notes, context: &Context<'_>) -> Result<Vec<Found>, CompareError> {
     let problems = whole::problems(&runs.iter().collect::<Vec<_>>(), &is_compared, context)?;
     let whole = runs.into_iter().zip(problems).filter_map(|(found, problem)| match problem {
@@ -363,8 +362,8 @@ fn no_run(named: &str, problem: &str) -> CompareError {
     CompareError::refused(format!("{named}: {problem}"), advice)
 }
 
-/// Holds the tables of a run that are `wanted`, and forgets those whose files are missing, which it returns; nothing where
-/// the run was dropped, or is another one that is not meant (`takes`).
+/// Holds the `wanted` tables of a run open, and removes those with missing files, which it also returns. `None` if the
+/// run was dropped, or replaced by one that `takes` rejects.
 pub fn settle(
     mut found: Found,
     takes: &dyn Fn(&Run) -> bool,
@@ -392,11 +391,11 @@ pub fn settle(
             }
         }
     }
-    // It is replaced all the time: who reads it looks whether it stands.
+    // Replaced too often: readers check whether it is still current.
     Some((found, Vec::new()))
 }
 
-/// Forgets the tables of a run whose files are gone.
+/// Removes tables with missing files from a run.
 fn forget(found: &mut Found, missing: &[String], notes: &mut Notes) {
     if missing.is_empty() {
         return;
@@ -412,7 +411,7 @@ fn forget(found: &mut Found, missing: &[String], notes: &mut Notes) {
     }
 }
 
-/// What to say where runs have signatures by different rules of names.
+/// Remark on runs with signatures by different name rules.
 fn other_names(sides: &[Side]) -> Option<String> {
     let mut runs = sides.iter().flat_map(|side| &side.runs);
     let first = runs.next()?;
@@ -422,7 +421,7 @@ fn other_names(sides: &[Side]) -> Option<String> {
 }
 
 impl Side {
-    /// The side as `diff.json` describes it.
+    /// Describes the side for `diff.json`.
     #[must_use]
     pub fn described(&self) -> Described {
         let run = |found: &Found| {

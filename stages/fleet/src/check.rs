@@ -1,8 +1,7 @@
-//! Whether the files of a run are what was written: its description by its seal, its tables by checksum, size, rows and
-//! schema version.
+//! Checks the files of a run: its description by seal; its tables by checksum, size, number of rows and schema version.
 //!
-//! Runs of older versions have neither seal nor checksums: of these, size, rows and schema version are checked, and a
-//! changed byte inside a table is not found.
+//! Runs of older versions have neither seal nor checksums: only size, rows and schema version are checked, and a
+//! changed byte inside a table goes unnoticed.
 
 use heaplake_kit::ordered_pool::OrderedPool;
 use heaplake_kit::{Context, StageError, storage};
@@ -16,37 +15,37 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Something that is not what was written.
+/// A file that differs from its description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The file.
+    /// File.
     pub path: PathBuf,
-    /// What it should be.
+    /// Expected state.
     pub expected: String,
-    /// What it is.
+    /// Actual state.
     pub found: String,
-    /// What to do.
+    /// Advice.
     pub advice: String,
 }
 
-/// The description of a run as it is on disk.
+/// The description of a run on disk.
 #[derive(Debug)]
 pub struct Description {
-    /// What stood in the place when it was read.
+    /// Identity of the run when it was read.
     pub standing: Option<Standing>,
-    /// Its text; empty where there is none.
+    /// Text of the file; empty if missing.
     pub text: Vec<u8>,
-    /// What it says, where it can be read.
+    /// Parsed description, if valid.
     pub run: Option<Run>,
-    /// What is wrong with it.
+    /// Problem with the description.
     pub problem: Option<Problem>,
 }
 
-/// How often a description is read that others replace meanwhile.
+/// Maximum attempts to read a description that others replace meanwhile.
 const TRIES: u32 = 100;
 
 impl Description {
-    /// Reads that of a run; nothing where there is no folder any more. Reads it anew where the run is replaced meanwhile.
+    /// Reads the description of a run; `None` if its folder is gone. Retries if the run is replaced meanwhile.
     #[must_use]
     pub fn read(place: &Path) -> Option<Self> {
         let mut tries = 0;
@@ -94,50 +93,50 @@ impl Description {
         Some(Self { standing, text, run, problem })
     }
 
-    /// What it says, if nothing is wrong with it.
+    /// Returns the parsed description if it has no problem.
     #[must_use]
     pub fn intact(&self) -> Option<&Run> {
         self.run.as_ref().filter(|_| self.problem.is_none())
     }
 }
 
-/// A run whose tables can be checked.
+/// A run with tables to check.
 #[derive(Debug)]
 pub struct Described {
-    /// Its folder.
+    /// Run folder.
     pub place: PathBuf,
-    /// What stood there when its description was read.
+    /// Identity of the run when its description was read.
     pub standing: Option<Standing>,
-    /// What it is.
+    /// Schema version.
     pub schema_version: u32,
-    /// Its tables.
+    /// Tables.
     pub tables: Vec<Table>,
     /// Whether it has a seal and checksums.
     pub has_checksums: bool,
 }
 
 impl Described {
-    /// A run in a folder, as its description says.
+    /// Creates it from a run description.
     #[must_use]
     pub fn new(place: PathBuf, standing: Option<Standing>, run: &Run) -> Self {
         let (tables, schema_version) = (run.tables.clone(), run.schema_version);
         Self { place, standing, schema_version, tables, has_checksums: has_checksums(run) }
     }
 
-    /// Bytes of its tables.
+    /// Total bytes of its tables.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.bytes))
     }
 
-    /// Whether something else stands in its place by now, or nothing.
+    /// Whether the run has been replaced or removed.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         Standing::at(&self.place).is_ok_and(|standing| standing != self.standing)
     }
 }
 
-/// A table to check, and what came of it.
+/// A job: a table to check, and the outcome.
 #[derive(Default)]
 struct Check {
     folder: PathBuf,
@@ -148,10 +147,7 @@ struct Check {
     outcome: Option<Result<Option<Problem>, StageError>>,
 }
 
-/// Reads the tables of runs, several at a time; what is wrong, for each run.
-///
-/// # Errors
-/// [`StageError::Cancelled`], [`StageError::Budget`].
+/// Checks the tables of runs in parallel; returns the problems of each run.
 pub fn tables(runs: &[Described], context: &Context<'_>) -> Result<Vec<Vec<Problem>>, StageError> {
     let pool = OrderedPool::plan(context, "checking tables", 64, JOB_BYTES)?;
     let mut problems: Vec<Vec<Problem>> = runs.iter().map(unlisted).collect();
@@ -177,10 +173,10 @@ pub fn tables(runs: &[Described], context: &Context<'_>) -> Result<Vec<Vec<Probl
     Ok(problems)
 }
 
-/// Memory of a table that is being checked: the buffer, and its footer with its page index.
+/// Memory per job: read buffer, and the table's footer with page index.
 const JOB_BYTES: u64 = (checksum::BUFFER_BYTES as u64) + (1 << 20);
 
-/// Tables in the folder of a run that its description does not have: query engines would read them.
+/// Tables in the run folder that the description does not list: query engines would read them.
 fn unlisted(run: &Described) -> Vec<Problem> {
     let listed: BTreeSet<&str> = run.tables.iter().map(|table| table.file.as_str()).collect();
     let mut names: Vec<String> = stored::files(&run.place).into_iter().map(|(name, _)| name).collect();
@@ -199,14 +195,14 @@ fn is_table(file: &str) -> bool {
     Path::new(file).extension().is_some_and(|ending| ending == "parquet")
 }
 
-/// What is wrong with a table.
+/// Checks a table.
 fn check(job: &Check, buffer: &mut Vec<u8>, context: &Context<'_>) -> Result<Option<Problem>, StageError> {
     let Some(table) = &job.table else { return Ok(None) };
     let path = job.folder.join(&table.file);
     let problem = |(expected, found): (String, String), advice: &str| {
         Ok(Some(Problem { path: path.clone(), expected, found, advice: advice.to_owned() }))
     };
-    // A description that is damaged or hostile may name any path.
+    // A damaged or hostile description may name any path.
     if Path::new(&table.file).file_name().is_none_or(|name| name != table.file.as_str()) {
         return problem(("the name of a file in the run".to_owned(), format!("{:?}", table.file)), ANEW);
     }
@@ -226,7 +222,7 @@ fn check(job: &Check, buffer: &mut Vec<u8>, context: &Context<'_>) -> Result<Opt
     }
 }
 
-/// What a table should be and is, where these differ.
+/// Returns expected and actual state of a table if they differ.
 fn difference(
     path: &Path,
     job: &Check,

@@ -1,4 +1,4 @@
-//! Which runs of a lake are meant: by name, release, label and time.
+//! Selects runs of a lake by name, release, label and time.
 
 use glob::Pattern;
 use heaplake_kit::StageError;
@@ -9,24 +9,21 @@ use heaplake_lake::{nearest, place};
 use heaplake_schemas::run::{self, Run};
 use std::path::Path;
 
-/// Conditions on runs, which must all hold.
+/// Conditions on runs, all of which must hold.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     /// Release and labels.
     pub selection: Selection,
-    /// Names, of which one must hold; any where there are none. See [`is_named`].
+    /// Names, one of which must match; empty matches any. See [`is_named`].
     pub names: Vec<Pattern>,
-    /// Captured then or later, microseconds since 1970.
+    /// Earliest capture time, in microseconds since 1970.
     pub since: Option<i64>,
-    /// Captured before.
+    /// Capture time must be before this.
     pub before: Option<i64>,
 }
 
 impl Choice {
-    /// Whether a run is meant. One that does not say when it was captured is meant where no time is asked for.
-    ///
-    /// # Errors
-    /// As [`captured_at`].
+    /// Whether a run matches. A run without capture time matches only if no time is given.
     pub fn takes(&self, place: &Path, run: &Run) -> Result<bool, StageError> {
         let takes = self.selection.takes(run) && self.takes_name(place);
         if !takes || (self.since.is_none() && self.before.is_none()) {
@@ -36,8 +33,7 @@ impl Choice {
         Ok(self.since.is_none_or(|since| since <= at) && self.before.is_none_or(|before| at < before))
     }
 
-    /// Whether a run whose description cannot be read is meant: its folder tells its release and its name, and nothing
-    /// else is known of it.
+    /// Whether a run with a damaged description may match, judged by the release and name in its folder name.
     #[must_use]
     pub fn takes_damaged(&self, place: &Path) -> bool {
         let names =
@@ -50,28 +46,22 @@ impl Choice {
     }
 }
 
-/// Whether a pattern names a run: by its name, by `release=R/snapshot=N`, or by its path.
+/// Whether a pattern matches a run's name, `release=R/snapshot=N`, or path.
 #[must_use]
 pub fn is_named(name: &Pattern, place: &Path) -> bool {
     let Some(parts) = place::parts(place) else { return false };
     let within = format!("release={}/snapshot={}", parts.release, parts.snapshot);
     let names = [parts.snapshot.as_str(), &within, &place.to_string_lossy()];
-    // A name may have characters that mean something in a pattern.
+    // A name may contain pattern characters.
     names.iter().any(|text| name.matches(text) || name.as_str() == *text)
 }
 
-/// Refuses a folder of other things, where a lake is wanted.
-///
-/// # Errors
-/// [`StageError::Refused`].
+/// Refuses a folder that is not a lake.
 pub fn refuse_other(lake: &Path) -> Result<(), StageError> {
     nearest::check_is_lake(lake).map_err(|(problem, advice)| StageError::Refused { problem, advice })
 }
 
-/// Refuses a folder that is a run, where a lake is wanted, and one that does not exist.
-///
-/// # Errors
-/// [`StageError::Refused`].
+/// Refuses a folder that is a run or does not exist.
 pub fn refuse_run(lake: &Path) -> Result<(), StageError> {
     nearest::check_lake(lake).map_err(|(problem, advice)| StageError::Refused { problem, advice })?;
     if stored::exists(&lake.join(run::FILE)) {

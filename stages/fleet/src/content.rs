@@ -1,6 +1,6 @@
-//! What the folder of a run contains beside its description, and how a file of it comes into another folder.
+//! Lists the files of a run folder, and links or copies them into another folder.
 //!
-//! Nothing is followed: a file is opened as itself, and the second name that it gets must be that of the opened file.
+//! Links are not followed: a file is opened as itself, and its new hard link must refer to the opened file.
 
 use heaplake_kit::{StageError, fs, storage};
 use heaplake_lake::stored;
@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The entries of a folder, by name.
+/// Entries of a folder, by name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Content {
     /// Regular files: tables, files for other programs, the page.
@@ -23,10 +23,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// That of a run.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Lists the entries of a run folder.
     pub fn of(source: &Path) -> Result<Self, StageError> {
         let mut content = Self::default();
         if storage::is_url(source) {
@@ -53,10 +50,10 @@ impl Content {
     }
 }
 
-/// Gives a file a second name, or copies it where that cannot be: to another disk, or where the system does not allow it.
+/// Hard-links a file, or copies it if that fails (another disk, or not permitted).
 ///
 /// # Errors
-/// [`StageError::Io`], also for what is no regular file by now.
+/// [`StageError::Io`] also if it is no longer a regular file.
 pub(crate) fn bring(from: &Path, to: &Path) -> Result<(), StageError> {
     let written = |error| StageError::io(to, "write", error);
     if storage::is_url(from) {
@@ -80,10 +77,7 @@ fn is_one_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Whether there are two regular files of one content; of a store, of one length.
-///
-/// # Errors
-/// [`StageError::Io`] where the first cannot be read.
+/// Whether both are regular files of equal content; in an object store, of equal length.
 pub(crate) fn is_same(one: &Path, other: &Path) -> Result<bool, StageError> {
     let failed = |error| StageError::io(one, "read", error);
     if storage::is_url(one) {
@@ -114,5 +108,5 @@ pub(crate) fn is_same(one: &Path, other: &Path) -> Result<bool, StageError> {
     Ok(true)
 }
 
-/// Bytes that are compared at once.
+/// Bytes compared at a time.
 const BLOCK: usize = 64 << 10;

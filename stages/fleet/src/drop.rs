@@ -1,8 +1,8 @@
 //! Drops runs: first a plan, which changes nothing, then one run after the other.
 //!
-//! A run vanishes in one step, since its folder is renamed to a hidden one before its files go
-//! ([`Place::discard`](heaplake_lake::place::Place::discard)). Only a run that still is what the plan saw goes, and none
-//! that another process is making anew.
+//! A run vanishes atomically: its folder is renamed to a hidden one before its files are deleted
+//! ([`Place::discard`](heaplake_lake::place::Place::discard)). A run is dropped only if it is still the one the plan
+//! saw, and no other process is making it anew.
 
 use crate::check::Description;
 use crate::choice::{Choice, is_named};
@@ -19,19 +19,19 @@ use heaplake_schemas::run::Run;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Which runs go.
+/// Selection of runs to drop.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
-    /// Runs of these names, releases and labels.
+    /// Only runs with these names, releases and labels.
     pub choice: Choice,
-    /// Only those that were captured before this moment, microseconds since 1970.
+    /// Only runs captured before this time, in microseconds since 1970.
     pub before: Option<i64>,
-    /// Only those that are not among the last ones of their group.
+    /// Only runs that are not among the last ones of their group.
     pub keep: Option<Keep>,
 }
 
 impl Wish {
-    /// Whether it asks for nothing.
+    /// Whether it selects nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Choice { selection, names, since, before } = &self.choice;
@@ -40,20 +40,20 @@ impl Wish {
     }
 }
 
-/// The runs that are to go, and why others stay.
+/// Runs to drop, and reasons why others stay.
 #[derive(Debug, Default, Serialize)]
 pub struct Plan {
     /// Runs to drop, by path.
     pub runs: Vec<Chosen>,
-    /// Runs that stay since nothing says when they were captured.
+    /// Runs that stay because they have no capture time.
     pub kept_without_time: Vec<PathBuf>,
-    /// Runs that stay since they do not have the label of `--per`.
+    /// Runs that stay because they lack the label of `--per`.
     pub kept_without_label: Vec<PathBuf>,
-    /// Runs that stay since their description is damaged, so that it does not tell whether they are meant.
+    /// Runs that stay because a damaged description cannot be matched.
     pub kept_damaged: Vec<PathBuf>,
     /// Names that no run has.
     pub unknown: Vec<String>,
-    /// What else no run is: the first name, or condition on release and labels, in words, with the nearest.
+    /// The first name, or condition on release and labels, that no run meets: a sentence with the nearest match.
     #[serde(skip)]
     pub unmet: Option<String>,
 }
@@ -61,17 +61,17 @@ pub struct Plan {
 /// A run to drop.
 #[derive(Clone, Debug, Serialize)]
 pub struct Chosen {
-    /// Its folder.
+    /// Run folder.
     pub path: PathBuf,
-    /// Its release.
+    /// Release.
     pub release: String,
-    /// Its name.
+    /// Run name.
     pub snapshot: String,
-    /// When its input was captured; null where it does not say.
+    /// Capture time of the input; null if unknown.
     pub captured_at: Option<String>,
     /// Bytes of its files.
     pub disk_bytes: u64,
-    /// Whether it is gone.
+    /// Whether it has been dropped.
     pub dropped: bool,
     #[serde(skip)]
     standing: Option<Standing>,
@@ -79,17 +79,17 @@ pub struct Chosen {
     lake: PathBuf,
 }
 
-/// A run that is meant as far as its name, release and labels tell.
+/// A run that matches by name, release and labels.
 struct Candidate {
     chosen: Chosen,
     captured: Option<i64>,
     group: Option<String>,
 }
 
-/// Says which runs would go.
+/// Plans which runs to drop.
 ///
 /// # Errors
-/// [`StageError::Io`] where the folder cannot be read; [`StageError::Refused`] where it is no lake.
+/// [`StageError::Refused`] if the folder is not a lake.
 pub fn plan(lake: &Path, wish: &Wish) -> Result<Plan, StageError> {
     let places = selection::places(lake)?.places;
     let named = |name: &&Pattern| !places.iter().any(|place| is_named(name, place));
@@ -134,7 +134,7 @@ fn chosen(place: &Path, standing: Option<Standing>) -> Result<Chosen, StageError
     })
 }
 
-/// A run that is meant; what cannot be told of it is in the plan.
+/// Returns a matching run, or records in the plan why it stays.
 fn candidate(chosen: Chosen, run: &Run, wish: &Wish, plan: &mut Plan) -> Option<Candidate> {
     let path = &chosen.path;
     let Ok((takes, captured)) = wish.choice.takes(path, run).and_then(|takes| Ok((takes, captured_at(path, run)?)))
@@ -156,7 +156,7 @@ fn candidate(chosen: Chosen, run: &Run, wish: &Wish, plan: &mut Plan) -> Option<
     }
 }
 
-/// The candidates that are old enough, and not among the last of their group. A run without a time is neither.
+/// Candidates old enough and not among the last of their group; runs without a time stay.
 fn past(candidates: Vec<Candidate>, wish: &Wish, without_time: &mut Vec<PathBuf>) -> Vec<Chosen> {
     if wish.keep.is_none() && wish.before.is_none() {
         return candidates.into_iter().map(|candidate| candidate.chosen).collect();
@@ -177,24 +177,21 @@ fn past(candidates: Vec<Candidate>, wish: &Wish, without_time: &mut Vec<PathBuf>
     going.map(|((candidate, _), _)| candidate.chosen).collect()
 }
 
-/// What became of a run.
+/// Outcome for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is gone.
+    /// Dropped.
     Dropped,
-    /// Another process dropped it.
+    /// Another process has dropped it.
     Gone,
-    /// Another process makes it anew: it stays.
+    /// Stays: another process is making it anew.
     Busy,
-    /// Another run stands there by now: it stays.
+    /// Stays: the run has been replaced.
     Changed,
 }
 
-/// Drops a run.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Drops a planned run.
 pub fn carry_out(chosen: &Chosen) -> Result<Outcome, StageError> {
     let place = Place::take_if_free(&chosen.lake, &chosen.release, &chosen.snapshot)?;
     let Some(place) = place else { return Ok(Outcome::Busy) };

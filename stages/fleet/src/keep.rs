@@ -1,29 +1,29 @@
-//! Which runs are the last ones of their release, or of their value of a label.
+//! Finds the last runs of each release or label value.
 
 use heaplake_schemas::run::Run;
 use std::collections::BTreeMap;
 
-/// How many runs of each group stay.
+/// Number of runs to keep per group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// How many.
+    /// Number of runs.
     pub last: usize,
-    /// What makes the groups.
+    /// Grouping key.
     pub per: Per,
 }
 
-/// What makes groups of runs.
+/// Grouping key of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Per {
-    /// Their release.
+    /// Release.
     #[default]
     Release,
-    /// The value of a label.
+    /// Value of a label.
     Label(String),
 }
 
 impl Per {
-    /// The group of a run; nothing where it does not have the label.
+    /// Group of a run; `None` if it lacks the label.
     #[must_use]
     pub fn group(&self, run: &Run) -> Option<String> {
         match self {
@@ -33,8 +33,8 @@ impl Per {
     }
 }
 
-/// Of each run, given by group and the time at which it was captured, whether it is one of the `last` ones. Of runs of
-/// one time, those that come first are the older ones.
+/// Whether each run, given by group and capture time, is among the `last` ones of its group. Of runs with equal time,
+/// later ones in the list are newer.
 #[must_use]
 pub fn are_last(runs: &[(String, i64)], last: usize) -> Vec<bool> {
     let mut groups: BTreeMap<&str, Vec<(i64, usize)>> = BTreeMap::new();

@@ -1,9 +1,9 @@
-//! Work on a lake as a whole: which runs it has ([`list`]), whether they are what was written ([`verify`]), which of them
-//! go ([`mod@drop`]), and runs of other lakes that come in ([`merge`]). A library without stages; it knows `run.json` and the
-//! files of runs, and nothing of what is in the tables.
+//! Operations on a whole lake: listing runs ([`list`]), verifying them ([`verify`]), dropping them ([`mod@drop`]), and
+//! merging runs of other lakes ([`merge`]). A library without stages: it reads `run.json` and handles files of runs,
+//! but not the contents of tables.
 //!
-//! Whatever changes a lake holds the [place](heaplake_lake::place) of the run, as who makes a run does: a run that is
-//! being made is never touched, and a killed command leaves the run or what the next one removes.
+//! Every change to a lake locks the [place](heaplake_lake::place) of the run, as the making of a run does: a run in the
+//! making is never touched, and a killed command leaves either the run or leftovers that the next command removes.
 
 pub mod check;
 pub mod choice;

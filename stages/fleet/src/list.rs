@@ -1,6 +1,6 @@
-//! The runs of a lake, a line each.
+//! Lists the runs of a lake.
 //!
-//! Of each run it reads `run.json` and the sizes of its files. What is no whole run is listed with its problem.
+//! Reads `run.json` and file sizes of each run. Broken runs are listed with their problem.
 
 use crate::choice::Choice;
 use crate::moment;
@@ -14,53 +14,53 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// How often a run is read that others replace meanwhile.
+/// Maximum attempts to read a run that others replace meanwhile.
 const TRIES: u32 = 100;
 
-/// The answer.
+/// A listing.
 #[derive(Debug, Serialize)]
 pub struct Listing {
-    /// The runs, by release and name.
+    /// Runs by release and name.
     pub runs: Vec<Listed>,
-    /// Folders that should be runs and cannot be read, by path.
+    /// Folders that should be runs but are unreadable, by path.
     pub damaged: Vec<Damaged>,
-    /// The first condition that no run of the lake fulfils, in words, with the nearest values.
+    /// The first condition that no run meets: a sentence with the nearest values.
     #[serde(skip)]
     pub unmet: Option<String>,
 }
 
-/// A run in a line.
+/// A run.
 #[derive(Debug, Serialize)]
 pub struct Listed {
-    /// Its folder.
+    /// Run folder.
     pub path: PathBuf,
-    /// Its release.
+    /// Release.
     pub release: String,
-    /// Its name.
+    /// Run name.
     pub snapshot: String,
-    /// Format of the input.
+    /// Input format.
     pub format: String,
-    /// When the input was captured, in UTC, as in `2026-11-22T07:45:10Z`; null where the input does not say.
+    /// Capture time of the input in UTC, as in `2026-11-22T07:45:10Z`; null if unknown.
     pub captured_at: Option<String>,
-    /// Its labels.
+    /// Labels.
     pub labels: BTreeMap<String, String>,
-    /// Nodes of the heap; null for the replay of a trace.
+    /// Number of heap nodes; null for a replay.
     pub nodes: Option<u64>,
-    /// Shallow bytes of the heap; null for the replay of a trace.
+    /// Shallow bytes of the heap; null for a replay.
     pub heap_bytes: Option<u64>,
-    /// Objects that were allocated; null for the analysis of a heap.
+    /// Number of allocated objects; null for a heap analysis.
     pub allocations: Option<u64>,
-    /// Their bytes; null for the analysis of a heap.
+    /// Allocated bytes; null for a heap analysis.
     pub allocated_bytes: Option<u64>,
-    /// Bytes of the input as stored.
+    /// Stored bytes of the input.
     pub input_bytes: u64,
     /// Findings by severity.
     pub findings: Findings,
-    /// What the run leaves out because its input is damaged; null where it is complete.
+    /// What a damaged input made the run leave out; null if complete.
     pub partial: Option<String>,
-    /// Bytes of the files of the run.
+    /// Bytes of the run's files.
     pub disk_bytes: u64,
-    /// Its description, where that is asked for.
+    /// Full description, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<Box<Run>>,
 }
@@ -79,16 +79,14 @@ pub struct Findings {
 /// A folder that should be a run.
 #[derive(Debug, Serialize)]
 pub struct Damaged {
-    /// The folder.
+    /// Folder.
     pub path: PathBuf,
-    /// Why it is none, in one line.
+    /// Problem, one line.
     pub problem: String,
 }
 
-/// Lists the runs of a lake that are meant; with the descriptions of all, if these are asked for.
-///
-/// # Errors
-/// [`StageError::Io`] where the folder cannot be read; a run that cannot be read is part of the answer.
+/// Lists the matching runs of a lake; with `described`, includes their descriptions. Unreadable runs are part of the
+/// answer, not errors.
 pub fn list(lake: &Path, choice: &Choice, described: bool) -> Result<Listing, StageError> {
     let places = selection::places(lake)?;
     let damaged = |(path, problem)| Damaged { path, problem };
@@ -108,7 +106,7 @@ pub fn list(lake: &Path, choice: &Choice, described: bool) -> Result<Listing, St
     Ok(listing)
 }
 
-/// A run in a line, if it is there and meant: one version of it, where others replace it meanwhile.
+/// Lists a run if it exists and matches; retries if it is replaced meanwhile, so that the answer is consistent.
 fn one(place: &Path, choice: &Choice, described: bool) -> Result<Option<Listed>, String> {
     let mut tries = 0;
     loop {
@@ -121,7 +119,7 @@ fn one(place: &Path, choice: &Choice, described: bool) -> Result<Option<Listed>,
     }
 }
 
-/// A run in a line, if it is meant.
+/// Lists a run if it matches.
 fn chosen(Found { place, run, .. }: Found, choice: &Choice, described: bool) -> Result<Option<Listed>, StageError> {
     if !choice.takes(&place, &run)? {
         return Ok(None);
@@ -132,7 +130,7 @@ fn chosen(Found { place, run, .. }: Found, choice: &Choice, described: bool) -> 
     Ok(Some(Listed { description, ..listed(place, run, captured, disk_bytes) }))
 }
 
-/// Bytes of the files of a run.
+/// Total bytes of a run's files.
 #[must_use]
 pub fn disk_bytes(place: &Path) -> u64 {
     stored::files(place).into_iter().map(|(_, bytes)| bytes).sum()

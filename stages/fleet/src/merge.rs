@@ -1,11 +1,11 @@
-//! Brings runs of other lakes into a lake.
+//! Merges runs of other lakes into a lake.
 //!
-//! The files of a run get a second name in the hidden folder of its place, or are copied there where that cannot be. They
-//! are checked there, and the run appears in one step, as one that is made there does. A killed merge leaves runs that are
-//! in and such hidden folders, which the next one removes; merging again brings in what is missing.
+//! The files of a run are hard-linked, or else copied, into the hidden folder of its place. They are checked there, and
+//! the run appears atomically, like one made there. A killed merge leaves complete runs and such hidden folders, which
+//! the next merge removes; merging again adds the missing runs.
 //!
-//! The regular files of a folder come in. A symbolic link among them is refused: a lake of somebody else would bring in any
-//! file that the user can read. A run that is to go from its source must have nothing else.
+//! Regular files of a run folder are merged. A symbolic link is refused: a foreign lake could thereby copy any file
+//! that the user can read. A run that is moved must contain nothing else.
 
 use crate::check::{self, Described, Description, Problem};
 use crate::content::{self, Content};
@@ -19,38 +19,38 @@ use std::fs::{canonicalize, metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What became of a run.
+/// Result for a run.
 #[derive(Debug, Serialize)]
 pub struct Merged {
-    /// Its folder in the source.
+    /// Folder in the source.
     pub source: PathBuf,
-    /// Its folder in the lake.
+    /// Folder in the lake.
     pub path: PathBuf,
-    /// What became of it.
+    /// Status.
     pub status: Status,
-    /// Why it is not in the lake, or not gone from the source, in one line.
+    /// Why it was not merged, or not removed from the source, in one line.
     pub problem: Option<String>,
-    /// What to do.
+    /// Advice.
     pub advice: Option<String>,
 }
 
-/// What became of a run.
+/// Status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It is new in the lake.
+    /// Added to the lake.
     Merged,
     /// The lake had it already.
     Present,
-    /// It is not in the lake.
+    /// Not in the lake.
     Failed,
 }
 
-/// Why a run does not come in.
+/// Why a run is not merged.
 enum Refusal {
-    /// It has a problem of its own, and what to do about it.
+    /// Problem of the run, and advice.
     Run(String, String),
-    /// The system, or the user.
+    /// System error or cancellation.
     Stage(StageError),
 }
 
@@ -64,11 +64,11 @@ fn refused<T>(path: &Path, problem: &str, advice: &str) -> Result<T, Refusal> {
     Err(Refusal::Run(format!("{}: {problem}", path.display()), advice.to_owned()))
 }
 
-/// The folders of the runs of a source: a lake, a folder of runs in one, or a run.
+/// Lists the run folders of a source: a lake, a folder of runs in one, or a run.
 ///
 /// # Errors
-/// [`StageError::Io`]; [`StageError::Refused`] where the source is the lake itself, or has nothing that could be a run:
-/// where runs are taken away, they may all be in already.
+/// [`StageError::Refused`] if the source is the lake itself, or contains nothing that could be a run, unless
+/// `takes_away`: then all may have been moved already.
 pub fn places(source: &Path, lake: &Path, takes_away: bool) -> Result<Vec<PathBuf>, StageError> {
     let refused = |problem: &str, advice: &str| StageError::Refused {
         problem: format!("{}: {problem}", source.display()),
@@ -94,10 +94,10 @@ pub fn places(source: &Path, lake: &Path, takes_away: bool) -> Result<Vec<PathBu
     }
 }
 
-/// Brings a run into a lake. With `takes_away`, it goes from the source once it is in.
+/// Merges a run into a lake. With `takes_away`, removes it from the source afterwards.
 ///
 /// # Errors
-/// [`StageError::Cancelled`], and what makes the next run fail as well: no memory, a full disk.
+/// Only those that would fail the next run too: no memory, a full disk, cancellation. Others are in the result.
 pub fn merge(source: &Path, lake: &Path, takes_away: bool, context: &Context<'_>) -> Result<Merged, StageError> {
     context.check()?;
     let parts = place::parts(&absolute(source));
@@ -119,7 +119,7 @@ pub fn merge(source: &Path, lake: &Path, takes_away: bool, context: &Context<'_>
     Ok(Merged { source: source.to_owned(), path, status, problem, advice })
 }
 
-/// The path with all its folders: `.` and `..` have no names.
+/// Makes a path absolute if it lacks folder names, as `.` and `..` do.
 fn absolute(source: &Path) -> PathBuf {
     let named = source.file_name().is_some() && source.parent().is_some_and(|parent| parent.file_name().is_some());
     if named { source.to_owned() } else { canonicalize(source).unwrap_or_else(|_| source.to_owned()) }
@@ -133,7 +133,7 @@ fn bring(
     context: &Context<'_>,
 ) -> Result<Status, Refusal> {
     let Parts { release, snapshot, .. } = parts;
-    // Held until the run is in the lake, so that nobody replaces what is to be taken away.
+    // Held until the run is in the lake, so that nobody replaces the run to remove.
     let held = takes_away.then(|| Place::take(&parts.lake, release, snapshot)).transpose()?;
     let Some(description) = Description::read(source) else {
         return refused(source, "another command dropped this run", "merge again");
@@ -159,7 +159,7 @@ fn bring(
         }
     };
     let Some(held) = held else { return Ok(status) };
-    // Whatever stands there is what was read: the place is held since before. But anybody may add files to a folder.
+    // The run is unchanged, since its place is held. But anybody may add files to a folder.
     if content_of(source, true)? != content {
         return refused(source, "another program changed this run", "merge again");
     }
@@ -167,7 +167,7 @@ fn bring(
     Ok(status)
 }
 
-/// What a run has beside its description. Where it is to go from its source, that is all of it.
+/// Lists the run's files besides its description. With `takes_away`, refuses anything else in the folder.
 fn content_of(source: &Path, takes_away: bool) -> Result<Content, Refusal> {
     let content = Content::of(source)?;
     if let Some(link) = &content.link {
@@ -181,7 +181,7 @@ fn content_of(source: &Path, takes_away: bool) -> Result<Content, Refusal> {
     Ok(content)
 }
 
-/// Refuses where a run of the lake lacks a file that the one in the source has.
+/// Refuses if the lake's copy of a run lacks a file of the source.
 fn has_all(source: &Path, content: &Content, path: &Path, context: &Context<'_>) -> Result<(), Refusal> {
     for name in &content.files {
         context.check()?;
@@ -193,7 +193,7 @@ fn has_all(source: &Path, content: &Content, path: &Path, context: &Context<'_>)
     Ok(())
 }
 
-/// What a description says, if it is what was written.
+/// Returns the parsed description if it is intact.
 fn intact<'d>(source: &Path, description: &'d Description) -> Result<&'d Run, Refusal> {
     if let Some(problem) = &description.problem {
         return Err(of_problem(problem));
@@ -208,13 +208,13 @@ fn of_problem(Problem { path, expected, found, advice }: &Problem) -> Refusal {
     Refusal::Run(format!("{}: expected {expected}, found {found}", path.display()), advice.clone())
 }
 
-/// Whether two paths lead to one folder.
+/// Whether two paths lead to the same folder.
 fn is_same_folder(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| metadata(path).map(|there| (there.dev(), there.ino())).ok();
     identity(one).is_some_and(|one| Some(one) == identity(other))
 }
 
-/// A run that the lake has already: it must be the same. Where the source is to go, it must be whole, too.
+/// Checks a run that the lake has already: it must be equal. With `takes_away`, it must be intact, too.
 fn present(
     there: &Description,
     description: &Description,
@@ -239,7 +239,7 @@ fn present(
     Ok(())
 }
 
-/// Refuses a run with a table that is not what was written.
+/// Refuses a run with a damaged table.
 fn whole(described: Described, context: &Context<'_>) -> Result<(), Refusal> {
     context.progress.begin("merge", described.bytes());
     let problems = check::tables(&[described], context)?;
@@ -247,7 +247,7 @@ fn whole(described: Described, context: &Context<'_>) -> Result<(), Refusal> {
     problems.iter().flatten().next().map_or(Ok(()), |problem| Err(of_problem(problem)))
 }
 
-/// Brings in a run that the lake does not have.
+/// Adds a run that the lake lacks.
 fn new(
     source: &Path,
     description: &Description,
@@ -265,7 +265,7 @@ fn new(
         return refused(source, "another command replaced or dropped this run", "merge again");
     }
     whole(Described::new(new.folder().to_owned(), None, run), context).map_err(|refusal| match refusal {
-        // The hidden folder goes: what is damaged is the source.
+        // Name the source, which is damaged, not the hidden folder, which vanishes.
         Refusal::Run(problem, advice) => {
             Refusal::Run(problem.replace(&*new.folder().to_string_lossy(), &source.to_string_lossy()), advice)
         }

@@ -7,58 +7,54 @@ use heaplake_lake::{place, selection};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What came of it.
+/// Result of a verification.
 #[derive(Debug, Default, Serialize)]
 pub struct Verified {
-    /// The runs, by path.
+    /// Runs by path.
     pub runs: Vec<Checked>,
-    /// Tables that were checked.
+    /// Number of tables checked.
     pub tables: usize,
-    /// Their bytes.
+    /// Bytes of tables checked.
     pub bytes: u64,
-    /// What belongs to no run. That is no damage.
+    /// Entries that belong to no run; not damage.
     #[serde(flatten)]
     pub strangers: Strangers,
 }
 
-/// A run.
+/// Result for a run.
 #[derive(Debug, Serialize)]
 pub struct Checked {
-    /// Its folder.
+    /// Run folder.
     pub path: PathBuf,
-    /// Whether it is whole.
+    /// Status.
     pub status: Status,
-    /// What is not what was written.
+    /// Problems found.
     pub problems: Vec<Problem>,
 }
 
-/// Whether a run is whole.
+/// Status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It is what was written.
+    /// Intact.
     Whole,
-    /// It has the right sizes, rows and schema version, and no checksums: an older version made it.
+    /// Right sizes, rows and schema version, but no checksums: made by an older version.
     WithoutChecksums,
-    /// It was replaced or dropped while it was checked.
+    /// Replaced or dropped during the check.
     Changed,
-    /// It is not what was written.
+    /// Damaged.
     Damaged,
 }
 
 impl Verified {
-    /// How many runs are so.
+    /// Number of runs with a status.
     #[must_use]
     pub fn count(&self, status: Status) -> usize {
         self.runs.iter().filter(|run| run.status == status).count()
     }
 }
 
-/// Checks a lake, and changes nothing in it.
-///
-/// # Errors
-/// [`StageError::Io`] where the folder cannot be read, [`StageError::Cancelled`], [`StageError::Budget`]; what is damaged
-/// is part of the answer.
+/// Checks a lake without changing it. Damage is part of the answer, not an error.
 pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError> {
     let places = selection::places(lake)?;
     let mut verified = Verified::default();

@@ -1,4 +1,4 @@
-//! The run and the object of a question.
+//! The run and the object of a query.
 
 use crate::error::QueryError;
 use heaplake_kit::text::quoted;
@@ -10,12 +10,12 @@ use heaplake_schemas::{edges, nodes};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// An object as people name it: its number in the table of nodes, or `@` and the format's own id.
+/// An object as users name it: row number in the table of nodes, or `@` and the format's own id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// Row of the table of nodes.
+    /// Row in the table of nodes.
     Node(u32),
-    /// The format's id or address.
+    /// Id or address in the format.
     Id(u64),
 }
 
@@ -34,11 +34,11 @@ impl FromStr for Subject {
     }
 }
 
-/// A run that questions are asked of.
+/// A run to query.
 pub struct Asked {
     pub(crate) folder: PathBuf,
     pub(crate) run: Run,
-    /// Keeps the tables open: all that is asked is answered from one version of the run.
+    /// Keeps the tables open, so that all answers come from one version of the run.
     _held: Found,
 }
 
@@ -46,7 +46,7 @@ impl Asked {
     /// Opens a run.
     ///
     /// # Errors
-    /// [`QueryError`] where there is none, or none with a table of nodes.
+    /// [`QueryError`] also if the run has no table of nodes.
     pub fn open(folder: &Path) -> Result<Self, QueryError> {
         let held = selection::hold(folder)?.ok_or_else(|| QueryError::no_run(folder))?;
         let asked = Self { folder: folder.to_owned(), run: held.run.clone(), _held: held };
@@ -71,14 +71,14 @@ impl Asked {
         self.has(edges::FILE).then(|| self.folder.join(edges::FILE))
     }
 
-    /// The command that makes the run again with the table of edges, ready to be pasted.
+    /// Shell command that makes the run again with the table of edges.
     pub(crate) fn command_for_edges(&self) -> String {
         command_for_edges(&self.run, &self.folder)
     }
 
-    /// The number of a node.
+    /// Resolves a subject to a node number.
     pub(crate) fn find(&self, subject: Subject) -> Result<u32, QueryError> {
-        // The table decides how many nodes there are, not `run.json`.
+        // The table has the number of nodes, not `run.json`.
         let table = Reader::open(&self.nodes())?;
         let nodes = table.rows();
         match subject {
@@ -102,7 +102,7 @@ impl Asked {
     }
 }
 
-/// The command that makes a run again with all its options, and the table of edges.
+/// Shell command that makes a run again with all its options and the table of edges.
 fn command_for_edges(run: &Run, folder: &Path) -> String {
     let lake = folder.parent().and_then(Path::parent).filter(|lake| !lake.as_os_str().is_empty());
     let lake = lake.unwrap_or(Path::new(".")).display().to_string();
@@ -122,7 +122,7 @@ fn command_for_edges(run: &Run, folder: &Path) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The options of an analysis that are not the defaults.
+/// Adds analysis options that differ from the defaults.
 fn chosen(options: &AnalysisOptions, option: &mut impl FnMut(&str, String)) {
     if options.tables.clone().with(TableName::Edges) != Tables::default().with(TableName::Edges) {
         option("--tables", options.tables.to_string());

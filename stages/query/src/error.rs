@@ -1,4 +1,4 @@
-//! Why there is no answer.
+//! Errors of queries.
 
 use heaplake_input::kind::{self, Kind};
 use heaplake_input::source::{Input, Source};
@@ -9,24 +9,24 @@ use heaplake_schemas::run;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Why there is no answer.
+/// Error of a query.
 #[derive(Clone, Debug)]
 pub struct QueryError {
-    /// What is wrong, in one line.
+    /// Cause, one line.
     pub cause: String,
-    /// What to do.
+    /// Advice.
     pub advice: String,
-    /// Whether the question is at fault rather than the run.
+    /// Whether the query is at fault, not the run.
     pub usage: bool,
 }
 
 impl QueryError {
-    /// A question that cannot be asked.
+    /// Error of an invalid query.
     pub(crate) fn usage(cause: String, advice: &str) -> Self {
         Self { cause, advice: advice.to_owned(), usage: true }
     }
 
-    /// A folder that is no run, or a file, which is named for what it is.
+    /// Error for a path that is not a run; names the kind of a file.
     #[must_use]
     pub fn no_run(path: &Path) -> Self {
         if path.is_file() {
@@ -51,7 +51,7 @@ impl QueryError {
 
 const NAME_ONE: &str = "name a folder LAKE/release=…/snapshot=…";
 
-/// The kind of a file by how its content begins, where it is one that is known and the file can be read.
+/// Detects the kind of a file from its first bytes; `None` if unknown or unreadable.
 fn kind(path: &Path) -> Option<Kind> {
     let cancel = AtomicBool::new(false);
     let context = Context { budget: Budget::new(0), threads: 1, progress: &Silent, cancel: &cancel };

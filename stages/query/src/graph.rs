@@ -1,4 +1,4 @@
-//! The essential edges of a run in memory, by target: what questions about all holders need.
+//! Essential edges of a run in memory, by target, for queries about all holders.
 
 use crate::rows::dominators;
 use heaplake_kit::StageError;
@@ -8,13 +8,13 @@ use heaplake_schemas::chains::label;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Parts in parts, at most.
+/// Maximum nesting of parts.
 const NESTED: usize = 8;
 
-/// Nodes and essential edges. 25 bytes for each node, 8 for each edge.
+/// Nodes and essential edges: 29 bytes per node, 8 per edge.
 pub(crate) struct Graph {
     pub root: u32,
-    /// Where the retainers of each node begin, and the end of the last.
+    /// Offset of each node's retainers in `edges`, and the end.
     start: Vec<u64>,
     /// Sources and labels.
     edges: Vec<(u32, u32)>,
@@ -22,17 +22,14 @@ pub(crate) struct Graph {
     class: Vec<u32>,
     is_part: Vec<bool>,
     dominator: Vec<u32>,
-    /// The nodes in a preorder of the dominator tree: place of each, and the end of what it dominates.
+    /// Dominator tree in preorder: position of each node, and the end of its subtree.
     place: Vec<(u32, u32)>,
     labels: Vec<String>,
     classes: HashMap<u32, String>,
 }
 
 impl Graph {
-    /// Reads the tables. Nodes of some kinds are parts of the object that refers to them.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`].
+    /// Reads the tables. Nodes of `part_kinds` are parts of the object that refers to them.
     pub fn read(nodes: &Path, edges: &Path, part_kinds: &[String]) -> Result<Self, StageError> {
         let dominator = dominators(nodes)?;
         let count = dominator.len();
@@ -62,7 +59,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Reads the edges twice: how many lead to each node, then where they come from.
+    /// Reads the edges in two passes: in-degrees, then sources.
     fn read_edges(&mut self, table: &Path) -> Result<(), StageError> {
         let count = self.dominator.len();
         let mut start = vec![0u64; count + 1];
@@ -100,7 +97,7 @@ impl Graph {
         &self.edges[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
     }
 
-    /// Distance; `i32::MAX` for none.
+    /// Distance of a node; `i32::MAX` if none.
     pub fn far(&self, node: u32) -> i32 {
         self.distance[node as usize]
     }
@@ -117,7 +114,7 @@ impl Graph {
         self.classes.get(&class).map_or("", String::as_str)
     }
 
-    /// A label as text.
+    /// Text of a label.
     pub fn label(&self, label: u32) -> Option<&str> {
         Some(match label {
             label::NONE => return None,
@@ -129,7 +126,7 @@ impl Graph {
     }
 }
 
-/// Passes the source, target, name and number of every essential edge to `each`.
+/// Calls `each` with source, target, name and index of every essential edge.
 fn each(
     table: &Path,
     columns: &[&str],
@@ -158,7 +155,7 @@ fn each(
     Ok(())
 }
 
-/// Places in a preorder of the dominator tree, and the ends of what nodes dominate.
+/// Preorder positions in the dominator tree, and ends of subtrees.
 fn numbered(dominator: &[u32]) -> Vec<(u32, u32)> {
     let mut behind = vec![0u32; dominator.len() + 1];
     dominator.iter().for_each(|&above| behind[above as usize + 1] += 1);
@@ -194,7 +191,7 @@ impl Holders for Graph {
     fn places(&mut self, nodes: &[u32], out: &mut Vec<Place>) -> Result<(), StageError> {
         out.extend(nodes.iter().map(|&node| Place {
             start: node.into(),
-            // Nothing holds the root, whatever refers to it; the root holds what nothing else does.
+            // The root has no retainer, whatever refers to it; nodes without retainers are held by the root.
             count: if node == self.root { 0 } else { self.held_by(node).len().max(1) as u32 },
             position: node,
             distance: self.far(node),
@@ -256,8 +253,8 @@ impl Holders for Graph {
 
 #[cfg(test)]
 impl Graph {
-    /// A graph of edges (source, target, label), distances, classes and parts; 0 is the root. Classes and labels are
-    /// named by their numbers.
+    /// A graph of edges (source, target, label), distances, classes and parts; the root is 0. Names of classes and
+    /// labels are their numbers.
     pub fn of(
         edges: &[(u32, u32, u32)],
         distance: Vec<i32>,

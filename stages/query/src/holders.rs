@@ -5,31 +5,28 @@ use heaplake_kit::StageError;
 use heaplake_kit::retainer_tree::{Batch, Instance, Kind, Limits, grow};
 use serde::Serialize;
 
-/// A branch of the tree of all holders of an object.
+/// A branch of the tree of holders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Holder {
-    /// 1 for what holds the object directly. A branch comes before those behind it.
+    /// Depth; 1 for direct holders. Branches are in preorder.
     pub level: u32,
     /// `holder`, `root` or `rest`.
     pub kind: &'static str,
-    /// Class of the holders; nothing for the rest.
+    /// Class of the holders; `None` for the rest.
     pub class: Option<String>,
-    /// Label of their edges, where it is known.
+    /// Label of their edges, if known.
     pub edge: Option<String>,
-    /// How many they are.
+    /// Number of holders.
     pub holders: u64,
-    /// The one that is nearest to the root.
+    /// The holder nearest to the root.
     pub node: u32,
-    /// Whether all that holds the object leads through this branch.
+    /// Whether all paths from the root to the object pass through this branch.
     pub alone: bool,
-    /// Whether a limit of work left something out.
+    /// Whether a work limit cut something off.
     pub is_cut: bool,
 }
 
-/// The tree of an object.
-///
-/// # Errors
-/// None but those of the tables.
+/// Builds the holder tree of an object.
 pub(crate) fn tree(graph: &mut Graph, node: u32) -> Result<Vec<Holder>, StageError> {
     let instance = Instance { node, shallow_bytes: 0, retained_bytes: 0 };
     let trees = grow(graph, &[(&[instance][..], Limits::OF_AN_OBJECT)], Batch::LEAST)?;

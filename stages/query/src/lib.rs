@@ -1,11 +1,11 @@
-//! Questions about a run that is in the lake, answered from its tables. An answer is a value that can be written as
-//! JSON; what people read of it is the caller's.
+//! Queries on a run in the lake, answered from its tables. An answer is a value that can be serialised as JSON; the
+//! caller renders it for people.
 //!
-//! [`why`] says what keeps one object alive, [`top`] which objects retain most, [`tree`] what an object dominates,
-//! [`object`] what objects contain, and [`track`] which object of a replayed trace was at an address. They read single
-//! columns of the table of nodes front to back, and the rows that they show by themselves. Resident memory is at most
-//! 4 bytes per node for dominators, and 9 more for a shortest path; for several paths and for all [`holders`] 25 per node
-//! and 8 per essential edge, and for several paths 12 and 4 more.
+//! [`why`] finds paths that keep an object alive, [`top`] the objects that retain most, [`tree`] the objects that one
+//! dominates, [`object`] the contents of objects, and [`track`] the object of a replayed trace at an address. They scan
+//! single columns of the table of nodes, and read only the rows that they show. Resident memory is 4 bytes per node for
+//! dominators, 4 more for [`top`], 17 more for a shortest path; for several paths and for all [`holders`] 29 more per
+//! node and 8 per essential edge, and for several paths another 12 and 4.
 
 mod asked;
 mod error;

@@ -1,19 +1,19 @@
-//! The ranges that collections moved, a piece of their table at a time.
+//! Ranges that garbage collections moved, read from their table piece by piece.
 //!
-//! Rows are in the order of the collections, and of each collection in that of the addresses before it. So only where
-//! each collection begins is held, and one piece of [`ROWS`] rows, however long the table is. Collections are asked for
-//! one after the other, forwards or backwards, so each piece is read once. An address before a collection is found by
-//! binary search; for one after it, the ranges of the collection are gone through once.
+//! Rows are ordered by collection, then by address before the move. So only the start of each collection and one piece
+//! of [`ROWS`] rows are held, however long the table is. Callers visit collections in sequence, forwards or backwards,
+//! so each piece is read once. An address before a collection is found by binary search, one after it by scanning the
+//! collection's ranges.
 
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
 use std::ops::Range;
 use std::path::Path;
 
-/// Rows of a piece: 6 MB.
+/// Rows per piece: 6 MB.
 const ROWS: u64 = 1 << 18;
 
-/// A range of addresses that was moved.
+/// A moved range of addresses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved {
     from: u64,
@@ -21,32 +21,29 @@ pub(crate) struct Moved {
     bytes: u64,
 }
 
-/// Gives so many rows from one on, fewer at the end.
+/// Loads a number of rows from a start row; fewer at the end.
 type Load<'a> = Box<dyn Fn(u64, u64) -> Result<Vec<Moved>, StageError> + 'a>;
 
-/// The ranges of all collections.
+/// Moved ranges of all collections.
 pub(crate) struct Moves<'a> {
     load: Load<'a>,
-    /// The first row of each collection, and the number of all rows.
+    /// First row of each collection, and the total.
     starts: Vec<u64>,
-    /// Rows of a piece.
+    /// Rows per piece.
     size: u64,
-    /// The number of the piece that is held.
+    /// Number of the loaded piece.
     held: Option<u64>,
     piece: Vec<Moved>,
 }
 
-/// Opens the table of a run; `numbers` are those of its collections, in their order.
-///
-/// # Errors
-/// As [`Reader`].
+/// Opens the table of a run; `numbers` are its collections in order.
 pub(crate) fn open<'a>(path: &'a Path, numbers: &[u32]) -> Result<Moves<'a>, StageError> {
     let mut batches = Reader::open(path)?.columns(&["gc"])?;
     let mut starts = vec![0];
     let mut row = 0;
     while let Some(batch) = batches.batch()? {
         for gc in batch.u32s("gc")? {
-            // The last collection takes what belongs to none.
+            // Rows of unknown collections go to the last one.
             while starts.len() < numbers.len() && Some(numbers[starts.len() - 1]) != gc {
                 starts.push(row);
             }
@@ -58,7 +55,7 @@ pub(crate) fn open<'a>(path: &'a Path, numbers: &[u32]) -> Result<Moves<'a>, Sta
     Ok(Moves { load, starts, size: ROWS, held: None, piece: Vec::new() })
 }
 
-/// So many rows of the table, from one on.
+/// Reads at most `most` rows from row `first`.
 fn rows(path: &Path, first: u64, most: u64) -> Result<Vec<Moved>, StageError> {
     let mut batches = Reader::open(path)?.from_row(first, most).columns(&["from", "to", "bytes"])?;
     let mut rows = Vec::new();
@@ -73,10 +70,7 @@ fn rows(path: &Path, first: u64, most: u64) -> Result<Vec<Moved>, StageError> {
 }
 
 impl Moves<'_> {
-    /// Where an address is after a collection.
-    ///
-    /// # Errors
-    /// As [`Reader`].
+    /// Maps an address before a collection to the one after it.
     pub(crate) fn after(&mut self, gc: usize, address: u64) -> Result<u64, StageError> {
         for piece in self.pieces(gc) {
             let ranges = self.ranges(gc, piece)?;
@@ -88,10 +82,7 @@ impl Moves<'_> {
         Ok(address)
     }
 
-    /// Where an address was before a collection.
-    ///
-    /// # Errors
-    /// As [`Reader`].
+    /// Maps an address after a collection to the one before it.
     pub(crate) fn before(&mut self, gc: usize, address: u64) -> Result<u64, StageError> {
         let inside = |range: &&Moved| address.checked_sub(range.to).is_some_and(|inside| inside < range.bytes);
         for piece in self.pieces(gc).rev() {
@@ -102,13 +93,13 @@ impl Moves<'_> {
         Ok(address)
     }
 
-    /// The pieces in which a collection has rows.
+    /// Pieces that contain rows of a collection.
     fn pieces(&self, gc: usize) -> Range<u64> {
         let (start, end) = (self.starts[gc], self.starts[gc + 1]);
         if start == end { 0..0 } else { start / self.size..(end - 1) / self.size + 1 }
     }
 
-    /// The rows of a collection in a piece.
+    /// Rows of a collection within a piece.
     fn ranges(&mut self, gc: usize, number: u64) -> Result<&[Moved], StageError> {
         let first = number * self.size;
         if self.held != Some(number) {
@@ -126,7 +117,7 @@ impl Moves<'_> {
 mod tests {
     use super::*;
 
-    /// Random tables in pieces of a few rows, against a look at all rows.
+    /// Compares random tables in small pieces with a scan of all rows.
     #[test]
     fn addresses_are_followed_as_if_all_rows_were_held() {
         let mut chance = 1_u64;
@@ -135,7 +126,7 @@ mod tests {
             (chance >> 33) % end
         };
         for _ in 0..200 {
-            // Each collection moves some of ten pieces of its own part of the address space to the next part.
+            // Each collection moves some of ten pieces of its own address range to the next range.
             let mut collections: Vec<Vec<Moved>> = Vec::new();
             for gc in 0..below(6) {
                 let pieces = (0..10).filter(|_| below(2) == 0).collect::<Vec<u64>>();

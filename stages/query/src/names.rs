@@ -1,4 +1,4 @@
-//! Which classes a pattern means, and what somebody may have meant whose pattern matches none.
+//! Resolves class patterns, and suggests classes for a pattern without match.
 
 use crate::asked::Asked;
 use crate::error::QueryError;
@@ -8,24 +8,23 @@ use heaplake_lake::reader::Reader;
 use heaplake_schemas::classes;
 use std::collections::BTreeSet;
 
-/// Names that are proposed in place of one that there is not.
+/// Maximum number of suggestions.
 const PROPOSED: usize = 3;
-/// Characters of a name that are compared.
+/// Maximum characters of a name to compare.
 const COMPARED: usize = 64;
 
-/// The classes that are asked for.
+/// Classes selected by patterns.
 pub(crate) struct Wanted {
     names: BTreeSet<String>,
-    /// What people should know of their patterns, a sentence each.
+    /// Remarks on the patterns, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
 impl Wanted {
-    /// The classes of a run that match one of the patterns. A pattern that matches none as it is written is taken
-    /// without regard to case.
+    /// Selects the classes of a run that match any pattern. A pattern without match is retried ignoring case.
     ///
     /// # Errors
-    /// [`QueryError`] where no class matches any of them; it names the nearest.
+    /// [`QueryError`] if no class matches any pattern, with the nearest names.
     pub(crate) fn of(asked: &Asked, patterns: &[Pattern]) -> Result<Self, QueryError> {
         let all = class_names(asked)?;
         let mut wanted = Self { names: BTreeSet::new(), notes: Vec::new() };
@@ -52,7 +51,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    /// Whether a class is asked for.
+    /// Whether a class is selected.
     pub(crate) fn has(&self, class: &str) -> bool {
         self.names.contains(class)
     }
@@ -63,7 +62,6 @@ fn matching<'a>(all: &'a BTreeSet<String>, pattern: &Pattern, case_sensitive: bo
     all.iter().filter(|name| pattern.matches_with(name, options)).collect()
 }
 
-/// The names of all classes.
 fn class_names(asked: &Asked) -> Result<BTreeSet<String>, StageError> {
     let table = if asked.has(classes::FILE) { asked.folder.join(classes::FILE) } else { asked.nodes() };
     let mut names = BTreeSet::new();
@@ -78,15 +76,15 @@ fn class_names(asked: &Asked) -> Result<BTreeSet<String>, StageError> {
     Ok(names)
 }
 
-/// What may be meant by a pattern that matches nothing, as the end of a sentence.
+/// Suggestions for a pattern without match, as the end of a sentence.
 fn meant(all: &BTreeSet<String>, pattern: &Pattern) -> String {
     let near = nearest(all.iter().map(String::as_str), pattern.as_str());
     let near: Vec<String> = near.iter().map(|name| format!("{name:?}")).collect();
     if near.is_empty() { String::new() } else { format!("; the nearest: {}", near.join(", ")) }
 }
 
-/// The names that are nearest to what was typed: those that contain it first, then those that differ in few letters,
-/// as a whole or without their package.
+/// Names nearest to the typed text: those that contain it first, then those with a small edit distance, in full or
+/// without their package.
 fn nearest<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Vec<&'a str> {
     let typed = plain(typed);
     if typed.is_empty() {
@@ -107,12 +105,12 @@ fn nearest<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Vec<&'a str
     near.into_iter().map(|(_, name)| name).take(PROPOSED).collect()
 }
 
-/// The first letters of a text, in lower case, without the signs of patterns.
+/// The first characters of a text, in lower case, without pattern characters.
 fn plain(text: &str) -> Vec<char> {
     text.chars().filter(|c| !"*?[]".contains(*c)).flat_map(char::to_lowercase).take(COMPARED).collect()
 }
 
-/// The letters that must be put in, taken out or changed to get from one text to the other (Levenshtein).
+/// Levenshtein distance.
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.iter().enumerate() {

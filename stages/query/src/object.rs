@@ -1,8 +1,8 @@
-//! `heaplake object`: what objects contain, side by side.
+//! `heaplake object`: shows the contents of objects side by side.
 //!
-//! The table of values has the fields and elements of every node, in the order of the nodes. It is read front to back
-//! up to the last object that is asked for. Rows of several objects that have one name are one line of the answer.
-//! Two references are equal if they lead to one object, or to members of one set of duplicates.
+//! The table of values has the fields and elements of every node, in node order. It is scanned up to the last requested
+//! object. Fields of equal name are one line of the answer. Two references are equal if they lead to the same object,
+//! or to members of one set of duplicates.
 
 use crate::asked::{Asked, Subject};
 use crate::error::QueryError;
@@ -16,68 +16,68 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The objects of a question.
+/// Objects to show.
 #[derive(Clone, Debug)]
 pub enum Which {
-    /// These.
+    /// Given objects.
     Subjects(Vec<Subject>),
-    /// The first members of a set of duplicates, at most so many.
+    /// The first members of a set of duplicates, and their maximum number.
     Set(u32, usize),
 }
 
-/// The answer.
+/// Contents of objects.
 #[derive(Debug, Serialize)]
 pub struct Objects {
-    /// The objects.
+    /// Objects.
     pub objects: Vec<NodeRow>,
-    /// Members of the set that are not among them, where a set was asked for.
+    /// Number of further members of the set, if a set was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<u64>,
-    /// Their fields and elements, in the order of the first object that has each.
+    /// Fields and elements, in order of first appearance.
     pub fields: Vec<Field>,
 }
 
-/// A field or an element of the objects.
+/// A field or element.
 #[derive(Debug, Serialize)]
 pub struct Field {
-    /// Name, or index in brackets; `length`, `text` and the like for what has no name.
+    /// Name, or index in brackets; `length`, `text` and the like for unnamed values.
     pub name: String,
-    /// Whether all objects have it and it is the same in all of them.
+    /// Whether all objects have it with equal values.
     pub same: bool,
-    /// Its value in each object; null where an object does not have it.
+    /// Value in each object; null if missing.
     pub values: Vec<Option<Value>>,
 }
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Value {
-    /// As in the table of values.
+    /// Kind, as in the table of values.
     pub kind: String,
-    /// The value as text, where the input has it.
+    /// Value as text, if the input has it.
     pub value: Option<String>,
-    /// The object that a reference leads to.
+    /// Target of a reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<u32>,
-    /// Its class.
+    /// Class of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// The set of duplicates that it is in.
+    /// Duplicate set of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<u32>,
 }
 
 impl Value {
-    /// Whether nothing tells two values apart.
+    /// Whether two values are equal.
     fn is_like(&self, other: &Self) -> bool {
         let same_target = self.to == other.to || (self.set.is_some() && self.set == other.set);
         self.kind == other.kind && self.value == other.value && same_target
     }
 }
 
-/// Answers.
+/// Shows the contents of objects.
 ///
 /// # Errors
-/// [`QueryError`], also where the run has no table of values.
+/// [`QueryError`] also if the run has no table of values.
 pub fn ask(asked: &Asked, which: &Which) -> Result<Objects, QueryError> {
     if !asked.has(values::FILE) {
         return Err(no_values(asked));
@@ -106,7 +106,7 @@ pub fn ask(asked: &Asked, which: &Which) -> Result<Objects, QueryError> {
     Ok(Objects { objects, others, fields: side_by_side(of_each.collect()) })
 }
 
-/// Why there is nothing to show.
+/// Explains a missing table of values.
 fn no_values(asked: &Asked) -> QueryError {
     let folder = asked.folder.display().to_string();
     let Options::Analysis(options) = &asked.run.options else {
@@ -123,7 +123,7 @@ fn no_values(asked: &Asked) -> QueryError {
     QueryError::usage(cause, &format!("this reads its input again and adds it: {}", command.join(" ")))
 }
 
-/// The first members of a set, and how many more it has.
+/// Returns the first members of a set, and the number of further ones.
 fn members(asked: &Asked, set: u32, most: usize) -> Result<(Vec<u32>, u64), QueryError> {
     if !asked.has(duplicate_members::FILE) {
         let cause = format!("{}: this run has no table of members of sets", asked.folder.display());
@@ -144,10 +144,10 @@ fn members(asked: &Asked, set: u32, most: usize) -> Result<(Vec<u32>, u64), Quer
     Ok((members, others))
 }
 
-/// Values of an object with their names.
+/// Named values of an object.
 type Content = Vec<(String, Value)>;
 
-/// What these nodes contain.
+/// Reads the contents of nodes.
 fn contents(table: &Path, wanted: &[u32]) -> Result<BTreeMap<u32, Content>, StageError> {
     let mut contents: BTreeMap<u32, Content> = wanted.iter().map(|&node| (node, Content::new())).collect();
     let last = wanted.iter().copied().max().unwrap_or(0);
@@ -185,7 +185,7 @@ fn contents(table: &Path, wanted: &[u32]) -> Result<BTreeMap<u32, Content>, Stag
     Ok(contents)
 }
 
-/// The sets of duplicates that nodes are in.
+/// Duplicate sets of nodes.
 fn sets_of(table: &Path, mut wanted: Vec<u32>) -> Result<BTreeMap<u32, u32>, StageError> {
     const COLUMN: &str = "duplicate_set";
     wanted.sort_unstable();
@@ -199,8 +199,7 @@ fn sets_of(table: &Path, mut wanted: Vec<u32>) -> Result<BTreeMap<u32, u32>, Sta
     Ok(sets)
 }
 
-/// The fields of several objects, in the order in which they come first. A name that an object has several times is
-/// that many fields.
+/// Aligns the fields of several objects, in order of first appearance. A name that an object has n times is n fields.
 fn side_by_side(contents: Vec<Content>) -> Vec<Field> {
     let count = contents.len();
     let mut fields: Vec<Field> = Vec::new();
@@ -246,7 +245,7 @@ mod tests {
         other.insert(0, ("z".to_owned(), number("0")));
         let fields = side_by_side(vec![of("1", 7, Some(3)), other]);
         let shown: Vec<(&str, bool)> = fields.iter().map(|field| (&*field.name, field.same)).collect();
-        // The second `x` hides another one, as a field of a superclass.
+        // The second `x` is hidden by the first, as a field of a superclass.
         assert_eq!(shown, [("x", false), ("next", true), ("x", true), ("z", false)]);
         assert_eq!(fields[3].values, [None, Some(number("0"))]);
         assert!(!reference(7, None).is_like(&reference(8, None)) && reference(7, None).is_like(&reference(7, None)));

@@ -1,23 +1,24 @@
-//! The shortest paths to one object, one by one.
+//! Enumerates the shortest paths to an object.
 //!
-//! A path begins at the root, or at a node at distance 1 that the root is not known to hold, as a user root; then the
-//! edge from the root counts although the input does not state it. It has no node twice. Paths come by their length, those of one
-//! length in the order of their nodes from the object up.
+//! A path begins at the root, or at a node of distance 1 that no known edge links to the root, such as a user root;
+//! then the edge from the root counts although the input lacks it. Paths are simple. They are ordered by length, then
+//! by their nodes from the object up.
 //!
-//! For each length, a depth-first search grows paths upward and leaves what cannot end with this length: a search
-//! downward told the least number of edges from the root to each node before. What was left tells the next length.
+//! For each length, a depth-first search extends paths upwards and prunes those that cannot end with this length: a
+//! preceding downward search has computed the minimum number of edges from the root to each node. The pruned paths
+//! determine the next length.
 
 use crate::graph::Graph;
 use rustc_hash::FxHashSet;
 
-/// Edges that are looked at, at most.
+/// Maximum number of edges to visit.
 const WORK: u64 = 1 << 24;
 
-/// No path leads to a node.
+/// No path from the root leads to the node.
 const NEVER: u32 = u32::MAX;
 
-/// The shortest paths to a node, each from its upper end, `most` of them or fewer; and whether there are no more, or as
-/// many as asked for. Resident memory: 12 bytes for each node, 4 for each edge.
+/// Returns at most `most` shortest paths to a node, each from its upper end; and whether the search was complete, that
+/// is, found all paths or `most` of them. Resident memory: 12 bytes per node, 4 per edge.
 pub(crate) fn paths(graph: &Graph, node: u32, most: usize) -> (Vec<Vec<u32>>, bool) {
     let rest = least(graph, node);
     let mut search = Search { graph, rest: &rest, asked: node, most, found: Vec::new(), next: None, left: WORK };
@@ -36,7 +37,7 @@ pub(crate) fn paths(graph: &Graph, node: u32, most: usize) -> (Vec<Vec<u32>>, bo
     }
 }
 
-/// Whether paths to `asked` begin at a node, and how many edges they have above it.
+/// If paths to `asked` can begin at a node: the number of edges above it.
 fn begins(graph: &Graph, asked: u32, node: u32) -> Option<u32> {
     match node {
         _ if node == graph.root => Some(0),
@@ -45,19 +46,19 @@ fn begins(graph: &Graph, asked: u32, node: u32) -> Option<u32> {
     }
 }
 
-/// Whether the root, at distance 0, holds a node.
+/// Whether an edge leads from the root, at distance 0, to a node.
 fn is_of_root(graph: &Graph, node: u32) -> bool {
     graph.far(graph.root) == 0 && graph.held_by(node).iter().any(|edge| edge.0 == graph.root)
 }
 
-/// Whether a path to `asked` may go from one node to another.
+/// Whether a path to `asked` may use an edge.
 fn may_go(graph: &Graph, asked: u32, from: u32, to: u32) -> bool {
-    // A node that the root holds is reached from there.
+    // A node with an edge from the root is reached from there.
     let is_first = to != asked && graph.far(to) <= 1;
     graph.far(from) != i32::MAX && (!is_first || from == graph.root)
 }
 
-/// The least number of edges from the root to each node.
+/// Minimum number of edges from the root to each node.
 fn least(graph: &Graph, asked: u32) -> Vec<u32> {
     let nodes = 0..graph.len() as u32;
     let mut start = vec![0u64; graph.len() + 1];
@@ -69,7 +70,7 @@ fn least(graph: &Graph, asked: u32) -> Vec<u32> {
     each(&mut |from, _| start[from as usize + 1] += 1);
     (1..start.len()).for_each(|at| start[at] += start[at - 1]);
     let mut targets = vec![0u32; *start.last().unwrap_or(&0) as usize];
-    // Afterwards the place of each node is the end of its edges, which is where those of the next began.
+    // Afterwards `start` has the end of each node's edges, where those of the next node began.
     each(&mut |from, to| {
         targets[start[from as usize] as usize] = to;
         start[from as usize] += 1;
@@ -97,25 +98,25 @@ fn least(graph: &Graph, asked: u32) -> Vec<u32> {
     rest
 }
 
-/// A search for paths of one length.
+/// Search for paths of one length.
 struct Search<'a> {
     graph: &'a Graph,
     rest: &'a [u32],
     asked: u32,
     most: usize,
     found: Vec<Vec<u32>>,
-    /// The least length that is longer.
+    /// Least greater length.
     next: Option<u32>,
-    /// Edges that may be looked at.
+    /// Remaining edges to visit.
     left: u64,
 }
 
 impl Search<'_> {
-    /// Finds those of a length; false where that was too much work.
+    /// Finds the paths of a length; false if the work limit is reached.
     fn of_length(&mut self, length: u32) -> bool {
         let mut path: Vec<u32> = Vec::new();
         let mut passed = FxHashSet::default();
-        // What is above the nodes of the path and not yet looked into, the least last.
+        // Unvisited nodes above each node of the path, in descending order.
         let mut open: Vec<Vec<u32>> = vec![vec![self.asked]];
         while let Some(top) = open.last_mut() {
             let Some(node) = top.pop() else {
@@ -142,7 +143,7 @@ impl Search<'_> {
         true
     }
 
-    /// The nodes above one from where the length can be kept, in descending order.
+    /// Nodes above one from which the length can be met, in descending order.
     fn above(&mut self, node: u32, edges: u32, length: u32, passed: &FxHashSet<u32>) -> Option<Vec<u32>> {
         let held_by = self.graph.held_by(node);
         self.left = self.left.checked_sub(held_by.len() as u64 + 1)?;

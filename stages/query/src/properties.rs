@@ -1,4 +1,4 @@
-//! The answers about all holders on random graphs, against walks that are obviously right.
+//! Property tests: queries about all holders on random graphs equal naive walks.
 
 use crate::graph::Graph;
 use crate::holders::tree;
@@ -9,7 +9,7 @@ use heaplake_oracle::graph;
 use heaplake_oracle::retainer_trees::{self, Bounds, Heap, Labelled};
 use heaplake_schemas::chains::label;
 
-/// A graph; everything is reached from the root, 0, unless distances say otherwise.
+/// A graph with root 0, which reaches every node unless distances contradict.
 struct Case {
     n: usize,
     edges: Vec<Labelled>,
@@ -30,7 +30,7 @@ impl Case {
             }
         }
         let measured = graph::distances(n, &arcs, 0).into_iter().map(|far| far.map_or(i32::MAX, |far| far as i32));
-        // Searches of distances follow other edges: any number can stand there.
+        // Real distances come from other edges too, so any number is possible.
         let distance = match rng.one_in(2) {
             true => (0..n).map(|_| if rng.one_in(9) { i32::MAX } else { rng.below(5) as i32 }).collect(),
             false => measured.collect(),
@@ -55,7 +55,7 @@ impl Case {
         self.edges.iter().any(|edge| (edge.0, edge.1) == (from, to))
     }
 
-    /// All paths that go on from one, which is told from the object up, with their lengths.
+    /// All extensions of a path, which is given from the object up, with their lengths.
     fn enumerate(&self, path: &mut Vec<u32>, found: &mut Vec<(usize, Vec<u32>)>) {
         let top = path[path.len() - 1];
         let is_first = path.len() > 1 && self.distance[top as usize] <= 1;

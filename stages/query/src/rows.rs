@@ -1,4 +1,4 @@
-//! What is read of the table of nodes by more than one question.
+//! Reads rows of the table of nodes that several queries show.
 
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, damaged, value};
@@ -7,30 +7,27 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is shown of a node. Sizes are bytes.
+/// A node as shown. Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NodeRow {
-    /// Row of the table.
+    /// Row in the table.
     pub node: u32,
-    /// The format's own id; nothing for a root that the input does not have.
+    /// Id in the format; `None` for a root that the input lacks.
     pub id: Option<u64>,
     /// Class name.
     pub class: String,
-    /// The node's own name, where it says more than the class.
+    /// The node's own name, if it differs from the class.
     pub name: Option<String>,
     /// Shallow size.
     pub shallow_bytes: u64,
     /// Retained size.
     pub retained_bytes: u64,
-    /// Distance from a root; [`SYSTEM_DISTANCE`](heaplake_schemas::scratch::SYSTEM_DISTANCE) and more where only the
+    /// Distance from a root; [`SYSTEM_DISTANCE`](heaplake_schemas::scratch::SYSTEM_DISTANCE) or more if only the
     /// runtime leads there.
     pub distance: Option<i32>,
 }
 
-/// What is shown of these nodes.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`].
+/// Reads the rows of nodes.
 pub fn fetch(table: &Path, nodes: impl IntoIterator<Item = u32>) -> Result<BTreeMap<u32, NodeRow>, StageError> {
     const COLUMNS: [&str; 7] = ["node", "id", "class", "name", "shallow_bytes", "retained_bytes", "distance"];
     let mut wanted: Vec<u32> = nodes.into_iter().collect();
@@ -62,10 +59,7 @@ pub fn fetch(table: &Path, nodes: impl IntoIterator<Item = u32>) -> Result<BTree
     Ok(found)
 }
 
-/// The dominator of every node.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`].
+/// Reads the dominator of every node.
 pub fn dominators(table: &Path) -> Result<Vec<u32>, StageError> {
     let mut batches = Reader::open(table)?.columns(&["dominator"])?;
     let mut dominators = Vec::new();

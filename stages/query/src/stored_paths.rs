@@ -1,4 +1,4 @@
-//! The paths that a run stores with its findings: what there is without the table of edges.
+//! Paths stored with findings, as a substitute for the table of edges.
 
 use crate::asked::Asked;
 use heaplake_kit::StageError;
@@ -6,23 +6,23 @@ use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::findings::FILE;
 use serde::Serialize;
 
-/// The path of a finding.
+/// Path of a finding.
 #[derive(Debug, Serialize)]
 pub struct StoredPath {
-    /// The steps from a root, each as `Holder.field`.
+    /// Steps from a root, each as `Holder.field`.
     pub steps: Vec<String>,
-    /// Where it ends, if that is not the object asked for: the object holds what the finding is about.
+    /// End of the path, if not the queried object, which then holds the subject of the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<u32>,
 }
 
-/// The path of the first finding about a node, or else of the first whose holder it is.
+/// Returns the path of the first finding about a node, or else of the first finding that names it as holder.
 pub(crate) fn stored_path(asked: &Asked, node: u32) -> Result<Option<StoredPath>, StageError> {
     if !asked.has(FILE) {
         return Ok(None);
     }
     let reader = Reader::open(&asked.folder.join(FILE))?;
-    // Runs of older versions have no holders.
+    // Older runs lack holders.
     if !reader.has("holder_node") {
         return Ok(None);
     }

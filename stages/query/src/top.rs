@@ -1,4 +1,4 @@
-//! `heaplake top`: the objects that retain most, of all or of some classes, each with its dominators.
+//! `heaplake top`: the objects with the largest retained sizes, overall or by class, with their dominators.
 
 use crate::asked::Asked;
 use crate::error::QueryError;
@@ -12,15 +12,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
 
-/// Dominators that are shown of each object, the nearest.
+/// Nearest dominators shown per object.
 const HOLDERS: usize = 5;
 
-/// The answer.
+/// Largest objects.
 #[derive(Debug, Serialize)]
 pub struct Top {
-    /// The objects, largest first.
+    /// Objects, largest first.
     pub objects: Vec<Object>,
-    /// What people should know of their patterns, a sentence each.
+    /// Remarks on the patterns, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -28,19 +28,19 @@ pub struct Top {
 /// An object and its dominators.
 #[derive(Debug, Serialize)]
 pub struct Object {
-    /// The object.
+    /// Object.
     #[serde(flatten)]
     pub node: NodeRow,
-    /// Its nearest dominators, the nearest last.
+    /// Nearest dominators, the nearest last.
     pub dominators: Vec<NodeRow>,
-    /// How many more are above them.
+    /// Number of dominators above these.
     pub dominators_left_out: usize,
 }
 
-/// Answers: the `most` largest objects of classes that fit one of the patterns, or of all.
+/// Finds the `most` largest objects of the classes that match a pattern, or of all without patterns.
 ///
 /// # Errors
-/// [`QueryError`], also where no class fits.
+/// [`QueryError`] also if no class matches.
 pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, QueryError> {
     let nodes = asked.nodes();
     let wanted = if patterns.is_empty() { None } else { Some(Wanted::of(asked, patterns)?) };
@@ -68,17 +68,17 @@ pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, Quer
     Ok(Top { objects: objects.collect(), notes: wanted.map_or_else(Vec::new, |wanted| wanted.notes) })
 }
 
-/// The depth of a node that nobody has asked for.
+/// Depth not yet computed.
 const UNKNOWN: u32 = u32::MAX;
 
-/// How many dominators are above a node. Each node is passed once, however many ask: `depths` keeps what is known.
+/// Number of dominators above a node. `depths` caches results, so each node is visited once.
 fn depth(node: u32, dominators: &[u32], depths: &mut [u32]) -> u32 {
     let mut path = vec![node];
     let mut known = 0;
     while let Some(&at) = path.last() {
         let above = dominators[at as usize];
         match depths[at as usize] {
-            // In a damaged table, dominators may be a ring: a node of the path stands for its top.
+            // In a damaged table, dominators may form a cycle: stop at any of its nodes.
             UNKNOWN if above != at && path.len() <= dominators.len() => path.push(above),
             UNKNOWN => break,
             depth => {
@@ -95,9 +95,9 @@ fn depth(node: u32, dominators: &[u32], depths: &mut [u32]) -> u32 {
     depth
 }
 
-/// The `most` largest objects, the largest first.
+/// Finds the `most` largest objects, largest first.
 fn largest(nodes: &Path, wanted: Option<&Wanted>, most: usize) -> Result<Vec<(Reverse<u64>, u32)>, StageError> {
-    // The least of them on top, to be replaced.
+    // Heap with the smallest on top.
     let mut best: BinaryHeap<(Reverse<u64>, u32)> = BinaryHeap::new();
     let mut batches = Reader::open(nodes)?.columns(&["kind", "class", "retained_bytes"])?;
     while let Some(batch) = batches.batch()? {
@@ -107,7 +107,7 @@ fn largest(nodes: &Path, wanted: Option<&Wanted>, most: usize) -> Result<Vec<(Re
             if best.len() == most && best.peek().is_none_or(|last| entry >= *last) {
                 continue;
             }
-            // Nodes of the runtime itself are left out, unless a pattern asks for them.
+            // Skip nodes of the runtime itself, unless a pattern selects them.
             let fits = match wanted {
                 Some(wanted) => wanted.has(classes.value(row)),
                 None => !["synthetic", "root"].contains(&kinds.value(row)),
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn depths_count_dominators_and_a_ring_ends() {
-        // A chain to the root, a branch of it, and a ring.
+        // A chain to the root, a branch of it, and a cycle.
         let dominators = [0, 0, 1, 2, 1, 6, 5];
         let mut depths = [UNKNOWN; 7];
         for (node, expected) in [(3, 3), (4, 2), (0, 0), (2, 2), (1, 1), (3, 3)] {

@@ -1,8 +1,8 @@
-//! `heaplake track`: which object was at an address at some moment, and what became of it.
+//! `heaplake track`: finds the object at an address and time, and its fate.
 //!
-//! From the moment on, the address is followed through the ranges that later collections moved; from the moment back,
-//! through those that earlier ones moved. So for each collection it is known where the object would be after it, and
-//! the object is the one that was born at the right place before the moment and not dead by then.
+//! The address is followed forwards through the ranges that later collections moved, and backwards through those of
+//! earlier ones. That gives the object's address after each collection; the object is the one allocated at the right
+//! address before the given time and not yet dead.
 
 use crate::error::QueryError;
 use crate::moves;
@@ -15,19 +15,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
-/// An address and a moment.
+/// An address and a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
     address: u64,
     time: Time,
 }
 
-/// A moment.
+/// A time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Time {
     /// After this collection; 0 is before the first.
     After(u32),
-    /// So many seconds after the first collection began.
+    /// Seconds after the start of the first collection.
     Seconds(f64),
 }
 
@@ -47,39 +47,36 @@ impl FromStr for Spot {
     }
 }
 
-/// An object and what became of it.
+/// An object and its fate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
     /// Row of `object_tracks`.
     pub object: u32,
-    /// Its type.
+    /// Type.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// The last collection before its allocation.
     pub allocated_at_gc: u32,
-    /// Where it was allocated.
+    /// Address at allocation.
     pub first_address: u64,
-    /// Where it was at the moment.
+    /// Address at the given time.
     pub address: u64,
-    /// Where it is at the end, or was when it died.
+    /// Last known address: at the end, or at death.
     pub last_address: Option<u64>,
-    /// How often its address changed.
+    /// Number of address changes.
     pub moves: u64,
     /// The collection that reclaimed it.
     pub died_at_gc: Option<u32>,
-    /// The generation that it was in.
+    /// Its generation at death.
     pub died_in_generation: Option<String>,
 }
 
-/// Files of the tables that are read.
+/// Required tables.
 const NEEDED: [&str; 4] = [allocation_types::FILE, collections::FILE, moved_ranges::FILE, object_tracks::FILE];
 
-/// Finds the object.
-///
-/// # Errors
-/// [`QueryError`].
+/// Finds the object at a spot.
 pub fn find(run: &Path, at: Spot) -> Result<Found, QueryError> {
     // Held until the answer is complete.
     let held = selection::hold(run)?;
@@ -101,7 +98,7 @@ pub fn find(run: &Path, at: Spot) -> Result<Found, QueryError> {
     })
 }
 
-/// Numbers of the collections, in their order.
+/// Numbers of the collections, in order.
 fn numbers(run: &Path) -> Result<Vec<u32>, StageError> {
     let mut batches = Reader::open(&run.join(collections::FILE))?.columns(&["gc"])?;
     let mut numbers = Vec::new();
@@ -111,7 +108,7 @@ fn numbers(run: &Path) -> Result<Vec<u32>, StageError> {
     Ok(numbers)
 }
 
-/// How many collections had ended at a moment.
+/// Number of collections that had ended at a time.
 fn ended(run: &Path, numbers: &[u32], time: Time) -> Result<usize, QueryError> {
     let usage = |cause| QueryError::usage(cause, "see the table collections");
     match time {
@@ -135,7 +132,7 @@ fn ended(run: &Path, numbers: &[u32], time: Time) -> Result<usize, QueryError> {
     }
 }
 
-/// The address of the object after each number of garbage collections, from 0 to all of them.
+/// Address of the object after 0, 1, ... all collections.
 fn places(run: &Path, numbers: &[u32], ended: usize, address: u64) -> Result<Vec<u64>, StageError> {
     let file = run.join(moved_ranges::FILE);
     let mut moves = moves::open(&file, numbers)?;
@@ -149,7 +146,7 @@ fn places(run: &Path, numbers: &[u32], ended: usize, address: u64) -> Result<Vec
     Ok(places)
 }
 
-/// Columns of `object_tracks` that are read.
+/// Columns of `object_tracks` to read.
 const COLUMNS: [&str; 9] = [
     "object",
     "type_id",
@@ -162,7 +159,7 @@ const COLUMNS: [&str; 9] = [
     "died_in_generation",
 ];
 
-/// The object that was born in its place and lived at the moment.
+/// Finds the object allocated at the right address and alive at the time.
 fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<Option<Found>, StageError> {
     let mut ends: BTreeMap<u32, usize> = BTreeMap::new();
     for (&number, ended) in numbers.iter().zip(1..) {
@@ -186,7 +183,7 @@ fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<O
             if inside >= bytes.max(1) || dead {
                 continue;
             }
-            // A later object at the same address replaced an earlier one.
+            // A later object at the same address supersedes an earlier one.
             found = Some((
                 value(types, row),
                 Found {
@@ -209,7 +206,6 @@ fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<O
     Ok(Some(found))
 }
 
-/// The name of a type.
 fn type_name(run: &Path, type_id: u32) -> Result<Option<String>, StageError> {
     let mut batches = Reader::open(&run.join(allocation_types::FILE))?.columns(&["type_id", "type"])?;
     while let Some(batch) = batches.batch()? {

@@ -1,4 +1,4 @@
-//! `heaplake dominators`: what an object alone keeps alive, as a tree.
+//! `heaplake dominators`: the subtree of the dominator tree below an object.
 
 use crate::asked::{Asked, Subject};
 use crate::error::QueryError;
@@ -9,21 +9,21 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A node of the answer.
+/// A node of the tree.
 #[derive(Debug, Serialize)]
 pub struct Branch {
-    /// The object.
+    /// Object.
     #[serde(flatten)]
     pub node: NodeRow,
-    /// The largest of those that it dominates immediately.
+    /// Its largest children in the dominator tree.
     pub children: Vec<Branch>,
-    /// How many more it dominates immediately.
+    /// Number of further children.
     pub others: u64,
-    /// What those retain.
+    /// Retained bytes of these.
     pub others_retained_bytes: u64,
 }
 
-/// The immediately dominated nodes of one, the largest by themselves.
+/// Children of a node, the largest listed.
 #[derive(Default)]
 struct Children {
     largest: Vec<(Reverse<u64>, u32)>,
@@ -31,10 +31,7 @@ struct Children {
     others_bytes: u64,
 }
 
-/// Answers: the tree under a node, or under the root, so many levels deep, with so many children of each node.
-///
-/// # Errors
-/// [`QueryError`].
+/// Builds the tree under a node or the root, `depth` levels deep, with at most `most` children per node.
 pub fn ask(asked: &Asked, subject: Option<Subject>, depth: usize, most: usize) -> Result<Branch, QueryError> {
     let nodes = asked.nodes();
     let top = match subject {
@@ -80,7 +77,7 @@ impl Children {
     }
 }
 
-/// As deep as the answer, which the user bounds.
+/// Recursion is as deep as the answer, which the user bounds.
 fn branch(node: u32, found: &BTreeMap<u32, Children>, rows: &BTreeMap<u32, NodeRow>) -> Option<Branch> {
     let none = Children::default();
     let children = found.get(&node).unwrap_or(&none);
@@ -92,7 +89,7 @@ fn branch(node: u32, found: &BTreeMap<u32, Children>, rows: &BTreeMap<u32, NodeR
     })
 }
 
-/// The node that is its own dominator.
+/// Finds the root: the node that dominates itself.
 fn root(asked: &Asked) -> Result<u32, StageError> {
     let nodes = asked.nodes();
     let mut batches = Reader::open(&nodes)?.columns(&["dominator"])?;

@@ -1,9 +1,9 @@
-//! `heaplake why`: what keeps one object alive.
+//! `heaplake why`: finds paths that keep an object alive.
 //!
-//! Its dominators, each of which alone keeps it alive, are in the table of nodes. A shortest path from a root needs
-//! the table of edges: one pass over it finds for every node a predecessor whose distance is one less, a second pass
-//! the names of the edges between them, of all paths that are shown at once. Of several edges an essential one is taken, then that of the least kind in
-//! the order of the format, then that of the least node. As many as [`SHOWN`] steps of each path are shown.
+//! Its dominators, each of which alone keeps it alive, come from the table of nodes. A shortest path from a root needs
+//! the table of edges: one pass finds for every node a predecessor with a distance one less, a second pass the labels
+//! of the edges on all shown paths. Of parallel edges it prefers essential ones, then the first kind in the order of
+//! the format, then the smallest node. At most [`SHOWN`] steps of each path are shown.
 
 use crate::asked::{Asked, Subject};
 use crate::error::QueryError;
@@ -18,10 +18,10 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
 
-/// Steps of a path that are shown, half of them at each end.
+/// Steps shown per path, half at each end.
 const SHOWN: usize = 60;
 
-/// Kinds of edges that keep their targets alive, in the order of their formats; others come last.
+/// Kinds of strong edges, in the order of their formats; others rank last.
 const KINDS: [&str; 14] = [
     "context",
     "element",
@@ -39,82 +39,79 @@ const KINDS: [&str; 14] = [
     "referent",
 ];
 
-/// The column of nodes that only weak, soft, phantom or final referents hold. A path to any other node has none of them.
+/// Column for nodes that only weak, soft, phantom or final referents hold. A path to any other node has none of these.
 const WEAKLY: &str = "weakly_reachable";
 
-/// How an edge compares with others to the same node, the best least; nothing for one that is on no path.
+/// Rank of an edge among those to the same node, the best least; `None` for weak edges.
 fn rank(kind: &str, essential: bool) -> Option<usize> {
     let place = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len());
     (kind != "weak").then_some(if essential { place } else { place + KINDS.len() + 1 })
 }
 
-/// The answer.
+/// Paths and holders of an object.
 #[derive(Debug, Serialize)]
 pub struct Why {
-    /// From a root to the object; nothing without the table of edges, or where no search reached the object.
+    /// From a root to the object; `None` without the table of edges, or if the object is unreachable.
     pub shortest_path: Option<Shown>,
-    /// Without the table of edges: the path that a finding about the object has.
+    /// Without the table of edges: the path of a finding about the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_path: Option<StoredPath>,
-    /// The shortest paths from a root, where more than one was asked for; over edges that keep their targets alive.
+    /// Several shortest paths from a root over essential edges, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Shown>,
-    /// All holders, merged by class and edge label, where they were asked for.
+    /// All holders, merged by class and edge label, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holders: Option<Vec<Holder>>,
-    /// From the root of the dominator tree to the object.
+    /// Dominators, from the root to the object.
     pub dominators: Shown,
-    /// What to do for what is missing.
+    /// How to obtain missing parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl Why {
-    /// Dominators alone.
+    /// An answer with dominators only.
     fn of(dominators: Shown) -> Self {
         Self { shortest_path: None, stored_path: None, paths: Vec::new(), holders: None, dominators, note: None }
     }
 }
 
-/// A path, from its beginning to its end.
+/// A path, from its start.
 #[derive(Debug, Serialize)]
 pub struct Shown {
-    /// The steps.
+    /// Steps.
     pub steps: Vec<Step>,
-    /// How many steps of the middle are left out.
+    /// Number of steps omitted in the middle.
     pub left_out: usize,
 }
 
 /// A step of a path.
 #[derive(Debug, Serialize)]
 pub struct Step {
-    /// The object.
+    /// Object.
     #[serde(flatten)]
     pub node: NodeRow,
-    /// The edge that leads here, where it is known.
+    /// Edge that leads here, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edge: Option<String>,
 }
 
-/// What is asked beside a shortest path and the dominators.
+/// Optional parts of the answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// This many shortest paths, each with other nodes.
+    /// Number of shortest paths.
     pub paths: Option<usize>,
-    /// The tree of all holders.
+    /// Whether to build the tree of all holders.
     pub all: bool,
 }
 
-/// Answers.
-///
-/// # Errors
-/// [`QueryError`].
+/// Finds the paths to an object.
 pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, QueryError> {
     let node = asked.find(subject)?;
     let nodes = asked.nodes();
     let dominators = rows::dominators(&nodes)?;
     let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
-    // A damaged table may have a ring of dominators.
+    // A damaged table may have a cycle of dominators.
     let above = std::iter::successors(Some(node), |&at| up(at)).take(dominators.len());
     let dominators = shown(&[Steps::of(above)], &nodes, &FxHashMap::default())?.remove(0);
     let Some(edges) = asked.edges() else {
@@ -141,7 +138,7 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
     Ok(Why { shortest_path, paths, holders, note, ..Why::of(dominators) })
 }
 
-/// Several paths, the tree of all holders, and whether the search for paths ended early.
+/// Several paths, the tree of holders, and whether the path search ended early.
 type More = (Vec<Shown>, Option<Vec<Holder>>, bool);
 
 fn more(node: u32, (nodes, edges): (&Path, &Path), part_kinds: &[String], wanted: Wanted) -> Result<More, StageError> {
@@ -150,22 +147,22 @@ fn more(node: u32, (nodes, edges): (&Path, &Path), part_kinds: &[String], wanted
     }
     let mut graph = Graph::read(nodes, edges, part_kinds)?;
     let (found, is_done) = wanted.paths.map_or((Vec::new(), true), |most| crate::paths::paths(&graph, node, most));
-    // From its end, as all paths here.
+    // From the end, like all paths here.
     let found: Vec<Steps> = found.into_iter().map(|path| Steps::of(path.into_iter().rev())).collect();
     let paths = if found.is_empty() { Vec::new() } else { shown(&found, nodes, &names(&found, edges)?)? };
     let holders = if wanted.all { Some(holders::tree(&mut graph, node)?) } else { None };
     Ok((paths, holders, !is_done))
 }
 
-/// A path, from its beginning to its end, without the middle of a long one.
+/// A path from its start, without the middle if it is long.
 struct Steps {
-    /// Each node, and the one before it; the first has none.
+    /// Predecessor and node; the first node has no predecessor.
     steps: Vec<(Option<u32>, u32)>,
     left_out: usize,
 }
 
 impl Steps {
-    /// Of a path that comes from its end.
+    /// Creates it from a path given from its end.
     fn of(path: impl IntoIterator<Item = u32>) -> Self {
         let mut path: Vec<u32> = path.into_iter().collect();
         path.reverse();
@@ -179,10 +176,10 @@ impl Steps {
     }
 }
 
-/// Names of edges, by their ends.
+/// Edge labels by source and target.
 type Names = FxHashMap<(u32, u32), String>;
 
-/// Paths with what is shown of their nodes: one look-up for all of them.
+/// Reads the rows of all path nodes at once.
 fn shown(paths: &[Steps], nodes: &Path, names: &Names) -> Result<Vec<Shown>, StageError> {
     let rows = fetch(nodes, paths.iter().flat_map(|path| path.steps.iter().map(|step| step.1)))?;
     let step = |&(before, node): &(Option<u32>, u32)| {
@@ -193,12 +190,12 @@ fn shown(paths: &[Steps], nodes: &Path, names: &Names) -> Result<Vec<Shown>, Sta
     Ok(paths.iter().map(shown).collect())
 }
 
-/// The nodes of a shortest path, from its end to its beginning.
+/// Nodes of a shortest path, from its end.
 fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageError> {
     let mut distances = Vec::new();
     let mut weakly = Vec::new();
     let reader = Reader::open(nodes)?;
-    // Lakes of older versions do not say it.
+    // Older lakes lack it.
     let columns = if reader.has(WEAKLY) { &["distance", WEAKLY][..] } else { &["distance"] };
     let mut batches = reader.columns(columns)?;
     while let Some(batch) = batches.batch()? {
@@ -208,7 +205,7 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageErro
         }
     }
     let weakly = |node: usize| weakly.get(node).copied().unwrap_or(false);
-    // The best rank of an edge to each node, and where that edge comes from.
+    // Best rank of an edge to each node, and its source.
     let mut best = vec![usize::MAX; distances.len()];
     let mut before = vec![u32::MAX; distances.len()];
     let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "essential"])?;
@@ -230,11 +227,11 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageErro
             }
         }
     }
-    // Distances fall with every step, so this ends.
+    // Distances decrease with every step, so this terminates.
     Ok(std::iter::successors(Some(node), |&at| Some(before[at as usize]).filter(|&node| node != u32::MAX)).collect())
 }
 
-/// The names of the edges along paths: one pass over the table for all of them.
+/// Reads the labels of edges along all paths in one pass.
 fn names(paths: &[Steps], edges: &Path) -> Result<Names, StageError> {
     let steps = paths.iter().flat_map(|path| &path.steps);
     let mut names: FxHashMap<(u32, u32), (usize, String)> =

@@ -1,8 +1,7 @@
-//! The time line of allocations that are still alive, with the classes and stacks of each interval.
+//! Time line of allocations still alive, with classes and stacks per interval.
 //!
-//! Samples share a bar where there are many. Rows are sums by bar, class and stack: the largest have their stack, the
-//! others of a class are one row for each bar, and so are the small classes. So the sums of any range of bars are
-//! exact.
+//! Many samples share a bar. Rows are sums by bar, class and stack: the largest keep their stack, the rest of a class
+//! is one row per bar, and so are the small classes. So sums over any range of bars are exact.
 //!
 //! Resident memory: some 100 bytes per class, and per class and stack of one bar.
 
@@ -16,43 +15,43 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::path::Path;
 
-/// Bars, at most.
+/// Maximum number of bars.
 const BARS: u64 = 240;
-/// Classes that are told apart.
+/// Maximum number of named classes.
 const CLASSES: usize = 120;
-/// Rows with a stack.
+/// Maximum number of rows with a stack.
 const ROWS: usize = 4000;
-/// Bytes of an entry of a table of sums.
+/// Bytes per entry of a table of sums.
 const ENTRY: u64 = 96;
 
-/// What is alive.
+/// The time line.
 #[derive(Serialize)]
 pub struct Alive {
     /// Number of samples.
     of: u64,
     bars: Vec<Bar>,
     rows: Vec<Row>,
-    /// Node in `allocation_callees`, and its path of calls.
+    /// Node in `allocation_callees`, and its call path.
     stacks: Vec<(u32, u32)>,
 }
 
-/// Some samples one after the other.
+/// A group of consecutive samples.
 #[derive(Serialize)]
 struct Bar {
-    /// When the sample before them was taken, seconds; nothing before the first.
+    /// Time of the preceding sample in seconds; `None` for the first bar.
     from: Option<f64>,
     to: f64,
     count: u64,
     bytes: u64,
 }
 
-/// Bar (null outside the time line), class (null for small ones), stack, objects, bytes. A stack is a position in the
-/// list of stacks, [`UNKNOWN`], or [`OTHERS`].
+/// Bar (null outside the time line), class (null for small ones), stack, objects, bytes. A stack is an index into
+/// `stacks`, [`UNKNOWN`], or [`OTHERS`].
 type Row = (Option<u32>, Option<u32>, i64, u64, u64);
 
-/// The input does not tell the stack.
+/// Stack missing from the input.
 const UNKNOWN: i64 = -1;
-/// Stacks that are not told apart.
+/// Stacks merged into one row.
 const OTHERS: i64 = -2;
 /// No stack, no bar.
 const NONE: u32 = u32::MAX;
@@ -68,10 +67,7 @@ struct Group {
     sum: Sum,
 }
 
-/// Reads it; nothing where the run has no table of it.
-///
-/// # Errors
-/// As [`Reader`], and [`StageError::Budget`].
+/// Reads the time line; `None` if the run has no such table.
 pub fn read(folder: &Path, texts: &mut Texts, context: &Context<'_>) -> Result<Option<Alive>, StageError> {
     if Reader::open_if_present(&folder.join(live_allocations::FILE))?.is_none() {
         return Ok(None);
@@ -112,7 +108,7 @@ fn plus(a: Sum, b: Sum) -> Sum {
     (a.0.saturating_add(b.0), a.1.saturating_add(b.1))
 }
 
-/// Number of samples, how many share a bar, and the bars.
+/// Number of samples, samples per bar, and bars.
 fn bars(folder: &Path) -> Result<(u64, u64, Vec<Bar>), StageError> {
     let Some(reader) = Reader::open_if_present(&folder.join(samples::FILE))? else { return Ok((0, 1, Vec::new())) };
     let of = reader.rows();
@@ -137,23 +133,23 @@ fn bars(folder: &Path) -> Result<(u64, u64, Vec<Bar>), StageError> {
     Ok((of, together, bars))
 }
 
-/// The table as groups, in the order of bars.
+/// The table as groups, ordered by bar.
 struct Groups<'a> {
     folder: &'a Path,
     together: u64,
     context: &'a Context<'a>,
 }
 
-/// What is told apart.
+/// Groups and classes kept apart.
 struct Largest {
-    /// The largest groups, by their number.
+    /// Indices of the largest groups.
     groups: FxHashSet<u64>,
-    /// The largest classes, with their names.
+    /// Largest classes, with names.
     classes: FxHashMap<u32, String>,
 }
 
 impl Groups<'_> {
-    /// Shows each group, bar after bar.
+    /// Calls `visit` for each group, bar by bar.
     fn each(&self, visit: &mut dyn FnMut(Group) -> Result<(), StageError>) -> Result<(), StageError> {
         let mut of_bar = BTreeMap::<(u32, u32), Sum>::new();
         let mut reserved = self.context.budget.reserve("living objects of an interval", 0)?;
@@ -197,7 +193,7 @@ impl Groups<'_> {
     fn largest(&self) -> Result<Largest, StageError> {
         let mut reserved = self.context.budget.reserve("classes of living objects", 0)?;
         let mut of_class = FxHashMap::<u32, u64>::default();
-        // Of equal ones the first.
+        // On ties, the first wins.
         let mut best = BinaryHeap::with_capacity(ROWS + 1);
         let mut number = 0_u64;
         self.each(&mut |group| {
@@ -238,15 +234,15 @@ impl Groups<'_> {
     }
 }
 
-/// The stacks of these rows, by node.
+/// Stacks of rows, by node.
 fn stacks(folder: &Path, rows: &[Group], texts: &mut Texts) -> Result<Vec<(u32, u32)>, StageError> {
-    /// Maximum number of bytes of a path.
+    /// Maximum bytes of a path.
     const PATH: usize = 400;
     let mut nodes: Vec<u32> = rows.iter().map(|row| row.node).filter(|&node| node != NONE).collect();
     nodes.sort_unstable();
     nodes.dedup();
     let mut stacks = Vec::with_capacity(nodes.len());
-    // The number of a node is that of its row.
+    // A node's number is its row.
     if let Some(reader) = Reader::open_if_present(&folder.join(allocation_callees::FILE))? {
         let mut batches = reader.only(&nodes)?.columns(&["node", "signature"])?;
         while let Some(rows) = batches.batch()? {

@@ -1,4 +1,4 @@
-//! What a replay says of allocations: types with their lifetimes, functions, call trees, collections.
+//! Allocation data of a replay: types with lifetimes, functions, call trees, garbage collections.
 
 use crate::calls;
 use crate::lifetimes;
@@ -12,17 +12,17 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
 
-/// Types and functions that are shown.
+/// Maximum types and functions shown.
 const TYPES: u64 = 1500;
 const FUNCTIONS: u64 = 1500;
-/// Bars of collections, at most: where there are more, neighbours share one.
+/// Maximum bars of garbage collections; consecutive ones share a bar.
 const BARS: u64 = 400;
 
-/// All of it. What a run has no table of is not there.
+/// Allocation data; `None` for missing tables.
 #[derive(Serialize)]
 pub struct Allocations {
     types: Option<Shown<Type>>,
-    /// Names of the generations that types have deaths of.
+    /// Names of the generations in `ends`.
     generations: [&'static str; GENERATIONS.len()],
     functions: Option<Shown<Function>>,
     callees: Option<Shown<calls::Call>>,
@@ -31,10 +31,7 @@ pub struct Allocations {
     paths: Option<Shown<lifetimes::Ended>>,
 }
 
-/// Reads it; nothing where a run has no table of any of it.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the allocation data; `None` if the run has none of the tables.
 pub fn read(folder: &Path, texts: &mut Texts) -> Result<Option<Allocations>, StageError> {
     let all = Allocations {
         types: types(folder, texts)?,
@@ -58,9 +55,9 @@ struct Type {
     name: u32,
     count: Option<u64>,
     samples: u64,
-    /// As well as they are known.
+    /// Best known value.
     bytes: Option<u64>,
-    /// Interval of the bytes, where they are an estimate.
+    /// Confidence interval, if the bytes are estimated.
     low: Option<u64>,
     high: Option<u64>,
     /// Bytes and objects that died in each generation, or live.
@@ -103,7 +100,7 @@ fn types(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Type>>, StageE
 
 type Ends = FxHashMap<u32, [(u64, u64); GENERATIONS.len()]>;
 
-/// Where objects of each type died.
+/// Deaths of each type's objects, by generation.
 fn ends(folder: &Path) -> Result<Option<Ends>, StageError> {
     let Some(reader) = Reader::open_if_present(&folder.join(object_lifetimes::FILE))? else { return Ok(None) };
     let mut batches = reader.columns(&["type_id", "generation", "count", "bytes"])?;
@@ -131,7 +128,7 @@ struct Function {
     count: u64,
     own_bytes: u64,
     own_count: u64,
-    /// Bytes that are alive of what it allocated with its calls, and itself.
+    /// Live bytes that it allocated: inclusive and exclusive.
     live: Option<(u64, u64)>,
 }
 
@@ -147,7 +144,7 @@ fn functions(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Function>>
         "exclusive_bytes",
         "exclusive_count",
     ];
-    // Older runs do not have them.
+    // Older runs lack these.
     let reader = Reader::open_if_present(&folder.join(allocation_functions::FILE))?;
     let has_live = reader.is_some_and(|reader| LIVE.iter().all(|name| reader.has(name)));
     columns.extend(has_live.then_some(LIVE).into_iter().flatten());
@@ -169,16 +166,16 @@ fn functions(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Function>>
     })
 }
 
-/// Some collections one after the other.
+/// A group of consecutive garbage collections.
 #[derive(Default, Serialize)]
 struct Bar {
     first: u32,
     last: u32,
-    /// The oldest generation that one of them condemned.
+    /// Oldest generation condemned.
     generation: u8,
     dead: Option<u64>,
     moved: Option<u64>,
-    /// After the last of them.
+    /// After the last collection.
     live: Option<u64>,
     pause: Option<f64>,
 }

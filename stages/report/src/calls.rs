@@ -1,7 +1,7 @@
-//! Call trees, folded to what a page can show.
+//! Call trees, folded to a size that a page can show.
 //!
 //! A node is shown if it is among those with the largest share of all bytes or of all objects. Its ancestors have at
-//! least the same share, so they are shown, too. The page knows the own and the total values of a node, so it can
+//! least the same share, so they are shown, too. The page knows the exclusive and inclusive values of a node, so it can
 //! compute the sum of the omitted nodes below it.
 
 use crate::tables::Shown;
@@ -14,20 +14,20 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
 
-/// Nodes of a tree that are shown.
+/// Maximum nodes shown per tree.
 const SHOWN: usize = 3000;
 
-/// A node: position of the one above (null at the top), name, bytes and objects, and those of them that are its own.
+/// A node: parent index (null at the top), name, inclusive bytes and objects, exclusive bytes and objects.
 pub type Call = (Option<u32>, u32, u64, u64, u64, u64);
 
-/// A table that holds a call tree in preorder.
+/// A table with a call tree in preorder.
 struct Form {
     file: &'static str,
-    /// Columns of bytes and of objects, with all that is below.
+    /// Columns of inclusive bytes and objects.
     inclusive: [&'static str; 2],
-    /// The same without; where there is none, a node has nothing of its own.
+    /// Columns of exclusive bytes and objects; `None` means 0.
     exclusive: Option<[&'static str; 2]>,
-    /// Whether there is a tree for each type.
+    /// Whether there is a tree per type.
     typed: bool,
 }
 
@@ -45,23 +45,17 @@ const CALLERS: Form = Form {
     typed: true,
 };
 
-/// The call tree, from the outermost functions down; nothing where the run has none.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the call tree, from the outermost functions down; `None` if the run has none.
 pub fn callees(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Call>>, StageError> {
     CALLEES.read(folder, texts)
 }
 
-/// Types, the functions that allocate them, the callers of these, and so on.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the reversed call trees: types, their allocating functions, the callers of these, and so on.
 pub fn callers(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Call>>, StageError> {
     CALLERS.read(folder, texts)
 }
 
-/// A row that is shown.
+/// A row to show.
 struct Row {
     node: u32,
     parent: Option<u32>,
@@ -85,7 +79,7 @@ impl Form {
         let mut places = FxHashMap::default();
         let mut top: Option<(u32, u32)> = None;
         for row in rows {
-            // The tree of a type is below the type.
+            // Insert the type as the root of its tree.
             if self.typed && top.is_none_or(|(type_id, _)| type_id != row.type_id) {
                 top = Some((row.type_id, calls.len() as u32));
                 calls.push((None, named(&types, row.type_id, "type", texts), 0, 0, 0, 0));
@@ -108,8 +102,7 @@ impl Form {
         Ok(Some(Shown { of, rows: calls }))
     }
 
-    /// Nodes with the largest parts of the whole, in order; nothing where the table lacks a column, as an older one
-    /// does.
+    /// Nodes with the largest shares of the total, in order; `None` if an older table lacks a column.
     fn largest(&self, folder: &Path) -> Result<Option<Vec<u32>>, StageError> {
         let mut totals = [0_u64; 2];
         let columns = [self.inclusive[0], self.inclusive[1], "depth"];
@@ -136,7 +129,7 @@ impl Form {
                 totals = [totals[0].saturating_add(amounts[0]), totals[1].saturating_add(amounts[1])];
             }
         })?;
-        // Of equal ones the first, which is the one above.
+        // On ties the first wins, which is the ancestor.
         let mut best = BinaryHeap::with_capacity(SHOWN + 1);
         each(&mut |node, [bytes, count], _| {
             let part = (u128::from(bytes) * u128::from(totals[1])).max(u128::from(count) * u128::from(totals[0]));
@@ -150,7 +143,7 @@ impl Form {
         Ok(Some(kept))
     }
 
-    /// These rows of the table.
+    /// Reads rows of the table.
     fn rows(&self, reader: Reader, kept: &[u32]) -> Result<Vec<Row>, StageError> {
         let mut columns = vec!["node", "parent", "function_id", self.inclusive[0], self.inclusive[1]];
         columns.extend(self.exclusive.into_iter().flatten());
@@ -182,7 +175,7 @@ fn named(names: &FxHashMap<u32, u32>, id: u32, what: &str, texts: &mut Texts) ->
     names.get(&id).copied().unwrap_or_else(|| texts.add(&format!("{what} {id}")))
 }
 
-/// Names of these ids, from a table that has ids in any order; none where the run has no such table.
+/// Names of ids, from a table in any order; empty if the run has no such table.
 fn names(
     folder: &Path,
     file: &str,

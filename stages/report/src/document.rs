@@ -1,4 +1,4 @@
-//! The data of the page, as its script reads it.
+//! Data of a run's page, as read by its script.
 
 use crate::alive::{self, Alive};
 use crate::allocations::{self, Allocations};
@@ -17,12 +17,12 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bytes of groups and of what finds them, at most.
+/// Maximum bytes of groups and their index.
 const GROUPS: u64 = 48 << 20;
-/// Groups that are shown.
+/// Maximum groups shown.
 const SHOWN: usize = 3000;
 
-/// All that the page shows.
+/// All data of the page.
 #[derive(Serialize)]
 pub(crate) struct Document {
     run: Brief,
@@ -31,11 +31,11 @@ pub(crate) struct Document {
     /// From the root down.
     groups: Option<Shown<Row>>,
     nodes: BTreeMap<u32, Node>,
-    /// What alone keeps the nodes of findings and the large objects alive.
+    /// Dominators of the nodes of findings and of large objects.
     above: Vec<Above>,
     classes: Option<Shown<Class>>,
     chains: Option<Shown<Chain>>,
-    /// All holders of big classes.
+    /// Holder trees of big classes.
     holders: Option<Shown<holders::Tree>>,
     owners: Option<Shown<Owner>>,
     duplicates: Option<Shown<Set>>,
@@ -43,16 +43,16 @@ pub(crate) struct Document {
     /// Classes with possible duplicates.
     possible: Option<Shown<Possible>>,
     objects: Vec<Object>,
-    /// What a replayed trace can tell; a page without it is that of a snapshot.
+    /// Facts of a replayed trace; a page without it shows a snapshot.
     trace: Option<Facts>,
     allocations: Option<Allocations>,
-    /// What is alive of allocations that a snapshot tracked.
+    /// Live allocations that a snapshot tracked.
     alive: Option<Alive>,
-    /// Objects that a recording of Java sampled.
+    /// Objects that a Java recording sampled.
     old_objects: Option<Shown<OldObject>>,
 }
 
-/// What `run.json` says, without what the page shows elsewhere.
+/// Contents of `run.json` that the page does not show elsewhere.
 #[derive(Serialize)]
 struct Brief {
     snapshot: u32,
@@ -63,7 +63,7 @@ struct Brief {
     labels: Vec<(u32, u32)>,
     partial: Option<u32>,
     remarks: Vec<u32>,
-    /// The folder of the run as the user named it, for commands.
+    /// Run folder as the user named it, for commands.
     place: u32,
     /// Milliseconds since 1970.
     captured: Option<i64>,
@@ -82,10 +82,10 @@ struct Brief {
     tables: Vec<(u32, u64, u64)>,
 }
 
-/// A group: position of the one above, class (null for others), objects, bytes, total, example.
+/// A group: parent index, class (null for others), objects, bytes, total, example.
 type Row = (u32, Option<u32>, u64, u64, u64, Option<u32>);
 
-/// The groups that are shown, and the dominators of nodes that are asked for.
+/// Groups shown, and dominators of selected nodes.
 type Tree = (Shown<Row>, Vec<Above>);
 
 /// A large object and its dominators from the root down.
@@ -102,13 +102,10 @@ struct Object {
 }
 
 impl Document {
-    /// Reads it from the tables of the run in `folder`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
+    /// Reads the tables of the run in `folder`.
     pub(crate) fn read(run: &Run, folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let mut texts = Texts::default();
-        // Those that are read first get the longest texts.
+        // Tables read first get the longest texts.
         let brief = brief(run, folder, &mut texts)?;
         let (findings, possible) = findings::read(folder, &mut texts)?.unzip();
         let stages = tables::stages(folder, &mut texts)?;
@@ -196,7 +193,7 @@ fn brief(run: &Run, folder: &Path, texts: &mut Texts) -> Result<Brief, StageErro
     })
 }
 
-/// The folded dominator tree, with class ids for classes, and the dominators of nodes that are asked for.
+/// The folded dominator tree, with class ids, and the dominators of the `asked` nodes.
 fn groups(folder: &Path, asked: &[u32], scratch: &Scratch, context: &Context<'_>) -> Result<Option<Tree>, StageError> {
     let _reserved = context.budget.reserve("groups of the dominator tree", GROUPS)?;
     let Some(Folded { groups: all, above }) = tree::fold(folder, asked, scratch, context)? else { return Ok(None) };
@@ -209,7 +206,7 @@ fn groups(folder: &Path, asked: &[u32], scratch: &Scratch, context: &Context<'_>
     Ok(Some((shown, above)))
 }
 
-/// The same with the names of classes, as their examples have them.
+/// Replaces class ids of groups by class names, taken from the examples.
 fn named(mut groups: Shown<Row>, nodes: &FxHashMap<u32, Node>) -> Shown<Row> {
     for group in &mut groups.rows {
         let class = group.5.and_then(|example| nodes.get(&example)).map(Node::class);

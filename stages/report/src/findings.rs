@@ -1,5 +1,5 @@
-//! The findings, as the page shows them. Texts are positions in [`Texts`]. Classes with possible duplicates
-//! are a list of their own: there can be many.
+//! Findings on the page. Texts are indices into [`Texts`]. Classes with possible duplicates are a separate list: there
+//! can be many.
 
 use crate::tables::Shown;
 use crate::texts::Texts;
@@ -10,11 +10,11 @@ use heaplake_schemas::possible_duplicates;
 use serde::Serialize;
 use std::path::Path;
 
-/// Findings that the page shows.
+/// Maximum findings shown.
 const FINDINGS: usize = 200;
-/// Classes with possible duplicates that it shows.
+/// Maximum classes with possible duplicates shown.
 const CLASSES: usize = 1000;
-/// Maximum number of bytes of a sentence of a finding.
+/// Maximum bytes of a finding's sentence.
 const SENTENCE: usize = 1000;
 
 /// A finding.
@@ -35,26 +35,26 @@ pub struct Finding {
     bytes: u64,
     message: u32,
     next: u32,
-    /// The steps from a root; empty where the message alone tells.
+    /// Steps from a root; empty if the message suffices.
     path: Vec<u32>,
     owner: Option<u32>,
-    /// Where in the sources.
+    /// Source location.
     place: Option<u32>,
 }
 
 impl Finding {
-    /// The class that it is about.
+    /// Class of the subject.
     pub fn class(&self) -> Option<u32> {
         self.class
     }
 
-    /// The nodes that it names.
+    /// Nodes that it names.
     pub fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
         self.node.into_iter().chain(self.holder)
     }
 }
 
-/// Which of the columns that not all versions write the table has.
+/// Columns present in the table that older versions lack.
 struct Optional {
     names: Vec<&'static str>,
 }
@@ -98,14 +98,11 @@ pub struct Possible {
     next: u32,
 }
 
-/// The findings, and the classes with possible duplicates; `None` where the run has no table of findings. Runs of older
-/// versions have these classes among their findings.
+/// Findings, and classes with possible duplicates; `None` if the run has no table of findings. Older runs list these
+/// classes among their findings.
 pub type Found = Option<(Shown<Finding>, Shown<Possible>)>;
 
-/// The findings.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the findings.
 pub fn read(folder: &Path, texts: &mut Texts) -> Result<Found, StageError> {
     let optional = Optional::of(folder)?;
     let Some(reader) = Reader::open_if_present(&folder.join(FILE))? else { return Ok(None) };
@@ -141,7 +138,7 @@ fn add_table_of_possible(classes: &mut Shown<Possible>, folder: &Path, texts: &m
     Ok(())
 }
 
-/// Adds a class whose name is in a column of this name, if the page has room for it.
+/// Adds a class named in column `name`, unless the page is full.
 fn add_possible(
     classes: &mut Shown<Possible>,
     rows: &Batch,

@@ -1,7 +1,7 @@
-//! The trees of all holders of big classes, as the page shows them. Texts are positions in [`Texts`].
+//! Holder trees of big classes on the page. Texts are indices into [`Texts`].
 //!
-//! Classes that findings name come first, in the order of the findings, then the others, the largest first. Where a tree
-//! has more branches than the page shows, those furthest from the instances are left out.
+//! Classes named by findings come first, in the order of the findings, then the others, largest first. If a tree has
+//! too many branches, those furthest from the instances are left out.
 
 use crate::tables::Shown;
 use crate::texts::Texts;
@@ -11,28 +11,28 @@ use heaplake_schemas::retainer_trees::FILE;
 use serde::Serialize;
 use std::path::Path;
 
-/// Trees of classes that no finding names, at most.
+/// Maximum trees of classes that no finding names.
 const TREES: usize = 40;
-/// Branches of a tree, at most.
+/// Maximum branches per tree.
 const BRANCHES: usize = 60;
-/// Branches of all trees; a tree that begins below is shown.
+/// Once this many branches are shown, no further tree begins.
 const ALL: usize = 2000;
 
-/// The tree of a class.
+/// Holder tree of a class.
 #[derive(Serialize)]
 pub struct Tree {
     class: u32,
     name: u32,
     /// Instances from which the walk began.
     looked_at: u64,
-    /// Each after the one that it holds.
+    /// Branches, each after its parent.
     branches: Shown<Branch>,
 }
 
 /// Holders of one class by one label. Sizes are bytes.
 #[derive(Serialize)]
 pub struct Branch {
-    /// Position of the branch nearer to the instances.
+    /// Index of the branch nearer to the instances.
     parent: Option<u32>,
     level: u32,
     kind: u32,
@@ -44,19 +44,19 @@ pub struct Branch {
     count: u64,
     shallow: u64,
     retained: u64,
-    /// Instances that the branch alone holds, and their retained bytes.
+    /// Instances held through this branch alone, and their retained bytes.
     alone: (u64, u64),
     cut: bool,
 }
 
-/// A branch, and the number of its row and of the one nearer to the instances.
+/// A branch, with the rows of itself and of its parent.
 struct Numbered {
     row: u32,
     parent: Option<u32>,
     branch: Branch,
 }
 
-/// A tree with all of its branches.
+/// A tree with all branches.
 struct Whole {
     class: u32,
     name: String,
@@ -85,10 +85,7 @@ const COLUMNS: [&str; 18] = [
     "is_cut",
 ];
 
-/// The trees, those of the classes `named` first; nothing where the run has no table of them.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the trees, those of `named` classes first; `None` if the run has no such table.
 pub fn read(folder: &Path, named: &[u32], texts: &mut Texts) -> Result<Option<Shown<Tree>>, StageError> {
     let Some(reader) = Reader::open_if_present(&folder.join(FILE))? else { return Ok(None) };
     let mut batches = reader.columns(&COLUMNS)?;
@@ -147,11 +144,11 @@ fn branch(rows: &Batch, at: usize, texts: &mut Texts) -> Result<Numbered, StageE
     Ok(Numbered { row: rows.u32s("branch")?.value(at), parent: value(rows.u32s("parent")?, at), branch })
 }
 
-/// A tree with the branches that are nearest to the instances.
+/// Keeps the branches nearest to the instances.
 fn lowest(tree: Whole, texts: &mut Texts) -> Tree {
     let of = tree.branches.len() as u64;
     let mut kept = tree.branches;
-    // Whatever a branch holds has a lower level, so it stays if the branch does.
+    // A parent has a lower level than its children, so it stays if they do.
     kept.sort_by_key(|one| (one.branch.level, one.row));
     kept.truncate(BRANCHES);
     kept.sort_by_key(|one| one.row);

@@ -1,15 +1,15 @@
-//! A run, a comparison, a trend or a fleet as one HTML page: what an engineer looks at first, in a file that opens offline.
+//! A run, a comparison, a trend or a fleet as one HTML page for a first look, in a file that opens offline.
 //!
-//! This is a command on a finished run, not a stage: [`make`] reads the Parquet tables of a run only, so the page can
-//! be made at any time and anywhere. If the run lacks data (a table that was not chosen, duplicates that were not
-//! looked for), the page says so.
+//! This is a command on a finished run, not a stage: [`make`] reads only the Parquet tables of a run, so the page can
+//! be made at any time and anywhere. If the run lacks data (tables or duplicates that were not requested), the page
+//! says so.
 //!
-//! [`tree`] folds the dominator tree into groups, [`calls`] the call trees of a replay; [`lifetimes`] what died on
-//! which path; [`tables`] and [`allocations`] read the first rows of the other tables, [`alive`] the time line of
-//! allocations, [`holders`] the trees of all holders, [`old_objects`] those of a recording, and the document puts all of it together. [`texts`] makes
-//! names from the snapshot harmless and keeps them within a number of bytes; [`page`] puts the document into HTML.
-//! [`comparison`], [`trend`] and [`mod@fleet`] do the same with comparisons, trends and rollups; the first two read their
-//! tables through `subjects`.
+//! [`tree`] folds the dominator tree into groups, and [`calls`] the call trees of a replay; [`lifetimes`] reads deaths
+//! by allocation path; [`tables`] and [`allocations`] read the first rows of the other tables, [`alive`] the time line
+//! of allocations, [`holders`] the holder trees, [`old_objects`] those of a recording; the document combines them.
+//! [`texts`] escapes and bounds names from the snapshot; [`page`] embeds the document in HTML. [`comparison`],
+//! [`trend`] and [`mod@fleet`] do the same for comparisons, trends and rollups; the first two read their tables through
+//! `subjects`.
 
 pub mod alive;
 pub mod allocations;

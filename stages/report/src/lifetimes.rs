@@ -1,4 +1,4 @@
-//! Where objects died, by the whole path of calls that allocated them.
+//! Deaths of objects, by the call path that allocated them.
 
 use crate::tables::Shown;
 use crate::texts::Texts;
@@ -10,20 +10,20 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
 
-/// Paths that are shown.
+/// Maximum paths shown.
 const PATHS: usize = 500;
-/// Functions of a path that are shown, from the innermost one on.
+/// Maximum functions shown of a path, from the innermost.
 const FUNCTIONS: usize = 12;
-/// Bytes of the text of a path that are shown.
+/// Maximum bytes of a path's text.
 const LONGEST: usize = 2000;
 
 /// Bytes and objects by generation.
 type Ends = [(u64, u64); GENERATIONS.len()];
 
-/// A path of calls, and what died of the objects that were allocated at its inner end.
+/// A call path, and the deaths of the objects allocated at its inner end.
 #[derive(Serialize)]
 pub struct Ended {
-    /// Its functions, the innermost first.
+    /// Functions, innermost first.
     name: u32,
     bytes: u64,
     count: u64,
@@ -31,14 +31,11 @@ pub struct Ended {
     ends: Ends,
 }
 
-/// Reads the paths with most bytes; nothing where the run has no table of them.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the paths with most bytes; `None` if the run has no such table.
 pub fn paths(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Ended>>, StageError> {
     let file = folder.join(lifetime_paths::FILE);
     let Some(reader) = Reader::open_if_present(&file)? else { return Ok(None) };
-    // The largest so far by bytes, then by the order of the table.
+    // Largest paths so far, by bytes, then in table order.
     let mut most: Vec<(u64, u32, Ends)> = Vec::new();
     let mut of = 0;
     let mut last: Option<(u32, Ends)> = None;
@@ -78,17 +75,17 @@ pub fn paths(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Ended>>, S
     Ok(Some(Shown { of, rows: rows.collect() }))
 }
 
-/// The texts of some paths.
+/// Texts of paths.
 fn names(file: &Path, nodes: &[u32]) -> Result<FxHashMap<u32, String>, StageError> {
     let mut names: FxHashMap<u32, String> = nodes.iter().map(|&node| (node, String::new())).collect();
     let mut batches = Reader::open(file)?.columns(&["node", "depth", "function"])?;
-    // Functions by their numbers: a path may be long.
+    // Intern functions: a path may be long.
     let (mut numbers, mut functions) = (FxHashMap::<String, usize>::default(), Vec::<String>::new());
     let mut path: Vec<usize> = Vec::new();
     while let Some(rows) = batches.batch()? {
         let (ids, depths, of) = (rows.u32s("node")?, rows.u32s("depth")?, rows.texts("function")?);
         for at in 0..rows.len() {
-            // Rows are in preorder, and each node has its caller before it.
+            // Rows are in preorder: callers precede their callees.
             path.truncate(depths.value(at) as usize);
             let function = value(of, at).unwrap_or("?");
             let number = numbers.get(function).copied().unwrap_or(functions.len());

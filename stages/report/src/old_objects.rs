@@ -1,6 +1,6 @@
-//! Old objects of a recording of Java, as the page shows them. Texts are positions in [`Texts`].
+//! Old objects of a Java recording on the page. Texts are indices into [`Texts`].
 //!
-//! Those that something holds come first, then the oldest, then the largest.
+//! Objects with a holder come first, then the oldest, then the largest.
 
 use crate::tables::Shown;
 use crate::texts::Texts;
@@ -11,9 +11,9 @@ use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::Path;
 
-/// Objects that are shown.
+/// Maximum objects shown.
 const OBJECTS: usize = 300;
-/// Bytes of the text of a path that are shown.
+/// Maximum bytes of a path's text.
 const LONGEST: usize = 2000;
 
 const COLUMNS: [&str; 15] = [
@@ -34,7 +34,7 @@ const COLUMNS: [&str; 15] = [
     "chain_cut",
 ];
 
-/// An object that was sampled when it was allocated, and was alive later.
+/// An object sampled at its allocation and alive later.
 #[derive(Serialize)]
 pub struct OldObject {
     sample: u32,
@@ -43,7 +43,7 @@ pub struct OldObject {
     /// Seconds.
     age: Option<f64>,
     bytes: Option<u64>,
-    /// Of an array.
+    /// Elements of an array.
     elements: Option<u64>,
     thread: Option<u32>,
     /// The function that allocated it.
@@ -53,13 +53,13 @@ pub struct OldObject {
     root: [Option<u32>; 3],
     /// From the root to the object.
     path: Option<u32>,
-    /// Objects that hold it, one after the other.
+    /// Length of the chain of holders.
     length: u64,
-    /// Whether the chain goes on behind what is told.
+    /// Whether the recorded chain is incomplete.
     cut: bool,
 }
 
-/// What decides on the order.
+/// Sort key.
 #[derive(Clone, Copy)]
 struct Key {
     row: u32,
@@ -76,10 +76,7 @@ impl Key {
     }
 }
 
-/// The first objects; nothing where the run has no table of them.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the first objects; `None` if the run has no such table.
 pub fn read(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<OldObject>>, StageError> {
     let file = folder.join(FILE);
     let Some(reader) = Reader::open_if_present(&file)? else { return Ok(None) };
@@ -99,7 +96,7 @@ pub fn read(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<OldObject>>
     Ok(Some(Shown { of, rows: numbered.into_iter().map(|(_, object)| object).collect() }))
 }
 
-/// The rows that come first, in their order.
+/// The first rows, in rank order.
 fn first(reader: Reader) -> Result<Vec<Key>, StageError> {
     let mut batches = reader.columns(&["age_seconds", "bytes", "path"])?;
     let (mut keys, mut row): (Vec<Key>, u32) = (Vec::new(), 0);

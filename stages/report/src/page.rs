@@ -1,9 +1,8 @@
 //! The page: styles, script and data in one file that loads nothing.
 //!
-//! Data is JSON in an element that browsers do not run. The script of the page puts it into the document as text,
-//! never as markup. A content security policy lets nothing run but the two scripts that are part of heaplake, which
-//! it knows by their hashes, and forbids every request: should a name from a snapshot ever get out of its place, it
-//! can do nothing.
+//! Data is JSON in an element that browsers do not execute. The page's script inserts it as text, never as markup. A
+//! content security policy allows, by hash, only the two scripts that are part of heaplake, and forbids every request:
+//! should a name from a snapshot ever escape, it can do nothing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
 const STYLE: &str = include_str!("../assets/report.css");
-/// One script of several files, which see each other's functions and which nothing else sees.
+/// One script of several files in a scope of its own.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../assets/common.js"),
@@ -26,7 +25,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/begin.js"),
     "})();\n"
 );
-/// The same of the page of a comparison.
+/// Script of a comparison's page.
 const COMPARISON: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../assets/common.js"),
@@ -35,7 +34,7 @@ const COMPARISON: &str = concat!(
     include_str!("../assets/growth.js"),
     "})();\n"
 );
-/// The same of the page of a trend.
+/// Script of a trend's page.
 const TREND: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../assets/common.js"),
@@ -43,7 +42,7 @@ const TREND: &str = concat!(
     include_str!("../assets/series.js"),
     "})();\n"
 );
-/// The same of the page of a fleet.
+/// Script of a fleet's page.
 const FLEET: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../assets/common.js"),
@@ -53,25 +52,25 @@ const FLEET: &str = concat!(
 /// Apache ECharts, with a treemap only.
 const CHARTS: &str = include_str!("../assets/echarts.min.js");
 
-/// The page of a run. `title` and the data may hold anything; a page without a treemap needs no `charts`.
+/// Page of a run. `title` and data are untrusted; `charts` is needed for a treemap only.
 #[must_use]
 pub fn html(title: &str, json: &str, charts: bool) -> String {
     filled(title, json, charts, SCRIPT)
 }
 
-/// The page of a comparison, likewise.
+/// Page of a comparison; see [`html`].
 #[must_use]
 pub fn of_comparison(title: &str, json: &str, charts: bool) -> String {
     filled(title, json, charts, COMPARISON)
 }
 
-/// The page of a trend, likewise.
+/// Page of a trend; see [`html`].
 #[must_use]
 pub fn of_trend(title: &str, json: &str) -> String {
     filled(title, json, false, TREND)
 }
 
-/// The page of a fleet, likewise.
+/// Page of a fleet; see [`html`].
 #[must_use]
 pub fn of_fleet(title: &str, json: &str) -> String {
     filled(title, json, false, FLEET)
@@ -85,7 +84,7 @@ fn filled(title: &str, json: &str, charts: bool, script: &str) -> String {
         hashes.join(" ")
     );
     let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + script.len() + charts.len() + json.len());
-    // What is put in is not searched for further marks.
+    // Substituted text is not searched for marks.
     let mut rest = TEMPLATE;
     while let Some((before, after)) = rest.split_once("{{") {
         page += before;
@@ -108,12 +107,12 @@ fn sha256(text: &str) -> String {
     STANDARD.encode(Sha256::digest(text))
 }
 
-/// JSON that means the same and holds nothing that markup or JavaScript could take for its own.
+/// Escapes JSON so that it contains no markup and no line terminator of JavaScript; the value is unchanged.
 fn harmless(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
-            // These occur in strings only, where an escape means the same.
+            // These occur only in strings, where an escape is equivalent.
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out += &format!("\\u{:04x}", u32::from(c)),
             _ => out.push(c),
         }
@@ -121,7 +120,7 @@ fn harmless(json: &str) -> String {
     out
 }
 
-/// Text as the content of an element.
+/// Escapes text as content of an element.
 fn markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -145,7 +144,7 @@ mod tests {
     #[test]
     fn nothing_in_it_ends_it() {
         for part in [CHARTS, SCRIPT, COMPARISON, TREND, FLEET, STYLE] {
-            // The first two end an element, the other two change what ends it.
+            // The first two end an element, the other two change its end.
             for end in ["</script", "</style", "<script", "<!--"] {
                 assert!(!part.to_lowercase().contains(end), "{end}");
             }

@@ -1,11 +1,11 @@
 //! A run as one HTML page.
 //!
 //! * Computes: the dominator tree folded into groups ([`crate::tree`]), call trees folded to their largest nodes
-//!   ([`crate::calls`]); all else is in the tables.
-//! * Resident memory: 12 bytes per node, paged where they do not fit; groups of 64 bytes each, at most 2^18 and as
-//!   many groups of others; the rows that are shown.
-//! * Scratch: 8 bytes per node, in a hidden folder beside the page, or among the files of the system if the page is no
-//!   regular file.
+//!   ([`crate::calls`]); everything else is in the tables.
+//! * Resident memory: 12 bytes per node, paged if they do not fit; groups of 64 bytes each, at most 2^18 and as many
+//!   groups of others; the rows that are shown.
+//! * Scratch: 8 bytes per node, in a hidden folder beside the page, or in the system's temporary folder if the page is
+//!   no regular file.
 //! * Passes over disk: numeric columns of the nodes three times, those of call trees twice; of other tables the first
 //!   rows.
 //! * Worst case: linear.
@@ -28,25 +28,24 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// File name of the page inside a run, unless the user gives another.
+/// Default file name of the page inside a run.
 pub const FILE: &str = run_files::PAGE;
 
-/// Bytes of memory with which the page of any run can be made.
+/// Bytes of memory that suffice for the page of any run.
 pub const LEAST_MEMORY: u64 = (56 << 20) + FIXED_OVERHEAD;
 
-/// Makes the page of the run in the folder `place`, with so many bytes of memory. What it needs is `run.json` and the
-/// tables that the run has.
+/// Makes the page of the run in the folder `place` with `memory` bytes, from `run.json` and the tables present. On
+/// error there is no page.
 ///
 /// # Errors
-/// [`StageError::Plan`] when the memory is below [`LEAST_MEMORY`], [`StageError::Io`], [`StageError::Table`],
-/// [`StageError::Budget`], [`StageError::Cancelled`]; then there is no page.
+/// [`StageError::Plan`] if the memory is below [`LEAST_MEMORY`].
 pub fn make(run: &Run, place: &Path, page: &Path, memory: u64, cancel: &AtomicBool) -> Result<(), StageError> {
     if memory < LEAST_MEMORY {
         return Err(StageError::Plan { stage: "report", limit: memory, suffices: LEAST_MEMORY });
     }
     let budget = Budget::new(memory - FIXED_OVERHEAD);
     let context = Context { budget, threads: 1, progress: &Silent, cancel };
-    // Made beside the page: if another run takes the place meanwhile, it does not get this page.
+    // Made beside the page, so that a run that replaces this one meanwhile does not get its page.
     let mut output = OutputFile::create(page, cancel)?;
     if folder_of(page) == place && !commit::read(place)?.is_some_and(|there| is_same(&there, run)) {
         let problem = format!("{}: another run took this place while its page was made", place.display());
@@ -68,7 +67,7 @@ pub fn make(run: &Run, place: &Path, page: &Path, memory: u64, cancel: &AtomicBo
     output.commit()
 }
 
-/// Whether two descriptions are of one run. Their seals tell; numbers that are read back may differ in the last digit.
+/// Whether two descriptions are of one run. Seals decide: numbers read back may differ in the last digit.
 fn is_same(one: &Run, other: &Run) -> bool {
     match (&one.seal, &other.seal) {
         (Some(one), Some(other)) => one == other,

@@ -4,14 +4,14 @@ use crate::texts::Texts;
 use heaplake_schemas::comparison::{self, ComparedRun};
 use serde::Serialize;
 
-/// Runs of a side that are shown.
+/// Maximum runs shown per side.
 const RUNS: usize = 60;
 
-/// A side, or a step.
+/// A side or step.
 #[derive(Serialize)]
 pub(crate) struct Side {
     pub selection: u32,
-    /// Number of its runs; the first are in `runs`.
+    /// Number of its runs; `runs` has the first.
     of: usize,
     runs: Vec<Run>,
     /// Medians over all its runs.
@@ -30,7 +30,7 @@ struct Run {
     objects: u64,
 }
 
-/// Reads a side, with texts of at most `most` bytes.
+/// Converts a side, with texts of at most `most` bytes.
 pub(crate) fn side(side: &comparison::Side, most: usize, texts: &mut Texts) -> Side {
     let mut run = |run: &ComparedRun| Run {
         release: texts.add(&run.release),
@@ -46,7 +46,7 @@ pub(crate) fn side(side: &comparison::Side, most: usize, texts: &mut Texts) -> S
     Side { selection, of: side.runs.len(), runs, bytes: median(bytes), objects: median(objects) }
 }
 
-/// The median; of an even number, the mean of the two in the middle. 0 of none.
+/// Median, or mean of the two middle values; 0 without values.
 pub(crate) fn median(values: impl Iterator<Item = u64>) -> u64 {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();

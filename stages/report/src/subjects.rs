@@ -1,8 +1,7 @@
-//! The first subjects of a table in long form, as the pages of comparisons and trends show them.
+//! First subjects of a table in long form, for the pages of comparisons and trends.
 //!
-//! A subject has a row for each measure (and step) of the table, one after the other, in a fixed order: see
-//! [`heaplake_schemas::diff`]. What is the same for all of them is read from the first row alone, so that a text is
-//! decoded once for each subject.
+//! A subject has a row for each measure (and step) of the table, consecutive and in a fixed order: see
+//! [`heaplake_schemas::diff`]. Shared columns are read from the first row only, so texts are decoded once per subject.
 
 use crate::texts::Texts;
 use heaplake_kit::{Context, StageError};
@@ -12,26 +11,26 @@ use heaplake_schemas::diff::DiffTable;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a sentence: the message of a finding, a chain.
+/// Maximum bytes of a sentence: the message of a finding, or a chain.
 const SENTENCE: usize = 600;
 
 /// A table on a page.
 #[derive(Serialize)]
 pub(crate) struct Table<T> {
-    /// The measure that subjects are ranked by, and the other measures.
+    /// Ranking measure, then the other measures.
     measures: &'static [&'static str],
-    /// Names of the texts that say what a subject is.
+    /// Key columns.
     keys: &'static [&'static str],
-    /// Number of all subjects.
+    /// Total number of subjects.
     of: u64,
-    /// The first of them.
+    /// First subjects.
     pub rows: Vec<T>,
-    /// The others together.
+    /// Sums of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest: Option<Rest>,
 }
 
-/// Sums of the subjects that are not shown: the means of each side.
+/// Means of each side, summed over the subjects not shown.
 #[derive(Default, Serialize)]
 pub(crate) struct Rest {
     pub rows: u64,
@@ -39,36 +38,33 @@ pub(crate) struct Rest {
     pub target: i64,
 }
 
-/// What a subject is.
+/// Identity of a subject.
 #[derive(Serialize)]
 pub(crate) struct Subject {
     texts: Vec<Option<u32>>,
     signature: u32,
     /// As text: JavaScript numbers are exact only up to 2^53.
     fingerprint: u32,
-    /// Fingerprint of the subject of whose growth this is a part.
+    /// Fingerprint of the subject that represents this growth.
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of: Option<u32>,
-    /// Format of its runs, where the tables are of several.
+    /// Format of its runs, if there are several formats.
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<u32>,
 }
 
-/// On how many hosts of how many, or else runs, something is the case.
+/// Number of affected hosts (or runs) out of a total.
 #[derive(Serialize)]
 pub(crate) struct Hosts {
     on: i64,
     of: i64,
-    /// Whether these are hosts.
+    /// Whether these are hosts, not runs.
     hosts: bool,
-    /// Names of some.
+    /// Some of their names.
     names: Option<u32>,
 }
 
 /// Refuses tables of older versions, which are in wide form.
-///
-/// # Errors
-/// [`StageError::Refused`].
 pub(crate) fn check_version(file: &Path, version: u32, made_by: &str) -> Result<(), StageError> {
     if version >= SCHEMA_VERSION {
         return Ok(());
@@ -78,24 +74,21 @@ pub(crate) fn check_version(file: &Path, version: u32, made_by: &str) -> Result<
     Err(StageError::Refused { problem, advice: "make it again with this heaplake".to_owned() })
 }
 
-/// A table whose subjects are read.
+/// Reader of a table's subjects.
 pub(crate) struct Subjects<'a> {
     path: PathBuf,
     table: &'a DiffTable,
-    /// Rows of a subject.
+    /// Rows per subject.
     size: u64,
     of: u64,
     most: u64,
-    /// Whether rows say of which format they are, and there are several.
+    /// Whether there are several formats, named in each row.
     formats: bool,
 }
 
 impl<'a> Subjects<'a> {
-    /// The first `most` subjects of the table in `file`, whose keys and measures are those of `table`; each has `steps`
-    /// rows for each measure; with `formats`, each with its format. `None` if there is no such file.
-    ///
-    /// # Errors
-    /// As [`Reader`].
+    /// Opens the first `most` subjects of the table in `file`, with the keys and measures of `table`, `steps` rows per
+    /// measure, and their format if `formats`. `None` if there is no such file.
     pub(crate) fn open(
         folder: &Path,
         file: &str,
@@ -112,10 +105,7 @@ impl<'a> Subjects<'a> {
         Ok(Some(Self { path, table, size, of, most: most.min(of), formats }))
     }
 
-    /// Makes a table of the subjects: `row` sees the first row of each, with these columns and those of [`Subject`].
-    ///
-    /// # Errors
-    /// As [`Reader`], those of `row`, and [`StageError::Cancelled`].
+    /// Builds a table of the subjects: `row` receives the first row of each, with `columns` and those of [`Subject`].
     pub(crate) fn table<T>(
         &self,
         columns: &[&str],
@@ -142,11 +132,8 @@ impl<'a> Subjects<'a> {
         Ok(Table { measures: self.table.measures, keys: self.table.keys, of: self.of, rows, rest: None })
     }
 
-    /// Reads numbers of all rows of the subjects: `take` gets a batch, the row in it, the number of the subject and that
-    /// of the row among those of the subject.
-    ///
-    /// # Errors
-    /// As [`Reader`], those of `take`, and [`StageError::Cancelled`].
+    /// Scans all rows of these subjects: `take` receives batch, row in the batch, subject number and row number within
+    /// the subject.
     pub(crate) fn numbers(
         &self,
         columns: &[&str],
@@ -156,10 +143,7 @@ impl<'a> Subjects<'a> {
         self.each(Reader::open(&self.path)?.from_row(0, self.most * self.size), columns, context, take)
     }
 
-    /// The same of all other subjects.
-    ///
-    /// # Errors
-    /// Likewise.
+    /// Scans all rows of the other subjects, like [`Self::numbers`].
     pub(crate) fn others(
         &self,
         columns: &[&str],
@@ -189,10 +173,7 @@ impl<'a> Subjects<'a> {
         Ok(())
     }
 
-    /// What a subject is, from its first row.
-    ///
-    /// # Errors
-    /// As [`Reader`].
+    /// Reads the identity of a subject from its first row.
     pub(crate) fn subject(&self, batch: &Batch, at: usize, texts: &mut Texts) -> Result<Subject, StageError> {
         let keys = self.table.keys.iter().map(|key| text(batch, key, at, texts)).collect::<Result<_, _>>()?;
         Ok(Subject {
@@ -205,43 +186,28 @@ impl<'a> Subjects<'a> {
     }
 }
 
-/// A text of a row.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads a text.
 pub(crate) fn text(batch: &Batch, name: &str, at: usize, texts: &mut Texts) -> Result<Option<u32>, StageError> {
     Ok(value(batch.texts(name)?, at).map(|text| texts.add_within(text, SENTENCE)))
 }
 
-/// A fingerprint of a row, as text.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads a fingerprint as text.
 pub(crate) fn id(batch: &Batch, name: &str, at: usize, texts: &mut Texts) -> Result<Option<u32>, StageError> {
     Ok(value(batch.u64s(name)?, at).map(|id| texts.add(&format!("{id:016x}"))))
 }
 
-/// A whole number of a row.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads a whole number.
 pub(crate) fn whole(batch: &Batch, name: &str, at: usize) -> Result<Option<i64>, StageError> {
     Ok(value(batch.i64s(name)?, at))
 }
 
-/// A finite number of a row.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads a finite number.
 pub(crate) fn real(batch: &Batch, name: &str, at: usize) -> Result<Option<f64>, StageError> {
     Ok(value(batch.f64s(name)?, at).filter(|real| real.is_finite()))
 }
 
 impl Hosts {
-    /// Hosts, or else runs, by the columns with their number and with their names; nothing if there are none.
-    ///
-    /// # Errors
-    /// As [`Reader`].
+    /// Reads the number and names of hosts (or runs); `None` if there are none.
     pub(crate) fn read(
         batch: &Batch,
         at: usize,
@@ -252,10 +218,7 @@ impl Hosts {
         Ok(Some(Self { on, of: 0, hosts: false, names: text(batch, names, at, texts)? }))
     }
 
-    /// Sets of how many, by the columns with the numbers of hosts and runs.
-    ///
-    /// # Errors
-    /// As [`Reader`].
+    /// Sets the total, from the columns of hosts or else of runs.
     pub(crate) fn among(&mut self, batch: &Batch, at: usize, [hosts, runs]: [&str; 2]) -> Result<(), StageError> {
         let hosts = whole(batch, hosts, at)?;
         self.hosts = hosts.is_some();

@@ -1,5 +1,5 @@
-//! The first rows of each table, as the page shows them. Texts are positions in [`Texts`]; [`Shown`] also has the
-//! number of all rows, so the page can say how many it leaves out.
+//! First rows of each table on the page. Texts are indices into [`Texts`]; [`Shown`] also has the total number of rows,
+//! so that the page can report omissions.
 
 use crate::texts::Texts;
 use heaplake_kit::StageError;
@@ -9,29 +9,26 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
 
-/// Maximum numbers of rows that the page shows.
+/// Maximum rows shown.
 const CLASSES: u64 = 2500;
 const CHAINS: u64 = 1200;
 const OWNERS: u64 = 300;
 const SETS: u64 = 800;
-/// Elements shown at each end of a path; those between are left out.
+/// Elements shown at each end of a path.
 const PATH_ENDS: usize = 24;
-/// Maximum number of bytes of a preview, or of the reason of a set.
+/// Maximum bytes of a preview, or of the reason of a set.
 const PREVIEW: usize = 240;
 
 /// The first rows of a table.
 #[derive(Serialize)]
 pub struct Shown<T> {
-    /// Number of rows of the table.
+    /// Total number of rows.
     pub of: u64,
-    /// Its first rows.
+    /// First rows.
     pub rows: Vec<T>,
 }
 
-/// Reads the first rows of a table; returns `None` if the run does not have the table.
-///
-/// # Errors
-/// As [`Reader`], and those of `row`.
+/// Reads the first rows of a table; `None` if the run lacks it.
 pub fn shown<T>(
     folder: &Path,
     file: &str,
@@ -56,7 +53,7 @@ pub fn shown<T>(
 pub struct Class {
     id: u32,
     name: u32,
-    /// Its unique key, if it differs from the name.
+    /// Unique key, if it differs from the name.
     key: Option<u32>,
     count: u64,
     shallow: u64,
@@ -67,10 +64,7 @@ pub struct Class {
     big: Option<bool>,
 }
 
-/// The largest classes.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the largest classes.
 pub fn classes(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Class>>, StageError> {
     let columns = [
         "class_id",
@@ -112,10 +106,7 @@ pub struct Owner {
     allocated: Option<u64>,
 }
 
-/// The largest owners.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the largest owners.
 pub fn owners(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Owner>>, StageError> {
     let columns = ["owner", "count", "shallow_bytes", "retained_bytes", "freed_bytes", "allocated_bytes"];
     shown(folder, owners::FILE, &columns, OWNERS, |rows, at| {
@@ -131,7 +122,7 @@ pub fn owners(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Owner>>, 
     })
 }
 
-/// An element of a path: edge, class, whether it repeats. An element without a class marks the left-out middle.
+/// An element of a path: edge, class, whether it repeats. No class marks the omitted middle.
 type Element = (Option<u32>, Option<u32>, bool);
 
 /// A chain, with its path from the root.
@@ -147,10 +138,7 @@ pub struct Chain {
     path: Vec<Element>,
 }
 
-/// The largest chains.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the largest chains.
 pub fn chains(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Chain>>, StageError> {
     const FILE: &str = heaplake_schemas::chains::FILE;
     let mut columns = vec!["class_id", "class", "path", "count", "shallow_bytes", "retained_bytes", "example_node"];
@@ -203,7 +191,7 @@ pub struct Set {
     members: u64,
     instance: u64,
     additional: u64,
-    /// The least and the most, where it is not known.
+    /// Bounds of the additional bytes, if not known exactly.
     bounds: Option<(u64, u64)>,
     exact: bool,
     holder: Option<u32>,
@@ -211,10 +199,7 @@ pub struct Set {
     preview: Option<u32>,
 }
 
-/// The sets of duplicates with the most additional bytes.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the sets of duplicates with the most additional bytes.
 pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>, StageError> {
     let columns = [
         "set",
@@ -259,7 +244,7 @@ pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>
     })
 }
 
-/// Between what and what the additional bytes of a set are, if that is more than one number.
+/// Bounds of a set's additional bytes, if they differ.
 fn bounds(rows: &Batch, at: usize) -> Result<Option<(u64, u64)>, StageError> {
     let most = value(&rows.sizes("additional_bytes_most")?, at);
     let least = rows.sizes("additional_bytes_least")?.value(at);
@@ -275,10 +260,7 @@ pub struct Stage {
     spilled: u64,
 }
 
-/// What each stage took.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads the cost of each stage.
 pub fn stages(folder: &Path, texts: &mut Texts) -> Result<Option<Vec<Stage>>, StageError> {
     let rows = shown(folder, snapshot::FILE, &["stages"], 1, |rows, at| {
         let stages = rows.elements("stages", at)?;
@@ -298,14 +280,14 @@ pub fn stages(folder: &Path, texts: &mut Texts) -> Result<Option<Vec<Stage>>, St
 /// A node with its names.
 #[derive(Clone, Serialize)]
 pub struct Node {
-    /// The format's own id, as text: JavaScript numbers are exact only up to 2^53. Nothing for an id that is made up.
+    /// Id in the format, as text: JavaScript numbers are exact only up to 2^53. `None` for an artificial id.
     id: Option<String>,
     class: u32,
     name: Option<u32>,
     retained: u64,
 }
 
-/// The format's own id of a node, for people: nothing for one that is made up, as that of the root of some formats.
+/// Displays a node's id; `None` for an artificial one, such as that of the root in some formats.
 #[must_use]
 pub fn shown_id(id: Option<u64>) -> Option<String> {
     const LARGEST: u64 = u64::MAX >> 1;
@@ -320,10 +302,7 @@ impl Node {
     }
 }
 
-/// Reads the nodes with these numbers, which are in ascending order.
-///
-/// # Errors
-/// As [`Reader`].
+/// Reads nodes; `nodes` ascends.
 pub fn some_nodes(folder: &Path, nodes: &[u32], texts: &mut Texts) -> Result<FxHashMap<u32, Node>, StageError> {
     let Some(reader) = Reader::open_if_present(&folder.join(heaplake_schemas::nodes::FILE))? else {
         return Ok(FxHashMap::default());

@@ -1,20 +1,19 @@
-//! Texts of the page: each once, readable, and all of them together within a number of bytes.
+//! Texts of the page: deduplicated, readable, and bounded in total size.
 //!
-//! Names come from the snapshot, so from anybody. Characters that are not seen or that change how others are shown
-//! (controls, marks of writing direction, line separators) are written as escapes; what is too long is cut, and says
-//! so.
+//! Names come from the snapshot and are untrusted. Characters that are invisible or change the display of others
+//! (controls, bidirectional marks, line separators) are escaped; long texts are cut, with a note.
 
 use heaplake_kit::text::is_unseen;
 use rustc_hash::FxHashMap;
 
-/// Maximum number of bytes of a text while [`ROOM`] is not used up.
+/// Maximum bytes of a text until [`ROOM`] is exhausted.
 const LONG: usize = 160;
-/// Maximum number of bytes of a text once [`ROOM`] is used up.
+/// Maximum bytes of a text afterwards.
 const SHORT: usize = 24;
-/// Total bytes of texts, as written into the page, after which texts are cut short.
+/// Total bytes of texts, as written, after which texts are cut short.
 const ROOM: usize = 640 << 10;
 
-/// The distinct texts of the page; others refer to them by position.
+/// Distinct texts of the page, referred to by index.
 #[derive(Default)]
 pub struct Texts {
     list: Vec<String>,
@@ -23,12 +22,12 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Position of a text.
+    /// Returns the index of a text.
     pub fn add(&mut self, text: &str) -> u32 {
         self.add_within(text, LONG)
     }
 
-    /// Position of a text that is written by heaplake itself, or of which more is worth showing: `most` bytes.
+    /// Returns the index of a text of at most `most` bytes, for texts by heaplake or worth more room.
     pub fn add_within(&mut self, text: &str, most: usize) -> u32 {
         let text = readable(text, if self.taken < ROOM { most } else { SHORT });
         if let Some(&position) = self.positions.get(&text) {
@@ -41,20 +40,19 @@ impl Texts {
         position
     }
 
-    /// All of them in order.
+    /// Texts by index.
     #[must_use]
     pub fn into_list(self) -> Vec<String> {
         self.list
     }
 }
 
-/// Bytes that a text takes in the page.
+/// Bytes of a text in the page.
 fn written(text: &str) -> usize {
     text.bytes().map(|byte| if matches!(byte, b'<' | b'>' | b'&') { 6 } else { 1 }).sum()
 }
 
-/// A text on one line, without characters that hide or change others, of at most `most` bytes and a mark of what was
-/// cut.
+/// Formats a text on one line with invisible characters escaped, cut to `most` bytes with a note.
 #[must_use]
 pub fn readable(text: &str, most: usize) -> String {
     let mut out = String::with_capacity(text.len().min(most));
@@ -100,7 +98,7 @@ mod tests {
             texts.add(&format!("{i}{}", "<".repeat(10_000)));
         }
         let bytes: usize = texts.into_list().iter().map(|text| written(text)).sum();
-        // 20,000 texts that are as bad as can be: the short ones are what is left of most.
+        // 20,000 worst-case texts: their short forms dominate.
         assert!(bytes < ROOM + 20_000 * 220, "{bytes}");
     }
 }

@@ -1,11 +1,11 @@
-//! The dominator tree, folded into groups.
+//! Folds the dominator tree into groups.
 //!
-//! A group is all objects of one class with the same classes above them in the dominator tree, recursion folded: a
-//! list of ten million elements is one group. Its bytes are the shallow bytes of its objects, and its total theirs
-//! and those of the groups below it, so totals never count a byte twice and that of the root is the heap.
+//! A group is all objects of one class with the same classes above them in the dominator tree, recursion folded: a list
+//! of ten million elements is one group. Its bytes are the shallow bytes of its objects; its total adds those of the
+//! groups below it, so totals never count a byte twice, and the root's is the heap.
 //!
-//! Objects that retain much open groups first, until the limit is reached; later objects go to a group of others
-//! beside them. No bytes are lost, but a group of others shows only its size.
+//! Objects with large retained sizes create groups first, up to the limit; later objects go to a group of others beside
+//! them. No bytes are lost, but a group of others shows only its size.
 
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{Array, ArrayPlan, ColumnWriter, Context, Lookup, ReadAt, Scratch, Stack, StageError, WriteAt};
@@ -19,66 +19,63 @@ use std::path::Path;
 const CLASS: Column<u32> = Column::new("report.class");
 const DOMINATOR: Column<u32> = Column::new("report.dominator");
 
-/// The class of a group of others.
+/// Class of a group of others.
 pub const OTHERS: u32 = u32::MAX;
 /// No node.
 pub const NONE: u32 = u32::MAX;
 
-/// Groups that are opened for classes.
+/// Maximum groups created for classes.
 const MOST: usize = 1 << 18;
-/// Groups on a path; what is deeper goes to the nearest group above of the same class, or to the deepest.
+/// Maximum depth; deeper objects go to the nearest group above of the same class, or to the deepest.
 const DEEPEST: u32 = 48;
-/// Objects that retain a part of so many of the heap open groups before all others.
+/// Objects that retain at least 1 / this of the heap create groups before all others.
 const LARGE_PART: u64 = 1 << 14;
 
 /// A group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The group above; the root's is itself.
+    /// Parent group; the root's is itself.
     pub parent: u32,
     /// Class of the objects, or [`OTHERS`].
     pub class: u32,
-    /// Groups above.
+    /// Number of groups above.
     pub depth: u32,
-    /// Objects.
+    /// Number of objects.
     pub count: u64,
-    /// Their shallow bytes.
+    /// Shallow bytes.
     pub bytes: u64,
-    /// These and those of the groups below.
+    /// Shallow bytes, including the groups below.
     pub total: u64,
-    /// The object that retains most, the first of several.
+    /// The object with the largest retained size, the first of several.
     pub example: u32,
-    /// What it retains.
+    /// Its retained size.
     pub example_bytes: u64,
 }
 
-/// Dominators of a node that are told, the nearest.
+/// Maximum dominators listed per node.
 const ABOVE: usize = 12;
 
-/// The tree of a run, folded, and what is above some of its nodes.
+/// The folded tree of a run, and dominators of selected nodes.
 pub struct Folded {
-    /// The groups, each after the one above it; the first is the root.
+    /// Groups, each after its parent; the first is the root.
     pub groups: Vec<Group>,
-    /// For each node that was asked for, its nearest dominators, the nearest first.
+    /// Nearest dominators of each selected node.
     pub above: Vec<Above>,
 }
 
 /// The nearest dominators of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Above {
-    /// The node.
+    /// Node.
     pub node: u32,
-    /// Its dominators, the nearest first, without the root.
+    /// Its dominators, nearest first, without the root.
     pub dominators: Vec<u32>,
     /// Whether there are more.
     pub more: bool,
 }
 
-/// Folds the tree of a run that has a table of nodes. `asked` are nodes whose dominators are told; those that the
-/// table does not have are left out.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
+/// Folds the dominator tree of a run; `None` without a table of nodes. Lists the dominators of the `asked` nodes that
+/// the table has.
 pub fn fold(
     folder: &Path,
     asked: &[u32],
@@ -109,7 +106,7 @@ pub fn fold(
     Ok(Some(Folded { groups: fold.groups.finish(), above }))
 }
 
-/// What the table of nodes says as a whole.
+/// Totals of the table of nodes.
 struct Heap {
     nodes: u64,
     root: u32,
@@ -117,7 +114,7 @@ struct Heap {
     bytes: u64,
 }
 
-/// Copies what is looked up at random.
+/// Copies the columns that need random access.
 fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Heap>, StageError> {
     let Some(reader) = Reader::open_if_present(&folder.join(nodes::FILE))? else { return Ok(None) };
     let mut batches = reader.columns(&["class_id", "dominator", "retained_bytes"])?;
@@ -128,7 +125,7 @@ fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Resu
         let dominators = rows.u32s("dominator")?.values();
         let classes = rows.u32s("class_id")?.values();
         if root.is_none() {
-            // Only the root is its own dominator.
+            // Only the root dominates itself.
             let own = dominators.iter().zip(class.len()..).position(|(&above, node)| u64::from(above) == node);
             let retained = rows.sizes("retained_bytes")?;
             root = own.map(|at| (class.len() as u32 + at as u32, classes[at], retained.value(at)));
@@ -180,12 +177,12 @@ struct Fold<'a> {
     group_of: Array<u32>,
     dominator: Lookup<u32>,
     class: Lookup<u32>,
-    /// Nodes whose groups are unknown, each dominated by the next.
+    /// Nodes of unknown group, each dominated by the next.
     path: Stack<u32>,
 }
 
 impl Fold<'_> {
-    /// The nearest dominators of a node.
+    /// Lists the nearest dominators of a node.
     fn above(&mut self, node: u32, root: u32) -> Result<Above, StageError> {
         let mut dominators = Vec::new();
         let mut at = node;
@@ -199,7 +196,7 @@ impl Fold<'_> {
         Ok(Above { node, dominators, more: at != root })
     }
 
-    /// The group of a node; those of its dominators are found on the way.
+    /// Returns the group of a node; determines those of its dominators on the way.
     fn visit(&mut self, node: u32) -> Result<u32, StageError> {
         let mut at = node;
         let mut steps = 0;
@@ -207,7 +204,7 @@ impl Fold<'_> {
         while group == NONE {
             steps += 1;
             if steps > self.group_of.count() {
-                // Occurs only in a table that heaplake did not write.
+                // Occurs only in a foreign table.
                 return Err(damaged(
                     self.folder,
                     format!("expected a way from node {node} to the root, found a ring of dominators"),
@@ -239,7 +236,7 @@ impl Group {
     }
 }
 
-/// The groups so far.
+/// Groups so far.
 struct Groups {
     list: Vec<Group>,
     below: FxHashMap<(u32, u32), u32>,
@@ -250,7 +247,7 @@ impl Groups {
         Self { list: vec![Group::new(0, root_class, 0)], below: FxHashMap::default() }
     }
 
-    /// The group of an object of this class that an object of this group dominates.
+    /// Returns the group for an object of a class dominated by an object of `group`; creates it if needed.
     fn below(&mut self, group: u32, class: u32) -> u32 {
         let above = self.list[group as usize];
         if above.class == OTHERS || (above.class == class && group != 0) {
@@ -296,12 +293,11 @@ impl Groups {
     }
 }
 
-/// The `most` largest groups, each with the new position of the one above it; what is left out of a group is one
-/// group of others below it.
+/// Keeps the `most` largest groups and updates parent indices; omitted children of a group become one group of others.
 #[must_use]
 pub fn prune(groups: &[Group], most: usize) -> Vec<Group> {
     let mut order: Vec<u32> = (0..groups.len() as u32).collect();
-    // A group is no larger than the one above it, and comes after it.
+    // A group is no larger than its parent, and comes after it.
     order.sort_unstable_by_key(|&at| (std::cmp::Reverse(groups[at as usize].total), at));
     let (kept, rest) = order.split_at(most.min(order.len()));
     let mut kept = kept.to_vec();
@@ -319,7 +315,7 @@ pub fn prune(groups: &[Group], most: usize) -> Vec<Group> {
     tops.sort_unstable();
     for at in tops {
         let group = groups[at as usize];
-        // What is below a group that is left out is in its total already.
+        // Its total is included in that of an omitted ancestor.
         let Some(parent) = position(group.parent) else { continue };
         let next = pruned.len() as u32;
         let other = *others.entry(parent as u32).or_insert(next);

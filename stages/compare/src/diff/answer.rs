@@ -1,4 +1,4 @@
-//! A comparison in brief, for people.
+//! Summary of a comparison, for people.
 
 use super::holders::Holders;
 use super::row::NO_ONE;
@@ -10,111 +10,111 @@ use heaplake_schemas::diff::Status;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Subjects of each table that are told.
+/// Subjects shown per table.
 const TOP: usize = 20;
 
-/// The answer.
+/// Summary of a comparison.
 #[derive(Debug, Serialize)]
 pub struct Answer {
-    /// What was compared.
+    /// Sides, runs and tables of the comparison.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The tables in brief.
+    /// Summaries of the tables.
     pub compared: Vec<InBrief>,
 }
 
-/// A table in brief.
+/// Summary of a table.
 #[derive(Debug, Serialize)]
 pub struct InBrief {
-    /// Its name.
+    /// Table name.
     pub table: &'static str,
-    /// The format of the inputs of its runs.
+    /// Input format of its runs.
     pub format: String,
-    /// What subjects are ranked by.
+    /// Measure by which subjects are ranked.
     pub measure: &'static str,
-    /// Its subjects.
+    /// Number of subjects.
     pub rows: u64,
-    /// How many subjects have each status.
+    /// Number of subjects per status.
     pub statuses: BTreeMap<&'static str, u64>,
-    /// Subjects of which `q` is below 0.05; null if both sides have one run.
+    /// Number of subjects with `q` below 0.05; null if both sides have one run.
     pub significant: Option<u64>,
-    /// Hosts that were compared with themselves.
+    /// Number of paired hosts.
     pub pairs: usize,
-    /// The median of the smallest effects on all runs of its subjects; null if there are none.
+    /// Median of the subjects' smallest detectable effects on all runs.
     pub smallest_effect: Option<f64>,
-    /// The same of effects on a tenth of the runs.
+    /// Median of their smallest detectable effects on a tenth of the runs.
     pub smallest_effect_on_tenth: Option<f64>,
-    /// The first subjects, without those that are a part of another one, and without what may be duplicates.
+    /// First subjects, without parts of other subjects and without possible duplicates.
     pub top: Vec<TopRow>,
 }
 
 /// A subject.
 #[derive(Debug, Serialize)]
 pub struct TopRow {
-    /// What it is.
+    /// Signature.
     pub signature: String,
-    /// Its keys.
+    /// Key columns.
     pub keys: BTreeMap<&'static str, Option<String>>,
-    /// What became of it.
+    /// Status.
     pub status: &'static str,
-    /// By what that is decided.
+    /// Evidence for the status.
     pub evidence: &'static str,
-    /// Its main measure on the side of the base.
+    /// Main measure of the base.
     pub base: Option<Amount>,
-    /// On the side of the target.
+    /// Main measure of the target.
     pub target: Option<Amount>,
-    /// What the runs of the target have more than as many of the base.
+    /// Sum of the target less the base's sum, scaled to the target's number of runs.
     pub delta_sum: Option<i64>,
-    /// In percent of the base; infinite, which is null in JSON, if the base has nothing.
+    /// `delta_sum` in percent of the base; infinite (null in JSON) if the base is 0.
     pub percent_sum: Option<f64>,
-    /// Difference of the means: what a run has more.
+    /// Difference of the means.
     pub delta_mean: Option<i64>,
-    /// Ends of the interval of the shift.
+    /// Confidence interval of the shift.
     pub shift: Option<[f64; 2]>,
-    /// q.
+    /// q-value.
     pub q: Option<f64>,
-    /// Runs of the base with it.
+    /// Number of base runs with the subject.
     pub base_runs_with: u32,
-    /// Runs of the target with it.
+    /// Number of target runs with the subject.
     pub target_runs_with: u32,
-    /// Hosts of the target with it.
+    /// Number of target hosts with the subject.
     pub target_hosts_with: Option<u32>,
-    /// Hosts of the target, or runs, on which it changed.
+    /// Number of target hosts (or runs) on which it changed.
     pub changed_on: u32,
-    /// Hosts of the target, or runs.
+    /// Number of target hosts (or runs).
     pub of: usize,
-    /// Names of hosts on which it changed most.
+    /// Names of the hosts on which it changed most.
     pub changed_on_names: Option<String>,
-    /// The chain through which a class grew most.
+    /// Chain through which a class grew most.
     pub grew_through: Option<Through>,
-    /// A chain's part of the growth of its class.
+    /// Share of a chain in the growth of its class.
     pub share: Option<f64>,
 }
 
 /// A measure on one side.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Amount {
-    /// On all runs together.
+    /// Sum over all runs.
     pub sum: i64,
     /// Mean of the runs.
     pub mean: i64,
-    /// Their median.
+    /// Median of the runs.
     pub median: i64,
 }
 
 /// A chain through which a class grew.
 #[derive(Debug, Serialize)]
 pub struct Through {
-    /// Its text.
+    /// Chain as text.
     pub text: String,
-    /// What it grew on a run in the mean, bytes.
+    /// Mean growth per run, in bytes.
     pub bytes: i64,
-    /// Whether the base does not have it.
+    /// Whether the base lacks the chain.
     pub new: bool,
 }
 
 impl InBrief {
-    /// Of a table without subjects yet.
+    /// Creates the summary, without subjects.
     #[must_use]
     pub fn of(compared: &Compared<'_>, format: &str) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl InBrief {
         }
     }
 
-    /// Takes the next subject.
+    /// Adds the next subject.
     pub fn take(&mut self, told: &Told, compared: &Compared<'_>, holders: &Holders) {
         *self.statuses.entry(told.verdict.status.name()).or_default() += 1;
         let significant = told.q[0].is_some_and(|q| q < SIGNIFICANT);

@@ -1,23 +1,23 @@
-//! What chains say of a class, and what classes say to chains.
+//! Data that the tables of classes and chains exchange.
 
 /// The chain through which a class grew most.
 #[derive(Clone, Debug)]
 pub struct Through {
-    /// Its signature.
+    /// Signature.
     pub signature: String,
-    /// Its text.
+    /// Chain as text.
     pub text: String,
-    /// What it grew, bytes.
+    /// Growth in bytes.
     pub bytes: i64,
-    /// Whether the base does not have it.
+    /// Whether the base lacks the chain.
     pub new: bool,
 }
 
-/// What the base says of a class.
+/// A class in the base.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfClass {
-    /// Its retained bytes.
+    /// Retained bytes.
     pub retained: i64,
-    /// Whether a run of the base has it.
+    /// Whether any base run has the class.
     pub in_base: bool,
 }

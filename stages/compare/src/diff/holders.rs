@@ -1,7 +1,7 @@
-//! Which holder grew: the growth of a class, divided over the chains that lead to it.
+//! Which holder grew: divides the growth of a class among the chains that lead to it.
 //!
-//! The chains of a kind partition the instances of a class, so their differences add up to that of the class: a chain
-//! that grew is where the new instances hang, however many old ones hang elsewhere.
+//! The chains of a kind partition the instances of a class, so their differences add up to that of the class: the chain
+//! that grew holds the new instances, wherever the old ones are.
 
 use super::class::{OfClass, Through};
 use super::status;
@@ -13,19 +13,15 @@ use rustc_hash::FxHashMap;
 /// The chains of all classes.
 #[derive(Default)]
 pub struct Holders {
-    /// By fingerprint of the class: the reference chain that grew most.
+    /// The reference chain that grew most, by class fingerprint.
     most: FxHashMap<u64, Through>,
-    /// By fingerprint of the class: the reference chain that has most more, with what it has more; also where the chains of
-    /// the base are not known.
+    /// The reference chain with the largest difference, by class fingerprint; also if the base's chains are unknown.
     paths: FxHashMap<u64, (String, i64)>,
-    /// By fingerprint of the class and kind: what its chains that grew grew together.
+    /// Total growth of the chains that grew, by class fingerprint and kind.
     grown: FxHashMap<(u64, String), i64>,
 }
 
-/// Reads which chains grew. `classes` tells of classes by fingerprint.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Finds the chains that grew. `classes` maps class fingerprints to their state in the base.
 pub fn find(chains: &Compared<'_>, classes: &FxHashMap<u64, OfClass>) -> Result<Holders, StageError> {
     let mut holders = Holders::default();
     for &number in &chains.order {
@@ -33,7 +29,7 @@ pub fn find(chains: &Compared<'_>, classes: &FxHashMap<u64, OfClass>) -> Result<
         let class = row.head.class;
         let status = status::of_chain(chains, number, &row, classes.get(&class)).status;
         let [base, target] = row.measures[0].sides;
-        // Of a side that does not tell it, the mean is 0.
+        // If a side does not report the measure, its mean is 0.
         let delta = target.mean.saturating_sub(base.mean);
         if delta <= 0 || matches!(status, Status::WithinNoise | Status::Same) {
             continue;
@@ -60,19 +56,19 @@ pub fn find(chains: &Compared<'_>, classes: &FxHashMap<u64, OfClass>) -> Result<
 }
 
 impl Holders {
-    /// The chain through which a class grew most.
+    /// Returns the chain through which a class grew most.
     #[must_use]
     pub fn through(&self, class: u64) -> Option<&Through> {
         self.most.get(&class)
     }
 
-    /// Where most of what a class has more is held.
+    /// Returns the reference chain with most of the growth of a class.
     #[must_use]
     pub fn path(&self, class: u64) -> Option<&str> {
         self.paths.get(&class).map(|(path, _)| path.as_str())
     }
 
-    /// A chain's growth as a part of the growth of all chains of its class and kind that grew.
+    /// Returns a chain's share in the growth of all growing chains of its class and kind.
     #[must_use]
     pub fn share(&self, class: u64, kind: &str, delta: Option<i64>) -> Option<f64> {
         let delta = delta.filter(|&delta| delta > 0)?;

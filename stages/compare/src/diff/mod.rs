@@ -1,7 +1,7 @@
-//! `heaplake diff`: two sides compared, table by table.
+//! `heaplake diff`: compares two sides, table by table.
 //!
-//! * Computes: for each fingerprint of a table what it is on both sides, whether the difference is real, and what became
-//!   of it.
+//! * Computes: for each fingerprint of a table its measures on both sides, whether the difference is real, and a
+//!   status.
 //! * Resident memory: see [`crate::rows`]; about 200 bytes per subject of the result.
 //! * Passes over disk: see [`crate::rows`]; rows of the result are written once and read once, in the order of ranks.
 //! * Fails when: the sides have no format in common, no table is on both sides, memory or disk do not suffice.
@@ -38,14 +38,11 @@ use std::path::PathBuf;
 use table::Compared;
 use write::Around;
 
-/// Sides that a format must be on to be compared.
+/// Number of sides that must have a format for it to be compared.
 pub const BOTH: usize = 2;
 
-/// Compares the tables that both sides have, format by format, and writes them into the folder of `output`. There are
-/// rules for each format.
-///
-/// # Errors
-/// [`CompareError`].
+/// Compares the tables that both sides have, per format, and writes them into the folder of `output`. `rules` has one
+/// entry per format.
 pub fn compare(
     sides: &Sides,
     formats: &Formats,
@@ -101,7 +98,7 @@ pub fn compare(
     Ok(Answer { comparison, compared: in_brief })
 }
 
-/// What is known of a comparison before its tables are.
+/// Describes a comparison before its tables are compared.
 fn described(sides: &Sides, formats: &Formats) -> Comparison {
     let lack = |part: &OfFormat| TABLES.iter().filter_map(|table| some_lack(&part.sides, table)).collect::<Vec<_>>();
     let mut comparison = Comparison {
@@ -120,8 +117,8 @@ fn described(sides: &Sides, formats: &Formats) -> Comparison {
     comparison
 }
 
-/// The runs with a table that only one side has in their format, where several formats are compared: a gate about the
-/// table does not see them.
+/// If several formats are compared: the runs with a table that only one side has in their format. A gate on the table
+/// does not see them.
 fn one_sided(formats: &Formats) -> Vec<Lacking> {
     let all = formats.parts.iter().chain(&formats.others);
     if all.clone().count() < 2 {
@@ -138,12 +135,12 @@ fn one_sided(formats: &Formats) -> Vec<Lacking> {
     all.flat_map(|part| TABLES.iter().filter_map(move |table| of_table(part, table))).collect()
 }
 
-/// The name of a table, as gates know it.
+/// Table name as used by gates.
 fn of(table: &DiffTable) -> String {
     table.table.name.trim_start_matches("diff_").to_owned()
 }
 
-/// Classes and chains, where both sides have them, and what they say of each other.
+/// Compares classes and chains, which need each other's results.
 fn around<'a>(
     sides: &Sides,
     rules: Rules<'a>,
@@ -161,7 +158,7 @@ fn around<'a>(
     Ok((around, classes.into_iter().chain(chains).collect()))
 }
 
-/// What to say of a table that one side has and the other has not.
+/// Message for a table that one side lacks.
 fn lacking(sides: &Sides, table: &DiffTable) -> Option<String> {
     let has = |side: usize| {
         let side = &sides.sides[side];
@@ -175,11 +172,11 @@ fn lacking(sides: &Sides, table: &DiffTable) -> Option<String> {
     Some(format!("The {lacks} has no table {}: it is not compared.", table.compared.name))
 }
 
-/// The runs that lack a table which others of their side have; nothing where a whole side lacks it.
+/// Runs without a table that others of their side have; `None` if a whole side lacks it.
 fn some_lack(sides: &Sides, table: &DiffTable) -> Option<Lacking> {
     let has = |found: &Found| crate::sides::has_table(&found.run, table.compared.file);
     let compared = sides.sides.iter().all(|side| side.runs.iter().any(has));
-    // Of runs that are half deleted it is known already.
+    // Runs with half-deleted folders are reported elsewhere.
     let is_told = |found: &Found| sides.half_deleted.contains(&found.place);
     let lack = sides.runs().map(|(_, found)| found).filter(|found| !has(found) && !is_told(found));
     let runs: Vec<PathBuf> = lack.filter(|_| compared).map(|found| found.place.clone()).collect();
@@ -194,7 +191,7 @@ fn in_words(Lacking { table, runs, .. }: &Lacking) -> String {
     }
 }
 
-/// The medians of the smallest effects of all subjects: on all runs, and on a tenth of them.
+/// Medians of the smallest effects of all subjects: on all runs, and on a tenth of the runs.
 fn smallest_effects(compared: &Compared<'_>) -> Result<[Option<f64>; 2], CompareError> {
     let mut effects = [Vec::new(), Vec::new()];
     for &number in &compared.order {
@@ -205,7 +202,7 @@ fn smallest_effects(compared: &Compared<'_>) -> Result<[Option<f64>; 2], Compare
     Ok(effects.map(|mut effects| {
         effects.retain(|effect| !effect.is_nan());
         effects.sort_unstable_by(f64::total_cmp);
-        // Of an even number, the greater of the two in the middle: at least half of the subjects show it.
+        // Upper median: at least half of the subjects show this effect.
         effects.get(effects.len() / 2).copied()
     }))
 }

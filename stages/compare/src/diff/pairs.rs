@@ -1,4 +1,4 @@
-//! Hosts that both sides have, which are compared with themselves.
+//! Paired hosts: hosts that both sides have are compared with themselves.
 
 use super::sides::{BASE, TARGET};
 use super::tests::Tests;
@@ -6,20 +6,20 @@ use crate::rows::{Gathered, Group};
 use crate::sides::{Sides, has_table};
 use std::collections::BTreeMap;
 
-/// Fewest hosts on both sides for which pairs say anything.
+/// Minimum number of pairs.
 const FEWEST: usize = 6;
 
-/// Which run is of which pair.
+/// Maps runs to pairs.
 #[derive(Clone, Debug, Default)]
 pub struct Pairs {
-    /// For each run of the table, the number of its pair.
+    /// Pair of each run of the table.
     of_run: Vec<Option<u32>>,
     count: usize,
 }
 
 impl Pairs {
-    /// The pairs of a table, by a label whose values name hosts: of the hosts that both sides have, if half of the runs of
-    /// each side or more are of such.
+    /// Pairs the runs of a table by a label that names hosts. A pair is a host on both sides; there are none unless
+    /// pairs cover at least half of the runs of each side.
     #[must_use]
     pub fn of(sides: &Sides, gathered: &Gathered<'_>, label: &str) -> Self {
         let with_table = sides.runs().filter(|(_, found)| has_table(&found.run, gathered.table.compared.file));
@@ -44,19 +44,19 @@ impl Pairs {
         Self { of_run, count: both.len() }
     }
 
-    /// Begins to collect values.
+    /// Starts collecting values.
     #[must_use]
     pub fn begin(&self) -> Collected<'_> {
         Collected { pairs: self, sums: vec![[(0, 0); 2]; self.count] }
     }
 
-    /// The number of pairs.
+    /// Number of pairs.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Runs of the target whose host has a difference beyond the thresholds of the tests, with that difference.
+    /// Target runs on whose host the difference is beyond the thresholds of the tests, with the difference.
     #[must_use]
     pub fn changed(&self, group: &Group<'_>, tests: &Tests, of_target: &[(i64, u32)]) -> Vec<(i64, u32)> {
         let mut collected = self.begin();
@@ -71,15 +71,15 @@ impl Pairs {
     }
 }
 
-/// Values of the pairs of a measure.
+/// Values of one measure, by pair.
 pub struct Collected<'a> {
     pairs: &'a Pairs,
-    /// Sum and number of the values of each side.
+    /// Sum and count of the values of each side.
     sums: Vec<[(i128, u32); 2]>,
 }
 
 impl Collected<'_> {
-    /// Takes a value of a run.
+    /// Adds a value of a run.
     pub fn take(&mut self, run: u32, side: usize, value: i64) {
         if let Some(Some(pair)) = self.pairs.of_run.get(run as usize) {
             let sum = &mut self.sums[*pair as usize][side];
@@ -93,7 +93,7 @@ impl Collected<'_> {
         i64::try_from(mean(target)? - mean(base)?).ok()
     }
 
-    /// Target less base of each pair that both sides tell; of several runs of a host, their mean.
+    /// Writes target minus base of each pair that has both; several runs of a host count by their mean.
     pub fn differences(&self, into: &mut Vec<i64>) {
         into.clear();
         into.extend((0..self.sums.len()).filter_map(|pair| self.difference(pair)));

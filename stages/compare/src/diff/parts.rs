@@ -1,38 +1,38 @@
-//! One growth, told once.
+//! Reports each growth once.
 //!
-//! What a holder retains is retained by all that hold the holder. So one leak grows each class along its chain, and each
-//! chain to one of these classes, by nearly the same bytes. Of such subjects one tells of the growth: the first from the
-//! root of which there are more instances than before (what piles up), or else the last (what became larger). The others
-//! are a part of it, and so are holders further up whose growth is that of several such subjects together.
+//! Bytes retained by a holder are also retained by all holders above it. So one leak grows every class along its chain,
+//! and every chain to one of these classes, by nearly the same bytes. One of these subjects represents the growth: the
+//! first from the root with more instances than before (they pile up), or else the last (it became larger). The others
+//! are parts of it, and so are holders further up whose growth is the sum of several representatives.
 
 use rustc_hash::FxHashMap;
 
-/// Subjects that are looked at, at most: those that grew most.
+/// Maximum number of subjects considered: those that grew most.
 pub const MOST: usize = 200;
-/// Growth of this much of another one or more is nearly the same.
+/// Two growths are nearly the same if the smaller is at least this fraction of the larger.
 const NEARLY: f64 = 0.8;
-/// So many instances more on a host where it grew: they pile up.
+/// Instances pile up if at least this many are new per host where the subject grew.
 const PILED: f64 = 1.5;
 
 /// A subject that grew.
 #[derive(Clone, Debug)]
 pub struct Grown {
-    /// Its fingerprint.
+    /// Fingerprint.
     pub fingerprint: u64,
-    /// Fingerprint of the class at the end of its path.
+    /// Fingerprint of the class at the end of the path.
     pub class: u64,
-    /// Where it is held: the text of a chain.
+    /// Path from the root: the text of a chain.
     pub path: String,
-    /// Whether the path is one of references, not of dominators.
+    /// Whether the path consists of references (else of dominators).
     pub by_reference: bool,
-    /// Its growth.
+    /// Growth in bytes.
     pub delta: f64,
-    /// Instances more, on each host where it grew.
+    /// New instances per host where the subject grew.
     pub instances: f64,
 }
 
 impl Grown {
-    /// Whether its path leads to the other subject, or is the same.
+    /// Whether its path is a prefix of, or equal to, the other's.
     fn leads_to(&self, other: &Self) -> bool {
         let rest = other.path.strip_prefix(self.path.as_str());
         !self.path.is_empty() && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
@@ -43,8 +43,8 @@ impl Grown {
     }
 }
 
-/// For subjects that grew, ranked: the fingerprint of the subject that each is a part of; and their order, in which parts
-/// follow the subject that tells of them.
+/// Folds subjects that grew, given by rank. Returns the representative of each, by fingerprint, and the order in which
+/// parts follow their representative.
 #[must_use]
 pub fn fold(grown: &[Grown]) -> (FxHashMap<u64, u64>, Vec<usize>) {
     let mut teller: Vec<Option<usize>> = vec![None; grown.len()];
@@ -89,7 +89,7 @@ pub fn fold(grown: &[Grown]) -> (FxHashMap<u64, u64>, Vec<usize>) {
     (parts, order)
 }
 
-/// Who tells of a subject in the end.
+/// Follows a chain of representatives to its end.
 fn root(teller: &[Option<usize>], mut at: usize) -> usize {
     while let Some(next) = teller[at].filter(|&next| next != at) {
         at = next;
@@ -97,9 +97,9 @@ fn root(teller: &[Option<usize>], mut at: usize) -> usize {
     at
 }
 
-/// Holders whose growth is that of several subjects below them are parts of the largest of these.
+/// Makes holders parts of the largest of several representatives below them, if their growth is the sum of these.
 fn explain_holders(grown: &[Grown], tellers: &[usize], teller: &mut [Option<usize>]) {
-    // From the end of paths to their beginning, so that what is below is known.
+    // Longest paths first, so that subjects below are settled first.
     let mut deepest: Vec<usize> = tellers.to_vec();
     deepest.sort_by_key(|&at| (std::cmp::Reverse(grown[at].path.len()), at));
     for &holder in &deepest {
@@ -107,7 +107,7 @@ fn explain_holders(grown: &[Grown], tellers: &[usize], teller: &mut [Option<usiz
             *at != holder && grown[holder].leads_to(&grown[*at]) && grown[*at].path.len() > grown[holder].path.len()
         };
         let below: Vec<usize> = tellers.iter().copied().filter(is_below).filter(|&at| teller[at] == Some(at)).collect();
-        // Of those that hold one another, only the first counts; and of one class, the chain that grew most.
+        // Among nested subjects only the topmost counts; of one class, only the chain that grew most.
         let mut classes: FxHashMap<u64, f64> = FxHashMap::default();
         for &at in &below {
             if !below.iter().any(|&other| other != at && grown[other].leads_to(&grown[at])) {

@@ -1,4 +1,4 @@
-//! A subject of a comparison: what its group says of the two sides.
+//! A subject of a comparison, computed from its group of rows.
 
 use super::pairs::{Collected, Pairs};
 use super::sides::{BASE, TARGET};
@@ -7,37 +7,37 @@ use crate::amounts::Amounts;
 use crate::rows::Group;
 use bytemuck::{Pod, Zeroable};
 
-/// Hosts that are named.
+/// Maximum number of hosts named.
 pub const NAMED: usize = 5;
-/// A null sentinel for numbers of hosts and runs.
+/// Null sentinel for numbers of hosts and runs.
 pub const NO_ONE: u32 = u32::MAX;
 
-/// A subject: its head, and its measures in the order of the table.
+/// A subject: head, and measures in the order of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What is the same for all measures.
+    /// Columns shared by all measures.
     pub head: Head,
-    /// Its measures.
+    /// Measures.
     pub measures: Vec<Measure>,
 }
 
-/// What a subject is.
+/// Identity of a subject, and counts of runs and hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Head {
     /// Fingerprint.
     pub fingerprint: u64,
-    /// Fingerprint of the class that it leads to; 0 for none.
+    /// Fingerprint of the class it leads to; 0 if none.
     pub class: u64,
-    /// Run and row of its example.
+    /// Run and row of an example.
     pub example: [u32; 2],
-    /// How many runs of each side have it.
+    /// Number of runs with the subject, per side.
     pub runs_with: [u32; 2],
-    /// How many hosts of each side have it; [`NO_ONE`] if no run has a host.
+    /// Number of hosts with the subject, per side; [`NO_ONE`] if no run has a host.
     pub hosts_with: [u32; 2],
-    /// Hosts of the target, or else runs, on which the first measure changed.
+    /// Number of target hosts (or runs) on which the first measure changed.
     pub changed_on: u32,
-    /// The runs of the target on which it changed most; [`NO_ONE`] where there are fewer.
+    /// Target runs on which it changed most, padded with [`NO_ONE`].
     pub named: [u32; NAMED],
 }
 
@@ -45,31 +45,31 @@ pub struct Head {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Measure {
-    /// What each side says.
+    /// Amounts per side.
     pub sides: [Amounts; 2],
-    /// What both together say.
+    /// Results of the tests.
     pub tests: Tests,
 }
 
 impl Measure {
-    /// Whether both sides tell it.
+    /// Whether both sides report the measure.
     fn is_told(&self) -> bool {
         self.sides.iter().all(Amounts::is_told)
     }
 
-    /// Difference of the means, target less base.
+    /// Difference of the means, target minus base.
     #[must_use]
     pub fn delta_mean(&self) -> Option<i64> {
         self.is_told().then(|| self.sides[TARGET].mean.saturating_sub(self.sides[BASE].mean))
     }
 
-    /// Difference of the medians.
+    /// Difference of the medians, target minus base.
     #[must_use]
     pub fn delta_median(&self) -> Option<i64> {
         self.is_told().then(|| self.sides[TARGET].median.saturating_sub(self.sides[BASE].median))
     }
 
-    /// What the runs of the target have more than as many runs of the base would.
+    /// Sum of the target minus the base's sum, scaled to the target's number of runs.
     #[must_use]
     pub fn delta_sum(&self) -> Option<i64> {
         let [base, target] = self.sides;
@@ -78,7 +78,7 @@ impl Measure {
         self.is_told().then(|| i64::try_from(i128::from(target.sum) - as_many()).unwrap_or(i64::MAX))
     }
 
-    /// The same in percent of the base; infinite where the base has nothing.
+    /// `delta_sum` in percent of the base; infinite if the base is 0.
     #[must_use]
     pub fn percent_sum(&self) -> Option<f64> {
         let [base, target] = self.sides;
@@ -100,7 +100,7 @@ fn percent(delta: f64, base: f64) -> Option<f64> {
     }
 }
 
-/// How rows are made of groups.
+/// Converts groups into rows.
 #[derive(Clone, Debug)]
 pub struct Making<'a> {
     /// Number of measures.
@@ -109,32 +109,32 @@ pub struct Making<'a> {
     pub runs: [usize; 2],
     /// Rows of the table.
     pub rows: usize,
-    /// The hosts that both sides have.
+    /// Paired hosts.
     pub pairs: &'a Pairs,
 }
 
-/// Values of a measure, in the making.
+/// Values of a measure being collected.
 struct Values<'a> {
     sides: [Vec<i64>; 2],
     paired: Collected<'a>,
 }
 
 impl Making<'_> {
-    /// Whether there are statistics: a side has several runs.
+    /// Whether there are statistics: some side has several runs.
     #[must_use]
     pub fn has_statistics(&self) -> bool {
         self.runs.iter().any(|&runs| runs > 1)
     }
 
-    /// The row of a group.
+    /// Computes the row of a group.
     #[must_use]
     pub fn row(&self, group: &Group<'_>) -> Row {
         let begin = |_| Values { sides: self.runs.map(Vec::with_capacity), paired: self.pairs.begin() };
         let mut values: Vec<Values<'_>> = (0..self.measures).map(begin).collect();
-        // Runs of the target with their values of the first measure.
+        // Target runs with their values of the first measure.
         let mut of_target: Vec<(i64, u32)> = Vec::with_capacity(self.runs[TARGET]);
         let (mut runs_with, mut hosts) = ([0_u32; 2], vec![[false; 2]; group.all_hosts()]);
-        // The rows of a group lie far apart, so each is looked at once.
+        // The rows of a group are scattered, so each is read once.
         group.each_run(|run, side, host, row, tells| {
             runs_with[side] += u32::from(row.is_some());
             if let Some(host) = host.filter(|_| row.is_some()) {
@@ -186,14 +186,14 @@ impl Making<'_> {
         Measure { sides: [Amounts::of(&base), Amounts::of(&target)], tests }
     }
 
-    /// Names the hosts on which a measure changed.
+    /// Counts and names the hosts on which a measure changed.
     fn name_changed(&self, group: &Group<'_>, measure: &Measure, of_target: &[(i64, u32)], head: &mut Head) {
         let tests = &measure.tests;
         let mut changed: Vec<(i64, u32)> = match tests.changed() {
             None => Vec::new(),
             Some(_) if tests.by_pairs() => self.pairs.changed(group, tests, of_target),
             Some(true) => of_target.iter().copied().filter(|(value, _)| *value > tests.above).collect(),
-            // Without pairs nobody knows which of the runs that have less had more before.
+            // Without pairs it is unknown which runs had more before.
             Some(false) => Vec::new(),
         };
         changed.sort_unstable_by_key(|&(value, run)| (std::cmp::Reverse(value.saturating_abs()), run));
@@ -208,19 +208,19 @@ impl Making<'_> {
 }
 
 impl Row {
-    /// Words of a row with this many measures.
+    /// Words of a row with `measures` measures.
     #[must_use]
     pub fn width(measures: usize) -> usize {
         (size_of::<Head>() + measures * size_of::<Measure>()) / size_of::<u64>()
     }
 
-    /// The row as words, which are appended.
+    /// Appends the row as words.
     pub fn to_words(&self, words: &mut Vec<u64>) {
         words.extend_from_slice(bytemuck::cast_slice(std::slice::from_ref(&self.head)));
         words.extend_from_slice(bytemuck::cast_slice(&self.measures));
     }
 
-    /// The row of [words](Self::to_words).
+    /// Decodes a row from [words](Self::to_words).
     #[must_use]
     pub fn from_words(words: &[u64]) -> Self {
         let (head, measures) = words.split_at(Self::width(0));

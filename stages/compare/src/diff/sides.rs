@@ -1,6 +1,6 @@
 //! The two sides of a comparison.
 
-/// Number of the side that is compared with.
+/// Index of the base, the reference side.
 pub const BASE: usize = 0;
-/// Number of the side that is compared.
+/// Index of the target, the side under test.
 pub const TARGET: usize = 1;

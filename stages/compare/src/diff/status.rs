@@ -1,4 +1,4 @@
-//! What became of a subject.
+//! Decides the status of a subject: grown, shrunk, same, and so on.
 
 use super::class::{OfClass, Through};
 use super::row::{Measure, Row};
@@ -7,17 +7,17 @@ use super::table::{Compared, SIGNIFICANT};
 use crate::amounts::Amounts;
 use heaplake_schemas::diff::{Evidence, Status};
 
-/// What became of a subject, and by what that is decided.
+/// Status of a subject, and the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// What became of it.
+    /// Status.
     pub status: Status,
-    /// By what that is decided.
+    /// Evidence.
     pub evidence: Evidence,
 }
 
-/// What became of a subject, from its measures alone. Where a side has several runs, the measure that subjects are ranked
-/// by decides whether it changed.
+/// Status of a subject from its measures alone. If a side has several runs, the ranking measure decides whether it
+/// changed.
 #[must_use]
 pub fn of(compared: &Compared<'_>, number: u32, row: &Row) -> Verdict {
     let main = &row.measures[0];
@@ -37,7 +37,7 @@ pub fn of(compared: &Compared<'_>, number: u32, row: &Row) -> Verdict {
     Verdict { status, evidence: if undecided { Evidence::None } else { evidence } }
 }
 
-/// Whether nothing differs.
+/// Whether both sides are equal in all measures.
 fn is_same(compared: &Compared<'_>, row: &Row) -> bool {
     let same = |measure: &Measure| {
         let [base, target] = measure.sides;
@@ -48,7 +48,7 @@ fn is_same(compared: &Compared<'_>, row: &Row) -> bool {
     base == target && row.measures.iter().all(same)
 }
 
-/// What became of a subject that changed.
+/// Status of a subject that changed.
 fn changed(row: &Row) -> Status {
     let main = &row.measures[0].tests;
     let on_some = main.on_some();
@@ -66,13 +66,13 @@ fn changed(row: &Row) -> Status {
     }
 }
 
-/// What became of a chain. `class` is what the base says of the class at its end.
+/// Status of a chain. `class` is the class at its end, in the base.
 #[must_use]
 pub fn of_chain(compared: &Compared<'_>, number: u32, row: &Row, class: Option<&OfClass>) -> Verdict {
     let [base, target] = row.measures[0].sides;
     if !base.is_told() || !target.is_told() {
-        // The chains of a side are not known, because the class was not big. What is more than the whole class was has
-        // grown all the same.
+        // A side has no chains because the class was not big there. More than the class retained in all is growth
+        // nevertheless.
         let at_most = class.map_or(i64::MAX, |class| class.retained);
         let grew = target.is_told() && target.mean > at_most;
         let status = if grew { Status::Grew } else { Status::WithinNoise };
@@ -88,7 +88,7 @@ pub fn of_chain(compared: &Compared<'_>, number: u32, row: &Row, class: Option<&
     }
 }
 
-/// What became of a class. `through` is the chain through which it grew most.
+/// Status of a class. `through` is the chain through which it grew most.
 #[must_use]
 pub fn of_class(compared: &Compared<'_>, number: u32, row: &Row, through: Option<&Through>) -> Verdict {
     match of(compared, number, row) {

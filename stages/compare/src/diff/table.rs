@@ -1,4 +1,4 @@
-//! One table of two sides, compared: its rows on disk, what they are ranked by in memory.
+//! Compares one table of two sides: rows on disk, ranking keys in memory.
 
 use super::pairs::Pairs;
 use super::row::{Making, Row};
@@ -19,32 +19,32 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Rows whose q is less are significant.
+/// Rows with a smaller q are significant.
 pub const SIGNIFICANT: f64 = 0.05;
 
-/// How the names of the rules begin that find objects which may be duplicates.
+/// Prefix of the rules that find possible duplicates.
 pub const POSSIBLE: &str = "possible-duplicates";
 
 /// A compared table.
 pub struct Compared<'a> {
-    /// Its schema.
+    /// Table schema.
     pub table: &'a DiffTable,
-    /// Runs of each side that have the table.
+    /// Number of runs with the table, per side.
     pub runs: [usize; 2],
-    /// Numbers of the rows, ranked.
+    /// Row numbers by rank.
     pub order: Vec<u32>,
-    /// Hosts of each side that have the table; nothing if no run has one.
+    /// Number of hosts with the table, per side; `None` if no run has a host.
     pub hosts: [Option<usize>; 2],
-    /// Names of the hosts of the runs, or of the runs.
+    /// Name of each run's host, or of the run.
     pub names: Vec<String>,
-    /// Hosts that were compared with themselves.
+    /// Number of paired hosts.
     pub pairs: usize,
     /// Texts of the rows.
     pub texts: Texts,
-    /// q of each row, for each measure; NaN for none.
+    /// q of each row, per measure; NaN if none.
     q: Vec<Vec<f64>>,
     ranks: Vec<Rank>,
-    /// Subjects that may be duplicates, which come last.
+    /// Subjects that are only possible duplicates; ranked last.
     possible: FxHashSet<u32>,
     folder: PathBuf,
     file: File,
@@ -52,23 +52,20 @@ pub struct Compared<'a> {
     _room: Vec<Reservation>,
 }
 
-/// What shapes a comparison.
+/// Options of a comparison.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    /// Rules of names, for runs whose tables have no signatures.
+    /// Name rules, for runs without signatures in their tables.
     pub names: &'a Names,
-    /// Whether the user gave rules of names, so that signatures of tables do not count.
+    /// Whether the user gave name rules, so that signatures of tables are ignored.
     pub own_names: bool,
-    /// The label that names hosts, which are compared with themselves; nothing if they shall not be.
+    /// Label that names hosts, for pairing; `None` disables pairing.
     pub pair: Option<&'a str>,
     /// Folder for scratch files.
     pub scratch: &'a Path,
 }
 
-/// Compares a table; nothing if a side has no run with it.
-///
-/// # Errors
-/// As the reader of tables, and [`StageError::Budget`].
+/// Compares a table; `None` if a side has no run with it.
 pub fn compare<'a>(
     sides: &Sides,
     table: &'a DiffTable,
@@ -91,7 +88,7 @@ pub fn compare<'a>(
     filled(&gathered, &making, rules.scratch, context).map(Some)
 }
 
-/// Makes the rows and ranks them.
+/// Computes the rows and ranks them.
 fn filled<'a>(
     gathered: &Gathered<'a>,
     making: &Making<'_>,
@@ -147,7 +144,7 @@ fn filled<'a>(
     })
 }
 
-/// Puts what may be duplicates, and may not be, behind all that is known to have grown or shrunk; which these are.
+/// Moves possible duplicates behind all other subjects; returns them.
 fn last_of_possible(table: &DiffTable, texts: &Texts, order: &mut Vec<u32>) -> Result<FxHashSet<u32>, StageError> {
     if table.compared.name != "findings" {
         return Ok(FxHashSet::default());
@@ -164,12 +161,12 @@ fn last_of_possible(table: &DiffTable, texts: &Texts, order: &mut Vec<u32>) -> R
     Ok(possible)
 }
 
-/// What subjects are ranked by.
+/// Ranking key of a subject.
 #[derive(Clone, Copy, Debug)]
 struct Rank {
-    /// The bytes of the fleet that are surely more or less.
+    /// Lower bound of the fleet's change in bytes.
     sure: f64,
-    /// What they probably are.
+    /// Estimated change in bytes.
     sum: i64,
     is_separate: bool,
     fingerprint: u64,
@@ -189,7 +186,7 @@ impl Rank {
         Self { sure, sum, is_separate, fingerprint: row.head.fingerprint }
     }
 
-    /// What grew beyond doubt first, then what shrank so, then the others: each by size, those that grew first.
+    /// Significant growth first, then significant shrinking, then the rest; each by size, growth before shrinking.
     fn order(&self, q: f64, other: &Self, other_q: f64) -> Ordering {
         let class = |rank: &Self, q: f64| match (q < SIGNIFICANT || rank.is_separate, rank.sum < 0) {
             (true, false) => 0,
@@ -205,10 +202,7 @@ impl Rank {
 }
 
 impl Compared<'_> {
-    /// A row by its number.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Reads a row.
     pub fn row(&self, number: u32) -> Result<Row, StageError> {
         let mut words = vec![0_u64; self.width];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
@@ -217,14 +211,14 @@ impl Compared<'_> {
         Ok(Row::from_words(&words))
     }
 
-    /// q of a measure of a row; nothing where the runs are so few that none could be significant.
+    /// q of a measure of a row; `None` if there are too few runs for any to be significant.
     #[must_use]
     pub fn q(&self, number: u32, measure: usize, row: &Row) -> Option<f64> {
         let too_few = row.measures[measure].tests.too_few();
         Some(self.q[measure][number as usize]).filter(|&q| q < SIGNIFICANT || !(q.is_nan() || too_few))
     }
 
-    /// Whether a subject comes before one of another format.
+    /// Whether a subject ranks before one of another format.
     #[must_use]
     pub fn is_before(&self, number: u32, other: &Compared<'_>, other_number: u32) -> bool {
         let of = |compared: &Compared<'_>, number: u32| {
@@ -235,13 +229,13 @@ impl Compared<'_> {
         possible.cmp(&other_possible).then_with(|| rank.order(q, &other, other_q)).is_lt()
     }
 
-    /// Names of the hosts, or of the runs, on which a subject changed most, separated by commas.
+    /// Names of the hosts (or runs) on which a subject changed most, separated by commas.
     #[must_use]
     pub fn changed_on(&self, row: &Row) -> Option<String> {
         run_facts::names_of(&row.head.named, &self.names)
     }
 
-    /// Whether there are statistics.
+    /// Whether there are statistics: some side has several runs.
     #[must_use]
     pub fn has_statistics(&self) -> bool {
         self.runs.iter().any(|&runs| runs > 1)

@@ -1,53 +1,53 @@
-//! Whether the difference of two sides in a measure is real, and on how many runs.
+//! Tests whether two sides differ in a measure, and on how many runs.
 
 use super::sides::{BASE, TARGET};
 use crate::statistics::{self, Counts, Paired, Tail, interval};
 use bytemuck::{Pod, Zeroable};
 use std::cmp::Ordering;
 
-/// Confidence of the interval of a shift.
+/// Confidence level of the shift's interval.
 const CONFIDENCE: f64 = 0.95;
-/// A part of the runs that counts as all of them.
+/// A change on at least this fraction of the runs counts as one on all.
 const ALL: f64 = 0.8;
-/// Weights of the tests of shift, presence, tail and pairs: what a test is worth is known from the values of both sides
-/// together, so this does not favour either.
+/// Weights of the tests of shift, presence, tail and pairs. They depend only on the pooled values of both sides, so
+/// they favour neither.
 const USUAL: [f64; 4] = [0.4, 0.2, 0.4, 1.0];
-/// The same of so few runs that no tail is significant which ranks do not show.
+/// Weights for few runs, where ranks show whatever a tail could.
 const IF_FEW: [f64; 4] = [0.7, 0.1, 0.2, 1.0];
-/// Runs of a side that are so few.
+/// Sides with at most this many runs have few.
 const FEW: usize = 15;
-/// The same where the values fall in two groups.
+/// Weights if the values fall into two groups.
 const IF_APART: [f64; 4] = [0.05, 0.05, 0.9, 1.0];
-/// The same where the differences of pairs do, and the values do not: their signs can say no more than one in 2^(n - 1) for n
-/// such pairs, so the other tests get next to nothing of it.
+/// Weights if the differences of pairs fall into two groups and the values do not. Signs of n such pairs give no p
+/// below 1 / 2^(n - 1), so the other tests get next to no weight.
 const IF_PAIRS_ARE_APART: [f64; 4] = [0.004, 0.002, 0.004, 0.99];
-/// Of sides that are apart, the one is so many times the other, or lies so many times as far away as it is wide.
+/// Separate sides differ by this factor, or by this multiple of the wider side's range.
 const APART: f64 = 2.0;
 
-/// What is known of a measure of a subject besides its values.
+/// Context of a measure besides its values.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// Whether a side has several runs.
+    /// Whether some side has several runs.
     pub has_statistics: bool,
-    /// Runs of each side with the subject.
+    /// Number of runs with the subject, per side.
     pub with: [usize; 2],
-    /// Subjects of the table.
+    /// Number of subjects in the table.
     pub rows: usize,
 }
 
-/// What the tests say. A statistic that there is not is NaN.
+/// Test results. A missing statistic is NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Tests {
     /// Hodges-Lehmann shift.
     pub shift: f64,
-    /// Its interval.
+    /// Confidence interval of the shift.
     pub shift_interval: [f64; 2],
-    /// Interval of the difference of the sums.
+    /// Confidence interval of the difference of the sums.
     pub sum_interval: [f64; 2],
     /// p of the Mann-Whitney test.
     pub p_shift: f64,
-    /// p of Fisher's test of the runs with the subject.
+    /// p of Fisher's test on presence.
     pub p_presence: f64,
     /// p of the tests of the upper tail.
     pub p_tail: f64,
@@ -55,35 +55,35 @@ pub struct Tests {
     pub p_paired: f64,
     /// Combined p.
     pub p: f64,
-    /// Least effect on all runs that would show.
+    /// Smallest detectable effect on all runs.
     pub smallest_effect: f64,
-    /// Least effect on a tenth of the runs that would show.
+    /// Smallest detectable effect on a tenth of the runs.
     pub smallest_on_tenth: f64,
-    /// If it grew: runs of the target above this grew. Of pairs, differences above it.
+    /// If it grew: target runs above this value grew; with pairs, differences above it.
     pub above: i64,
-    /// If it shrank, of pairs: differences below this shrank.
+    /// If it shrank, with pairs: differences below this value shrank.
     pub below: i64,
-    /// If it shrank, without pairs: on about so many runs of the target.
+    /// If it shrank, without pairs: estimated number of target runs on which it did.
     pub shrank_on: u64,
     /// Number of pairs.
     pub pairs: u64,
-    /// Bits, see below.
+    /// Bit set, see below.
     flags: u64,
 }
 
-/// It would be growth.
+/// The change, if real, is growth.
 const GROWTH: u64 = 1;
-/// It would be shrinking.
+/// The change, if real, is shrinking.
 const SHRINKING: u64 = 2;
-/// It would be on some runs, not on all.
+/// The change affects some runs, not all.
 const ON_SOME: u64 = 4;
-/// All runs of one side lie far above all of the other.
+/// All runs of one side are far above all of the other.
 const SEPARATE: u64 = 8;
-/// The pairs decide which runs changed.
+/// Pairs decide which runs changed.
 const BY_PAIRS: u64 = 16;
 
 impl Tests {
-    /// Whether it grew (or shrank), if it changed; nothing if both sides are alike.
+    /// Direction of the change, if real: true for growth; `None` if both sides are alike.
     #[must_use]
     pub fn changed(&self) -> Option<bool> {
         match self.flags & (GROWTH | SHRINKING) {
@@ -92,32 +92,32 @@ impl Tests {
         }
     }
 
-    /// Says which way the sides differ, if that is known.
+    /// Sets the direction, unless `towards` is 0.
     fn turn(&mut self, towards: u64) {
         if towards != 0 {
             self.flags = self.flags & !(GROWTH | SHRINKING) | towards;
         }
     }
 
-    /// Whether the change is one of some runs only.
+    /// Whether only some runs changed.
     #[must_use]
     pub fn on_some(&self) -> bool {
         self.flags & ON_SOME != 0
     }
 
-    /// Whether all runs of one side lie far above all of the other.
+    /// Whether all runs of one side are far above all of the other.
     #[must_use]
     pub fn is_separate(&self) -> bool {
         self.flags & SEPARATE != 0
     }
 
-    /// Whether differences of pairs tell which runs changed.
+    /// Whether pairs decide which runs changed.
     #[must_use]
     pub fn by_pairs(&self) -> bool {
         self.flags & BY_PAIRS != 0
     }
 
-    /// Whether there are so few runs that no test can be significant.
+    /// Whether there are too few runs for any test to be significant.
     #[must_use]
     pub fn too_few(&self) -> bool {
         self.smallest_effect.is_nan()
@@ -151,7 +151,7 @@ pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, qu
     if !question.has_statistics {
         return tests;
     }
-    // Several runs without the subject do not vary; one may be without it by chance.
+    // Several runs without the subject do not vary; a single run may lack it by chance.
     let lacks = |side: usize, values: &[i64]| question.with[side] == 0 && values.len() > 1;
     let shift = match (lacks(BASE, base), lacks(TARGET, target)) {
         (false, false) => statistics::shift(base, target, CONFIDENCE),
@@ -185,7 +185,7 @@ pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, qu
     tests
 }
 
-/// Which way the sides differ: by their means, or else by their medians or the largest.
+/// Direction of the difference: by means, or else by medians, or else by maxima.
 fn direction(base: &[i64], target: &[i64]) -> u64 {
     let mean = |side: &[i64]| side.iter().map(|&value| value as f64).sum::<f64>() / side.len() as f64;
     let by_mean = mean(target).total_cmp(&mean(base));
@@ -201,7 +201,7 @@ fn towards(order: Ordering) -> u64 {
     }
 }
 
-/// Whether all of one side lie above all of the other, by a factor, or by far more than either is wide.
+/// Whether all of one side are above all of the other, by a factor or by far more than either range.
 fn is_separate(base: &[i64], target: &[i64]) -> bool {
     let width = |side: &[i64]| side[side.len() - 1].abs_diff(side[0]);
     let wider = width(base).max(width(target)) as f64;
@@ -212,14 +212,14 @@ fn is_separate(base: &[i64], target: &[i64]) -> bool {
     above(target, base) || above(base, target)
 }
 
-/// Which way the sides differ, on all runs or on some, and on which: as the test with the least p says.
+/// Sets direction and extent of the change from the test with the least p.
 fn extent(tests: &mut Tests, (base, target): (&[i64], &[i64]), tail: &Tail, pairs: &Paired) {
     let least = |p: f64| if p.is_nan() { 2.0 } else { p };
     let (shift, presence, of_tail) = (least(tests.p_shift), least(tests.p_presence), least(tail.least));
     if tests.pairs > 0 && least(pairs.ranks).min(least(pairs.large)) <= shift.min(presence).min(of_tail) {
         of_pairs(tests, pairs);
     } else if tests.shift != 0.0 && shift <= presence.min(of_tail) {
-        // Each run of the target that is above (or below) the middle of the base.
+        // Target runs above (or below) the median of the base changed.
         let middle = statistics::median(base);
         tests.above = middle;
         tests.turn(towards(tests.shift.total_cmp(&0.0)));
@@ -229,7 +229,7 @@ fn extent(tests: &mut Tests, (base, target): (&[i64], &[i64]), tail: &Tail, pair
         let (of_base, of_target) = (part(base), part(target));
         tests.turn(towards(of_target.total_cmp(&of_base)));
         tests.above = threshold;
-        // Where fewer runs lie above the threshold than before, it shrank on those that are now below.
+        // If fewer runs than before are above the threshold, it shrank on those now below.
         let on = if of_target > of_base { of_target } else { of_base - of_target };
         tests.shrank_on = (on * target.len() as f64).round() as u64;
         tests.flags |= if on < ALL { ON_SOME } else { 0 };
@@ -241,7 +241,7 @@ fn of_pairs(tests: &mut Tests, pairs: &Paired) {
     let [below, above] = pairs.counts;
     tests.flags |= BY_PAIRS;
     tests.turn(towards(if some { above.cmp(&below) } else { pairs.median.cmp(&0) }));
-    // Differences that are apart from the rest, or all that go the same way.
+    // Only outlying differences, or all in the common direction.
     let from = if some { pairs.apart } else { 0 };
     (tests.above, tests.below) = (from, -from);
     let on = above.max(below) as f64;

@@ -1,4 +1,4 @@
-//! Chains are made for big classes only: a run that has a class which is not big there cannot tell its chains.
+//! Chains are computed for big classes only: if a class is not big in a run, its chains there are unknown.
 
 use crate::rows::Gathered;
 use crate::rows::signatures::OfRun;
@@ -7,17 +7,14 @@ use heaplake_lake::reader::Reader;
 use heaplake_schemas::classes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// For fingerprints of classes, of those given: the runs that have the class and no chains of it, ascending.
-///
-/// # Errors
-/// As [`Reader`].
+/// For each class fingerprint of `of`: the runs that have the class but no chains of it, ascending.
 pub fn find(
     gathered: &Gathered<'_>,
     of: &FxHashSet<u64>,
     context: &Context<'_>,
 ) -> Result<FxHashMap<u64, Vec<u32>>, StageError> {
     let mut untold: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-    // Without chains no run is asked.
+    // Without chains no run is read.
     let runs = if of.is_empty() { &[][..] } else { &gathered.runs };
     for (number, run) in (0..).zip(runs) {
         context.check()?;

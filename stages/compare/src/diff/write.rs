@@ -17,36 +17,33 @@ use heaplake_schemas::run;
 use heaplake_schemas::table::TableSchema;
 use rustc_hash::FxHashMap;
 
-/// Rows of a row group.
+/// Rows per row group.
 const BATCH: usize = 1 << 14;
 
-/// What rows of classes and chains say besides their measures.
+/// Context for rows of classes and chains.
 #[derive(Default)]
 pub struct Around {
-    /// Chains by class.
+    /// Growth of chains, by class.
     pub holders: Holders,
-    /// What the base says of classes, by fingerprint.
+    /// Classes in the base, by fingerprint.
     pub classes: FxHashMap<u64, OfClass>,
 }
 
-/// A subject with its texts and what became of it.
+/// A subject with texts and status.
 pub struct Told {
-    /// Its numbers.
+    /// Numbers.
     pub row: Row,
-    /// Its texts: the keys of the table, then the signature.
+    /// Texts: table keys, then signature.
     pub texts: Vec<Option<String>>,
-    /// What became of it.
+    /// Status.
     pub verdict: Verdict,
-    /// q of each measure.
+    /// q per measure.
     pub q: Vec<Option<f64>>,
-    /// The subject further up of whose growth this is a part.
+    /// The subject that represents this growth (see `parts`).
     pub part_of: Option<u64>,
 }
 
-/// A subject of a compared table.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Reads a subject of a compared table and decides its status.
 pub fn told(compared: &Compared<'_>, number: u32, around: &Around) -> Result<Told, StageError> {
     let row = compared.row(number)?;
     let Head { fingerprint, class, .. } = row.head;
@@ -61,7 +58,7 @@ pub fn told(compared: &Compared<'_>, number: u32, around: &Around) -> Result<Tol
 }
 
 impl Told {
-    /// Whether it is about objects that may be duplicates, and may not be.
+    /// Whether it is only a possible duplicate.
     #[must_use]
     pub fn is_possible(&self, table: &str) -> bool {
         let rule = self.texts.first().and_then(Option::as_deref).unwrap_or_default();
@@ -74,12 +71,12 @@ impl Told {
     }
 }
 
-/// The order of the subjects, in which parts of a growth follow the subject that tells of it; and what each is a part of.
+/// Folds growth: returns the order of subjects, and the representative of each part.
 fn folded(compared: &Compared<'_>, around: &Around) -> Result<(Vec<u32>, FxHashMap<u64, u64>), StageError> {
     let mut grown = Vec::new();
     for &number in compared.order.iter().take(parts::MOST) {
         let told = told(compared, number, around)?;
-        // Growth comes first.
+        // Growth ranks first.
         if !told.verdict.status.is_growth() {
             break;
         }
@@ -91,7 +88,7 @@ fn folded(compared: &Compared<'_>, around: &Around) -> Result<(Vec<u32>, FxHashM
     Ok((order, parts))
 }
 
-/// What folding asks of a subject that grew.
+/// Input of the folding for a subject that grew.
 fn of_growth(compared: &Compared<'_>, told: &Told, around: &Around) -> Grown {
     let Head { fingerprint, class, changed_on, .. } = told.row.head;
     let text = |at: usize| told.texts.get(at).cloned().flatten();
@@ -112,18 +109,17 @@ fn of_growth(compared: &Compared<'_>, told: &Told, around: &Around) -> Grown {
     }
 }
 
-/// A table of the runs of one format.
+/// A table compared for the runs of one format.
 pub struct OfFormat<'a> {
-    /// The format.
+    /// Format.
     pub format: &'a str,
-    /// The table.
+    /// Table.
     pub compared: Compared<'a>,
-    /// What classes and chains say of each other.
+    /// Classes and chains of the format.
     pub around: &'a Around,
 }
 
-/// The subjects of several formats, each by the number of its format and its own, in one order: those of each format stay
-/// in theirs.
+/// Merges the ranked subjects of several formats, as (format, number); the order within a format is kept.
 fn merged(formats: &[OfFormat<'_>], orders: &[Vec<u32>]) -> Vec<(usize, u32)> {
     let mut merged = Vec::with_capacity(orders.iter().map(Vec::len).sum());
     let mut next = vec![0; orders.len()];
@@ -143,11 +139,8 @@ fn merged(formats: &[OfFormat<'_>], orders: &[Vec<u32>]) -> Vec<(usize, u32)> {
     }
 }
 
-/// Writes a table, of one format or more, into the folder of `output`; `take` sees its subjects in order, each with the
-/// number of its format.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
+/// Writes a table of one or more formats into the folder of `output`. `take` receives each subject in order, with its
+/// format's number.
 pub fn write(
     table: &TableSchema,
     formats: &[OfFormat<'_>],
@@ -180,13 +173,13 @@ pub fn write(
     table.finish()
 }
 
-/// The rows of a subject, one for each measure; cells are in the order of the schema.
+/// Appends the rows of a subject, one per measure; cells follow the schema.
 fn cells(compared: &Compared<'_>, told: &Told, (around, format): (&Around, &str), rows: &mut Vec<Vec<Cell>>) {
     let Told { row, texts, verdict, q, part_of } = told;
     let Head { fingerprint, runs_with, hosts_with, .. } = row.head;
     let (keys, signature) = texts.split_at(compared.table.keys.len());
     let key = |(at, text): (usize, &Option<String>)| {
-        // Old tables lack a text that new ones always have.
+        // Old tables lack texts that are mandatory now.
         let lacks = text.is_none() && !compared.table.table.columns[at].nullable;
         Cell::Text(if lacks { Some(String::new()) } else { text.clone() })
     };
@@ -216,7 +209,7 @@ fn cells(compared: &Compared<'_>, told: &Told, (around, format): (&Around, &str)
     }
 }
 
-/// Differences, intervals, the tests.
+/// Appends differences, intervals and tests.
 fn statistics(measure: &Measure, q: Option<f64>, cells: &mut Vec<Cell>) {
     let tests = &measure.tests;
     let statistic = |number: f64| Cell::Statistic(Some(number));
@@ -234,7 +227,7 @@ fn statistics(measure: &Measure, q: Option<f64>, cells: &mut Vec<Cell>) {
     cells.extend([tests.smallest_effect, tests.smallest_on_tenth].map(statistic));
 }
 
-/// What only chains and classes have.
+/// Appends the columns specific to chains and classes.
 fn of_chain_or_class(table: &str, told: &Told, around: &Around, cells: &mut Vec<Cell>) {
     let delta = told.row.measures[0].delta_mean();
     let (mut class, mut share, mut through) = (None, None, None);
@@ -257,10 +250,7 @@ fn of_chain_or_class(table: &str, told: &Told, around: &Around, cells: &mut Vec<
     cells.push(Cell::Flag(through.map(|through| through.new)));
 }
 
-/// What the base says of the classes of a compared table.
-///
-/// # Errors
-/// [`StageError::Io`].
+/// Returns the classes of the base, by fingerprint.
 pub fn classes_of_base(classes: &Compared<'_>) -> Result<FxHashMap<u64, OfClass>, StageError> {
     let mut of_base: FxHashMap<u64, OfClass> = FxHashMap::default();
     for &number in &classes.order {

@@ -1,11 +1,11 @@
 //! Checks gates against the tables of a comparison.
 //!
-//! * Computes: for each gate the rows of which its condition is true, those of which it is neither true nor false, and
-//!   the median and the greatest of the smallest effects among the rows that it watches.
+//! * Computes: for each gate the rows for which its condition is true, those for which it is undecided, and the median
+//!   and maximum of the smallest effects among the rows that it watches.
 //! * Resident memory: a batch of rows, twenty rows for each gate, and 8 bytes for each row that a gate watches, counted
 //!   in the budget.
 //! * Passes over disk: each table that has a gate once, and only the columns that its gates read.
-//! * Worst case: rows times gates times what the expressions cost; regular expressions take linear time.
+//! * Worst case: rows times gates times the cost of the expressions; regular expressions take linear time.
 //! * Fails when: a table is damaged. A table that the comparison lacks is a verdict.
 //! * Determinism: same tables, same bytes.
 
@@ -24,16 +24,13 @@ use heaplake_schemas::diff::{DiffTable, Status, TABLES};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Rows of a verdict.
+/// Maximum number of rows in a verdict.
 const FOUND: usize = 20;
-/// Rows that grew most.
+/// Number of most-grown rows listed.
 const GREW: usize = 10;
 
 impl Gates {
     /// Checks all gates against the comparison in `folder`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
     pub fn check(&self, folder: &Path, context: &Context<'_>) -> Result<Verdicts, StageError> {
         let comparison = read(folder)?;
         let mut verdicts: Vec<(usize, Verdict)> = Vec::new();
@@ -58,8 +55,8 @@ impl Gates {
     }
 }
 
-/// A gate whose table is compared without some runs has not seen these: it does not pass. One that says which formats it
-/// is about does not miss others.
+/// If the gate's table was compared without some runs, a pass becomes unknown: the gate has not seen them. A gate that
+/// selects formats does not miss those of other formats.
 fn without(verdict: &mut Verdict, gate: &Gate, lacking: &[Lacking]) {
     let chooses_formats = gate.lowered.columns.iter().any(|column| column.name == "format");
     let of_table = lacking
@@ -108,23 +105,23 @@ fn check_table(
     Ok(checks.into_iter().map(|check| check.verdict(undecided)).collect())
 }
 
-/// A gate while its table is read.
+/// A gate during the scan of its table.
 struct Check<'a> {
     gate: &'a Gate,
     shown: Shown,
-    /// Its place among the measures of the table.
+    /// Position of its measure in the table.
     measure: usize,
     verdict: Verdict,
-    /// Rows that cannot be decided because a statistic is null.
+    /// Rows undecided because a statistic is null.
     without_statistic: u64,
     effects: BudgetVec<f64>,
     on_tenth: BudgetVec<f64>,
 }
 
-/// Column of findings that says by which rule they are found.
+/// Column of findings that names the rule.
 const RULE: &str = "rule";
 
-/// Least effects on all runs and on a tenth of them.
+/// Columns of the smallest effects on all runs and on a tenth of the runs.
 const EFFECTS: [&str; 2] = ["smallest_effect", "smallest_effect_on_tenth"];
 
 impl<'a> Check<'a> {
@@ -193,7 +190,7 @@ impl<'a> Check<'a> {
         self.effects.sort_unstable_by(f64::total_cmp);
         self.on_tenth.sort_unstable_by(f64::total_cmp);
         let rows = self.effects.len();
-        // Of an even number, the greater of the two in the middle: at least half of the rows show it.
+        // Upper median: at least half of the rows show this effect.
         let middle = |effects: &[f64]| effects.get(effects.len() / 2).copied();
         self.verdict.sensitivity = self.effects.last().map(|&greatest| Sensitivity {
             measure: self.gate.measure,
@@ -223,13 +220,13 @@ fn verdict(gate: &Gate, outcome: Outcome) -> Verdict {
     }
 }
 
-/// The first subjects that grew, of the first table that the comparison has, without parts of others.
+/// First subjects that grew, of the first table that the comparison has, without parts of others.
 fn grew(folder: &Path) -> Result<Vec<Found>, StageError> {
     for table in TABLES {
         let Some(reader) = Reader::open_if_present(&folder.join(table.table.file))? else { continue };
         let shown = Shown::of(table, table.measures[0]);
         let columns: Vec<&str> = shown.columns().collect();
-        // Rows that grew come first, but for those that shrank beyond doubt.
+        // Growth ranks first, except for significant shrinking.
         let mut batches = reader.in_groups(table.measures.len())?.columns(&columns)?;
         let mut found = Vec::new();
         while let Some(batch) = batches.batch()? {

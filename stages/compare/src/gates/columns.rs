@@ -1,9 +1,9 @@
-//! The columns of a table that an expression can name, and what they hold.
+//! Columns that an expression can name, and their types.
 
 use heaplake_schemas::diff::{COLUMNS, DiffTable, FINDINGS, TABLES};
 use heaplake_schemas::table::Type;
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Number,
@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// With its article.
+    /// Name with article.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Number => "a number",
@@ -22,37 +22,36 @@ impl Kind {
     }
 }
 
-/// A column that an expression names.
+/// A column named by an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
     /// Its name in the table.
     pub name: &'static str,
-    /// The measure whose row of a subject has it, by its place among the measures of the table. What all rows of a subject
-    /// have is read from the first.
+    /// Index of the measure whose row has the column. Columns shared by all measures are read from the first row.
     pub measure: usize,
     pub kind: Kind,
     /// Whether it belongs to a measure, not to the subject.
     pub of_measure: bool,
-    /// Whether it is an id, of 64 bits without a sign.
+    /// Whether it is an id (`u64`).
     pub is_id: bool,
     /// Whether it is a floating point number.
     pub is_real: bool,
 }
 
 impl Column {
-    /// Whether it is a statistic, which few runs do not have.
+    /// Whether it is a statistic, which is null for few runs.
     pub(crate) fn is_statistic(&self) -> bool {
         let named = ["p", "q", "delta_sum_low", "delta_sum_high"].contains(&self.name);
         named || ["p_", "shift", "smallest_effect"].iter().any(|prefix| self.name.starts_with(prefix))
     }
 }
 
-/// Columns of which each measure has its own, in the order of the tables.
+/// Columns of measures, in the order of the tables.
 fn fields() -> impl Iterator<Item = &'static str> {
     COLUMNS.iter().filter(|column| column.is_of_measure()).map(|column| column.name)
 }
 
-/// Short names of fields: what a run has in the mean. Of one run a side it is what the run has.
+/// Short names of fields: means over runs (with one run a side, the value of that run).
 const SHORT: [(&str, &str); 5] = [
     ("base", "base_mean"),
     ("target", "target_mean"),
@@ -61,11 +60,11 @@ const SHORT: [(&str, &str); 5] = [
     ("delta_percent", "percent_sum"),
 ];
 
-/// A name that a table does not have: what is missing, and what to write.
+/// Problem and advice for an unknown name.
 pub(crate) type Unknown = (String, String);
 
-/// Finds the column with a name: `class`, `retained_bytes.delta`, `delta_retained_bytes`; a field without a measure is that
-/// of the measure that subjects are ranked by.
+/// Finds a column by name: `class`, `retained_bytes.delta`, `delta_retained_bytes`. A field without a measure is that
+/// of the ranking measure.
 pub(crate) fn find(table: &DiffTable, name: &[&str]) -> Result<Column, Unknown> {
     let missing = |advice| Err((format!("table {} has no column {}", short(table), name.join(".")), advice));
     match name {
@@ -96,13 +95,13 @@ pub(crate) fn find(table: &DiffTable, name: &[&str]) -> Result<Column, Unknown> 
     }
 }
 
-/// The column of a field, by its name or by a short one.
+/// Resolves a field by full or short name.
 fn field(name: &str) -> Option<&'static str> {
     let short = SHORT.iter().find(|(short, _)| *short == name).map(|(_, field)| *field);
     short.or_else(|| fields().find(|field| *field == name))
 }
 
-/// A field and a measure in one name, `delta_retained_bytes`.
+/// Resolves a joined field and measure, such as `delta_retained_bytes`.
 fn joined(table: &DiffTable, name: &str) -> Option<Column> {
     let of = |(at, measure): (usize, &&str)| {
         let name = name.strip_suffix(*measure)?.strip_suffix('_')?;
@@ -111,21 +110,21 @@ fn joined(table: &DiffTable, name: &str) -> Option<Column> {
     table.measures.iter().enumerate().find_map(of)
 }
 
-/// Name of a table without `diff_`, as users write it.
+/// Table name without `diff_`, as users write it.
 pub(crate) fn short(table: &DiffTable) -> &'static str {
     table.table.name.strip_prefix("diff_").unwrap_or(table.table.name)
 }
 
-/// What a gate is about.
+/// Table that a gate checks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     pub table: &'static DiffTable,
-    /// Of findings, only those that name what holds the bytes: runs that have the same one are a cluster.
+    /// Only findings that name the holder of the bytes: runs with the same one form a cluster.
     pub clusters: bool,
 }
 
 impl About {
-    /// As users write it.
+    /// Name as users write it.
     pub(crate) fn name(&self) -> &'static str {
         if self.clusters { CLUSTERS } else { short(self.table) }
     }
@@ -133,7 +132,7 @@ impl About {
 
 const CLUSTERS: &str = "clusters";
 
-/// The table with a name, with or without `diff_`.
+/// Finds a table by name, with or without `diff_`.
 pub(crate) fn table(name: &str) -> Result<About, Unknown> {
     if name == CLUSTERS {
         return Ok(About { table: &FINDINGS, clusters: true });
@@ -148,7 +147,7 @@ pub(crate) fn table(name: &str) -> Result<About, Unknown> {
     })
 }
 
-/// Whether a column says what a row is, so that a condition on it chooses rows; others say what became of a row.
+/// Whether a column identifies the row, so that a condition on it selects rows; other columns describe its change.
 pub(crate) fn says_what_a_row_is(table: &DiffTable, column: &str) -> bool {
     // `status` of duplicate sets is hidden behind that of the comparison.
     column != "status"
@@ -195,9 +194,9 @@ fn did_you_mean(name: &str, names: impl Iterator<Item = &'static str>, table: &D
     }
 }
 
-/// The name that is most like another one, if any is like it.
+/// Returns the most similar name, if any is similar.
 fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    // A name is at most this long; a longer one is like none.
+    // Longer names match none.
     let name = if name.len() <= 64 { name.to_lowercase() } else { return None };
     let scored = names.map(|other| (strsim::jaro_winkler(&name, other), other));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;

@@ -1,12 +1,12 @@
-//! Why a gate cannot be used: what is wrong, and where in its text.
+//! Errors of gates: cause, and place in the text.
 
 use heaplake_kit::text::is_unseen;
 use std::fmt;
 
-/// Most characters of a line that are shown around what is wrong.
+/// Maximum characters shown of a line.
 const SHOWN: usize = 120;
 
-/// A place in the text of an expression; lines and characters are counted from 0.
+/// A place in an expression; lines and characters count from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub line: usize,
@@ -14,7 +14,7 @@ pub(crate) struct Place {
     pub length: usize,
 }
 
-/// What is wrong with an expression, and where.
+/// A problem in an expression, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     pub at: Place,
@@ -23,7 +23,7 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    /// The error of the gate with this expression.
+    /// Converts into the error of a gate.
     pub(crate) fn of(self, gate: &str, expression: &str) -> GateError {
         let lines = picture(expression, self.at);
         let problem: String = self.problem.chars().map(visible).collect();
@@ -31,12 +31,12 @@ impl Wrong {
     }
 }
 
-/// A gate that cannot be used.
+/// Error of an unusable gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateError {
-    /// What is wrong. Where an expression is wrong, the following lines show it, with a caret below the place.
+    /// Problem. For an expression, further lines show it with a caret below the place.
     pub cause: String,
-    /// One line of what to do.
+    /// Advice, one line.
     pub advice: String,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for GateError {
 
 impl std::error::Error for GateError {}
 
-/// A character that is seen, and takes one place of a line.
+/// Replaces tabs and invisible characters by one visible column.
 fn visible(c: char) -> char {
     match c {
         '\t' => ' ',
@@ -57,12 +57,12 @@ fn visible(c: char) -> char {
     }
 }
 
-/// The line of a text with the place, and a line with carets below it.
+/// The line of the place, and a line of carets below it.
 fn picture(text: &str, at: Place) -> String {
     let Some(line) = text.lines().nth(at.line).or_else(|| text.lines().last()) else { return String::new() };
     let all: Vec<char> = line.chars().map(visible).collect();
     let character = at.character.min(all.len());
-    // A long line is shown from a little before the place.
+    // A long line is cut to a window around the place.
     let from = if all.len() <= SHOWN { 0 } else { character.saturating_sub(SHOWN / 2) };
     let shown = &all[from..all.len().min(from + SHOWN)];
     let (before, after) = (from > 0, from + shown.len() < all.len());

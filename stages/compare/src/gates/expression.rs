@@ -1,21 +1,19 @@
-//! Expressions with types, and their values in a row.
+//! Typed expressions, and their evaluation on a row.
 //!
-//! Values are those of SQL: what is compared with a null, or computed from one, is a null; `and` and `or` of a null and
-//! something that decides alone are what that decides; `not` of a null is a null. Whole numbers are exact up to 127
-//! bits, beyond that and with fractions they are floating point numbers. A division gives a fraction, and a null where
-//! the divisor is 0.
+//! Values follow SQL: a comparison or computation with a null is null; `and` and `or` with a null are null unless the
+//! other operand decides; `not` null is null. Whole numbers are exact up to 127 bits; larger ones and fractions are
+//! floating point. Division yields a fraction, and null for divisor 0.
 
 use regex::Regex;
 use std::cmp::Ordering;
 
-/// A row, as expressions see it: columns by their positions in [`Expression::columns`](super::lower::Lowered).
+/// A row for evaluation; columns are positions in [`Expression::columns`](super::lower::Lowered).
 pub(crate) trait Row {
     fn number(&self, column: usize) -> Option<Amount>;
     fn text(&self, column: usize) -> Option<&str>;
     fn truth(&self, column: usize) -> Option<bool>;
 }
 
-/// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Amount {
     Whole(i128),
@@ -38,7 +36,7 @@ impl Amount {
     }
 }
 
-/// Two values in an order that a comparison wants.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
     Less,
@@ -62,7 +60,7 @@ impl Relation {
     }
 }
 
-/// What is true, false or null.
+/// An expression that is true, false or null.
 #[derive(Clone, Debug)]
 pub(crate) enum Condition {
     Constant(bool),
@@ -72,7 +70,7 @@ pub(crate) enum Condition {
     Or(Box<Self>, Box<Self>),
     Numbers(Relation, Box<Number>, Box<Number>),
     Texts(Relation, Text, Text),
-    /// Whether both are true or both false.
+    /// Both true or both false.
     Alike(Box<Self>, Box<Self>),
     Matches(Text, Box<Regex>),
     IsNull(Box<Value>),
@@ -87,7 +85,7 @@ pub(crate) enum Number {
     Computed(Operation, Box<Self>, Box<Self>),
 }
 
-/// What is done with two numbers.
+/// An arithmetic operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Plus,
@@ -104,7 +102,7 @@ pub(crate) enum Text {
     Column(usize),
 }
 
-/// Of any type.
+/// An expression of any type.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Condition(Condition),
@@ -113,7 +111,7 @@ pub(crate) enum Value {
 }
 
 impl Condition {
-    /// Its value in a row; `None` is null.
+    /// Evaluates on a row; `None` is null.
     pub(crate) fn of(&self, row: &impl Row) -> Option<bool> {
         match self {
             Self::Constant(value) => Some(*value),
@@ -135,7 +133,7 @@ impl Condition {
         }
     }
 
-    /// Parts that must all be true for it to be.
+    /// Operands of the top-level conjunction.
     pub(crate) fn parts(&self) -> Vec<&Self> {
         match self {
             Self::And(a, b) => [a.parts(), b.parts()].concat(),
@@ -143,7 +141,7 @@ impl Condition {
         }
     }
 
-    /// Calls for each column that it reads.
+    /// Calls `seen` for each column read.
     pub(crate) fn columns(&self, seen: &mut impl FnMut(usize)) {
         match self {
             Self::Constant(_) => {}

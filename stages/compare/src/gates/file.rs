@@ -1,4 +1,4 @@
-//! The file of `--gates`.
+//! Reads the file of `--gates`.
 
 use super::columns::{self, About};
 use super::error::GateError;
@@ -11,12 +11,11 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Most bytes of a file of gates.
+/// Maximum file size in bytes.
 const MOST: u64 = 4 << 20;
 
 const ADVICE: &str = "a gate is [[gate]] with name, fail_if, and perhaps table and message";
 
-/// Reads a file of gates.
 pub(crate) fn read(path: &Path) -> Result<Vec<Gate>, GateError> {
     let file = path.display().to_string();
     let whole = |problem: String| GateError { cause: format!("{file}: {problem}"), advice: ADVICE.to_owned() };
@@ -32,7 +31,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Gate>, GateError> {
     parse(&file, &text)
 }
 
-/// A text of gates, with the name of its file.
+/// Parses gates; `file` is the name for messages.
 pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Gate>, GateError> {
     let source = Source { file, text };
     let table = DeTable::parse(text).map_err(|error| {
@@ -118,7 +117,7 @@ impl Source<'_> {
     }
 }
 
-/// What a value is, with its article.
+/// Type of a value, with article.
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",

@@ -9,11 +9,8 @@ use std::io;
 /// Name of the suite.
 const SUITE: &str = "heaplake gates";
 
-/// A file with one suite, and one case for each gate: a failure with the rows, or an error where the table is missing. Each
-/// run that was not seen is a case too, with an error.
-///
-/// # Errors
-/// None that is expected: the text is written into memory.
+/// Returns a file with one suite and one case per gate: a failure with rows, or an error if the table is missing. Each
+/// missed run is a case with an error too.
 pub fn junit(verdicts: &Verdicts) -> io::Result<String> {
     let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
     write(&mut xml, verdicts).map_err(io::Error::other)?;
@@ -108,7 +105,7 @@ fn row(found: &Found) -> String {
     )
 }
 
-/// Without what XML 1.0 cannot hold.
+/// Replaces characters that XML 1.0 cannot hold.
 fn clean(text: &str) -> String {
     let allowed = |c: char| matches!(c, '\t' | '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     text.chars().map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect()

@@ -1,5 +1,4 @@
-//! From the parser's tree to an expression with types: names become columns, and what does not fit is an error that
-//! points to its place.
+//! Lowers the parser's tree to a typed expression: resolves names to columns; errors point to their place.
 
 use super::columns::{self, Column, Kind};
 use super::error::{Place, Wrong};
@@ -9,18 +8,18 @@ use heaplake_schemas::diff::DiffTable;
 use regex::{Regex, RegexBuilder};
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Spanned, UnaryOperator, Value as Literal};
 
-/// Most bytes of a compiled regular expression.
+/// Maximum size of a compiled regular expression in bytes.
 const PATTERN: usize = 256 << 10;
 
-/// An expression with types.
+/// A typed expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Lowered {
     pub condition: Condition,
-    /// The columns that it reads; it has them by their position here.
+    /// Columns that it reads, by the positions used in the condition.
     pub columns: Vec<Column>,
 }
 
-/// Gives the parser's tree types.
+/// Types the parser's tree.
 pub(crate) fn lower(table: &DiffTable, tree: &Expr) -> Result<Lowered, Wrong> {
     let mut lowering = Lowering { table, columns: Vec::new() };
     let condition = lowering.condition(tree)?;
@@ -174,7 +173,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `%` stands for any text, `_` for any character.
+    /// `%` matches any text, `_` any character.
     fn like(&mut self, text: &Expr, pattern: &Expr, any_case: bool) -> Result<Condition, Wrong> {
         let text = self.text(text)?;
         let Text::Constant(written) = self.text(pattern)? else {
@@ -192,8 +191,8 @@ impl Lowering<'_> {
         Ok(Condition::Matches(text, Box::new(regex)))
     }
 
-    /// What `in` and `between` look at is read once for each of their values. A condition would let them nest, and an
-    /// expression grow without bounds.
+    /// The operand of `in` and `between` is copied for each of their values. Conditions there could nest, and the
+    /// expression would grow without bound.
     fn plain(&mut self, tree: &Expr) -> Result<(), Wrong> {
         match self.value(tree)? {
             Value::Condition(_) => Err(wrong(tree, "expected a number or a text, found a condition", OPERATORS)),

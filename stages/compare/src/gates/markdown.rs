@@ -1,13 +1,13 @@
-//! Verdicts as Markdown of GitHub, for the summary of a job or a comment.
+//! Verdicts as GitHub Markdown, for a job summary or a comment.
 
 use super::verdict::{Found, Outcome, Side, Verdict, Verdicts, change, percent, quantity};
 use heaplake_kit::text::{count, is_unseen};
 use heaplake_schemas::comparison::Missed;
 
-/// Runs that were not seen, of which the text has so many.
+/// Maximum number of missed runs listed.
 const MISSED: usize = 20;
 
-/// The whole text: the verdicts as a table, the rows of gates that fail, and what grew most.
+/// Returns the document: a table of verdicts, the rows of failed gates, and the largest growth.
 #[must_use]
 pub fn markdown(verdicts: &Verdicts) -> String {
     let (passed, all) = (verdicts.with(Outcome::Passed), verdicts.gates.len());
@@ -80,7 +80,7 @@ fn table(rows: &[Found]) -> String {
     out
 }
 
-/// A text in which nothing is markup: it may come from a snapshot. `@` calls nobody, and `#1` links to nothing.
+/// Escapes a text, which may come from a snapshot, so that nothing in it is markup, a mention or a reference.
 fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -100,7 +100,7 @@ fn text(text: &str) -> String {
     out
 }
 
-/// A text as code, in a cell of a table too. HTML is used, because a backquote or a bar cannot be escaped in Markdown.
+/// Formats a text as code, also in table cells. It uses HTML because Markdown cannot escape a backquote or a bar.
 fn code(shown: &str) -> String {
     format!("<code>{}</code>", text(shown))
 }

@@ -1,17 +1,16 @@
 //! Gates: conditions under which a comparison fails a build.
 //!
-//! A gate is an expression over the rows of one table of a comparison. It fails if the expression is true of a row.
+//! A gate is an expression over the rows of one table of a comparison. It fails if the expression is true for a row.
 //!
-//! * [`Gates::parse_expressions`] and [`Gates::from_toml`] read gates and check them against the columns of their table,
-//!   so that all errors come before the work: syntax, unknown columns, types, regular expressions.
-//! * [`Gates::check`] reads the tables from end to end, once each, and gives [`Verdicts`]: for each gate the rows of
-//!   which it is true, in the order of the table, and what growth it could have seen.
+//! * [`Gates::parse_expressions`] and [`Gates::from_toml`] read gates and check them against the columns of their
+//!   table, so that all errors come before the work: syntax, unknown columns, types, regular expressions.
+//! * [`Gates::check`] scans each table once and returns [`Verdicts`]: for each gate the failing rows, in table order,
+//!   and the growth it could have detected.
 //! * [`junit`] and [`markdown`] write verdicts for build servers.
 //!
-//! The expressions are conditions of SQL: [`syntax`] reads them with the parser of Apache DataFusion, [`lower`] gives
-//! them types, [`expression`] says what they are worth. A comparison with a null is neither true nor false, and its
-//! `not` is neither; so a gate never fails for a number that is not there. How many rows could not be decided for that
-//! reason is part of the verdict.
+//! Expressions are SQL conditions: [`syntax`] parses them with the parser of Apache DataFusion, [`lower`] types them,
+//! [`expression`] evaluates them. A comparison with a null is null, and so is its `not`; so a gate never fails because
+//! of a missing number. The verdict counts the rows left undecided by nulls.
 
 mod check;
 mod columns;
@@ -35,16 +34,16 @@ pub use verdict::{Found, Outcome, Sensitivity, Side, Verdict, Verdicts, change, 
 
 use std::path::Path;
 
-/// Most gates at once.
+/// Maximum number of gates.
 const MOST: usize = 1000;
 
-/// What becomes of a gate that asks for a statistic where there are too few runs for one.
+/// Outcome of a gate whose statistic is null because there are too few runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undecided {
-    /// It does not pass.
+    /// The gate does not pass.
     #[default]
     Fail,
-    /// It passes.
+    /// The gate passes.
     Pass,
 }
 
@@ -56,17 +55,17 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Gates of the command line: each an expression, after the name of a table and a colon if it is not about
-    /// `classes`. A gate is named as it is written.
+    /// Parses gates of the command line: `[TABLE:]EXPRESSION`, by default on `classes`. The text is also the gate's
+    /// name.
     ///
     /// # Errors
-    /// [`GateError`] for the first that cannot be used.
+    /// [`GateError`] for the first gate that cannot be used.
     pub fn parse_expressions(expressions: &[String]) -> Result<Self, GateError> {
         let gates = expressions.iter().map(|written| Gate::parse(written)).collect::<Result<_, _>>()?;
         Self { gates, ..Self::default() }.bounded()
     }
 
-    /// Gates of a file:
+    /// Reads gates from a file:
     ///
     /// ```toml
     /// [[gate]]
@@ -75,35 +74,32 @@ impl Gates {
     /// fail_if = "retained_bytes.delta > 10MiB and q < 0.05"
     /// message = "look at the page of the comparison"      # may be left out
     /// ```
-    ///
-    /// # Errors
-    /// [`GateError`] where the file cannot be read or has something that is no gate, with its line.
     pub fn from_toml(path: &Path) -> Result<Self, GateError> {
         Self { gates: file::read(path)?, ..Self::default() }.bounded()
     }
 
-    /// These gates, and then others.
+    /// Appends other gates.
     ///
     /// # Errors
-    /// [`GateError`] where there are too many.
+    /// [`GateError`] if there are too many.
     pub fn and(mut self, others: Self) -> Result<Self, GateError> {
         self.gates.extend(others.gates);
         self.bounded()
     }
 
-    /// With another rule for gates that cannot be decided.
+    /// Sets the outcome of undecided gates.
     #[must_use]
     pub fn when_undecided(self, undecided: Undecided) -> Self {
         Self { undecided, ..self }
     }
 
-    /// Whether there is none.
+    /// Whether there are no gates.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.gates.is_empty()
     }
 
-    /// The gates, in the order in which they were given.
+    /// Gates in the order given.
     #[must_use]
     pub fn gates(&self) -> &[Gate] {
         &self.gates

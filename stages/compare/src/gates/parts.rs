@@ -1,4 +1,4 @@
-//! A gate, checked.
+//! A gate: parsed and typed.
 
 use super::columns::{self, About};
 use super::error::GateError;
@@ -8,32 +8,32 @@ use super::syntax;
 use heaplake_kit::text::shorten;
 use heaplake_schemas::diff::{CLASSES, DiffTable};
 
-/// Characters of an expression that stand for the name of its gate in errors.
+/// Maximum characters of a gate's expression that name it in errors.
 const NAME: usize = 60;
 
-/// A condition under which a comparison fails.
+/// A condition that fails a comparison.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// What it is called.
+    /// Name.
     pub name: String,
     /// Name of its table, without `diff_`.
     pub table: &'static str,
-    /// The condition as it was written.
+    /// Condition as written.
     pub expression: String,
-    /// What the author says to whom it fails.
+    /// The author's message for failures.
     pub message: Option<String>,
     pub(crate) of: &'static DiffTable,
-    /// Whether it is about clusters alone.
+    /// Whether it checks only clusters.
     pub(crate) clusters: bool,
     pub(crate) lowered: Lowered,
-    /// The parts of the condition that choose rows by what they are; together, the rows that the gate watches.
+    /// Conjuncts of the condition that select rows by identity; together they define the watched rows.
     pub(crate) chooses: Vec<Condition>,
-    /// The measure that the expression names first, or else the one that rows are ranked by.
+    /// First measure in the expression, or else the ranking measure.
     pub(crate) measure: &'static str,
 }
 
 impl Gate {
-    /// A gate of the command line: `[TABLE:]EXPRESSION`.
+    /// Parses a gate of the command line: `[TABLE:]EXPRESSION`.
     pub(crate) fn parse(written: &str) -> Result<Self, GateError> {
         let name = || format!("gate {:?}", shorten(written.trim(), NAME));
         let (table, expression) = match written.split_once(':') {
@@ -49,7 +49,7 @@ impl Gate {
         Self::new(written.trim().to_owned(), table, expression, None, &name())
     }
 
-    /// A gate over a table. Errors call it `called`.
+    /// Creates a gate on a table. Errors call it `called`.
     pub(crate) fn new(
         name: String,
         about: About,
@@ -70,7 +70,7 @@ impl Gate {
     }
 }
 
-/// Whether a part of a condition is about what a row is, and about nothing else.
+/// Whether a conjunct reads only columns that identify rows.
 fn chooses(table: &DiffTable, lowered: &Lowered, part: &Condition) -> bool {
     let (mut any, mut all) = (false, true);
     part.columns(&mut |column| {
@@ -80,7 +80,7 @@ fn chooses(table: &DiffTable, lowered: &Lowered, part: &Condition) -> bool {
     any && all
 }
 
-/// Whether a text before a colon is the name of a table; a colon may also stand in a text of an expression.
+/// Whether the text before a colon can be a table name; a colon may also be part of a string literal.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

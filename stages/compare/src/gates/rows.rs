@@ -1,4 +1,4 @@
-//! The rows of a batch, as expressions and verdicts see them.
+//! Rows of a batch, for expressions and verdicts.
 
 use super::columns::{Column, Kind};
 use super::expression::{Amount, Row};
@@ -9,7 +9,7 @@ use heaplake_kit::text::shorten;
 use heaplake_lake::reader::{Batch, value};
 use heaplake_schemas::diff::DiffTable;
 
-/// Most characters of a text of a verdict.
+/// Maximum characters of a text in a verdict.
 const LONGEST: usize = 400;
 
 /// A column of a batch.
@@ -22,16 +22,16 @@ enum Values {
     Truths(BooleanArray),
 }
 
-/// The columns of an expression in a batch.
+/// Columns of an expression, bound to a batch.
 pub(crate) struct Bound {
-    /// With the row of a subject that has it.
+    /// Each with the row offset within the subject.
     columns: Vec<(Values, usize)>,
-    /// Rows of a subject.
+    /// Rows per subject.
     measures: usize,
 }
 
 impl Bound {
-    /// Finds the columns, of subjects with so many measures; copies none.
+    /// Binds columns to a batch with `measures` rows per subject, without copying.
     pub(crate) fn of(columns: &[Column], measures: usize, batch: &Batch) -> Result<Self, StageError> {
         let find = |column: &Column| {
             let values = match column.kind {
@@ -46,7 +46,7 @@ impl Bound {
         Ok(Self { columns: columns.iter().map(find).collect::<Result<_, _>>()?, measures })
     }
 
-    /// The subject whose first row is `first`.
+    /// Returns the subject with first row `first`.
     pub(crate) fn subject(&self, first: usize) -> BoundRow<'_> {
         debug_assert!(first.is_multiple_of(self.measures), "subjects are whole");
         BoundRow { columns: &self.columns, first }
@@ -89,15 +89,15 @@ impl Row for BoundRow<'_> {
     }
 }
 
-/// What of a subject verdicts show.
+/// Columns of a subject that verdicts show.
 pub(crate) struct Shown {
     measure: &'static str,
-    /// Its place among the measures.
+    /// Position of the measure.
     at: usize,
     subject: &'static str,
 }
 
-/// The columns that are shown, besides the text that says what the subject is.
+/// Columns shown, besides the text that identifies the subject.
 const SHOWN: [&str; 11] = [
     "signature",
     "status",
@@ -113,7 +113,7 @@ const SHOWN: [&str; 11] = [
 ];
 
 impl Shown {
-    /// Of a table, with the numbers of a measure.
+    /// Selects the columns of a table and measure.
     pub(crate) fn of(table: &DiffTable, measure: &'static str) -> Self {
         let named = ["message", "text", "class", "owner", "function", "type"];
         let subject = named.into_iter().find(|name| table.keys.contains(name)).unwrap_or("signature");
@@ -121,12 +121,12 @@ impl Shown {
         Self { measure, at, subject }
     }
 
-    /// The columns that it reads.
+    /// Columns that it reads.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
         SHOWN.into_iter().chain([self.subject])
     }
 
-    /// Reads the subject whose first row is `first`.
+    /// Reads the subject with first row `first`.
     pub(crate) fn read(&self, batch: &Batch, first: usize) -> Result<Found, StageError> {
         let at = first + self.at;
         let text =

@@ -1,9 +1,9 @@
-//! The syntax of expressions: that of a condition in SQL, read by the parser of Apache DataFusion.
+//! Parses expressions: SQL conditions, with the parser of Apache DataFusion.
 //!
-//! What goes beyond a condition (statements, functions, subqueries, casts, comments) is refused before the parser sees
-//! it: it gets few kinds of tokens only, and knows few keywords. So a column may have the name of a keyword, as `class`
-//! and `type` have. Texts stand in double or in single quotes; there is no escape but the doubled quote, so regular
-//! expressions need no second one. A number may have a unit of bytes or a per cent sign: `10 MiB`, `5 %`.
+//! Anything beyond a condition (statements, functions, subqueries, casts, comments) is refused before parsing: the
+//! parser gets only a few kinds of tokens and keywords, so a column may be named like a keyword (`class`, `type`).
+//! Strings are in double or single quotes; the only escape is the doubled quote, so regular expressions need no second
+//! one. A number may have a unit of bytes or a per cent sign: `10 MiB`, `5 %`.
 
 use super::error::{Place, Wrong};
 use sqlparser::ast::Expr;
@@ -12,14 +12,14 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 
-/// Most bytes of an expression.
+/// Maximum size of an expression in bytes.
 const MOST_BYTES: usize = 16 << 10;
-/// Most words, numbers and signs of an expression. As deep as this is, at most, what the parser makes of it.
+/// Maximum number of tokens; it also bounds the depth of the tree.
 const MOST_TOKENS: usize = 1000;
-/// Most parentheses around each other, or the like.
+/// Maximum nesting depth of parentheses and the like.
 const DEEPEST: usize = 40;
 
-/// The words that are no names of columns.
+/// Keywords; all other words are names.
 const KEYWORDS: [Keyword; 11] = [
     Keyword::LIKE,
     Keyword::ILIKE,
@@ -48,7 +48,7 @@ const UNITS: [(&str, u64); 9] = [
 
 const ADVICE: &str = "an expression is such as: class ~ \"^app\" and retained_bytes.delta_percent > 5 and q < 0.05";
 
-/// Names begin with a letter; both kinds of quotes are those of texts.
+/// The dialect: names begin with a letter or underscore; both kinds of quotes delimit strings.
 #[derive(Debug)]
 struct Gates;
 
@@ -66,7 +66,7 @@ impl Dialect for Gates {
     }
 }
 
-/// Reads an expression.
+/// Parses an expression.
 pub(crate) fn parse(text: &str) -> Result<Expr, Wrong> {
     if text.len() > MOST_BYTES {
         return Err(whole(format!("expected at most {MOST_BYTES} bytes of expression, found {}", text.len())));
@@ -91,14 +91,14 @@ pub(crate) fn parse(text: &str) -> Result<Expr, Wrong> {
     }
 }
 
-/// The tokens without spaces, numbers with their units as one, and no keywords but [`KEYWORDS`].
+/// Drops white space, merges numbers with units, and turns words other than [`KEYWORDS`] into names.
 fn usable(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, Wrong> {
     let mut kept: Vec<TokenWithSpan> = Vec::new();
     let mut tokens = tokens.into_iter().filter(|next| !is_space(&next.token)).peekable();
     while let Some(mut next) = tokens.next() {
         let after_number = kept.last().is_some_and(|last| matches!(last.token, Token::Number(..)));
         if next.token == Token::Mod && after_number && tokens.peek().is_none_or(|after| ends_operand(&after.token)) {
-            // Per cent, not a remainder: nothing follows that it could be of.
+            // Per cent, not modulo: no operand follows.
             continue;
         }
         match &mut next.token {
@@ -171,7 +171,7 @@ fn check(token: &Token, span: Span) -> Result<(), Wrong> {
     Err(wrong(place(span), problem))
 }
 
-/// A number in bytes.
+/// Converts a number with a unit to bytes.
 fn with_unit(number: &str, unit: &str) -> Result<String, String> {
     let units = || UNITS.map(|(name, _)| name).join(", ");
     let found = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
@@ -184,7 +184,7 @@ fn with_unit(number: &str, unit: &str) -> Result<String, String> {
     }
 }
 
-/// The parser says where in its message.
+/// Converts a parser error; its message ends with the place.
 fn of_parser(error: ParserError, text: &str) -> Wrong {
     let (ParserError::ParserError(said) | ParserError::TokenizerError(said)) = error else {
         return whole(format!("expected at most {DEEPEST} parentheses around each other, found more"));
@@ -198,20 +198,20 @@ fn of_parser(error: ParserError, text: &str) -> Wrong {
     wrong(at, problem.replace("found EOF", "found the end").replace(['\n', '\r'], " "))
 }
 
-/// `3, Column: 17`.
+/// Parses `3, Column: 17`.
 fn location(text: &str) -> Option<Location> {
     let (line, column) = text.split_once(", Column: ")?;
     Some(Location { line: line.parse().ok()?, column: column.parse().ok()? })
 }
 
-/// The place behind the last character.
+/// The place after the last character.
 fn end(text: &str) -> Place {
     let line = text.trim_end().lines().count().max(1) - 1;
     let character = text.trim_end().lines().last().map_or(0, |line| line.chars().count());
     Place { line, character, length: 1 }
 }
 
-/// The parser counts lines and characters from 1.
+/// Converts a span; the parser counts lines and characters from 1.
 pub(crate) fn place(span: Span) -> Place {
     let from_zero = |number: u64| usize::try_from(number.saturating_sub(1)).unwrap_or(0);
     let same_line = span.start.line == span.end.line;

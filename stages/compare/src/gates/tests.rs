@@ -1,4 +1,4 @@
-//! Gates from their text to their verdicts, on tables that are written as a comparison writes them.
+//! Tests gates from text to verdict, on tables written as a comparison writes them.
 
 mod comparison;
 #[path = "../../../../tests/support/diff_tables.rs"]

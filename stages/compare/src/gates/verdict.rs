@@ -1,143 +1,143 @@
-//! What came out: for each gate, whether it passes, and why.
+//! Verdicts: for each gate, whether it passes, and why.
 
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::comparison::Missed;
 use serde::Serialize;
 
-/// What came of all gates.
+/// Verdicts of all gates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verdicts {
-    /// What was compared with.
+    /// The base.
     pub base: Side,
-    /// What was compared.
+    /// The target.
     pub target: Side,
-    /// A verdict for each gate, in the order of the gates.
+    /// Verdicts in the order of the gates.
     pub gates: Vec<Verdict>,
-    /// The classes that grew most, or what the comparison has in place of classes; at most ten.
+    /// Classes that grew most, or subjects of another table if there are no classes; at most ten.
     pub grew: Vec<Found>,
-    /// Runs that the sides name, or may name, and that no gate has seen.
+    /// Selected runs, certain or possible, that no gate has seen.
     pub missed: Vec<Missed>,
 }
 
 impl Verdicts {
-    /// Whether all gates pass, and saw all runs.
+    /// Whether all gates pass and saw all runs.
     #[must_use]
     pub fn pass(&self) -> bool {
         self.missed.is_empty() && !self.fail()
     }
 
-    /// Whether a gate does not pass.
+    /// Whether any gate does not pass.
     #[must_use]
     pub fn fail(&self) -> bool {
         self.gates.iter().any(|gate| gate.outcome != Outcome::Passed)
     }
 
-    /// How many gates came out so.
+    /// Number of gates with an outcome.
     #[must_use]
     pub fn with(&self, outcome: Outcome) -> usize {
         self.gates.iter().filter(|gate| gate.outcome == outcome).count()
     }
 }
 
-/// A side of the comparison, in brief.
+/// Summary of a side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Side {
-    /// As the user named it.
+    /// Selection as the user wrote it.
     pub selection: String,
-    /// Number of its runs.
+    /// Number of runs.
     pub runs: u64,
 }
 
-/// Whether a gate lets the comparison pass.
+/// Outcome of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Its condition is true of no row.
+    /// No row fails.
     Passed,
-    /// Its condition is true of a row.
+    /// A row fails.
     Failed,
-    /// The comparison does not have its table, or has it without some runs, so that nobody knows.
+    /// The comparison lacks the table, or compares it without some runs.
     Unknown,
-    /// Its condition is true of no row, but of some it cannot be decided: it asks for a statistic, and there are too few
-    /// runs for one.
+    /// No row fails, but some are undecided: the gate uses a statistic and there are too few runs for it.
     Undecided,
 }
 
-/// What came of a gate.
+/// Verdict of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// Name of the gate.
     pub name: String,
     /// Name of its table, without `diff_`.
     pub table: String,
-    /// Its condition, as it was written.
+    /// Condition as written.
     pub expression: String,
-    /// What its author says to whom it fails.
+    /// The author's message for failures.
     pub message: Option<String>,
-    /// Whether it passes.
+    /// Outcome.
     pub outcome: Outcome,
-    /// Rows of the table.
+    /// Number of rows in the table.
     pub rows: u64,
-    /// Runs without which the table is compared, though others of their side have it: they lack it, or only one side has
-    /// their format.
+    /// Number of runs not compared although others of their side are: they lack the table, or only one side has their
+    /// format.
     pub lacking: u64,
-    /// Rows that it watches: of which the parts of its condition that are about texts alone are true.
+    /// Number of watched rows: those for which the conjuncts on identity are true.
     pub watched: u64,
-    /// Rows of which its condition is true.
+    /// Number of rows for which the condition is true.
     pub failing: u64,
-    /// Rows that it watches of which its condition is neither true nor false, because a number is not there.
+    /// Number of watched rows for which the condition is null.
     pub undecided: u64,
-    /// The first of the rows of which its condition is true, in the order of the table; at most twenty.
+    /// First failing rows, in table order; at most twenty.
     pub found: Vec<Found>,
-    /// What growth it could have seen; nothing where the comparison has no statistics.
+    /// Growth it could have detected; `None` without statistics.
     pub sensitivity: Option<Sensitivity>,
 }
 
-/// What growth of a measure the runs could have shown, among the rows that a gate watches.
+/// Growth detectable among the rows that a gate watches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sensitivity {
-    /// The measure.
+    /// Measure.
     pub measure: &'static str,
-    /// Rows that are watched and have the statistic.
+    /// Number of watched rows with the statistic.
     pub rows: u64,
-    /// Half of these rows would have shown such a growth, or a smaller one.
+    /// Smallest growth that would have shown in half of these rows.
     pub median: f64,
-    /// All of them would have.
+    /// Smallest growth that would have shown in all of them.
     pub greatest: f64,
-    /// Half of these rows would have shown such a growth on a tenth of the runs of the target; nothing if none would.
+    /// Smallest growth on a tenth of the target's runs that would have shown in half of these rows; `None` if none
+    /// would.
     pub on_tenth: Option<f64>,
 }
 
 /// A row of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
-    /// What it is, for people.
+    /// Text for people.
     pub subject: String,
-    /// What it is, the same in every run.
+    /// Signature, equal in every run.
     pub signature: String,
-    /// What became of it.
+    /// Status.
     pub status: String,
-    /// The measure of which the numbers are.
+    /// Measure of the numbers below.
     pub measure: &'static str,
-    /// The measure in the base, in the mean of the runs.
+    /// Mean of the base's runs.
     pub base: Option<i64>,
-    /// The measure in the target, likewise.
+    /// Mean of the target's runs.
     pub target: Option<i64>,
-    /// What the runs of the target have more than as many of the base.
+    /// Sum of the target minus the base's sum, scaled to the target's number of runs.
     pub delta: Option<i64>,
-    /// The same in percent of the base; infinite where the base has nothing.
+    /// `delta` in percent of the base; infinite if the base is 0.
     pub percent: Option<f64>,
-    /// Probability of such a difference by chance, corrected.
+    /// q-value: probability of such a difference by chance, corrected for multiple tests.
     pub q: Option<f64>,
-    /// Hosts of the target, or runs, on which it changed.
+    /// Number of target hosts (or runs) on which it changed.
     pub changed_on: Option<i64>,
-    /// Runs of the target.
+    /// Number of target runs.
     pub of: i64,
-    /// Of a class, the chain that grew most.
+    /// For a class, the chain that grew most.
     pub grew_through: Option<String>,
 }
 
-/// A value of a measure: bytes in units, or a number. An infinite one is said in words.
+/// Formats a value of a measure: bytes with unit, or a count; "any size" if infinite.
 #[must_use]
 pub fn quantity(measure: &str, value: f64) -> String {
     if !value.is_finite() {
@@ -148,21 +148,21 @@ pub fn quantity(measure: &str, value: f64) -> String {
     if value < 0.0 { format!("-{text}") } else { text }
 }
 
-/// The same of a difference, with its sign.
+/// Formats a difference with its sign.
 #[must_use]
 pub fn change(measure: &str, value: i64) -> String {
     let sign = if value > 0 { "+" } else { "" };
     format!("{sign}{}", quantity(measure, value as f64))
 }
 
-/// A part in percent; where the base has nothing, in words.
+/// Formats a percentage; "new" if infinite.
 #[must_use]
 pub fn percent(percent: f64) -> String {
     if percent.is_infinite() { "new".to_owned() } else { format!("{percent:+.1} %") }
 }
 
 impl Found {
-    /// What became of it, and on how many runs if not on all.
+    /// Status, with the number of hosts if not all changed.
     #[must_use]
     pub fn became(&self) -> String {
         match self.changed_on {
@@ -175,7 +175,7 @@ impl Found {
 }
 
 impl Verdict {
-    /// What came out, in one line.
+    /// Outcome in one line.
     #[must_use]
     pub fn headline(&self) -> String {
         match self.outcome {
@@ -194,7 +194,7 @@ impl Verdict {
         }
     }
 
-    /// What a reader must know to trust it, a clause each.
+    /// Caveats, one clause each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();

@@ -1,8 +1,8 @@
-//! Candidates of leaks: what the target has, the base does not, and a third snapshot still has.
+//! Leak candidates: objects that the target has, the base lacks, and a third snapshot still has.
 //!
 //! Reference: memlab, `HeapAnalyzer.diffSnapshots`: every node, by id alone.
 //!
-//! A candidate is a *head* if its immediate dominator is none: what a leaked object took with it is not counted again.
+//! A candidate is a *head* if its immediate dominator is no candidate; only heads' retained sizes are summed.
 
 use super::chains::Chains;
 use super::class_list::ClassList;
@@ -51,35 +51,32 @@ impl PartialOrd for Row {
     }
 }
 
-/// The candidates of one class.
+/// Candidates of one class.
 #[derive(Clone, Copy, Default)]
 struct Group {
     count: u64,
     shallow: u64,
     /// Retained sizes of heads.
     retained: u64,
-    /// The largest retained size of one, and its node.
+    /// Largest retained size, and its node.
     largest: u64,
     example: u32,
 }
 
-/// All candidates, sorted, and their sums.
+/// All candidates, sorted, with sums.
 pub struct Found<'a> {
     sorted: Sorted<'a, Row>,
     groups: BudgetVec<Group>,
     shallow: u64,
     retained: u64,
-    /// Candidates by node, and heads once they are known.
+    /// Candidates by node; heads once known.
     nodes: Bitset,
     heads: Bitset,
 }
 
 const TOO_LARGE: StageError = StageError::Overflow("the size of the candidates");
 
-/// Selects the nodes of the third snapshot whose ids are among the ascending `fresh` ones.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`], [`StageError::Overflow`].
+/// Selects the nodes of the third snapshot with ids in `fresh`, which is ascending.
 pub fn find<'a>(
     mut fresh: ColumnReader<u64>,
     mut last: impl Nodes,
@@ -120,10 +117,7 @@ impl Found<'_> {
         self.groups[class as usize].count > 0
     }
 
-    /// Finds the heads, in the run of the third snapshot.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Overflow`], [`StageError::Cancelled`].
+    /// Finds the heads in the run of the third snapshot.
     pub fn find_heads(&mut self, last: &Snapshot<'_>, context: &Context<'_>) -> Result<(), StageError> {
         let columns = ["node", "class_id", "dominator", "retained_bytes"];
         let reader = last.side.reader(nodes::FILE)?;
@@ -149,9 +143,6 @@ impl Found<'_> {
     }
 
     /// Writes the table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`], [`StageError::Cancelled`].
     pub fn write(
         mut self,
         chains: &Chains,

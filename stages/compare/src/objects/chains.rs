@@ -1,4 +1,4 @@
-//! The chains of classes by which instances of some classes are held.
+//! Reference chains that hold the instances of a class.
 
 use super::class_list::ClassesOfRun;
 use super::side::Side;
@@ -8,24 +8,21 @@ use heaplake_names::fingerprint;
 use heaplake_schemas::chains;
 use rustc_hash::FxHashMap;
 
-/// Of each class the chain that holds most of it.
+/// The largest chain of each class.
 pub struct Chains {
-    /// As text.
+    /// Chains as text.
     pub texts: Vec<String>,
-    /// Hashes of their signatures.
+    /// Fingerprints of their signatures.
     pub fingerprints: Vec<u64>,
     of_class: FxHashMap<u32, u32>,
     held: Reservation,
 }
 
-/// Bytes of a chain, its text apart.
+/// Bytes per chain, without text.
 const CHAIN_BYTES: u64 = 96;
 
 impl Chains {
-    /// The chains of a run to the classes that are `wanted`, which it lists by what they retain.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`].
+    /// Reads the chains of a run to the `wanted` classes; the table lists them by retained size.
     pub fn of_run(
         side: &Side,
         classes: &ClassesOfRun,
@@ -61,13 +58,13 @@ impl Chains {
         Ok(())
     }
 
-    /// The chain of a class, if it is known.
+    /// Returns the chain of a class.
     pub fn of(&self, class: u32) -> Option<u32> {
         self.of_class.get(&class).copied()
     }
 }
 
-/// Fingerprint of a chain of a run that has none.
+/// Computes the fingerprint of a chain for a run without fingerprints.
 fn signature(side: &Side, batch: &Batch, row: usize) -> Result<u64, StageError> {
     let path = batch.elements("path", row)?;
     let (edges, names, repeats) = (path.texts("edge")?, path.texts("class")?, path.flags("repeats")?);

@@ -1,4 +1,4 @@
-//! The classes of all snapshots that are compared, each once.
+//! The classes of all compared snapshots, each once.
 
 use super::side::Side;
 use heaplake_kit::{Budget, Reservation, StageError};
@@ -7,44 +7,38 @@ use heaplake_names::fingerprint;
 use heaplake_schemas::{classes, scripts};
 use rustc_hash::FxHashMap;
 
-/// Classes by number, from 0: in the order in which they were added.
+/// Classes, numbered from 0 as added.
 pub struct ClassList {
     /// Names.
     pub names: Vec<String>,
-    /// What tells them apart.
+    /// Keys, unique per class.
     pub keys: Vec<String>,
-    /// What they are in every run.
+    /// Signatures, equal in every run.
     pub signatures: Vec<String>,
-    /// Hashes of that.
+    /// Fingerprints of the signatures.
     pub fingerprints: Vec<u64>,
     by_key: FxHashMap<Box<str>, u32>,
     held: Reservation,
 }
 
-/// Bytes of a class in the lists and maps, its texts apart.
+/// Bytes per class in lists and maps, without texts.
 const CLASS_BYTES: u64 = 160;
 
-/// Bytes of an entry of a map of numbers, which may be half empty and growing.
+/// Bytes per entry of a map of numbers, which may be half empty and growing.
 const ENTRY_BYTES: u64 = 32;
 
-/// A class of a node that `classes` does not list: it has no instances that count.
+/// Number of a class missing from `classes`: none of its instances counts.
 pub const UNLISTED: u32 = u32::MAX;
 
 impl ClassList {
-    /// No class.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Creates an empty list.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let held = budget.reserve("classes of both snapshots", 0)?;
         let (names, keys, signatures, fingerprints) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Ok(Self { names, keys, signatures, fingerprints, by_key: FxHashMap::default(), held })
     }
 
-    /// Number of the class with this key; adds it if there is none.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the class with this key; adds it if missing.
     pub fn number(&mut self, key: &str, name: &str, signature: impl FnOnce() -> String) -> Result<u32, StageError> {
         if let Some(&number) = self.by_key.get(key) {
             return Ok(number);
@@ -66,9 +60,6 @@ impl ClassList {
     }
 
     /// Adds the classes of a run.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`].
     pub fn add(&mut self, side: &Side, budget: &Budget) -> Result<ClassesOfRun, StageError> {
         let reader = side.reader(classes::FILE)?;
         let signed = reader.has("signature");
@@ -112,7 +103,7 @@ impl ClassList {
     }
 }
 
-/// The numbers of a run's classes.
+/// Class numbers of a run.
 pub struct ClassesOfRun {
     numbers: FxHashMap<u32, u32>,
     scripts: Scripts,
@@ -120,7 +111,7 @@ pub struct ClassesOfRun {
 }
 
 impl ClassesOfRun {
-    /// Number of the class with this `class_id`, or [`UNLISTED`].
+    /// Returns the number of `class_id`, or [`UNLISTED`].
     #[inline]
     pub fn number(&self, class_id: u32) -> u32 {
         self.numbers.get(&class_id).copied().unwrap_or(UNLISTED)
@@ -131,10 +122,7 @@ impl ClassesOfRun {
         side.names.class(key, self.scripts.of_class(key))
     }
 
-    /// Says which class a `class_id` is that was [`UNLISTED`].
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Assigns a number to a `class_id` that was [`UNLISTED`].
     pub fn list(&mut self, class_id: u32, number: u32) -> Result<(), StageError> {
         self.held.grow(ENTRY_BYTES)?;
         self.numbers.insert(class_id, number);
@@ -142,7 +130,7 @@ impl ClassesOfRun {
     }
 }
 
-/// URLs of scripts by id, for signatures.
+/// Script URLs by id, for signatures.
 struct Scripts {
     urls: FxHashMap<u32, Box<str>>,
     _held: Reservation,
@@ -167,7 +155,7 @@ impl Scripts {
         Ok(Self { urls, _held: held })
     }
 
-    /// The script that a key of a class begins with.
+    /// URL of the script whose id starts a class key.
     fn of_class(&self, key: &str) -> Option<&str> {
         let id = key.split(',').next()?.parse().ok()?;
         self.urls.get(&id).map(|url| &**url)

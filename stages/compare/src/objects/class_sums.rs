@@ -1,4 +1,4 @@
-//! Adds objects up by class, and writes the table of classes.
+//! Sums objects by class, and writes the table of classes.
 
 use super::class_list::ClassList;
 use super::join::Found;
@@ -13,29 +13,23 @@ use heaplake_schemas::diff_objects::Status;
 use heaplake_schemas::run;
 use std::cmp::Reverse;
 
-/// Sums by class and over all.
+/// Sums by class and in total.
 pub struct ClassSums {
     of_class: BudgetVec<Change>,
-    /// Over all classes.
+    /// Total.
     pub total: Change,
-    /// Objects that both snapshots have under different classes.
+    /// Number of objects with different classes in the two snapshots.
     pub reclassified: u64,
 }
 
 impl ClassSums {
-    /// Nothing yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Creates zero sums.
     pub fn new(classes: &ClassList, budget: &Budget) -> Result<Self, StageError> {
         let of_class = budget.filled("sums of classes", classes.len(), Change::default())?;
         Ok(Self { of_class, total: Change::default(), reclassified: 0 })
     }
 
-    /// Adds an object; what became of it, if it counts.
-    ///
-    /// # Errors
-    /// [`StageError::Overflow`].
+    /// Adds an object; returns its status if it counts.
     pub fn add(&mut self, found: &Found) -> Result<Option<Status>, StageError> {
         let Some(node) = found.target.or(found.base).filter(|node| node.hidden == 0) else { return Ok(None) };
         let status = match (&found.base, &found.target) {
@@ -52,9 +46,6 @@ impl ClassSums {
     }
 
     /// Writes the table; also returns the classes that grew most.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
     pub fn write(
         &self,
         classes: &ClassList,
@@ -103,7 +94,7 @@ impl ClassSums {
     }
 }
 
-/// Adds an object to sums; nothing if one exceeds 64 bits.
+/// Adds an object to a sum; `None` on overflow.
 fn add(sum: &mut Change, status: Status, before: u64, now: u64) -> Option<()> {
     match status {
         Status::New => {

@@ -1,4 +1,4 @@
-//! The comparison from its question to its answer.
+//! Runs an object comparison, from question to answer.
 
 use super::candidates;
 use super::chains::Chains;
@@ -20,10 +20,10 @@ use heaplake_schemas::nodes;
 use heaplake_schemas::scratch::Column;
 use std::path::Path;
 
-/// Folder for scratch inside that of the tables.
+/// Scratch folder inside the folder of tables.
 const SCRATCH: &str = ".heaplake-objects";
 
-/// Names of the columns of a snapshot's sorters.
+/// Column names of a snapshot's sorters.
 macro_rules! columns {
     ($name:literal) => {
         [
@@ -35,19 +35,18 @@ macro_rules! columns {
         ]
     };
 }
-/// Columns of the sorters of the snapshots, by address and by identity.
+/// Columns of the snapshots' sorters, by address and by identity.
 const BASE: [Columns; 2] = columns!("base");
 const TARGET: [Columns; 2] = columns!("target");
 const LAST: [Columns; 2] = columns!("last");
 
-/// Ids that the target has and the base has not.
+/// Ids that the target has and the base lacks.
 const FRESH: Column<u64> = Column::new("objects.fresh");
 
-/// Answers the question; the tables are written into `folder`, which exists.
+/// Answers the question; writes the tables into `folder`, which exists.
 ///
 /// # Errors
-/// [`StageError::Refused`] where the runs cannot be compared by object; [`StageError::Io`], [`StageError::Table`],
-/// [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
+/// [`StageError::Refused`] if the runs cannot be compared by object.
 pub fn compare(question: &Question<'_>, folder: &Path, context: &Context<'_>) -> Result<Answer, StageError> {
     let sides = Sides::open(question)?;
     let scratch = OwnScratch(Scratch::create(&folder.join(SCRATCH))?);
@@ -65,17 +64,16 @@ pub fn compare(question: &Question<'_>, folder: &Path, context: &Context<'_>) ->
     comparison.run()
 }
 
-/// Scratch that goes with its owner.
+/// Scratch folder, removed on drop.
 struct OwnScratch(Scratch);
 
 impl Drop for OwnScratch {
     fn drop(&mut self) {
-        // What cannot be removed only takes disk space.
+        // Best effort: a leftover only takes disk space.
         let _ = self.0.clone().remove();
     }
 }
 
-/// The runs.
 struct Sides {
     base: Side,
     target: Side,
@@ -135,13 +133,13 @@ impl<'a> Comparison<'a> {
         Reading { scratch, context, classes, kinds }
     }
 
-    /// A run with its classes, which are listed here.
+    /// Lists the classes of a run.
     fn snapshot(&mut self, side: &'a Side) -> Result<Snapshot<'a>, StageError> {
         let classes = self.classes.add(side, &self.context.budget)?;
         Ok(Snapshot { side, classes, interfaces: None })
     }
 
-    /// The interfaces of the target, if the base can be classified with them.
+    /// Interfaces of the target, if the base can be classified by them.
     fn interfaces(&mut self) -> Result<Option<super::interfaces::Interfaces>, StageError> {
         let Sides { base, target, .. } = self.sides;
         if base.format() != Format::V8 {
@@ -160,7 +158,7 @@ impl<'a> Comparison<'a> {
         Ok(None)
     }
 
-    /// The nodes of a snapshot, by what identifies objects.
+    /// Reads the nodes of a snapshot, sorted by identity.
     fn nodes(&mut self, snapshot: &mut Snapshot<'_>, columns: [Columns; 2]) -> Result<Sorted<'a, Node>, StageError> {
         let (context, scratch, sides) = (self.context, self.scratch, self.sides);
         let nodes = read(snapshot, columns[0], &mut self.reading())?;
@@ -211,7 +209,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Finds the candidates of leaks, and writes their table.
+    /// Finds leak candidates, and writes their table.
     fn candidates(&mut self, last: &Snapshot<'_>, nodes: Sorted<'_, Node>) -> Result<(), StageError> {
         let (context, scratch) = (self.context, self.scratch);
         let fresh = ColumnReader::open(scratch, FRESH)?;

@@ -1,12 +1,12 @@
-//! The interfaces of a snapshot of V8, `{a, b}`, found again in its tables, and the classes that the plain objects of
-//! another snapshot have by them.
+//! Recovers the interfaces of a V8 snapshot, `{a, b}`, from its tables, and classifies the plain objects of another
+//! snapshot by them.
 //!
-//! The rules are those by which snapshots are analysed, and Chrome DevTools' own: an interface is a list of properties
-//! that at least two plain objects and one in a thousand have; an object has the interface with the most
-//! properties of those whose properties it all has, and then the most popular one.
+//! Same rules as the analysis and Chrome DevTools: an interface is a list of properties that at least two plain objects
+//! and one in a thousand have; an object has the interface with the most properties among those contained in its own,
+//! then the most popular one.
 //!
-//! Resident memory: bounded, in the budget. Property lists are counted with the scheme of Misra and Gries ("Finding Repeated
-//! Elements", 1982); where rare lists dropped out, a second pass counts the others exactly.
+//! Resident memory: bounded, in the budget. Property lists are counted by the algorithm of Misra and Gries ("Finding
+//! Repeated Elements", 1982); if rare lists were dropped, a second pass counts the rest exactly.
 
 use heaplake_kit::{Budget, Reservation, StageError};
 use rustc_hash::FxHashMap;
@@ -14,25 +14,25 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// Property lists that are counted at once.
+/// Maximum number of property lists counted at once.
 const CANDIDATES: usize = 1 << 14;
 
-/// Length of an interface's name, in UTF-16 units, from which on no further property is added.
+/// Once a property would make an interface's name longer (in UTF-16 units), none is added.
 const MOST_NAME: usize = 120;
 
-/// Different shapes of objects whose interface is remembered.
+/// Maximum number of shapes in the cache of matches.
 const REMEMBERED: usize = 1 << 13;
 
-/// Properties of a shape that is remembered, at most.
+/// Maximum properties of a cached shape.
 const MOST_REMEMBERED: usize = 64;
 
-/// Bytes that remembered shapes take at most.
+/// Maximum bytes of the cache.
 const SHAPES_BYTES: u64 = (REMEMBERED * (4 * MOST_REMEMBERED + 128)) as u64;
 
-/// Bytes of a counted list, its texts apart.
+/// Bytes per counted list, without texts.
 const LIST_BYTES: u64 = 256;
 
-/// An interface: its name and its properties.
+/// Name and properties of an interface.
 type Definition = (String, Vec<Box<str>>);
 
 /// Counts the property lists of plain objects.
@@ -41,7 +41,7 @@ pub struct Census {
     held: Reservation,
     objects: u64,
     dropped: bool,
-    /// In the second pass only lists that are known count.
+    /// Second pass: only known lists count.
     exact: bool,
     list: List,
 }
@@ -50,11 +50,11 @@ struct Tally {
     count: u64,
     /// Order of first occurrence.
     first: u64,
-    /// The properties as the first object with this name had them.
+    /// Properties in the order of the first object with this name.
     properties: Vec<Box<str>>,
 }
 
-/// The part of an object's properties that makes its interface.
+/// The prefix of an object's properties that forms its interface.
 #[derive(Default)]
 struct List {
     name: String,
@@ -99,7 +99,7 @@ impl List {
         starts.zip(&self.ends).map(|(start, &end)| self.properties[start..end].into()).collect()
     }
 
-    /// Bytes that a tally of it takes.
+    /// Bytes of its tally.
     fn bytes(&self) -> u64 {
         LIST_BYTES + (2 * self.name.len() + 2 * self.properties.len() + 16 * self.ends.len()) as u64
     }
@@ -107,9 +107,6 @@ impl List {
 
 impl Census {
     /// Starts counting.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let held = budget.reserve("interfaces", 0)?;
         Ok(Self { lists: FxHashMap::default(), held, objects: 0, dropped: false, exact: false, list: List::default() })
@@ -120,15 +117,12 @@ impl Census {
         self.list.clear();
     }
 
-    /// Adds a property to it.
+    /// Adds a property of the object.
     pub fn property(&mut self, name: &str) {
         self.list.add(name);
     }
 
     /// Ends the object and counts it.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
     pub fn end(&mut self) -> Result<(), StageError> {
         let (list, order) = (&self.list, self.objects);
         self.objects += 1;
@@ -165,7 +159,7 @@ impl Census {
         self.held.shrink(self.held.bytes().saturating_sub(left));
     }
 
-    /// Whether rare lists had to be dropped, so that a second pass over the same objects must count the others.
+    /// Whether rare lists were dropped, so that a second pass over the same objects must count the others.
     pub fn needs_second_pass(&mut self) -> bool {
         let first_time = self.dropped && !self.exact;
         if first_time {
@@ -176,10 +170,7 @@ impl Census {
         first_time
     }
 
-    /// The interfaces, ready to be matched.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the interfaces, ready for matching.
     pub fn finish(self, budget: &Budget) -> Result<Interfaces, StageError> {
         let objects = self.objects;
         let common = |tally: &Tally| tally.count >= 2 && tally.count.saturating_mul(1000) >= objects;
@@ -194,14 +185,14 @@ impl Census {
     }
 }
 
-/// The interfaces of a snapshot, by number in order of popularity.
+/// Interfaces of a snapshot, numbered by popularity.
 pub struct Interfaces {
     names: Vec<String>,
-    /// Properties by text: those of interfaces only.
+    /// Property numbers by text, for properties of interfaces only.
     numbers: FxHashMap<Box<str>, u32>,
-    /// Sorted; a property that occurs twice must be there twice.
+    /// Sorted properties per interface; duplicates must match as often.
     properties: Vec<Vec<u32>>,
-    /// Interfaces by their least property.
+    /// Interfaces by least property.
     by_least: FxHashMap<u32, Vec<usize>>,
     remembered: FxHashMap<Box<[u32]>, Option<usize>>,
     shape: Vec<u32>,
@@ -240,14 +231,14 @@ impl Interfaces {
         self.shape.clear();
     }
 
-    /// Adds a property to it. Those of no interface do not matter.
+    /// Adds a property of the object; ignored if in no interface.
     pub fn property(&mut self, name: &str) {
         if let Some(&number) = self.numbers.get(name) {
             self.shape.push(number);
         }
     }
 
-    /// The interface of the object.
+    /// Returns the best interface of the object.
     pub fn best(&mut self) -> Option<usize> {
         self.shape.sort_unstable();
         if let Some(&known) = self.remembered.get(self.shape.as_slice()) {
@@ -279,7 +270,7 @@ fn contains(all: &[u32], some: &[u32]) -> bool {
     some.iter().all(|wanted| rest.any(|have| have == wanted))
 }
 
-/// A property's name as interfaces show it: names that could be taken for punctuation are quoted as in JSON.
+/// Displays a property name; names with punctuation are quoted as in JSON.
 fn shown(name: &str) -> Cow<'_, str> {
     if !name.contains([',', '\'', '"', '{', '}']) {
         return name.into();

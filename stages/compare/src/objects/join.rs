@@ -1,26 +1,26 @@
-//! Joins the nodes of two snapshots by id and class.
+//! Merge-joins the nodes of two snapshots by id and class.
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::StageError;
 use heaplake_kit::sorter::Sorted;
 
-/// A node, sorted by what identifies it.
+/// A node, in sort order of its identity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 pub struct Node {
-    /// What identifies the object.
+    /// Identity of the object.
     pub id: u64,
-    /// Number of its class.
+    /// Class number.
     pub class: u32,
     /// 1 if it counts for no class.
     pub hidden: u32,
-    /// Its row in `nodes`.
+    /// Row in `nodes`.
     pub node: u32,
-    /// Number of its kind.
+    /// Kind number.
     pub kind: u32,
-    /// Shallow size, bytes.
+    /// Shallow size in bytes.
     pub shallow: u64,
-    /// Retained size, bytes.
+    /// Retained size in bytes.
     pub retained: u64,
 }
 
@@ -30,12 +30,9 @@ impl Node {
     }
 }
 
-/// Returns nodes in order.
+/// A sorted stream of nodes.
 pub trait Nodes {
-    /// The next one.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`].
+    /// Returns the next node.
     fn next(&mut self) -> Result<Option<Node>, StageError>;
 }
 
@@ -45,18 +42,18 @@ impl Nodes for Sorted<'_, Node> {
     }
 }
 
-/// What the join found. One of the two nodes is there at least.
+/// A result of the join; at least one node is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The node in the base.
+    /// Node in the base.
     pub base: Option<Node>,
-    /// The node in the target.
+    /// Node in the target.
     pub target: Option<Node>,
     /// Whether both snapshots have a node with this id.
     pub in_both: bool,
 }
 
-/// A side: the next node, and the id of the last one.
+/// One input: the next node, and the id of the last one.
 struct Cursor<N> {
     nodes: N,
     next: Option<Node>,
@@ -76,17 +73,13 @@ impl<N: Nodes> Cursor<N> {
         Ok(taken)
     }
 
-    /// Whether it has the id that the other side is at.
+    /// Whether this input has the id that the other one is at.
     fn has(&self, id: u64) -> bool {
         self.last == Some(id) || self.next.is_some_and(|node| node.id == id)
     }
 }
 
-/// Passes all nodes to `each`, those of both sides with equal id and class together. Of nodes of one side with equal
-/// id and class the first goes with the first of the other side, and so on.
-///
-/// # Errors
-/// Those of the sides and of `each`.
+/// Passes all nodes to `each`, pairing those with equal id and class. Duplicates within a side pair up in order.
 pub fn join(
     base: impl Nodes,
     target: impl Nodes,

@@ -1,4 +1,4 @@
-//! Runs that tests make, and tables read back.
+//! Synthetic runs for tests, and readers of the resulting tables.
 
 use super::{Answer, Question, compare};
 pub use crate::fast_folder::fast_folder as folder;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A node of a made run.
+/// A node of a synthetic run.
 #[derive(Clone, Debug, Default)]
 pub struct Made {
     pub id: u64,
@@ -24,27 +24,27 @@ pub struct Made {
     pub shallow: u64,
     pub retained: u64,
     pub unreachable: bool,
-    /// Names of its properties.
+    /// Property names.
     pub properties: Vec<&'static str>,
 }
 
-/// A made run: its format, the keys of its classes, its nodes.
+/// A synthetic run: format, class keys, nodes.
 pub struct MadeRun<'a> {
     pub format: &'a str,
     pub classes: &'a [&'a str],
     pub nodes: &'a [Made],
     pub edges: bool,
-    /// Whether sizes are as in tables of schema version 1.
+    /// Whether sizes are stored as in schema version 1.
     pub old: bool,
 }
 
 impl MadeRun<'_> {
-    /// A snapshot of V8 without edges.
+    /// A V8 snapshot without edges.
     pub fn v8<'a>(classes: &'a [&'a str], nodes: &'a [Made]) -> MadeRun<'a> {
         MadeRun { format: "v8-heapsnapshot", classes, nodes, edges: false, old: false }
     }
 
-    /// Writes it.
+    /// Writes the run.
     pub fn write(&self, folder: &Path) {
         fs::create_dir_all(folder).unwrap();
         let run = run_of(self.format);
@@ -82,7 +82,7 @@ impl MadeRun<'_> {
                 ("column", Arc::new(none())),
             ],
         );
-        // As analyses do, classes without a node that counts are left out.
+        // As in analyses, classes without counting nodes are left out.
         let v8 = self.format.starts_with("v8");
         let counts = |class: usize| {
             let of_class = |node: &&Made| node.class as usize == class;
@@ -123,7 +123,7 @@ impl MadeRun<'_> {
     }
 }
 
-/// The name of a class from its key.
+/// Class name of a key.
 pub fn class_of(key: &str) -> &str {
     key.strip_prefix(',').unwrap_or_else(|| key.splitn(4, ',').last().unwrap())
 }
@@ -147,7 +147,7 @@ fn run_of(format: &str) -> Run {
     }
 }
 
-/// Writes a table of these columns.
+/// Writes a table.
 pub fn write(folder: &Path, file: &'static str, columns: &[(&str, ArrayRef)]) {
     let fields: Vec<Field> =
         columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
@@ -157,7 +157,7 @@ pub fn write(folder: &Path, file: &'static str, columns: &[(&str, ArrayRef)]) {
     table.finish().unwrap();
 }
 
-/// Compares the runs `base`, `target` and, if it is there, `last` of a folder, into its folder `out`.
+/// Compares the runs `base`, `target` and, if present, `last` of a folder, into its folder `out`.
 pub fn compared(folder: &Path, stable_ids: bool, memory: u64, threads: usize) -> Result<Answer, StageError> {
     let cancel = AtomicBool::new(false);
     let context = Context { budget: Budget::new(memory), threads, progress: &Silent, cancel: &cancel };
@@ -174,7 +174,7 @@ pub fn compared(folder: &Path, stable_ids: bool, memory: u64, threads: usize) ->
     Ok(answer)
 }
 
-/// Some columns of a table that was written: texts and numbers.
+/// Reads text and number columns of a written table.
 pub fn rows(folder: &Path, file: &str, texts: &[&str], numbers: &[&str]) -> Vec<(Vec<String>, Vec<Option<u64>>)> {
     let wanted: Vec<&str> = texts.iter().chain(numbers).copied().collect();
     let mut batches = Reader::open(&folder.join("out").join(file)).unwrap().columns(&wanted).unwrap();

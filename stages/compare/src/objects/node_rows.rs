@@ -1,4 +1,4 @@
-//! Reads the nodes of a snapshot, sorted by what identifies them.
+//! Reads the nodes of a snapshot, sorted by identity.
 
 use super::class_list::{ClassList, ClassesOfRun, UNLISTED};
 use super::interfaces::Interfaces;
@@ -13,16 +13,16 @@ use heaplake_schemas::nodes;
 use heaplake_schemas::scratch::Column;
 use rustc_hash::FxHashMap;
 
-/// Buffers of the readers of the tables, bytes.
+/// Bytes of table reader buffers.
 const READERS: u64 = 8 << 20;
 
-/// Kinds of nodes that are told apart at most.
+/// Maximum number of distinct node kinds.
 const MOST_KINDS: usize = 1 << 16;
 
-/// Names of kinds by number.
+/// Kind names by number.
 #[derive(Default)]
 pub struct Kinds {
-    /// The names.
+    /// Names.
     pub names: Vec<String>,
     numbers: FxHashMap<Box<str>, u32>,
     last: u32,
@@ -47,35 +47,32 @@ impl Kinds {
     }
 }
 
-/// What reading the nodes of any snapshot takes.
+/// Shared context for reading the nodes of snapshots.
 pub struct Reading<'r, 'a> {
-    /// Where nodes are sorted.
+    /// Scratch for sorting.
     pub scratch: &'a Scratch,
     /// Budget, progress, cancellation.
     pub context: &'a Context<'a>,
-    /// The classes of all snapshots.
+    /// Classes of all snapshots.
     pub classes: &'r mut ClassList,
-    /// The kinds of all snapshots.
+    /// Kinds of all snapshots.
     pub kinds: &'r mut Kinds,
 }
 
-/// A snapshot whose nodes are read.
+/// A snapshot to read.
 pub struct Snapshot<'a> {
-    /// Its run.
+    /// Run.
     pub side: &'a Side,
-    /// Its classes.
+    /// Classes of the run.
     pub classes: ClassesOfRun,
-    /// Interfaces of another snapshot, by which its plain objects are classified.
+    /// Interfaces of another snapshot, for classifying its plain objects.
     pub interfaces: Option<Interfaces>,
 }
 
-/// Names of a sorter's columns.
+/// Column names of a sorter.
 pub type Columns = [Column<Node>; 2];
 
 /// Reads a snapshot whose ids identify its objects.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`], [`StageError::Refused`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn read<'a>(
     snapshot: &mut Snapshot<'_>,
     columns: Columns,
@@ -140,21 +137,21 @@ fn read_batch(
     Ok(())
 }
 
-/// The error for a damaged table of nodes.
+/// Error for a damaged table of nodes.
 fn of_nodes(side: &Side, problem: String) -> StageError {
     damaged(&side.folder.join(nodes::FILE), problem)
 }
 
-/// Classifies plain objects again, with the interfaces of another snapshot.
+/// Reclassifies plain objects by the interfaces of another snapshot.
 struct Again {
     plain: PlainClasses,
     properties: Properties,
-    /// Numbers of classes by source location and interface.
+    /// Class numbers by source location and interface.
     numbers: FxHashMap<(Option<[u32; 3]>, Option<usize>), u32>,
     held: Reservation,
 }
 
-/// Bytes of a number in the map.
+/// Bytes per map entry.
 const NUMBER_BYTES: u64 = 64;
 
 impl Again {
@@ -168,7 +165,7 @@ impl Again {
         Ok(properties.map(|properties| Self { plain, properties, numbers: FxHashMap::default(), held }))
     }
 
-    /// The class of a plain object.
+    /// Returns the class of a plain object.
     fn class(
         &mut self,
         snapshot: &mut Snapshot<'_>,
@@ -202,10 +199,7 @@ impl Again {
     }
 }
 
-/// Lists the classes of a snapshot that its table of classes leaves out, since no instance of theirs counts.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
+/// Lists the classes that the table of classes omits because none of their instances counts.
 pub fn list_unlisted(snapshot: &mut Snapshot<'_>, reading: &mut Reading<'_, '_>) -> Result<(), StageError> {
     let mut examples = reading.context.budget.growing("examples of classes");
     let mut batches = snapshot.side.reader(nodes::FILE)?.columns(&["class_id"])?;
@@ -214,7 +208,7 @@ pub fn list_unlisted(snapshot: &mut Snapshot<'_>, reading: &mut Reading<'_, '_>)
         for row in 0..batch.len() {
             let class_id = class_ids.value(row);
             if snapshot.classes.number(class_id) == UNLISTED {
-                // Any number until the name is known.
+                // Placeholder until the name is read.
                 snapshot.classes.list(class_id, 0)?;
                 examples.push((batch.first_row() + row as u64) as u32)?;
             }

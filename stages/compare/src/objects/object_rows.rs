@@ -14,7 +14,7 @@ use heaplake_schemas::run;
 use heaplake_schemas::scratch::Column;
 use std::cmp::Ordering;
 
-/// Rows that are written at once; the bytes of the table depend on it.
+/// Rows per write; the bytes of the table depend on it.
 pub const BATCH: usize = 1 << 17;
 
 const COLUMNS: [Column<Row>; 2] = [Column::new("objects.rows"), Column::new("objects.rows_merged")];
@@ -74,31 +74,22 @@ impl PartialOrd for Row {
     }
 }
 
-/// Takes the rows in any order.
+/// Collects rows in any order.
 pub struct ObjectRows<'a>(Sorter<'a, Row>);
 
 impl<'a> ObjectRows<'a> {
-    /// No rows yet; at most `most`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Creates a collector for at most `most` rows.
     pub fn new(most: u64, budget: &'a Budget, scratch: &'a Scratch) -> Result<Self, StageError> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         Sorter::new("objects that differ", most, COLUMNS, budget, scratch).map(Self)
     }
 
     /// Adds an object.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn push(&mut self, status: Status, found: &Found) -> Result<(), StageError> {
         Row::new(status, found).map_or(Ok(()), |row| self.0.push(row))
     }
 
     /// Writes the table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`], [`StageError::Cancelled`].
     pub fn write(
         self,
         classes: &ClassList,
@@ -137,10 +128,7 @@ impl<'a> ObjectRows<'a> {
     }
 }
 
-/// Fills a slice with the next rows; how many there were.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Scratch`].
+/// Fills a slice with the next rows; returns their number.
 pub fn take<T: Pod + Ord>(sorted: &mut Sorted<'_, T>, rows: &mut [T]) -> Result<usize, StageError> {
     for (count, row) in rows.iter_mut().enumerate() {
         match sorted.pop()? {

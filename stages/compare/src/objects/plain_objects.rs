@@ -1,4 +1,4 @@
-//! The plain objects of a snapshot of V8 with their properties, from its tables.
+//! Plain objects of a V8 snapshot with their properties, from its tables.
 
 use super::interfaces::{Census, Interfaces};
 use super::side::Side;
@@ -7,17 +7,14 @@ use heaplake_lake::reader::{Batch, Batches};
 use heaplake_schemas::{classes, edges, nodes};
 use rustc_hash::FxHashSet;
 
-/// Buffers of the readers of the tables, bytes.
+/// Bytes of table reader buffers.
 const READERS: u64 = 8 << 20;
 
-/// Which classes plain objects have: `Object`, and interfaces.
+/// Classes of plain objects: `Object`, and interfaces.
 pub struct PlainClasses(FxHashSet<u32>);
 
 impl PlainClasses {
-    /// Those of a run.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Refused`].
+    /// Reads the classes of a run.
     pub fn of(side: &Side) -> Result<Self, StageError> {
         let mut plain = FxHashSet::default();
         let mut batches = side.reader(classes::FILE)?.columns(&["class_id", "class"])?;
@@ -36,7 +33,7 @@ impl PlainClasses {
     }
 }
 
-/// The edges of a run, read front to back.
+/// Property edges of a run, read front to back.
 pub struct Properties {
     batches: Batches,
     batch: Option<Batch>,
@@ -44,10 +41,7 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// The properties of a run's objects, if it has a table of edges.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`].
+    /// Opens the table of edges; `None` if the run has none.
     pub fn of(side: &Side) -> Result<Option<Self>, StageError> {
         let Some(reader) = side.reader_if_any(edges::FILE)? else { return Ok(None) };
         let mut batches = reader.columns(&["from", "kind", "name"])?;
@@ -55,10 +49,7 @@ impl Properties {
         Ok(Some(Self { batches, batch, row: 0 }))
     }
 
-    /// Passes the names of a node's properties to `each`. Nodes come in ascending order.
-    ///
-    /// # Errors
-    /// [`StageError::Table`].
+    /// Passes the property names of a node to `each`; nodes must ascend between calls.
     pub fn read(&mut self, node: u32, mut each: impl FnMut(&str)) -> Result<(), StageError> {
         while let Some(batch) = &self.batch {
             let (from, kinds, names) = (batch.u32s("from")?.values(), batch.texts("kind")?, batch.texts("name")?);
@@ -79,10 +70,7 @@ impl Properties {
     }
 }
 
-/// The interfaces of a run, if its table of edges tells.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
+/// Computes the interfaces of a run; `None` without a table of edges.
 pub fn interfaces(side: &Side, context: &Context<'_>) -> Result<Option<Interfaces>, StageError> {
     let _readers = context.budget.reserve("readers of tables", READERS)?;
     let plain = PlainClasses::of(side)?;

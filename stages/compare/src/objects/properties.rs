@@ -1,4 +1,4 @@
-//! The comparison against naive ones.
+//! Property tests: the comparison equals naive ones.
 
 use super::made::{Made, MadeRun, class_of, compared, folder, rows, tally};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const CLASSES: [&str; 5] = [",A", "1,2,3,A", ",B", ",(string)", "2,2,2,C"];
 
-/// The least budget, and one that holds everything.
+/// A minimal budget, and one that holds everything.
 const BUDGETS: [u64; 2] = [64 << 20, 512 << 20];
 
 fn node() -> impl Strategy<Value = Made> {
@@ -23,7 +23,7 @@ fn node() -> impl Strategy<Value = Made> {
     })
 }
 
-/// A snapshot: ids are unique as a rule.
+/// A snapshot; ids are usually unique.
 fn snapshot() -> impl Strategy<Value = Vec<Made>> {
     (prop::collection::vec(node(), 0..40), prop::bool::weighted(0.8)).prop_map(|(mut nodes, unique)| {
         let mut seen = BTreeSet::new();
@@ -32,7 +32,7 @@ fn snapshot() -> impl Strategy<Value = Vec<Made>> {
     })
 }
 
-/// How many nodes count, by class and id, and their sizes in order.
+/// Shallow sizes of counting nodes by class and id, in order.
 fn counted(nodes: &[Made], v8: bool) -> BTreeMap<(&'static str, u64), Vec<u64>> {
     let mut counted: BTreeMap<_, Vec<u64>> = BTreeMap::new();
     for node in nodes.iter().filter(|node| if v8 { node.shallow > 0 } else { !node.unreachable }) {
@@ -41,7 +41,7 @@ fn counted(nodes: &[Made], v8: bool) -> BTreeMap<(&'static str, u64), Vec<u64>> 
     counted
 }
 
-/// New, deleted and kept count; new, deleted and kept bytes: by class.
+/// By class: count of new, deleted and kept objects, then their bytes.
 fn naive(base: &[Made], target: &[Made], v8: bool) -> BTreeMap<&'static str, [u64; 6]> {
     let (old, new) = (counted(base, v8), counted(target, v8));
     let mut sums: BTreeMap<_, [u64; 6]> = BTreeMap::new();
@@ -98,7 +98,7 @@ fn check_candidates(folder: &Path, [base, target, last]: [&[Made]; 3]) {
     assert_eq!(found, wanted);
 }
 
-/// Bytes of all tables.
+/// Contents of all tables.
 fn bytes(folder: &Path) -> Vec<Vec<u8>> {
     let mut files: Vec<_> = fs::read_dir(folder.join("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -134,7 +134,7 @@ proptest! {
     }
 }
 
-/// Several runs of the sorters with the least budget.
+/// The minimal budget forces several sorted runs.
 #[test]
 fn large_snapshots_are_compared_in_parts() {
     let nodes = |first: u64, step: u64, count: u64| -> Vec<Made> {
@@ -148,7 +148,7 @@ fn large_snapshots_are_compared_in_parts() {
     check([&base, &target, &last], true, false);
 }
 
-/// With the tables of edges, plain objects of the base have the interfaces of the target.
+/// With tables of edges, plain objects of the base get the interfaces of the target.
 #[test]
 fn plain_objects_of_the_base_have_interfaces_of_the_target() {
     let made = |id: u64, class: u32, properties: &[&'static str]| Made {
@@ -160,7 +160,7 @@ fn plain_objects_of_the_base_have_interfaces_of_the_target() {
         ..Made::default()
     };
     let both: [&[&'static str]; 2] = [&["a", "b", "c", "own1"], &["b", "a", "c", "own2"]];
-    // Before, {a, b} is more popular; after, {a, c} is.
+    // {a, b} is more popular in the base, {a, c} in the target.
     let base = [
         made(1, 0, &["a", "b"]),
         made(2, 0, &["a", "b"]),

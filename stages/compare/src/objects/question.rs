@@ -1,77 +1,77 @@
-//! What is asked of two snapshots, and the answer in brief.
+//! Question and answer of an object comparison.
 
 use heaplake_schemas::run;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The snapshots that are compared, as folders of their runs.
+/// Snapshots to compare, as folders of their runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The older snapshot.
+    /// Older snapshot.
     pub base: &'a Path,
-    /// The newer one of the same process.
+    /// Newer snapshot of the same process.
     pub target: &'a Path,
-    /// A third, later one, for candidates of leaks.
+    /// Third, later snapshot, for leak candidates.
     pub last: Option<&'a Path>,
-    /// .NET: the replay, with tracks, of the trace of which the others are walks.
+    /// .NET: replay of the trace that contains the walks, made with tracks.
     pub tracks: Option<&'a Path>,
-    /// Whether the ids of objects of formats that have addresses are none, but numbers that objects keep.
+    /// Whether ids are stable numbers, in formats that usually have addresses.
     pub stable_ids: bool,
-    /// Whether objects that both snapshots have are listed too.
+    /// Whether to list objects that both snapshots have.
     pub kept: bool,
 }
 
-/// The answer in brief. Sizes are bytes.
+/// Answer. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The tables that were written.
+    /// Written tables.
     pub tables: Vec<run::Table>,
     /// Sums over all classes.
     pub total: Change,
-    /// The classes that grew most by shallow size, at most [`MOST_CLASSES`].
+    /// Classes that grew most by shallow size, at most [`MOST_CLASSES`].
     pub grown: Vec<ClassChange>,
-    /// Candidates of leaks, where a third snapshot was given.
+    /// Leak candidates, if a third snapshot was given.
     pub candidates: Option<Candidates>,
-    /// What a reader must know, a sentence each.
+    /// Caveats, one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// Classes that an answer names at most.
+/// Maximum number of classes in an answer.
 pub const MOST_CLASSES: usize = 20;
 
-/// Objects that came, went and stayed. Sizes are shallow ones, bytes.
+/// Counts and shallow bytes of new, deleted and kept objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Objects that only the target has.
+    /// Objects only in the target.
     pub new_count: u64,
-    /// Objects that only the base has.
+    /// Objects only in the base.
     pub deleted_count: u64,
-    /// Objects that both have.
+    /// Objects in both.
     pub kept_count: u64,
-    /// Sizes of the new ones.
+    /// Bytes of new objects.
     pub new_bytes: u64,
-    /// Sizes of the deleted ones.
+    /// Bytes of deleted objects.
     pub deleted_bytes: u64,
-    /// Sizes of the kept ones, in the target.
+    /// Bytes of kept objects in the target.
     pub kept_bytes: u64,
-    /// Sizes of the kept ones, in the base.
+    /// Bytes of kept objects in the base.
     pub kept_base_bytes: u64,
 }
 
 impl Change {
-    /// New objects less deleted ones.
+    /// New minus deleted objects.
     #[must_use]
     pub fn delta_count(&self) -> i64 {
         less(self.new_count, self.deleted_count)
     }
 
-    /// Their sizes.
+    /// New minus deleted bytes.
     #[must_use]
     pub fn delta_bytes(&self) -> i64 {
         less(self.new_bytes, self.deleted_bytes)
     }
 
-    /// What kept objects grew.
+    /// Growth of kept objects in bytes.
     #[must_use]
     pub fn kept_delta_bytes(&self) -> i64 {
         less(self.kept_bytes, self.kept_base_bytes)
@@ -84,56 +84,56 @@ impl Change {
     }
 }
 
-/// One number less another, as far as numbers with a sign go.
+/// Saturating difference.
 fn less(more: u64, less: u64) -> i64 {
     let difference = i128::from(more) - i128::from(less);
     difference.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-/// What became of the objects of a class.
+/// Change of a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassChange {
-    /// Its name.
+    /// Class name.
     pub class: String,
-    /// Its key.
+    /// Class key.
     pub class_key: String,
-    /// Its objects.
+    /// Counts and bytes.
     #[serde(flatten)]
     pub change: Change,
 }
 
-/// Candidates of leaks in brief.
+/// Summary of leak candidates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidates {
-    /// How many there are.
+    /// Number of candidates.
     pub count: u64,
-    /// Their shallow sizes.
+    /// Shallow bytes.
     pub shallow_bytes: u64,
-    /// Retained sizes of those whose immediate dominator is none.
+    /// Retained bytes of heads: candidates with an immediate dominator that is no candidate.
     #[serde(default)]
     pub retained_bytes: u64,
-    /// By class and chain, those that retain most first, at most [`MOST_CLASSES`].
+    /// Groups by class, largest retained size first, at most [`MOST_CLASSES`].
     pub groups: Vec<CandidateGroup>,
 }
 
 /// Candidates of one class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CandidateGroup {
-    /// The class.
+    /// Class name.
     pub class: String,
-    /// Its key.
+    /// Class key.
     pub class_key: String,
-    /// The chain from a root that holds most bytes of the class, where it is known.
+    /// The chain from a root with most bytes of the class, if known.
     pub chain: Option<String>,
-    /// Candidates.
+    /// Number of candidates.
     pub count: u64,
-    /// Their shallow sizes.
+    /// Shallow bytes.
     pub shallow_bytes: u64,
-    /// Retained sizes of those whose immediate dominator is no candidate.
+    /// Retained bytes of heads: candidates with an immediate dominator that is no candidate.
     #[serde(default)]
     pub retained_bytes: u64,
-    /// The largest retained size of one of them.
+    /// Largest retained size of a candidate.
     pub max_retained_bytes: u64,
-    /// The one that has it, in the `nodes` of the third snapshot.
+    /// Node with that size, in `nodes` of the third snapshot.
     pub example_node: u32,
 }

@@ -1,4 +1,4 @@
-//! What cannot be compared, and unusual runs.
+//! Tests of refused comparisons and unusual runs.
 
 use super::made::{Made, MadeRun, compared, folder, rows};
 use heaplake_kit::StageError;
@@ -16,7 +16,7 @@ fn write(folder: &Path, name: &str, format: &str) {
     MadeRun { format, ..MadeRun::v8(&[",A"], &nodes) }.write(&folder.join(name));
 }
 
-/// The error and its advice, a line each.
+/// Error and advice, one line each.
 fn refusal(folder: &Path, stable_ids: bool) -> (String, String) {
     let error = compared(folder, stable_ids, ENOUGH, 1).unwrap_err();
     assert!(matches!(error, StageError::Refused { .. }), "{error:?}");
@@ -70,7 +70,7 @@ fn damaged_tables_are_errors() {
     write(folder.path(), "base", "v8-heapsnapshot");
     let other = nodes(&[1]);
     MadeRun::v8(&[",B"], &other).write(&folder.path().join("target"));
-    // A node of a class that the table of classes does not have.
+    // A node of a class missing from the table of classes.
     let lost = [Made { id: 1, class: 1, shallow: 8, ..Made::default() }];
     let made = folder.path().join("made");
     MadeRun::v8(&[",A", ",B"], &lost).write(&made);

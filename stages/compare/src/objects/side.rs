@@ -1,4 +1,4 @@
-//! A snapshot that is compared: the folder of its run, checked.
+//! A snapshot to compare: its run folder, checked.
 
 use heaplake_kit::StageError;
 use heaplake_lake::reader::Reader;
@@ -10,32 +10,29 @@ use std::path::{Path, PathBuf};
 
 /// A run of a snapshot.
 pub struct Side {
-    /// Its folder.
+    /// Run folder.
     pub folder: PathBuf,
-    /// Its description.
+    /// Run description.
     pub run: Run,
-    /// How its names become what they are in every run.
+    /// Rules for signatures.
     pub names: Names,
     /// Keeps the tables open.
     _held: Found,
 }
 
-/// The formats whose objects have ids, as far as comparisons of objects must know.
+/// How a format identifies objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Snapshots of V8: objects keep their ids.
+    /// V8 snapshots: stable ids.
     V8,
-    /// Walks of a .NET heap in a trace: addresses, which the replay of the trace follows.
+    /// Walks of a .NET heap in a trace: addresses, tracked by the replay of the trace.
     Walk,
-    /// Others: addresses.
+    /// Other formats: addresses.
     Addresses,
 }
 
 impl Side {
     /// Opens a run; it must have the tables of nodes and classes.
-    ///
-    /// # Errors
-    /// [`StageError::Refused`], [`StageError::Io`], [`StageError::Table`].
     pub fn open(folder: &Path) -> Result<Self, StageError> {
         let held = selection::hold(folder)?;
         let held =
@@ -52,10 +49,7 @@ impl Side {
         Ok(side)
     }
 
-    /// Opens a table that the comparison cannot do without.
-    ///
-    /// # Errors
-    /// [`StageError::Refused`], [`StageError::Io`], [`StageError::Table`].
+    /// Opens a required table.
     pub fn reader(&self, file: &str) -> Result<Reader, StageError> {
         let table = file.trim_end_matches(".parquet");
         self.reader_if_any(file)?.ok_or_else(|| {
@@ -65,14 +59,11 @@ impl Side {
     }
 
     /// Opens a table if the run has it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`].
     pub fn reader_if_any(&self, file: &str) -> Result<Option<Reader>, StageError> {
         Reader::open_if_present(&self.folder.join(file))
     }
 
-    /// What its format says of ids.
+    /// How the format identifies objects.
     #[must_use]
     pub fn format(&self) -> Format {
         match self.run.summary.format.as_str() {
@@ -83,15 +74,12 @@ impl Side {
     }
 }
 
-/// Refuses to compare objects of a run.
+/// Error that refuses a run.
 pub fn refused(folder: &Path, problem: &str, advice: &str) -> StageError {
     StageError::Refused { problem: format!("{}: {problem}", folder.display()), advice: advice.to_owned() }
 }
 
-/// Refuses runs whose objects cannot be told to be the same.
-///
-/// # Errors
-/// [`StageError::Refused`].
+/// Refuses runs in which objects have no common identity.
 pub fn check_identity(sides: &[&Side], stable_ids: bool, tracked: bool) -> Result<(), StageError> {
     let first = sides[0];
     let format = &first.run.summary.format;

@@ -7,7 +7,7 @@ use heaplake_lake::source::{Source, array, nullable, nullable_sizes, sizes};
 use heaplake_lake::text::Texts;
 use std::sync::Arc;
 
-/// Passes the next rows of a slice at each call.
+/// Returns the next `count` rows at each call.
 fn parts<'a, R>(rows: &'a [R]) -> impl FnMut(usize) -> &'a [R] {
     let mut at = 0;
     move |count| {
@@ -17,13 +17,13 @@ fn parts<'a, R>(rows: &'a [R]) -> impl FnMut(usize) -> &'a [R] {
     }
 }
 
-/// Sizes or counts.
+/// Column of sizes or counts.
 pub fn amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> u64 + Send + 'a) -> Source<'a> {
     let mut next = parts(rows);
     Source::values(move |count| Ok(sizes(next(count).iter().map(&of).collect())))
 }
 
-/// Sizes or counts that may be null.
+/// Column of nullable sizes or counts.
 pub fn optional_amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> Option<u64> + Send + 'a) -> Source<'a> {
     let mut next = parts(rows);
     Source::values(move |count| {
@@ -33,7 +33,7 @@ pub fn optional_amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> Option<u6
     })
 }
 
-/// Numbers of any type.
+/// Column of numbers of any type.
 pub fn numbers<'a, P: ArrowPrimitiveType, R: Sync>(
     rows: &'a [R],
     of: impl Fn(&R) -> P::Native + Send + 'a,
@@ -42,7 +42,7 @@ pub fn numbers<'a, P: ArrowPrimitiveType, R: Sync>(
     Source::values(move |count| Ok(array::<P>(next(count).iter().map(&of).collect())))
 }
 
-/// Numbers of any type that may be null.
+/// Column of nullable numbers of any type.
 pub fn optional_numbers<'a, P: ArrowPrimitiveType, R: Sync>(
     rows: &'a [R],
     of: impl Fn(&R) -> Option<P::Native> + Send + 'a,
@@ -55,12 +55,12 @@ pub fn optional_numbers<'a, P: ArrowPrimitiveType, R: Sync>(
     })
 }
 
-/// Ordinals, null where they are `u32::MAX`.
+/// Column of ordinals; `u32::MAX` is null.
 pub fn ordinals<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> u32 + Send + 'a) -> Source<'a> {
     optional_numbers::<UInt32Type, R>(rows, move |row| Some(of(row)).filter(|&number| number != u32::MAX))
 }
 
-/// Flags.
+/// Column of flags.
 pub fn flags<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> bool + Send + 'a) -> Source<'a> {
     let mut next = parts(rows);
     Source::values(move |count| {
@@ -69,7 +69,7 @@ pub fn flags<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> bool + Send + 'a) ->
     })
 }
 
-/// Texts by position.
+/// Column of texts, by index into `names`.
 pub fn texts<'a, R: Sync>(rows: &'a [R], names: &'a [String], of: impl Fn(&R) -> u32 + Send + 'a) -> Source<'a> {
     let mut next = parts(rows);
     Source::texts(Texts::Names(names), move |count| Ok(next(count).iter().map(&of).collect()))

@@ -1,4 +1,4 @@
-//! Identifies the objects of walks of a .NET heap by the replay of their trace.
+//! Identifies the objects in walks of a .NET heap by the replay of their trace.
 
 use super::join::Node;
 use super::node_rows::Columns;
@@ -14,21 +14,18 @@ use std::path::{Path, PathBuf};
 
 const REPLAY: &str = "replay the trace with heaplake replay TRACE --tracks, and give its run with --tracks";
 
-/// The run of a replay, with the objects of each walk.
+/// Run of a replay, with the objects of each walk.
 pub struct Tracks {
     folder: PathBuf,
     run: Run,
     /// Keeps the tables open.
     _held: Found,
-    /// The collections at whose ends the heap was walked, in order.
+    /// Garbage collections that ended with a heap walk, ascending.
     walks: Vec<u32>,
 }
 
 impl Tracks {
     /// Opens the run.
-    ///
-    /// # Errors
-    /// [`StageError::Refused`], [`StageError::Io`], [`StageError::Table`].
     pub fn open(folder: &Path) -> Result<Self, StageError> {
         let held = selection::hold(folder)?.filter(|found| found.run.replay.is_some());
         let held = held.ok_or_else(|| refused(folder, "there is no run of a replay", REPLAY))?;
@@ -50,10 +47,7 @@ impl Tracks {
         })
     }
 
-    /// The collection at whose end a run's walk was taken.
-    ///
-    /// # Errors
-    /// [`StageError::Refused`].
+    /// Returns the garbage collection that ended with the run's walk.
     pub fn walk_of(&self, side: &Side) -> Result<u32, StageError> {
         if side.run.input_hash != self.run.input_hash {
             let problem = format!("it is no walk of the trace that was replayed into {}", self.folder.display());
@@ -71,10 +65,7 @@ impl Tracks {
     }
 }
 
-/// Replaces addresses, in order, by the numbers of objects. Returns how many objects have none.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`], [`StageError::Scratch`], [`StageError::Budget`].
+/// Replaces addresses by object numbers and sorts again. Also returns how many objects have no number.
 pub fn identify<'a>(
     mut nodes: Sorted<'a, Node>,
     tracks: &Tracks,
@@ -90,14 +81,14 @@ pub fn identify<'a>(
     while let Some(node) = nodes.pop()? {
         match walk.object(node.id)? {
             Some(object) => sorter.push(Node { id: u64::from(object), ..node })?,
-            // The root and the kinds of roots are no objects and have no address.
+            // The root and the kinds of roots have no address.
             None => unknown += u64::from(node.id != 0 && node.hidden == 0),
         }
     }
     Ok((sorter.finish()?, unknown))
 }
 
-/// The objects of one walk, by ascending address.
+/// Objects of one walk, by ascending address.
 struct Walk {
     path: PathBuf,
     batches: Batches,
@@ -115,7 +106,7 @@ impl Walk {
         Ok(Self { path, batches, batch, row: 0, gc, last: 0 })
     }
 
-    /// The object at an address, if it is known. Addresses come in ascending order.
+    /// Returns the object at an address, if known; addresses must ascend between calls.
     fn object(&mut self, address: u64) -> Result<Option<u32>, StageError> {
         while let Some(batch) = &self.batch {
             let (gcs, addresses) = (batch.u32s("gc")?, batch.u64s("address")?);

@@ -1,20 +1,20 @@
-//! A rollup, for people.
+//! Result of a rollup, for people.
 
 use heaplake_schemas::rollup::{Brief, Group, Rollup, TABLES, TopRow};
 use serde::Serialize;
 
-/// The answer.
+/// Result of a rollup.
 #[derive(Debug, Serialize)]
 pub struct Answer {
-    /// The rollup.
+    /// Rollup.
     #[serde(flatten)]
     pub rollup: Rollup,
-    /// Groups that were made anew.
+    /// Number of groups computed, not reused.
     pub updated_groups: usize,
 }
 
 impl Answer {
-    /// The tables that some group has, in order: the brief of each group, and its first rows, those with the largest sums first.
+    /// Tables that any group has, in order: their top rows over all groups, largest sums first.
     pub fn tables(&self) -> impl Iterator<Item = Vec<(&Group, &Brief, &TopRow)>> {
         TABLES.iter().filter_map(|table| {
             let briefs =
@@ -22,7 +22,7 @@ impl Answer {
             let of_table = briefs.filter(|(_, brief)| brief.table == table.table.name);
             let mut rows: Vec<(&Group, &Brief, &TopRow)> =
                 of_table.flat_map(|(group, brief)| brief.top.iter().map(move |row| (group, brief, row))).collect();
-            // Rollups of before may lack sums.
+            // Older rollups may lack sums.
             rows.sort_by(|(.., a), (.., b)| {
                 (b.sum, b.max).cmp(&(a.sum, a.max)).then_with(|| a.signature.cmp(&b.signature))
             });

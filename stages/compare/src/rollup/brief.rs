@@ -1,4 +1,4 @@
-//! Tables of a group in brief: their first rows, for people.
+//! Summarises the tables of a group by their top rows.
 
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
@@ -6,13 +6,10 @@ use heaplake_schemas::rollup::{Brief, Group, RollupTable, TABLES, TopRow};
 use std::cmp::Reverse;
 use std::path::Path;
 
-/// Rows of each table that are told.
+/// Maximum rows shown per table.
 const TOP: usize = 20;
 
-/// The tables of a group, which lie in `folder`.
-///
-/// # Errors
-/// As [`Reader`].
+/// Summarises the tables of a group, stored in `folder`.
 pub fn of(group: &Group, folder: &Path) -> Result<Vec<Brief>, StageError> {
     let listed = |table: &&RollupTable| group.tables.iter().any(|listed| listed.file == table.table.file);
     TABLES.iter().filter(listed).map(|table| brief(table, group, folder)).collect()
@@ -52,7 +49,7 @@ fn brief(table: &RollupTable, group: &Group, folder: &Path) -> Result<Brief, Sta
     Ok(brief)
 }
 
-/// Numbers of the rows with the largest sums of a measure, ascending: what all runs together have.
+/// Row numbers of the largest sums of a measure over all runs, ascending.
 fn largest(path: &Path, measure: &str) -> Result<Vec<u32>, StageError> {
     let mut largest: Vec<(Option<i64>, u32)> = Vec::new();
     let mut batches = Reader::open(path)?.columns(&["measure", "sum"])?;

@@ -1,9 +1,9 @@
-//! Clusters of runs: those in which the same finding holds far more than it does in the fleet.
+//! Clusters of runs dominated by the same finding.
 //!
-//! A finding is the same in all runs where its rule, its class and the path that holds it are. What each run of a format
-//! has is no news, whatever its size: of each finding the 10 % quantile over all runs is taken off, a run without it
-//! counting as 0; findings of waste all over the heap are left out. The finding with the most bytes left is what dominates the run, if these are [`SHARE`] of its heap. Runs
-//! with the same one are a cluster.
+//! Findings are equal across runs if rule, class and holding path are equal. A finding's usual size is the 10 %
+//! quantile over all runs of a format (0 for a run without it) and is subtracted; findings of heap-wide waste are
+//! ignored. A run is dominated by the finding with the most bytes left, if these are at least 1 / [`SHARE`] of its
+//! heap. Runs dominated by the same finding form a cluster.
 
 use super::write::kept_file;
 use crate::statistics::{median, quantile};
@@ -14,15 +14,15 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The part of a heap that a finding must hold beyond what is usual, to dominate it: one in so many.
+/// A finding dominates if its excess is at least this fraction (1 / `SHARE`) of the heap.
 const SHARE: i64 = 20;
-/// What is usual: the quantile of the runs, in percent.
+/// Quantile of the runs, in percent, that is the usual size.
 const USUAL: u8 = 10;
-/// Fewest runs of a cluster.
+/// Minimum number of runs in a cluster.
 const FEWEST: usize = 2;
-/// Bytes of memory for a finding of a run.
+/// Bytes of memory per finding of a run.
 const OF_FINDING: u64 = 48;
-/// Rules about bytes that are wasted all over the heap: they name nothing that holds them.
+/// Rules of heap-wide waste: they name no holder.
 pub const OF_WASTE: [&str; 11] = [
     "boxed-numbers",
     "collection-slack",
@@ -37,21 +37,18 @@ pub const OF_WASTE: [&str; 11] = [
     "unrooted-objects",
 ];
 
-/// The findings of the runs of a format.
+/// Findings of the runs of a format.
 #[derive(Default)]
 struct Format<'a> {
-    /// Runs that have the table of findings.
+    /// Runs with a table of findings.
     runs: Vec<&'a RolledRun>,
-    /// By fingerprint: runs, by their number here, and bytes.
+    /// By fingerprint: index into `runs`, and bytes.
     findings: BTreeMap<u64, Vec<(usize, i64)>>,
-    /// What these are, of rules that name what holds.
+    /// Signatures of findings that name a holder.
     signatures: FxHashMap<u64, String>,
 }
 
-/// Finds the clusters; `folder` is that of a group.
-///
-/// # Errors
-/// As [`Reader`], and [`StageError::Budget`].
+/// Finds the clusters; `folder` returns the folder of a group.
 pub fn find(
     groups: &[Group],
     folder: impl Fn(&Group) -> PathBuf,
@@ -108,7 +105,7 @@ impl<'a> Format<'a> {
         members.into_iter().map(|(print, runs)| self.cluster(format, print, runs)).collect()
     }
 
-    /// What dominates each run: its fingerprint, and its bytes.
+    /// The finding that dominates each run: fingerprint and bytes.
     fn leaders(&self) -> Vec<Option<(u64, i64)>> {
         let mut leaders: Vec<Option<(i64, u64, i64)>> = vec![None; self.runs.len()];
         for (&print, found) in self.findings.iter().filter(|(print, _)| self.signatures.contains_key(print)) {

@@ -1,4 +1,4 @@
-//! The groups of the runs of a lake.
+//! Groups the runs of a lake.
 
 use crate::error::{CompareError, no_label};
 use crate::sides::{Notes, Side, Sides, format, host, settle};
@@ -16,15 +16,15 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// The first version of the tables with fingerprints.
+/// First schema version with fingerprints.
 const WITH_FINGERPRINTS: u32 = 3;
 
-/// What runs are grouped by.
+/// A grouping key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// Their release.
+    /// Release of the run.
     Release,
-    /// The value of a label.
+    /// Value of a label.
     Label(String),
 }
 
@@ -49,30 +49,29 @@ impl fmt::Display for Key {
     }
 }
 
-/// A group that is not summed up yet.
+/// A group before summing.
 pub struct Found {
-    /// Its description, without tables.
+    /// Description, without tables.
     pub group: Group,
-    /// Its runs.
+    /// Runs.
     pub sides: Sides,
 }
 
-/// All groups.
+/// All groups of a lake.
 pub struct Groups {
-    /// The groups, by format, release and labels.
+    /// Groups by format, release and labels.
     pub groups: Vec<Found>,
-    /// What to say of the lake, and the runs that are not seen.
+    /// Remarks, and missed runs.
     pub notes: Notes,
 }
 
-/// What the runs of a group have in common: format, release, labels.
+/// Grouping key values: format, release, labels.
 type Common = (String, Option<String>, BTreeMap<String, String>);
 
-/// Finds the groups of a lake, without the runs that are known to be damaged. What is known of runs from an earlier rollup is
-/// not read again.
+/// Groups the runs of a lake, except known damaged ones. Runs described by an earlier rollup are not read again.
 ///
 /// # Errors
-/// [`CompareError`] where the lake cannot be read, or has no run that can be summed up.
+/// [`CompareError`] also if no run can be summed up.
 pub fn find(
     lake: &Path,
     by: &[String],
@@ -91,7 +90,7 @@ pub fn find(
             notes.miss(&found.place, problem);
             continue;
         }
-        // Held only while their group is made: there may be more runs than files that can be open.
+        // A run is held only while its group is computed: there may be more runs than file descriptors.
         let Some((found, missing)) = settle(found, &|_| true, None, &mut notes) else { continue };
         if found.run.schema_version < WITH_FINGERPRINTS {
             let (version, path) = (found.run.schema_version, found.place.display());
@@ -124,10 +123,7 @@ pub fn find(
     Ok(Groups { groups: groups.into_iter().map(|(common, runs)| group(common, runs)).collect(), notes })
 }
 
-/// Refuses a lake without anything that should be a run, before a folder is made for its rollup.
-///
-/// # Errors
-/// [`CompareError`].
+/// Refuses a lake without any run, damaged or not, before a folder for its rollup is created.
 pub fn refuse_empty(lake: &Path) -> Result<(), CompareError> {
     let selection::Places { places, damaged } = selection::places(lake)?;
     if places.is_empty() && damaged.is_empty() { Err(nothing(lake)) } else { Ok(()) }
@@ -138,7 +134,7 @@ fn nothing(lake: &Path) -> CompareError {
     CompareError::refused(cause, "name a lake: the folder that --out of heaplake analyze named")
 }
 
-/// Refuses a label that no run has, unless some run was not seen.
+/// Refuses a label that no run has, unless a run was missed.
 fn refuse_unknown_label(
     by: &[String],
     groups: &BTreeMap<Common, (Vec<RolledRun>, Vec<selection::Found>)>,
@@ -152,7 +148,7 @@ fn refuse_unknown_label(
     }
 }
 
-/// Whether two groups have in common what their runs have in common.
+/// Whether two groups have the same key.
 #[must_use]
 pub fn same_key(one: &Group, other: &Group) -> bool {
     (&one.format, &one.release, &one.labels) == (&other.format, &other.release, &other.labels)
@@ -193,8 +189,7 @@ fn rolled(found: &selection::Found, path: String, hash: String) -> Result<Rolled
     })
 }
 
-/// What a run is known by: the seal of its description, or a hash of one without; another description is another run, and
-/// so is one without some of its tables.
+/// Identity of a run: the seal of its description, or else a hash of it, and the list of missing tables.
 fn hash(run: &Run, missing: &[String]) -> String {
     if !missing.is_empty() {
         return format!("{} without {}", hash(run, &[]), missing.join(", "));
@@ -202,6 +197,6 @@ fn hash(run: &Run, missing: &[String]) -> String {
     if let Some(seal) = &run.seal {
         return seal.clone();
     }
-    // A description that was read can be written.
+    // A parsed description can always be serialised.
     format!("{:032x}", xxh3_128(&serde_json::to_vec(run).unwrap_or_default()))
 }

@@ -1,13 +1,14 @@
-//! `heaplake fleet rollup`: all runs of a lake, summed up by group, table by table, and what has the same culprit.
+//! `heaplake fleet rollup`: sums up all runs of a lake by group, table by table, and clusters runs by dominating
+//! finding.
 //!
-//! * Computes: for each group of runs and each fingerprint of a table how many runs and hosts have the row, quantiles of
-//!   its measures, the worst run, when it was seen; and [`clusters`] of runs.
-//! * Incremental: a group whose runs are those of last time is not touched. Of another one only the tables of new runs are
-//!   read: the rows of the others are kept in one file per table, without texts ([`crate::rows::kept`]).
+//! * Computes: for each group of runs and each fingerprint of a table the number of runs and hosts with the row,
+//!   quantiles of its measures, the worst run, first and last capture time; and [`clusters`] of runs.
+//! * Incremental: a group with unchanged runs is reused. For other groups only the tables of new runs are read: the
+//!   rows of known runs are kept in one file per table, without texts ([`crate::rows::kept`]).
 //! * Resident memory: see [`crate::rows`]; 24 bytes per new fingerprint of a table.
 //! * Passes over disk: see [`crate::rows`].
 //! * Fails when: no run can be read, memory or disk do not suffice, another process makes the same rollup.
-//! * Crash: `rollup.json` is replaced last and in one step. Folders of groups that it does not name are swept next time.
+//! * Crash: `rollup.json` is replaced last and atomically. Group folders that it does not name are removed next time.
 //! * Determinism: the same runs give the same bytes, in one step or in many; with any number of threads and any budget.
 //! * Reference: the contract of [`heaplake_schemas::rollup`].
 
@@ -37,14 +38,11 @@ use place::Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// How often it begins anew since runs were replaced; groups that were made meanwhile are kept.
+/// Maximum number of restarts because of replaced runs; finished groups are kept.
 const BEGINNINGS: u32 = 50;
 
-/// Sums up the runs of `lake` into `folder`; scratch files lie in `scratch`. Runs that cannot be read are named as missed,
-/// unless the user allows to skip them.
-///
-/// # Errors
-/// [`CompareError`].
+/// Sums up the runs of `lake` into `folder`, with scratch files in `scratch`. Reports unreadable runs as missed unless
+/// `skip_damaged`.
 pub fn roll(
     (lake, by, skip_damaged): (&Path, &[Key], bool),
     folder: &Path,
@@ -75,20 +73,20 @@ pub fn roll(
     Ok(Answer { rollup, updated_groups: updated })
 }
 
-/// Groups in the making.
+/// State of a rollup in progress.
 struct Making<'a> {
     earlier: Rollup,
     place: &'a Place,
     scratch: &'a Path,
-    /// Groups that were made, by their folders: the name of a folder tells which runs it has.
+    /// Finished groups by folder; the folder's name determines the runs.
     made: BTreeMap<String, Group>,
-    /// Runs with a table that is not the one that they list, with the problem of each.
+    /// Runs with a table that differs from the listed one, with the problem.
     damaged: BTreeMap<PathBuf, String>,
 }
 
 impl Making<'_> {
-    /// The groups of the lake. Begins anew where a run was replaced while its group was made, and where one is damaged:
-    /// what group a run is in depends on the others.
+    /// Computes the groups of the lake. Restarts if a run is replaced meanwhile or found damaged, because grouping
+    /// depends on all runs.
     fn groups(
         &mut self,
         lake: &Path,
@@ -135,8 +133,8 @@ impl Making<'_> {
 }
 
 impl Making<'_> {
-    /// Whether a group has runs with tables that are not those that they list. Whose rows are kept from an earlier rollup are
-    /// not read for it: of these, lengths are compared when they are opened.
+    /// Whether a group has runs with damaged tables. Runs with rows kept by an earlier rollup are not read here;
+    /// opening them compares lengths.
     fn has_damaged(&mut self, found: &Found, context: &Context<'_>) -> Result<bool, CompareError> {
         let before = self.earlier.groups.iter().find(|before| groups::same_key(before, &found.group));
         let known: BTreeSet<(&str, &str)> =
@@ -152,7 +150,7 @@ impl Making<'_> {
     }
 }
 
-/// The tables of a group.
+/// Computes the tables of a group.
 fn rolled(
     found: &Found,
     earlier: &Rollup,

@@ -1,7 +1,7 @@
-//! The folder of a rollup: a folder for each group, and `rollup.json`, which says which of them count.
+//! The folder of a rollup: one folder per group, and `rollup.json`, which lists the live groups.
 //!
-//! What else is in the folder stays: only groups that a `rollup.json` of heaplake's names are removed or replaced, and of
-//! their folders only the tables.
+//! Other files stay: only groups that one of heaplake's `rollup.json` names are removed or replaced, and within their
+//! folders only tables.
 
 use super::write::kept_file;
 use crate::error::CompareError;
@@ -16,14 +16,14 @@ use std::collections::BTreeSet;
 use std::fs::{Metadata, symlink_metadata};
 use std::path::{Path, PathBuf};
 
-/// What names of hidden folders begin with.
+/// Prefix of hidden folders.
 const HIDDEN: &str = ".heaplake-new-";
-/// What names of the folders of groups begin with; sixteen digits follow.
+/// Prefix of group folders; sixteen hex digits follow.
 const GROUP: &str = "group-";
-/// Name of the lock.
+/// Lock file.
 const LOCK: &str = ".heaplake-lock";
 
-/// The folder, which only this process changes.
+/// The folder, locked by this process.
 pub struct Place {
     folder: PathBuf,
     hidden: Hidden,
@@ -31,10 +31,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// Locks the folder, which is made if needed.
+    /// Creates the folder if needed, and locks it.
     ///
     /// # Errors
-    /// [`CompareError`] where it cannot be made, another process works there, or its `rollup.json` is none of heaplake's.
+    /// [`CompareError`] also if another process works there, or its `rollup.json` is not heaplake's.
     pub fn open(folder: &Path) -> Result<Self, CompareError> {
         Manifest::read(folder, rollup::FILE, is_group)?;
         fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
@@ -45,7 +45,7 @@ impl Place {
         Ok(Self { folder: folder.to_owned(), hidden: Hidden::create(folder, HIDDEN)?, _lock: lock })
     }
 
-    /// The rollup of last time, if it is one of the same kind; else one without groups.
+    /// The earlier rollup if it has the same version and keys, else an empty one.
     #[must_use]
     pub fn earlier(&self, by: &[String]) -> Rollup {
         let read = fs::read_at_most(self.folder.join(rollup::FILE), fs::LIST_BYTES).ok();
@@ -54,7 +54,7 @@ impl Place {
             (&*rollup.heaplake_version, rollup.schema_version, &*rollup.by) == (HEAPLAKE_VERSION, SCHEMA_VERSION, by)
         };
         let mut earlier = earlier.filter(same).unwrap_or_default();
-        // What is no longer as it was written is made anew.
+        // Groups with changed files are computed again.
         earlier.groups.retain(|group| {
             let folder = self.committed(&group.folder);
             let whole = |table: &heaplake_schemas::run::Table| {
@@ -66,10 +66,7 @@ impl Place {
         earlier
     }
 
-    /// Where the lake is, from here if this folder is inside it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Path of the lake, relative if this folder is inside it.
     pub fn path_of(&self, lake: &Path) -> Result<String, StageError> {
         if storage::is_url(lake) {
             return Ok(lake.display().to_string());
@@ -82,35 +79,32 @@ impl Place {
         })
     }
 
-    /// The folder of a group of last time.
+    /// Folder of a committed group.
     #[must_use]
     pub fn committed(&self, group: &str) -> PathBuf {
         self.folder.join(group)
     }
 
-    /// The folder of a group, before or after the commit.
+    /// Folder of a group, before or after the commit.
     #[must_use]
     pub fn of_group(&self, group: &str) -> PathBuf {
         let new = self.hidden.path().join(group);
         if new.exists() { new } else { self.committed(group) }
     }
 
-    /// Makes the folder of a group.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates the folder of a group.
     pub fn create_group(&self, group: &str) -> Result<Output, StageError> {
         let folder = self.hidden.path().join(group);
         fs::create_dir_all(&folder).map_err(|error| StageError::io(&folder, "create", error))?;
         Ok(Output { folder, ..Output::default() })
     }
 
-    /// Moves the new folders to their place, then the description, and removes the groups of last time that it does not
+    /// Commits: moves the new folders into place, then the description, then removes earlier groups that it does not
     /// name.
     ///
     /// # Errors
-    /// [`StageError::Unusable`] where something stands in the place of a group that is not heaplake's; [`StageError::Io`].
-    /// The rollup of last time is then still there.
+    /// [`StageError::Unusable`] if a file that is not heaplake's is in the way of a group. The earlier rollup is then
+    /// intact.
     pub fn commit(self, rollup: &Rollup) -> Result<(), StageError> {
         let new: BTreeSet<String> = folders(self.hidden.path());
         let manifest = self.manifest(&new)?;
@@ -128,13 +122,13 @@ impl Place {
         fs::rename(&written, &description).map_err(|error| StageError::io(&description, "write", error))?;
         synced(&self.folder)?;
         for group in stale {
-            // What cannot be removed stays: the description does not name it.
+            // Best effort: the description does not name the leftover.
             let _ = remove(&self.folder.join(group));
         }
         manifest.end()
     }
 
-    /// What is heaplake's here, after a look that nothing else stands in the way of the new groups.
+    /// Reads the manifest, after checking that no foreign file is in the way of the new groups.
     fn manifest(&self, new: &BTreeSet<String>) -> Result<Manifest, StageError> {
         let manifest = Manifest::read(&self.folder, rollup::FILE, is_group)?;
         manifest.refuse_others(new, Metadata::is_dir)?;
@@ -147,7 +141,7 @@ impl Place {
         Ok(manifest)
     }
 
-    /// Moves the folder of a group to its place, in which one may stand that is damaged, or that a killed process left.
+    /// Moves the folder of a group into place, replacing one that is damaged or was left by a killed process.
     fn bring(&self, group: &str) -> Result<(), StageError> {
         let (new, place) = (self.hidden.path().join(group), self.committed(group));
         if place.exists() {
@@ -158,23 +152,23 @@ impl Place {
     }
 }
 
-/// Names of the folders of groups in a folder.
+/// Names of group folders in a folder.
 fn folders(folder: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_group(name)).collect()
 }
 
-/// Whether a name is that of the folder of a group.
+/// Whether a name is that of a group folder.
 fn is_group(name: &str) -> bool {
     name.strip_prefix(GROUP).is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|c| c.is_ascii_hexdigit()))
 }
 
-/// Whether a name is that of a file of a group.
+/// Whether a name is that of a table of a group.
 fn is_table(name: &str) -> bool {
     rollup::TABLES.iter().any(|table| name == table.table.file || name == kept_file(table))
 }
 
-/// What is in the folder of a group that heaplake did not write.
+/// Files in the folder of a group that heaplake did not write.
 fn others(folder: &Path) -> Result<Vec<PathBuf>, StageError> {
     let failed = |error| StageError::io(folder, "read", error);
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
@@ -185,7 +179,7 @@ fn others(folder: &Path) -> Result<Vec<PathBuf>, StageError> {
     Ok(entries.into_iter().map(|entry| entry.path()).filter(|path| !of_group(path)).collect())
 }
 
-/// Removes the tables of a group, and its folder if nothing else is in it. Links are not followed.
+/// Removes the tables of a group, then its folder, which must be empty. Does not follow links.
 fn remove(folder: &Path) -> Result<(), StageError> {
     if !symlink_metadata(folder).is_ok_and(|there| there.is_dir()) {
         return Ok(());

@@ -1,43 +1,43 @@
-//! A row of a rollup: what the runs of a group say of a fingerprint.
+//! A row of a rollup: a fingerprint over the runs of a group.
 
 use crate::amounts::Amounts;
 use crate::rows::{Gathered, Group};
 use crate::statistics::quantile;
 
-/// A measure.
+/// Summary of a measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summed {
-    /// What the runs with the row say.
+    /// Amounts over the runs with the row.
     pub amounts: Amounts,
-    /// The smallest.
+    /// Minimum.
     pub min: i64,
-    /// The 99 % quantile.
+    /// 99 % quantile.
     pub p99: i64,
 }
 
-/// A row.
+/// A row of a rollup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Fingerprint.
     pub fingerprint: u64,
-    /// Runs with the row.
+    /// Number of runs with the row.
     pub runs_with: usize,
-    /// Hosts with it; nothing if no run of the table has a host.
+    /// Number of hosts with the row; `None` if no run of the table has a host.
     pub hosts_with: Option<usize>,
-    /// First and last time at which it was seen.
+    /// First and last capture time of a run with the row.
     pub seen: Option<(i64, i64)>,
-    /// The run with the most of the first measure.
+    /// Run with the largest value of the first measure.
     pub worst: u32,
-    /// Its measures, in the order of the table.
+    /// Measures in the order of the table.
     pub measures: Vec<Summed>,
-    /// Runs with it.
+    /// Runs with the row.
     pub runs: Vec<u32>,
-    /// Its measures in these runs, one run after the other.
+    /// Measures in these runs, run by run.
     pub values: Vec<Option<i64>>,
 }
 
 impl Row {
-    /// The row of a group; `captured` says when each run was captured.
+    /// Computes the row of a group; `captured` has the capture time of each run.
     #[must_use]
     pub fn of(group: &Group<'_>, gathered: &Gathered<'_>, captured: &[Option<i64>]) -> Self {
         let count = gathered.table.measures.len();
@@ -72,7 +72,7 @@ impl Row {
     }
 }
 
-/// The first run that has the most of the first measure.
+/// First run with the largest value of the first measure.
 fn worst(runs: &[u32], values: &[Option<i64>], count: usize) -> u32 {
     let mains = values.iter().step_by(count);
     let mut worst = (None, 0);
@@ -84,7 +84,7 @@ fn worst(runs: &[u32], values: &[Option<i64>], count: usize) -> u32 {
     worst.1
 }
 
-/// Sums up sorted values.
+/// Summarises sorted values.
 fn summed(sorted: &[i64]) -> Summed {
     Summed { amounts: Amounts::of(sorted), min: sorted.first().copied().unwrap_or(0), p99: quantile(sorted, 99) }
 }

@@ -1,4 +1,4 @@
-//! Signatures of the rows of a group: those that its table of last time has are not looked up in tables of runs again.
+//! Signatures of the rows of a group: reused from the earlier table; only new ones are read from the tables of runs.
 
 use crate::rows::texts::{self, Texts};
 use crate::rows::{Gathered, Group};
@@ -6,21 +6,18 @@ use heaplake_kit::{Context, StageError};
 use heaplake_lake::reader::{Batch, Batches, Reader};
 use std::path::Path;
 
-/// The signatures of the rows of a table.
+/// Signatures of the rows of a table.
 pub struct Signatures {
     earlier: Earlier,
-    /// Fingerprints that the earlier table does not have, ascending.
+    /// Fingerprints that the earlier table lacks, ascending.
     new: Vec<u64>,
-    /// Number of the next one.
+    /// Index of the next new fingerprint.
     next: usize,
     texts: Texts,
 }
 
 impl Signatures {
-    /// Finds them: in the table `before`, of which all are known, or in the tables of the runs.
-    ///
-    /// # Errors
-    /// As [`Reader`], and [`StageError::Budget`].
+    /// Finds signatures in the earlier table `before`, or else in the tables of the runs.
     pub fn find(
         gathered: &Gathered<'_>,
         before: Option<&Path>,
@@ -41,10 +38,7 @@ impl Signatures {
         Ok(Self { earlier: Earlier::open(before, true)?, new, next: 0, texts })
     }
 
-    /// The signature of a fingerprint. They are asked for in ascending order.
-    ///
-    /// # Errors
-    /// As [`Reader`].
+    /// Returns the signature of a fingerprint; fingerprints must ascend between calls.
     pub fn of(&mut self, print: u64) -> Result<String, StageError> {
         if self.new.get(self.next) != Some(&print) {
             return Ok(self.earlier.signature(print)?.unwrap_or_default());
@@ -54,7 +48,7 @@ impl Signatures {
     }
 }
 
-/// Rows of an earlier table, in the order of their fingerprints.
+/// Rows of an earlier table by fingerprint.
 struct Earlier {
     batches: Option<Batches>,
     batch: Option<Batch>,
@@ -62,7 +56,7 @@ struct Earlier {
 }
 
 impl Earlier {
-    /// Reads a table, with or without signatures; nothing where there is none.
+    /// Opens a table, with or without signatures; empty if there is none.
     fn open(path: Option<&Path>, signatures: bool) -> Result<Self, StageError> {
         let columns: &[&str] = if signatures { &["fingerprint", "signature"] } else { &["fingerprint"] };
         let reader = path.map(Reader::open_if_present).transpose()?.flatten();
@@ -70,7 +64,7 @@ impl Earlier {
         Ok(Self { batches, batch: None, row: 0 })
     }
 
-    /// Whether the table has a fingerprint, which is above those asked before.
+    /// Whether the table has a fingerprint; fingerprints must ascend between calls.
     fn has(&mut self, print: u64) -> Result<bool, StageError> {
         loop {
             if let Some(batch) = &self.batch {
@@ -91,7 +85,7 @@ impl Earlier {
         }
     }
 
-    /// The signature of a fingerprint, which is not below those asked before.
+    /// Returns the signature of a fingerprint; fingerprints must not descend between calls.
     fn signature(&mut self, print: u64) -> Result<Option<String>, StageError> {
         if !self.has(print)? {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! One table of a group.
+//! Sums up one table of a group.
 
 use super::row::Row;
 use super::signatures::Signatures;
@@ -16,28 +16,25 @@ use std::path::{Path, PathBuf};
 
 /// A group to sum up.
 pub struct Work<'a> {
-    /// The group.
+    /// Group.
     pub group: &'a Group,
-    /// Its runs, on one side.
+    /// Its runs, as one side.
     pub sides: &'a Sides,
-    /// What was made of its runs of last time, and the folder of that.
+    /// Earlier state of the group, and its folder.
     pub before: Option<(&'a Group, PathBuf)>,
     /// Folder for scratch files.
     pub scratch: &'a Path,
 }
 
 impl Work<'_> {
-    /// Sums up a table: writes it, and the file of its rows; both, or nothing if no run has it.
-    ///
-    /// # Errors
-    /// As the reader of tables, and [`StageError::Budget`].
+    /// Sums up a table: writes it and its file of rows; returns both, or an empty list if no run has the table.
     pub fn roll(
         &self,
         table: &'static RollupTable,
         output: &Output,
         context: &Context<'_>,
     ) -> Result<Vec<run::Table>, StageError> {
-        // Only signatures are asked for: keys may differ from run to run.
+        // Without keys: they may differ between runs; signatures do not.
         let rows = DiffTable { keys: &[], ..*table.rows };
         let with_table = self.with_table(&rows);
         let (path, numbers) = self.kept(table, &with_table);
@@ -54,13 +51,13 @@ impl Work<'_> {
         made.finish()
     }
 
-    /// Numbers in the group of the runs that have the table.
+    /// Indices, within the group, of the runs with the table.
     fn with_table(&self, table: &DiffTable) -> Vec<u32> {
         let runs = (0..).zip(self.sides.runs());
         runs.filter(|(_, (_, found))| has_table(&found.run, table.compared.file)).map(|(number, _)| number).collect()
     }
 
-    /// The file with the rows of last time, and the numbers that its runs have now, of those with the table.
+    /// The earlier file of rows, and the new number of each run in it, among runs with the table.
     fn kept(&self, table: &RollupTable, with_table: &[u32]) -> (Option<PathBuf>, FxHashMap<u32, u32>) {
         let Some((before, folder)) = &self.before else { return (None, FxHashMap::default()) };
         let path = folder.join(kept_file(table));

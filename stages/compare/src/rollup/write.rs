@@ -1,4 +1,4 @@
-//! Writes one table of a group, and the file of its rows.
+//! Writes one table of a group, and its file of rows.
 
 use super::row::{Row, Summed};
 use super::signatures::Signatures;
@@ -16,10 +16,10 @@ use heaplake_schemas::run;
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-/// Rows of a row group.
+/// Rows per row group.
 const BATCH: usize = 1 << 14;
 
-/// Name of the file with the rows of the runs.
+/// Name of the file of rows.
 #[must_use]
 pub fn kept_file(table: &RollupTable) -> &'static str {
     match table.rows.compared.name {
@@ -34,12 +34,12 @@ pub fn kept_file(table: &RollupTable) -> &'static str {
     }
 }
 
-/// A table in the making.
+/// A table being written.
 pub struct Made<'a> {
     group: &'a Group,
-    /// Numbers in the group of the runs that have the table.
+    /// Indices, within the group, of the runs with the table.
     numbers: Vec<u32>,
-    /// Values of the label `host` among them; nothing if none has it.
+    /// Number of distinct `host` labels; `None` if there is none.
     hosts: Option<i64>,
     signatures: Signatures,
     rows: Vec<Row>,
@@ -50,10 +50,7 @@ pub struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
-    /// A table of `group`, of those of its runs that have `rows`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates a table of `group` from the runs that have `rows`.
     pub fn create(
         (table, rows): (&RollupTable, &DiffTable),
         (group, numbers): (&'a Group, Vec<u32>),
@@ -77,16 +74,13 @@ impl<'a> Made<'a> {
         })
     }
 
-    /// When each of the runs was captured.
+    /// Capture time of each run.
     #[must_use]
     pub fn captured(&self) -> Vec<Option<i64>> {
         (0..self.numbers.len()).map(|run| self.run(run as u32).captured_at_us).collect()
     }
 
-    /// Appends a row; rows come by fingerprint.
-    ///
-    /// # Errors
-    /// As [`Signatures::of`], and [`StageError::Io`].
+    /// Appends a row; rows must ascend by fingerprint.
     pub fn take(&mut self, row: Row) -> Result<(), StageError> {
         for (&run, values) in row.runs.iter().zip(row.values.chunks(self.measures.len())) {
             self.kept.row(row.fingerprint, self.numbers[run as usize], values)?;
@@ -96,10 +90,7 @@ impl<'a> Made<'a> {
         if self.rows.len() < BATCH { Ok(()) } else { self.flush() }
     }
 
-    /// Ends both files.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Finishes both files.
     pub fn finish(mut self) -> Result<Vec<run::Table>, StageError> {
         self.flush()?;
         Ok(vec![self.table.finish()?, self.kept.finish()?])
@@ -111,7 +102,7 @@ impl<'a> Made<'a> {
 
     fn flush(&mut self) -> Result<(), StageError> {
         let texts = std::mem::take(&mut self.texts);
-        // A row for each measure.
+        // One row per measure.
         let count = self.rows.len() * self.measures.len();
         let each = || self.rows.iter().flat_map(|row| row.measures.iter().zip(self.measures).map(move |of| (row, of)));
         let worst = |text: fn(&RolledRun) -> &str| -> ArrayRef {
@@ -162,7 +153,7 @@ impl<'a> Made<'a> {
                 map.keys().append_value(key);
                 map.values().append_value(value);
             }
-            // Keys and values were appended in pairs, so the entry is whole.
+            // Keys and values were appended in pairs, so this cannot fail.
             let _ = map.append(true);
         }
         Arc::new(map.finish())

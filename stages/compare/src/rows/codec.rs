@@ -1,25 +1,24 @@
-//! The encoding of records in scratch files: about a third of their size in memory.
+//! Encodes records in scratch files, to about a third of their size in memory.
 //!
-//! A record begins with a byte of flags and its key; then come its run and row, its fingerprint and the fingerprint of its
-//! class where they say more than the key, a bit for each measure that is null, and the measures. Numbers are varints, hashes
-//! are 8 bytes.
+//! A record: a byte of flags, the key, run and row, fingerprint (unless equal to the key), class fingerprint (unless
+//! 0), a bit set of null measures (unless empty), and the measures. Numbers are varints, hashes take 8 bytes.
 
 use super::read::{HEAD, place};
 use std::io::{self, Read};
 
-/// The fingerprint is the key.
+/// The fingerprint equals the key.
 const IS_KEY: u8 = 1;
 /// There is no class.
 const NO_CLASS: u8 = 2;
 /// No measure is null.
 const NO_NULLS: u8 = 4;
 
-/// Bytes of a varint, at most.
+/// Maximum bytes of a varint.
 const VARINT: usize = 10;
-/// Bytes that are read at a time.
+/// Bytes per read.
 const CHUNK: usize = 256 << 10;
 
-/// Bytes of a record of `width` words, at most.
+/// Maximum bytes of a record of `width` words.
 pub fn most_bytes(width: usize) -> usize {
     1 + 3 * 8 + (width - HEAD + 3) * VARINT
 }
@@ -53,10 +52,7 @@ fn varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Appends `records` records of `width` words to `words`.
-///
-/// # Errors
-/// Those of the reader, and where it ends before.
+/// Appends `records` records of `width` words to `words`; fails if `from` ends early.
 pub fn decode(mut from: impl Read, width: usize, records: u64, words: &mut Vec<u64>) -> io::Result<()> {
     let most = most_bytes(width);
     let mut chunk = vec![0; CHUNK.max(2 * most)];

@@ -1,8 +1,8 @@
-//! Rows of runs that were read before, in a file: only the rows of new runs are read from their tables.
+//! Rows of runs that an earlier rollup has read, in one file: only new runs are read from their tables.
 //!
-//! One row per fingerprint and run, sorted by both: the fingerprint, the number of the run, the measures. Sorted, a
-//! fingerprint costs next to nothing, where each run's table has it in full; and the file is read beside the partitions of the
-//! new rows, from beginning to end, so that its rows take no scratch.
+//! One row per fingerprint and run, sorted by both: fingerprint, run number, measures. Sorting makes fingerprints
+//! compress to almost nothing, unlike in each run's own table; and the file is merged sequentially with the partitions
+//! of new rows, so its rows take no scratch.
 
 use super::read::HEAD;
 use arrow::array::{ArrayRef, Int64Array, UInt32Array, UInt64Array};
@@ -17,28 +17,25 @@ use rustc_hash::FxHashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows of a row group.
+/// Rows per row group.
 const BATCH: usize = 1 << 17;
 
-/// A file of rows of runs that were read before.
+/// A file of rows of known runs.
 pub struct Kept<'a> {
-    /// The file.
+    /// Path of the file.
     pub path: &'a Path,
-    /// Numbers that its runs have now. Runs that are gone have none.
+    /// Maps the file's run numbers to current ones; removed runs are absent.
     pub runs: &'a FxHashMap<u32, u32>,
 }
 
 impl Kept<'_> {
-    /// Whether the file has the rows of a run, given by its number now.
+    /// Whether the file has the rows of a run, by current number.
     #[must_use]
     pub fn has(&self, run: u32) -> bool {
         self.runs.values().any(|&now| now == run)
     }
 
-    /// Begins to read the rows of runs that are still there.
-    ///
-    /// # Errors
-    /// As [`Reader`].
+    /// Starts reading the rows of runs that still exist.
     pub(super) fn records(&self, table: &DiffTable) -> Result<Records<'_>, StageError> {
         let measures = table.measures.to_vec();
         let columns: Vec<&str> = ["fingerprint", "run"].into_iter().chain(measures.iter().copied()).collect();
@@ -47,24 +44,21 @@ impl Kept<'_> {
     }
 }
 
-/// Rows of runs that were read before, as the records of a [`Spill`](super::spill::Spill), by fingerprint.
+/// Reads rows as records of a [`Spill`](super::spill::Spill), by fingerprint.
 pub(super) struct Records<'a> {
     kept: &'a Kept<'a>,
     measures: Vec<&'static str>,
     batches: Batches,
     /// Records of the last batch.
     ahead: Vec<u64>,
-    /// Words of these that were taken.
+    /// Words of `ahead` already taken.
     at: usize,
-    /// The last fingerprint that was read.
+    /// Last fingerprint read.
     last: u64,
 }
 
 impl Records<'_> {
-    /// Calls `take` with the next records, batch by batch, up to the first whose fingerprint is `end` or more.
-    ///
-    /// # Errors
-    /// As [`Reader`], and those of `take`.
+    /// Calls `take` with the next records, batch by batch, while their fingerprint is below `end`.
     pub(super) fn below(
         &mut self,
         end: Option<u64>,
@@ -109,7 +103,7 @@ impl Records<'_> {
     }
 }
 
-/// Writes such a file.
+/// Writes a file of rows.
 pub struct Writer {
     table: Table,
     prints: Vec<u64>,
@@ -118,10 +112,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A file for rows of a table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates the file for rows of a table.
     pub fn create(output: &Output, file: &'static str, table: &DiffTable) -> Result<Self, StageError> {
         let own = [("fingerprint", DataType::UInt64), ("run", DataType::UInt32)];
         let own = own.into_iter().map(|(name, of)| Field::new(name, of, false));
@@ -131,10 +122,7 @@ impl Writer {
         Ok(Self { table: Table::create(output, file, schema)?, prints: Vec::new(), runs: Vec::new(), measures })
     }
 
-    /// Appends a row; rows come by fingerprint and run.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Appends a row; rows must ascend by fingerprint and run.
     pub fn row(&mut self, print: u64, run: u32, measures: &[Option<i64>]) -> Result<(), StageError> {
         self.prints.push(print);
         self.runs.push(run);
@@ -142,10 +130,7 @@ impl Writer {
         if self.prints.len() < BATCH { Ok(()) } else { self.flush() }
     }
 
-    /// Ends the file.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Finishes the file.
     pub fn finish(mut self) -> Result<run::Table, StageError> {
         self.flush()?;
         self.table.finish()

@@ -1,10 +1,11 @@
-//! The rows of one table of many runs, brought together by fingerprint, out of core.
+//! Groups the rows of one table of many runs by fingerprint, out of core.
 //!
-//! * Computes: for each fingerprint the values of each measure, one per run. Rows of a run with one fingerprint are
-//!   added up; a run that has the table and no such row counts as 0; a run that cannot tell is left out.
+//! * Computes: for each fingerprint the values of each measure, one per run. Rows of a run with equal fingerprints are
+//!   added up; a run with the table but without the row counts as 0; a run that does not report the measure is left
+//!   out.
 //! * Resident memory: the rows of one run per thread; then two partitions, each a fifth of the budget or less.
-//! * Passes over disk: the measures of each table once, written once and read once; those of runs that were read before
-//!   are read where the file has them; texts of one example per fingerprint.
+//! * Passes over disk: the measures of each table once, written once and read once; those of known runs are read from
+//!   the file that keeps them; texts of one example per fingerprint.
 //! * Worst case: n log n in the rows of all runs.
 //! * Determinism: groups come in the order of their keys, values in the order of the runs.
 
@@ -33,61 +34,61 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use threads::on_threads;
 
-/// Groups that a thread works on at a time, at most.
+/// Maximum groups per thread and round.
 const CHUNK: usize = 1 << 10;
 
 /// A run that has the table.
 #[derive(Clone, Debug)]
 pub struct OfTable {
-    /// Its folder.
+    /// Run folder.
     pub folder: PathBuf,
-    /// Number of its side.
+    /// Index of its side.
     pub side: usize,
-    /// Number of its host, where a label names it.
+    /// Host number, if a label names the host.
     pub host: Option<u32>,
-    /// Name of its host, or else of the run.
+    /// Name of the host, or else of the run.
     pub name: String,
     /// Rows of its table.
     rows: u64,
-    /// A bit for each measure that it tells.
+    /// Bit set of the measures that it reports.
     tells: u64,
 }
 
-/// The rows of a table of all runs.
+/// Rows of a table over all runs.
 pub struct Gathered<'a> {
-    /// The table.
+    /// Table.
     pub table: &'a DiffTable,
-    /// The runs that have it.
+    /// Runs with the table.
     pub runs: Vec<OfTable>,
-    /// Where signatures come from.
+    /// Source of signatures.
     pub source: Source<'a>,
-    /// For fingerprints of classes: the runs that cannot tell rows of the class.
+    /// By class fingerprint: runs that do not report rows of the class.
     pub untold: FxHashMap<u64, Vec<u32>>,
-    /// How many hosts they have; 0 if no label names them.
+    /// Number of hosts; 0 if no label names them.
     hosts: usize,
-    /// What there is in the runs that were read now.
+    /// Subjects of the runs read now.
     pub subjects: Subjects,
-    /// Rows of runs that were read before.
+    /// Rows of runs read earlier.
     kept: Option<&'a Kept<'a>>,
-    /// Rows of the others.
+    /// Rows of the other runs.
     spill: Spill,
 }
 
-/// The keys of all rows, and the fingerprints of the classes that they lead to. Kept while the runs are read, so that the
-/// number of subjects is known before their rows are brought together.
+/// Distinct keys, and the fingerprints of the classes they lead to. Collected while runs are read, so that the number
+/// of subjects is known before grouping.
 #[derive(Default)]
 pub struct Subjects {
     keys: FxHashSet<u64>,
-    /// Fingerprints of classes; 0 for none.
+    /// Class fingerprints; 0 if none.
     pub classes: FxHashSet<u64>,
     room: Option<Reservation>,
 }
 
-/// Bytes that a key takes, in a table that is half empty.
+/// Bytes per key in a half-empty table.
 const KEY: u64 = 24;
 
 impl Subjects {
-    /// How many there are.
+    /// Number of subjects.
     #[must_use]
     pub fn count(&self) -> usize {
         self.keys.len()
@@ -109,10 +110,7 @@ impl Subjects {
     }
 }
 
-/// Where signatures of a table come from: its columns, if all runs have them and no other rules are given.
-///
-/// # Errors
-/// As [`Reader`].
+/// Source of a table's signatures: its columns, if all runs have them and no other rules are given.
 pub fn source<'a>(
     sides: &Sides,
     table: &DiffTable,
@@ -127,11 +125,8 @@ pub fn source<'a>(
     Ok(Source::Stored)
 }
 
-/// Gathers the rows of a table of all runs that have it; scratch files lie in `folder`. With `by_key`, classes whose
-/// keys are equal on both sides are compared by them, not by fingerprint.
-///
-/// # Errors
-/// As [`Reader`], and [`StageError::Budget`].
+/// Gathers the rows of a table from all runs that have it; scratch files go to `folder`. With `by_key`, classes with
+/// equal keys on both sides are matched by key, not by fingerprint.
 pub fn gather<'a>(
     sides: &Sides,
     table: &'a DiffTable,
@@ -151,10 +146,7 @@ pub fn gather<'a>(
     collect(runs, (table, source), &keys, None, folder, context)
 }
 
-/// As [`gather`], of tables that have signatures; rows of runs that were read before come from a file.
-///
-/// # Errors
-/// As [`gather`].
+/// Like [`gather`], for tables with signatures; rows of known runs come from `kept`.
 pub fn gather_with<'a>(
     sides: &Sides,
     table: &'a DiffTable,
@@ -178,7 +170,7 @@ fn collect<'a>(
     let spill = Spill::create(folder, reading.width(), total, context)?;
     let unread: Vec<u32> = (0..runs.len() as u32).filter(|run| !kept.is_some_and(|kept| kept.has(*run))).collect();
     context.progress.begin(table.table.name, unread.len() as u64);
-    // Of those that were read before, nobody asks.
+    // With kept rows, subjects are not needed.
     let subjects = if kept.is_none() { Some(Mutex::default()) } else { None };
     for (run, tells) in read_all(&runs, &unread, &reading, (&spill, subjects.as_ref()), context)? {
         runs[run as usize].tells = tells;
@@ -206,7 +198,7 @@ fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
     with_table.map(run).collect()
 }
 
-/// Reads the tables of some runs into the spill; what each of these tells.
+/// Reads the tables of some runs into the spill; returns the measures that each reports.
 fn read_all(
     runs: &[OfTable],
     unread: &[u32],
@@ -238,7 +230,7 @@ fn read_all(
     };
     thread::scope(|scope| {
         for _ in 1..context.threads.min(unread.len()) {
-            // A thread that cannot be started is left out.
+            // Continue with fewer threads if one cannot start.
             drop(thread::Builder::new().spawn_scoped(scope, work));
         }
         work();
@@ -246,20 +238,20 @@ fn read_all(
     done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
 }
 
-/// The rows of all runs with one key.
+/// Rows of all runs with one key.
 pub struct Group<'a> {
     gathered: &'a Gathered<'a>,
     records: Vec<&'a [u64]>,
 }
 
-/// The measures of a row.
+/// Measures of a row.
 #[derive(Clone, Copy)]
 pub struct Measures<'a> {
     record: &'a [u64],
 }
 
 impl Measures<'_> {
-    /// A measure, in the order of the table; nothing if it is null.
+    /// Returns a measure by position in the table; `None` if null.
     #[must_use]
     pub fn get(&self, measure: usize) -> Option<u64> {
         (self.record[HEAD - 1] >> measure & 1 == 0).then_some(self.record[HEAD + measure])
@@ -267,10 +259,7 @@ impl Measures<'_> {
 }
 
 impl Gathered<'_> {
-    /// Calls `work` for each group, on all threads, and `take` with its results in the order of the keys.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`], and those of `take`.
+    /// Calls `work` for each group, on all threads, and `take` with the results in the order of keys.
     pub fn each<R: Send>(
         &self,
         context: &Context<'_>,
@@ -284,8 +273,8 @@ impl Gathered<'_> {
                 Some(loaded) => loaded,
                 None => self.spill.load(number, kept.as_mut(), context)?,
             };
-            // The next partition is read while the groups of this one are worked on. Where it does not fit beside this one,
-            // or cannot be read, that is tried again afterwards, and told then.
+            // Read the next partition while the groups of this one are processed. If it does not fit or cannot be read,
+            // the read is repeated afterwards and then reports the error.
             let has_next = self.kept.is_none() && context.threads > 1 && number + 1 < self.spill.partitions();
             ahead = thread::scope(|scope| {
                 let read = || self.spill.load(number + 1, None, context).ok();
@@ -298,7 +287,7 @@ impl Gathered<'_> {
         Ok(())
     }
 
-    /// The same for the groups of one partition.
+    /// Processes the groups of one partition.
     fn each_of<R: Send>(
         &self,
         loaded: &Loaded<'_>,
@@ -319,13 +308,13 @@ impl Gathered<'_> {
         Ok(())
     }
 
-    /// How many runs of a side have the table.
+    /// Number of runs of a side with the table.
     #[must_use]
     pub fn runs_of(&self, side: usize) -> usize {
         self.runs.iter().filter(|run| run.side == side).count()
     }
 
-    /// How many hosts the runs of a side have that have the table; nothing if no run of the table has a host.
+    /// Number of hosts among the runs of a side with the table; `None` if no run of the table has a host.
     #[must_use]
     pub fn hosts_of(&self, side: usize) -> Option<usize> {
         self.hosts(self.runs.iter().filter(|run| run.side == side))
@@ -343,56 +332,56 @@ impl Gathered<'_> {
 }
 
 impl Group<'_> {
-    /// The key of its rows: their fingerprint, or the hash of their class key.
+    /// Key of its rows: fingerprint, or hash of the class key.
     #[must_use]
     pub fn key(&self) -> u64 {
         self.records[0][0]
     }
 
-    /// The fingerprint of its rows.
+    /// Fingerprint of its rows.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         self.records[0][2]
     }
 
-    /// The fingerprint of the class that the rows lead to; 0 for none.
+    /// Fingerprint of the class that the rows lead to; 0 if none.
     #[must_use]
     pub fn class(&self) -> u64 {
         self.records[0][3]
     }
 
-    /// Run and row of an example: in the last run of the last side that has the row.
+    /// Run and row of an example: in the last run of the last side with the row.
     #[must_use]
     pub fn example(&self) -> (u32, u32) {
         let side = |record: &&&[u64]| (self.run(record).side, place(record).0);
         self.records.iter().max_by_key(side).map_or((0, 0), |record| place(record))
     }
 
-    /// Its rows, in the order of the runs: the run's number, and the row's there.
+    /// Rows by run: run number, row number, measures.
     pub fn rows(&self) -> impl Iterator<Item = ((u32, u32), Measures<'_>)> {
         self.records.iter().map(|record| (place(record), Measures { record }))
     }
 
-    /// How many runs of a side have the row.
+    /// Number of runs of a side with the row.
     #[must_use]
     pub fn runs_with(&self, side: usize) -> usize {
         self.records.iter().filter(|record| self.run(record).side == side).count()
     }
 
-    /// How many hosts among the runs of a side have the row; nothing if no run of the table has a host.
+    /// Number of hosts of a side with the row; `None` if no run of the table has a host.
     #[must_use]
     pub fn hosts_with(&self, side: usize) -> Option<usize> {
         self.gathered.hosts(self.records.iter().map(|record| self.run(record)).filter(|run| run.side == side))
     }
 
-    /// How many hosts some runs have; where no label names hosts, how many runs they are.
+    /// Number of hosts of some runs, or the number of runs if no label names hosts.
     pub fn hosts_of(&self, runs: impl Iterator<Item = u32> + Clone) -> usize {
         let of = |run: u32| &self.gathered.runs[run as usize];
         self.gathered.hosts(runs.clone().map(of)).unwrap_or_else(|| runs.count())
     }
 
-    /// Calls `take` with the number of each run, its side and its value of a measure: 0 for a run without the row, nothing
-    /// for a run that cannot tell.
+    /// Calls `take` with run, side and value of a measure: 0 for a run without the row; skips runs that do not report
+    /// it.
     pub fn each_value(&self, measure: usize, mut take: impl FnMut(u32, usize, i64)) {
         let untold = self.gathered.untold.get(&self.class()).map_or(&[][..], Vec::as_slice);
         let tells = |number: u32, run: &OfTable| run.tells >> measure & 1 == 1 && !untold.contains(&number);
@@ -411,8 +400,8 @@ impl Group<'_> {
         }
     }
 
-    /// Calls `take` once for each run, in order, with its number, its side, its host, the measures of its row if it has one, and
-    /// a bit for each measure of which 0 is its value if it has none.
+    /// Calls `take` for each run, in order: number, side, host, measures of its row if any, and, for a run without the
+    /// row, a bit set of the measures with value 0.
     pub fn each_run(&self, mut take: impl FnMut(u32, usize, Option<u32>, Option<Measures<'_>>, u64)) {
         let untold = self.gathered.untold.get(&self.class()).map_or(&[][..], Vec::as_slice);
         let mut rows = self.records.iter().map(|record| (place(record).0, record)).peekable();
@@ -425,13 +414,13 @@ impl Group<'_> {
         }
     }
 
-    /// How many hosts the runs have; 0 if no label names them. Their numbers are below it.
+    /// Number of hosts (host numbers are below it); 0 if no label names them.
     #[must_use]
     pub fn all_hosts(&self) -> usize {
         self.gathered.hosts
     }
 
-    /// The side of each run that has the row, in the order of the runs.
+    /// Side of each run with the row, in the order of runs.
     pub fn sides(&self) -> impl Iterator<Item = usize> {
         self.records.iter().map(|record| self.run(record).side)
     }

@@ -10,33 +10,33 @@ use heaplake_schemas::diff::DiffTable;
 use rustc_hash::FxHashSet;
 use std::path::Path;
 
-/// Words of a record before its values: key, place, fingerprint, fingerprint of its class, measures that are null.
+/// Words of a record before its values: key, place, fingerprint, class fingerprint, null bits.
 pub const HEAD: usize = 5;
 
-/// How the rows of a table become records.
+/// Converts rows of a table into records.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
-    /// The table.
+    /// Table.
     pub table: &'a DiffTable,
-    /// Where signatures come from.
+    /// Source of signatures.
     pub source: Source<'a>,
-    /// Hashes of class keys that are on both sides: such rows are compared by these. Empty for tables without class
-    /// keys and for sides of several runs.
+    /// Hashes of class keys on both sides, for matching by key. Empty for tables without class keys and for sides of
+    /// several runs.
     pub keys: &'a FxHashSet<u64>,
 }
 
-/// Buffers that a thread keeps from run to run.
+/// Buffers that a thread reuses from run to run.
 #[derive(Default)]
 pub struct Buffers {
-    /// Records of a run, sorted by key, one for each key.
+    /// Records of a run, sorted by key, one per key.
     pub records: Vec<u64>,
-    /// The same as they are read.
+    /// Records as read.
     unsorted: Vec<u64>,
-    /// Their keys and numbers.
+    /// Keys and indices of the unsorted records.
     order: Vec<(u64, u32)>,
 }
 
-/// The record's run and row.
+/// Run and row of a record.
 #[must_use]
 pub fn place(record: &[u64]) -> (u32, u32) {
     ((record[1] >> 32) as u32, record[1] as u32)
@@ -49,10 +49,7 @@ impl Reading<'_> {
         HEAD + self.table.measures.len()
     }
 
-    /// Reads the table of the run with this number into the buffers; a bit for each measure that the run tells.
-    ///
-    /// # Errors
-    /// As [`Reader`], and [`StageError::Budget`].
+    /// Reads a run's table into the buffers; returns a bit set of the measures that the run reports.
     pub fn rows(
         &self,
         folder: &Path,
@@ -61,7 +58,7 @@ impl Reading<'_> {
         context: &Context<'_>,
     ) -> Result<u64, StageError> {
         let reader = Reader::open(&folder.join(self.table.compared.file))?;
-        // A table without rows needs none of the texts around it.
+        // An empty table needs no texts of other tables.
         let of_run = match reader.rows() {
             0 => OfRun::default(),
             _ => OfRun::read(folder, self.table, self.source)?,
@@ -114,7 +111,7 @@ impl Reading<'_> {
         (run, of_run): (u32, &OfRun),
         values: &[Option<PrimitiveArray<UInt64Type>>],
     ) -> Result<(), StageError> {
-        // Columns are found once for all rows.
+        // Look up columns once for all rows.
         let prints = match self.source {
             Source::Stored => Some(batch.u64s(FINGERPRINT)?),
             Source::Made(_) => None,
@@ -141,10 +138,7 @@ impl Reading<'_> {
     }
 }
 
-/// Hashes of the class keys of a run's classes.
-///
-/// # Errors
-/// As [`Reader`].
+/// Hashes of the class keys of a run.
 pub fn class_keys(folder: &Path, file: &str, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
     let mut keys = FxHashSet::default();
     let mut batches = Reader::open(&folder.join(file))?.columns(&["class_key"])?;
@@ -155,11 +149,11 @@ pub fn class_keys(folder: &Path, file: &str, context: &Context<'_>) -> Result<Fx
     Ok(keys)
 }
 
-/// Sorts records by key and adds up those of one key: the sum of each measure, null only if all are; the first place.
+/// Sorts records by key and merges those with equal keys: sums of measures, null only if all are; the first place.
 fn merge(Buffers { records, unsorted, order }: &mut Buffers, width: usize) {
     order.clear();
     order.extend(unsorted.chunks_exact(width).zip(0..).map(|(record, at)| (record[0], at)));
-    // Records come in the order of their places.
+    // Records are in the order of their places.
     order.sort_unstable();
     records.clear();
     records.reserve(unsorted.len());
@@ -176,7 +170,7 @@ fn merge(Buffers { records, unsorted, order }: &mut Buffers, width: usize) {
     }
 }
 
-/// Hashes of the class keys that both of two runs have.
+/// Hashes of class keys that both runs have.
 pub fn common_keys(folders: &[&Path], table: &DiffTable, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
     let [base, target] = folders else { return Ok(FxHashSet::default()) };
     let base = class_keys(base, table.compared.file, context)?;

@@ -1,6 +1,6 @@
-//! Signatures of rows: those that a table has, or, for runs of older versions and other rules, made from its texts.
+//! Signatures of rows: stored in the tables, or, for older runs and other rules, computed from their texts.
 //!
-//! Chains of such runs name classes without their scripts. Both sides are then made so, and agree.
+//! Chains of older runs name classes without their scripts. Both sides are then computed alike, and agree.
 
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Batch, Reader, value};
@@ -10,36 +10,33 @@ use heaplake_schemas::{classes, scripts};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
-/// Column of tables that have signatures.
+/// Column of signatures.
 pub const SIGNATURE: &str = "signature";
-/// Its hash.
+/// Column of their hashes.
 pub const FINGERPRINT: &str = "fingerprint";
 
-/// Where the signatures of all runs come from.
+/// Source of the signatures of all runs.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
-    /// The tables have them.
+    /// Columns of the tables.
     Stored,
-    /// They are made by these rules.
+    /// Computed by these rules.
     Made(&'a Names),
 }
 
-/// What the rows of a run refer to.
+/// Data of a run that rows refer to.
 #[derive(Default)]
 pub struct OfRun {
-    /// Signatures of classes, by id. Only where rows refer to classes and signatures are made.
+    /// Class signatures by id, if rows refer to classes and signatures are computed.
     classes: FxHashMap<u32, String>,
-    /// Fingerprints of classes, by id.
+    /// Class fingerprints by id.
     fingerprints: FxHashMap<u32, u64>,
-    /// URLs of scripts, by number.
+    /// Script URLs by id.
     scripts: FxHashMap<u32, String>,
 }
 
 impl OfRun {
-    /// Reads what rows of `table` refer to.
-    ///
-    /// # Errors
-    /// As [`Reader`].
+    /// Reads the data that rows of `table` refer to.
     pub fn read(place: &Path, table: &DiffTable, source: Source<'_>) -> Result<Self, StageError> {
         let mut of_run = Self::default();
         let needs_classes = match table.compared.name {
@@ -95,20 +92,20 @@ impl OfRun {
         Ok(())
     }
 
-    /// Signature of a class from its key, in which V8 puts the number of a script.
+    /// Signature of a class key; V8 keys begin with a script id.
     fn class(&self, names: &Names, key: &str) -> String {
         let script = key.split_once(',').and_then(|(number, _)| self.scripts.get(&number.parse().ok()?));
         names.class(key, script.map(String::as_str))
     }
 
-    /// Fingerprint of a class.
+    /// Fingerprint of a class; 0 if unknown.
     #[must_use]
     pub fn fingerprint(&self, class: u32) -> u64 {
         self.fingerprints.get(&class).copied().unwrap_or(0)
     }
 }
 
-/// Columns from which signatures of a table are made, of those that may be missing in old runs too.
+/// Columns from which signatures are computed; old runs may lack some.
 #[must_use]
 pub fn columns(table: &DiffTable, source: Source<'_>) -> &'static [&'static str] {
     if matches!(source, Source::Stored) {
@@ -127,9 +124,6 @@ pub fn columns(table: &DiffTable, source: Source<'_>) -> &'static [&'static str]
 }
 
 /// Signature of a row of a batch that has [`columns`].
-///
-/// # Errors
-/// As [`Batch`].
 pub fn of(
     table: &DiffTable,
     (batch, row): (&Batch, usize),
@@ -161,7 +155,7 @@ pub fn of(
 
 fn chain(names: &Names, kind: &str, path: &Batch) -> Result<String, StageError> {
     let (edges, labels, repeats) = (path.texts("edge")?, path.texts("class")?, path.flags("repeats")?);
-    // Elements have names of classes and no keys: a name is the key of a class without a place.
+    // Chain elements have class names, not keys: a name is the key of a class without location.
     let keys: Vec<String> =
         labels.iter().map(|name| names.class(&format!(",{}", name.unwrap_or_default()), None)).collect();
     let steps = keys.iter().enumerate().map(|(at, class)| (value(edges, at), class.as_str(), repeats.value(at)));
@@ -169,7 +163,7 @@ fn chain(names: &Names, kind: &str, path: &Batch) -> Result<String, StageError> 
 }
 
 fn function(names: &Names, batch: &Batch, row: usize) -> Result<String, StageError> {
-    // Version 2 of the tables called it `signature`.
+    // Named `signature` in schema version 2.
     let overload = if batch.has("method_signature") { "method_signature" } else { SIGNATURE };
     let text = |name: &str| Ok::<_, StageError>(value(batch.texts(name)?, row));
     Ok(names.function(text("function")?.unwrap_or_default(), text(overload)?, text("module")?, text("file")?))

@@ -1,8 +1,7 @@
-//! Records of fixed width on disk, in partitions that fit the budget.
+//! Spills fixed-width records to disk, in partitions that fit the budget.
 //!
-//! A record is some words of 64 bits; the first is its key, whose highest bits choose the partition. Threads append
-//! whole batches; readers sort, so the order in which batches arrive does not matter. Files have records as
-//! [bytes](super::codec).
+//! A record is a number of 64-bit words; the highest bits of the first, its key, choose the partition. Threads append
+//! whole batches; readers sort, so batches may arrive in any order. Files store [encoded](super::codec) records.
 
 use super::codec;
 use super::kept::Records;
@@ -12,21 +11,21 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes that a partition collects before it writes.
+/// Bytes buffered per partition before a write.
 const BUFFER: usize = 64 << 10;
-/// Most partitions.
+/// Maximum number of partitions.
 const MOST: u64 = 256;
-/// Bytes that the order of the records takes for each.
+/// Bytes per record for the sort order.
 const ORDER: u64 = 16;
 
-/// What memory is reserved for.
+/// Name of the memory grant.
 const ROOM: &str = "comparison: rows of all runs";
 
-/// See the module.
+/// Records on disk, by partition.
 pub struct Spill {
     folder: PathBuf,
     width: usize,
-    /// A power of two.
+    /// Their number is a power of two.
     partitions: Vec<Mutex<Partition>>,
     /// Free list of buffers: the first touch of new memory costs about as much as reading the file.
     spare: Mutex<Vec<Memory>>,
@@ -39,7 +38,7 @@ struct Partition {
     records: u64,
 }
 
-/// The records of a partition, in memory.
+/// Records of a partition, in memory.
 pub struct Loaded<'a> {
     memory: Memory,
     spill: &'a Spill,
@@ -48,23 +47,20 @@ pub struct Loaded<'a> {
 /// Memory for the records of a partition.
 struct Memory {
     words: Vec<u64>,
-    /// Keys of the records, and their runs with their numbers, sorted. With the key, so that finding where a group ends does
-    /// not read the records, which lie in the order of the runs.
+    /// Key, then run and record index, sorted. Keys are copied here because the records are in run order; finding group
+    /// ends does not touch them.
     order: Vec<(u64, u64)>,
     room: Reservation,
 }
 
 impl Spill {
-    /// For about `records` records of `width` words, in as many partitions as make each fit a fifth of what is free, with the
-    /// order of its records, so that two are in memory at a time.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Creates a spill for about `records` records of `width` words. A partition with its sort order fits a fifth of
+    /// the free budget, so that two fit in memory at a time.
     pub fn create(folder: &Path, width: usize, records: u64, context: &Context<'_>) -> Result<Self, StageError> {
         let bytes = records.saturating_mul(bytes_of(width) + ORDER);
         let wanted = bytes.div_ceil((context.budget.free() / 5).max(1)).max(1);
         let partitions = wanted.next_power_of_two().min(MOST);
-        // A buffer is written when it has reached `BUFFER`: the last record goes beyond.
+        // A buffer is written once it reaches `BUFFER`; the last record may exceed that.
         let buffer = BUFFER + codec::most_bytes(width);
         let buffers = context.budget.reserve("comparison: buffers", partitions * buffer as u64)?;
         let partition = |_| {
@@ -82,10 +78,7 @@ impl Spill {
         self.partitions.len()
     }
 
-    /// Appends records, which lie one after the other, sorted by their keys.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Appends records, concatenated and sorted by key.
     pub fn append(&self, records: &[u64]) -> Result<(), StageError> {
         let shift = 64 - self.partitions.len().trailing_zeros();
         let partition = |record: &[u64]| record[0].checked_shr(shift).unwrap_or(0) as usize;
@@ -101,10 +94,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Reads a partition, with the records of its keys that `kept` has next, sorted by the first two words.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], and those of `kept`.
+    /// Loads a partition, merged with the next records of `kept` in its key range, sorted by the first two words.
     pub fn load(
         &self,
         number: usize,
@@ -120,7 +110,7 @@ impl Spill {
                 context.check()?;
                 let needed = memory.words.len() + more.len();
                 if needed > memory.words.capacity() {
-                    // A quarter more than there is, so that few batches move what is there.
+                    // Grow by a quarter, so that few batches move the records.
                     let records = needed.max(memory.words.len() / 4 * 5).div_ceil(self.width);
                     memory.grow(records as u64, self.width)?;
                 }
@@ -129,19 +119,19 @@ impl Spill {
             })?;
         }
         let Memory { words, order, .. } = &mut memory;
-        // Of each key a run has one record.
+        // A run has one record per key.
         let keyed = |(record, at): (&[u64], u64)| (record[0], record[1] & !u64::from(u32::MAX) | at);
         order.extend(words.chunks_exact(self.width).zip(0..).map(keyed));
         order.sort_unstable();
         Ok(Loaded { memory, spill: self })
     }
 
-    /// Frees the list of buffers.
+    /// Frees the free list.
     pub fn release(&self) {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Takes a buffer from the free list, or a new one, and grows it to a capacity of `records`.
+    /// Takes a buffer from the free list, or creates one, with capacity for `records`.
     fn memory(&self, records: u64, context: &Context<'_>) -> Result<Memory, StageError> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut memory = match spare {
@@ -157,7 +147,7 @@ impl Spill {
         Ok(memory)
     }
 
-    /// The first key behind a partition; nothing behind the last one.
+    /// First key after a partition; `None` after the last one.
     fn end(&self, number: usize) -> Option<u64> {
         let next = number as u64 + 1;
         (next < self.partitions.len() as u64).then(|| next << (64 - self.partitions.len().trailing_zeros()))
@@ -202,13 +192,13 @@ impl Partition {
 }
 
 impl Loaded<'_> {
-    /// The records with one key each, in order of the keys; the records of a key in the order of their runs.
+    /// Groups of records with equal keys, by key; within a group by run.
     pub fn groups(&self) -> impl Iterator<Item = Vec<&[u64]>> {
         let groups = self.memory.order.chunk_by(|(a, _), (b, _)| a == b);
         groups.map(|group| group.iter().map(|&(_, at)| self.record(at as u32)).collect())
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn group_count(&self) -> usize {
         self.memory.order.chunk_by(|(a, _), (b, _)| a == b).count()
     }
@@ -244,14 +234,14 @@ mod tests {
         Context { budget: Budget::new(4 << 20), threads: 1, progress: &Silent, cancel }
     }
 
-    /// Keys that are spread over all partitions, in their order, each in runs 0 to 2.
+    /// Ascending keys over all partitions, each in runs 0 to 2.
     fn rows() -> Vec<(u64, u32)> {
         let mut keys: Vec<u64> = (1..8000_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         keys.sort_unstable();
         keys.into_iter().flat_map(|key| (0..3).map(move |run| (key, run))).collect()
     }
 
-    /// A file of such rows, whose measures are made of key and run.
+    /// A file of such rows; measures are derived from key and run.
     fn written(folder: &Path, rows: &[(u64, u32)]) -> PathBuf {
         let output = Output { folder: folder.to_owned(), ..Output::default() };
         let mut writer = Writer::create(&output, "rows_owners.parquet", &OWNERS).unwrap();
@@ -263,14 +253,14 @@ mod tests {
         folder.join(writer.finish().unwrap().file)
     }
 
-    /// A spill of these records, and of as many others as there may be.
+    /// A spill of these records, sized for all rows.
     fn spill(folder: &Path, records: &[&[Vec<u64>]], context: &Context<'_>) -> Spill {
         let spill = Spill::create(folder, WIDTH, rows().len() as u64, context).unwrap();
         records.iter().for_each(|records| spill.append(&records.concat()).unwrap());
         spill
     }
 
-    /// The records of all partitions.
+    /// Records of all partitions.
     fn loaded(spill: &Spill, kept: Option<&Kept<'_>>, context: &Context<'_>) -> Result<Vec<Vec<u64>>, StageError> {
         let mut kept = kept.map(|kept| kept.records(&OWNERS)).transpose()?;
         let mut all = Vec::new();
@@ -286,7 +276,7 @@ mod tests {
         let (folder, cancel) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
         let context = context(&cancel);
         let path = written(folder.path(), &rows());
-        // The first run is gone; the last one is the first now.
+        // The first run is gone; the last one is now first.
         let runs: FxHashMap<u32, u32> = [(1, 2), (2, 0)].into_iter().collect();
         let kept = Kept { path: &path, runs: &runs };
         let before = {

@@ -1,4 +1,4 @@
-//! The texts of chosen rows of many runs, on disk.
+//! Texts of selected rows of many runs, on disk.
 
 use super::Gathered;
 use super::signatures::{self, OfRun};
@@ -10,22 +10,19 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Of a table with this many times the chosen rows, only these are read.
+/// If a table has more than this many times the selected rows, only these are read.
 const SPARSE: u64 = 64;
 
-/// Texts of rows: the keys of the table in order, then the signature.
+/// Texts of rows: table keys in order, then the signature.
 pub struct Texts {
     folder: PathBuf,
     file: File,
-    /// Begin and length of the texts of each row.
+    /// Offset and length of each row's texts.
     places: Vec<(u64, u32)>,
     _room: Reservation,
 }
 
-/// Reads the texts of rows, each given by its run and its row there.
-///
-/// # Errors
-/// As [`Reader`], and [`StageError::Budget`].
+/// Reads the texts of rows, given by run and row.
 pub fn read(
     gathered: &Gathered<'_>,
     examples: &[(u32, u32)],
@@ -54,7 +51,7 @@ pub fn read(
     Ok(Texts { folder: folder.to_owned(), file, places, _room: room })
 }
 
-/// Texts of rows of one run: pairs of the row and where its texts belong, ascending.
+/// Reads texts of one run. `chosen` has pairs of row and output index, ascending.
 fn of_rows(
     gathered: &Gathered<'_>,
     run: u32,
@@ -87,11 +84,11 @@ fn of_rows(
     Ok(())
 }
 
-/// The key columns of a row. A column that an old table lacks is null.
+/// Key columns of a row; null if an old table lacks the column.
 fn keys(table: &DiffTable, (batch, row): (&Batch, usize)) -> Result<Vec<Option<String>>, StageError> {
     let key = |name: &&str| {
         let name = match *name {
-            // Version 2 of the tables called it so.
+            // Its name in schema version 2.
             "method_signature" if !batch.has(name) => signatures::SIGNATURE,
             name => name,
         };
@@ -126,10 +123,7 @@ impl Writer<'_> {
 }
 
 impl Texts {
-    /// The texts of a row, as many as were written.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Texts of the row with index `at`.
     pub fn of(&self, at: usize) -> Result<Vec<Option<String>>, StageError> {
         let (start, length) = self.places[at];
         let mut bytes = vec![0; length as usize];

@@ -1,13 +1,13 @@
-//! Work on items by several threads, in order.
+//! Ordered parallel map.
 
 use std::thread;
 
-/// The results for the items of each chunk, each chunk on a thread of its own.
+/// Maps `work` over the items of each chunk, one thread per chunk.
 pub fn on_threads<T: Sync, R: Send>(chunks: &[Vec<T>], work: &(impl Fn(&T) -> R + Sync)) -> Vec<Vec<R>> {
     let results = |chunk: &Vec<T>| chunk.iter().map(work).collect::<Vec<R>>();
     let Some((own, others)) = chunks.split_first() else { return Vec::new() };
     thread::scope(|scope| {
-        // If a thread cannot be started, this one does its work.
+        // If a thread cannot start, this one does its work.
         let started: Vec<_> = others
             .iter()
             .map(|chunk| (chunk, thread::Builder::new().spawn_scoped(scope, move || results(chunk)).ok()))

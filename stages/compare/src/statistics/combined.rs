@@ -1,19 +1,19 @@
-//! One p of several tests of the same question.
+//! Combines the p of several tests of one hypothesis.
 
 use std::f64::consts::PI;
 
-/// A p above this counts as this: a test that speaks against the others by chance must not silence them.
+/// Upper limit of each p: one test that contradicts the others by chance must not silence them.
 const HIGHEST: f64 = 0.9;
 
-/// [`weighted`], all tests alike.
+/// [`weighted`] with equal weights.
 #[must_use]
 pub fn combined(p: &[f64]) -> f64 {
     weighted(&p.iter().map(|&p| (p, 1.0)).collect::<Vec<_>>())
 }
 
-/// Liu and Xie (2020), "Cauchy combination test": the weighted mean of tan((1/2 - p) pi) has the tail of a Cauchy
-/// distribution where the null holds, however the tests depend on each other. Pairs are a p and its weight; tests without
-/// a p (NaN) do not count; NaN where none has one. The answer is never above a p divided by its part of the weights.
+/// Liu and Xie (2020), "Cauchy combination test": under the null hypothesis the weighted mean of tan((1/2 - p) pi) has
+/// the tail of a Cauchy distribution, however the tests depend on each other. `tests` are pairs of p and weight; NaN is
+/// skipped; the result is NaN if all are. It is at most each p divided by its share of the weights.
 #[must_use]
 pub fn weighted(tests: &[(f64, f64)]) -> f64 {
     let known = || tests.iter().copied().filter(|(p, _)| !p.is_nan());
@@ -21,7 +21,7 @@ pub fn weighted(tests: &[(f64, f64)]) -> f64 {
         return known().next().map_or(f64::NAN, |(p, _)| p);
     }
     let weights: f64 = known().map(|(_, weight)| weight).sum();
-    // Of tiny ones tan((1/2 - p) pi) is 1 / (p pi), which keeps their precision.
+    // For tiny p, tan((1/2 - p) pi) is 1 / (p pi), which keeps their precision.
     let cauchy = |p: f64| if p < 1e-15 { 1.0 / (p.max(f64::MIN_POSITIVE) * PI) } else { ((0.5 - p) * PI).tan() };
     let mean = known().map(|(p, weight)| weight * cauchy(p.min(HIGHEST))).sum::<f64>() / weights;
     let p = if mean > 1e15 { 1.0 / (mean * PI) } else { 0.5 - mean.atan() / PI };

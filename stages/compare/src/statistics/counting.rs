@@ -1,6 +1,6 @@
 //! Logarithms of binomial coefficients.
 
-/// ln(n!) of small n is summed; beyond, Stirling's series has an error below 1e-13.
+/// Below this n, ln(n!) is summed; above, Stirling's series has an error below 1e-13.
 const SUMMED: usize = 32;
 
 fn ln_factorial(n: usize) -> f64 {
@@ -12,12 +12,12 @@ fn ln_factorial(n: usize) -> f64 {
     x * x.ln() - x + 0.5 * (std::f64::consts::TAU * x).ln() + series
 }
 
-/// ln of n over k, for k up to n.
+/// ln of the binomial coefficient n over k, for k up to n.
 pub(super) fn ln_choose(n: usize, k: usize) -> f64 {
     ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
 }
 
-/// P(X <= `at`) for X heads of `tosses` of a fair coin.
+/// P(X <= `at`) for X heads in `tosses` of a fair coin.
 pub(super) fn coin(tosses: usize, at: usize) -> f64 {
     let mut term = (ln_choose(tosses, at) - tosses as f64 * std::f64::consts::LN_2).exp();
     let mut sum = term;

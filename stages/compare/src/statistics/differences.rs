@@ -1,42 +1,42 @@
-//! Order statistics of all differences of a value of the target and a value of the base.
+//! Order statistics of all pairwise differences between target and base values.
 //!
-//! With both sides sorted the differences are a matrix whose rows and columns ascend. Its k-th smallest element is found
-//! without building it (selection in X + Y): keep an interval of each row that can still hold it, take a pivot, count what
-//! is below and not above the pivot in one walk down the staircase between them, and cut the intervals there, until few
-//! enough are left to look at.
+//! With both sides sorted the differences form a matrix with ascending rows and columns. Its k-th smallest element is
+//! found without building it (selection in X + Y): keep the interval of each row that can still hold it, choose a
+//! pivot, count the elements below and at most equal to it in one walk down the staircase between them, and cut the
+//! intervals there, until few elements are left to scan.
 //!
 //! Johnson and Mizoguchi, "Selecting the K-th element in X + Y and X_1 + ... + X_m" (1978), take as pivot the weighted
-//! median of the medians of the rows, which drops a quarter of what is left each time: O((n + m) log (n + m)) with the
-//! final look. Monahan (Algorithm 616, 1984) takes random elements, which is faster in practice. Here a sample of what is
-//! left gives two pivots close around the wanted rank, as in Floyd and Rivest's SELECT (1975), and the weighted median
-//! stands in whenever that dropped less than a quarter. The answer is an element of the matrix, so it does not depend on
+//! median of the row medians, which drops a quarter of the rest each time: O((n + m) log (n + m)) with the final scan.
+//! Monahan (Algorithm 616, 1984) takes random elements, which is faster in practice. Here a sample of the rest gives
+//! two pivots close around the wanted rank, as in Floyd and Rivest's SELECT (1975), with the weighted median as
+//! fallback whenever that dropped less than a quarter. The result is an element of the matrix, so it does not depend on
 //! the pivots.
 
-/// Elements left that are looked at one by one, if n + m is less.
+/// Once this many elements (or n + m, if more) are left, they are scanned.
 const FEW: usize = 1024;
 
-/// Elements of the sample.
+/// Sample size.
 const SAMPLE: usize = 256;
 
-/// How far the pivots lie around the wanted rank, in elements of the sample.
+/// Distance of the pivots from the wanted rank, in sample elements.
 const AROUND: usize = 8;
 
-/// The matrix of `target[i] - base[n - 1 - j]`. Differences beyond 64 bits, which sizes cannot have, saturate.
+/// The matrix of `target[i] - base[n - 1 - j]`. Differences beyond 64 bits, impossible for sizes, saturate.
 #[derive(Clone, Copy)]
 pub(super) struct Differences<'a> {
     base: &'a [i64],
     target: &'a [i64],
 }
 
-/// What can still be the wanted element: for each row `from[i] .. to[i]`.
+/// Remaining candidates: `from[i] .. to[i]` in each row.
 struct Left {
     from: Vec<usize>,
     to: Vec<usize>,
-    /// Elements before these intervals, row by row: all are smaller than the wanted one.
+    /// Elements before these intervals, over all rows: all smaller than the wanted one.
     before: usize,
     /// Elements in these intervals.
     count: usize,
-    /// The rank of the wanted one among all.
+    /// Rank of the wanted element in the whole matrix.
     rank: usize,
 }
 
@@ -56,23 +56,23 @@ impl Left {
 /// An element of the matrix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Selected {
-    /// The element.
+    /// Its value.
     pub(super) value: i64,
-    /// How many are smaller.
+    /// Number of smaller elements.
     pub(super) below: usize,
-    /// How many are equal, with itself.
+    /// Number of equal elements, including itself.
     pub(super) equal: usize,
-    /// The next larger one, where it came by.
+    /// The next larger element, if seen.
     next: Option<i64>,
 }
 
 impl<'a> Differences<'a> {
-    /// Of two sides, both sorted and not empty.
+    /// Creates the matrix of two sides, both sorted and not empty.
     pub(super) fn new(base_sorted: &'a [i64], target_sorted: &'a [i64]) -> Self {
         Self { base: base_sorted, target: target_sorted }
     }
 
-    /// How many there are.
+    /// Number of elements.
     pub(super) fn len(self) -> usize {
         self.base.len() * self.target.len()
     }
@@ -81,7 +81,7 @@ impl<'a> Differences<'a> {
         self.target[row].saturating_sub(self.base[self.base.len() - 1 - column])
     }
 
-    /// How many are below `pivot` (or, with `not_above`, not above it), row by row.
+    /// Counts the elements below `pivot` (with `not_above`: at most `pivot`), row by row.
     fn cut(
         self,
         pivot: i64,
@@ -107,14 +107,14 @@ impl<'a> Differences<'a> {
         sum
     }
 
-    /// The least above `value`.
+    /// The least element above `value`.
     fn next_above(self, value: i64) -> Option<i64> {
         let mut cuts = Vec::with_capacity(self.target.len());
         self.cut(value, true, |_| (0, self.base.len()), &mut cuts);
         cuts.iter().enumerate().filter(|&(_, &cut)| cut < self.base.len()).map(|(row, &cut)| self.at(row, cut)).min()
     }
 
-    /// The median: the middle one, or the mean of the two in the middle.
+    /// Median: the middle element, or the mean of the two middle ones.
     pub(super) fn median(self) -> f64 {
         let rank = (self.len() - 1) / 2;
         let low = self.select(rank);
@@ -126,7 +126,7 @@ impl<'a> Differences<'a> {
         (i128::from(low.value) + i128::from(high)) as f64 / 2.0
     }
 
-    /// The element with `rank` smaller ones, or as small ones, before it; `rank` is below [`Self::len`].
+    /// Selects the element of a rank below [`Self::len`], from 0.
     pub(super) fn select(self, rank: usize) -> Selected {
         let rows = self.target.len();
         let mut left =
@@ -153,7 +153,7 @@ impl<'a> Differences<'a> {
         self.look(&left)
     }
 
-    /// Selects from the few that are left. All that are equal to the wanted element are among them.
+    /// Selects among the few elements left, which include all that equal the wanted one.
     fn look(self, left: &Left) -> Selected {
         let mut values = Vec::with_capacity(left.count);
         for (row, (&from, &to)) in left.from.iter().zip(&left.to).enumerate() {
@@ -166,8 +166,8 @@ impl<'a> Differences<'a> {
         Selected { value, below: left.before + below, equal, next }
     }
 
-    /// Drops what lies on the far side of the pivot, or finds that the pivot is the wanted element. `low` tells that the
-    /// pivot is probably below it; this saves a walk.
+    /// Drops the elements beyond the pivot, or finds that the pivot is the wanted element. `low` is a hint that the
+    /// pivot is below it, which saves a walk.
     fn narrow(self, left: &mut Left, pivot: i64, low: bool, cuts: &mut Vec<usize>) -> Option<Selected> {
         let walk = |left: &Left, not_above, cuts: &mut Vec<usize>| {
             self.cut(pivot, not_above, |row| (left.from[row], left.to[row]), cuts)
@@ -194,7 +194,7 @@ impl<'a> Differences<'a> {
         Some(Selected { value: pivot, below, equal: not_above - below, next: None })
     }
 
-    /// Every so-manieth element of what is left, sorted.
+    /// Samples the remaining elements at a fixed stride, sorted.
     fn sample(self, left: &Left, sample: &mut Vec<i64>) {
         sample.clear();
         let stride = left.count / SAMPLE;
@@ -210,7 +210,7 @@ impl<'a> Differences<'a> {
         sample.sort_unstable();
     }
 
-    /// The weighted median of the medians of the rows: a quarter of what is left is not above it, a quarter not below.
+    /// Weighted median of the row medians: a quarter of the rest is at most this, a quarter at least.
     fn median_of_medians(self, left: &Left) -> i64 {
         let mut medians: Vec<(i64, usize)> = (0..left.from.len())
             .filter(|&row| left.from[row] < left.to[row])
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// Powers of two against powers of two: samples by row say little of the matrix.
+    /// Powers of two against cubes: a sample by rows represents the matrix badly.
     #[test]
     fn steep_sides_are_no_trouble() {
         let base: Vec<i64> =

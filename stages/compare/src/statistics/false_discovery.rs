@@ -1,8 +1,8 @@
-//! Correction for the number of rows of a table.
+//! Multiple-testing correction over the rows of a table.
 
-/// Benjamini and Hochberg (1995), "Controlling the false discovery rate": for each p its q, so that among the rows with
-/// q < 0.05 at most 5 % are expected to be chance, if rows are independent or rise and fall together (Benjamini and
-/// Yekutieli 2001, theorem 1.2). A row without a p is NaN, is not counted, and stays NaN.
+/// Benjamini and Hochberg (1995), "Controlling the false discovery rate": converts each p to a q, so that at most 5 %
+/// of the rows with q < 0.05 are expected to be chance, if rows are independent or positively dependent (Benjamini and
+/// Yekutieli 2001, theorem 1.2). NaN is not counted and stays NaN.
 #[must_use]
 pub fn corrected(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).filter(|&row| !p[row].is_nan()).collect();
@@ -33,7 +33,7 @@ mod tests {
     }
 
     proptest! {
-        /// q of a row: the least of p_j * rows / |{k: p_k <= p_j}| over all p_j that are no less than its own.
+        /// Definition of q: the minimum of p_j * rows / |{k: p_k <= p_j}| over all p_j at least its own.
         #[test]
         fn q_is_that_of_the_definition(p in prop::collection::vec((0u32..=20).prop_map(|p| if p == 20 { f64::NAN } else { f64::from(p) / 19.0 }), 0..40)) {
             let known: Vec<f64> = p.iter().copied().filter(|p| !p.is_nan()).collect();

@@ -1,23 +1,22 @@
-//! Fisher's exact test: do more runs of one side have something than of the other?
+//! Fisher's exact test: does one side have a property in more runs than the other?
 
 use super::counting::ln_choose;
 
-/// Runs of both sides, and how many of each have the thing that is asked for.
+/// Number of runs per side, and of those with the property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Runs of the base.
+    /// Base runs.
     pub base: usize,
-    /// Of these, runs that have it.
+    /// Base runs with the property.
     pub base_with: usize,
-    /// Runs of the target.
+    /// Target runs.
     pub target: usize,
-    /// Of these, runs that have it.
+    /// Target runs with the property.
     pub target_with: usize,
 }
 
-/// The two-sided p: twice the smaller tail of the hypergeometric distribution, at most 1. NaN where the totals alone
-/// say that no p could be below 5 %, such as where all runs have it: such a test tells nothing, and whether it does is
-/// known without knowing which run is on which side.
+/// Two-sided p: twice the smaller tail of the hypergeometric distribution, at most 1. NaN if the margins alone exclude
+/// a p below 5 %, such as when all runs have the property; that does not depend on which run is on which side.
 ///
 /// Costs O(smaller tail).
 #[must_use]
@@ -33,13 +32,13 @@ pub fn fisher(counts: Counts) -> f64 {
     (2.0 * tail(target_with, true).min(tail(target_with, false))).min(1.0)
 }
 
-/// P(X >= `at`), or P(X <= `at`), for X of `drawn` from `all` of which `with` count.
+/// P(X >= `at`) (`up`) or P(X <= `at`), for X hits among `drawn` from `all`, `with` of which are hits.
 fn tail(all: usize, with: usize, drawn: usize, at: usize, up: bool) -> f64 {
     let (least, most) = ((with + drawn).saturating_sub(all), with.min(drawn));
     let ln = ln_choose(with, at) + ln_choose(all - with, drawn - at) - ln_choose(all, drawn);
     let (mut term, mut sum, mut x) = (1.0, 1.0, at);
     while if up { x < most } else { x > least } {
-        // The ratio of neighbouring probabilities.
+        // Ratio of neighbouring probabilities.
         let (low, high) = if up { (x, x + 1) } else { (x - 1, x) };
         let ratio = (with - low) as f64 * (drawn - low) as f64 / (high as f64 * (all + high - with - drawn) as f64);
         term *= if up { ratio } else { 1.0 / ratio };
@@ -70,7 +69,7 @@ mod tests {
         let of = |base_with, target_with| fisher(Counts { base: 4, base_with, target: 4, target_with });
         assert!(of(4, 4).is_nan() && of(0, 0).is_nan() && of(0, 1).is_nan());
         assert!((of(0, 4) - 2.0 / 70.0).abs() < 1e-12);
-        // `scipy.stats.fisher_exact` doubles no tail, so half of it is 3.4e-5 there too.
+        // `scipy.stats.fisher_exact` does not double a tail; half of this p is 3.4e-5 there too.
         let p = fisher(Counts { base: 60, base_with: 3, target: 60, target_with: 21 });
         assert!((2.5e-5..2e-4).contains(&p), "{p}");
     }

@@ -1,4 +1,4 @@
-//! By how much the sum of a fleet differs, with an interval; and the interval of a median.
+//! Confidence intervals of the difference of means, and of a median.
 
 use super::counting::coin;
 
@@ -7,12 +7,12 @@ const T: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2
 
 fn t(freedom: usize) -> f64 {
     const NORMAL: f64 = 1.959_964;
-    // Of more degrees of freedom, the first terms of the expansion of Cornish and Fisher.
+    // For more degrees of freedom: first terms of the Cornish-Fisher expansion.
     let series = || NORMAL + (NORMAL.powi(3) + NORMAL) / (4.0 * freedom as f64);
     T.get(freedom.saturating_sub(1)).copied().unwrap_or_else(series)
 }
 
-/// Mean, and variance of the mean; the latter is NaN of fewer than two values.
+/// Mean, and variance of the mean (NaN for fewer than two values).
 fn mean(values: &[i64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().map(|&value| value as f64).sum::<f64>() / count;
@@ -20,20 +20,20 @@ fn mean(values: &[i64]) -> (f64, f64) {
     (mean, squares / (count * (count - 1.0)))
 }
 
-/// The 95 % interval of the difference of the means, target less base (Welch 1947, with the degrees of freedom of
-/// Satterthwaite, rounded down). A side that does not have the subject adds none. NaN where a side has one value.
+/// 95 % interval of the difference of the means, target minus base (Welch 1947, with Satterthwaite's degrees of
+/// freedom, rounded down). A side without the subject adds no variance. NaN if a side has one value.
 #[must_use]
 pub fn of_means(base: &[i64], target: &[i64]) -> [f64; 2] {
     let (of_base, of_target) = (mean(base), mean(target));
     let variance = of_base.1 + of_target.1;
     let part = |(_, variance): (f64, f64), side: &[i64]| variance * variance / (side.len().max(2) - 1) as f64;
     let freedom = variance * variance / (part(of_base, base) + part(of_target, target));
-    // Without any variance, any t is as good.
+    // Zero variance: t does not matter.
     let half = t(if freedom >= 1.0 { freedom as usize } else { 1 }) * variance.sqrt();
     [of_target.0 - of_base.0 - half, of_target.0 - of_base.0 + half]
 }
 
-/// The same of differences of pairs.
+/// 95 % interval of the mean of paired differences.
 #[must_use]
 pub fn of_pairs(differences: &[i64]) -> [f64; 2] {
     let (mean, variance) = mean(differences);
@@ -41,13 +41,13 @@ pub fn of_pairs(differences: &[i64]) -> [f64; 2] {
     [mean - half, mean + half]
 }
 
-/// The interval of the median of sorted values (Hettmansperger and Sheather 1986): order statistics, interpolated between
-/// those whose coverage is just more and just less than `confidence`. Nothing of fewer than five values of 95 %: the
-/// smallest and largest of four cover 87.5 %, and the whole line is nearer to 95 %. Ends are whole, rounded outwards.
+/// Interval of the median of sorted values (Hettmansperger and Sheather 1986): interpolates between the order
+/// statistics with coverage just above and just below `confidence`. `None` at 95 % for fewer than five values: the
+/// range of four covers 87.5 %, farther from 95 % than the whole line. Ends are whole, rounded outwards.
 #[must_use]
 pub fn of_median(sorted: &[i64], confidence: f64) -> Option<[i64; 2]> {
     let count = sorted.len();
-    // Coverage of the values from the one at place `from` to its mirror.
+    // Coverage of the range from order statistic `from` to its mirror.
     let coverage = |from: usize| 1.0 - 2.0 * coin(count, from);
     if count < 2 || confidence - coverage(0) > 1.0 - confidence {
         return None;
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(of_means(&[0, 0, 0], &[7, 7]), [7.0, 7.0]);
     }
 
-    /// A side of few runs without the subject adds no doubt.
+    /// A side of few runs without the subject adds no uncertainty.
     #[test]
     fn intervals_of_what_appeared_cover_what_they_say() {
         let mut random = Random(6);
@@ -111,7 +111,7 @@ mod tests {
     fn medians_have_intervals_of_order_statistics() {
         assert_eq!(of_median(&[1, 2, 3, 4], 0.95), None);
         assert_eq!(of_median(&[1, 2, 3, 4, 5], 0.95), Some([1, 5]));
-        // 1 - 2 / 64 covers 96.9 %, one further in 78.1 %: the ends lie a little inside.
+        // 1 - 2 / 64 covers 96.9 %, one further in 78.1 %: the ends are slightly inside.
         assert_eq!(of_median(&[0, 1000, 2000, 3000, 4000, 5000], 0.95), Some([357, 4643]));
         assert_eq!(of_median(&[7; 30], 0.95), Some([7, 7]));
     }

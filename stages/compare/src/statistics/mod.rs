@@ -1,8 +1,8 @@
-//! Statistics of two sides with several runs each: is a difference real, how large is it, what could not have been seen.
-//! And of a series of sides.
+//! Statistics of two sides with several runs each, and of series of sides: is a difference real, how large is it, which
+//! would have gone unnoticed.
 //!
 //! A value is a measure of one row in one run, such as the retained size of a class: a whole number. Values of runs are
-//! skewed, heavy-tailed and full of ties, so nearly everything here goes by ranks and counts:
+//! skewed, heavy-tailed and full of ties, so nearly all methods use ranks and counts:
 //!
 //! | question | answer | function |
 //! |---|---|---|
@@ -14,12 +14,12 @@
 //! | is it real, by all of these tests? | Cauchy combination | [`combined()`] |
 //! | how much more on all hosts together? | interval of the means | [`interval`] |
 //! | is it real, in a table of many rows? | Benjamini-Hochberg q | [`corrected`] |
-//! | what growth could not have been seen? | least shift with a power of 80 % | [`smallest_effect`] |
+//! | which growth would go unnoticed? | least shift with a power of 80 % | [`smallest_effect`] |
 //! | how much more at each step? | Theil-Sen slope with its interval | [`slope()`] |
-//! | what is usual? | median and quantiles | [`median`], [`quantile`] |
+//! | which value is usual? | median and quantiles | [`median`], [`quantile`] |
 //!
-//! The functions are pure: they look at slices, keep nothing, and answer the same on every machine. None of them builds
-//! the matrix of all differences: what they want of it they select in O((n + m) log (n + m)), see `differences.rs`.
+//! The functions are pure and deterministic across machines. None builds the matrix of all differences: they select
+//! from it in O((n + m) log (n + m)), see `differences.rs`.
 
 mod combined;
 mod counting;

@@ -1,4 +1,4 @@
-//! The normal distribution: its tail to full relative precision, since q multiplies tiny ones by many rows.
+//! Normal distribution, with full relative precision in the tail: q multiplies tiny p by many rows.
 
 /// P(Z <= z).
 pub(super) fn cumulative(z: f64) -> f64 {

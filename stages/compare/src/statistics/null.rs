@@ -1,24 +1,24 @@
-//! The distribution of Mann-Whitney's U where both sides are samples of one distribution without ties.
+//! Null distribution of Mann-Whitney's U without ties.
 
 use super::normal;
 
-/// Additions that the exact distribution may cost; microseconds. 27 runs on each side.
+/// Maximum additions for the exact distribution, which take microseconds; reached by 27 runs a side.
 const EXACT_COST: usize = 20_000;
 
-/// Splits of the runs into two sides up to which all counts fit 64 bits.
+/// Maximum number of splits into two sides for which all counts fit 64 bits.
 const EXACT_SPLITS: f64 = 4e18;
 
-/// U counts the pairs of a run of one side and a run of the other in which the first is larger.
+/// Null distribution of U: the number of pairs, one run of each side, in which the first is larger.
 pub(super) struct Null {
     /// n m / 2.
     pub(super) mean: f64,
     deviation: f64,
-    /// P(U <= u) for u up to the mean, where it is cheap.
+    /// P(U <= u) for u up to the mean, if cheap.
     exact: Option<Vec<f64>>,
 }
 
 impl Null {
-    /// For `n` runs on one side and `m` on the other, neither 0.
+    /// Distribution for sides of `n` and `m` runs, neither 0.
     pub(super) fn of(n: usize, m: usize) -> Self {
         let pairs = n as f64 * m as f64;
         let deviation = (pairs * (n as f64 + m as f64 + 1.0) / 12.0).sqrt();
@@ -26,7 +26,7 @@ impl Null {
         Self { mean: pairs / 2.0, deviation, exact: cheap.then(|| exact(n, m)) }
     }
 
-    /// P(U <= `u`), for a whole `u` not above the mean: exact, or normal with continuity correction.
+    /// P(U <= `u`) for `u` up to the mean: exact, or normal with continuity correction.
     pub(super) fn tail(&self, u: usize) -> f64 {
         match &self.exact {
             Some(cumulative) => cumulative[u.min(cumulative.len() - 1)],
@@ -35,15 +35,15 @@ impl Null {
     }
 }
 
-/// How many ways there are to say which `n` of n + m runs are those of one side.
+/// Number of ways to choose `n` of n + m runs.
 pub(super) fn splits(n: usize, m: usize) -> f64 {
     (1..=n.min(m)).fold(1.0, |splits, i| splits * (n.max(m) + i) as f64 / i as f64)
 }
 
 /// P(U <= u) for u = 0 ..= n m / 2.
 ///
-/// The number of splits with U = u is the coefficient of q^u in the Gaussian binomial coefficient, the product of
-/// (1 - q^(m+i)) / (1 - q^i) over i = 1 ..= n. After each i the product is itself such a coefficient, so all numbers stay
+/// The number of splits with U = u is the coefficient of q^u in the Gaussian binomial coefficient, the product of (1 -
+/// q^(m+i)) / (1 - q^i) over i = 1 ..= n. After each i the product is itself such a coefficient, so all numbers stay
 /// whole and below the number of splits.
 fn exact(n: usize, m: usize) -> Vec<f64> {
     let (few, many) = (n.min(m), n.max(m));
@@ -68,11 +68,11 @@ fn exact(n: usize, m: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The largest count that an interval refuses, so that what it does not refuse covers nearest to `confidence`; nothing
-/// where the whole line is nearer. `tail` is the probability of at most so much, of a distribution with `mean`, rounded up.
+/// The largest count outside a confidence interval, chosen so that coverage is nearest to `confidence`; `None` if the
+/// whole line is nearer. `tail(u)` is P(U <= u), for a distribution with `mean`, rounded up.
 pub(super) fn refused(tail: impl Fn(usize) -> f64, mean: usize, confidence: f64) -> Option<usize> {
     let beyond = 1.0 - confidence;
-    // The first count whose two tails are too much.
+    // The first count with both tails too large.
     let (mut low, mut high) = (0, mean);
     while low < high {
         let middle = usize::midpoint(low, high);
@@ -89,7 +89,7 @@ pub(super) fn refused(tail: impl Fn(usize) -> f64, mean: usize, confidence: f64)
 mod tests {
     use super::Null;
 
-    /// As in the tables of the test: 1, 2, 4, 7, ... of the 252 splits of ten runs have U of at most 0, 1, 2, 3, ...
+    /// As in published tables: 1, 2, 4, 7, ... of the 252 splits of ten runs have U of at most 0, 1, 2, 3, ...
     #[test]
     fn tails_are_those_of_the_tables() {
         for (n, m, u, expected) in
@@ -108,7 +108,7 @@ mod tests {
         let normal = Null { mean: exact.mean, deviation: exact.deviation, exact: None };
         for u in 150..=364 {
             let (exact, normal) = (exact.tail(u), normal.tail(u));
-            // Far out the normal distribution says too much, never too little.
+            // Far out the normal approximation overestimates, never underestimates.
             assert!(exact < normal * 1.01 && (exact > normal * 0.94 || exact < 0.01), "{u}: {exact} {normal}");
         }
     }

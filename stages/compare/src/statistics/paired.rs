@@ -1,8 +1,8 @@
-//! The same hosts on both sides: their differences, which say more than the values of all hosts.
+//! Paired tests: differences per host, which are more sensitive than unpaired values.
 //!
-//! Where nothing changed, the difference of a host is as likely to be above 0 as below. Two tests ask that, both given
-//! only how large the differences are: Wilcoxon's signed-rank test (1945) of all of them, and the sign test of those
-//! that are apart from the rest, see [`tail`](super::tail()). A leak on some hosts shows in the second one.
+//! Under the null hypothesis a host's difference is positive or negative with equal probability. Two tests use that,
+//! both conditional on the absolute differences: Wilcoxon's signed-rank test (1945) on all of them, and the sign test
+//! on the outlying ones, see [`tail`](super::tail()). The latter detects a leak on some hosts.
 
 use super::combined::weighted;
 use super::counting::coin;
@@ -10,40 +10,40 @@ use super::normal;
 use super::quantiles::median;
 use super::tail::apart;
 
-/// Differences up to which the signed-rank test is exact.
+/// Maximum number of differences for the exact signed-rank test.
 const EXACT: usize = 50;
 
-/// What the pairs say.
+/// Results of the paired tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
-    /// The two-sided p of both tests together; NaN without pairs.
+    /// Combined two-sided p; NaN without pairs.
     pub p: f64,
     /// p of the signed-rank test.
     pub ranks: f64,
-    /// p of the sign test of large differences.
+    /// p of the sign test on large differences.
     pub large: f64,
-    /// Differences at most this large are not apart from the rest; 0 where none are.
+    /// Threshold: absolute differences above it are large; 0 if none are.
     pub apart: i64,
-    /// Large differences below 0 and above it.
+    /// Number of large differences below and above 0.
     pub counts: [usize; 2],
-    /// The median of the differences that are not 0.
+    /// Median of the nonzero differences.
     pub median: i64,
-    /// Whether there are large differences, far apart from the rest, and enough of them: then their signs say most.
+    /// Whether enough large differences are far apart from the rest; the sign test then gets most weight.
     pub is_apart: bool,
 }
 
-/// Large differences whose signs can say more than the ranks of all: p can be 1 in 500.
+/// Minimum number of large differences for which signs can beat ranks: p can be 1 in 500.
 const ENOUGH: usize = 10;
-/// Weights of ranks and of signs where the large differences are apart.
+/// Weights of ranks and signs if the large differences are apart.
 const IF_APART: [f64; 2] = [0.01, 0.99];
 
 impl Paired {
-    /// What tells nothing.
+    /// Result without information.
     const NONE: Self =
         Self { p: f64::NAN, ranks: f64::NAN, large: f64::NAN, apart: 0, counts: [0, 0], median: 0, is_apart: false };
 }
 
-/// Tests differences, target less base, one for each host. Sorts them by their size.
+/// Tests differences, target minus base, one per host. Sorts them by absolute value.
 #[must_use]
 pub fn paired(differences: &mut Vec<i64>) -> Paired {
     if differences.is_empty() {
@@ -63,19 +63,19 @@ pub fn paired(differences: &mut Vec<i64>) -> Paired {
     let above = differences.iter().filter(is_large).filter(|&&difference| difference > 0).count();
     let below = differences.iter().filter(is_large).count() - above;
     let sign = |above: usize, below: usize| match above + below {
-        // No p of so few can be below 5 %.
+        // Too few for a p below 5 %.
         0..6 => f64::NAN,
         all => (2.0 * coin(all, above.min(below))).min(1.0),
     };
     let large = sign(above, below);
-    // How many are large is known from their sizes, so this does not favour growth or shrinking.
+    // Depends only on absolute values, so it favours neither growth nor shrinking.
     let is_apart = is_apart && above + below >= ENOUGH;
     let weights = if is_apart { IF_APART } else { [0.5, 0.5] };
     let p = weighted(&[(ranks, weights[0]), (large, weights[1])]);
     Paired { p, ranks, large, apart: threshold, counts: [below, above], median, is_apart }
 }
 
-/// The two-sided p of the signed-rank test. Ties share the mean of their ranks, for which the distribution is exact too.
+/// Two-sided p of the signed-rank test. Ties share their mean rank; the exact distribution accounts for that.
 fn signed_rank(differences: &[i64], sizes: &[i64]) -> f64 {
     let count = sizes.len();
     let mut double_ranks = vec![0usize; count];
@@ -111,7 +111,7 @@ mod tests {
     use crate::statistics::simulated::{Random, Values};
     use proptest::prelude::*;
 
-    /// Of the 32 choices of signs of five ranks one has a sum of 0; of the 64 of six ranks three have a sum of at most 2.
+    /// Of the 32 sign choices of five ranks one has a sum of 0; of the 64 of six ranks three have a sum of at most 2.
     #[test]
     fn all_choices_of_signs_are_counted() {
         assert!((paired(&mut vec![1, 2, 3, 4, 5]).ranks - 2.0 / 32.0).abs() < 1e-12);

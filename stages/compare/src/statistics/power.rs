@@ -1,39 +1,39 @@
-//! What growth the runs would have shown, had there been any.
+//! Power: the smallest growth that the runs would have shown.
 
 use super::counting::ln_choose;
 use super::differences::Differences;
 use super::null::Null;
 use std::borrow::Cow;
 
-/// Below this a q is significant.
+/// Significance level of q.
 const SIGNIFICANT: f64 = 0.05;
 
-/// Tests that are combined: of so many, a p is at most so many times the least one.
+/// Number of combined tests: the combined p is at most this many times the least one.
 const TESTS: f64 = 3.0;
 
-/// The normal quantile of the power that is asked for, 80 %.
+/// Normal quantile of the desired power, 80 %.
 const POWER: f64 = 0.841_621_233_572_914_2;
 
-/// How much wider than few runs the next ones may be: by 6 / n. Found by simulation: with it, growth of twice the stated
-/// effect is missed in less than 5 % of draws even of Student's t with 2 degrees of freedom and 10 runs on each side.
+/// Allowance for values unseen in few runs: the spread is widened by 6 / n. Found by simulation: growth of twice the
+/// stated effect is missed in less than 5 % of draws even of Student's t with 2 degrees of freedom and 10 runs a side.
 const UNSEEN: f64 = 6.0;
 
-/// Values of a side that are looked at.
+/// Maximum values per side to consider.
 const VALUES: usize = 256;
 
-/// What growth the runs would have shown.
+/// Smallest growth that the runs would have shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effects {
-    /// Least growth of all runs, see [`smallest_effect`].
+    /// Growth on all runs, see [`smallest_effect`].
     pub on_all: Option<f64>,
-    /// Least growth of a tenth of the runs of the target, rounded up.
+    /// Growth on a tenth of the target's runs, rounded up.
     pub on_tenth: Option<f64>,
 }
 
-/// The least growth that would have shown on all runs of the target, and on a tenth of them.
+/// Smallest detectable growth on all target runs, and on a tenth of them.
 ///
-/// A tenth that lies above all other runs is significant if there are enough of it (Rosenbaum 1954), among `rows` rows and
-/// with the other tests beside. Growth by the whole range of the values brings a run there, wherever it was.
+/// A tenth above all other runs is significant if it has enough runs (Rosenbaum 1954), among `rows` rows and combined
+/// with the other tests. Growth by the whole range of values takes any run there.
 #[must_use]
 pub fn smallest_effects(base_sorted: &[i64], target_sorted: &[i64], rows: usize) -> Effects {
     let on_all = smallest_effect(base_sorted, target_sorted, rows);
@@ -47,14 +47,13 @@ pub fn smallest_effects(base_sorted: &[i64], target_sorted: &[i64], rows: usize)
     Effects { on_all, on_tenth }
 }
 
-/// The least growth of each run of the target that these runs would show as significant with a power of 80 %, in a table of
-/// `rows` rows in which it is the only one that grew, so that its p must be below 0.05 / `rows`. None where no p of so few
-/// runs can be that small.
+/// Smallest growth of every target run that is significant with a power of 80 %, in a table of `rows` rows in which no
+/// other row grew, so that p must be below 0.05 / `rows`. `None` if too few runs allow no such p.
 ///
-/// The spread is that of the runs themselves: growth by d moves all differences of a run of the target and one of the base
-/// by d, so the part of pairs in which the target has more is known for each d. The part that is needed is the one where
-/// U, normal with the variance of Hanley and McNeil (1982) for that part, reaches what the test asks for with a
-/// probability of 80 %. Of two sides that differ, the spread within each counts, not the shift between them.
+/// The spread is that of the runs: growth by d shifts all differences between target and base runs by d, so the
+/// fraction of pairs in which the target is larger is known for each d. The required fraction is the one at which U,
+/// normal with the variance of Hanley and McNeil (1982), passes the test with a probability of 80 %. If the sides
+/// differ, only the spread within each counts, not the shift between them.
 #[must_use]
 pub fn smallest_effect(base_sorted: &[i64], target_sorted: &[i64], rows: usize) -> Option<f64> {
     let (n, m) = (base_sorted.len(), target_sorted.len());
@@ -67,14 +66,14 @@ pub fn smallest_effect(base_sorted: &[i64], target_sorted: &[i64], rows: usize) 
     let differences = Differences::new(&base, &target);
     let rank = ((1.0 - part) * differences.len() as f64) as usize;
     let (low, high) = (differences.select(rank).value, differences.select(differences.len() - 1 - rank).value);
-    // Half of the distance between both tails: what separates a difference in the middle from one in a tail.
+    // Half the distance between both tails: from the middle of the differences to a tail.
     let spread = (i128::from(high) - i128::from(low)) as f64 / 2.0;
-    // A whole unit more, since an equal value is not a larger one.
+    // One unit more, since equal values are not larger.
     Some((spread * (1.0 + UNSEEN / n.min(m) as f64)).floor() + 1.0)
 }
 
-/// At most [`VALUES`] of the values, evenly spaced: what the runs would have shown is an estimate, and this moves it by less than
-/// the noise of the runs themselves.
+/// Thins to at most [`VALUES`], evenly spaced. The effect is an estimate, and thinning moves it by less than the noise
+/// of the runs.
 fn thinned(sorted: &[i64]) -> Cow<'_, [i64]> {
     match sorted.len() {
         0..=VALUES => Cow::Borrowed(sorted),
@@ -82,7 +81,7 @@ fn thinned(sorted: &[i64]) -> Cow<'_, [i64]> {
     }
 }
 
-/// The most pairs in which the base may have more while the p is below `alpha`.
+/// Maximum number of pairs with a larger base at which p is still below `alpha`.
 fn spared_pairs(null: &Null, alpha: f64) -> Option<usize> {
     let (mut small, mut large) = (0, null.mean.ceil() as usize);
     while small < large {
@@ -92,8 +91,8 @@ fn spared_pairs(null: &Null, alpha: f64) -> Option<usize> {
     small.checked_sub(1)
 }
 
-/// The part of pairs in which the target must have more, so that with a probability of 80 % at most `spared` pairs say the
-/// contrary.
+/// Fraction of pairs in which the target must be larger, so that with a probability of 80 % at most `spared` pairs
+/// contradict.
 fn part_needed(n: f64, m: f64, spared: f64) -> f64 {
     let (mut low, mut high) = (0.5, 1.0);
     for _ in 0..40 {
@@ -125,7 +124,7 @@ mod tests {
         let every = |side: &[i64]| side.iter().copied().step_by(4).collect::<Vec<_>>();
         assert_eq!(thinned(&base).first(), Some(&base[1]));
         let found = smallest_effect(&base, &target, 1).unwrap();
-        // A quarter of the runs show twice as much growth.
+        // A quarter of the runs doubles the smallest effect.
         let of_quarter = smallest_effect(&every(&base), &every(&target), 1).unwrap();
         assert!((1.6..2.5).contains(&(of_quarter / found)), "{found} {of_quarter}");
     }

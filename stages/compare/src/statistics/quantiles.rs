@@ -1,15 +1,13 @@
 //! Median and quantiles of whole numbers.
 
-/// The median: the middle value, or the mean of the two in the middle, rounded half away from zero. 0 where there are no
-/// values.
+/// Median: the middle value, or the mean of the two middle ones, rounded half away from zero; 0 without values.
 #[must_use]
 pub fn median(sorted: &[i64]) -> i64 {
     quantile(sorted, 50)
 }
 
-/// The quantile that has `percent` of the values below it: type 7 of Hyndman and Fan (1996), which is the default of R
-/// and NumPy: the value at place `(n - 1) * percent / 100`, linear between its neighbours, rounded half away from zero; no
-/// step of it is inexact. 0 where there are no values.
+/// Quantile of type 7 (Hyndman and Fan 1996), the default of R and NumPy: the value at position `(n - 1) * percent /
+/// 100`, interpolated linearly, rounded half away from zero, in exact arithmetic. 0 without values.
 #[must_use]
 pub fn quantile(sorted: &[i64], percent: u8) -> i64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0 };
@@ -19,9 +17,9 @@ pub fn quantile(sorted: &[i64], percent: u8) -> i64 {
     rounded(low * 100 + (high - low) * hundredths)
 }
 
-/// A number in hundredths as a whole one, rounded half away from zero.
+/// Rounds hundredths to a whole number, half away from zero.
 fn rounded(hundredths: i128) -> i64 {
-    // Between two values of 64 bits, so one itself.
+    // Between two 64-bit values, so it fits.
     ((hundredths.abs() + 50) / 100 * hundredths.signum()) as i64
 }
 
@@ -51,7 +49,7 @@ mod tests {
         assert_eq!(quantile(&[0, 1, 8, 33, 41, 50], 90), 46);
         assert_eq!(quantile(&values, 0), 1);
         assert_eq!(quantile(&values, 100), 10);
-        // 842648.5, which is no binary fraction of the two.
+        // 842648.5, which is no exact binary fraction of the two.
         assert_eq!(quantile(&[205_535, 763_195, 844_270], 99), 842_649);
     }
 

@@ -1,17 +1,16 @@
-//! Is one side larger than the other? The test of Mann and Whitney (1947), which is Wilcoxon's rank sum test.
+//! Mann-Whitney test (1947), equal to Wilcoxon's rank sum test: is one side larger?
 
 use super::normal;
 use super::null::{Null, splits};
 
-/// Additions that the exact distribution may cost where values tie; a fraction of a millisecond. 21 runs on each side.
+/// Maximum additions for the exact distribution with ties: a fraction of a millisecond; reached by 21 runs a side.
 const TIED_COST: usize = 400_000;
 
-/// The two-sided p of the Mann-Whitney test; NaN where a side has no runs.
+/// Two-sided p of the Mann-Whitney test; NaN if a side has no runs.
 ///
-/// Exact where that is cheap: the part of all splits of the values into sides of these sizes whose rank sum is at least as
-/// far from its mean. Tied values share the mean of their ranks, and then the splits of just these values are counted
-/// (the exact permutation distribution). Else the normal approximation with corrections for ties and continuity. The p
-/// is the same, bit for bit, whichever side comes first.
+/// Exact if cheap: the fraction of all splits into sides of these sizes with a rank sum at least as far from its mean.
+/// With ties, values share their mean rank and the splits of these values are counted (exact permutation distribution).
+/// Otherwise the normal approximation with corrections for ties and continuity. Swapping the sides gives the same bits.
 #[must_use]
 pub fn rank_sum(base_sorted: &[i64], target_sorted: &[i64]) -> f64 {
     let (n, m) = (base_sorted.len(), target_sorted.len());
@@ -36,9 +35,9 @@ pub fn rank_sum(base_sorted: &[i64], target_sorted: &[i64]) -> f64 {
     p.min(1.0)
 }
 
-/// How both sides lie together.
+/// Rank statistics of both sides.
 struct Ranks {
-    /// Twice U of the target: 2 for each pair in which the run of the target has more, 1 where both have the same.
+    /// Twice U of the target: 2 per pair in which the target is larger, 1 per tie.
     double_u: usize,
     /// Sum of t^3 - t over groups of t tied values.
     ties: f64,
@@ -62,7 +61,7 @@ fn cube_less_itself(count: usize) -> f64 {
     count * count * count - count
 }
 
-/// By how much ties shrink the variance of U, where `by` is added to the base.
+/// Factor by which ties reduce the variance of U, with `by` added to the base.
 pub(super) fn tie_factor_of(base: &[i64], target: &[i64], by: i64) -> f64 {
     let mut ties = 0.0;
     groups(base, target, by, |of_base, of_target| ties += cube_less_itself(of_base + of_target));
@@ -73,8 +72,7 @@ fn tie_factor(n: usize, m: usize, ties: f64) -> f64 {
     1.0 - ties / cube_less_itself(n + m)
 }
 
-/// Calls `group` for each value of either side, in order, with how many of the base, increased `by`, and how many of the
-/// target have it.
+/// Calls `group` for each distinct value, ascending, with its count in the base, shifted `by`, and in the target.
 fn groups(base: &[i64], target: &[i64], by: i64, mut group: impl FnMut(usize, usize)) {
     let (mut i, mut j) = (0, 0);
     while i < base.len() || j < target.len() {
@@ -101,13 +99,13 @@ fn tied_cost(n: usize, m: usize) -> usize {
     (n + m).saturating_mul(few).saturating_mul(few).saturating_mul(n.max(m))
 }
 
-/// The part of all splits in which twice U is at most `double_tail`, or at most that below its maximum.
+/// Fraction of splits with twice U at most `double_tail`, or at most that below its maximum.
 fn exact_with_ties(base: &[i64], target: &[i64], double_tail: usize) -> f64 {
     let mut tied = Vec::with_capacity(base.len() + target.len());
     groups(base, target, 0, |of_base, of_target| tied.push(of_base + of_target));
     let few = base.len().min(target.len());
     let low = splits_in_tail(&tied, few, double_tail);
-    // With as many runs on both sides, each split has a mirror image; else high ranks are counted as low ones.
+    // With equal sizes each split has a mirror image; otherwise count high ranks as low ones.
     let high = if base.len() == target.len() {
         low
     } else {
@@ -117,10 +115,10 @@ fn exact_with_ties(base: &[i64], target: &[i64], double_tail: usize) -> f64 {
     (low + high) / splits(base.len(), target.len())
 }
 
-/// How many choices of `few` values, of ascending groups of so many `tied` values, have twice U of at most `double_tail`.
+/// Number of choices of `few` values, from ascending groups of `tied` sizes, with twice U at most `double_tail`.
 ///
-/// Dynamic programming over the groups: `counts[j * width + u]` are the choices of j values so far with twice U = u, that
-/// is a doubled rank sum of u + j (j + 1). Taking values of a group never lowers U, so nothing above the tail is kept.
+/// Dynamic programming over the groups: `counts[j * width + u]` is the number of choices of j values so far with twice
+/// U = u, a doubled rank sum of u + j (j + 1). Taking values never lowers U, so nothing above the tail is kept.
 fn splits_in_tail(tied: &[usize], few: usize, double_tail: usize) -> f64 {
     let width = double_tail + 1;
     let mut counts = vec![0.0f64; (few + 1) * width];
@@ -133,7 +131,7 @@ fn splits_in_tail(tied: &[usize], few: usize, double_tail: usize) -> f64 {
             let mut ways = 1.0;
             for taken in 1..=group.min(j) {
                 ways *= (group + 1 - taken) as f64 / taken as f64;
-                // Twice their ranks is `taken * (2 * before + group + 1)`; less what j (j + 1) grew by.
+                // Twice their ranks is `taken * (2 * before + group + 1)`; minus the growth of j (j + 1).
                 let Some(untied) = (before + taken).checked_sub(j) else { continue };
                 let step = taken * (2 * untied + group - taken);
                 if step < width {
@@ -164,7 +162,7 @@ mod tests {
         base.iter().flat_map(|b| target.iter().map(move |t| 1 + (t.cmp(b) as i64))).sum()
     }
 
-    /// p by all splits.
+    /// p by enumerating all splits.
     fn enumerated(base: &[i64], target: &[i64]) -> f64 {
         let all: Vec<i64> = base.iter().chain(target).copied().collect();
         let mean = (base.len() * target.len()) as i64;
@@ -204,8 +202,8 @@ mod tests {
         }
     }
 
-    /// `scipy.stats.mannwhitneyu(base, target, method=...).pvalue` of SciPy 1.17 with "exact", `PermutationMethod` (which goes
-    /// through all splits of so few values), and "asymptotic".
+    /// `scipy.stats.mannwhitneyu(base, target, method=...).pvalue` of SciPy 1.17 with "exact", `PermutationMethod`
+    /// (which enumerates all splits of so few values), and "asymptotic".
     #[test]
     fn p_is_that_of_scipy() {
         let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-12, "{found} {expected}");

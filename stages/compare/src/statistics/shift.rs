@@ -1,39 +1,38 @@
-//! By how much one side is larger than the other.
+//! Estimates by how much one side is larger than the other.
 
 use super::differences::Differences;
 use super::interval;
 use super::null::{self, Null};
 use super::rank_sum::tie_factor_of;
 
-/// Values that are all the same, from which on nothing else is expected of a side.
+/// Minimum number of equal values for a side to count as constant.
 const CONSTANT: usize = 5;
 
-/// By how much the target is larger than the base.
+/// Estimated shift from base to target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// The Hodges-Lehmann estimate: the median of all differences of a value of the target and one of the base.
+    /// Hodges-Lehmann estimate: the median of all differences, target minus base.
     pub shift: f64,
-    /// Lower end of the interval; minus infinity where the runs are too few for an interval, see [`shift()`].
+    /// Lower end of the interval; minus infinity if there are too few runs, see [`shift()`].
     pub low: f64,
-    /// Upper end; infinity likewise.
+    /// Upper end; infinity if there are too few runs.
     pub high: f64,
 }
 
-/// The Hodges-Lehmann shift (Hodges and Lehmann 1963) with the interval of Moses: all shifts that the Mann-Whitney test
-/// does not refuse. Sorts both sides, which must not be empty (NaN if one is).
+/// Hodges-Lehmann shift (Hodges and Lehmann 1963) with the interval of Moses: all shifts that the Mann-Whitney test
+/// does not reject. Sorts both sides; NaN if one is empty.
 ///
-/// The ends are two of the sorted differences. Of all such pairs it is the one whose coverage is *nearest* to
-/// `confidence`, not the first that is at least as much: with 5 runs on each side 94.4 % rather than 96.8 %. Where even
-/// the largest and smallest difference cover so little that the whole line is as near (95 %: sides of 2 and 2, or of 1
-/// and 12), the ends are infinite.
+/// The ends are two of the sorted differences, the pair with coverage *nearest* to `confidence`, not the first with at
+/// least as much: for 5 runs a side 94.4 % rather than 96.8 %. If the coverage of the extreme differences is no nearer
+/// than that of the whole line (95 %: sides of 2 and 2, or of 1 and 12), the ends are infinite.
 ///
-/// Where differences tie, as those of small counts do, the interval with such ends covers too much: it holds a value that
-/// only the ties at its very end speak for. Such an end is tested with the variance of just these ties, and, if refused,
-/// left out: the end is then half a unit further in, since values are whole. The interval always holds `shift`; where one
-/// unit is more than it is wide otherwise, it covers more than `confidence`.
+/// With tied differences, as of small counts, such an interval covers too much: its end value is supported only by the
+/// ties at the end. Each end is therefore tested with a variance corrected for these ties; a rejected end moves half a
+/// unit inwards, since values are whole. The interval always contains `shift`; if its width is otherwise below one
+/// unit, it covers more than `confidence`.
 ///
-/// A side of five runs or more that are all the same does not vary: the interval is then that of the other side's median,
-/// see [`shift_from_constant`].
+/// A side of at least five equal values counts as constant: the interval is then that of the other side's median, see
+/// [`shift_from_constant`].
 ///
 /// Costs O((n + m) log (n + m)).
 pub fn shift(base: &mut [i64], target: &mut [i64], confidence: f64) -> Shift {
@@ -58,9 +57,9 @@ pub fn shift(base: &mut [i64], target: &mut [i64], confidence: f64) -> Shift {
     }
 }
 
-/// The same of two sorted sides of which one, the base or else the target, is known not to vary: no run of it has the subject.
-/// Then the differences are the values of the other side, many times over, and the interval of Moses, which takes both sides
-/// for samples of one distribution, covers about 90 %. Here it is the interval of a median; it is infinite of fewer than five
+/// Shift between two sorted sides if one, the base or else the target, is constant because no run has the subject. The
+/// differences then repeat the values of the other side, and the interval of Moses, which assumes two samples of one
+/// distribution, covers about 90 %. This uses the interval of a median instead; it is infinite for fewer than five
 /// values.
 #[must_use]
 pub fn shift_from_constant(base: &[i64], target: &[i64], is_base: bool, confidence: f64) -> Shift {
@@ -77,7 +76,7 @@ pub fn shift_from_constant(base: &[i64], target: &[i64], is_base: bool, confiden
     Shift { shift, low: low.min(shift), high: high.max(shift) }
 }
 
-/// The difference with `rank` others below it, or half a unit more where the test with ties refuses it.
+/// The difference of a rank, or half a unit more if the test with ties rejects it.
 fn lower_end(base: &[i64], target: &[i64], null: &Null, rank: usize) -> f64 {
     let differences = Differences::new(base, target);
     let mut end = differences.select(rank);
@@ -105,7 +104,7 @@ mod tests {
     }
 
     fn distinct(from: usize, to: usize) -> impl Strategy<Value = (Vec<i64>, Vec<i64>)> {
-        // So far apart that no two differences are the same.
+        // Spread widely, so that no two differences are equal.
         let values = prop::collection::vec(0i64..1 << 50, 2 * from..2 * to);
         values.prop_map(|mut base| {
             let target = base.split_off(base.len() / 2);
@@ -134,7 +133,7 @@ mod tests {
     fn constant_sides_have_a_narrow_interval() {
         assert_eq!(of(&[7; 9], &[7; 8]), Shift { shift: 0.0, low: 0.0, high: 0.0 });
         assert_eq!(of(&[7; 90], &[9; 80]), Shift { shift: 2.0, low: 2.0, high: 2.0 });
-        // One value is no constant side.
+        // A single value is no constant side.
         assert_eq!(of(&[7], &[9; 5]), Shift { shift: 2.0, low: f64::NEG_INFINITY, high: f64::INFINITY });
     }
 
@@ -151,7 +150,7 @@ mod tests {
             prop_assert!(low.is_some() && low == high, "{low:?} {high:?}");
         }
 
-        /// What the test refuses at 5 % lies outside, and the other way round, but for the nearest coverage and rounding.
+        /// Values rejected at 5 % are outside, and vice versa, up to nearest coverage and rounding.
         #[test]
         fn the_interval_agrees_with_the_test((base, target) in distinct(5, 40), by in 0.0..1.0f64) {
             let found = of(&base, &target);

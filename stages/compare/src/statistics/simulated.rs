@@ -1,4 +1,4 @@
-//! Random values for the simulations: the same on every machine.
+//! Random values for simulations, equal on every machine.
 
 /// Splitmix64 (Steele, Lea and Flood 2014).
 pub(crate) struct Random(pub(crate) u64);
@@ -22,7 +22,7 @@ impl Random {
         (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// Student's t with 2 degrees of freedom: tails so heavy that there is no variance. By inversion.
+    /// Student's t with 2 degrees of freedom, by inversion: tails so heavy that the variance is infinite.
     pub(crate) fn heavy(&mut self) -> f64 {
         let u = self.uniform();
         (2.0 * u - 1.0) / (2.0 * u * (1.0 - u)).sqrt()
@@ -39,7 +39,7 @@ impl Random {
     }
 }
 
-/// A distribution of values of runs.
+/// A distribution of values over runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Values {
     Normal,
@@ -53,7 +53,7 @@ impl Values {
     pub(crate) const ALL: [Self; 5] =
         [Self::Normal, Self::Lognormal, Self::HeavyTails, Self::Counts(6.0), Self::Uniform(12)];
 
-    /// `count` values.
+    /// Draws `count` values.
     pub(crate) fn draw(self, random: &mut Random, count: usize) -> Vec<i64> {
         let one = |random: &mut Random| match self {
             Self::Normal => (1e9 + 1e7 * random.normal()) as i64,

@@ -1,4 +1,4 @@
-//! What the statistics promise, in simulated runs: coverage, power, and which row comes first.
+//! Simulations of the statistics' guarantees: coverage, power, and ranking.
 
 use super::simulated::{Random, Values};
 use super::{corrected, median, rank_sum, shift, shift_from_constant, smallest_effect};
@@ -6,7 +6,7 @@ use super::{corrected, median, rank_sum, shift, shift_from_constant, smallest_ef
 const SIZES: [(usize, usize); 9] =
     [(5, 5), (5, 9), (7, 7), (10, 10), (10, 30), (20, 20), (30, 30), (60, 40), (100, 100)];
 
-/// The part of 1,000 draws in which the interval holds the true shift.
+/// Fraction of 1,000 draws in which the interval contains the true shift.
 fn coverage(values: Values, (n, m): (usize, usize), random: &mut Random) -> f64 {
     let mut held = 0;
     for _ in 0..1000 {
@@ -34,7 +34,7 @@ fn intervals_cover_what_they_say() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Subjects that one side does not have: the shift is the median of the other side.
+/// Subjects that one side lacks: the shift is the median of the other side.
 #[test]
 fn intervals_of_appeared_and_vanished_subjects_cover_what_they_say() {
     let mut random = Random(4);
@@ -62,7 +62,7 @@ fn intervals_of_appeared_and_vanished_subjects_cover_what_they_say() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The part of draws in which growth by `times` the stated smallest effect is significant among `rows` rows.
+/// Fraction of draws in which growth by `times` the stated smallest effect is significant among `rows` rows.
 fn caught(values: Values, (n, m): (usize, usize), rows: usize, times: f64, random: &mut Random) -> Option<f64> {
     let draws = 1000;
     let mut significant = 0;
@@ -106,22 +106,22 @@ fn few_runs_have_no_smallest_effect() {
     assert_eq!(smallest_effect(&[5; 100], &[7; 100], 2000), Some(1.0));
 }
 
-/// Runs on each side of the simulated tables.
+/// Runs per side of the simulated tables.
 const RUNS: usize = 100;
 
-/// Classes in them.
+/// Number of classes.
 const CLASSES: usize = 2000;
 
-/// How the bytes of a class vary from run to run.
+/// Variation of a class's bytes between runs.
 #[derive(Clone, Copy)]
 enum Noise {
-    /// The same in each run.
+    /// None.
     Constant,
-    /// With the load of the run, and on its own by so much.
+    /// With the load of the run, and individually by this spread.
     Loaded(f64),
-    /// The same with heavy tails: a cache that is now and then many times as full.
+    /// Likewise, with heavy tails: a cache that occasionally holds many times as much.
     HeavyTails(f64),
-    /// Only on its own.
+    /// Individually only.
     Own(f64),
 }
 
@@ -155,13 +155,13 @@ impl Class {
         (self.bytes * factor).round() as i64
     }
 
-    /// Whether growth by 5 % is more than the noise of the largest rows: the class is not tiny, and it varies.
+    /// Whether growth by 5 % exceeds the noise of the largest rows: the class is not tiny, and it varies.
     fn can_hide_a_regression(&self) -> bool {
         self.bytes > 50_000.0 && matches!(self.noise, Noise::Loaded(_))
     }
 }
 
-/// The rows of a table that are significant, by growth: class, difference of medians.
+/// Significant rows of a simulated table, by growth: class, difference of medians.
 fn significant(seed: u64, planted: bool) -> (usize, Vec<(usize, i64)>) {
     let mut random = Random(seed);
     let classes: Vec<Class> = (0..CLASSES).map(|_| Class::draw(&mut random)).collect();

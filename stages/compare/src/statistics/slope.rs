@@ -1,32 +1,32 @@
-//! By how much a series grows at each step.
+//! Estimates the growth of a series per step.
 
 use super::median;
 use super::normal;
 use super::null;
 
-/// Pairs of values up to which all are taken; for longer series, the medians of the steps.
+/// With more pairs of values than this, each step is reduced to its median.
 const MOST_PAIRS: usize = 1 << 17;
 
-/// Values up to which the distribution of inversions is exact.
+/// Maximum number of values for the exact distribution of inversions.
 const EXACT: usize = 20;
 
-/// By how much a series grows at each step.
+/// Growth of a series per step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slope {
-    /// The Theil-Sen estimate: the median of the slopes of all pairs of values of different steps.
+    /// Theil-Sen estimate: the median slope over all pairs of values from different steps.
     pub slope: f64,
-    /// Lower end of the interval; minus infinity where the values are too few for one.
+    /// Lower end of the interval; minus infinity if there are too few values.
     pub low: f64,
-    /// Upper end; infinity likewise.
+    /// Upper end; infinity if there are too few values.
     pub high: f64,
 }
 
-/// The Theil-Sen slope (Sen 1968) of the values of each step, with the interval of all slopes that Kendall's test does not
-/// refuse. Nothing if fewer than two steps have values.
+/// Theil-Sen slope (Sen 1968) of the values of each step, with the interval of all slopes that Kendall's test does not
+/// reject. `None` if fewer than two steps have values.
 ///
-/// The ends are two of the sorted slopes: the pair whose coverage is nearest to `confidence`, as for
-/// [`shift()`](super::shift()); three values have no interval of 95 %. Of series with very many values the medians of the
-/// steps are taken in place of all values.
+/// The ends are two of the sorted slopes: the pair with coverage nearest to `confidence`, as for
+/// [`shift()`](super::shift()); three values have no interval at 95 %. Series with very many values are reduced to the
+/// medians of their steps.
 #[must_use]
 pub fn slope(steps: &[Vec<i64>], confidence: f64) -> Option<Slope> {
     let sizes: Vec<usize> = steps.iter().map(Vec::len).filter(|&size| size > 0).collect();
@@ -51,7 +51,7 @@ pub fn slope(steps: &[Vec<i64>], confidence: f64) -> Option<Slope> {
     Some(Slope { slope: f64::midpoint(slopes[last / 2], slopes[slopes.len() / 2]), low, high })
 }
 
-/// Each step with its median only.
+/// Reduces each step to its median.
 fn medians(steps: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let median = |step: &Vec<i64>| {
         let mut step = step.clone();
@@ -82,8 +82,8 @@ fn deviation(sizes: &[usize]) -> f64 {
     ((of(sizes.iter().sum()) - ties) / 18.0).sqrt() / 2.0
 }
 
-/// P(at most so many inversions) of a random order, up to half of all: the coefficients of the Gaussian multinomial, built
-/// step by step from Gaussian binomials.
+/// Cumulative distribution of inversions in a random order, up to half of all: coefficients of the Gaussian
+/// multinomial, built step by step from Gaussian binomials.
 fn exact(sizes: &[usize]) -> Option<Vec<f64>> {
     let values = sizes.iter().sum::<usize>();
     if values > EXACT {
@@ -132,13 +132,13 @@ mod tests {
         assert_eq!(slope(&[vec![], vec![10, 11]], 0.95), None);
     }
 
-    /// Of four values in random order, the interval from the least to the largest slope covers all but 2 of 24 orders.
+    /// For four values in random order, the interval from the least to the largest slope covers all but 2 of 24 orders.
     #[test]
     fn the_interval_is_the_nearest_one() {
         assert_eq!(of(&[0, 3, 4, 9]), Slope { slope: 3.0, low: 1.0, high: 5.0 });
     }
 
-    /// The part of 2,000 draws in which the interval holds the true slope.
+    /// Fraction of 2,000 draws in which the interval contains the true slope.
     fn coverage(runs: &[usize], random: &mut Random) -> f64 {
         let mut held = 0;
         for _ in 0..2000 {

@@ -1,48 +1,48 @@
-//! Do some runs of one side lie far above all others?
+//! Tests whether some runs of one side are far above all others.
 //!
-//! A leak on a few hosts moves neither a median nor many ranks: it fills the upper tail. So runs above a threshold are
-//! counted on both sides and compared by Fisher's exact test. Thresholds are made from the values of both sides together,
-//! without knowing which run is on which side: then the test is exact for each of them. Four are tried:
+//! A leak on a few hosts moves neither a median nor many ranks: it fills the upper tail. So the runs above a threshold
+//! are counted on both sides and compared by Fisher's exact test. Thresholds depend on the pooled values only, not on
+//! the side of each run, so the test is exact for each. Four are tried:
 //!
-//! * the split of the values in two groups that leaves the least variance within them (Otsu 1979), where the upper group
-//!   is the smaller one: hosts that leak much, however many;
-//! * the same of the logarithms, for values over several decades;
+//! * the split of the values into two groups with the least variance within them (Otsu 1979), if the upper group is the
+//!   smaller one: hosts that leak much, however many;
+//! * the same split of the logarithms, for values over several decades;
 //! * the 90 % and the 80 % quantile, for tails that are not apart from the rest.
 //!
-//! Beside them Rosenbaum's test (1954): how many runs of one side lie above all of the other. Where the split leaves two
-//! groups far apart, it alone is tried.
+//! Beside them Rosenbaum's test (1954): the number of runs of one side above all of the other. If the split separates
+//! two groups that are far apart, it alone is tried.
 
 use super::combined::weighted;
 use super::counting::ln_choose;
 use super::fisher::{Counts, fisher};
 
-/// Groups of values are apart if so many standard deviations of the lower one lie between them.
+/// Groups are apart if the gap exceeds this many standard deviations of the lower one.
 const APART: f64 = 2.0;
 
-/// Weights of the thresholds, in their order, and of Rosenbaum's test. Of heavy tails the split by bytes sees the largest values
-/// alone, and the 80 % quantile most.
+/// Weights of the thresholds, in order, and of Rosenbaum's test. For heavy tails the split by bytes isolates only the
+/// largest values, and the 80 % quantile detects most.
 const WEIGHTS: [f64; 5] = [0.1, 0.2, 0.2, 0.4, 0.1];
 
-/// Fewest values of the upper one.
+/// Minimum size of the upper group.
 const FEWEST: usize = 5;
 
-/// What the tail says.
+/// Results of the tail tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tail {
-    /// The two-sided p of all thresholds together; NaN where none tells anything.
+    /// Combined two-sided p over all thresholds; NaN if none is usable.
     pub p: f64,
-    /// A value above which there are more runs of one side: that of the threshold with the least p.
+    /// The threshold: the lowest of those with nearly the least p.
     pub above: i64,
-    /// The least p of a single threshold.
+    /// Least p of a single threshold.
     pub least: f64,
-    /// Runs of the base and of the target above it.
+    /// Number of base and target runs above the threshold.
     pub counts: [usize; 2],
-    /// Whether the values of both sides together fall in two groups, far apart: then the tail says more than ranks do.
+    /// Whether the pooled values form two groups, far apart: the tail is then more sensitive than ranks.
     pub is_apart: bool,
 }
 
 impl Tail {
-    /// What tells nothing.
+    /// Result without information.
     pub const NONE: Self = Self { p: f64::NAN, above: i64::MAX, least: f64::NAN, counts: [0, 0], is_apart: false };
 }
 
@@ -62,7 +62,7 @@ pub fn tail(base: &[i64], target: &[i64]) -> Tail {
         let p = fisher(Counts { base: n, base_with: counts[0], target: m, target_with: counts[1] });
         Tail { p, above: value, least: p, counts, is_apart }
     };
-    // That some runs have nothing is what the test of presence asks.
+    // Zeros are left to the test of presence.
     let some = &all[all.partition_point(|&value| value <= 0)..];
     let plain: Vec<f64> = all.iter().map(|&value| value as f64).collect();
     let logarithms: Vec<f64> = some.iter().map(|&value| (value as f64).ln_1p()).collect();
@@ -84,7 +84,7 @@ pub fn tail(base: &[i64], target: &[i64]) -> Tail {
     }
     tried[4] = outside(base, target);
     let least = tried.iter().map(|tail| tail.p).filter(|p| !p.is_nan()).fold(f64::INFINITY, f64::min);
-    // Of thresholds that are nearly as telling, the lowest one leaves out no run that belongs to the tail.
+    // Among thresholds with nearly equal p, the lowest one includes every run of the tail.
     let is_telling = |tail: &&Tail| tail.p <= least.sqrt();
     let lowest = tried.iter().filter(is_telling).min_by_key(|tail| tail.above);
     let weighed: Vec<(f64, f64)> = tried.iter().map(|tail| tail.p).zip(WEIGHTS).collect();
@@ -96,7 +96,7 @@ fn outside(base: &[i64], target: &[i64]) -> Tail {
     let (n, m) = (base.len(), target.len());
     let (highest_base, highest_target) = (base[n - 1], target[m - 1]);
     let above = |side: &[i64], value: i64| side.len() - side.partition_point(|&other| other <= value);
-    // Of the highest values, so many are of one side.
+    // Probability that the `of` highest values are all from one side.
     let part = |of: usize, side: usize| (ln_choose(side, of) - ln_choose(n + m, of)).exp();
     let (of_target, of_base) = (above(target, highest_base), above(base, highest_target));
     let p = if of_target > 0 { part(of_target, m) } else { part(of_base, n) };
@@ -109,8 +109,8 @@ fn outside(base: &[i64], target: &[i64]) -> Tail {
     }
 }
 
-/// Whether the values above one lie far from the others: by more than these are wide, twice their standard deviation. `of`
-/// has the numbers that count, one for each value.
+/// Whether the gap above `value` exceeds twice the standard deviation of the values up to it. `of` has the number to
+/// use for each value.
 fn is_apart(sorted: &[i64], value: i64, of: &[f64]) -> bool {
     let (lower, upper) = of.split_at(sorted.partition_point(|&other| other <= value));
     let (Some(&last), Some(&first)) = (lower.last(), upper.first()) else { return false };
@@ -134,8 +134,8 @@ fn merged(base: &[i64], target: &[i64]) -> Vec<i64> {
     all
 }
 
-/// The highest value of the lower group of the best split in two, whose upper group has half of the values or less; `of` has
-/// the numbers that count.
+/// Largest value of the lower group of the best split with at most half of the values above; `of` has the number to use
+/// for each value.
 fn split(sorted: &[i64], of: &[f64]) -> Option<i64> {
     let count = sorted.len();
     let sum: f64 = of.iter().sum();
@@ -156,7 +156,7 @@ fn split(sorted: &[i64], of: &[f64]) -> Option<i64> {
     best.1
 }
 
-/// The highest value below the highest of so many parts.
+/// Largest value below the top `1 / parts` of the values.
 fn quantile(sorted: &[i64], parts: usize) -> Option<i64> {
     let at = sorted.len() - sorted.len().div_ceil(parts);
     let value = *sorted.get(at)?;
@@ -164,8 +164,7 @@ fn quantile(sorted: &[i64], parts: usize) -> Option<i64> {
     below.checked_sub(1).map(|below| sorted[below])
 }
 
-/// The value above which those runs lie that differ most from the rest, of some sorted values: the split of the best
-/// variance; and whether they are far apart.
+/// Threshold of the best split of sorted values, and whether the groups are far apart.
 #[must_use]
 pub(super) fn apart(sorted: &[i64]) -> Option<(i64, bool)> {
     let plain: Vec<f64> = sorted.iter().map(|&value| value as f64).collect();

@@ -1,4 +1,4 @@
-//! A trend in brief, for people.
+//! Summary of a trend, for people.
 
 use super::row::{Measure, Row};
 use super::shape::Shape;
@@ -9,72 +9,73 @@ use heaplake_schemas::trend::TrendTable;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Rows of each table that are told.
+/// Maximum rows shown per table.
 const TOP: usize = 20;
 
-/// The answer.
+/// Summary of a trend.
 #[derive(Debug, Serialize)]
 pub struct Answer {
-    /// What was followed.
+    /// The series.
     #[serde(flatten)]
     pub series: Series,
-    /// The tables in brief.
+    /// Summaries of the tables.
     pub followed: Vec<InBrief>,
 }
 
-/// A table in brief.
+/// Summary of a table.
 #[derive(Debug, Serialize)]
 pub struct InBrief {
-    /// Its name.
+    /// Table name.
     pub table: &'static str,
-    /// The format of the inputs of its runs.
+    /// Input format of its runs.
     pub format: String,
-    /// What rows are ranked by.
+    /// Measure by which rows are ranked.
     pub measure: &'static str,
-    /// Its rows.
+    /// Number of subjects.
     pub rows: u64,
-    /// How many rows have each shape.
+    /// Number of subjects per shape.
     pub shapes: BTreeMap<&'static str, u64>,
-    /// The first rows, of those whose slope is above 0.
+    /// First rows with a positive slope.
     pub top: Vec<TopRow>,
 }
 
-/// A row.
+/// A subject.
 #[derive(Debug, Serialize)]
 pub struct TopRow {
-    /// What it is.
+    /// Signature.
     pub signature: String,
-    /// Its keys.
+    /// Key columns.
     pub keys: BTreeMap<&'static str, Option<String>>,
-    /// What its series looks like.
+    /// Shape of its series.
     pub shape: &'static str,
-    /// Its main measure along the series: the medians of the steps; of what leaks on some hosts, the means.
+    /// Main measure along the series: medians of the steps; means, if it leaks on some hosts.
     pub levels: Vec<Option<i64>>,
     /// Growth per step.
     pub slope: f64,
-    /// Ends of its interval; null if there are too few values for one.
+    /// Confidence interval of the slope; null if there are too few values.
     pub slope_interval: Option<[f64; 2]>,
     /// The first step of growth, from 0.
     pub first_growth: Option<usize>,
-    /// Steps with it.
+    /// Number of steps with it.
     pub steps_with: u32,
-    /// Runs with it.
+    /// Number of runs with it.
     pub runs_with: u32,
-    /// Hosts of the last step, or runs, on which it has grown.
+    /// Number of hosts (or runs) of the last step on which it has grown.
     pub grown_on: u32,
-    /// Names of hosts that have most of it.
+    /// Names of the hosts with the largest values.
     pub grown_on_names: Option<String>,
 }
 
 impl InBrief {
-    /// Of a table without rows yet.
+    /// Creates the summary, without rows.
     #[must_use]
     pub fn of(table: &TrendTable, format: &str) -> Self {
         let (table, measure) = (table.table.name, table.rows.measures[0]);
         Self { table, format: format.to_owned(), measure, rows: 0, shapes: BTreeMap::new(), top: Vec::new() }
     }
 
-    /// Takes the next subject, its texts, the names of hosts on which it has grown, and whether it is a part of one before.
+    /// Adds the next subject: its texts, the names of hosts on which it has grown, and whether it is a part of an
+    /// earlier one.
     pub fn take(
         &mut self,
         table: &TrendTable,
@@ -87,7 +88,7 @@ impl InBrief {
         let shape = series.shape();
         self.rows += 1;
         *self.shapes.entry(shape.name()).or_default() += 1;
-        // Objects that may be duplicates, and may not be, are in the table alone.
+        // Possible duplicates appear in the table only.
         let first = texts.first().and_then(Option::as_deref).unwrap_or_default();
         let last = texts.last().and_then(Option::as_deref).unwrap_or_default();
         let is_possible = match table.rows.compared.name {

@@ -1,4 +1,5 @@
-//! `heaplake trend`: a series of steps, each with its runs, table by table: what grows, and since when.
+//! `heaplake trend`: follows a series of steps, each with its runs, table by table: which subjects grow, and since
+//! when.
 //!
 //! * Computes: for each fingerprint of a table the medians of its measures along the series, their slope with its
 //!   interval, and the [`shape`] of the series.
@@ -27,11 +28,8 @@ use heaplake_schemas::trend::{CHAINS, TABLES, TrendTable};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use steps::Steps;
 
-/// Follows the tables of the steps, format by format, and writes what comes of it into the folder of `output`. There are
-/// rules for each format.
-///
-/// # Errors
-/// [`CompareError`].
+/// Follows the tables of the steps, per format, and writes the results into the folder of `output`. `rules` has one
+/// entry per format.
 pub fn follow(
     steps: &Steps,
     formats: &Formats,
@@ -52,7 +50,7 @@ pub fn follow(
         missed: sides.missed.clone(),
     };
     let mut in_brief = Vec::new();
-    // Where what classes have more is held.
+    // Chains first: they locate the growth of classes.
     let (mut chains, mut paths) = (Vec::new(), Vec::new());
     for (part, rules) in &parts {
         let of_part = table::follow(&part.sides, &CHAINS, *rules, context)?;
@@ -86,10 +84,10 @@ pub fn follow(
     Ok(Answer { series, followed: in_brief })
 }
 
-/// What to say of a table that some steps lack.
+/// Message for a table that some steps lack.
 fn lacking(sides: &Sides, table: &TrendTable) -> Option<String> {
     let file = table.rows.compared.file;
-    // A step without runs of the format lacks nothing that it could have.
+    // A step without runs of the format lacks no table.
     let lacks = |side: &&crate::sides::Side| {
         !side.runs.is_empty() && !side.runs.iter().any(|found| has_table(&found.run, file))
     };

@@ -1,4 +1,4 @@
-//! A subject of a trend: what its group says along the series.
+//! A subject of a trend, computed from its group of rows.
 
 use super::shape::{self, Shape, Trend};
 use crate::amounts::Amounts;
@@ -11,52 +11,52 @@ use std::cmp::Reverse;
 /// A subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What is the same for all measures and steps.
+    /// Columns shared by all measures and steps.
     pub head: Head,
-    /// Of each step: runs and hosts with it. [`NO_ONE`] hosts if no run has one.
+    /// Runs and hosts with it, per step; [`NO_ONE`] hosts if no run has a host.
     pub with: Vec<[u32; 2]>,
-    /// Its measures, in the order of the table.
+    /// Measures in the order of the table.
     pub measures: Vec<Measure>,
 }
 
-/// What a subject is.
+/// Identity of a subject, and counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Head {
     /// Fingerprint.
     pub fingerprint: u64,
-    /// Fingerprint of the class that it leads to; 0 for none.
+    /// Fingerprint of the class it leads to; 0 if none.
     pub class: u64,
-    /// Run and row of its example.
+    /// Run and row of an example.
     pub example: [u32; 2],
-    /// How many steps have it.
+    /// Number of steps with it.
     pub steps_with: u32,
-    /// How many runs have it.
+    /// Number of runs with it.
     pub runs_with: u32,
-    /// Hosts of the last step, or else runs, on which the first measure has grown.
+    /// Number of hosts (or runs) of the last step on which the first measure has grown.
     pub grown_on: u32,
-    /// The runs of the last step that have most of it; [`NO_ONE`] where there are fewer.
+    /// Runs of the last step with the largest values, padded with [`NO_ONE`].
     pub named: [u32; NAMED],
 }
 
 /// A measure of a subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
-    /// What the runs of each step say.
+    /// Amounts per step.
     pub steps: Vec<Amounts>,
-    /// What the series looks like.
+    /// Slope and shape.
     pub series: Series,
 }
 
-/// What a series looks like.
+/// Slope and shape of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Series {
-    /// Growth per step and its interval; NaN for none.
+    /// Growth per step and its interval; NaN if none.
     slope: [f64; 3],
-    /// Number of the shape.
+    /// Index into [`Shape::ALL`].
     shape: u64,
-    /// The first step of growth; `u64::MAX` for none.
+    /// First step of growth; `u64::MAX` if none.
     first_growth: u64,
 }
 
@@ -67,7 +67,7 @@ impl Series {
         Self { slope, shape: trend.shape as u64, first_growth }
     }
 
-    /// Its shape.
+    /// Shape of the series.
     #[must_use]
     pub fn shape(&self) -> Shape {
         Shape::ALL[self.shape as usize]
@@ -80,14 +80,14 @@ impl Series {
         (!slope.is_nan()).then_some(Slope { slope, low, high })
     }
 
-    /// The first step of growth.
+    /// First step of growth.
     #[must_use]
     pub fn first_growth(&self) -> Option<usize> {
         usize::try_from(self.first_growth).ok().filter(|_| self.first_growth != u64::MAX)
     }
 }
 
-/// Words of a subject with this many measures in this many steps.
+/// Words of a subject with `measures` measures and `steps` steps.
 #[must_use]
 pub fn width(measures: usize, steps: usize) -> usize {
     let of_measure = steps * size_of::<Amounts>() + size_of::<Series>();
@@ -95,7 +95,7 @@ pub fn width(measures: usize, steps: usize) -> usize {
 }
 
 impl Row {
-    /// The subject of a group.
+    /// Computes the subject of a group.
     #[must_use]
     pub fn of(group: &Group<'_>, measures: usize, steps: usize) -> Self {
         let mut values = vec![Vec::new(); steps];
@@ -137,7 +137,7 @@ impl Row {
         Self { head, with, measures: made }
     }
 
-    /// The subject as words, which are appended.
+    /// Appends the subject as words.
     pub fn to_words(&self, words: &mut Vec<u64>) {
         words.extend_from_slice(bytemuck::cast_slice(std::slice::from_ref(&self.head)));
         words.extend(self.with.iter().map(|[runs, hosts]| u64::from(*hosts) << 32 | u64::from(*runs)));
@@ -147,7 +147,7 @@ impl Row {
         }
     }
 
-    /// The subject of [words](Self::to_words), in this many steps.
+    /// Decodes a subject from [words](Self::to_words).
     #[must_use]
     pub fn from_words(words: &[u64], steps: usize) -> Self {
         let words_of = |bytes: usize| bytes / size_of::<u64>();
@@ -193,7 +193,7 @@ mod tests {
         let mut words = Vec::new();
         row.to_words(&mut words);
         assert_eq!(words.len(), width(2, 3));
-        // A slope that there is not is NaN, which equals nothing.
+        // A missing slope is NaN, which equals nothing.
         assert_eq!(format!("{:?}", Row::from_words(&words, 3)), format!("{row:?}"));
     }
 }

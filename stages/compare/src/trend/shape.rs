@@ -1,17 +1,19 @@
-//! What a series of values looks like: does it grow, has it stopped, does it go up and down?
+//! Classifies the shape of a series: does it grow, has it stopped, does it go up and down?
 //!
-//! A series has a median for each step, of the runs of that step that tell the measure. Steps without such runs are left
-//! out. *Noise* is what medians of steps with several runs differ by chance (95 %, by the median absolute deviations
-//! within the steps); it is 0 if each step has one run. The *range* is the largest median less the smallest.
+//! A series has the median of each step, over the runs of that step that report the measure. Steps without such runs
+//! are left out. *Noise* is the chance difference between medians of steps with several runs (95 %, from the median
+//! absolute deviations within the steps); it is 0 if each step has one run. The *range* is the largest median minus the
+//! smallest.
 //!
-//! The first rule that holds decides; a series of fewer than three medians, or whose range is noise, is [`Shape::None`].
+//! The first rule that holds decides; a series of fewer than three medians, or with a range within noise, is
+//! [`Shape::None`].
 //!
 //! | shape | rule |
 //! |---|---|
-//! | `sawtooth` | it falls twice or more by a third of the range or more, with climbs of that size between, and at least twice as many steps climb as fall: a heap between garbage collections |
-//! | `plateau` | it has risen by half of the range or more, without a fall of a quarter of it, and its last steps, two or more, lie within a tenth of the range, or noise, of each other; and from the first to the last of these it does not rise, or rises less than half as fast as the whole |
-//! | `growing` | each of its last steps, three or more, is above the one before, up to the end; the steps before these, if any, lie within a tenth of the range, or noise, of their first. Where steps have several runs, a step may be as much below the one before as noise, but the end is the maximum, less noise, the last third rises by more than noise, and the lower end of the interval of the slope of these steps is above 0 |
-//! | `leaks_on_some` | the medians are none of these, but the 90 % quantiles or the means of the steps grow as above, and more runs of the last step than of those before the growth lie above a threshold (see [`tail`](crate::statistics::tail()), p below 1 %): it grows on some hosts |
+//! | `sawtooth` | it falls at least twice by a third of the range or more, with climbs of that size between, and at least twice as many steps climb as fall: a heap between garbage collections |
+//! | `plateau` | it has risen by half of the range or more, without a fall of a quarter of it, and its last steps, two or more, are within a tenth of the range, or noise, of each other; and from the first to the last of these it does not rise, or rises less than half as fast as the whole |
+//! | `growing` | each of its last steps, three or more, is above the one before, up to the end; the steps before these, if any, are within a tenth of the range, or noise, of their first. If steps have several runs, a step may be below the one before by up to noise, but the end is the maximum, less noise, the last third rises by more than noise, and the lower end of the interval of the slope of these steps is above 0 |
+//! | `leaks_on_some` | the medians are none of these, but the 90 % quantiles or the means of the steps grow as above, and more runs of the last step than of those before the growth are above a threshold (see [`tail`](crate::statistics::tail()), p below 1 %): it grows on some hosts |
 //! | `none` | anything else |
 //!
 //! So a series that grew and is flat at its end is a plateau, never growing, even if it still creeps.
@@ -19,35 +21,35 @@
 use crate::amounts::Amounts;
 use crate::statistics::{Slope, median, slope, tail};
 
-/// Confidence of intervals.
+/// Confidence level of intervals.
 const CONFIDENCE: f64 = 0.95;
-/// A part of the range that counts as flat.
+/// Fraction of the range that counts as flat.
 const FLAT: f64 = 0.1;
-/// A tail with a p below this is no chance.
+/// Significance level of the tail test.
 const NO_CHANCE: f64 = 0.01;
-/// Two normal deviations of the difference of two medians, per median absolute deviation of the runs.
+/// Half-width at 95 % of the difference of two medians, per median absolute deviation of the runs.
 const NOISE: f64 = 1.96 * std::f64::consts::SQRT_2 * 1.4826 * 1.2533;
 
-/// What a series looks like.
+/// Shape of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shape {
-    /// It grows up to its end.
+    /// Grows up to its end.
     Growing,
-    /// It grows on some hosts.
+    /// Grows on some hosts.
     LeaksOnSome,
-    /// It has grown, and has stopped.
+    /// Has grown, and stopped.
     Plateau,
-    /// It climbs and falls, again and again.
+    /// Climbs and falls repeatedly.
     Sawtooth,
     /// None of these.
     None,
 }
 
 impl Shape {
-    /// All of them.
+    /// All shapes.
     pub const ALL: [Self; 5] = [Self::Growing, Self::LeaksOnSome, Self::Plateau, Self::Sawtooth, Self::None];
 
-    /// Its name in tables.
+    /// Name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,32 +68,32 @@ impl Shape {
     }
 }
 
-/// A series in brief.
+/// Summary of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trend {
-    /// What the runs of each step say.
+    /// Amounts per step.
     pub steps: Vec<Amounts>,
-    /// What it looks like.
+    /// Shape.
     pub shape: Shape,
-    /// Growth per step, of all runs; of what leaks on some hosts, of the means of the steps; nothing if fewer than two
+    /// Growth per step over all runs (if it leaks on some hosts: of the means of the steps); `None` if fewer than two
     /// steps have values.
     pub slope: Option<Slope>,
-    /// The first step (from 0) of growth: from it on, all are above where the series began. Only of what grows or is a
-    /// plateau.
+    /// First step of growth, from 0: from there on all are above the start of the series. `None` unless it grows or is
+    /// a plateau.
     pub first_growth: Option<usize>,
-    /// If it grows: runs of the last step above this have grown.
+    /// If it grows: runs of the last step above this value have grown.
     pub above: Option<i64>,
 }
 
 impl Trend {
-    /// The median of each step; nothing where no run tells it.
+    /// Median of each step; `None` if no run reports the measure.
     #[must_use]
     pub fn medians(&self) -> Vec<Option<i64>> {
         self.steps.iter().map(|step| step.told(step.median)).collect()
     }
 }
 
-/// The trend of the values of each step.
+/// Computes the trend of the values of each step.
 #[must_use]
 pub fn trend(steps: &[Vec<i64>]) -> Trend {
     let sorted = |step: &Vec<i64>| {
@@ -137,7 +139,7 @@ pub fn trend(steps: &[Vec<i64>]) -> Trend {
     Trend { steps: of_steps, ..trend }
 }
 
-/// What medians of steps differ by chance: of the steps with several runs, the root of the mean of the squares.
+/// Chance difference between medians of steps: root mean square over the steps with several runs.
 fn noise(steps: &[Vec<i64>]) -> f64 {
     let squares = steps.iter().filter(|step| step.len() > 1).map(|step| {
         let middle = median(step);
@@ -151,14 +153,15 @@ fn noise(steps: &[Vec<i64>]) -> f64 {
     if squares.is_empty() { 0.0 } else { (squares.iter().sum::<f64>() / squares.len() as f64).sqrt() }
 }
 
-/// The medians of the steps that have one.
+/// Medians of the steps that have one.
 struct Series {
     levels: Vec<f64>,
     noise: f64,
 }
 
 impl Series {
-    /// The shape, and the level of first growth. `climbs` tells whether all runs from a level on say that it climbs.
+    /// Returns the shape, and the index of first growth. `climbs(from)` is whether all runs from there on confirm the
+    /// climb.
     fn shape(&self, climbs: impl Fn(usize) -> bool) -> (Shape, Option<usize>) {
         let range = range(&self.levels);
         if self.levels.len() < 3 || range <= self.noise {
@@ -191,7 +194,7 @@ impl Series {
         let is_flat = |from: usize| {
             let part = (last - from) as f64 / last as f64;
             let rise = levels[last] - levels[from];
-            // Where noise is more than a steady rise would be, the tail is too short to say that it is flat.
+            // If noise exceeds a steady rise, the tail is too short to be called flat.
             part * whole > self.noise && (rise <= 0.0 || (from == longest && 2.0 * rise <= part * whole))
         };
         let has_risen = |from: usize| {
@@ -201,7 +204,7 @@ impl Series {
         (longest.max(1)..last).any(|from| is_flat(from) && has_risen(from))
     }
 
-    /// The level that the last steps grow from.
+    /// Index from which the last steps grow.
     fn grows_from(&self, range: f64) -> Option<usize> {
         let (levels, last) = (&self.levels, self.levels.len() - 1);
         let rises = |at: usize| levels[at] > levels[at - 1] || levels[at] - levels[at - 1] > -self.noise;
@@ -215,7 +218,7 @@ impl Series {
         (last - from >= 2 && flat_before && at_end && rises_still).then_some(from)
     }
 
-    /// The first level from which on all are above those up to `from`, by more than noise.
+    /// First index from which all levels exceed those up to `from` by more than noise.
     fn first_above(&self, from: usize) -> Option<usize> {
         let before = self.levels[..=from].iter().copied().fold(f64::NEG_INFINITY, f64::max) + self.noise;
         let below = self.levels.iter().rposition(|&level| level <= before)?;
@@ -229,13 +232,13 @@ fn range(levels: &[f64]) -> f64 {
     ends.1 - ends.0
 }
 
-/// The deepest fall from a level to a later one.
+/// Largest drop from a level to a later one.
 fn deepest_fall(levels: &[f64]) -> f64 {
     let fall = |(highest, deepest): (f64, f64), &level: &f64| (highest.max(level), deepest.max(highest - level));
     levels.iter().fold((f64::NEG_INFINITY, 0.0f64), fall).1
 }
 
-/// How often the levels climb and fall by `least` or more, with nothing as large the other way between.
+/// Number of climbs and falls by `least` or more, alternating.
 fn swings(levels: &[f64], least: f64) -> (usize, usize) {
     let (mut climbs, mut falls) = (0, 0);
     let (mut low, mut high) = (levels[0], levels[0]);
@@ -288,7 +291,7 @@ mod tests {
         assert_eq!(shape(&[10, 20, 30, 40, 50, 60]), (Shape::Growing, Some(1)));
         assert_eq!(shape(&[1, 2, 4, 8, 16, 32, 64]), (Shape::Growing, Some(1)));
         assert_eq!(shape(&[10, 11, 12]), (Shape::Growing, Some(1)));
-        // A release that began to leak.
+        // A release that introduced a leak.
         assert_eq!(shape(&[50, 51, 50, 50, 70, 90, 110]), (Shape::Growing, Some(4)));
         assert_eq!(shape(&[0, 0, 0, 10, 20, 30]), (Shape::Growing, Some(3)));
     }
@@ -344,13 +347,13 @@ mod tests {
         assert_eq!(grown, 12);
     }
 
-    /// Steps of 10 runs each, whose levels are moved.
+    /// Steps of 10 runs each, shifted by `levels`.
     fn steps(levels: &[i64], values: Values, random: &mut Random) -> Vec<Vec<i64>> {
         let step = |level: &i64| values.draw(random, 10).iter().map(|value| value + level).collect();
         levels.iter().map(step).collect()
     }
 
-    /// How often the series of noisy steps has a shape, of 500.
+    /// How many of 500 noisy series have a shape.
     fn found(levels: &[i64], values: Values, shape: Shape, random: &mut Random) -> usize {
         (0..500).filter(|_| trend(&steps(levels, values, random)).shape == shape).count()
     }
@@ -365,7 +368,7 @@ mod tests {
                 let leaking = found(&vec![0; length], values, Shape::LeaksOnSome, &mut random);
                 assert!(leaking <= 15, "{values:?}, {length} steps: {leaking} of 500");
             }
-            // Noise of a normal step is 10,000,000: steps of a half of it show all the same.
+            // The noise of a normal step is 10,000,000; growth by half of that shows nevertheless.
             let ladder = [0, 30, 60, 90, 90, 90, 90].map(|step| step * 1_000_000);
             let growing = found(&ladder, Values::Normal, Shape::Growing, &mut random);
             assert!(growing <= 5, "a plateau grows {growing} times of 500");

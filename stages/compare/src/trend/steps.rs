@@ -1,4 +1,4 @@
-//! The steps of a series: the runs that each of them is, and their order.
+//! Selects the runs of each step of a series, and orders the steps.
 
 use super::versions;
 use crate::error::{CompareError, no_label};
@@ -9,21 +9,21 @@ use heaplake_lake::selection::Found;
 use std::fmt;
 use std::path::Path;
 
-/// Fewest steps that show a trend.
+/// Minimum number of steps for a trend.
 pub const FEWEST: usize = 3;
-/// Most steps: slopes are those of all pairs.
+/// Maximum number of steps: slopes are computed for all pairs.
 const MOST: usize = 1000;
 
-/// What makes the steps of a single selection.
+/// How steps are formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Each selection is one, in the order in which they are named.
+    /// One per selection, in the order given.
     Order,
-    /// Each run is one, by the time of its input.
+    /// One per run, by capture time.
     Captured,
-    /// Each release is one.
+    /// One per release.
     Release,
-    /// Each value of a label is one.
+    /// One per value of a label.
     Label(String),
 }
 
@@ -56,18 +56,18 @@ impl fmt::Display for By {
 /// A series.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// The steps as sides.
+    /// Steps as sides.
     pub sides: Sides,
-    /// What makes them.
+    /// How they were formed.
     pub by: By,
 }
 
 impl Steps {
-    /// Finds the runs, see [`Sides::find`]. Several names are the steps in their order; a single one is divided `by`
-    /// something, of itself by capture.
+    /// Finds the runs, see [`Sides::find`]. Several selections are steps in the order given; a single one is divided
+    /// `by` a key, by default by capture time.
     ///
     /// # Errors
-    /// [`CompareError`]: as [`Sides::find`], and where there are too few or too many steps.
+    /// [`CompareError`] also if there are too few or too many steps.
     pub fn find(
         named: &[String],
         lake: Option<&Path>,
@@ -146,7 +146,7 @@ fn name(found: &Found) -> (String, String) {
     (found.run.release.clone(), found.run.snapshot.clone())
 }
 
-/// A step for each value; runs without one are left out.
+/// Forms one step per value; runs without a value are left out.
 fn group(side: Side, by: &By, value: impl Fn(&Found) -> Option<String>, sides: &mut Sides) {
     let all = side.runs.len();
     let mut valued: Vec<(String, Found)> =

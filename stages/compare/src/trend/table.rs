@@ -1,4 +1,4 @@
-//! One table of a series: its rows on disk, what they are ranked by in memory.
+//! Follows one table of a series: rows on disk, ranking keys in memory.
 
 use super::row::{Measure, Row, width};
 use crate::cells::{Cell, column};
@@ -23,19 +23,19 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Rows of a row group, about.
+/// Approximate rows per row group.
 const BATCH: usize = 1 << 14;
-/// Slopes that a thread holds at most.
+/// Maximum slopes that a thread holds.
 const MOST_SLOPES: u64 = 1 << 20;
 
 /// A followed table.
 pub struct Followed {
     table: &'static TrendTable,
-    /// Runs and hosts of each step that have the table.
+    /// Number of runs and hosts with the table, per step.
     steps: Vec<(usize, Option<usize>)>,
-    /// Names of the hosts of the runs, or of the runs.
+    /// Name of each run's host, or of the run.
     names: Vec<String>,
-    /// Numbers of the rows, ranked.
+    /// Row numbers by rank.
     order: Vec<u32>,
     ranks: Vec<Rank>,
     texts: Texts,
@@ -44,13 +44,10 @@ pub struct Followed {
     _room: Reservation,
 }
 
-/// By fingerprint of a class: the text of its reference chain that grows most, and its growth per step.
+/// By class fingerprint: text of the reference chain that grows fastest, and its growth per step.
 pub type Paths = FxHashMap<u64, (String, f64)>;
 
-/// Follows a table; nothing if no run has it.
-///
-/// # Errors
-/// As the reader of tables, and [`StageError::Budget`].
+/// Follows a table; `None` if no run has it.
 pub fn follow(
     sides: &Sides,
     table: &'static TrendTable,
@@ -73,7 +70,7 @@ pub fn follow(
     ranked(&gathered, (table, sides.sides.len()), rules.scratch, room, context).map(Some)
 }
 
-/// Makes the rows and ranks them.
+/// Computes the rows and ranks them.
 fn ranked(
     gathered: &Gathered<'_>,
     (table, steps): (&'static TrendTable, usize),
@@ -107,11 +104,11 @@ fn ranked(
     Ok(Followed { table, steps, names, order, ranks, texts, folder: scratch.to_owned(), file, _room: room })
 }
 
-/// What subjects are ranked by.
+/// Ranking key of a subject.
 #[derive(Clone, Copy)]
 struct Rank {
     grows: bool,
-    /// How fast: on all runs of the last step that has any.
+    /// Growth per step, summed over the runs of the last step that has any.
     slope: f64,
     fingerprint: u64,
 }
@@ -124,25 +121,24 @@ impl Rank {
         Self { grows: measure.series.shape().grows(), slope, fingerprint: row.head.fingerprint }
     }
 
-    /// What grows first, then by slope.
+    /// Growing subjects first, then by slope.
     fn order(&self, other: &Self) -> Ordering {
         let by_slope = other.grows.cmp(&self.grows).then(other.slope.total_cmp(&self.slope));
         by_slope.then(self.fingerprint.cmp(&other.fingerprint))
     }
 }
 
-/// A table of the runs of one format.
+/// A table followed for the runs of one format.
 pub struct OfFormat<'a> {
-    /// The format.
+    /// Format.
     pub format: &'a str,
-    /// The table.
+    /// Table.
     pub followed: Followed,
-    /// Where what classes have more is held.
+    /// Chains that locate the growth of classes.
     pub paths: &'a Paths,
 }
 
-/// The subjects of several formats, each by the number of its format and its own, in one order: those of each format stay
-/// in theirs.
+/// Merges the ranked subjects of several formats, as (format, number); the order within a format is kept.
 fn merged(formats: &[OfFormat<'_>], orders: &[Vec<u32>]) -> Vec<(usize, u32)> {
     let mut merged = Vec::with_capacity(orders.iter().map(Vec::len).sum());
     let mut next = vec![0; orders.len()];
@@ -156,11 +152,8 @@ fn merged(formats: &[OfFormat<'_>], orders: &[Vec<u32>]) -> Vec<(usize, u32)> {
     }
 }
 
-/// Writes a table, of one format or more, into the folder of `output`; `take` sees its subjects in order, each with the
-/// number of its format, its texts, and whether it is a part of one before it.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
+/// Writes a table of one or more formats into the folder of `output`. `take` receives each subject in order, with its
+/// format's number, its texts, and whether it is a part of an earlier one.
 pub fn write(
     of: &TrendTable,
     formats: &[OfFormat<'_>],
@@ -197,7 +190,7 @@ pub fn write(
 }
 
 impl Followed {
-    /// A row by its number.
+    /// Reads a row.
     fn row(&self, number: u32) -> Result<Row, StageError> {
         let mut words = vec![0_u64; width(self.table.rows.measures.len(), self.steps.len())];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
@@ -206,10 +199,7 @@ impl Followed {
         Ok(Row::from_words(&words, self.steps.len()))
     }
 
-    /// Of chains: where what each class has more is held.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// For the table of chains: the reference chain with the fastest growth of each class.
     pub fn paths(&self) -> Result<Paths, StageError> {
         let mut paths = Paths::default();
         for &number in self.order.iter().take(10 * parts::MOST) {
@@ -224,8 +214,7 @@ impl Followed {
         Ok(paths)
     }
 
-    /// The order of the subjects, in which parts of a growth follow the subject that tells of it; and what each is a part
-    /// of.
+    /// Folds growth: returns the order of subjects, and the representative of each part.
     fn folded(&self, paths: &Paths) -> Result<(Vec<u32>, FxHashMap<u64, u64>), StageError> {
         let name = self.table.rows.compared.name;
         let count = self.table.rows.measures.iter().position(|measure| *measure == "count");
@@ -234,7 +223,7 @@ impl Followed {
             let (row, texts) = (self.row(number)?, self.texts.of(number as usize)?);
             let series = &row.measures[0].series;
             let slope = |of: &Measure| of.series.slope().map_or(0.0, |slope| slope.slope);
-            // What grows comes first.
+            // Growth ranks first.
             if !series.shape().grows() {
                 break;
             }
@@ -258,7 +247,7 @@ impl Followed {
         Ok((order, parts))
     }
 
-    /// The rows of a subject, one for each measure and step; cells are in the order of the schema.
+    /// Appends the rows of a subject, one per measure and step; cells follow the schema.
     fn cells(
         &self,
         row: &Row,
@@ -267,7 +256,7 @@ impl Followed {
         rows: &mut Vec<Vec<Cell>>,
     ) {
         let nullable = |at: usize| self.table.table.columns[at].nullable;
-        // Old tables lack a text that new ones always have.
+        // Old tables lack texts that are mandatory now.
         let text =
             |(at, text): (usize, &Option<String>)| Cell::Text(text.clone().or((!nullable(at)).then(String::new)));
         let number = |number: usize| Cell::Number(Some(number as i64));
@@ -295,7 +284,7 @@ impl Followed {
     }
 }
 
-/// Shape, slope with its interval, first growth.
+/// Cells of shape, slope with interval, and first growth.
 fn of_series(measure: &Measure) -> [Cell; 5] {
     let series = &measure.series;
     let slope = series.slope().map_or([None; 3], |of| [of.slope, of.low, of.high].map(Some));

@@ -1,14 +1,14 @@
-//! The order of releases: that of people, not of characters.
+//! Natural order of release names.
 
 use std::cmp::Ordering;
 
-/// Compares names in which numbers count as numbers: `7.9` is before `7.10`, and `7.2-rc1` before `7.2`.
+/// Compares names, with digits as numbers: `7.9` is before `7.10`, and `7.2-rc1` before `7.2`.
 #[must_use]
 pub fn compare(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     loop {
         match (left.is_empty(), right.is_empty()) {
-            // Of equal numbers with other zeros in front.
+            // Equal up to leading zeros.
             (true, true) => return a.cmp(b),
             (true, false) => return if right.starts_with('-') { Ordering::Greater } else { Ordering::Less },
             (false, true) => return if left.starts_with('-') { Ordering::Less } else { Ordering::Greater },
@@ -18,7 +18,7 @@ pub fn compare(a: &str, b: &str) -> Ordering {
         let (second, rest_right) = part(right);
         let order = match (number(first), number(second)) {
             (Some(first), Some(second)) => (first.len(), first).cmp(&(second.len(), second)),
-            // What begins with a dash comes before anything, even before nothing.
+            // A dash sorts before anything, even before the end.
             _ => (first != "-", first).cmp(&(second != "-", second)),
         };
         if order != Ordering::Equal {
@@ -28,14 +28,14 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The first number, or the first character.
+/// Splits off the first number or character.
 fn part(text: &str) -> (&str, &str) {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let first = text.chars().next().map_or(0, char::len_utf8);
     text.split_at(if digits > 0 { digits } else { first })
 }
 
-/// The digits of a number without zeros in front.
+/// Digits of a number without leading zeros.
 fn number(part: &str) -> Option<&str> {
     part.starts_with(|first: char| first.is_ascii_digit()).then(|| part.trim_start_matches('0'))
 }

@@ -1,4 +1,4 @@
-//! The data of the page of a comparison, as its script reads it.
+//! Data of a comparison's page, as read by its script.
 
 use super::table::{self, Table};
 use crate::sides::{Side, side};
@@ -9,10 +9,10 @@ use heaplake_schemas::diff;
 use serde::Serialize;
 use std::path::Path;
 
-/// Remarks that are shown.
+/// Maximum remarks shown.
 const REMARKS: usize = 50;
 
-/// All that the page shows.
+/// All data of the page.
 #[derive(Serialize)]
 pub(crate) struct Document {
     comparison: Brief,
@@ -27,7 +27,7 @@ pub(crate) struct Document {
     lifetimes: Option<Table>,
 }
 
-/// What `diff.json` says.
+/// Contents of `diff.json`.
 #[derive(Serialize)]
 struct Brief {
     base: Side,
@@ -40,16 +40,13 @@ struct Brief {
 }
 
 impl Document {
-    /// Reads it from the tables of the comparison in `folder`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Cancelled`].
+    /// Reads the tables of the comparison in `folder`.
     pub(crate) fn read(of: &Comparison, folder: &Path, context: &Context<'_>) -> Result<Self, StageError> {
         let mut texts = Texts::default();
         let comparison = brief(of, folder, &mut texts);
         let formats = of.format.contains(", ");
         let mut read = |table, most| table::read(folder, table, (most, formats), &mut texts, context);
-        // Those that are read first get the longest texts.
+        // Tables read first get the longest texts.
         let findings = read(&diff::FINDINGS, 300)?;
         let classes = read(&diff::CLASSES, 1500)?;
         let chains = read(&diff::CHAINS, 1500)?;
@@ -62,13 +59,13 @@ impl Document {
         Ok(Self { comparison, texts, classes, chains, owners, findings, duplicates, types, functions, lifetimes })
     }
 
-    /// Base and target, as the user named them.
+    /// Base and target, as the user wrote them.
     pub(crate) fn title(&self) -> String {
         let text = |at: u32| self.texts.get(at as usize).map_or("", String::as_str);
         format!("{} → {}", text(self.comparison.base.selection), text(self.comparison.target.selection))
     }
 
-    /// Whether there are rows to draw a map of.
+    /// Whether there are rows for a treemap.
     pub(crate) fn has_map(&self) -> bool {
         let tables = [&self.classes, &self.types];
         tables.into_iter().flatten().any(|table| !table.rows.is_empty())

@@ -1,6 +1,6 @@
 //! A comparison as one HTML page.
 //!
-//! * Computes: nothing but sums over the rows that are not shown; all else is in the tables.
+//! * Computes: only sums over the rows that are not shown; everything else is in the tables.
 //! * Resident memory: the rows that are shown, a few megabytes, and a batch of numbers of the others.
 //! * Passes over disk: the first rows of each table of the comparison, and three columns of the others.
 //! * Worst case: linear.
@@ -20,17 +20,14 @@ use heaplake_lake::reader::damaged;
 use heaplake_schemas::comparison::{self, Comparison};
 use std::path::Path;
 
-/// File name of the page inside a comparison, unless the user gives another.
+/// Default file name of the page inside a comparison.
 pub const FILE: &str = "diff.html";
 
-/// Bytes that the page of any comparison may take while it is made: its texts are bounded, and so are its rows.
+/// Maximum memory for making the page: its texts and rows are bounded.
 const BYTES: u64 = 24 << 20;
 
-/// Makes the page of the comparison in `folder`, in the file `to`. What it needs is `diff.json` and the tables that the
-/// comparison has.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`]; then there is no page.
+/// Makes the page of the comparison in `folder`, in the file `to`, from `diff.json` and the tables present. On error
+/// there is no page.
 pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
     let _bytes = context.budget.reserve("the page of a comparison", BYTES)?;
     let path = folder.join(comparison::FILE);

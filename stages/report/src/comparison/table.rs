@@ -1,4 +1,4 @@
-//! A table of a comparison, as its page shows it: the first subjects, and the sums of the others.
+//! A table on a comparison's page: the first subjects, and sums of the others.
 
 use crate::subjects::{self, Hosts, Rest, Subject, Subjects, id, real, text, whole};
 use crate::texts::Texts;
@@ -11,28 +11,28 @@ use std::path::Path;
 /// A table.
 pub(crate) type Table = subjects::Table<Row>;
 
-/// A subject. Numbers are those of the measure that subjects are ranked by.
+/// A subject. Numbers are of the ranking measure.
 #[derive(Serialize)]
 pub(crate) struct Row {
     #[serde(flatten)]
     subject: Subject,
     status: u32,
     evidence: u32,
-    /// Sum, mean and median of each side.
+    /// Sum, mean and median per side.
     base: Option<[i64; 3]>,
     target: Option<[i64; 3]>,
-    /// What the runs of the target have more, with the ends of its interval, and what a run has more in the mean.
+    /// Difference of the sums with its interval, and of the means.
     delta: Option<i64>,
     interval: Option<[f64; 2]>,
     mean: Option<i64>,
-    /// Null also where the base has nothing.
+    /// Null also if the base is 0.
     percent: Option<f64>,
     q: Option<f64>,
     pairs: Option<i64>,
-    /// Runs with the subject, of the base and of the target, and all runs.
+    /// Base and target runs with the subject, then all base and target runs.
     runs: [i64; 4],
     changed: Option<Hosts>,
-    /// `delta` of the measures after the first.
+    /// `delta` of the other measures.
     others: Vec<Option<i64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<u32>,
@@ -80,10 +80,8 @@ const COLUMNS: [&str; 27] = [
     "grew_through_new",
 ];
 
-/// Reads a table: the first subjects, so many of them and with their formats or without, and sums of the others. `None` if the comparison does not have it.
-///
-/// # Errors
-/// As [`Reader`](heaplake_lake::reader::Reader), and [`StageError::Cancelled`].
+/// Reads a table: the first subjects (maximum number, and whether with formats), and sums of the others. `None` if the
+/// comparison lacks it.
 pub(crate) fn read(
     folder: &Path,
     table: &DiffTable,

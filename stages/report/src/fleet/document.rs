@@ -1,4 +1,4 @@
-//! The data of the page of a fleet, as its script reads it.
+//! Data of a fleet's page, as read by its script.
 
 use crate::sides::median;
 use crate::texts::Texts;
@@ -7,20 +7,20 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Runs that are shown, the largest of each group first.
+/// Maximum runs shown, the largest first.
 const RUNS: usize = 1000;
-/// Clusters that are shown, and runs of each.
+/// Maximum clusters shown, and runs of each.
 const CLUSTERS: usize = 100;
-/// Hosts of a cluster that are named.
+/// Maximum hosts named per cluster.
 const HOSTS: usize = 200;
-/// Rows of a table that are shown.
+/// Maximum rows shown per table.
 const ROWS: usize = 200;
-/// Remarks that are shown.
+/// Maximum remarks shown.
 const REMARKS: usize = 50;
-/// File name of the page of a run.
+/// File name of a run's page.
 const PAGE: &str = crate::FILE;
 
-/// All that the page shows.
+/// All data of the page.
 #[derive(Serialize)]
 pub(crate) struct Document {
     fleet: Fleet,
@@ -31,7 +31,7 @@ pub(crate) struct Document {
     runs: Vec<OneRun>,
 }
 
-/// What is said of all.
+/// Totals.
 #[derive(Serialize)]
 struct Fleet {
     by: u32,
@@ -51,9 +51,9 @@ struct OneGroup {
     hosts: usize,
     /// Median and largest heap.
     bytes: [u64; 2],
-    /// Runs with a finding of high severity.
+    /// Number of runs with a finding of high severity.
     high: usize,
-    /// The earliest time of a run, in milliseconds since 1970.
+    /// Earliest capture time in milliseconds since 1970.
     captured_at: Option<i64>,
 }
 
@@ -63,10 +63,10 @@ struct OneCluster {
     format: u32,
     releases: Vec<u32>,
     hosts: Vec<u32>,
-    /// Numbers of all hosts and runs.
+    /// Total numbers of hosts and runs.
     of_hosts: usize,
     of_runs: usize,
-    /// The runs with the most, as name and link.
+    /// Runs with the largest values, as name and link.
     runs: Vec<(u32, Option<u32>)>,
     median: i64,
     max: i64,
@@ -76,7 +76,7 @@ struct OneCluster {
 struct Table {
     name: &'static str,
     measure: u32,
-    /// Number of all rows.
+    /// Total number of rows.
     of: u64,
     rows: Vec<Row>,
 }
@@ -107,16 +107,16 @@ struct OneRun {
     link: Option<u32>,
 }
 
-/// Where the lake is, from the page.
+/// Location of the lake, seen from the page.
 struct Links<'a> {
     /// The lake itself.
     lake: std::path::PathBuf,
-    /// What a link to it begins with; nothing if the page is not in the folder of the rollup.
+    /// Link prefix; `None` if the page is outside the rollup's folder and the lake's path is relative.
     begin: Option<&'a str>,
 }
 
 impl Links<'_> {
-    /// The link to the page of a run, if the run has one.
+    /// Link to the page of a run, if it exists.
     fn to(&self, run: &str, texts: &mut Texts) -> Option<u32> {
         let begin = self.begin?;
         let there = self.lake.join(run).join(PAGE).is_file();
@@ -124,7 +124,7 @@ impl Links<'_> {
     }
 }
 
-/// A path as a link: all but what paths of runs are made of is escaped.
+/// Percent-encodes a path, except the usual characters of run paths.
 fn encoded(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=".contains(&byte);
     let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
@@ -132,7 +132,7 @@ fn encoded(path: &str) -> String {
 }
 
 impl Document {
-    /// Of a rollup in `folder`, for a page `to`.
+    /// Data of the rollup in `folder`, for a page `to`.
     pub(crate) fn of(rollup: &Rollup, folder: &Path, to: &Path) -> Self {
         let mut texts = Texts::default();
         let beside = to.parent() == Some(folder);
@@ -155,7 +155,7 @@ impl Document {
         Self { fleet, texts: texts.into_list(), groups, clusters, tables, runs }
     }
 
-    /// What it is about.
+    /// Title.
     pub(crate) fn title(&self) -> String {
         format!("Fleet of {} runs", self.fleet.runs)
     }
@@ -165,7 +165,7 @@ fn hosts<'a>(runs: impl Iterator<Item = &'a RolledRun>) -> usize {
     runs.filter_map(|run| run.host.as_deref()).collect::<BTreeSet<&str>>().len()
 }
 
-/// Milliseconds, as scripts count time.
+/// Milliseconds, the unit of time in scripts.
 fn milliseconds(run: &RolledRun) -> Option<i64> {
     run.captured_at_us.map(|time| time / 1000)
 }
@@ -200,7 +200,7 @@ fn cluster(of: &Cluster, links: &Links<'_>, texts: &mut Texts) -> OneCluster {
     }
 }
 
-/// The rows of a table with the most, over all groups.
+/// Rows of a table with the largest sums, over all groups.
 fn table(name: &'static str, rollup: &Rollup, links: &Links<'_>, texts: &mut Texts) -> Option<Table> {
     let briefs = || {
         let all =

@@ -1,6 +1,6 @@
 //! A rollup as one HTML page: the fleet at a glance.
 //!
-//! * Computes: nothing; all is in `rollup.json`.
+//! * Computes: nothing; everything is in `rollup.json`.
 //! * Resident memory: that file, and the rows and runs that are shown, a few megabytes.
 //! * Passes over disk: that file once.
 //! * Worst case: linear in the runs of the lake.
@@ -19,18 +19,15 @@ use heaplake_lake::reader::damaged;
 use heaplake_schemas::rollup::{self, Rollup};
 use std::path::Path;
 
-/// File name of the page inside a rollup, unless the user gives another.
+/// Default file name of the page inside a rollup.
 pub const FILE: &str = "fleet.html";
 
-/// Bytes that the page takes while it is made, besides `rollup.json`: its texts, its rows and its runs are bounded.
+/// Maximum memory for making the page, besides `rollup.json`: its texts, rows and runs are bounded.
 const BYTES: u64 = 16 << 20;
-/// Bytes that a byte of `rollup.json` takes, read.
+/// Bytes of memory per byte of `rollup.json`.
 const READ: u64 = 3;
 
-/// Makes the page of the rollup in `folder`, in the file `to`. What it needs is `rollup.json`.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`]; then there is no page.
+/// Makes the page of the rollup in `folder`, in the file `to`, from `rollup.json`. On error there is no page.
 pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
     let path = folder.join(rollup::FILE);
     let io = |error| StageError::io(&path, "read", error);

@@ -1,4 +1,4 @@
-//! The data of the page of a trend, as its script reads it.
+//! Data of a trend's page, as read by its script.
 
 use super::table::{self, Steps, Table};
 use crate::sides::{Side, side};
@@ -9,12 +9,12 @@ use heaplake_schemas::trend;
 use serde::Serialize;
 use std::path::Path;
 
-/// Steps that are shown, the last ones.
+/// Maximum steps shown, the last ones.
 const STEPS: usize = 200;
-/// Remarks that are shown.
+/// Maximum remarks shown.
 const REMARKS: usize = 50;
 
-/// All that the page shows.
+/// All data of the page.
 #[derive(Serialize)]
 pub(crate) struct Document {
     trend: Brief,
@@ -29,11 +29,11 @@ pub(crate) struct Document {
     lifetimes: Option<Table>,
 }
 
-/// What `trend.json` says.
+/// Contents of `trend.json`.
 #[derive(Serialize)]
 struct Brief {
     by: u32,
-    /// Number of the first step that is shown.
+    /// Index of the first step shown.
     first: usize,
     steps: Vec<Side>,
     format: u32,
@@ -44,10 +44,7 @@ struct Brief {
 }
 
 impl Document {
-    /// Reads it from the tables of the trend in `folder`.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Cancelled`].
+    /// Reads the tables of the trend in `folder`.
     pub(crate) fn read(of: &Series, folder: &Path, context: &Context<'_>) -> Result<Self, StageError> {
         let mut texts = Texts::default();
         let first = of.steps.len().saturating_sub(STEPS);
@@ -76,7 +73,7 @@ impl Document {
         Ok(Self { trend, texts, classes, chains, owners, findings, duplicates, types, functions, lifetimes })
     }
 
-    /// What was followed.
+    /// Title.
     pub(crate) fn title(&self) -> String {
         let by = self.texts.get(self.trend.by as usize).map_or("", String::as_str);
         format!("Trend over {} steps by {by}", self.trend.first + self.trend.steps.len())

@@ -1,6 +1,6 @@
 //! A trend as one HTML page.
 //!
-//! * Computes: nothing; all is in the tables.
+//! * Computes: nothing; everything is in the tables.
 //! * Resident memory: the rows that are shown, a few megabytes.
 //! * Passes over disk: the first rows of each table of the trend.
 //! * Worst case: linear in the rows that are shown, times the steps that are shown.
@@ -20,17 +20,14 @@ use heaplake_lake::reader::damaged;
 use heaplake_schemas::series::{self, Series};
 use std::path::Path;
 
-/// File name of the page inside a trend, unless the user gives another.
+/// Default file name of the page inside a trend.
 pub const FILE: &str = "trend.html";
 
-/// Bytes that the page of any trend may take while it is made: its texts, its rows and its steps are bounded.
+/// Maximum memory for making the page: its texts, rows and steps are bounded.
 const BYTES: u64 = 24 << 20;
 
-/// Makes the page of the trend in `folder`, in the file `to`. What it needs is `trend.json` and the tables that the
-/// trend has.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`]; then there is no page.
+/// Makes the page of the trend in `folder`, in the file `to`, from `trend.json` and the tables present. On error there
+/// is no page.
 pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
     let _bytes = context.budget.reserve("the page of a trend", BYTES)?;
     let path = folder.join(series::FILE);

@@ -1,4 +1,4 @@
-//! A table of a trend, as its page shows it: the first subjects.
+//! A table on a trend's page: the first subjects.
 
 use crate::subjects::{self, Hosts, Subject, Subjects, real, text, whole};
 use crate::texts::Texts;
@@ -11,10 +11,10 @@ use std::path::Path;
 /// A table.
 pub(crate) type Table = subjects::Table<Row>;
 
-/// What a series looks like that grows on some hosts only.
+/// Shape of a series that grows on some hosts only.
 const ON_SOME: &str = "leaks_on_some";
 
-/// A subject. Numbers are those of the measure that subjects are ranked by.
+/// A subject. Numbers are of the ranking measure.
 #[derive(Serialize)]
 pub(crate) struct Row {
     #[serde(flatten)]
@@ -26,25 +26,22 @@ pub(crate) struct Row {
     first: Option<i64>,
     /// Hosts of the last step on which it has grown.
     grown: Option<Hosts>,
-    /// The median of each step that is shown; the mean, if it grows on some hosts only.
+    /// Median of each step shown; mean, if it grows on some hosts only.
     values: Vec<Option<i64>>,
-    /// All runs of the last step together.
+    /// Sum over the runs of the last step.
     sum: Option<i64>,
     #[serde(skip)]
     on_some: bool,
 }
 
-/// Steps of a trend, and the first that is shown.
+/// Number of steps, and the first one shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Steps {
     pub all: usize,
     pub first: usize,
 }
 
-/// Reads a table: the first `most` subjects, with their formats or without. `None` if the trend does not have it.
-///
-/// # Errors
-/// As [`Reader`](heaplake_lake::reader::Reader), and [`StageError::Cancelled`].
+/// Reads a table: the first `most` subjects, with their formats if `formats`. `None` if the trend lacks it.
 pub(crate) fn read(
     folder: &Path,
     table: &TrendTable,

@@ -1,4 +1,4 @@
-//! Gates on the folder of a comparison.
+//! Checks gates on the folder of a comparison.
 
 use crate::gates::{Gates, Verdicts};
 use heaplake_kit::stage::Silent;
@@ -13,7 +13,7 @@ pub fn check(gates: &Gates, folder: &Path) -> Verdicts {
     gates.check(folder, &context).unwrap()
 }
 
-/// Gates of the command line.
+/// Parses gates of the command line.
 pub fn gates(written: &[&str]) -> Gates {
     let written: Vec<String> = written.iter().map(|&text| text.to_owned()).collect();
     Gates::parse_expressions(&written).unwrap()

@@ -1,4 +1,4 @@
-//! What is wrong with a gate, as people see it.
+//! Error messages of gates.
 
 use crate::gates::Gates;
 use std::fs;
@@ -134,7 +134,7 @@ fn hostile_expressions_end_soon() {
         let Err(error) = Gates::parse_expressions(&[bad]) else { panic!("{shown} … is no expression") };
         assert!(error.cause.len() < 2000 && !error.cause.contains(['\u{0}', '\u{202e}']), "{error}");
     }
-    // What is within the bounds is read, and as fast.
+    // Expressions within the bounds parse, in about the same time.
     let wide = format!("class in ({}\"a\")", "\"a\", ".repeat(480));
     for good in [deep("(", "true", ")", 30), format!("true{}", " and true".repeat(490)), wide] {
         Gates::parse_expressions(&[good]).unwrap();

@@ -1,4 +1,4 @@
-//! Random rows and random expressions against a naive evaluator, which is written down beside each expression.
+//! Compares random expressions on random rows with a naive evaluator.
 
 use super::comparison::{check, gates};
 use super::diff_tables::{Cell, Row, comparison, write};
@@ -6,7 +6,7 @@ use crate::gates::Outcome;
 use heaplake_schemas::diff::CLASSES;
 use proptest::prelude::*;
 
-/// An expression, and what it means. A null is `None`.
+/// An expression and its naive evaluation; `None` is null.
 #[derive(Clone, Debug)]
 enum Plain {
     More(&'static str, i64),

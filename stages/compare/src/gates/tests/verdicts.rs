@@ -1,4 +1,4 @@
-//! What gates say of tables.
+//! Tests the verdicts of gates on tables.
 
 use super::comparison::{check, gates};
 use super::diff_tables::Cell::{Real, Text, Truth, Whole};
@@ -51,7 +51,7 @@ fn the_example_of_the_manual() {
     let verdicts =
         check(&gates(&[r#"class ~ "^app" and retained_bytes.delta_percent > 5 and q < 0.05"#]), folder.path());
     let [verdict] = &verdicts.gates[..] else { panic!("one gate") };
-    // Growth of what was not there before is infinite in percent.
+    // Growth from 0 is infinite in percent.
     assert_eq!((verdict.outcome, verdict.rows, verdict.watched, verdict.failing), (Outcome::Failed, 5, 4, 2));
     assert_eq!(verdict.undecided, 0);
     assert_eq!(verdict.found[0].subject, "app.Leak");
@@ -61,7 +61,7 @@ fn the_example_of_the_manual() {
     assert_eq!((sensitivity.rows, sensitivity.median, sensitivity.greatest), (4, 4096.0, 8192.0));
 }
 
-/// Number of rows of which an expression is true.
+/// Number of rows for which an expression is true.
 fn failing(rows: &[Row], expression: &str) -> u64 {
     let folder = comparison(5);
     write(folder.path(), &CLASSES, rows);
@@ -96,10 +96,10 @@ fn operators() {
         ("q not between 0.005 and 0.6", 3),
         ("retained_bytes.shift is null", 5),
         ("retained_bytes.percent is not null", 5),
-        // A comparison with a null is neither true nor false, whatever is before it.
+        // A comparison with a null is null, and so is its negation.
         ("retained_bytes.shift > 5", 0),
         ("not retained_bytes.shift > 5", 0),
-        // What is new has grown infinitely.
+        // A new subject has grown infinitely.
         ("retained_bytes.percent > 5", 4),
         ("retained_bytes.percent > 5 %", 4),
         ("retained_bytes.percent > 5 % and retained_bytes.delta > 1.5 MiB", 1),
@@ -136,7 +136,7 @@ fn without_statistics_gates_say_so() {
     assert!(!verdicts.pass() && verdicts.fail());
     let allowed = gates(&["q < 0.05", "retained_bytes.delta > 1 GiB"]).when_undecided(Undecided::Pass);
     assert!(check(&allowed, folder.path()).pass());
-    // What is decided without the statistic is decided.
+    // Conditions decided without the statistic are decided.
     assert!(check(&gates(&["retained_bytes.delta > 2GiB and q < 0.05"]), folder.path()).pass());
     assert_eq!((nothing.watched, nothing.remarks().len()), (0, 1));
     assert!(nothing.remarks()[0].contains("watches no row"));
