@@ -1,12 +1,12 @@
-//! Stage `additional instances`: which nodes merging a set of duplicates would make needless, and what replaces each.
+//! Stage `additional instances`: nodes that merging a set of duplicates would remove, and the replacement of each.
 //!
-//! * Computes: for a set with the first member `f` and each other member `m`, the pairs of the map that takes what `f`
-//!   reaches to what `m` reaches. Where both sides are the same node, so is all below it, and the walk stops. A node
-//!   on the side of `m` is additional unless it is on the side of `f` as well: then `f` reaches it, and it stays. The
+//! * Computes: for a set with the first member `f` and each other member `m`, the pairs of the isomorphism from the
+//!   nodes that `f` reaches to those that `m` reaches. The walk stops where both sides are the same node. A node on the
+//!   side of `m` is additional unless it is on the side of `f` as well: then `f` reaches it, and it stays. Its
 //!   counterpart on the side of `f` replaces it, the least one of several.
-//! * Order of work: sets that no other set holds, then the others; in both the order of the table, the largest first. Sets
-//!   nest, so the rows of all of them could be as many as the square of the nodes: the rows have a limit, and so has
-//!   the work, which is that of comparisons. A set has all of its rows or none.
+//! * Order of work: sets that no other set dominates, then the others; each in the order of the table, largest first.
+//!   Sets nest, so all their rows together could reach the square of the nodes: rows have a limit, and work has that of
+//!   comparisons. A set has all of its rows or none.
 //! * Resident memory: slots 1.2 bytes per node and 4 per slot, components 4 per node, paged where the budget does not
 //!   allow it; 13 MiB for the pairs of a set. The rows are sorted on disk.
 //! * Passes over disk: sets and members twice.
@@ -52,17 +52,17 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// The rows, at most, in a heap that is not tiny.
+/// Estimated size of the rows in all but tiny heaps.
 const ROWS: Size = bits_per_node(8 * size_of::<AdditionalRow>() as u64);
 
-/// Rows that any heap may have.
+/// Row limit of tiny heaps.
 const LEAST_ROWS: u64 = 1 << 20;
 
-/// Pairs of a member with the first one, at most: a constant, so that the budget decides nothing.
+/// Maximum number of pairs of a member with the first one: a constant, so that results do not depend on the budget.
 const MOST: usize = 1 << 17;
 
-/// What the pairs of a set take, bytes: up to twice [`MOST`] pairs in a hash table of 9 bytes each, half full, and half
-/// of that while it grows; the nodes of one side likewise; two lists of pairs.
+/// Bytes of the pairs of a set: up to twice [`MOST`] pairs in a half-full hash table of 9 bytes each, and half of that
+/// while it grows; the nodes of one side likewise; two lists of pairs.
 const BYTES: u64 = 13 << 20;
 
 const SORTED: [Column<AdditionalRow>; 2] = [Column::new("set.additional_runs"), Column::new("set.additional_merged")];
@@ -98,18 +98,17 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Why the rows of a set are not all there.
+/// Reason why rows of a set are missing.
 enum Gap {
-    /// It is too large.
     Large,
-    /// Rows or work are used up, so later sets have none either.
+    /// The rows or the work are used up, so later sets have no rows either.
     UsedUp,
 }
 
 struct Merge<'a> {
     slots: SlotArrays,
     components: Lookup<u32>,
-    /// Pairs of the current set that were met, the node that stays in the upper half.
+    /// Pairs of the current set seen so far; the node that stays is in the upper half.
     pairs: FxHashSet<u64>,
     /// Nodes of the current set that stay and have a counterpart.
     kept: FxHashSet<u32>,
@@ -119,12 +118,12 @@ struct Merge<'a> {
     rows: Sorter<'a, AdditionalRow>,
     /// Rows that may still be pushed.
     left: u64,
-    /// Slots that may still be looked at.
+    /// Slots that may still be read.
     work: u64,
 }
 
 impl Merge<'_> {
-    /// Finds the rows of all sets; returns the sets whose rows are not all there.
+    /// Finds the rows of all sets; returns the sets with missing rows.
     fn all(&mut self, job: &Job<'_>) -> Result<Vec<SetId>, StageError> {
         let mut given_up = Vec::new();
         for held in [false, true] {
@@ -155,7 +154,7 @@ impl Merge<'_> {
         Ok(given_up)
     }
 
-    /// Finds the rows of a set. `unread` counts its members that were not read.
+    /// Finds the rows of a set. `unread` counts its unread members.
     fn set(
         &mut self,
         set: SetId,
@@ -189,13 +188,13 @@ impl Merge<'_> {
         Ok(None)
     }
 
-    /// Forgets the last set, in time proportional to what was found of it.
+    /// Drops the pairs of the last set.
     fn forget(&mut self) {
         self.kept = FxHashSet::default();
         self.pairs = FxHashSet::default();
     }
 
-    /// Collects the pairs of the map that takes the first member to another one.
+    /// Collects the pairs of the map from the first member to another one.
     fn walk(&mut self, first: u32, member: u32) -> Result<Option<Gap>, StageError> {
         if self.pairs.len() > MOST {
             self.pairs = FxHashSet::default();
@@ -221,7 +220,7 @@ impl Merge<'_> {
         Ok(None)
     }
 
-    /// Takes a pair in. Below one that was met before there is nothing new: the pairs below follow from the pair.
+    /// Adds a pair. Skips a known pair: it implies all pairs below it.
     #[inline]
     fn meet(&mut self, stays: u32, goes: u32) {
         if self.pairs.insert(u64::from(stays) << 32 | u64::from(goes)) {
@@ -231,7 +230,6 @@ impl Merge<'_> {
         }
     }
 
-    /// Pushes the rows of a member.
     fn push(&mut self, set: SetId) -> Result<Option<Gap>, StageError> {
         match self.left.checked_sub(self.fresh.len() as u64) {
             Some(left) => self.left = left,

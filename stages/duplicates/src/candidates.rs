@@ -59,7 +59,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Up to this many slots, shared targets are found by comparing all pairs of slots.
+/// Up to this number of slots, all pairs of slots are compared to find shared targets.
 const FEW: usize = 16;
 
 /// Beyond this many slots, shared targets are ignored.
@@ -138,7 +138,7 @@ impl<C: WriteAt<u32>, S: Slots, T: WriteAt<u64>, V: ReadAt<NodeId>> Candidates<C
         Ok(self.classes.set(node as usize, class)?)
     }
 
-    /// Mixes into the hash which slots share a target.
+    /// Mixes the pattern of shared targets among the slots into the hash.
     fn shared_targets(&mut self, range: Range<usize>, mut hash: u64) -> Result<u64, StageError> {
         if range.len() < 2 || range.len() > MANY {
             return Ok(hash);
@@ -186,7 +186,7 @@ impl<C: WriteAt<u32>, S: Slots, T: WriteAt<u64>, V: ReadAt<NodeId>> Candidates<C
         Ok(())
     }
 
-    /// The initial colour of a node of a cycle, from its value and its targets outside.
+    /// Returns the initial colour of a node of a cycle, from its value and its targets outside.
     fn first_colour(&mut self, place: usize) -> Result<u64, StageError> {
         let node = self.cycle.node(place)?;
         let range = self.slots.of(node)?;

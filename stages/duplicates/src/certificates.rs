@@ -1,9 +1,9 @@
-//! Stage `certificates`: joins nodes that can be shown to be duplicates without comparing all that they reach.
+//! Stage `certificates`: joins nodes that are provably duplicates without comparing all that they reach.
 //!
-//! * Computes: for each node its certificate: a node of which it is a duplicate, or itself. A target is private if
-//!   only one slot from outside enters its component; a private target is compared by its certificate. Any other
-//!   target is shared and compared by its identity. Nodes with equal values and equal targets in this sense are
-//!   duplicates. So are nodes of two cycles, or of one, if a map that respects all this takes one to the other.
+//! * Computes: for each node its certificate: a node that it duplicates, or itself. A target is private if only one
+//!   slot from outside enters its component; a private target is compared by its certificate. Any other target is
+//!   shared and compared by its identity. Nodes with equal values and equal targets in this sense are duplicates. So
+//!   are nodes of two cycles, or of one, if a map that respects all this takes one to the other.
 //! * Resident memory: four bits, certificates 4, offsets 1.2, values 4, components 8 and hash-cons table 12 to 24 bytes
 //!   per node (the table: per node with slots), 4 per slot, and 32 per node of the largest cycle, paged where the
 //!   budget does not allow it.
@@ -12,11 +12,10 @@
 //! * Worst case: as `candidate classes`.
 //! * Fails when: the budget is too small.
 //! * Determinism: order of components. Hashes only propose; a comparison decides.
-//! * Reference: proof of soundness. Let u and v be joined, and let P(u) be the component of u together with all
-//!   private components that it reaches through private components only; likewise P(v). The map takes P(u) to P(v)
-//!   and is the identity on shared nodes. A shared node that reaches into P(u) could do so only through the component
-//!   of u, and would then be part of it. Hence P(u), P(v) and the shared nodes are disjoint, and the map is
-//!   one-to-one.
+//! * Reference: proof of soundness. Let u and v be joined, and let P(u) be the component of u together with all private
+//!   components that it reaches through private components only; likewise P(v). The map takes P(u) to P(v) and is the
+//!   identity on shared nodes. A shared node that reaches into P(u) could do so only through the component of u, and
+//!   would then be part of it. Hence P(u), P(v) and the shared nodes are disjoint, and the map is one-to-one.
 
 use crate::cycle::{Cycle, Form, Member};
 use crate::known::Known;
@@ -113,7 +112,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
                 self.certify_node(first)?;
             } else {
                 let plural = self.read_cycle(first, size, &mut order)?;
-                // If one node of a cycle has no duplicate, none of them has.
+                // If one node of a cycle has no duplicate, no node of the cycle has one.
                 if !plural || !self.certify_cycle(job.context)? {
                     self.separate()?;
                 }
@@ -166,7 +165,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
         Ok(())
     }
 
-    /// Certifies the nodes of a cycle; returns whether that was possible.
+    /// Certifies the nodes of a cycle; returns whether that succeeded.
     fn certify_cycle(&mut self, context: &Context<'_>) -> Result<bool, StageError> {
         for place in 0..self.cycles.cycle.size() {
             let colour = self.first_colour(place)?;
@@ -196,7 +195,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
         Ok(true)
     }
 
-    /// The initial colour of a node of a cycle, from its value and its targets outside.
+    /// Returns the initial colour of a node of a cycle, from its value and its targets outside.
     fn first_colour(&mut self, place: usize) -> Result<u64, StageError> {
         let Self { known, cycles: Cycles { cycle, .. }, .. } = self;
         let node = cycle.node(place)?;

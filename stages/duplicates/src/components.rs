@@ -49,7 +49,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let count = on_resident!(numbers, slots => search(numbers, slots, (path, unfinished), job))?;
     let mut components = ColumnWriter::create(scratch, columns::EQUAL_COMPONENT)?;
     for node in 0..nodes as usize {
-        // Components were numbered downwards from the largest number, so that a finished node never looks unfinished.
+        // Components are numbered downwards from the largest number, so that a finished node never looks unfinished.
         components.push((nodes - 1) as u32 - numbers.get(node)?)?;
     }
     components.finish()?;
@@ -106,7 +106,7 @@ struct Search<N, S> {
     numbers: N,
     slots: S,
     path: Stack<Level>,
-    /// Nodes whose slots are done but whose component is not; the last visited one is on top.
+    /// Nodes with finished slots in an unfinished component; the last visited one is on top.
     unfinished: Stack<u32>,
     /// Number of the next node.
     index: u32,

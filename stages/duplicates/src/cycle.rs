@@ -13,7 +13,6 @@ use heaplake_kit::naming::mix;
 use heaplake_kit::{Array, Context, ReadAt, StageError, WriteAt};
 use std::collections::BTreeMap;
 
-/// Maximum number of rounds of colour refinement.
 const ROUNDS: u32 = 16;
 
 /// Maximum number of distinct colours that are counted: those with the least hashes.
@@ -25,7 +24,6 @@ const PATIENCE: u64 = 16;
 /// No number yet, or no image.
 pub const NONE: u32 = u32::MAX;
 
-/// A node of the cycle.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct Member {
@@ -41,14 +39,14 @@ pub struct Member {
     queue: u32,
 }
 
-/// The current cycle; the memory is reused for one cycle after the other.
+/// The current cycle; its memory is reused for the next cycle.
 pub struct Cycle {
     /// Members by place; long enough for the largest cycle.
     members: Array<Member>,
     size: usize,
-    /// The rarest colour, which start nodes have.
+    /// The rarest colour; start nodes have it.
     first: u64,
-    /// Steps that are left for all cycles.
+    /// Steps left for all cycles.
     patience: u64,
 }
 
@@ -62,22 +60,20 @@ pub enum Form {
 }
 
 impl Cycle {
-    /// `members` are zeros, as many as the largest cycle has; `graph` is the number of nodes and slots of the graph.
+    /// Returns an empty cycle. `members` are zeros, one per node of the largest cycle; `graph` counts nodes and slots.
     pub fn new(members: Array<Member>, graph: u64) -> Self {
         Self { members, size: 0, first: 0, patience: PATIENCE * graph }
     }
 
-    /// Number of nodes.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Begins another cycle. While the cycle is in use, `places` must map each member to its place.
+    /// Begins another cycle. While the cycle is in use, `places` maps each member to its place.
     pub fn begin(&mut self) {
         self.size = 0;
     }
 
-    /// Adds a node.
     pub fn push(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<(), Fault> {
         self.members.change(self.size, |member| member.node = node)?;
         places.set(node as usize, self.size as u32)?;
@@ -85,7 +81,6 @@ impl Cycle {
         Ok(())
     }
 
-    /// The node at a place.
     pub fn node(&mut self, place: usize) -> Result<u32, Fault> {
         Ok(self.members.get(place)?.node)
     }
@@ -95,18 +90,17 @@ impl Cycle {
         self.members.change(place, |member| member.colour = colour)
     }
 
-    /// The final colour of the node at a place.
     pub fn colour(&mut self, place: usize) -> Result<u64, Fault> {
         Ok(self.members.get(place)?.colour)
     }
 
-    /// Number of the node at a place in the canonical form of [`Form::Code`], the least if there are several. An
-    /// automorphism of the cycle maps nodes with equal numbers to each other.
+    /// Number of the node at a place in the canonical form of [`Form::Code`], the least if there are several.
+    /// Automorphisms of the cycle map nodes with equal numbers to each other.
     pub fn key(&mut self, place: usize) -> Result<u32, Fault> {
         Ok(self.members.get(place)?.key)
     }
 
-    /// Sets the node that belongs to a place, after the last use of [`Self::key`]: its image, or its candidate class.
+    /// Sets the node of a place, after the last use of [`Self::key`]: its image, or its candidate class.
     pub fn set_image(&mut self, place: usize, node: u32) -> Result<(), Fault> {
         self.members.change(place, |member| member.key = node)
     }
@@ -139,7 +133,7 @@ impl Cycle {
         (0..self.size).try_for_each(|place| self.set_number(place, place as u32))
     }
 
-    /// The representative of the orbit of a place.
+    /// Returns the representative of the orbit of a place.
     pub fn orbit(&mut self, mut place: usize) -> Result<usize, Fault> {
         loop {
             let above = self.number_of(place)? as usize;
@@ -174,7 +168,7 @@ impl Cycle {
         Ok(member.colour == self.first && member.code == code)
     }
 
-    /// The place of a node, if it is in the cycle.
+    /// The place of a node, if the node is in the cycle.
     #[inline]
     pub fn place(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<Option<usize>, Fault> {
         let place = places.get(node as usize)? as usize;
@@ -217,8 +211,7 @@ impl Cycle {
         Ok(Form::Code(best))
     }
 
-    /// Refines the colours until one of them is unique or refinement has no effect; returns how often each colour
-    /// occurs.
+    /// Refines the colours until one is unique or refinement has no effect; returns the number of nodes of each colour.
     fn refined(
         &mut self,
         slots: &mut impl Slots,
@@ -239,7 +232,7 @@ impl Cycle {
         Ok(counts)
     }
 
-    /// How often each colour occurs.
+    /// Counts the nodes of each colour.
     fn counts(&mut self, context: &Context<'_>) -> Result<BTreeMap<u64, u32>, StageError> {
         let mut counts = BTreeMap::new();
         for place in 0..self.size {
@@ -281,7 +274,7 @@ impl Cycle {
         Ok(())
     }
 
-    /// Numbers all nodes by a search from one of them; returns the code of the numbered cycle.
+    /// Numbers all nodes by a search from one node; returns the code of the numbered cycle.
     fn number(
         &mut self,
         start: usize,
@@ -317,13 +310,13 @@ impl Cycle {
     }
 }
 
-/// Looks for a cancellation at some of the places.
+/// Checks for cancellation at some places.
 #[inline]
 fn look_up(place: usize, context: &Context<'_>) -> Result<(), StageError> {
     if place.is_multiple_of(1 << 14) { context.check() } else { Ok(()) }
 }
 
-/// The rarest colour and how often it occurs; of several the least.
+/// Returns the rarest colour and its count; of several the least.
 fn rarest(counts: &BTreeMap<u64, u32>) -> (u64, u32) {
     counts.iter().min_by_key(|&(_, &count)| count).map_or((0, 0), |(&colour, &count)| (colour, count))
 }

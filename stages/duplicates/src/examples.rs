@@ -1,11 +1,11 @@
-//! The pictured graphs of the document that defines duplicates, with its numbers, and graphs that are hard for
-//! simpler algorithms.
+//! The example graphs of the document that defines duplicates, with its numbers, and graphs that are hard for simpler
+//! algorithms.
 
 use crate::properties::{Bench, all};
 use heaplake_oracle::duplicates::{EqualityGraph, Node, Set, Slot};
 
-/// A graph from references between nodes that are numbered from 1, as in the pictures; node 0 is a root that refers
-/// to `roots`. `values` lists nodes whose value differs from the default.
+/// Returns a graph of references between nodes numbered from 1, as in the pictures; node 0 is a root that refers to
+/// `roots`. `values` lists nodes with other values than the default.
 fn picture(nodes: usize, references: &[(usize, usize)], roots: &[usize], values: &[(usize, u32)]) -> EqualityGraph {
     let mut graph = EqualityGraph { nodes: vec![Node::default(); nodes + 1], roots: roots.to_vec() };
     graph.nodes[0].value = 3;
@@ -52,7 +52,7 @@ fn an_owner_that_is_reached_again_rules_a_duplicate_out() {
     // Both refer to #3, whose owner is #1.
     let graph = picture(3, &[(1, 3), (2, 3), (3, 1)], &[1, 2], &[(3, 1)]);
     assert!(sets(&graph).is_empty());
-    // With an instance of its own that refers back to it, #2 is one.
+    // With an own instance that refers back to it, #2 is a duplicate.
     let graph = picture(4, &[(1, 3), (2, 4), (3, 1), (4, 2)], &[1, 2], &[(3, 1), (4, 1)]);
     assert_eq!(members(&sets(&graph)), [&[1, 2][..], &[3, 4]]);
 }
@@ -66,7 +66,7 @@ fn additional_bytes_are_those_of_the_merged_graph() {
     assert_eq!(members(&sets), [&[1, 2, 3][..], &[4, 5, 6], &[7, 8]]);
     assert_eq!(sets[0].additional, 2 * 10 + 2 * 100 + 1000);
     assert_eq!((sets[1].additional, sets[2].additional), (2 * 100 + 1000, 1000));
-    // The document lists them: #2, #3, #5, #6 and #8, with what replaces each.
+    // The document lists #2, #3, #5, #6 and #8, each with its replacement.
     let found = Bench::new(&graph, 64 << 20).run(&all(u64::MAX));
     let merged = found.iter().find(|found| found.set.members == [1, 2, 3]).unwrap();
     assert_eq!(merged.replaced.iter().collect::<Vec<_>>(), [(&2, &1), (&3, &1), (&5, &4), (&6, &4), (&8, &7)]);
@@ -89,14 +89,14 @@ fn equal_parts_are_not_one_part_twice() {
     assert_eq!(members(&sets(&graph)), [&[3, 4, 5][..]]);
 }
 
-/// Checks that the near-linear stages settle a graph without comparing any pair.
+/// Checks that the near-linear stages decide a graph without comparing any pair.
 fn settled_without_work(graph: &EqualityGraph, sets: usize) {
     let found = Bench::new(graph, 256 << 20).run(&all(0));
     assert_eq!(found.len(), sets);
     assert!(found.iter().all(|found| found.reasons == 0 && found.additional_exact));
 }
 
-/// A graph of nodes with these values and targets. A root refers to all of them.
+/// Returns a graph of nodes with these values and targets. A root refers to all nodes.
 fn graph(nodes: impl IntoIterator<Item = (u32, Vec<usize>)>) -> EqualityGraph {
     let node = |(value, targets): (u32, Vec<usize>)| {
         let slot = |(i, to): (usize, usize)| Slot { label: i as u32, to, identity: false };
@@ -106,7 +106,7 @@ fn graph(nodes: impl IntoIterator<Item = (u32, Vec<usize>)>) -> EqualityGraph {
     EqualityGraph { roots: (0..nodes.len()).collect(), nodes }
 }
 
-/// Two lists of equal elements with references in both directions; each list is a cycle.
+/// Returns two lists of equal elements with references in both directions; each list is a cycle.
 fn double_lists(length: usize) -> EqualityGraph {
     let both = |i: usize| match i % length {
         0 => (1, vec![i + 1]),

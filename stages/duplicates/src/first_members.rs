@@ -4,7 +4,7 @@ use heaplake_kit::{Array, ColumnReader, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::{NodeId, SetId};
 use heaplake_schemas::scratch::{self as columns, limits};
 
-/// The first member of a set, and the position of its members; no node for sets whose references were not compared.
+/// The first member of a set, and the position of its members; no node for sets with uncompared references.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Set {
@@ -14,16 +14,13 @@ pub struct Set {
 }
 
 impl Set {
-    /// A set without a first member.
     pub const NONE: Self = Self { start: 0, first: NodeId::NONE, members: 0 };
 }
 
-/// Number of sets.
 pub fn count(scratch: &Scratch) -> Result<usize, StageError> {
     Ok(ColumnReader::open(scratch, columns::SET_ROW)?.remaining() as usize)
 }
 
-/// Reads the sets.
 pub fn read(sets: &mut Array<Set>, scratch: &Scratch) -> Result<(), StageError> {
     let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
     let mut start = 0;
@@ -71,7 +68,7 @@ impl<O: ReadAt<SetId>, S: ReadAt<Set>> FirstMembers<O, S> {
         Ok(self.of_set(node)?.unwrap_or(node))
     }
 
-    /// The set of which a node is the first member.
+    /// The set that starts with a node, if any.
     #[inline]
     pub fn begun_by(&mut self, node: NodeId) -> Result<Option<(SetId, Set)>, StageError> {
         Ok(self.set(node)?.filter(|(_, set)| set.first == node))

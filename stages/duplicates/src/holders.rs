@@ -1,4 +1,4 @@
-//! Stage `holders`: which set of duplicates dominates which.
+//! Stage `holders`: dominators between sets of duplicates.
 //!
 //! * Computes: for each set the nearest other set such that every path from a root to a member of the former passes a
 //!   member of the latter: the nearest first member of a set above its own first member in the dominator tree of the
@@ -69,8 +69,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: count as u64, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Finds for each set the nearest one above it. `nearest` is, for each preorder position, the nearest set at or above
-/// it.
+/// Finds the nearest set above each set. `nearest` is, for each preorder position, the nearest set at or above it.
 fn find_nearest(
     mut first: FirstMembers<impl ReadAt<SetId>, impl ReadAt<Set>>,
     mut nearest: impl WriteAt<SetId>,

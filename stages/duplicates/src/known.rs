@@ -16,7 +16,7 @@ pub struct Known<P, S, V> {
 }
 
 impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>> Known<P, S, V> {
-    /// The value by which a target is compared: its identity if it is shared, else its certificate.
+    /// Returns the value by which a target is compared: its identity if it is shared, else its certificate.
     #[inline]
     pub fn code(&mut self, target: u32) -> Result<u64, Fault> {
         if self.marks.shared.contains(target as usize) {

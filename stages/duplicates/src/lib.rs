@@ -1,28 +1,25 @@
-//! Duplicate instances: which objects could be one object, how much memory that would save, and which duplicates are
-//! only parts of other duplicates.
+//! Duplicate instances: objects that could be one object, the memory that merging them would save, and duplicates that
+//! are only parts of other duplicates.
 //!
 //! Two nodes are duplicates if the parts of the equality graph that they reach are isomorphic: a one-to-one map takes
 //! one part to the other and respects values and slots. The reader of a format writes the equality graph
 //! (`equal.{value,degree,to}`, the last only if references are compared); the stages of this crate do not depend on a
 //! format.
 //!
-//! | stage | what it does |
+//! | stage | task |
 //! |---|---|
-//! | [`trivial`] | groups nodes with equal values if references are not compared; the next four stages run if they
-//! are |
+//! | [`trivial`] | groups nodes with equal values if references are not compared; else the next four stages run |
 //! | [`components`] | orders the nodes such that targets come first and cycles stay together |
 //! | [`candidates`] | computes candidate classes: nodes in different candidate classes are never duplicates |
 //! | [`certificates`] | computes certificates: nodes with the same certificate are always duplicates |
-//! | [`resolve`] | compares pairs of nodes with one candidate class and several certificates, within the allowed work
-//! |
+//! | [`resolve`] | compares nodes of one candidate class with several certificates, within the allowed work |
 //! | [`sets`] | computes members, sizes and additional bytes of the sets |
-//! | [`set_graph`] | builds the graph of essential edges in which the first member of a set dominates the other
-//! members |
-//! | [`holders`] | computes which set dominates which, by the dominators of that graph |
-//! | [`additional`] | lists the nodes that merging each set would make needless |
+//! | [`set_graph`] | builds the graph of essential edges in which first members dominate their sets |
+//! | [`holders`] | computes the dominators between sets, from the dominators of that graph |
+//! | [`additional`] | lists the nodes that merging each set would remove |
 //!
 //! Candidate classes only separate, and certificates only join. Pairs between them that the allowed work does not
-//! settle are undecided, and the table says so. An exact set is exact with any amount of work.
+//! decide are undecided, and the table says so. An exact set is exact with any amount of work.
 
 pub mod additional;
 pub mod candidates;

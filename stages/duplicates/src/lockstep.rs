@@ -1,38 +1,36 @@
 //! Compares two nodes by all that they reach.
 //!
-//! Slots are ordered, so a map that takes one node to the other can only be the one that results from following equal
-//! slots from both. Where both sides reach the same node, the map must be the identity on that node and on all that
-//! it reaches. So the search stops there, and finally checks that such nodes reach no node that the map moves.
+//! Slots are ordered, so the only possible map from one node to the other follows equal slots from both. Where both
+//! sides reach the same node, the map must be the identity on that node and on all that it reaches. So the search stops
+//! there, and finally checks that such nodes reach no node that the map moves.
 //!
-//! The map has a limit, and beyond it nothing is decided. It is a constant: a limit by the memory that happens to be
-//! free would let the budget decide which duplicates are certain.
+//! The size of the map is limited, and beyond the limit nothing is decided. The limit is a constant: were it the free
+//! memory, the budget would decide which duplicates are certain.
 
 use crate::slots::{SlotArrays, Slots};
 use heaplake_kit::{Context, Lookup, ReadAt, StageError};
 use heaplake_schemas::ids::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The nodes are duplicates; [`Lockstep::moved`] returns the map.
     Same,
-    /// The nodes are not duplicates.
     Different,
     /// The work or the tables did not suffice.
     Unknown,
 }
 
-/// What the tables take at most, bytes. A stage that compares reserves so much, whatever its budget.
+/// Maximum bytes of the tables. A stage that compares reserves them, whatever its budget.
 pub const BYTES: u64 = 16 << 20;
 
-/// Upper bound of the bytes per entry of the tables, while one of them grows, too.
+/// Upper bound of the bytes per entry of the tables, even while one grows.
 const ENTRY: u64 = 64;
 
 /// Maximum number of entries of the tables.
 const MOST: usize = (BYTES / ENTRY) as usize;
 
-/// Entries of a table that is kept for the next comparison.
+/// Larger tables are dropped after a comparison.
 const SMALL: usize = 1 << 10;
 
 /// The memory of comparisons, reused by all of them.
@@ -43,12 +41,11 @@ pub struct Lockstep {
     /// Pairs whose slots are still to be compared.
     queue: Vec<(u32, u32)>,
     below: FxHashSet<u32>,
-    /// Maximum number of entries of the tables.
     most: usize,
 }
 
 impl Lockstep {
-    /// Tables of at most [`BYTES`].
+    /// Returns tables of at most [`BYTES`].
     pub fn new() -> Self {
         Self::of_at_most(MOST)
     }
@@ -69,7 +66,6 @@ impl Lockstep {
         self.forwards.iter().map(|(&left, &right)| (left, right))
     }
 
-    /// Whether the map moves a node.
     pub fn moves(&self, node: u32) -> bool {
         self.forwards.contains_key(&node)
     }
@@ -114,8 +110,8 @@ impl Lockstep {
         self.check_fixed(graph, work, context)
     }
 
-    /// Forgets the last comparison, in time proportional to what it looked at: clearing a table takes as long as the
-    /// table is large, and one comparison may have made it large.
+    /// Clears the tables in time proportional to the last comparison: clearing a table takes time in its capacity, and
+    /// one comparison may have made it large.
     fn clear(&mut self) {
         for map in [&mut self.forwards, &mut self.backwards] {
             if map.capacity() > SMALL { *map = FxHashMap::default() } else { map.clear() }
@@ -157,7 +153,7 @@ impl Lockstep {
         }
     }
 
-    /// Whether the nodes on which the map is the identity reach no node that it moves.
+    /// Checks that the nodes on which the map is the identity reach no node that it moves.
     fn check_fixed(&mut self, graph: &mut Graph, work: &mut u64, context: &Context<'_>) -> Result<Verdict, StageError> {
         if self.fixed.is_empty() {
             return Ok(Verdict::Same);
@@ -202,7 +198,7 @@ impl Lockstep {
     }
 }
 
-/// Charges the slots of a node; returns whether the work that is left sufficed. What is left is used up in any case.
+/// Charges the slots of a node; returns whether the remaining work sufficed. The rest is used up in any case.
 fn charge(work: &mut u64, slots: usize) -> bool {
     let enough = *work >= slots as u64;
     *work = work.saturating_sub(slots as u64);

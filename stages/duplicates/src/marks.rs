@@ -6,9 +6,9 @@ use heaplake_schemas::scratch as columns;
 
 /// Sets of nodes.
 pub struct Marks {
-    /// Nodes whose component is shared: two or more slots from outside enter it.
+    /// Nodes with a shared component: two or more slots from outside enter it.
     pub shared: Bitset,
-    /// Nodes whose candidate class has other nodes.
+    /// Nodes with others in their candidate class.
     pub plural: Bitset,
     /// Number of `plural` nodes with slots.
     pub inner: u64,
@@ -24,7 +24,7 @@ impl Marks {
     }
 }
 
-/// Nodes whose component two or more slots from outside enter.
+/// Nodes with a shared component.
 pub fn shared(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let entered_twice = entered_twice(nodes, job)?;
     let mut shared = Bitset::new(&job.context.budget, "shared targets", nodes)?;
@@ -37,7 +37,7 @@ pub fn shared(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     Ok(shared)
 }
 
-/// Components that two or more slots from outside enter.
+/// Components entered by two or more slots from outside.
 fn entered_twice(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let mut entered_twice = Bitset::new(&job.context.budget, "shared components", nodes)?;
     let mut entered = Bitset::new(&job.context.budget, "entered components", nodes)?;
@@ -57,7 +57,6 @@ fn entered_twice(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     Ok(entered_twice)
 }
 
-/// Nodes whose candidate class has other nodes.
 fn plural(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let budget = &job.context.budget;
     let mut plural = Bitset::new(budget, "possible duplicates", nodes)?;
@@ -79,7 +78,7 @@ fn plural(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     Ok(plural)
 }
 
-/// Number of nodes of a set that have slots.
+/// Returns the number of nodes of a set that have slots.
 fn inner(nodes: usize, of: &Bitset, scratch: &Scratch) -> Result<u64, StageError> {
     let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
     let mut inner = 0;

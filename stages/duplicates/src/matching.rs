@@ -11,13 +11,12 @@ pub struct Cycles {
     pub cycle: Cycle,
     /// Component of each node.
     pub components: Lookup<u32>,
-    /// Nodes of each component.
     pub sizes: Lookup<u32>,
 }
 
 impl Cycles {
-    /// Whether the map that takes the node at `from` to the node `to` takes the current cycle to the cycle of `to`.
-    /// Then [`Cycle::image`] returns the image of each place.
+    /// Whether the map that takes the node at `from` to the node `to` takes the current cycle to the cycle of `to`. If
+    /// so, [`Cycle::image`] returns the image of each place.
     pub fn matches<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>>(
         &mut self,
         known: &mut Known<P, S, V>,
@@ -59,8 +58,8 @@ impl Cycles {
         Ok(end == size)
     }
 
-    /// Maps a target to its counterpart; returns whether that is consistent with the map so far. Appends new targets
-    /// to the queue.
+    /// Maps a target to its counterpart; returns whether that is consistent with the map so far. Appends new targets to
+    /// the queue.
     #[inline]
     fn maps<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>>(
         &mut self,

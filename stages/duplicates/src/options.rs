@@ -11,11 +11,11 @@ pub struct Choices {
     all: bool,
     /// By `ClassId`, whether the references of the class are compared in any case; empty if the user named no class.
     classes: Vec<bool>,
-    /// Number of pairs of slots that may be compared for pairs that nothing faster decides.
+    /// Maximum number of slot pairs to compare for node pairs that nothing faster decides.
     pub work: u64,
 }
 
-/// Default number of pairs of slots per node that may be compared.
+/// Default of [`Choices::work`] per node.
 const WORK_PER_NODE: u64 = 4;
 
 /// Minimum of the default.
@@ -23,9 +23,6 @@ const LEAST_WORK: u64 = 10_000_000;
 
 impl Choices {
     /// Reads the options for the classes of the input.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
     pub fn load(job: &Job<'_>) -> Result<Self, StageError> {
         let options = job.analysis();
         let nodes = ColumnReader::open(job.scratch, columns::EQUAL_DEGREE)?.remaining();
@@ -39,7 +36,6 @@ impl Choices {
     }
 }
 
-/// Whether references of any class are compared.
 pub fn looks_into_references(setting: &Setting<'_>) -> bool {
     setting.looks_into_references()
 }
@@ -49,7 +45,7 @@ pub fn names_classes(setting: &Setting<'_>) -> bool {
     setting.analysis(|options| !options.duplicates_of.is_empty())
 }
 
-/// Which classes have a name that one of the patterns matches.
+/// Returns for each class whether one of the patterns matches its name.
 fn named(patterns: &[String], job: &Job<'_>) -> Result<Vec<bool>, StageError> {
     let patterns: Vec<Pattern> = patterns.iter().filter_map(|pattern| Pattern::new(pattern).ok()).collect();
     let mut classes = Vec::new();

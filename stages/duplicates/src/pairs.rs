@@ -1,4 +1,4 @@
-//! Selects the nodes that candidate classes and certificates leave to be compared.
+//! Selects the nodes to compare: those that candidate classes and certificates leave undecided.
 
 use crate::options::Choices;
 use bytemuck::{Pod, Zeroable};
@@ -19,8 +19,8 @@ pub struct Pair {
 
 const COLUMNS: [Column<Pair>; 2] = [Column::new("equal.pairs"), Column::new("equal.pairs_merged")];
 
-/// Finds one node of each certificate in candidate classes that have several. Marks candidate classes whose
-/// references the user does not want compared as undecided.
+/// Finds one node of each certificate in candidate classes that have several. Marks candidate classes as undecided if
+/// the user does not want their references compared.
 pub fn find<'a>(
     choices: &Choices,
     undecided: &mut Bitset,
@@ -52,7 +52,6 @@ pub fn find<'a>(
     sorter.finish()
 }
 
-/// Candidate classes with several certificates.
 fn mixed(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let mut mixed = Bitset::new(&job.context.budget, "candidate classes with several certificates", nodes)?;
     let mut certificate_of = ArrayPlan::of(job, "undecided pairs").one(lookup(columns::EQUAL_CERTIFICATE))?;

@@ -1,4 +1,4 @@
-//! Compares the stages on thousands of random graphs with the definition of duplicates.
+//! Property tests: compares the stages with the definition of duplicates on thousands of random graphs.
 
 use crate::fast_folder::fast_folder;
 use crate::{additional, candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
@@ -33,8 +33,8 @@ fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
     ColumnMap::uncounted(scratch, column).unwrap().to_vec()
 }
 
-/// Retained size of each node in bytes, by removal of the node, and whether it is outermost: no other node of its class
-/// retains it. In graphs that are too large for the definition every node retains all, which bounds nothing.
+/// Retained size of each node in bytes, by removal of the node, and whether the node is outermost: no other node of its
+/// class retains it. In graphs too large for the definition every node retains all, which bounds nothing.
 fn retained(graph: &EqualityGraph) -> Vec<(u64, bool)> {
     if graph.nodes.len() > 200 {
         return vec![(graph.nodes.iter().map(|node| node.bytes).sum(), true); graph.nodes.len()];
@@ -62,9 +62,9 @@ pub(crate) struct Found {
     pub set: Set,
     pub reasons: u16,
     pub additional_exact: bool,
-    /// The least and the most.
+    /// Least and most additional bytes.
     pub bounds: (u64, u64),
-    /// What would go, each with what replaces it.
+    /// Additional nodes, each with its replacement.
     pub replaced: BTreeMap<usize, usize>,
 }
 
@@ -76,7 +76,7 @@ impl Bench {
         let mut retained = retained(graph);
         retained.push((graph.nodes.iter().map(|node| node.bytes).sum(), true));
         let mut graph = graph.clone();
-        // Roots that no other node refers to are orphans: the root holds them without edges.
+        // Roots that no other node refers to are orphans: the root reaches them without edges.
         let references = |i: usize| graph.nodes[i].slots.iter().map(move |slot| (i, slot.to));
         let references = (0..graph.nodes.len()).flat_map(references);
         let entered: BTreeSet<usize> = references.filter(|&(from, to)| from != to).map(|(_, to)| to).collect();
@@ -114,7 +114,6 @@ impl Bench {
         Self { _folder: folder, scratch, cancel: AtomicBool::new(false), budget: Budget::new(memory) }
     }
 
-    /// Peak of the reserved memory, bytes.
     pub(crate) fn peak(&self) -> u64 {
         self.budget.peak()
     }
@@ -165,7 +164,6 @@ impl Bench {
     }
 }
 
-/// The stages of this crate, in order.
 const STAGES: [&Stage; 9] = [
     &trivial::STAGE,
     &components::STAGE,
@@ -232,8 +230,8 @@ fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &st
     }
 }
 
-/// Checks that the additional bytes of all true sets inside a set that was found lie between its least and its most:
-/// of a set that is possible, members may be several sets, or none, and no more goes than its members retain.
+/// Checks that the additional bytes of all true sets inside a found set lie between its bounds. The members of a
+/// possible set may form several sets or no set, and merging frees at most the retained sizes of the members.
 fn check_bounds(found: &[Found], truth: &[Set], retained: &[(u64, bool)], about: &str) {
     for found in found {
         let kept = found.set.members.iter().map(|&member| retained[member].0);

@@ -102,7 +102,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 struct Groups(Array<NodeId>);
 
 impl Groups {
-    /// The representative of the group of a node.
     fn find(&mut self, mut node: u32) -> Result<u32, Fault> {
         loop {
             let above = self.0.get(node as usize)?;
@@ -121,12 +120,11 @@ impl Groups {
     }
 }
 
-/// The current candidate class.
 struct Class {
     candidate: u32,
     /// One node of each group found so far.
     groups: Vec<u32>,
-    /// Work that is left for the class.
+    /// Work left for the class.
     allowed: u64,
     decided: bool,
 }
@@ -166,7 +164,7 @@ impl Resolver {
         Ok(())
     }
 
-    /// Finds the group of a node in its candidate class; returns whether that was possible.
+    /// Finds the group of a node in its candidate class; returns whether that succeeded.
     fn decide(&mut self, node: u32, class: &mut Class, context: &Context<'_>) -> Result<bool, StageError> {
         let group = self.groups.find(node)?;
         if class.groups.contains(&group) {
@@ -197,7 +195,7 @@ impl Resolver {
     }
 }
 
-/// Writes the group of each node, the undecided groups, and the reason why they are undecided.
+/// Writes the group of each node, and the undecided groups with their reasons.
 fn write(groups: &mut Groups, choices: &Choices, undecided: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
     let mut candidates = ColumnReader::open(scratch, columns::EQUAL_CANDIDATE)?;
     let mut node_classes = ColumnReader::open(scratch, columns::NODE_CLASS)?;

@@ -1,18 +1,18 @@
 //! Stage `set graph`: the graph of essential edges in which the first member of each set dominates the other members.
 //!
 //! * Computes: the essential edges, with every reference to a member of a set redirected to the first member, which
-//!   gets edges to the other members. In this graph the first member dominates exactly what the set dominates in the
-//!   graph in which the set is a single node, and node numbers do not change. An orphan in a set is no orphan in this
-//!   graph, since an edge may enter the first member; the root gets an edge to the first member instead.
-//! * Output: the columns of the graph, and its facts, in a subfolder of scratch; the stages of the graph of essential
-//!   edges run there as they do on the original.
+//!   gets edges to the other members. A set contracted to one node dominates exactly the nodes that its first member
+//!   dominates in this graph, and node numbers do not change. An orphan in a set is no orphan in this graph, since an
+//!   edge may enter the first member; the root gets an edge to the first member instead.
+//! * Output: the columns of the graph, and its metadata, in a subfolder of scratch; the stages of the graph of
+//!   essential edges run there as on the original.
 //! * Resident memory: 4 bytes per node, 16 per set and 4 per member, paged where the budget does not allow it.
 //! * Passes over disk: essential edges once.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
 //! * Determinism: order of the input.
-//! * Reference: sets are stable: if one member refers to a node, the other members refer to it or to another member
-//!   of its set. So a path through the graph with sets as single nodes is a path in the original graph, too.
+//! * Reference: sets are stable: if one member refers to a node, the other members refer to it or to another member of
+//!   its set. So a path through the graph with sets as single nodes is a path in the original graph, too.
 
 use crate::first_members::{self, FirstMembers, Set};
 use heaplake_kit::access::{bits_per_node, column, document, per_node};

@@ -5,11 +5,8 @@ use heaplake_schemas::scratch as columns;
 
 /// Counts of the equality graph.
 pub struct Shape {
-    /// Nodes.
     pub nodes: usize,
-    /// Slots.
     pub slots: u64,
-    /// Nodes with slots.
     pub inner: u64,
     /// Number of nodes of the largest component.
     pub largest: usize,

@@ -13,7 +13,6 @@ pub trait Slots {
     /// Target of the slot at a position.
     fn to(&mut self, slot: usize) -> Result<u32, Fault>;
 
-    /// Whether a node refers to itself.
     fn loops(&mut self, node: u32) -> Result<bool, Fault> {
         for slot in self.of(node)? {
             if self.to(slot)? == node {
@@ -31,7 +30,7 @@ pub struct SlotArrays<O = Lookup<OffsetBlock>, E = Lookup<NodeId>> {
 }
 
 impl SlotArrays {
-    /// `offsets` are those of `equal.degree`, `to` is `equal.to`.
+    /// Returns slots. `offsets` are those of `equal.degree`, `to` is `equal.to`.
     pub fn new(offsets: Offsets, to: Lookup<NodeId>) -> Self {
         Self { offsets, to }
     }

@@ -1,7 +1,7 @@
-//! Stage `trivial duplicates`: the duplicates that can be found without comparing references.
+//! Stage `trivial duplicates`: duplicates found without comparing references.
 //!
-//! * Computes: which groups of nodes with equal values stay undecided, each named by its value: those with slots. Nodes
-//!   without slots are duplicates.
+//! * Computes: the groups of nodes with equal values that stay undecided, each named by its value: those with slots.
+//!   Nodes without slots are duplicates.
 //! * Resident memory: a bit per node.
 //! * Passes over disk: one over the values and the numbers of slots.
 //! * Worst case: linear.
@@ -51,7 +51,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: nodes, spilled_bytes: 0 })
 }
 
-/// Writes the undecided groups, and the reason why they are undecided.
+/// Writes the undecided groups with their reason.
 fn write(nodes: u32, undecided: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
     let mut groups = ColumnWriter::create(scratch, columns::EQUAL_UNDECIDED)?;
     let mut reasons = ColumnWriter::create(scratch, columns::EQUAL_UNDECIDED_REASON)?;

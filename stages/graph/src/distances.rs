@@ -1,23 +1,23 @@
 //! Stage `distances`: the distance of every node from the roots that the user knows.
 //!
-//! * Computes: breadth-first distances from each of the seeds in turn, over the edges that distances follow. The
-//!   nodes of a seed get its distance; the search continues from there over nodes without a distance. Of two paired
-//!   edges (those of a weak map's entry) the first one that the search meets is skipped while its target has no
-//!   distance, and the second one is followed. Edges that paths avoid are followed when all others have been, to nodes
-//!   without a distance only, and the search continues from there over all edges.
+//! * Computes: breadth-first distances from each of the seeds in turn, over the edges that distances follow. The nodes
+//!   of a seed get its distance; the search continues from there over nodes without a distance. Of two paired edges
+//!   (those of a weak map's entry) the search skips the first one that it meets while their target has no distance, and
+//!   follows the second one. Edges that paths avoid are followed last, to nodes without a distance only, and the search
+//!   continues from there over all edges.
 //! * Input: all edges; if distances follow essential edges only, the essential edges.
-//! * Resident memory: 5.2 bytes per node and 5 per edge; where the budget does not allow that, a bit per edge, and 1.2 bytes
-//!   per node and 4 per edge, packed or paged. While pairs are checked 8 bytes per pair. Three bits per node for the levels
-//!   and for what has a distance, and two where paths avoid some edges; one bit per pair.
-//! * Passes over disk: each node's edges once; nodes of a level in ascending order, in which they get their distance, so
-//!   that reads and writes move forward. A level of more than one in [`WIDE`] nodes is not listed but a set. All threads
-//!   expand it where the edges are in memory; where they are not, they are read as a column: that is quicker than to look
-//!   each up. If a pair has more than two edges or more than one target, which no known runtime writes, the order within a
-//!   level affects the result; then nodes are visited in order of discovery, and a level that is too wide to be listed goes
-//!   to disk.
+//! * Resident memory: 5.2 bytes per node and 5 per edge; where the budget does not allow that, a bit per edge, and 1.2
+//!   bytes per node and 4 per edge, packed or paged. While pairs are checked 8 bytes per pair. Three bits per node for
+//!   the levels and for nodes with a distance, and two where paths avoid some edges; one bit per pair.
+//! * Passes over disk: each node's edges once. Nodes of a level are visited in ascending order, the order of their
+//!   distances, so that reads and writes move forward. A level of more than one in [`WIDE`] nodes is a set, not a list.
+//!   All threads expand it if the edges are in memory; else the edges are read as a column, which is faster than single
+//!   lookups. If a pair has more than two edges or more than one target, which no known runtime writes, the order
+//!   within a level affects the result; then nodes are visited in order of discovery, and a level too wide for a list
+//!   goes to disk.
 //! * Worst case: linear in nodes and edges, plus sorting each level.
 //! * Fails when: the budget is too small.
-//! * Determinism: the next level is the same in whatever order threads find it; see above for other orders.
+//! * Determinism: the next level does not depend on the order in which threads find it; see above for other orders.
 //! * Reference: Chrome DevTools, distances.
 
 use crate::level::{LEVELS, Level};
@@ -65,20 +65,20 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// A level with more than one of this many nodes is not listed.
+/// A level with more than one of this many nodes is a set.
 const WIDE: usize = 1024;
 
-/// A level with fewer nodes is always listed.
+/// A level with fewer nodes is always a list.
 const NARROW: usize = 1 << 14;
 
-/// Where edges are on disk, those of a node are asked for so many nodes of a list ahead.
+/// Readahead in nodes of a list if edges are on disk.
 const AHEAD: usize = 64;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     run_with(true, NARROW, job)
 }
 
-/// The stage; in memory only if `may_fit`; levels of at most `narrow` nodes are listed.
+/// Runs the stage; in memory only if `may_fit`; levels of at most `narrow` nodes are lists.
 pub(crate) fn run_with(may_fit: bool, narrow: usize, job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = job.facts()?;
@@ -107,7 +107,6 @@ pub(crate) fn run_with(may_fit: bool, narrow: usize, job: &Job<'_>) -> Result<St
     Ok(stats)
 }
 
-/// The columns of edges.
 #[derive(Clone, Copy)]
 struct EdgeColumns {
     degrees: Column<u32>,
@@ -116,8 +115,8 @@ struct EdgeColumns {
     flags: Option<Column<u8>>,
 }
 
-/// Searches with all arrays in memory if they fit, and with what [`spilled_search`](crate::spilled_search) has if not.
-/// What is reserved for lists is given back when all else is.
+/// Searches with all arrays in memory if they fit, else with those of [`spilled_search`](crate::spilled_search).
+/// Releases the memory reserved for lists after all other allocations.
 fn in_memory_or_not(
     (nodes, may_fit): (usize, bool),
     EdgeColumns { degrees, targets, flags }: EdgeColumns,
@@ -169,7 +168,7 @@ struct Levels<'a> {
     shared: Option<SharedEdges>,
 }
 
-/// The searches from all seeds. Returns the number of nodes that got a distance.
+/// Searches from all seeds. Returns the number of nodes that got a distance.
 fn search<D, O, F, E>(
     distance: D,
     offsets: Offsets<O>,
@@ -201,9 +200,9 @@ struct Search<'a, D, O, F, E> {
     avoided: Option<Avoided>,
     sweeps: Option<Column<NodeId>>,
     shared: Option<SharedEdges>,
-    /// Of the nodes of this level and those before.
+    /// Distances of this level and the levels before.
     distance: D,
-    /// The nodes that have a distance, or will have that of the next level.
+    /// Nodes of this level, the levels before and the next one.
     reached: Bitset,
     level: Level<'a>,
     next: Level<'a>,
@@ -219,7 +218,7 @@ where
     F: ReadAt<u8>,
     E: ReadAt<NodeId>,
 {
-    /// The search from a seed, whose nodes both readers have next.
+    /// Searches from a seed. Both readers are at its first node.
     fn run(&mut self, seed: &DistanceSeed, [nodes, again]: [&mut ColumnReader<NodeId>; 2]) -> Result<(), StageError> {
         self.level.clear();
         for _ in 0..seed.count {
@@ -227,8 +226,8 @@ where
             self.rows += u64::from(self.reached.insert(node.index()));
             self.set(node, seed.distance)?;
         }
-        // Not by the distances: a node that is a seed twice is expanded twice, as in DevTools, and then meets its own
-        // paired edges again.
+        // Distances are not checked: a node that is a seed twice is expanded twice, as in DevTools, and then meets its
+        // own paired edges again.
         self.expand_all(again, seed.count)?;
         let mut distance = seed.distance;
         loop {
@@ -253,7 +252,7 @@ where
         self.job.context.step(count % (1 << 16))
     }
 
-    /// Continues over the edges that paths avoid, when all others have been followed.
+    /// Continues over the edges that paths avoid, after all others.
     fn run_on(&mut self) -> Result<(), StageError> {
         let Some(mut avoided) = self.avoided.take() else { return Ok(()) };
         avoided.distances.sort_by_key(|&(node, _)| node);
@@ -286,7 +285,7 @@ where
         column.finish().map(drop)
     }
 
-    /// Targets without a distance of the edges that paths avoid, with the distance that these give them, nearest first.
+    /// Returns the targets without a distance of edges that paths avoid, with their new distance, nearest first.
     fn pending(&mut self, avoided: &Avoided) -> Result<BudgetVec<(i32, NodeId)>, StageError> {
         let mut pending = self.job.context.budget.growing("distances: late nodes");
         for (at, (&edge, &from)) in avoided.edges.iter().zip(avoided.from.iter()).enumerate() {
@@ -304,7 +303,7 @@ where
         Ok(pending)
     }
 
-    /// Notes that a node is reached; returns whether it was not before.
+    /// Marks a node as reached; returns whether it is new.
     #[inline]
     fn reach(&mut self, node: NodeId) -> bool {
         let is_new = self.reached.insert(node.index());
@@ -315,7 +314,7 @@ where
         is_new
     }
 
-    /// Gives the nodes of the level their distance, and puts all new targets of theirs into the next one.
+    /// Sets the distance of the nodes of the level, and adds their new targets to the next one.
     fn expand_level(&mut self, distance: i32) -> Result<(), StageError> {
         if self.level.wide {
             return self.expand_set(distance);
@@ -344,7 +343,7 @@ where
         Ok(())
     }
 
-    /// The same for a level that is a set: what threads can share, and then the rest.
+    /// Like [`Self::expand_level`] for a set: first the nodes that threads can share, then the rest.
     fn expand_set(&mut self, distance: i32) -> Result<(), StageError> {
         let Some(mut set) = self.level.set.take() else { return Ok(()) };
         self.expand_shared(&mut set, distance)?;
@@ -367,9 +366,9 @@ where
         self.job.context.step(count)
     }
 
-    /// Expands those nodes of a set that threads can share, and removes them from it.
+    /// Expands the nodes of a set that threads can share, and removes them from it.
     fn expand_shared(&mut self, set: &mut Bitset, distance: i32) -> Result<(), StageError> {
-        // Which nodes are reached late is noted one by one.
+        // Late nodes are recorded one by one.
         let avoided = self.avoided.as_ref();
         let Some(edges) = self.shared.as_ref().filter(|_| !avoided.is_some_and(|avoided| avoided.follows)) else {
             return Ok(());
@@ -387,13 +386,13 @@ where
         self.expand(node)
     }
 
-    /// The same for a node behind those before, with the column of targets in order.
+    /// Like [`Self::settle`], with targets from the column in order; nodes must ascend.
     fn settle_in_sweep(&mut self, node: NodeId, distance: i32, sweep: &mut Sweep) -> Result<(), StageError> {
         self.set(node, distance)?;
         self.expand_with(node, |_, edge| sweep.target(edge))
     }
 
-    /// Sets the distance of a node; of one that edges to avoid leave it is kept, for their targets.
+    /// Sets the distance of a node; if avoided edges leave it, keeps the distance for their targets.
     #[inline]
     fn set(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
         self.distance.settle(node, distance)?;
@@ -408,7 +407,7 @@ where
         self.expand_with(node, |to, edge| Ok(to.get(edge)?))
     }
 
-    /// Follows the edges of a node, whose targets `target` finds.
+    /// Follows the edges of a node; `target` reads their targets.
     #[inline]
     fn expand_with(
         &mut self,
@@ -426,7 +425,7 @@ where
         Ok(())
     }
 
-    /// Whether some edges of the node are left out for now.
+    /// Whether some edges of the node are skipped for now.
     #[inline]
     fn avoids(&self, node: NodeId) -> bool {
         self.avoided.as_ref().is_some_and(|avoided| avoided.leave(node))
@@ -436,7 +435,6 @@ where
         self.avoided.as_ref().is_some_and(|avoided| avoided.has(edge as u64))
     }
 
-    /// Follows an edge to a node that is new.
     #[inline]
     fn follow(&mut self, edge: usize, flags: u8, target: NodeId) -> Result<(), StageError> {
         let is_new = !self.reached.contains(target.index());

@@ -3,14 +3,14 @@
 //! * Computes: the immediate dominator of every node in the preorder, by the algorithm semi-NCA: semidominators from
 //!   the last position down with path compression, then each dominator as the nearest common ancestor of parent and
 //!   semidominator in the tree built so far. All inputs are read sequentially.
-//! * Resident memory: 12 bytes per node (ancestor, label, dominator). Where the budget does not allow that, those of one
-//!   step at a time: 4.2 bytes per node and 4 per node with several retainers ([`CompactForest`]), then 4 per node; paged
-//!   if that is too much as well. 1 MiB for the path of a compression.
-//! * Passes over disk: one over the retainers; where the steps take memory one by one, semidominators once more.
-//! * Worst case: O(m log n). The climb of the second step alone could be quadratic. So its steps are counted, and
-//!   once they exceed [`PATIENCE`] per node, it continues with jump pointers (Myers, "An Applicative Random-Access
-//!   Stack", IPL 17(5), 1983), which bound a climb by O(log n). The pointers reuse the array of the first step, so
-//!   bad cases need neither a second algorithm nor more memory.
+//! * Resident memory: 12 bytes per node (ancestor, label, dominator). If the budget is too small, one step at a time:
+//!   4.2 bytes per node and 4 per node with several retainers ([`CompactForest`]), then 4 per node; paged if that is
+//!   too much as well. 1 MiB for the path of a compression.
+//! * Passes over disk: one over the retainers; semidominators once more if the steps take memory one by one.
+//! * Worst case: O(m log n). The climb of the second step alone could be quadratic. So its steps are counted, and once
+//!   they exceed [`PATIENCE`] per node, it continues with jump pointers (Myers, "An Applicative Random-Access Stack",
+//!   IPL 17(5), 1983), which bound a climb by O(log n). The pointers reuse the array of the first step, so bad cases
+//!   need neither a second algorithm nor more memory.
 //! * Fails when: the budget is too small.
 //! * Determinism: dominators are unique.
 //! * Reference: Georgiadis, Tarjan, Werneck, "Finding Dominators in Practice", JGAA 10(1), 2006, section 2.2.
@@ -39,7 +39,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Semidominators, from that of the last node down to that of position 1, where the steps take memory one by one.
+/// Semidominators from the last node down to position 1, if the steps take memory one by one.
 const SEMI: Column<Preorder> = Column::of("dominators.semi", Per::Node);
 
 /// A link is prefetched this many retainers ahead of its use.
@@ -52,11 +52,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     run_with(PATIENCE, true, job)
 }
 
-/// The stage with another value of [`PATIENCE`]; in memory only if `may_fit`.
+/// Runs the stage with another value of [`PATIENCE`]; in memory only if `may_fit`.
 pub(crate) fn run_with(patience: u64, may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError> {
     let nodes = ColumnReader::open(job.scratch, columns::PREORDER_PARENT)?.remaining();
     job.context.progress.begin(STAGE.name, 2 * nodes);
-    // First, so that the arrays do not take its memory.
+    // Before the arrays, which would take its memory.
     let path = Stack::new(&job.context.budget, job.scratch, "dominators.path")?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let count = nodes as usize;
@@ -78,7 +78,7 @@ pub(crate) fn run_with(patience: u64, may_fit: bool, job: &Job<'_>) -> Result<St
     Ok(Stats { rows: nodes, spilled_bytes })
 }
 
-/// The steps where the arrays of both do not fit at a time. Returns the bytes of those that do not fit alone.
+/// Runs the steps one by one if their arrays do not fit together. Returns the bytes of arrays that do not fit alone.
 fn one_by_one(nodes: usize, path: Stack<Preorder>, patience: u64, job: &Job<'_>) -> Result<u64, StageError> {
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let mut semi = ColumnWriter::create(job.scratch, SEMI)?;
@@ -97,7 +97,7 @@ fn one_by_one(nodes: usize, path: Stack<Preorder>, patience: u64, job: &Job<'_>)
     Ok(plan.spilled_bytes())
 }
 
-/// The nodes that are linked so far.
+/// The nodes linked so far.
 struct Forest<L> {
     links: L,
     path: Stack<Preorder>,
@@ -139,8 +139,8 @@ fn semidominators<L: Links>(
 }
 
 impl<L: Links> Forest<L> {
-    /// The least semidominator on the path from `node` up to the first node at or below `unlinked`. Compresses the
-    /// path.
+    /// Returns the least semidominator on the path from `node` up to the first node at or below `unlinked`. Compresses
+    /// the path.
     #[inline]
     fn evaluate(&mut self, node: Preorder, unlinked: Preorder) -> Result<Preorder, StageError> {
         let link = self.links.link(node)?;
@@ -154,7 +154,7 @@ impl<L: Links> Forest<L> {
             top = link.ancestor;
             link = self.links.link(top)?;
         }
-        // The topmost node is already a child of an unlinked node; the others take over its values.
+        // The topmost node is already a child of an unlinked node; the others take its values.
         let (mut best, mut near) = (link, top);
         while let Some(below) = self.path.pop()? {
             self.links.shorten(below, &mut best, &mut near)?;
@@ -206,7 +206,7 @@ fn nearest_common_ancestors<A: WriteAt<Link>>(
 
 /// Jump pointers over the dominator tree built so far: a climb takes O(log n) steps.
 struct Jumps<A> {
-    /// The pointer in the place of the ancestor, the depth in the place of the label.
+    /// Each link holds a jump pointer as ancestor, and a depth as label.
     jumps: A,
 }
 
@@ -226,7 +226,7 @@ impl<A: WriteAt<Link>> Jumps<A> {
         Ok(self.jumps.set(node as usize, Link { ancestor, label: Preorder(near.label.0 + 1) })?)
     }
 
-    /// The first node on the path from `node` to the root whose number is at most `limit`.
+    /// Returns the first node on the path from `node` to the root with a number of at most `limit`.
     fn climb(
         &mut self,
         mut node: Preorder,

@@ -1,7 +1,7 @@
 //! The links of the forest that finds semidominators. Used by [`super::dominators`].
 //!
-//! Resident memory: 8 bytes per node; or, of a [`CompactForest`], 4.2 bytes per node and 4 per node with several retainers,
-//! which are about a third of a heap.
+//! Resident memory: 8 bytes per node; for a [`CompactForest`], 4.2 bytes per node and 4 per node with several
+//! retainers, about a third of a heap.
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array::Fault;
@@ -21,19 +21,16 @@ pub(crate) struct Link {
     pub label: Preorder,
 }
 
-/// The links of nodes.
 pub(crate) trait Links {
-    /// The link of a node.
     fn link(&mut self, node: Preorder) -> Result<Link, Fault>;
 
     /// Links a node to its parent.
     fn add(&mut self, node: Preorder, link: Link) -> Result<(), Fault>;
 
-    /// Shortens the path of a node. `best` is what holds for the node above, and then for this one. `near` is a node above
-    /// from which on labels count.
+    /// Shortens the path of a node. `best` is the link of the node above, and becomes that of this node. `near` is the
+    /// nearest node above with a label.
     fn shorten(&mut self, node: Preorder, best: &mut Link, near: &mut Preorder) -> Result<(), Fault>;
 
-    /// Prefetches the link of a node.
     fn prefetch(&self, node: Preorder);
 }
 
@@ -60,11 +57,12 @@ impl<A: WriteAt<Link>> Links for A {
     }
 }
 
-/// Links of which nodes with one retainer have no label.
+/// Links without labels for nodes with one retainer.
 ///
-/// That retainer is the parent, and so is the semidominator. As long as the parent is not linked it is the label, and the
-/// ancestor as well. When it is linked, what holds for the parent holds for the node: a semidominator is less than its node,
-/// so that of the parent is less than the parent. So its path is shortened up to the next node with several retainers only.
+/// That retainer is the parent, and so is the semidominator. Until the parent is linked, the parent is label and
+/// ancestor. After that, the node takes the label of its parent: a semidominator is less than its node, so that of the
+/// parent is less than the parent. So the path of such a node is shortened only up to the next node with several
+/// retainers.
 pub(crate) struct CompactForest {
     ancestors: Array<Preorder>,
     /// The labels of nodes with several retainers.
@@ -73,10 +71,7 @@ pub(crate) struct CompactForest {
 }
 
 impl CompactForest {
-    /// No links yet, for so many nodes. One pass over the numbers of retainers.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Returns a forest of `nodes` unlinked nodes. One pass over the numbers of retainers.
     pub fn new(nodes: usize, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Self, StageError> {
         let budget = &job.context.budget;
         let mut several = Bitset::new(budget, "dominators: several retainers", nodes)?;

@@ -1,31 +1,31 @@
 //! A level of a breadth-first search. Used by [`super::distances`].
 //!
-//! Resident memory: 4 bytes for each node that is listed; once a level was too wide for that, a bit per node.
+//! Resident memory: 4 bytes for each node of a list; after the first level too wide for a list, a bit per node.
 
 use heaplake_kit::{Bitset, Budget, BudgetVec, ColumnReader, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
 
-/// Where the rest of a level and of the next one goes, if the order within a level matters.
+/// Overflow of the current and the next level, if the order within a level matters.
 pub(crate) const LEVELS: [Column<NodeId>; 2] = [Column::new("distances.level.a"), Column::new("distances.level.b")];
 
-/// The nodes of a level: a list, or a set if they are many, or if their order matters, a list of which the rest is on disk.
+/// The nodes of a level: a list, or a set if they are many; if their order matters, the rest of the list is on disk.
 pub(crate) struct Level<'a> {
     pub nodes: BudgetVec<NodeId>,
     most: usize,
-    /// The nodes, if they are more than are listed. Made when it is needed first.
+    /// The nodes of a wide level. Allocated on first use.
     pub set: Option<Bitset>,
-    /// Whether they are in the set.
+    /// Whether the nodes are in the set.
     pub wide: bool,
-    /// Where the other nodes go if their order matters.
+    /// Where the rest of a list goes if the order matters.
     spill: Option<(Column<NodeId>, &'a Scratch)>,
-    /// The other nodes.
+    /// The rest of the list.
     rest: Option<ColumnWriter<NodeId>>,
     space: (&'a Budget, usize),
 }
 
 impl<'a> Level<'a> {
-    /// An empty level that lists so many nodes, and may have any of `nodes`.
+    /// Returns an empty level that lists `most` nodes; node numbers are below `nodes`.
     pub fn new(
         most: usize,
         spill: Option<(Column<NodeId>, &'a Scratch)>,
@@ -35,7 +35,6 @@ impl<'a> Level<'a> {
         Self { nodes: budget.growing("distances: level"), most, set: None, wide: false, spill, rest: None, space }
     }
 
-    /// Adds a node.
     #[inline]
     pub fn push(&mut self, node: NodeId) -> Result<(), StageError> {
         match &mut self.set {
@@ -48,7 +47,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Adds a node beyond those that are listed.
+    /// Adds a node to a full list.
     #[cold]
     fn push_beyond(&mut self, node: NodeId) -> Result<(), StageError> {
         match (&mut self.rest, self.spill) {
@@ -63,7 +62,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Becomes a set, to which threads may add, if its order does not matter.
+    /// Turns the level into a set that threads may add to, if its order does not matter.
     pub fn widen(&mut self) -> Result<Option<&mut Bitset>, StageError> {
         if self.spill.is_some() {
             return Ok(None);
@@ -80,7 +79,7 @@ impl<'a> Level<'a> {
         Ok(self.set.as_mut())
     }
 
-    /// Becomes a list again if it has become a set and is not wide.
+    /// Turns a set of few nodes back into a list.
     pub fn narrow(&mut self) -> Result<(), StageError> {
         let Some(set) = self.set.as_mut().filter(|set| self.wide && set.count() <= self.most) else { return Ok(()) };
         for word in 0..set.words() {
@@ -90,19 +89,18 @@ impl<'a> Level<'a> {
         Ok(())
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         !self.wide && self.nodes.is_empty()
     }
 
-    /// Removes all; those of a set have been taken.
+    /// Removes all nodes; those of a set must have been taken.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.wide = false;
         self.rest = None;
     }
 
-    /// The nodes that went to disk.
+    /// Returns the nodes on disk.
     pub fn rest(&mut self) -> Result<Option<ColumnReader<NodeId>>, StageError> {
         let (Some(rest), Some((column, scratch))) = (self.rest.take(), self.spill) else { return Ok(None) };
         rest.finish()?;

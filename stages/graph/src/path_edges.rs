@@ -1,6 +1,7 @@
-//! All edges in order, in blocks, with what the choice among them needs. Used by [`super::shortest_paths`].
+//! All edges in order, in blocks, with the attributes that the choice among them needs. Used by
+//! [`super::shortest_paths`].
 //!
-//! The calling thread fills blocks; any thread finds those edges of a block that paths may have.
+//! The calling thread fills blocks; any thread finds the edges of a block that paths may take.
 //!
 //! Resident memory: [`Block::BYTES`] for each block.
 
@@ -11,19 +12,19 @@ use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, edge_flags, edge_label};
 
-/// Edges of a block, at most, and sources.
+/// Maximum number of edges and sources of a block.
 const EDGES: usize = 1 << 12;
 const SOURCES: usize = 1 << 12;
 
-/// Distances are prefetched so many edges ahead.
+/// Distances are prefetched this many edges ahead.
 const AHEAD: usize = 16;
 
-/// Some edges in order, and those of them that paths may have.
+/// Some edges in order, and those that paths may take.
 #[derive(Default)]
 pub(crate) struct Block {
     /// The source of the first edges.
     first: u32,
-    /// How many edges of it and of each source after it are here, and the class of each if labels are of classes.
+    /// Number of edges of each source in this block, from the first; and its class if labels depend on classes.
     degrees: Vec<u32>,
     classes: Vec<ClassId>,
     to: Vec<NodeId>,
@@ -32,31 +33,29 @@ pub(crate) struct Block {
     flags: Vec<u8>,
     labels: Vec<u8>,
     cache: KeyCache,
-    /// Edges that paths may have, in order.
+    /// Edges that paths may take, in order.
     pub candidates: Vec<Candidate>,
 }
 
-/// An edge that paths may have.
+/// An edge that paths may take.
 pub(crate) struct Candidate {
     pub to: NodeId,
     pub from: NodeId,
     pub label: u32,
-    /// The least of a node is chosen.
+    /// The edge to a node with the least key is chosen.
     pub key: u32,
-    /// That of `to`.
     pub distance: i32,
 }
 
 impl Block {
-    /// Bytes of a block, at most.
     pub const BYTES: u64 = (SOURCES * 8 + EDGES * (11 + size_of::<Candidate>()) + KeyCache::BYTES) as u64;
 
-    /// Sources of its edges. One with more edges than a block holds counts in each of its blocks.
+    /// Number of sources. A source with more edges than a block holds counts in each of its blocks.
     pub fn sources(&self) -> u64 {
         self.degrees.len() as u64
     }
 
-    /// Finds the edges to nodes whose distance is one more.
+    /// Finds the edges to nodes one step further away.
     pub fn choose(&mut self, choice: &Choice<'_>, mut distance: impl ReadAt<i32>) -> Result<(), Fault> {
         self.candidates.clear();
         let mut end = 0;
@@ -85,7 +84,7 @@ impl Block {
     }
 }
 
-/// What threads need to choose among edges.
+/// Shared data of threads that choose among edges.
 pub(crate) struct Choice<'a> {
     late: Late,
     labels: LabelNames<'a>,
@@ -99,7 +98,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// The nodes that only paths over edges to avoid reach; nothing where there are no such edges.
+/// Nodes that only paths over avoided edges reach; `None` if no edges are avoided.
 struct Late(Option<Bitset>);
 
 impl Late {
@@ -118,7 +117,7 @@ impl Late {
         Ok(Self(Some(late)))
     }
 
-    /// Whether a path may have this edge.
+    /// Whether a path may take this edge.
     #[inline]
     fn may_follow(&self, from: NodeId, flags: u8, to: usize) -> bool {
         match &self.0 {
@@ -128,10 +127,10 @@ impl Late {
     }
 }
 
-/// The edges that paths avoid, as they come.
+/// The edges that paths avoid, in order.
 struct AvoidedEdges {
     edges: Option<ColumnReader<u64>>,
-    /// The next one, and the next edge of all.
+    /// The next avoided edge, and the next edge of all.
     next: u64,
     position: u64,
 }
@@ -154,7 +153,7 @@ impl AvoidedEdges {
         Ok(())
     }
 
-    /// Marks those among the next edges, all of which are followed.
+    /// Marks avoided edges among the next edges; all edges are followed.
     fn mark(&mut self, flags: &mut [u8]) -> Result<(), StageError> {
         flags.fill(edge_flags::FOLLOWED);
         let end = self.position + flags.len() as u64;
@@ -167,13 +166,12 @@ impl AvoidedEdges {
     }
 }
 
-/// What the labels of edges are.
+/// Source of edge labels.
 enum LabelNames<'a> {
-    /// Names, or what the kind of the edge says.
+    /// Names, or a label by the kind of the edge.
     Kinds(&'a Facts),
-    /// Those of the class of the source.
+    /// Labels of the class of the source.
     Classes { start: ColumnMap<u64>, names: ColumnMap<StringId> },
-    /// Unknown.
     Nothing,
 }
 
@@ -191,7 +189,7 @@ impl<'a> LabelNames<'a> {
         })
     }
 
-    /// The label of an edge of a block that leaves the source at `place`.
+    /// The label of an edge of a block; `place` is that of its source.
     fn of(&self, block: &Block, at: usize, place: usize) -> u32 {
         match self {
             Self::Nothing => label::NONE,
@@ -216,7 +214,7 @@ impl<'a> LabelNames<'a> {
 enum Details {
     /// Kind, name and flags.
     All(Box<(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<u8>)>),
-    /// Every edge is followed; labels, names of those that have one, and the classes of the sources.
+    /// Every edge is followed; labels, names of named edges, and the classes of the sources.
     Labels(Box<(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<ClassId>)>),
     /// Every edge is followed, and labels are unknown.
     Nothing,
@@ -228,9 +226,8 @@ pub(crate) struct Edges {
     targets: ColumnReader<NodeId>,
     details: Details,
     avoided: AvoidedEdges,
-    /// The next source.
     source: u32,
-    /// How many edges are left of it if it has had a block, and its class.
+    /// Edges left of the current source if a block did not hold them all, and its class.
     left: u32,
     class: ClassId,
 }
@@ -265,12 +262,11 @@ impl Edges {
         })
     }
 
-    /// Number of edges.
     pub fn count(&self) -> u64 {
         self.targets.remaining()
     }
 
-    /// Fills a block with the next edges; false if there are none.
+    /// Fills a block with the next edges; false at the end.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool, StageError> {
         let count = self.fill_sources(block)?;
         block.to.clear();
@@ -299,8 +295,8 @@ impl Edges {
         Ok(!block.degrees.is_empty())
     }
 
-    /// Fills a block with the next sources; returns how many edges it takes. A source with more edges than a block
-    /// holds has blocks of its own.
+    /// Fills a block with the next sources; returns its number of edges. A source with more edges than a block holds
+    /// has blocks of its own.
     fn fill_sources(&mut self, block: &mut Block) -> Result<usize, StageError> {
         block.degrees.clear();
         block.classes.clear();

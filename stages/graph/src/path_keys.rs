@@ -1,5 +1,5 @@
-//! Keys by which edges on shortest paths are ordered: kind, then label. They are made of texts, which another run of the
-//! program has again, never of numbers of nodes. Used by [`super::path_edges`].
+//! Keys that order edges on shortest paths: kind, then label. They depend on texts, which another run of the program
+//! repeats, never on node numbers. Used by [`super::path_edges`].
 //!
 //! Resident memory: [`KeyCache::BYTES`] for each block of edges.
 
@@ -7,13 +7,14 @@ use heaplake_kit::{Scratch, StageError, StringTable};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::scratch::STRINGS;
 
-/// Bits of a key below the kind of the edge: one for labels that say little, and the beginning of the text.
+/// Bits of a key below the kind of the edge: one for labels that do not begin with a letter, and the beginning of the
+/// text.
 const LABEL_BITS: u32 = 24;
 
-/// Labels whose bits are kept for each block of edges, a power of two.
+/// Labels in the cache of a block of edges, a power of two.
 const RECENT: usize = 1 << 10;
 
-/// Bits of labels that were used lately.
+/// Cache of the bits of recent labels.
 pub(crate) struct KeyCache(Vec<(u32, u32)>);
 
 impl KeyCache {
@@ -27,7 +28,6 @@ impl Default for KeyCache {
     }
 }
 
-/// Makes keys.
 pub(crate) struct Keys {
     strings: StringTable,
 }
@@ -37,7 +37,7 @@ impl Keys {
         Ok(Self { strings: StringTable::open(scratch, STRINGS)? })
     }
 
-    /// The key of an edge; less goes first. Labels that begin alike have the same key.
+    /// Returns the key of an edge; the least goes first. Labels with the same first bytes have the same key.
     #[inline]
     pub fn of(&self, kind: u8, label: u32, cache: &mut KeyCache) -> u32 {
         let recent = &mut cache.0[label as usize % RECENT];
@@ -48,14 +48,14 @@ impl Keys {
     }
 }
 
-/// A number that orders labels as [`order`] does, as far as it goes.
+/// Returns a number that orders labels as [`order`] does, by their first bytes.
 fn bits(label: &[u8]) -> u32 {
     let byte = |at: usize| u32::from(label.get(at).copied().unwrap_or(0));
     let beginning = (byte(0) << 16 | byte(1) << 8 | byte(2)) >> 1;
     u32::from(!is_spoken(label)) << (LABEL_BITS - 1) | beginning
 }
 
-/// The order of labels: those that begin with a letter go first, then that of the texts.
+/// Returns the sort key of labels: those that begin with a letter go first, then the texts.
 pub(crate) fn order(label: &[u8]) -> (bool, &[u8]) {
     (!is_spoken(label), label)
 }
@@ -65,8 +65,8 @@ fn is_spoken(label: &[u8]) -> bool {
     label.first().is_some_and(u8::is_ascii_alphabetic)
 }
 
-/// The text of a label; empty for numbers and for what has no name. Entries of weak maps come next, so that they are told
-/// from numbers whatever the order of the edges.
+/// Returns the text of a label; empty for numbers and unnamed edges. Entries of weak maps come next, so that they
+/// differ from numbers whatever the order of the edges.
 pub(crate) fn text(label: u32, strings: &StringTable) -> &[u8] {
     if label == label::ENTRY {
         return b"\0";

@@ -1,11 +1,11 @@
-//! Ties among edges on shortest paths: several edges to a node have the same key. The one is chosen whose path reads
-//! least, from its end upwards: labels, classes, and names without numbers. So two runs of a program choose alike, and a
-//! change near the root changes no choice below it. Used by [`super::shortest_paths`].
+//! Ties among edges on shortest paths: several edges to a node have the same key. The edge of the least path wins,
+//! compared from its end upwards by labels, classes, and names without numbers. So two runs of a program choose alike,
+//! and a change near the root changes no choice below it. Used by [`super::shortest_paths`].
 //!
 //! Ties are sorted by distance: when one is resolved, the paths to its sources are final.
 //!
-//! Resident memory: 20 bytes for each tie, sorted on disk where the budget does not allow it.
-//! Cost: at most [`STEPS`] steps for each tie; paths that differ do so within a few.
+//! Resident memory: 20 bytes for each tie, sorted on disk where the budget does not allow it. Cost: at most [`STEPS`]
+//! steps for each tie; different paths mostly differ within a few.
 
 use crate::path_keys::{order, text};
 use bytemuck::{Pod, Zeroable};
@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 
 const SORTED: [Column<Tie>; 2] = [Column::new("path.ties"), Column::new("path.ties_merged")];
 
-/// Steps of two paths that are compared; behind them the first node counts.
+/// Maximum number of steps in which two paths are compared; if equal, the first edge wins.
 const STEPS: usize = 64;
 
 /// The edge by which a node is reached.
@@ -30,7 +30,7 @@ pub(crate) struct Link {
     pub label: u32,
 }
 
-/// An edge whose key is the least found up to then, like that of an earlier edge.
+/// An edge with the same key as an earlier edge to its target, the least so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Tie {
@@ -41,7 +41,6 @@ pub(crate) struct Tie {
     pub key: u32,
 }
 
-/// The ties found so far.
 pub(crate) struct Ties<'a>(Sorter<'a, Tie>);
 
 impl<'a> Ties<'a> {
@@ -76,7 +75,7 @@ impl<'a> Ties<'a> {
     }
 }
 
-/// What nodes and edges are called.
+/// Texts of nodes and edges.
 pub(crate) struct Texts<C, N> {
     classes: C,
     names: N,
@@ -91,7 +90,7 @@ impl<C: ReadAt<ClassId>, N: ReadAt<StringId>> Texts<C, N> {
         Ok(Self { classes, names, class_names: class_names.transpose()?, strings })
     }
 
-    /// Which of two paths reads less, from the end upwards.
+    /// Compares two paths from the end upwards.
     fn compare(&mut self, one: Link, other: Link, links: &mut impl ReadAt<Link>) -> Result<Ordering, Fault> {
         let (mut one, mut other) = (one, other);
         for _ in 0..STEPS {
@@ -102,7 +101,7 @@ impl<C: ReadAt<ClassId>, N: ReadAt<StringId>> Texts<C, N> {
                     return Ok(order);
                 }
             }
-            // Behind a common node, or at a root, the paths are equal.
+            // Beyond a common node, or at a root, the paths are equal.
             if one.from == other.from || one.from.is_none() || other.from.is_none() {
                 break;
             }
@@ -124,7 +123,7 @@ impl<C: ReadAt<ClassId>, N: ReadAt<StringId>> Texts<C, N> {
         Ok(if one == other { Ordering::Equal } else { self.order(name(one), name(other)) })
     }
 
-    /// The order of the nodes' own names. Names with numbers may be ids: they count as none.
+    /// Compares the nodes' own names. Names with numbers may be ids and are ignored.
     fn names(&mut self, one: usize, other: usize) -> Result<Ordering, Fault> {
         if self.names.count() == 0 {
             return Ok(Ordering::Equal);

@@ -1,12 +1,12 @@
 //! Stage `preorder`: depth-first numbers for the graph of essential edges.
 //!
-//! * Computes: a depth-first preorder from the root over essential edges in input order, and each node's parent in
-//!   it. Orphans (nodes without an incoming essential edge) count as children of the root, after its own edges, in
-//!   node order. Nodes that are reachable only from cycles without an incoming edge have no number.
+//! * Computes: a depth-first preorder from the root over essential edges in input order, and each node's parent in it.
+//!   Orphans (nodes without an incoming essential edge) count as children of the root, after its own edges, in node
+//!   order. Nodes reachable only from cycles without an incoming edge have no number.
 //! * Resident memory: 1.2 bytes per node and 4 per essential edge, paged where the budget does not allow it; a bit per
-//!   node; 1 MiB of stack. Then 4 bytes per node, or part by part of the nodes what the budget allows.
-//! * Passes over disk: each node's edges once, in order of discovery; long paths spill to disk. The preorder once for each
-//!   part of the nodes.
+//!   node; 1 MiB of stack. Then 4 bytes per node, for all nodes or for as many at a time as the budget allows.
+//! * Passes over disk: each node's edges once, in order of discovery; long paths spill to disk. The preorder once for
+//!   each part of the nodes.
 //! * Worst case: linear time; one list through all nodes makes the stack as long as the list, mostly on disk.
 //! * Fails when: the budget is too small.
 //! * Determinism: the order is a function of the input; one thread.
@@ -44,14 +44,14 @@ pub const STAGE: Stage = Stage {
 /// When a node is found, the edges of new nodes among this many of its targets are prefetched.
 const AHEAD: usize = 8;
 
-/// Nodes of the preorder that are numbered between two looks at whether the run is to end.
+/// Nodes numbered between two checks for cancellation.
 const BATCH: usize = 1 << 16;
 
-/// A node on the path from the root to the current node, with the place of its edges, so that it is looked up once.
+/// A node on the path from the root to the current node, with the position of its edges, so that it is looked up once.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Level {
-    /// The first of its edges that the search has not followed, and how many there are.
+    /// The first edge not yet followed, and the number of such edges.
     next: u64,
     left: u32,
     number: Preorder,
@@ -73,8 +73,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: u64::from(count), spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Writes the number of each node. For as many nodes at a time as there is memory for, those that have a number are found
-/// in the preorder: a pass over it costs less than paging.
+/// Writes the number of each node, part by part of the nodes if memory is short: another pass over the preorder costs
+/// less than paging.
 fn number(nodes: usize, job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut column = ColumnWriter::create(scratch, columns::NODE_PREORDER)?;
@@ -89,7 +89,7 @@ fn number(nodes: usize, job: &Job<'_>) -> Result<(), StageError> {
         let mut number = 0;
         while order.remaining() > 0 {
             for node in order.next_slice(BATCH)? {
-                // Nodes before the part wrap around and are out of it as well.
+                // Nodes before the part wrap around and are outside as well.
                 if let Some(place) = part[..count].get_mut(node.index().wrapping_sub(first)) {
                     *place = Preorder(number);
                 }
@@ -102,7 +102,7 @@ fn number(nodes: usize, job: &Job<'_>) -> Result<(), StageError> {
     column.finish().map(drop)
 }
 
-/// The whole search. Returns the number of nodes that it reached.
+/// Searches from the root and all orphans. Returns the number of nodes reached.
 fn search<O, E>(
     root: NodeId,
     found: Bitset,
@@ -181,7 +181,7 @@ where
         Ok(None)
     }
 
-    /// Numbers a node, and prefetches what follows.
+    /// Numbers a node, and prefetches the edges of its new targets.
     #[inline]
     fn discover(&mut self, node: NodeId, parent: Preorder) -> Result<Level, StageError> {
         let number = Preorder(self.count);

@@ -1,4 +1,5 @@
-//! Compares the stages on thousands of random graphs with dominators by deletion and with plain breadth-first search.
+//! Property tests: compares the stages on thousands of random graphs with dominators by deletion and with plain
+//! breadth-first search.
 
 use crate::fast_folder::fast_folder;
 use crate::{distances, dominators, preorder, retained, retainers, shortest_paths};
@@ -31,7 +32,6 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
     writer.finish().unwrap();
 }
 
-/// A table of strings without any.
 fn write_texts(scratch: &Scratch) {
     StringWriter::create(scratch, STRINGS).unwrap().finish().unwrap();
 }
@@ -40,7 +40,7 @@ fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
     ColumnMap::uncounted(scratch, column).unwrap().to_vec()
 }
 
-/// Nodes other than the root that no edge from another node enters.
+/// Returns the nodes other than the root without an edge from another node.
 fn orphans(n: usize, edges: &[Arc]) -> Vec<u32> {
     let mut held = vec![false; n];
     edges.iter().filter(|(from, to)| from != to).for_each(|&(_, to)| held[to as usize] = true);
@@ -87,7 +87,7 @@ impl Bench {
         self.distances_with(true, 1 << 14);
     }
 
-    /// In memory only if they may fit; levels of at most `narrow` nodes are listed.
+    /// In memory only if `may_fit`; levels of at most `narrow` nodes are lists.
     fn distances_with(&self, may_fit: bool, narrow: usize) {
         let (context, options) = (self.context(), Options::Analysis(AnalysisOptions::default()));
         distances::run_with(may_fit, narrow, &Job::on(&self.scratch, &context, &options)).unwrap();
@@ -108,12 +108,12 @@ impl Bench {
     }
 }
 
-/// Sizes such that a sum shows which nodes it contains.
+/// Sizes such that a sum shows its nodes.
 fn size(node: usize) -> u64 {
     1 << (node % 40)
 }
 
-/// Dominators by deletion, with orphans and other unreached nodes under the root.
+/// Returns dominators by deletion, with orphans and other unreached nodes under the root.
 fn expected_dominators(n: usize, edges: &[Arc]) -> Vec<u32> {
     let held: Vec<Arc> = edges.iter().copied().chain(orphans(n, edges).into_iter().map(|node| (0, node))).collect();
     let dominators = graph::dominators_by_deletion(n, &held, 0);
@@ -137,7 +137,7 @@ fn expected_retained(dominators: &[u32]) -> Vec<u64> {
 fn dominators_and_retained_sizes_equal_deletion() {
     for seed in 0..6000 {
         let (n, edges) = graph::random_graph(seed, 30);
-        // Retainers in all ways: of files, and in memory without and with room.
+        // All variants of retainers: from files, and in memory with and without space.
         let bench = if seed % 3 == 2 { Bench::new(n, &edges) } else { Bench::in_memory(n, &edges) };
         // Both variants of the second step: the plain climb, and jump pointers from the start.
         bench.dominators(if seed % 2 == 0 { 16 } else { 0 }, seed % 3 == 0);
@@ -165,7 +165,7 @@ fn distances_equal_a_plain_queue() {
     }
 }
 
-/// Makes pairs of some edges with equal targets, and lets some others not be followed.
+/// Makes pairs of some edges with equal targets, and marks some others as not followed.
 fn pair_some(bench: &Bench, seed: u64) {
     let mut rng = heaplake_oracle::SplitMix64::new(seed);
     let to = read(&bench.scratch, columns::EDGE_TO);
@@ -207,7 +207,7 @@ fn paired_edges_are_met_alike_in_lists_and_in_sets() {
     }
 }
 
-/// So many edges that they come in many blocks, some sources with more than a block holds, and wide levels in many parts.
+/// Enough edges for many blocks, some sources with more edges than a block holds, and wide levels in many parts.
 #[test]
 fn threads_share_levels_and_edges() {
     const NODES: u32 = 150_000;
@@ -243,7 +243,7 @@ fn threads_share_levels_and_edges() {
     }
 }
 
-/// Marks some of the essential edges as such that paths avoid; gives the others and these, in the order of the column.
+/// Marks some essential edges as avoided; returns the other edges and these, in the order of the column.
 fn avoid_some(bench: &Bench, seed: u64) -> (Vec<Arc>, Vec<Arc>) {
     let mut rng = heaplake_oracle::SplitMix64::new(seed);
     let (mut strong, mut avoided, mut positions) = (Vec::new(), Vec::new(), Vec::new());
@@ -295,8 +295,8 @@ fn paths_avoid_edges_where_others_lead() {
     }
 }
 
-/// A graph on which plain climbs take quadratic time: a long list, and at its end many nodes in a row that the root
-/// refers to as well, so that each climb passes the whole list.
+/// A graph on which plain climbs take quadratic time: a long list, and at its end many nodes in a row to which the root
+/// also refers, so that each climb passes the whole list.
 #[test]
 fn long_climbs_are_bounded() {
     const LIST: u32 = 50_000;

@@ -1,8 +1,8 @@
 //! Stage `retained`: dominators and retained sizes of all nodes.
 //!
-//! * Computes: the immediate dominator of every node, and for every node the sums of shallow and native sizes over
-//!   its subtree of the dominator tree. The root is the dominator of nodes without a preorder number, and they count
-//!   for it; in inputs that keep garbage, each such node counts for itself only.
+//! * Computes: the immediate dominator of every node, and for every node the sums of shallow and native sizes over its
+//!   subtree of the dominator tree. The root is the dominator of nodes without a preorder number and includes their
+//!   sizes; in inputs that keep garbage, each such node counts for itself only.
 //! * Resident memory: 12 bytes per node (dominators 4, sums 8), paged where the budget does not allow it.
 //! * Passes over disk: two over the preorder, once forwards and once backwards for each kind of size.
 //! * Worst case: linear.
@@ -71,8 +71,8 @@ fn dominators(root: NodeId, nodes: u64, plan: &mut ArrayPlan<'_>, job: &Job<'_>)
     dominator.write_to(job.scratch, columns::NODE_DOMINATOR)
 }
 
-/// Adds every node's size to all its dominators, from a column of sizes to a column of sums. Nodes without a preorder
-/// number count for `beyond`, if there is such a node.
+/// Adds every node's size to all its dominators, from a column of sizes to a column of sums. Sizes of nodes without a
+/// preorder number are added to `beyond`, if any.
 fn sum(
     beyond: Option<NodeId>,
     (sizes, sums): (Column<u64>, Column<u64>),
@@ -90,7 +90,7 @@ fn add_all(
     mut dominator: impl ReadAt<NodeId>,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
-    // Later positions first: when a node's sum is added to its dominator, it is complete.
+    // Later positions first: a node's sum is complete before it is added to its dominator.
     let mut order = ReverseReader::open(job.scratch, columns::PREORDER_NODE)?;
     let reached = order.remaining();
     while order.remaining() > 1 {

@@ -4,16 +4,17 @@
 //!   positions, with the root as the retainer of orphans. Parallel edges are kept.
 //! * Output order: from the last preorder position down to position 1, each group in input order. The stage
 //!   `dominators` reads in this order and so needs no random access.
-//! * Resident memory: where columns are in memory and the budget allows it, 8 bytes per node, 4 per edge and
-//!   [`Passes::bytes`]. Where not, 4 bytes per node, paged if need be; a [`PairSpill`]; [`BLOCK_BYTES`] for each block of
-//!   edges in work.
-//! * Passes over disk: in memory none, but two over the edges, which count and place. Otherwise one over the edges; the
-//!   pairs (6 or 7 bytes each) written once and read once, those of nodes with very many retainers twice more; the groups once.
+//! * Resident memory: if columns are in memory and the budget allows it, 8 bytes per node, 4 per edge and
+//!   [`Passes::bytes`]. Otherwise 4 bytes per node, paged if necessary; a [`PairSpill`]; [`BLOCK_BYTES`] for each block
+//!   of edges in work.
+//! * Passes over disk: none in memory, where two passes count and place the edges. Otherwise one over the edges; the
+//!   pairs (6 or 7 bytes each) written once and read once, those of nodes with very many retainers twice more; the
+//!   groups once.
 //! * Worst case: linear; the retainers of a node with very many are streamed.
 //! * Fails when: the budget is too small, or the disk is full.
-//! * Determinism: in memory each thread has targets of its own, see [`crate::transpose`]; else threads number targets, take
-//!   them apart and sort partitions. The results are written in order.
-//! * Reference: counting sort; where it does not fit, over radix partitions, see [`heaplake_kit::spill`].
+//! * Determinism: in memory each thread has targets of its own, see [`crate::transpose`]; else threads number targets,
+//!   partition them and sort partitions. The results are written in order.
+//! * Reference: counting sort; if it does not fit, over radix partitions, see [`heaplake_kit::spill`].
 
 use crate::transpose::{Edges, Passes};
 use heaplake_kit::access::{bytes_per_edge, column, per_edge, per_node};
@@ -30,13 +31,12 @@ use std::{iter, mem};
 /// Maximum number of edges of a block.
 const BLOCK_EDGES: usize = 1 << 15;
 
-/// Bytes of a block.
 const BLOCK_BYTES: u64 = 24 * BLOCK_EDGES as u64 + PairSpill::MOST_PARTITIONS as u64 * 4;
 
 /// More threads do not help: reading, on one thread, is then the bottleneck.
 const MOST_THREADS: usize = 8;
 
-/// Edges that are known of ahead of their turn.
+/// Prefetch distance in edges.
 const SOON: usize = 32;
 
 /// The stage's declaration.
@@ -65,7 +65,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     run_with(true, job)
 }
 
-/// The stage; in memory only if `may_fit`.
+/// Runs the stage; in memory only if `may_fit`.
 pub(crate) fn run_with(may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError> {
     let input = Input::open(job.scratch)?;
     let pairs = input.to.remaining() + input.orphans.remaining();
@@ -80,11 +80,11 @@ pub(crate) fn run_with(may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError
     Ok(Stats { rows: pairs, spilled_bytes })
 }
 
-/// The numbers of targets, if there is room for them and for so many groups with so many pairs.
+/// Maps the preorder numbers if they fit in memory beside `reached` groups of `pairs` pairs.
 fn numbers_beside_groups(reached: usize, pairs: u64, job: &Job<'_>) -> Result<Option<ColumnMap<Preorder>>, StageError> {
     let numbers = column_bytes(job.scratch, columns::NODE_PREORDER);
     let groups = (reached * size_of::<u32>()) as u64 + pairs * size_of::<Preorder>() as u64;
-    // The plan of arrays keeps some back.
+    // The array plan keeps a reserve.
     let free = job.context.budget.free();
     if u32::try_from(pairs).is_err() || numbers + groups + Passes::bytes(job.context.threads) > free - free / 16 {
         return Ok(None);
@@ -95,7 +95,7 @@ fn numbers_beside_groups(reached: usize, pairs: u64, job: &Job<'_>) -> Result<Op
     })
 }
 
-/// The groups by two passes over the edges: the first counts, the second puts each source in its place.
+/// Computes the groups in two passes over the edges: the first counts, the second puts each source in its place.
 fn in_memory(edges: &Edges, numbers: &[Preorder], reached: usize, pairs: u64, job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     context.progress.begin(STAGE.name, 2 * pairs);
@@ -107,7 +107,7 @@ fn in_memory(edges: &Edges, numbers: &[Preorder], reached: usize, pairs: u64, jo
             counts[target as usize] += 1;
         }
     })?;
-    // From here on a count is where the next of its group goes. The root, which comes last, has no group.
+    // From here on a count is the next place in its group. The root, which comes last, has no group.
     let mut degrees = ColumnWriter::create(scratch, columns::RETAINERS_DEGREE)?;
     let mut end = 0;
     for count in counts[1..].iter_mut().rev() {
@@ -126,17 +126,17 @@ fn in_memory(edges: &Edges, numbers: &[Preorder], reached: usize, pairs: u64, jo
 
 /// The groups of a range of targets.
 struct Part<'a> {
-    /// Where the next of each group goes.
+    /// Next place in each group.
     next: &'a mut [u32],
-    /// The groups, and what is before them.
+    /// The groups, and the number of places before them.
     groups: &'a mut [u32],
     before: u32,
 }
 
 impl<'a> Part<'a> {
-    /// The parts of ranges of so many targets, whose groups begin at `starts`, the last target's first.
+    /// Splits the groups into ranges of `range` targets. Groups begin at `starts`, the last target's first.
     fn of_ranges(starts: &'a mut [u32], mut groups: &'a mut [u32], range: usize) -> Vec<Self> {
-        // The groups of a range end where those of the range before it begin.
+        // The groups of a range end where those of the preceding range begin.
         let ends: Vec<u32> = starts.chunks(range).filter_map(|part| part.last().copied()).collect();
         let ends = iter::once(groups.len()).chain(ends.into_iter().map(|end| end as usize));
         let mut parts: Vec<Self> = Vec::new();
@@ -163,7 +163,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The groups by way of partitions of pairs; returns the bytes that went to disk.
+/// Computes the groups from partitions of pairs; returns the bytes that went to disk.
 fn by_partitions(mut input: Input, reached: usize, pairs: u64, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     context.progress.begin(STAGE.name, pairs);
@@ -200,7 +200,6 @@ fn by_partitions(mut input: Input, reached: usize, pairs: u64, job: &Job<'_>) ->
     Ok(spilled_bytes)
 }
 
-/// A block of edges.
 #[derive(Default)]
 struct Block {
     /// Sources, and the number of edges from each, in order.
@@ -227,13 +226,12 @@ impl Block {
         if self.is_damaged { Err(damaged()) } else { Ok(&self.divided) }
     }
 
-    /// The source of each edge.
     fn sources(&self) -> impl Iterator<Item = u32> {
         self.from.iter().flat_map(|&(from, count)| iter::repeat_n(from.0, count as usize))
     }
 
-    /// Sorts the pairs by partition. A target that the search did not reach has no number: then the columns are not those
-    /// that were written, and the block is marked.
+    /// Sorts the pairs by partition. Marks the block as damaged if a target has no number: the search did not reach it,
+    /// so the columns do not belong together.
     fn divide(&mut self, divider: Divider, reached: usize) {
         self.is_damaged = self.keys.iter().any(|&key| key as usize >= reached);
         if self.is_damaged {
@@ -251,7 +249,7 @@ struct Input {
     sources: ColumnReader<Preorder>,
     to: ColumnReader<NodeId>,
     orphans: ColumnReader<NodeId>,
-    /// The node whose edges did not all fit the last block, and how many are left.
+    /// The node with edges left over from the last block, and their number.
     rest: Option<(Preorder, u32)>,
 }
 

@@ -1,20 +1,20 @@
 //! Stage `shortest paths`: the parent of every node in a breadth-first tree, and the label of the edge from it.
 //!
-//! * Computes: for every node that has a distance and is not a seed, a node whose distance is one less and that has
-//!   an edge to it that distances follow. Where paths avoid some edges, only nodes that no other path reaches have one
-//!   of these, or a node of this kind, before them. Of several edges the one of the least kind is chosen, then the one
-//!   whose path reads least from its end upwards: labels, classes and names (`path_keys.rs`, `path_ties.rs`); only where all
-//!   of this is equal, the one with the least source. So another run of the program, whose nodes have other numbers, has the
-//!   same paths. The label of the edge is its name; all numeric names share one mark, and
-//!   so do all entries of weak maps, whose names contain ids.
-//! * Input: all edges; if distances follow essential edges only, the essential edges, with their labels where the
-//!   reader of the format wrote some.
-//! * Resident memory: 16 bytes per node (distance 4, best edge so far 12), then 20 (best edge, class, name), paged where the
-//!   budget does not allow it; blocks of edges, see [`crate::path_edges`]; ties, see [`crate::path_ties`].
+//! * Computes: for every node with a distance that is not a seed, a node one step nearer with an edge to it that
+//!   distances follow. If paths avoid some edges, only nodes that no other path reaches have such an edge on their
+//!   path. Of several edges that of the least kind is chosen, then the one of the least path, read from its end
+//!   upwards: labels, classes and names (`path_keys.rs`, `path_ties.rs`); if all are equal, the one with the least
+//!   source. So another run of the program, with other node numbers, has the same paths. The label of the edge is its
+//!   name; all numeric names share one label, and so do all entries of weak maps, since their names contain ids.
+//! * Input: all edges; if distances follow essential edges only, the essential edges, with their labels if the reader
+//!   of the format wrote some.
+//! * Resident memory: 16 bytes per node (distance 4, best edge so far 12), then 20 (best edge, class, name), paged
+//!   where the budget does not allow it; blocks of edges, see [`crate::path_edges`]; ties, see [`crate::path_ties`].
 //! * Passes over disk: one over the edges, one over the ties.
 //! * Worst case: linear in nodes and edges, n log n in the ties.
 //! * Fails when: the budget is too small.
-//! * Determinism: threads find edges, and the calling thread takes them in order; the order above is total, and ties are sorted.
+//! * Determinism: threads find edges, and the calling thread applies them in order; the order above is total, and ties
+//!   are sorted.
 //! * Reference: none needed; any breadth-first tree is valid, and this one depends on the graph only.
 
 use crate::path_edges::{Block, Candidate, Choice, Edges};
@@ -69,16 +69,16 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Nodes are prefetched so many edges ahead.
+/// Nodes are prefetched this many edges ahead.
 const AHEAD: usize = 16;
 
-/// Threads that find edges, at most; one applies what they find.
+/// Maximum number of threads that find edges; one thread applies the results.
 const MOST_THREADS: usize = 8;
 
-/// Edges for which a thread is worth its start.
+/// Number of edges that justifies another thread.
 const EDGES_OF_THREAD: u64 = 1 << 18;
 
-/// Greater than all keys: no edge yet. A format with 256 kinds would have a greater one, but none has so many.
+/// Greater than all keys: no edge yet. Only a format with 256 kinds would have a greater key.
 const NO_KEY: u32 = u32::MAX;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -103,7 +103,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: facts.node_count, spilled_bytes: plan.spilled_bytes() + sorted })
 }
 
-/// Resolves the ties, where anything is called by a name.
+/// Resolves the ties if nodes have classes and names.
 fn resolve(
     ties: Ties<'_>,
     (keys, links): (&mut Array<u32>, &mut Array<Link>),
@@ -118,7 +118,7 @@ fn resolve(
     on_resident!(keys, links => ties.resolve(keys, links, &mut texts))
 }
 
-/// Visits every edge. Distances that are not in memory are looked up by the calling thread.
+/// Visits every edge. The calling thread looks up distances that are not in memory.
 fn search(
     (mut edges, choice, pool): (Edges, Choice<'_>, &OrderedPool),
     mut distance: Lookup<i32>,

@@ -1,7 +1,7 @@
-//! Edges that are not followed as others are: those that paths avoid, and those of pairs. Used by [`super::distances`].
+//! Edges that are not simply followed: those that paths avoid, and those of pairs. Used by [`super::distances`].
 //!
-//! Resident memory: two bits per node where paths avoid some edges, 8 bytes per node that these leave; a bit per pair, and
-//! while pairs are checked 8 bytes per pair, paged where the budget does not allow it.
+//! Resident memory: if paths avoid some edges, two bits per node and 8 bytes per source of such an edge; a bit per
+//! pair, and while pairs are checked 8 bytes per pair, paged where the budget does not allow it.
 
 use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::filled;
@@ -11,7 +11,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
-/// For inputs in which distances follow all edges.
+/// Flags of inputs in which distances follow all edges.
 pub(crate) struct AllFollowed;
 
 impl ReadAt<u8> for AllFollowed {
@@ -29,18 +29,18 @@ impl ReadAt<u8> for AllFollowed {
 pub(crate) struct Avoided {
     pub edges: ColumnMap<u64>,
     pub from: ColumnMap<NodeId>,
-    /// The nodes that such edges leave.
+    /// Sources of such edges.
     sources: Bitset,
-    /// The distances of those that have one; of several of a node the last counts. Sorted by node when the search ends.
+    /// Distances of sources that have one; the last one of a node counts. Sorted by node when the search ends.
     pub distances: BudgetVec<(NodeId, i32)>,
-    /// Whether all other edges have been followed, so that these are, too.
+    /// Whether avoided edges are followed too, since all others have been.
     pub follows: bool,
-    /// The nodes that were reached since then.
+    /// Nodes reached since then.
     pub late: Bitset,
 }
 
 impl Avoided {
-    /// Nothing where there are none.
+    /// Opens the avoided edges; `None` without any.
     pub fn open(
         nodes: u64,
         follows_essential: bool,
@@ -61,13 +61,13 @@ impl Avoided {
         Ok(Some(Self { edges, from, sources, distances, follows: false, late }))
     }
 
-    /// Whether edges of the node are left out for now.
+    /// Whether edges of the node are skipped for now.
     #[inline]
     pub fn leave(&self, node: NodeId) -> bool {
         !self.follows && self.sources.contains(node.index())
     }
 
-    /// The distance of a node that such edges leave, if it has one.
+    /// The distance of a source of such edges, if any.
     pub fn distance_of(&self, node: NodeId) -> Option<i32> {
         let end = self.distances.partition_point(|&(other, _)| other <= node);
         self.distances[..end].last().filter(|(last, _)| *last == node).map(|&(_, distance)| distance)
@@ -82,14 +82,14 @@ impl Avoided {
 pub(crate) struct Pairs {
     edges: ColumnMap<u64>,
     pairs: ColumnMap<u32>,
-    /// Pairs of which one edge has been met.
+    /// Pairs with one edge met.
     met: Bitset,
     /// Whether some pair is malformed: it has a third edge, or two targets.
     pub ambiguous: bool,
 }
 
 impl Pairs {
-    /// No pairs.
+    /// Returns an empty set of pairs.
     pub fn none(context: &Context<'_>) -> Result<Self, StageError> {
         let met = Bitset::new(&context.budget, "distances: pairs", 0)?;
         Ok(Self { edges: ColumnMap::empty(), pairs: ColumnMap::empty(), met, ambiguous: false })
@@ -102,7 +102,7 @@ impl Pairs {
         let edges = ColumnMap::uncounted(scratch, columns::PAIRED_EDGE)?;
         let pairs = ColumnMap::uncounted(scratch, columns::PAIRED_PAIR)?;
         let count = pairs.iter().max().map_or(0, |&last| last as usize + 1);
-        // Of each pair the target of its last edge, and how many edges there were.
+        // Target of the last edge of each pair, and number of edges so far.
         let mut seen = ArrayPlan::of(job, "distances: pairs").one(filled(count, [0u32; 2]))?;
         let mut ambiguous = false;
         for (at, (&edge, &pair)) in edges.iter().zip(pairs.iter()).enumerate() {

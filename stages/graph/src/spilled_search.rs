@@ -1,8 +1,8 @@
-//! What a breadth-first search holds where its arrays do not fit. Used by [`super::distances`].
+//! Arrays of a breadth-first search that does not fit in memory. Used by [`super::distances`].
 //!
-//! Nodes get their distance level by level, all over the heap, so an array of them that is not whole in memory would come
-//! and go with each level. Here distances are pairs of node and distance, taken apart by node and written when the search
-//! has ended; the few edges that are not simply followed have a bit each; and what memory is left is for targets.
+//! Nodes get their distances level by level, all over the heap, so a paged array of distances would be read and written
+//! with each level. Instead, distances are pairs of node and distance, partitioned by node and written after the
+//! search; the few edges that are not simply followed have a bit each; the rest of the memory holds targets.
 //!
 //! Resident memory: a bit per edge, [`PairSpill::MOST_BYTES`].
 
@@ -13,12 +13,12 @@ use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, Lookup, ReadAt, 
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, edge_flags};
 
-/// Where distances go.
+/// Sink of distances.
 pub(crate) trait Distances {
     /// Sets the distance of a node; the last one counts.
     fn settle(&mut self, node: NodeId, distance: i32) -> Result<(), StageError>;
 
-    /// Those of all nodes, if they are in memory as they are.
+    /// The distances of all nodes, if they are a plain array in memory.
     fn all(&mut self) -> Option<&mut [i32]> {
         None
     }
@@ -50,18 +50,15 @@ impl Distances for &mut PairSpill {
     }
 }
 
-/// The flags of edges, most of which are only followed.
+/// The flags of edges; most edges are only followed.
 pub(crate) struct SpecialFlags {
-    /// The edges that are not, or are so as one of a pair.
+    /// Edges that are not followed, or are part of a pair.
     special: Bitset,
     flags: Lookup<u8>,
 }
 
 impl SpecialFlags {
-    /// One pass over the flags.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    /// Opens the flags, with one pass over them.
     pub fn open(job: &Job<'_>) -> Result<Self, StageError> {
         let mut flags = ColumnReader::open(job.scratch, columns::EDGE_FLAGS)?;
         let mut special = Bitset::new(&job.context.budget, "distances: special edges", flags.remaining() as usize)?;
@@ -99,18 +96,12 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// From the first edge on.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Opens the targets at the first edge.
     pub fn open(scratch: &Scratch, to: Column<NodeId>) -> Result<Self, StageError> {
         Ok(Self { to: ColumnReader::open(scratch, to)?, next: 0 })
     }
 
-    /// The target of an edge behind those before.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Returns the target of an edge; edges must ascend.
     #[inline]
     pub fn target(&mut self, edge: usize) -> Result<NodeId, StageError> {
         self.to.skip((edge - std::mem::replace(&mut self.next, edge + 1)) as u64)?;

@@ -1,8 +1,8 @@
 //! The transpose of a graph in memory, by counting and placing. Used by [`super::retainers`].
 //!
-//! A pass goes over all edges in rounds of some blocks. First threads look up the targets of blocks and sort each block by
-//! ranges of targets; then each thread works on the edges of a range, in the order of the blocks. So no two threads write
-//! to the same place, and groups are in input order with any number of threads.
+//! A pass goes over all edges in rounds of some blocks. First threads look up the targets of blocks and sort each block
+//! by ranges of targets; then each thread works on the edges of a range, in the order of the blocks. So no two threads
+//! write to the same place, and groups are in input order with any number of threads.
 //!
 //! Resident memory: [`Passes::bytes`]. Cost: linear.
 
@@ -17,16 +17,16 @@ use std::sync::{Mutex, PoisonError};
 const BLOCK_EDGES: usize = 1 << 15;
 /// Bytes of a block: targets and sources.
 const BLOCK_BYTES: u64 = 8 * BLOCK_EDGES as u64;
-/// With fewer threads, one does it all.
+/// With fewer threads, one thread does everything.
 const FEWEST_THREADS: usize = 4;
 /// More threads do not help: cutting blocks, on one thread, is then the bottleneck.
 const MOST_THREADS: usize = 16;
-/// Blocks of a round for each thread, so that starting threads costs little, where there are several.
+/// Blocks of a round for each of several threads: starting threads costs little then.
 const BLOCKS_PER_THREAD: usize = 4;
-/// Ranges of targets for each thread, where there are several: edges are not spread evenly.
+/// Ranges of targets for each of several threads: edges are not spread evenly.
 const RANGES_PER_THREAD: usize = 4;
 
-/// The essential edges, where they lie in memory.
+/// The essential edges in memory.
 pub(crate) struct Edges {
     degrees: ColumnMap<u32>,
     to: ColumnMap<NodeId>,
@@ -34,10 +34,7 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    /// The edges; nothing if they are in files.
-    ///
-    /// # Errors
-    /// [`StageError::Scratch`] when a column is not whole.
+    /// Opens the edges; `None` if they are in files.
     pub fn in_memory(scratch: &Scratch) -> Result<Option<Self>, StageError> {
         let in_memory = scratch.is_resident(columns::ESSENTIAL_DEGREE)
             && scratch.is_resident(columns::ESSENTIAL_TO)
@@ -63,22 +60,19 @@ pub(crate) struct Passes<'a> {
     blocks: usize,
     /// Maximum number of edges of a block.
     block_edges: usize,
-    /// A range has so many targets, as a power of two.
+    /// Binary logarithm of the number of targets of a range.
     shift: u32,
     _room: Reservation,
 }
 
 impl<'a> Passes<'a> {
-    /// What a run with so many threads holds.
+    /// Memory of a run with a number of threads.
     pub fn bytes(threads: usize) -> u64 {
         let threads = sharing(threads);
         (OrderedPool::jobs(threads) + threads + blocks(threads)) as u64 * BLOCK_BYTES
     }
 
     /// Prepares for targets with numbers below `targets`.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
     pub fn plan(
         edges: &'a Edges,
         numbers: &'a [Preorder],
@@ -94,16 +88,13 @@ impl<'a> Passes<'a> {
         Ok(Self { edges, numbers, context, pool, blocks, block_edges: BLOCK_EDGES, shift, _room: room })
     }
 
-    /// Targets of a range; all ranges have as many but for the last.
+    /// Number of targets of a range; only the last range may have fewer.
     pub fn range(&self) -> usize {
         1 << self.shift
     }
 
-    /// One pass. `part` is what the edges of each range change; `work` gets it with targets, numbered in their range, and
-    /// their sources.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`].
+    /// Runs one pass. The edges of each range change its part; `work` gets the part with targets, numbered in their
+    /// range, and their sources.
     pub fn pass<P: Send>(
         &self,
         parts: impl Iterator<Item = P>,
@@ -152,7 +143,8 @@ impl<'a> Passes<'a> {
     }
 }
 
-/// Threads that share a pass. Sorting blocks by ranges costs more than two or three threads gain, which then do other stages.
+/// Number of threads that share a pass. Sorting blocks by ranges costs more than two or three threads gain; those do
+/// other stages instead.
 fn sharing(threads: usize) -> usize {
     if threads < FEWEST_THREADS { 1 } else { threads.min(MOST_THREADS) }
 }
@@ -162,11 +154,11 @@ fn blocks(threads: usize) -> usize {
     if threads == 1 { 1 } else { threads * BLOCKS_PER_THREAD }
 }
 
-/// Which edges a block has: some of those of nodes, or, without nodes, some of those to orphans.
+/// The edges of a block: some of those of nodes, or, without nodes, some of those to orphans.
 #[derive(Clone, Default)]
 struct Cut {
     nodes: Range<usize>,
-    /// Edges of the first node that are in blocks before.
+    /// Edges of the first node in earlier blocks.
     skipped: u32,
     edges: Range<usize>,
 }
@@ -176,7 +168,7 @@ struct Cuts<'a> {
     edges: &'a Edges,
     /// Maximum number of edges of a cut.
     most: usize,
-    /// What comes next: the edge, the node that it is from, and how many edges of that node are before it; then the orphan.
+    /// Position: the next edge, its node, and the edges of that node before it; then the next orphan.
     edge: usize,
     node: usize,
     skipped: u32,
@@ -188,7 +180,7 @@ impl<'a> Cuts<'a> {
         Self { edges, most, edge: 0, node: 0, skipped: 0, orphan: 0 }
     }
 
-    /// The next cut; false at the end.
+    /// Returns the next cut; false at the end.
     fn next(&mut self, cut: &mut Cut) -> bool {
         let Edges { degrees, to, orphans } = self.edges;
         let (edge, node, skipped) = (self.edge, self.node, self.skipped);
@@ -219,12 +211,11 @@ struct Targets {
     sources: Vec<u32>,
 }
 
-/// A block of edges.
 #[derive(Default)]
 struct Block {
     cut: Cut,
     edges: Targets,
-    /// Where the edges of each range end, once they are sorted.
+    /// The end of the edges of each range, once they are sorted.
     ends: Vec<u32>,
 }
 
@@ -236,7 +227,6 @@ impl Block {
         (&self.edges.targets[edges.clone()], &self.edges.sources[edges])
     }
 
-    /// Sorts the edges by so many ranges of targets.
     fn sort(&mut self, shift: u32, ranges: usize, unsorted: &mut Targets) {
         let Self { edges, ends, .. } = self;
         ends.clear();
@@ -245,7 +235,7 @@ impl Block {
             return;
         }
         mem::swap(edges, unsorted);
-        // First where each range begins, which becomes its end as edges are placed.
+        // The start of each range, which becomes its end as edges are placed.
         ends.resize(ranges + 1, 0);
         unsorted.targets.iter().for_each(|target| ends[(target >> shift) as usize + 1] += 1);
         let mut sum = 0;
@@ -263,7 +253,7 @@ impl Block {
         }
     }
 
-    /// The numbers of all targets and sources, without the edges of nodes that the search did not reach.
+    /// Looks up the numbers of all targets and sources, and drops the edges of nodes that the search did not reach.
     fn look_up(&mut self, edges: &Edges, numbers: &[Preorder]) {
         let Self { cut, edges: Targets { targets, sources }, .. } = self;
         let to = if cut.nodes.is_empty() { &edges.orphans } else { &edges.to };
@@ -278,7 +268,7 @@ impl Block {
             is_reached &= !numbers[node].is_none() || count == 0;
             sources.resize(targets.len().min(sources.len() + count), numbers[node].0);
         }
-        // Orphans are held by the root.
+        // The root retains orphans.
         sources.resize(targets.len(), 0);
         if !is_reached {
             let reached = |source: &u32| !Preorder(*source).is_none();
@@ -318,7 +308,7 @@ mod tests {
             let mut numbers: Vec<Preorder> = (0..n as u32).map(Preorder).collect();
             rng.shuffle(&mut numbers);
             let orphans: Vec<NodeId> = (0..rng.below(9)).map(|_| NodeId(rng.below(n) as u32)).collect();
-            // A source that was not reached; some say no edge leads to it.
+            // Sometimes a source that was not reached, without incoming edges.
             let lost = rng.one_in(2).then(|| rng.below(n));
             let is_lost = |node: u32| lost == Some(node as usize);
             let mut expected = vec![Vec::new(); n];

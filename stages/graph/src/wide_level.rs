@@ -1,11 +1,11 @@
 //! A wide level of a breadth-first search, on all threads. Used by [`super::distances`].
 //!
-//! The level is a set, and so is the next one. Threads take ranges of its words: each node gets its distance, and its
-//! targets that no level has had become elements of the next one. What was reached before this level does not change
-//! meanwhile, so each thread may look, and the next level is the same in whatever order its elements come.
+//! The level and the next one are sets. Threads take ranges of words: they set the distance of each node and add its
+//! unreached targets to the next level. The set of nodes reached before this level does not change meanwhile, so
+//! threads may read it, and the next level does not depend on the order of additions.
 //!
-//! Nodes of which that is not true stay in the level, for the calling thread: those with a paired edge to a new target, and
-//! those that edges to avoid leave.
+//! Some nodes stay in the level for the calling thread: those with a paired edge to a new target, and those with
+//! avoided edges.
 //!
 //! Resident memory: some words for each part.
 
@@ -17,16 +17,16 @@ use heaplake_kit::{
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::edge_flags;
 
-/// Words of a part, each of which holds 64 nodes.
+/// Words of a part, with 64 nodes each.
 const WORDS: usize = 1 << 8;
 
-/// Threads that share a level, at most.
+/// Maximum number of threads that share a level.
 const MOST_THREADS: usize = 16;
 
 /// Bytes of a part of a level, and of its place in queues.
 const PART_BYTES: u64 = 256;
 
-/// All edges, in memory, as each thread sees them.
+/// All edges in memory, shared by threads.
 pub(crate) struct SharedEdges {
     offsets: Offsets,
     to: Lookup<NodeId>,
@@ -35,7 +35,7 @@ pub(crate) struct SharedEdges {
 }
 
 impl SharedEdges {
-    /// Nothing if some are not in memory.
+    /// Shares the edges; `None` if some are not in memory.
     pub fn of(offsets: &Offsets, to: &Lookup<NodeId>, flags: Option<&Lookup<u8>>) -> Option<Self> {
         let flags = match flags {
             None => None,
@@ -44,11 +44,8 @@ impl SharedEdges {
         Some(Self { offsets: offsets.share()?, to: to.share()?, flags })
     }
 
-    /// Gives the nodes of a level their distance, and puts their targets that have not been reached into the next level.
-    /// The nodes that stay in the level are for the calling thread. The array has the distances of all nodes.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`], [`StageError::Budget`].
+    /// Sets the distance of the nodes of a level, and adds their unreached targets to the next level. Nodes that stay
+    /// in the level are for the calling thread. The array has the distances of all nodes.
     pub fn expand<'a>(
         &self,
         level: &'a mut Bitset,
@@ -96,27 +93,27 @@ impl SharedEdges {
     }
 }
 
-/// What the search has met before a level.
+/// State of the search before a level.
 #[derive(Clone, Copy)]
 pub(crate) struct Before<'a> {
     pub reached: &'a Bitset,
     pub avoided: Option<&'a Avoided>,
 }
 
-/// Some words of a level, and the distances of the nodes that they may hold.
+/// Some words of a level, and the distances of their nodes.
 #[derive(Default)]
 struct Part<'a> {
     words: &'a mut [u64],
     distances: &'a mut [i32],
     /// The number of the first word.
     first: usize,
-    /// Nodes that have their distance.
+    /// Nodes finished.
     done: u64,
     failed: Option<Fault>,
 }
 
 impl Part<'_> {
-    /// Gives the nodes their distance and follows their edges.
+    /// Sets the distance of the nodes and follows their edges.
     fn expand(
         &mut self,
         distance: i32,

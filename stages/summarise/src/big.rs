@@ -1,9 +1,9 @@
-//! Stage `big classes`: which classes are worth a closer look.
+//! Stage `big classes`: the classes that deserve a closer look.
 //!
-//! * Computes: for every class whether it is big: it reaches the threshold of retained bytes or that of instances,
-//!   has at least one instance of a kind that is no part of the runtime, and, where the user gave patterns of names,
-//!   fits one of them. By default the thresholds are 1 % of the heap and of its nodes, as the class rows count them,
-//!   but at least [`LEAST_RETAINED`] and [`LEAST_COUNT`].
+//! * Computes: for every class whether it is big: it reaches the threshold of retained bytes or that of instances, has
+//!   at least one instance of a kind outside the runtime, and matches one of the user's name patterns, if any. By
+//!   default the thresholds are 1 % of the heap and of its nodes, as the class rows count them, but at least
+//!   [`LEAST_RETAINED`] and [`LEAST_COUNT`].
 //! * Resident memory: a byte per class.
 //! * Passes over disk: one over the nodes.
 //! * Worst case: linear.
@@ -57,7 +57,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: big.iter().filter(|&&state| state == 1).count() as u64, spilled_bytes: 0 })
 }
 
-/// Marks the classes whose numbers and names qualify; how many.
+/// Marks the classes that qualify by sizes and name; returns their number.
 fn candidates(options: &AnalysisOptions, big: &mut [u8], scratch: &Scratch) -> Result<u64, StageError> {
     let rows = ColumnMap::uncounted(scratch, columns::CLASS_ROW)?;
     let all = |of: fn(&ClassRow) -> u64| rows.iter().map(of).fold(0, u64::saturating_add);
@@ -80,7 +80,7 @@ fn candidates(options: &AnalysisOptions, big: &mut [u8], scratch: &Scratch) -> R
     Ok(count)
 }
 
-/// Makes candidates big that have an instance of a kind that is no part of the runtime.
+/// Makes candidates big that have an instance of a kind outside the runtime.
 fn confirm(facts: &Facts, big: &mut [u8], scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
     let mut internal = [false; 256];
     facts.internal_kinds.iter().for_each(|&kind| internal[usize::from(kind)] = true);

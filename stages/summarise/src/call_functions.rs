@@ -1,4 +1,4 @@
-//! What the functions on a call tree allocated.
+//! Allocations of the functions on a call tree.
 
 use crate::call_originals::{fill, push};
 use bytemuck::{Pod, Zeroable};
@@ -12,25 +12,19 @@ use heaplake_schemas::replay::{FUNCTIONS, STRINGS as TEXTS};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::cmp::Reverse;
 
-/// No row.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What was allocated somewhere, and what is alive of it.
+/// Allocations, and the part of them that is alive.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Amount {
-    /// Objects.
     pub count: u64,
-    /// Their bytes.
     pub bytes: u64,
-    /// Objects that are alive.
     pub live_count: u64,
-    /// Their bytes.
     pub live_bytes: u64,
 }
 
 impl Amount {
-    /// Adds another amount.
     pub(crate) fn add(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -39,30 +33,24 @@ impl Amount {
     }
 }
 
-/// Hears signals now and then.
-///
-/// # Errors
-/// [`StageError::Cancelled`].
+/// Checks for cancellation at some numbers.
 pub(crate) fn check(number: usize, job: &Job<'_>) -> Result<(), StageError> {
     if number.is_multiple_of(1 << 14) { job.context.check() } else { Ok(()) }
 }
 
-/// What each function allocated: on its own, and with all that it called.
+/// Allocations of each function: exclusive, and including its callees.
 pub(crate) struct ByFunction {
     count: usize,
     exclusive: Array<Amount>,
     inclusive: Array<Amount>,
-    /// How often each function is on the path to the node at hand.
+    /// Number of calls of each function on the path to the current node.
     on_path: Array<u32>,
-    /// Whether it is on the tree at all.
+    /// Whether the function is on the tree.
     seen: Array<u8>,
 }
 
 impl ByFunction {
-    /// Nothing yet, of so many functions.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Returns empty sums of `count` functions.
     pub(crate) fn new(count: usize, plan: &mut ArrayPlan<'_>) -> Result<Self, StageError> {
         let (exclusive, inclusive, on_path, seen) = plan.make((
             filled(count, Amount::zeroed()),
@@ -73,11 +61,8 @@ impl ByFunction {
         Ok(Self { count, exclusive, inclusive, on_path, seen })
     }
 
-    /// Goes into a node. Only the outermost call of a function counts what is below, so that a recursive one counts it
-    /// once. A damaged file may name functions that it does not have.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Enters a node. Only the outermost call of a function counts the nodes below, so that a recursive function counts
+    /// them once. A damaged file may refer to missing functions.
     pub(crate) fn enter(&mut self, function: u32, own: &Amount, all: &Amount) -> Result<(), StageError> {
         let function = function as usize;
         if function >= self.count {
@@ -92,10 +77,6 @@ impl ByFunction {
         Ok(())
     }
 
-    /// Goes out of a node.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub(crate) fn leave(&mut self, function: u32) -> Result<(), StageError> {
         match function as usize {
             function if function < self.count => Ok(self.on_path.change(function, |count| *count -= 1)?),
@@ -104,9 +85,6 @@ impl ByFunction {
     }
 
     /// Writes the rows of functions, with their texts.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
     pub(crate) fn write(mut self, job: &Job<'_>) -> Result<(), StageError> {
         let Job { scratch, context, .. } = *job;
         let mut texts = StringWriter::create(scratch, TEXTS)?;
@@ -130,7 +108,7 @@ impl ByFunction {
         writer.finish().map(drop)
     }
 
-    /// The row of a function without its name and place.
+    /// Returns the row of a function without its name and place.
     fn amounts(&mut self, function: usize) -> Result<FunctionRow, StageError> {
         let (own, all) = (self.exclusive.get(function)?, self.inclusive.get(function)?);
         Ok(FunctionRow {
@@ -162,7 +140,7 @@ impl ByFunction {
     }
 }
 
-/// Names and places of the functions, one after the other.
+/// Names and places of the functions in order.
 struct Named {
     strings: StringTable,
     name: ColumnReader<StringId>,
@@ -184,7 +162,7 @@ impl Named {
         })
     }
 
-    /// Completes the row of the next function; nothing for one that is passed over.
+    /// Completes the row of the next function; `None` if it is skipped.
     fn next(&mut self, row: FunctionRow, texts: Option<&mut StringWriter>) -> Result<Option<FunctionRow>, StageError> {
         let (name, file) = (self.name.next()?, self.file.next()?);
         let (script, line, column) = (self.script.next()?, self.line.next()?, self.column.next()?);

@@ -1,4 +1,4 @@
-//! Where the functions of a call tree were written, as source maps of their scripts say.
+//! Original places of the functions of a call tree, from the source maps of their scripts.
 
 use heaplake_kit::{ColumnMap, Job, StageError, StringTable, StringWriter};
 use heaplake_names::source_maps::{self, BYTES_PER_BYTE, Original, Place, of_script};
@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 /// No place, no text.
 const NONE: u32 = u32::MAX;
 
-/// Bytes that a function takes while its place is looked for, with the texts of the place.
+/// Bytes per function during the lookup, with the texts of its place.
 const FUNCTION: u64 = 640;
 
-/// Places of functions, with the rows of these.
+/// Places of functions, with their rows.
 type Asked = Vec<(Place, usize)>;
 
-/// Fills the original places of functions whose scripts have source maps; nothing where no map was given.
+/// Fills the original places of functions if their scripts have source maps.
 ///
 /// # Errors
-/// [`StageError::Refused`] where a map has changed or is damaged; [`StageError::Budget`], [`StageError::Io`].
+/// [`StageError::Refused`] if a map has changed or is damaged.
 pub(crate) fn fill(rows: &mut [FunctionRow], texts: &mut StringWriter, job: &Job<'_>) -> Result<(), StageError> {
     let Some(maps) = job.setting.options.source_maps().filter(|_| !rows.is_empty()) else { return Ok(()) };
     let _reserved = job.context.budget.reserve("places of functions", rows.len() as u64 * FUNCTION)?;
@@ -42,7 +42,7 @@ pub(crate) fn fill(rows: &mut [FunctionRow], texts: &mut StringWriter, job: &Job
     Ok(())
 }
 
-/// The functions that have a place in a script with a map, by the URL of the script.
+/// Returns the functions with a place in a script with a map, by the URL of the script.
 fn by_script(rows: &[FunctionRow], maps: &SourceMaps, job: &Job<'_>) -> Result<BTreeMap<String, Asked>, StageError> {
     let strings = StringTable::open(job.scratch, STRINGS)?;
     let names: ColumnMap<StringId> = ColumnMap::uncounted(job.scratch, columns::FUNCTION_NAME)?;
@@ -61,7 +61,7 @@ fn by_script(rows: &[FunctionRow], maps: &SourceMaps, job: &Job<'_>) -> Result<B
     Ok(by_script)
 }
 
-/// Asks a map; the places are ascending.
+/// Looks up ascending places in a map.
 fn originals(map: &SourceMap, places: &[Place], job: &Job<'_>) -> Result<Vec<Original>, StageError> {
     let _reserved = job.context.budget.reserve("a source map", map.bytes.saturating_mul(BYTES_PER_BYTE))?;
     let refused = |problem: String| StageError::Refused {
@@ -72,12 +72,12 @@ fn originals(map: &SourceMap, places: &[Place], job: &Job<'_>) -> Result<Vec<Ori
     source_maps::originals(&content, places).map_err(|problem| refused(format!("{}: {problem}", map.path)))
 }
 
-/// A number from 0 as one from 1.
+/// Converts a number from 0 to one from 1.
 fn from_one(number: u32) -> u32 {
     number.saturating_add(1).min(NONE - 1)
 }
 
-/// Adds a text; its position, [`NONE`] for an empty one.
+/// Adds a text; returns its position, [`NONE`] for an empty one.
 pub(crate) fn push(texts: &mut StringWriter, text: &str) -> Result<u32, StageError> {
     if text.is_empty() {
         return Ok(NONE);

@@ -1,4 +1,4 @@
-//! Call tree and living objects of random trace trees, against sums over the path of each node.
+//! Property tests: call tree and live objects of random trace trees, against sums over the path of each node.
 
 use crate::fast_folder::fast_folder;
 use crate::{call_tree, live_allocations};
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 
 const NONE: u32 = u32::MAX;
 
-/// Count and bytes that were allocated, and that are alive.
+/// Count and bytes of allocations, then of live objects.
 type Amounts = [u64; 4];
 
 fn add(sum: &mut Amounts, other: Amounts) {
@@ -86,7 +86,7 @@ impl Case {
         own
     }
 
-    /// A row and all above it.
+    /// A row and its ancestors.
     fn path(&self, row: usize) -> Vec<usize> {
         let above = |row: &usize| Some(self.tree[*row].0 as usize).filter(|&parent| parent != NONE as usize);
         std::iter::successors(Some(row), above).collect()
@@ -99,7 +99,7 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
     writer.finish().unwrap();
 }
 
-/// Everything that the stages write, by what it is of.
+/// Everything that the stages write, by key.
 #[derive(Debug, PartialEq, Default)]
 struct Found {
     /// Depth, own and all amounts by row of the tree.

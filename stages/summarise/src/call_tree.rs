@@ -1,15 +1,15 @@
-//! Stage `call tree`: who allocated, and what is alive of it, of snapshots with allocation stacks.
+//! Stage `call tree`: allocations by stack, and their live part, of snapshots with allocation stacks.
 //!
 //! * Computes: the rows of `allocation_callees` and `allocation_functions` from the trace tree of the input, with the
-//!   living objects of each stack, and the original places of functions where source maps tell; for each row of the
-//!   trace tree its node in `allocation_callees`. Nothing where the tree is empty.
+//!   live objects of each stack, and the original places of functions if there are source maps; for each row of the
+//!   trace tree its node in `allocation_callees`. Without a tree, no rows.
 //! * Resident memory: 88 bytes per node of the tree and 77 per function, paged where the budget does not allow it; 112
-//!   per function that is on it; with source maps 640 more, and 8 times the largest map.
+//!   per function on the tree; with source maps 640 more, and 8 times the largest map.
 //! * Passes over disk: one over the tree, one over stacks and sizes of nodes.
 //! * Worst case: sorting siblings.
 //! * Fails when: the rows of functions do not fit into the budget, or a source map has changed or is damaged.
 //! * Determinism: one thread; siblings by bytes, function, place in the input.
-//! * Reference: Chrome DevTools, `AllocationProfile`, whose functions and callers these rows are.
+//! * Reference: Chrome DevTools, `AllocationProfile`: these are its functions and callers.
 
 use crate::call_functions::{Amount, ByFunction, NONE, check};
 use bytemuck::{Pod, Zeroable};
@@ -104,12 +104,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: rows as u64, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// A node among its siblings.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 struct Sibling {
     parent: u64,
-    /// All bits of its bytes turned round: the largest comes first.
+    /// Its bytes with all bits inverted: the largest comes first.
     bytes: u64,
     /// Function and row.
     last: u64,
@@ -117,7 +116,7 @@ struct Sibling {
 
 /// The trace tree, by row of the input. A parent comes before its children.
 struct Tree {
-    /// Amounts of each node alone, and with all below.
+    /// Amounts of each node alone, and with all nodes below.
     own: Array<Amount>,
     all: Array<Amount>,
     id: Lookup<u32>,
@@ -126,13 +125,13 @@ struct Tree {
     /// The first child and the next sibling of each node.
     first: Array<u32>,
     next: Array<u32>,
-    /// The first of the nodes without a parent.
+    /// The first node without a parent.
     root: u32,
     rows: usize,
 }
 
 impl Tree {
-    /// The amounts of each node alone.
+    /// Reads the amounts of each node alone.
     fn read(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         let Job { scratch, context, .. } = *job;
         let mut counts = ColumnReader::open(scratch, columns::TRACE_COUNT)?;
@@ -156,7 +155,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The amounts of each node with all below.
+    /// Sums the amounts of each node with all nodes below.
     fn sum(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         for row in (0..self.rows).rev() {
             check(row, job)?;
@@ -196,7 +195,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes the nodes in preorder and where each of them came, and adds up functions.
+    /// Writes the nodes in preorder and the position of each, and adds up functions.
     fn walk(&mut self, mut place: Array<u32>, sums: &mut ByFunction, job: &Job<'_>) -> Result<(), StageError> {
         let mut writer = ColumnWriter::create(job.scratch, CALLEES)?;
         let (mut at, mut depth, mut node) = (self.root, 0, 0);
@@ -218,13 +217,13 @@ impl Tree {
         place.write_to(job.scratch, columns::TRACE_PLACE)
     }
 
-    /// The node that comes after one at this depth in preorder, and its depth; [`NONE`] after the last.
+    /// Returns the next node in preorder, and its depth; [`NONE`] after the last.
     fn after(&mut self, row: usize, depth: u32, sums: &mut ByFunction) -> Result<(u32, u32), StageError> {
         let first = self.first.get(row)?;
         if first != NONE {
             return Ok((first, depth + 1));
         }
-        // Out of all nodes that end here, to the next sibling of the last of them.
+        // Leave all nodes that end here; continue with the next sibling of the last one.
         let (mut from, mut depth) = (row, depth);
         loop {
             sums.leave(self.function.get(from)?)?;
@@ -258,7 +257,7 @@ const NOTHING: CalleeRow = CalleeRow {
     exclusive_live_bytes: 0,
 };
 
-/// A row with its amounts. Each allocation was counted, so each is a sample.
+/// Returns a row with its amounts. Each allocation was counted, so each is a sample.
 fn callee(row: CalleeRow, own: Amount, all: Amount) -> CalleeRow {
     CalleeRow {
         inclusive_samples: all.count,

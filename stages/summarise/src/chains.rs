@@ -1,13 +1,12 @@
-//! Stage `chains`: the paths of classes that hold the instances of big classes.
+//! Stage `chains`: the paths of classes that retain the instances of big classes.
 //!
 //! * Computes: for both trees, that of shortest paths and that of dominators, the path of classes from the root to
-//!   every instance of a big class, interned and folded as [`trie`](crate::trie) and [`fold`](crate::fold) say; for
-//!   each of those paths the number of instances, their shallow size, their retained size with nothing counted twice
-//!   (as in the class rows), and the instance that retains most, the first of equals. So the chains of a class sum to
-//!   its row.
-//! * Resident memory: 16 bytes per node (element, parent, class, label) paged where the budget does not allow it; 1
-//!   MiB of stack; some 200 bytes per element of paths, of which there are not many more than 2^17. Both trees at the same
-//!   time have twice as much, where the budget allows it.
+//!   every instance of a big class, interned and folded by [`trie`](crate::trie) and [`fold`](crate::fold); for each of
+//!   those paths the number of instances, their shallow size, their retained size without double counting (as in the
+//!   class rows), and the instance that retains most, the first of equals. So the chains of a class sum to its row.
+//! * Resident memory: 16 bytes per node (element, parent, class, label) paged where the budget does not allow it; 1 MiB
+//!   of stack; some 200 bytes per element of paths, little more than 2^17 elements. Twice as much for both trees at the
+//!   same time, if the budget allows it.
 //! * Passes over disk: for each tree one over the node columns in order, and their ancestors at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
@@ -58,13 +57,13 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// A chain is light if it weighs less than one in this many parts of the heap; light chains keep no edge labels.
+/// A chain is light below one part in this many of the heap; light chains keep no edge labels.
 const LIGHT: u64 = 1000;
 
-/// The element of a node's parent is prefetched so many nodes before it is used.
+/// The element of a node's parent is prefetched this many nodes ahead.
 const AHEAD: usize = 16;
 
-/// What the instances at one element sum to.
+/// Sums over the instances at one element.
 #[derive(Clone, Copy)]
 struct Tally {
     count: u64,
@@ -152,7 +151,7 @@ fn row(kind: usize, element: u32, of: &Element, tally: &Tally) -> ChainRow {
     }
 }
 
-/// The folded paths in one tree, and what the instances at each of their elements sum to.
+/// The folded paths in one tree, and the sums at each of their elements.
 struct Folded {
     elements: BudgetVec<Element>,
     tallies: BudgetVec<Tally>,
@@ -167,12 +166,12 @@ fn folded(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<Folde
     Ok(Folded { elements, tallies, spilled_bytes })
 }
 
-/// The paths in one tree, what the instances at each of their elements sum to, and the bytes that were spilled.
+/// Returns the paths in one tree, the sums at each of their elements, and the spilled bytes.
 fn walk(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<(Trie, BudgetVec<Tally>, u64), StageError> {
     let budget = &job.context.budget;
     let stack = Stack::new(budget, job.scratch, "chains.stack")?;
     let mut paths = Paths { root: facts.root, stack, trie: Trie::new(common(facts, job)?, budget)? };
-    // Elements come as the nodes are looked at; what they need at most is kept free of the arrays.
+    // Elements grow during the walk; their maximum is reserved before the arrays.
     let kept = budget.reserve("chains: elements", 32 << 20)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     // The dominator tree has no edge labels.
@@ -195,7 +194,7 @@ fn walk(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<(Trie, 
     Ok((paths.trie, tallies, plan.spilled_bytes()))
 }
 
-/// For each class 1 if every program has plenty of it. That of class objects is none: they hold static fields.
+/// Returns 1 for each class common to every program, except the class of class objects, which refer to static fields.
 fn common(facts: &Facts, job: &Job<'_>) -> Result<BudgetVec<u8>, StageError> {
     let names = ColumnMap::uncounted(job.scratch, columns::CLASS_NAME)?;
     let strings = StringTable::open(job.scratch, STRINGS)?;
@@ -207,7 +206,6 @@ fn common(facts: &Facts, job: &Job<'_>) -> Result<BudgetVec<u8>, StageError> {
     Ok(common)
 }
 
-/// A tree of nodes, and the element of each that has one.
 struct Tree<E, P, C, L> {
     element: E,
     parent: P,
@@ -215,7 +213,7 @@ struct Tree<E, P, C, L> {
     label: L,
 }
 
-/// Labels where there are none.
+/// Labels of a tree without labels.
 struct NoLabels;
 
 impl ReadAt<u32> for NoLabels {
@@ -229,7 +227,7 @@ impl ReadAt<u32> for NoLabels {
     }
 }
 
-/// Sums over all instances of big classes, by element.
+/// Returns the sums over all instances of big classes, by element.
 fn add_up<E, P, C, L>(
     facts: &Facts,
     paths: &mut Paths,
@@ -296,7 +294,7 @@ impl Tally {
     }
 }
 
-/// Where nodes are in the trie, found on demand.
+/// Finds the elements of nodes in the trie on demand.
 struct Paths {
     root: NodeId,
     stack: Stack<NodeId>,
@@ -304,7 +302,6 @@ struct Paths {
 }
 
 impl Paths {
-    /// The element of a node.
     fn resolve<E, P, C, L>(&mut self, node: NodeId, tree: &mut Tree<E, P, C, L>) -> Result<u32, StageError>
     where
         E: WriteAt<u32>,
@@ -316,7 +313,7 @@ impl Paths {
         if known != NONE {
             return Ok(known);
         }
-        // Mostly the one above has been there before.
+        // Mostly the parent has an element already.
         let above = if node == self.root { NodeId::NONE } else { tree.parent.get(node.index())? };
         let is_first = above.is_none() || above == self.root;
         let before = if is_first { NONE } else { tree.element.get(above.index())? };
@@ -326,7 +323,7 @@ impl Paths {
         self.climb(node, tree)
     }
 
-    /// The element of a node behind that of the one above.
+    /// Sets the element of a node below that of its parent.
     #[inline]
     fn place<E, P, C, L>(&mut self, before: u32, node: NodeId, tree: &mut Tree<E, P, C, L>) -> Result<u32, StageError>
     where
@@ -339,7 +336,7 @@ impl Paths {
         Ok(place)
     }
 
-    /// Climbs to the nearest ancestor that has an element, and comes back placing those in between.
+    /// Climbs to the nearest ancestor with an element, and places the nodes in between on the way back.
     fn climb<E, P, C, L>(&mut self, node: NodeId, tree: &mut Tree<E, P, C, L>) -> Result<u32, StageError>
     where
         E: WriteAt<u32>,

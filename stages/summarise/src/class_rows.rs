@@ -44,17 +44,16 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Threads that share the nodes, at most.
+/// Maximum number of threads that share the nodes.
 const MOST_THREADS: usize = 16;
-/// Nodes of a part, at least.
+/// Minimum number of nodes of a part.
 const LEAST_NODES: usize = 16 * BLOCK;
-/// A part has so many nodes for each class at least, so that adding up the parts costs little.
+/// Minimum number of nodes of a part per class, so that adding up the parts costs little.
 const NODES_PER_CLASS: usize = 8;
-/// Bytes of the buffers of all columns, where they are in files.
+/// Bytes of the buffers of all columns in files.
 const BUFFERS: u64 = 1 << 20;
 
-/// Writes the rows of all classes that have a node of non-zero shallow size, by retained size, largest first, equals by
-/// class.
+/// Writes the rows of all classes with a counted node, by retained size, largest first, equals by class.
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = &job.facts()?;
@@ -72,12 +71,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: column.finish()?, spilled_bytes: 0 })
 }
 
-/// A class of which nothing is known yet.
 fn nothing() -> ClassRow {
     ClassRow { distance: i32::MAX, ..ClassRow::zeroed() }
 }
 
-/// Some of the nodes, and the sums over them.
 #[derive(Default)]
 struct Part {
     nodes: Range<usize>,
@@ -85,7 +82,7 @@ struct Part {
     failed: Option<StageError>,
 }
 
-/// Sums over all nodes, a part on each thread.
+/// Sums over all nodes, with one part per thread.
 fn add_up(facts: &Facts, rows: &mut [ClassRow], scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
     let (classes, nodes) = (rows.len(), facts.node_count as usize);
     let part_bytes = BUFFERS + size_of_val(rows) as u64;
@@ -144,7 +141,6 @@ fn add_all(row: &mut ClassRow, other: &ClassRow) -> Result<(), StageError> {
     Ok(())
 }
 
-/// Nodes in order.
 struct Members {
     class: ColumnReader<ClassId>,
     self_bytes: ColumnReader<u64>,
@@ -153,12 +149,12 @@ struct Members {
     retained: ColumnReader<u64>,
     outermost: ColumnReader<u8>,
     distance: ColumnReader<i32>,
-    /// Where some may be garbage.
+    /// Present if some nodes may be garbage.
     preorder: Option<ColumnReader<Preorder>>,
 }
 
 impl Members {
-    /// Begins with a node.
+    /// Opens the columns at a node.
     fn open(first: u64, facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         let native = facts.has_native.then(|| ColumnReader::open_at(scratch, columns::NODE_NATIVE, first));
         let preorder = facts.keeps_garbage.then(|| ColumnReader::open_at(scratch, columns::NODE_PREORDER, first));

@@ -1,10 +1,10 @@
 //! Folds edge labels that carry little information.
 //!
-//! An object that is used as a dictionary has as many edge labels as entries; a global object, the context of a
-//! module and a function have many, too. Paths that differ only in such labels are not worth separate rows. So among
-//! the elements of one class behind the same element, only the labels of the heaviest chains are kept, at most
-//! [`NAMES`], and only if such a chain has a minimum weight. The other elements are merged into one with any label,
-//! and so is what follows them. Sums are unchanged.
+//! An object used as a dictionary has as many edge labels as entries; a global object, the context of a module and a
+//! function have many, too. Paths that differ only in such labels do not deserve separate rows. So among the elements
+//! of one class below the same element, only the labels of the heaviest chains are kept, at most [`NAMES`], and only if
+//! such a chain has a minimum weight. The other elements are merged into one with any label, and so are the elements
+//! below them. Sums are unchanged.
 
 use crate::trie::NONE;
 use heaplake_kit::{Budget, BudgetVec, StageError};
@@ -14,23 +14,19 @@ use std::cmp::Reverse;
 /// Maximum number of labels kept from one element to the same class.
 pub const NAMES: usize = 16;
 
-/// What can be summed up over merged elements.
+/// Sums of merged elements.
 pub trait Merge: Copy {
-    /// Nothing yet.
     const NOTHING: Self;
 
     /// Size of the chain that ends here, if one does.
     fn weight(&self) -> Option<u64>;
 
-    /// Adds what ends at another element.
-    ///
-    /// # Errors
-    /// [`StageError::Overflow`].
+    /// Adds the sum at another element.
     fn merge(&mut self, other: &Self) -> Result<(), StageError>;
 }
 
-/// An element on its way: the new element before it, its class, and its name with the heaviest chain behind any element
-/// that has all three in common.
+/// An element to be folded: its new parent, its class and label, and the weight of the heaviest chain below any element
+/// with the same three.
 #[derive(Clone, Copy)]
 struct Entry {
     parent: u32,
@@ -40,10 +36,7 @@ struct Entry {
     weight: u64,
 }
 
-/// The folded elements, parents first, and what ends at each. A chain that weighs less than `least` keeps no name.
-///
-/// # Errors
-/// [`StageError::Budget`], [`StageError::Overflow`].
+/// Returns the folded elements, parents first, and their sums. A chain that weighs less than `least` keeps no name.
 pub fn fold<T: Merge>(
     elements: &[Element],
     tallies: &[T],
@@ -64,7 +57,7 @@ pub fn fold<T: Merge>(
         for &(_, at) in &levels[start..end] {
             let Element { parent, class, label, .. } = elements[at as usize];
             let parent = place.get(parent as usize).copied().unwrap_or(NONE);
-            // Where recursion was folded, no chain may be left behind an element.
+            // After recursion was folded, an element may have no chain below.
             if let Some(weight) = weights[at as usize].checked_sub(1) {
                 level.push(Entry { parent, class, label, element: at, weight })?;
             }
@@ -87,7 +80,7 @@ pub fn fold<T: Merge>(
     Ok((new, sums))
 }
 
-/// Replaces names by [`label::ANY`], in the entries of one level.
+/// Replaces names by [`label::ANY`] in the entries of one level.
 fn name(level: &mut [Entry], least: u64) {
     level.sort_unstable_by_key(|entry| (entry.parent, entry.class, entry.label, Reverse(entry.weight)));
     for group in level.chunk_by_mut(|a, b| (a.parent, a.class) == (b.parent, b.class)) {
@@ -100,14 +93,14 @@ fn name(level: &mut [Entry], least: u64) {
         let names = group.chunk_by(|a, b| a.label == b.label);
         let kept = names.take(NAMES).take_while(|same| same[0].weight >= least).map(<[Entry]>::len).sum::<usize>();
         let rest = &mut group[kept..];
-        // A single name that is left tells as much as none.
+        // A single remaining name needs no replacement.
         if rest.iter().any(|entry| entry.label != rest[0].label) {
             rest.iter_mut().for_each(|entry| entry.label = label::ANY);
         }
     }
 }
 
-/// One more than the weight of the heaviest chain that ends at or behind each element; 0 where none does.
+/// Returns one more than the weight of the heaviest chain that ends at or below each element; 0 without a chain.
 fn weights<T: Merge>(elements: &[Element], tallies: &[T], budget: &Budget) -> Result<BudgetVec<u64>, StageError> {
     let mut weights = budget.zeroed("chains: weights", elements.len())?;
     for at in (0..elements.len()).rev() {
@@ -147,7 +140,7 @@ mod tests {
         }
     }
 
-    /// Elements and sums of a trie given as (parent, label, class, sum).
+    /// Folds a trie given as (parent, label, class, sum).
     fn folded(trie: &[(u32, u32, u32, u64)], least: u64) -> Vec<(u32, u32, u32, u64)> {
         let elements: Vec<Element> =
             trie.iter().map(|&(parent, label, class, _)| Element { parent, label, class, repeats: 0 }).collect();

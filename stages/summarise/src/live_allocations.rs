@@ -1,10 +1,10 @@
-//! Stage `live allocations`: what is alive of the allocations of a snapshot, by class, stack and time.
+//! Stage `live allocations`: live allocations of a snapshot, by class, stack and time.
 //!
-//! * Computes: the rows of `live_allocations`, of `allocation_types` and of `samples`: sums over the nodes that have a
-//!   stack or an interval of the time line.
+//! * Computes: the rows of `live_allocations`, of `allocation_types` and of `samples`: sums over the nodes with a stack
+//!   or an interval of the time line.
 //! * Resident memory: 16 bytes per class, paged where the budget does not allow it, and 16 per sample; an eighth of the
 //!   budget while rows are sorted.
-//! * Passes over disk: one over class, stack, interval and size of nodes; what has a stack or an interval is sorted.
+//! * Passes over disk: one over class, stack, interval and size of nodes; nodes with a stack or an interval are sorted.
 //! * Worst case: sorting the nodes.
 //! * Fails when: the samples do not fit into the budget, or a sum exceeds 64 bits.
 //! * Determinism: a total order of rows.
@@ -58,7 +58,7 @@ const NONE: u32 = u32::MAX;
 /// Objects, while they are sorted.
 const ORDER: [Column<Object>; 2] = [Column::new("live_allocations.order"), Column::new("live_allocations.order.2")];
 
-/// An object with its place in the order of rows. Where there is no sample or node, it comes last.
+/// An object in the order of rows. Without a sample or a node, it comes last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 struct Object {
@@ -103,7 +103,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes: spilled_bytes + plan.spilled_bytes() })
 }
 
-/// Sums of samples, and counts and bytes of the objects of each class that have a stack.
+/// Sums of samples, and counts and bytes of the objects of each class with a stack.
 struct Sums {
     samples: BudgetVec<SampleRow>,
     of_class: Array<[u64; 2]>,
@@ -164,7 +164,7 @@ fn add(sum: u64, bytes: u64) -> Result<u64, StageError> {
     Ok(sum)
 }
 
-/// Hands on what has a stack or an interval; gives the bytes that were spilled.
+/// Sorts the nodes with a stack or an interval; returns the spilled bytes.
 fn collect(sorter: &mut Sorter<'_, Object>, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut calls = ColumnReader::open(scratch, columns::NODE_CALL)?;
@@ -190,7 +190,7 @@ fn collect(sorter: &mut Sorter<'_, Object>, job: &Job<'_>) -> Result<u64, StageE
     Ok(plan.spilled_bytes())
 }
 
-/// The samples, with nothing added up so far.
+/// Returns the samples with empty sums.
 fn samples(job: &Job<'_>) -> Result<BudgetVec<SampleRow>, StageError> {
     const WHO: &str = "live allocations: samples";
     let Job { scratch, context, .. } = *job;

@@ -1,29 +1,22 @@
-//! Single nodes, looked up in scratch columns: a few of them, or those of a path.
+//! Lookups of single nodes in scratch columns: a few nodes, or those of a path.
 
 use heaplake_kit::{ColumnMap, ColumnPoints, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{ClassId, NO_ID, NodeId, StringId};
 use heaplake_schemas::run::Step;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 
-/// Characters of a name that are kept.
+/// Maximum characters of a name.
 const MOST_NAME: usize = 80;
-/// Characters of a name beside a class.
+/// Maximum characters of a name beside a class.
 const MOST_LABEL: usize = 40;
 
-/// Columns of nodes that are asked for a few of them; their pages are not counted. Whoever asks for many takes a
-/// lookup of an array plan.
+/// Columns of nodes for a few lookups; their pages are not counted. For many lookups use an array plan.
 pub struct Nodes {
-    /// The format's own id.
     pub id: ColumnPoints<u64>,
-    /// Kind.
     pub kind: ColumnPoints<u8>,
-    /// Class.
     pub class: ColumnPoints<ClassId>,
-    /// Shallow size.
     pub shallow: ColumnPoints<u64>,
-    /// Retained size.
     pub retained: ColumnPoints<u64>,
-    /// Immediate dominator.
     pub dominator: ColumnPoints<NodeId>,
     class_name: ColumnMap<StringId>,
     name: ColumnPoints<StringId>,
@@ -31,10 +24,6 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Opens the columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             id: ColumnPoints::open(scratch, columns::NODE_ID)?,
@@ -49,7 +38,7 @@ impl Nodes {
         })
     }
 
-    /// Lets go of what was looked at so far, see [`ColumnPoints::release`].
+    /// Releases the pages read so far, see [`ColumnPoints::release`].
     pub fn release(&self) {
         [&self.id, &self.shallow, &self.retained].into_iter().for_each(ColumnPoints::release);
         self.class_name.release();
@@ -60,7 +49,6 @@ impl Nodes {
         self.strings.release();
     }
 
-    /// A node as a step of a path.
     #[must_use]
     pub fn step(&self, node: NodeId) -> Step {
         Step {
@@ -77,7 +65,7 @@ impl Nodes {
         self.strings.text(self.class_name[self.class.at(node.index()).index()].index())
     }
 
-    /// The node's own name, of at most so many characters; empty where it says no more than the class.
+    /// The node's own name, at most `most` characters; empty if it says no more than the class.
     #[must_use]
     pub fn own_name(&self, node: NodeId, most: usize) -> String {
         let (name, class) = (self.name.at(node.index()), self.class_name[self.class.at(node.index()).index()]);
@@ -88,7 +76,7 @@ impl Nodes {
         }
     }
 
-    /// Class and own name, on one line and short.
+    /// Class and own name, shortened, on one line.
     #[must_use]
     pub fn label(&self, node: NodeId) -> String {
         let class: String = self.class_text(node).chars().take(MOST_NAME).collect();

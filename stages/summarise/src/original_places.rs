@@ -1,10 +1,10 @@
-//! Stage `original places`: from source locations in scripts to the files from which the scripts were made.
+//! Stage `original places`: maps source locations in scripts to the files from which the scripts were made.
 //!
-//! * Computes: for each source location of a node the file, line, column and name that the source map of its script
-//!   gives; nothing where the script has no map.
-//! * Resident memory: 4 bytes per location, paged where they do not fit; 512 per distinct location of one script; 16 per
-//!   distinct location; 8 times the largest map.
-//! * Passes over disk: locations once, sorted by place on disk where they do not fit; each map once.
+//! * Computes: for each source location of a node file, line, column and name from the source map of its script;
+//!   nothing without a map.
+//! * Resident memory: 4 bytes per location, paged where they do not fit; 512 per distinct location of one script; 16
+//!   per distinct location; 8 times the largest map.
+//! * Passes over disk: locations once, sorted by place on disk if they do not fit; each map once.
 //! * Worst case: n log n in locations, linear in the maps.
 //! * Fails when: a source map has changed or is damaged, or does not fit the budget.
 //! * Determinism: order of scripts and places.
@@ -51,16 +51,15 @@ pub const STAGE: Stage = Stage {
 
 const SORTED: [Column<Location>; 2] = [Column::new("original.sorted.a"), Column::new("original.sorted.b")];
 
-/// Name of these arrays in the memory budget.
 const WHO: &str = "original places";
 
-/// Locations that are sorted in memory; more are merged from disk.
+/// Number of locations sorted in memory; more are merged from disk.
 const AT_ONCE: u64 = 1 << 18;
 
 /// Bytes of a distinct location of one script.
 const PLACE: u64 = 512;
 
-/// Longest name of a class or function that is looked for, characters.
+/// Maximum characters of the name of a class or function in a lookup.
 const LONGEST: usize = 200;
 
 const NONE: u32 = u32::MAX;
@@ -119,7 +118,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes: 0 })
 }
 
-/// What is at a location, and which script it is in.
+/// Names and scripts of locations.
 struct Names {
     nodes: ColumnMap<NodeId>,
     of_nodes: ColumnPoints<StringId>,
@@ -150,12 +149,11 @@ impl Names {
     }
 }
 
-/// The locations of one script.
 struct Script<'a> {
     number: u32,
     map: Option<&'a SourceMap>,
     places: Vec<Place>,
-    /// The position of the first of them among all distinct locations.
+    /// Position of the first place among all distinct locations.
     first: u32,
     charge: Charge,
 }
@@ -182,7 +180,7 @@ impl<'a> Script<'a> {
         Ok(())
     }
 
-    /// Asks the map.
+    /// Looks the places up in the map.
     fn finish(self, found: &mut Found, job: &Job<'_>) -> Result<(), StageError> {
         let Some(map) = self.map.filter(|_| !self.places.is_empty()) else { return Ok(()) };
         let _reserved = job.context.budget.reserve("a source map", map.bytes.saturating_mul(BYTES_PER_BYTE))?;
@@ -197,7 +195,6 @@ impl<'a> Script<'a> {
     }
 }
 
-/// What the maps say.
 struct Found {
     /// The distinct location of each row.
     of_row: Array<u32>,

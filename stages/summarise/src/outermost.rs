@@ -1,10 +1,10 @@
 //! Stage `outermost`: the nodes that no other node of their class dominates.
 //!
-//! * Computes: for every node that counts for its class whether it is the outermost one of that class on its path in the
-//!   dominator tree. The retained sizes of these nodes add up to that of their class, with nothing counted twice.
-//! * Resident memory: 8 bytes per node for the layout of the dominator tree (node, and size of its subtree), beside it 4
-//!   (subtree sizes, then free places; after that, classes), paged where the budget does not allow it; two bits per node
-//!   (which count, and which are outermost); 4 bytes per class.
+//! * Computes: for every node that counts for its class whether it is the outermost one of that class on its path in
+//!   the dominator tree. The retained sizes of these nodes add up to that of their class, without double counting.
+//! * Resident memory: 8 bytes per node for the layout of the dominator tree (node, and size of its subtree), beside it
+//!   4 (subtree sizes, then free places; after that, classes), paged where the budget does not allow it; two bits per
+//!   node (counted nodes, outermost nodes); 4 bytes per class.
 //! * Passes over disk: two over the tree, two over node columns in order, one over the classes at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
@@ -45,7 +45,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// A node's class is prefetched so many nodes before it is used.
+/// A node's class is prefetched this many nodes ahead.
 const AHEAD: usize = 16;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -69,7 +69,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: column.finish()?, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// The nodes that count for their class.
+/// Returns the nodes that count for their class.
 fn members(facts: &Facts, job: &Job<'_>) -> Result<Bitset, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut members = Bitset::new(&context.budget, "outermost: members", facts.node_count as usize)?;
@@ -95,14 +95,14 @@ fn members(facts: &Facts, job: &Job<'_>) -> Result<Bitset, StageError> {
 struct Outermost<'a, C> {
     facts: &'a Facts,
     members: &'a Bitset,
-    /// For each class the end, in the tree's preorder, of the subtree of a member that is already counted.
+    /// For each class the end, in the tree's preorder, of the subtree of a counted member.
     covered: BudgetVec<u32>,
     outermost: &'a mut Bitset,
     class: C,
 }
 
 impl<C: ReadAt<ClassId>> Outermost<'_, C> {
-    /// Goes through the nodes in the order of the layout.
+    /// Visits the nodes in the order of the layout.
     fn find(&mut self, mut layout: impl ReadAt<[u32; 2]>, job: &Job<'_>) -> Result<(), StageError> {
         let reached = layout.count();
         for place in 0..reached {
@@ -142,7 +142,7 @@ impl<C: ReadAt<ClassId>> Outermost<'_, C> {
         Ok(())
     }
 
-    /// A node that no member of its class dominates, with the end of its subtree; it may be no member itself.
+    /// Adds a node that no member of its class dominates, if it is a member; `end` is the end of its subtree.
     #[inline]
     fn add(&mut self, node: NodeId, class: ClassId, end: u32) {
         if self.members.contains(node.index()) {
@@ -154,8 +154,8 @@ impl<C: ReadAt<ClassId>> Outermost<'_, C> {
 
 /// Lays the dominator tree out in a preorder of its own: the node at each place, and the size of its subtree.
 ///
-/// A dominator comes before what it dominates in the graph's preorder. So one sweep backwards gives the sizes of the
-/// subtrees, and one forwards hands every node the next free place inside its dominator's interval.
+/// Dominators come first in the graph's preorder. So one sweep backwards computes the sizes of the subtrees, and one
+/// forwards assigns every node the next free place inside its dominator's interval.
 fn lay_out(plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Array<[u32; 2]>, StageError> {
     let nodes = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?.remaining() as usize;
     let (mut layout, mut tree) = plan.make((filled(nodes, [0u32; 2]), filled(nodes, 1u32)))?;

@@ -1,8 +1,8 @@
 //! Stage `possible classes`: the classes with possible duplicates.
 //!
-//! * Computes: for each class the members of its sets that are not exact, by whether their references were not compared
-//!   to the end or the input does not tell them apart, and the bytes that sharing them would save: those of all members
-//!   but one of each set, without what they refer to. No object is in two sets, so these add up.
+//! * Computes: for each class the members of its inexact sets, by reason: references not fully compared, or data
+//!   missing in the input; and the bytes that sharing them would save: those of all members but one of each set,
+//!   without their references. No object is in two sets, so these add up.
 //! * Resident memory: 48 bytes per class; 4 per node for classes, paged where the budget does not allow it.
 //! * Passes over disk: one over the sets.
 //! * Worst case: linear, and sorting of the classes.

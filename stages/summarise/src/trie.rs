@@ -1,48 +1,47 @@
 //! Interned paths of classes: paths with a common prefix share its elements.
 //!
-//! Patterns that would make as many paths as there are objects are folded, so that the trie stays small for any heap:
+//! Patterns with as many paths as objects are folded, so that the trie stays small for any heap:
 //!
-//! - Recursion. An element that is the same (label and class) as one of the last [`NEAR`] elements is that element,
-//!   which then repeats. So a linked list is one element, and a tree a few. One of a common class is not, if one of the
-//!   program's classes is in between: the array of a list that a static field holds, inside the array of the list of all
-//!   classes, is no recursion, and the field is what people look for.
-//! - Depth. Behind [`DEEPEST`] elements the last one is replaced, with a mark that some are left out.
-//! - Labels. When there are [`LABELLED`] elements, new ones no longer have labels.
-//! - Number. When there are [`MOST`], what would be a new element begins a path that says that it is cut.
+//! - Recursion. An element with the label and class of one of the last [`NEAR`] elements is that element, which then
+//!   repeats. So a linked list is one element, and a tree a few. Exception: an element of a common class does not
+//!   repeat one across a class of the program: the array of a list in a static field, inside the array of the list of
+//!   all classes, is no recursion, and the field is informative.
+//! - Depth. Behind [`DEEPEST`] elements the last one is replaced, with a mark for the elements left out.
+//! - Labels. After [`LABELLED`] elements, new ones have no labels.
+//! - Number. After [`MOST`] elements, a new one begins a path marked as cut.
 //!
-//! The last two only bound the memory; no heap of a program was seen to reach them.
+//! The last two only bound the memory; no known heap of a program reaches them.
 
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_schemas::chains::{Element, label};
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
-/// How many elements back recursion is looked for.
+/// Number of elements searched for recursion.
 pub const NEAR: usize = 4;
-/// Elements of a path.
+/// Maximum number of elements of a path.
 pub const DEEPEST: u16 = 100;
-/// Elements after which new ones have no labels.
+/// Number of elements after which new ones have no labels.
 const LABELLED: usize = 1 << 16;
-/// Elements after which paths are cut.
+/// Number of elements after which paths are cut.
 const MOST: usize = 1 << 17;
 
 /// No element: the root of the trie, or a free place in the table.
 pub const NONE: u32 = u32::MAX;
 
-/// See the module documentation.
 pub struct Trie {
     elements: BudgetVec<Element>,
     depths: BudgetVec<u16>,
-    /// What was placed lately, by hash.
+    /// Cache of recent paths, by hash.
     recent: Vec<Recent>,
     /// Positions of elements by hash; a power of two, at most half full.
     table: BudgetVec<u32>,
-    /// For each class 1 if every program has plenty of it.
+    /// For each class 1 if it is common to every program.
     common: BudgetVec<u8>,
     budget: Budget,
 }
 
-/// A path that was placed: where, and what was asked for.
+/// A recent path and its element.
 #[derive(Clone, Copy)]
 struct Recent {
     parent: u32,
@@ -51,18 +50,15 @@ struct Recent {
     place: u32,
 }
 
-/// Paths that are remembered, a power of two.
+/// Number of recent paths, a power of two.
 const REMEMBERED: usize = 1 << 12;
 
 impl Trie {
-    /// An empty trie. `common` says for each class 1 if every program has plenty of it, and 0 if it is the program's own.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty trie. `common` is 1 for each class common to every program, and 0 for the program's own.
     pub fn new(common: BudgetVec<u8>, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             common,
-            // Nothing is placed at no element.
+            // No path has the element `NONE`.
             recent: vec![Recent { parent: NONE, label: NONE, class: NONE, place: NONE }; REMEMBERED],
             elements: budget.growing("chains: elements"),
             depths: budget.growing("chains: depths"),
@@ -71,15 +67,12 @@ impl Trie {
         })
     }
 
-    /// The elements; parents come before their children.
+    /// The elements; parents first.
     pub fn elements(&self) -> &[Element] {
         &self.elements
     }
 
-    /// The element that a node of this class has, behind that of the node before it ([`NONE`] for the first).
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the element of a node of this class below the element of its parent ([`NONE`] for the first).
     #[inline]
     pub fn place(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
         let at = hash(parent, label, class) as usize % REMEMBERED;
@@ -89,7 +82,7 @@ impl Trie {
         }
         let before = self.elements.len();
         let place = self.look_up(parent, label, class)?;
-        // What is asked for again has the same place, but for what came when there were too many.
+        // A path has the same element again, unless it was added beyond the limit.
         if before < LABELLED {
             self.recent[at] = Recent { parent, label, class, place };
         }
@@ -114,7 +107,7 @@ impl Trie {
         self.place_late(parent, label, class)
     }
 
-    /// The element that one behind `parent` repeats.
+    /// Returns the element that a new one below `parent` would repeat.
     fn repeated(&self, parent: u32, label: u32, class: u32) -> Option<u32> {
         let is_common = |class: u32| self.common[class as usize] != 0;
         let (mut at, mut crosses) = (parent, false);
@@ -129,7 +122,7 @@ impl Trie {
         None
     }
 
-    /// A new element where there are many already.
+    /// Adds an element beyond [`LABELLED`].
     fn place_late(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
         let (parent, label) = match label {
             _ if self.elements.len() >= MOST => (NONE, label::CUT),
@@ -176,7 +169,7 @@ impl Trie {
         self.table[at] = position;
     }
 
-    /// Where the search for an element begins.
+    /// First slot of the search for an element.
     fn slot(&self, parent: u32, label: u32, class: u32) -> usize {
         hash(parent, label, class) as usize & (self.table.len() - 1)
     }
@@ -194,7 +187,7 @@ fn hash(parent: u32, label: u32, class: u32) -> u64 {
 mod tests {
     use super::*;
 
-    /// One for classes of a program.
+    /// A trie with classes of the program only.
     fn trie() -> Trie {
         let budget = Budget::new(64 << 20);
         Trie::new(budget.zeroed("common", 2 * MOST + 2).unwrap(), &budget).unwrap()
@@ -211,7 +204,7 @@ mod tests {
         path
     }
 
-    /// Places a path; its last element.
+    /// Places a path; returns its last element.
     fn walk(trie: &mut Trie, steps: impl IntoIterator<Item = (u32, u32)>) -> u32 {
         steps.into_iter().fold(NONE, |at, (label, class)| trie.place(at, label, class).unwrap())
     }
@@ -239,7 +232,7 @@ mod tests {
         let mut trie = trie();
         let end = walk(&mut trie, [(1, 1)].into_iter().chain([(2, 2), (3, 3), (4, 4), (5, 5)].repeat(1000)));
         assert_eq!(path(&trie, end), [(1, 1, 0), (2, 2, 1), (3, 3, 0), (4, 4, 0), (5, 5, 0)]);
-        // One element more, and it is too far back.
+        // One element more is too far back.
         let mut trie = self::trie();
         let end = walk(&mut trie, [(2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (2, 2)]);
         assert_eq!(path(&trie, end).len(), 6);

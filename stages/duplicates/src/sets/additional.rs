@@ -10,16 +10,16 @@ use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// Bytes for the nodes that a set adds.
+/// Maximum bytes of the additional nodes of a set.
 const MORE_BYTES: u64 = 4 << 20;
 
-/// Maximum number of nodes that a set may add: a constant, as the limit of a comparison.
+/// Maximum number of additional nodes of a set: a constant, like the limit of a comparison.
 const MOST: usize = (MORE_BYTES / 16) as usize;
 
-/// What comparisons take besides page frames: their tables, and the order of the sets while it is merged.
+/// Bytes of comparisons besides page frames: their tables, and the order of the sets while it is merged.
 pub const BYTES: u64 = lockstep::BYTES + MORE_BYTES + (4 << 20);
 
-/// Computes them by comparing members again, the largest sets first, within the allowed work.
+/// Computes additional bytes by comparing members again, the largest sets first, within the allowed work.
 pub fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut wanted = wanted(groups, job)?;
     if wanted.count() == 0 {
@@ -68,15 +68,14 @@ fn wanted<'a>(groups: &mut Groups, job: &Job<'a>) -> Result<Sorted<'a, Ranked>, 
 struct Comparison {
     graph: Graph,
     bytes: Lookup<u64>,
-    /// Members of all sets.
     members: Lookup<u32>,
     lockstep: Lockstep,
     work: u64,
 }
 
 impl Comparison {
-    /// Size of all that the members of a set reach and the first one does not; `None` if work or
-    /// tables did not suffice.
+    /// Size of all nodes that the other members of a set reach and the first does not; `None` if work or tables did not
+    /// suffice.
     fn additional(&mut self, set: Range<usize>, context: &Context<'_>) -> Result<Option<u64>, StageError> {
         let first = self.members.get(set.start)?;
         let component = self.graph.components.get(first as usize)?;
@@ -85,7 +84,7 @@ impl Comparison {
         for position in set.skip(1) {
             let other = self.members.get(position)?;
             if self.graph.components.get(other as usize)? == component {
-                // They reach the same nodes.
+                // Both reach the same nodes.
                 continue;
             }
             self.work = self.work.saturating_sub(1);

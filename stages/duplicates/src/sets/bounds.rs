@@ -1,8 +1,8 @@
-//! The most that merging the members of a set can free, where nobody knows how much it is.
+//! Upper bounds of the bytes that merging a set frees, where the exact number is unknown.
 //!
-//! All additional bytes are those of nodes that some member reaches and the first one does not. So a search from the
-//! first member marks the nodes near it, and one from the others stops at them: what it meets is at least all that is
-//! additional, even if not all that the first member reaches was marked.
+//! Additional nodes are reached by some member but not by the first one. So one search marks nodes near the first
+//! member, and another one from the other members stops at marked nodes. It meets all additional nodes, even if the
+//! marks are incomplete.
 
 use super::group::{self, GROUP_MEMBERS, Group, Groups, Ranked};
 use crate::slots::{SlotArrays, Slots};
@@ -11,20 +11,20 @@ use heaplake_kit::{ArrayPlan, Job, Lookup, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch::{self as columns, limits};
 use rustc_hash::FxHashSet;
 
-/// Nodes near the first member that are marked, at most.
+/// Maximum number of nodes marked near the first member.
 const NEAR: usize = 1 << 14;
 
-/// Nodes that the other members may reach, at most.
+/// Maximum number of nodes that the other members may reach.
 const OTHERS: usize = 1 << 16;
 
-/// Slots of all sets together that may be followed: a constant, as the limit of a comparison.
+/// Number of slots that all sets together may follow: a constant, like the limit of a comparison.
 const WORK: u64 = 4 << 20;
 
-/// What both tables and the nodes to follow take at most, bytes.
+/// Maximum bytes of both tables and the queue.
 const TABLES: u64 = 4 << 20;
 
-/// Finds it for the sets of which the additional bytes are not known, the largest first. `whole` is the size of all
-/// nodes, bytes: more cannot be freed.
+/// Bounds the sets without known additional bytes, the largest first. `whole` is the size of all nodes in bytes, an
+/// upper bound of every set.
 pub fn find(whole: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut sorter = group::sorter(groups.count(), job)?;
     for number in 0..groups.count() {
@@ -62,7 +62,7 @@ pub fn find(whole: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageE
     Ok(())
 }
 
-/// Whether references were followed and did not tell the additional bytes.
+/// Whether references were followed but did not yield the additional bytes.
 fn is_open(group: &Group) -> bool {
     group.exact == 0 && group.reasons & limits::MODE == 0
 }
@@ -70,19 +70,18 @@ fn is_open(group: &Group) -> bool {
 struct Search {
     slots: SlotArrays,
     bytes: Lookup<u64>,
-    /// Members of all sets.
     members: Lookup<u32>,
     near: FxHashSet<u32>,
     others: FxHashSet<u32>,
-    /// Nodes of which the slots are still to be followed.
+    /// Nodes with slots still to follow.
     open: Vec<u32>,
     work: u64,
 }
 
 impl Search {
-    /// Bytes of what the other members reach beyond what is near the first one; `None` if that is too much.
+    /// Bytes that the other members reach beyond the marked nodes; `None` beyond the limits.
     fn most(&mut self, set: &Group) -> Result<Option<u64>, StageError> {
-        // A table that was made large takes long to clear.
+        // New tables: clearing a large one is slow.
         (self.near, self.others) = (FxHashSet::default(), FxHashSet::default());
         let mut members = set.range();
         let first = members.next().map(|at| self.members.get(at)).transpose()?;
@@ -105,7 +104,7 @@ impl Search {
         Ok(Some(sum))
     }
 
-    /// Marks what is near the first member, breadth first: what the members share is near.
+    /// Marks nodes near the first member, breadth first: nodes that members share are near.
     fn mark(&mut self, first: Option<u32>) -> Result<(), StageError> {
         self.open.clear();
         self.near.extend(first);
@@ -127,7 +126,7 @@ impl Search {
         Ok(())
     }
 
-    /// Takes the targets of a node that are neither near nor known; whether there are not too many.
+    /// Queues the targets of a node that are neither marked nor known; returns false beyond the limits.
     fn follow(&mut self, node: u32) -> Result<bool, StageError> {
         for slot in self.slots.of(node)? {
             if self.others.len() > OTHERS || self.work == 0 {

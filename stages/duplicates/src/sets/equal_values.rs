@@ -1,7 +1,7 @@
-//! The sets where references are not compared: nodes with equal values.
+//! Sets if references are not compared: nodes with equal values.
 //!
-//! A set is met first at its first member, by whose number the others know it; and what its
-//! row needs beyond that are a count and flags.
+//! The first node of a set in node order is its first member; the others find the set by its number. Beyond that a row
+//! needs only a count and flags.
 
 use super::group::{Group, Groups, NONE, NUMBER, TOO_LARGE};
 use super::numbers;
@@ -11,12 +11,12 @@ use heaplake_kit::column::BLOCK;
 use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError, WriteAt, on_resident};
 use heaplake_schemas::scratch as columns;
 
-/// What is counted of a set.
+/// Counters of a set.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct Tally {
     members: u32,
-    /// Why it is undecided that its members are duplicates.
+    /// Reasons why the set is undecided.
     reasons: u32,
 }
 
@@ -33,7 +33,7 @@ pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
         groups.change(number, |group| {
             group.members = members;
             group.reasons = reasons as u16;
-            // Values with references are left undecided.
+            // Nodes with references are left undecided.
             group.exact = group.trivial;
             group.least = group.bytes;
             let sum = group.bytes.checked_mul(members.into());
@@ -44,7 +44,7 @@ pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
     Ok(groups)
 }
 
-/// The first nodes with a value that other nodes have, and their number.
+/// Returns the first node of each value that several nodes have, and the number of such values.
 fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
     let mut several = Bitset::new(&job.context.budget, "groups of several nodes", nodes)?;
     let mut firsts = ColumnReader::open(job.scratch, columns::EQUAL_VALUE)?;
@@ -104,7 +104,7 @@ fn fill(
     Ok(())
 }
 
-/// Records which sets are undecided, and why.
+/// Records the undecided sets and their reasons.
 fn note_undecided(numbers: &mut Array<u32>, tallies: &mut Array<Tally>, scratch: &Scratch) -> Result<(), StageError> {
     let mut undecided = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED)?;
     let mut reasons = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED_REASON)?;

@@ -1,4 +1,4 @@
-//! The data of a set before the sets are sorted.
+//! The data of a set before sets are sorted.
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::column::BLOCK;
@@ -32,9 +32,9 @@ pub type Groups = Array<Group>;
 pub struct Group {
     /// Sum of the private sizes of its components, bytes.
     pub sum: u64,
-    /// The least of these sizes.
+    /// Least private size of its components, bytes.
     pub least: u64,
-    /// The additional bytes that were computed by comparison; else the most that they can be, where that was computed.
+    /// Additional bytes if computed by comparison; else their upper bound, if computed.
     pub additional: u64,
     /// Size of a member, bytes.
     pub bytes: u64,
@@ -42,7 +42,6 @@ pub struct Group {
     pub start: u64,
     pub example: u32,
     pub members: u32,
-    /// The certificate of the first member.
     pub certificate: u32,
     /// The component of the last added member.
     pub component: u32,
@@ -50,13 +49,12 @@ pub struct Group {
     pub trivial: u8,
     /// 1 if all members have one certificate, 2 if the additional bytes were computed by comparison.
     pub exact: u8,
-    /// How many components its members have, less how many certificates, in two's complement; once the sets are
-    /// sorted, its position among them.
+    /// Number of components of its members minus number of certificates, in two's complement; once the sets are sorted,
+    /// its position in their order.
     pub repeated_or_rank: u32,
 }
 
 impl Group {
-    /// A set without members.
     pub fn empty() -> Self {
         Self { least: u64::MAX, component: NONE, ..Self::zeroed() }
     }
@@ -66,7 +64,7 @@ impl Group {
         self.reasons & UNDECIDED != 0
     }
 
-    /// Adds a member: its component, the private size of the component, and what the input does not show of it.
+    /// Adds a member: its component, the private size of the component, and flags for data missing in the input.
     pub fn add(&mut self, component: u32, bytes: u64, flags: u8) -> Result<(), StageError> {
         self.reasons |= u16::from(flags);
         if self.component != component {
@@ -78,7 +76,7 @@ impl Group {
         Ok(())
     }
 
-    /// The additional bytes if all members are duplicates: exactly, or as far as they are known.
+    /// The additional bytes if all members are duplicates: exact, or the best estimate.
     pub fn additional(&self) -> u64 {
         match self.exact {
             0 if self.is_undecided() => {
@@ -89,8 +87,8 @@ impl Group {
         }
     }
 
-    /// Bytes that are additional for certain: nodes with one certificate are duplicates, unless the input does not
-    /// tell all of them. A component has a member at least, and those of one component reach the same.
+    /// Lower bound of the additional bytes: nodes with one certificate are duplicates, unless data is missing in the
+    /// input. A component has at least one member, and all members of a component reach the same nodes.
     pub fn certain(&self) -> u64 {
         if self.reasons & !UNDECIDED != 0 {
             return 0;
@@ -102,7 +100,7 @@ impl Group {
         self.bytes.saturating_mul(repeated.into()).min(self.additional())
     }
 
-    /// The most that can be additional; `None` where references were not followed.
+    /// Upper bound of the additional bytes; `None` if references were not followed.
     pub fn most(&self) -> Option<u64> {
         match self.exact {
             0 if self.reasons & limits::MODE != 0 => None,
@@ -117,7 +115,7 @@ impl Group {
     }
 }
 
-/// Groups the members of each set: in place where memory suffices.
+/// Groups the members by set: in memory if they fit, else on disk.
 pub fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut members = 0;
     // The last key comes first.
@@ -127,7 +125,7 @@ pub fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageEr
             members += u64::from(group.members);
         })?;
     }
-    // There are no more members than nodes, whose numbers have 32 bits.
+    // At most one member per node, so 32 bits suffice.
     let budget = &job.context.budget;
     let room = (groups.count() as u64 + members) * size_of::<u32>() as u64;
     if room <= budget.free() / 2 {
@@ -144,7 +142,7 @@ pub fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageEr
     spill_members(groups.count(), members, job)
 }
 
-/// Puts each member at the next place of its set.
+/// Writes each member to the next place of its set.
 fn place_members(next: &mut [u32], all: &mut [u32], job: &Job<'_>) -> Result<(), StageError> {
     let mut numbers = ColumnReader::open(job.scratch, NUMBER)?;
     let mut node = 0;
@@ -162,7 +160,7 @@ fn place_members(next: &mut [u32], all: &mut [u32], job: &Job<'_>) -> Result<(),
     Ok(())
 }
 
-/// The same on disk.
+/// Like [`place_members`], on disk.
 fn spill_members(sets: usize, members: u64, job: &Job<'_>) -> Result<(), StageError> {
     let mut spill = PairSpill::create(&job.context.budget, job.scratch, "set.pairs", sets, members)?;
     let mut numbers = ColumnReader::open(job.scratch, NUMBER)?;
@@ -175,8 +173,7 @@ fn spill_members(sets: usize, members: u64, job: &Job<'_>) -> Result<(), StageEr
     spill.write_groups(job.scratch, job.context, 0, GROUP_SIZES, GROUP_MEMBERS)
 }
 
-/// A set with a number of bytes. Sorted by bytes in descending order, then by number, which is the order of first
-/// members.
+/// A set with a number of bytes. Sorted by bytes in descending order, then by number, the order of first members.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 pub struct Ranked {
@@ -193,7 +190,6 @@ impl Ranked {
 
 const RANKED: [Column<Ranked>; 2] = [Column::new("set.ranked"), Column::new("set.ranked_merged")];
 
-/// A sorter for at most `most` sets.
 pub fn sorter<'a>(most: usize, job: &Job<'a>) -> Result<Sorter<'a, Ranked>, StageError> {
     Sorter::new("order of sets", most, RANKED, &job.context.budget, job.scratch)
 }

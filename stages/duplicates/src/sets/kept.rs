@@ -1,8 +1,8 @@
-//! Bounds what merging the members of a possible set frees by what they retain together.
+//! Bounds the bytes that merging a possible set frees by the retained size of its members.
 //!
-//! A member retains its subtree of the dominator tree. Members may dominate each other, and which of them are outermost in
-//! their set is not known. So the bound is the smaller one of two sums: the retained sizes of all members without the
-//! smallest one, since one member stays; and the retained size of their class.
+//! A member retains its subtree of the dominator tree. Members may dominate each other, and the outermost members are
+//! unknown. So the bound is the smaller one of two sums: the retained sizes of all members without the smallest one,
+//! since one member stays; and the retained size of their class.
 
 use super::group::{Group, Groups, NONE, NUMBER};
 use bytemuck::{Pod, Zeroable};
@@ -21,7 +21,7 @@ pub struct Tally {
 
 const EMPTY: Tally = Tally { sum: 0, least: u64::MAX };
 
-/// Bounds the sets that are only possible and of which the additional bytes are not known.
+/// Bounds the possible sets without known additional bytes.
 pub fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut open = 0;
     for number in 0..groups.count() {
@@ -46,7 +46,7 @@ pub fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
         let of_class = of_classes.get(classes.next()?.index())?;
         next = example + 1;
         let Tally { sum, least } = sets.get(number)?;
-        // A class may leave out members that do not count for it. Merging frees at least the members' own sizes.
+        // The sum of a class may leave out members. Merging frees at least the members' own sizes.
         let own = group.bytes.saturating_mul(u64::from(group.members) - 1);
         group.additional = group.additional.min((sum - least).min(of_class).max(own));
         groups.set(number, group)?;

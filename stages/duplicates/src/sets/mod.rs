@@ -1,20 +1,19 @@
 //! Stage `duplicate sets`: members, sizes and additional bytes of the sets.
 //!
-//! * Computes: a set for each group of two or more nodes, and its additional bytes: the size of all that its members
-//!   reach, minus the size of what one of them reaches. The private part of a component cannot be reached from
-//!   another component. So if all members have one certificate, the additional bytes are the private size of a
-//!   component, times the number of components minus one. For other sets that is a lower bound, and a second
-//!   comparison computes the exact value if the allowed work suffices. Else what the members reach beyond the first one
-//!   is the upper bound, or where that is much, the whole heap; of a set that is only possible, what repeats a
-//!   certificate is certain, and nothing if the input does not tell all. Where that is not exact, a set that is only
-//!   possible is said to free at most what its members retain together.
+//! * Computes: a set for each group of two or more nodes, and its additional bytes: the size of all nodes that its
+//!   members reach, minus the size of those that one member reaches. The private part of a component cannot be reached
+//!   from another component. So if all members have one certificate, the additional bytes are the private size of a
+//!   component, times the number of components minus one. For other sets that is a lower bound, and a second comparison
+//!   computes the exact value if the allowed work suffices. Otherwise the nodes that the members reach beyond the first
+//!   one are the upper bound, or the whole heap if they are too many. The lower bound of a possible set counts repeated
+//!   certificates, and is 0 if the input is incomplete. Its upper bound is at most the retained size of its members.
 //! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, and 4 per set and member while
-//!   members are grouped (on disk where they do not fit half of what is free), paged where the budget does
-//!   not allow it; for the second comparison as `undecided pairs`, and 4 MiB for what a set adds. The sets are sorted on
-//!   disk.
+//!   members are grouped (on disk if they exceed half of the free memory), paged where the budget does not allow it;
+//!   for the second comparison as `undecided pairs`, and 4 MiB for the additional nodes of a set. The sets are sorted
+//!   on disk.
 //! * Passes over disk: groups twice, components and their slots once.
-//! * Worst case: linear, sorting of the sets, and the allowed work. The second comparison gives up on sets that add more
-//!   than 262,144 nodes. Neither limit depends on the budget.
+//! * Worst case: linear, sorting of the sets, and the allowed work. The second comparison gives up on sets that add
+//!   more than 262,144 nodes. Neither limit depends on the budget.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: by additional bytes, then first member.
 //! * Reference: none needed.
@@ -72,7 +71,7 @@ pub const STAGE: Stage = Stage {
         column(columns::CLASS_DUPLICATE_BYTES),
     ],
     arrays: &[
-        // What is counted of a set, estimated as the groups.
+        // The counters of sets, with the estimated size of the groups.
         &[GROUPS, per_node::<u32>(), per_node::<u8>()],
         &[
             GROUPS,
@@ -107,10 +106,10 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-// What later phases need beside the groups covers the pairs while they are grouped.
+// The reserve for later phases covers the pairs while they are grouped.
 const _: () = assert!(PairSpill::MOST_BYTES < numbers::LATER);
 
-/// The groups, estimated as one per eight nodes. Most heaps have fewer; what does not fit is paged.
+/// The groups, estimated as one per eight nodes. Most heaps have fewer; more are paged.
 const GROUPS: Size = bits_per_node(8 * size_of::<Group>() as u64 / 8);
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {

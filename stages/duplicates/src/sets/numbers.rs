@@ -1,4 +1,4 @@
-//! Numbers the groups of two or more nodes, in the order of their first members, where references are compared.
+//! Numbers the groups of two or more nodes, in the order of their first members, if references are compared.
 
 use super::additional;
 use super::group::{Group, Groups, NONE, NUMBER};
@@ -6,14 +6,14 @@ use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::scratch as columns;
 
-/// What must be free beside the groups, at least: for the last comparison and eight paged arrays of a mebibyte.
+/// Memory that must stay free beside the groups: for the last comparison and eight paged arrays of a mebibyte.
 pub const LATER: u64 = additional::BYTES + (8 << 20);
 
-/// Numbers the groups, and writes the number of each node's group. Also gives the size of all nodes, bytes.
+/// Numbers the groups, and writes the number of each node's group. Also returns the size of all nodes, bytes.
 pub fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), StageError> {
     let (several, count) = several(nodes, job)?;
     let mut groups = groups(count, job)?;
-    // First, so that the array does not take its memory.
+    // Before the array, which would take its memory.
     let seen = Bitset::new(&job.context.budget, "certificates of sets", nodes)?;
     let mut numbers = ArrayPlan::of(job, "numbers of sets").one(filled(nodes, NONE))?;
     let whole = fill((&several, seen), &mut numbers, &mut groups, job)?;
@@ -21,7 +21,7 @@ pub fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), StageError> 
     Ok((groups, whole))
 }
 
-/// Room for so many groups.
+/// Returns an array of empty groups.
 pub fn groups(count: usize, job: &Job<'_>) -> Result<Groups, StageError> {
     // The groups exist until the end; other arrays are allocated and released beside them.
     let budget = &job.context.budget;
@@ -29,7 +29,7 @@ pub fn groups(count: usize, job: &Job<'_>) -> Result<Groups, StageError> {
     ArrayPlan::of(job, "sets of duplicates").one(filled(count, Group::empty()))
 }
 
-/// The representatives of groups of two or more nodes, and their number.
+/// Returns the representatives of groups of two or more nodes, and their number.
 fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
     let mut one = Bitset::new(&job.context.budget, "groups", nodes)?;
     let mut several = Bitset::new(&job.context.budget, "groups of several nodes", nodes)?;
@@ -44,7 +44,7 @@ fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
     Ok((several, count))
 }
 
-/// Numbers the groups and counts their members and certificates; gives the size of all nodes. `numbers` is indexed by
+/// Numbers the groups and counts their members and certificates; returns the size of all nodes. `numbers` is indexed by
 /// the representative of a group; no certificate is `seen` yet.
 fn fill(
     (several, mut seen): (&Bitset, Bitset),
@@ -90,7 +90,7 @@ fn fill(
     Ok(whole)
 }
 
-/// Records which groups are undecided, and why.
+/// Records the undecided groups and their reasons.
 fn note_undecided(numbers: &mut Array<u32>, groups: &mut Groups, scratch: &Scratch) -> Result<(), StageError> {
     let mut undecided = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED)?;
     let mut reasons = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED_REASON)?;

@@ -1,4 +1,4 @@
-//! The private size of each component, and what the input does not show of all that a node reaches.
+//! Private size of each component, and flags for data missing in the input among all that a node reaches.
 
 use super::group::{Groups, NONE, NUMBER, TOO_LARGE};
 use crate::marks;
@@ -30,7 +30,7 @@ pub fn add_all(groups: &mut Groups, nodes: usize, job: &Job<'_>) -> Result<(), S
 struct Sums<'a, P, S, C, N> {
     /// Size of each node; once its component is done, the private size of the component.
     private: P,
-    /// What the input does not show of each node; once its component is done, of all that it reaches.
+    /// Flags of missing data of each node; once its component is done, of all that it reaches.
     missing: Option<Array<u8>>,
     slots: S,
     components: C,
@@ -67,7 +67,7 @@ impl<P: WriteAt<u64>, S: Slots, C: ReadAt<u32>, N: ReadAt<u32>> Sums<'_, P, S, C
         Ok(())
     }
 
-    /// Adds a member, which still has its own size.
+    /// Adds a member that still has its own size.
     #[inline]
     fn add_node(&mut self, node: NodeId, (sum, flags): &mut (u64, u8)) -> Result<(), StageError> {
         *sum = sum.checked_add(self.private.get(node.index())?).ok_or(TOO_LARGE)?;
@@ -106,7 +106,7 @@ impl<P: WriteAt<u64>, S: Slots, C: ReadAt<u32>, N: ReadAt<u32>> Sums<'_, P, S, C
         }
     }
 
-    /// What counts for whatever refers to a node.
+    /// Flags of a node that also hold for nodes that refer to it.
     #[inline]
     fn missing_of(&mut self, node: usize) -> Result<u8, StageError> {
         Ok(self.missing.as_mut().map_or(Ok(0), |missing| missing.get(node))? & !limits::SLOTS)

@@ -1,4 +1,4 @@
-//! Shortest paths of graphs whose nodes are numbered anew: they are called the same.
+//! Shortest paths of renumbered graphs: their labels stay the same.
 
 use super::{Arc, Bench, graph, read, write};
 use heaplake_kit::{Scratch, StringWriter};
@@ -14,10 +14,10 @@ fn write_words(scratch: &Scratch) {
     words.finish().unwrap();
 }
 
-/// Labels on the shortest path to each node, from its end upwards: of the edge, and class and name of its source.
+/// Labels on the shortest path to each node, from its end upwards: label of the edge, class and name of its source.
 type Labels = Vec<Vec<(u32, u32, u32)>>;
 
-/// The same for a graph whose nodes are numbered by `number`; a node's entry is that of its first number.
+/// Returns the labels of a graph renumbered by `number`, in the order of the original numbers.
 fn path_labels(n: usize, edges: &[Arc], number: &[u32]) -> Labels {
     let mut moved: Vec<Arc> = edges.iter().map(|&(from, to)| (number[from as usize], number[to as usize])).collect();
     moved.sort_unstable();
@@ -52,7 +52,7 @@ fn path_labels(n: usize, edges: &[Arc], number: &[u32]) -> Labels {
     number.iter().map(path).collect()
 }
 
-/// Numbers of nodes do not matter to what paths are called.
+/// Labels of paths do not depend on node numbers.
 #[test]
 fn renumbered_nodes_have_the_same_paths() {
     let mut differ = 0;

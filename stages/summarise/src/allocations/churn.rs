@@ -1,15 +1,15 @@
-//! What the rules about short-lived objects in the heaps of large and of pinned objects share. Those heaps are
-//! collected with generation 2 only, and their objects are never moved together.
+//! Shared by the rules about short-lived objects in the heaps of large and of pinned objects. Those heaps are collected
+//! with generation 2 only, and never compacted.
 
 use super::trace::{Trace, about_type};
 use crate::findings::severity;
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::Finding;
 
-/// Percent of all bytes from which on a finding is high, medium, low.
+/// Minimum percent of all bytes of a high, medium, low finding.
 const PERCENT: [u64; 3] = [25, 10, 2];
 
-/// Types whose objects come and go in such a generation.
+/// Finds types with many objects that die in such a generation.
 pub fn churn(trace: &Trace, rule: &str, generation: &str, advice: &str) -> Vec<Finding> {
     let gone = trace.types.iter().filter_map(|row| {
         let died = trace.died(row.type_id, generation)?;

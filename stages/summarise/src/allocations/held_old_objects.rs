@@ -1,6 +1,6 @@
-//! Rule `held-old-objects`: several old objects of one type that are held alike. A recording of Java samples some of all
-//! objects when they are allocated and keeps those that stay alive, so what grows is among them again and again, in all
-//! ages; what was filled once has one age.
+//! Rule `held-old-objects`: several old objects of one type with the same chain. A recording of Java samples some of
+//! all allocated objects and keeps those that stay alive. So a growing structure shows up again and again, with all
+//! ages; one that was filled once has one age.
 
 use super::old_objects::Group;
 use super::rule::Rule;
@@ -10,18 +10,17 @@ use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::{Finding, Severity};
 use std::cmp::Reverse;
 
-/// The rule.
 pub const RULE: Rule = Rule { name: "held-old-objects", find };
 
-/// Samples from which on it is a finding, and from which on it may be high.
+/// Minimum number of samples of a finding, and of a high one.
 const LEAST: [u64; 2] = [3, 10];
-/// Percent of all samples that something holds from which on it is a finding, and from which on it may be high.
+/// Minimum percent of all held samples of a finding, and of a high one.
 const PERCENT: [u64; 2] = [10, 50];
-/// Percent of the age of the oldest sample over which ages are spread where something grows.
+/// Minimum spread of the ages of a growing structure, percent of the age of the oldest sample.
 const SPREAD: f64 = 25.0;
-/// Characters of a step.
+/// Maximum characters of a step.
 const STEP: usize = 200;
-/// Steps that are told from each end.
+/// Steps shown at each end.
 const ENDS: usize = 12;
 
 fn find(trace: &Trace) -> Vec<Finding> {
@@ -33,16 +32,16 @@ fn find(trace: &Trace) -> Vec<Finding> {
             Some((group.count, about(group, severity((group.count, all.held), group.ages, all.oldest)?, trace)))
         })
         .collect();
-    // Before JDK 19 there are no bytes that put them in order.
+    // Before JDK 19 there are no bytes to sort by.
     found.sort_by_key(|&(count, _)| Reverse(count));
     found.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// How much it matters that so many of all samples are alike, with the ages of the youngest and the oldest of them, and
-/// of the oldest of all.
+/// Severity of `count` samples with the same chain out of `all`, with the ages of the youngest and the oldest of these
+/// samples, and of the oldest of all.
 pub fn severity((count, all): (u64, u64), (youngest, oldest): (f64, f64), oldest_of_all: f64) -> Option<Severity> {
     let at_least = |of: usize| count >= LEAST[of] && count * 100 >= all * PERCENT[of];
-    // False where ages are not known.
+    // False without ages.
     let grows = (oldest - youngest) * 100.0 >= oldest_of_all * SPREAD && oldest > youngest;
     match grows {
         _ if !at_least(0) => None,
@@ -75,7 +74,7 @@ fn about(group: &Group, severity: Severity, trace: &Trace) -> Finding {
     finding
 }
 
-/// The ages of the youngest and of the oldest of some samples, in words.
+/// Formats the ages of the youngest and the oldest of some samples.
 pub fn ages((youngest, oldest): (f64, f64)) -> String {
     match oldest.is_finite() {
         true if youngest < oldest => format!(", {youngest:.1} s to {oldest:.1} s old,"),
@@ -84,7 +83,7 @@ pub fn ages((youngest, oldest): (f64, f64)) -> String {
     }
 }
 
-/// The chain; of a very long one the middle is left out.
+/// The chain; a very long one without its middle.
 fn chain(group: &Group) -> Vec<String> {
     let steps = &group.chain;
     let short = |steps: &[String]| steps.iter().map(|step| shorten(step, STEP)).collect::<Vec<_>>();
@@ -99,7 +98,7 @@ fn chain(group: &Group) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// So many of 20 held samples, the oldest of which is 100 s old.
+    /// Severity of `count` out of 20 held samples, the oldest 100 s old.
     fn of(count: u64, ages: (f64, f64)) -> Option<Severity> {
         severity((count, 20), ages, 100.0)
     }
@@ -111,7 +110,7 @@ mod tests {
         assert_eq!(of(20, (80.0, 100.0)), Some(Severity::Low));
         assert_eq!(of(20, (75.0, 100.0)), Some(Severity::High));
         assert_eq!(of(2, (1.0, 90.0)), None);
-        // Without ages nobody knows that it grows.
+        // Without ages growth is unknown.
         assert_eq!(of(20, (f64::INFINITY, f64::NEG_INFINITY)), Some(Severity::Low));
     }
 }

@@ -1,5 +1,5 @@
-//! Rule `allocation-hot-spot`: functions that allocate a large part of everything themselves. What they call is not
-//! counted: else the outermost function would always be the hottest.
+//! Rule `allocation-hot-spot`: functions that allocate a large part of all bytes themselves. Their callees do not
+//! count: else the outermost function would always be the hottest.
 
 use super::rule::Rule;
 use super::trace::{Trace, about_function};
@@ -7,10 +7,9 @@ use crate::findings::severity;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 
-/// The rule.
 pub const RULE: Rule = Rule { name: "allocation-hot-spot", find };
 
-/// Percent of all bytes from which on a finding is high, medium, low.
+/// Minimum percent of all bytes of a high, medium, low finding.
 const PERCENT: [u64; 3] = [40, 20, 10];
 
 fn find(trace: &Trace) -> Vec<Finding> {

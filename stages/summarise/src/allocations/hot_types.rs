@@ -1,4 +1,4 @@
-//! Rule `allocated-most`: types that are a large part of everything allocated.
+//! Rule `allocated-most`: types that are a large part of all allocated bytes.
 
 use super::rule::Rule;
 use super::trace::{Trace, about_type, bytes_of};
@@ -6,15 +6,14 @@ use crate::findings::severity;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::replay::ABSENT;
 
-/// The rule.
 pub const RULE: Rule = Rule { name: "allocated-most", find };
 
-/// Percent of all bytes from which on a finding is high, medium, low.
+/// Minimum percent of all bytes of a high, medium, low finding.
 const PERCENT: [u64; 3] = [50, 25, 10];
 
 fn find(trace: &Trace) -> Vec<Finding> {
     if trace.types.len() < 2 {
-        // A format without types has one that stands for all.
+        // A format without types has one type for all objects.
         return Vec::new();
     }
     let large = trace.types.iter().filter_map(|row| {

@@ -1,4 +1,4 @@
-//! Rule `induced-collections`: garbage collections that the program asked for, many of them.
+//! Rule `induced-collections`: many garbage collections that the program asked for.
 
 use super::rule::Rule;
 use super::trace::Trace;
@@ -6,12 +6,11 @@ use crate::findings::blank;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 
-/// The rule.
 pub const RULE: Rule = Rule { name: "induced-collections", find };
 
-/// Collections from which on it matters.
+/// Minimum number of collections.
 const LEAST: u64 = 10;
-/// Percent of all from which on it is medium, low.
+/// Minimum percent of all collections of a medium, low finding.
 const PERCENT: [u64; 2] = [50, 10];
 
 fn find(trace: &Trace) -> Vec<Finding> {

@@ -1,9 +1,8 @@
-//! Rule `large-object-churn`: objects in the heap of large objects that do not stay.
+//! Rule `large-object-churn`: short-lived objects in the heap of large objects.
 
 use super::churn::churn;
 use super::rule::Rule;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     name: "large-object-churn",
     find: |trace| {

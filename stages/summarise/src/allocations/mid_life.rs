@@ -1,5 +1,5 @@
-//! Rule `mid-life-crisis`: types whose objects survive into generation 2 and die there. Collections have moved them
-//! twice by then, for nothing, and only a full collection gets rid of them.
+//! Rule `mid-life-crisis`: types with objects that survive into generation 2 and die there. Garbage collections have
+//! moved them twice by then, in vain, and only a full collection frees them.
 
 use super::rule::Rule;
 use super::trace::{Trace, about_type};
@@ -7,10 +7,9 @@ use crate::findings::severity;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 
-/// The rule.
 pub const RULE: Rule = Rule { name: "mid-life-crisis", find };
 
-/// Percent of all bytes from which on a finding is high, medium, low.
+/// Minimum percent of all bytes of a high, medium, low finding.
 const PERCENT: [u64; 3] = [20, 5, 1];
 
 fn find(trace: &Trace) -> Vec<Finding> {

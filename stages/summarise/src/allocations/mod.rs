@@ -1,12 +1,11 @@
-//! Stage `allocation findings`: observations about a replayed trace that are worth a look.
+//! Stage `allocation findings`: observations about a replayed trace that deserve attention.
 //!
-//! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it says.
-//!   Thresholds are fractions of all allocated bytes, with a floor in bytes.
-//! * Resident memory: 4 bytes per function; the rows of types and functions that make a thousandth of all bytes or
-//!   more, since no rule looks at others, and 96 bytes per caller of these functions; old
-//!   objects by type and what holds them, 256 bytes each and the text of the chain four times.
-//! * Passes over disk: two over types, functions and callers each, one over lifetimes, sites and old
-//!   objects.
+//! * Computes: the findings of all rules. A rule is one file here: the pattern, its thresholds, its message. Thresholds
+//!   are fractions of all allocated bytes, with a floor in bytes.
+//! * Resident memory: 4 bytes per function; the rows of types and functions with a thousandth of all bytes or more,
+//!   since no rule reads others, and 96 bytes per caller of these functions; old objects by type and chain, 256 bytes
+//!   each and the text of the chain four times.
+//! * Passes over disk: two over types, functions and callers each, one over lifetimes, sites and old objects.
 //! * Worst case: linear.
 //! * Fails when: scratch cannot be read or written.
 //! * Determinism: order of the rows.
@@ -14,11 +13,11 @@
 //!
 //! # How to add a rule
 //!
-//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the name of its findings, and a function
-//!    from a `Trace` to them. `hot_types.rs` is a short example.
+//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the name of its findings, and a function from
+//!    a `Trace` to them. `hot_types.rs` is a short example.
 //! 2. Add its `mod` line and a line in [`RULES`].
 //!
-//! A rule for which a trace tells nothing finds nothing.
+//! A rule finds nothing in a trace without its data.
 
 mod churn;
 mod held_old_objects;
@@ -42,7 +41,7 @@ use heaplake_schemas::scratch::documents;
 use rule::Rule;
 use trace::Trace;
 
-/// All rules, in the order in which they report.
+/// All rules, in the order of their reports.
 const RULES: &[Rule] = &[
     hot_functions::RULE,
     hot_types::RULE,
@@ -54,7 +53,7 @@ const RULES: &[Rule] = &[
     old_objects_by_site::RULE,
 ];
 
-/// Rules about what stays alive: they go before those of the same severity about what is allocated.
+/// Rules about live objects: they precede those of the same severity about allocations.
 const ALIVE: [&str; 2] = [held_old_objects::RULE.name, old_objects_by_site::NAME];
 
 /// The stage's declaration.
@@ -82,7 +81,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Findings of one rule that are kept.
+/// Maximum number of findings of one rule.
 const MOST_OF_A_RULE: usize = 10;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {

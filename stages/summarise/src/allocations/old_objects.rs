@@ -1,4 +1,4 @@
-//! Old objects of a recording that something holds, put together by type and chain.
+//! Retained old objects of a recording, grouped by type and chain.
 
 use heaplake_kit::{ColumnReader, Context, Reservation, Scratch, StageError, StringTable};
 use heaplake_schemas::old_objects::OldObjectRow;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// No text.
 const NONE: u32 = u32::MAX;
 
-/// Between the steps of a path.
+/// Separator of the steps of a path.
 const STEP: &str = " > ";
 
 /// Bytes of a group besides its chain.
@@ -16,53 +16,51 @@ const ENTRY: u64 = 256;
 
 /// Old objects of one type with one chain.
 pub struct Group {
-    /// Their type.
     pub type_id: u32,
-    /// From the root to the object, without links between objects of one class: elements of a linked list are held alike.
+    /// From the root to the object, without links between objects of one class, so that elements of a linked list have
+    /// the same chain.
     pub chain: Vec<String>,
-    /// How many there are.
+    /// Number of objects.
     pub count: u64,
-    /// Their bytes, 0 where the recording does not tell.
+    /// Their bytes, 0 if unknown.
     pub bytes: u64,
-    /// The ages of the youngest and of the oldest, seconds.
+    /// Ages of the youngest and the oldest, seconds.
     pub ages: (f64, f64),
-    /// The function that allocated the oldest, if it is known.
+    /// The function that allocated the oldest, if known.
     pub function: Option<String>,
 }
 
 /// Old objects of one type that one function of the program allocated.
 pub struct Site {
-    /// Their type.
     pub type_id: u32,
-    /// The innermost function on the stack that is no part of the platform.
+    /// The innermost function on the stack outside the platform.
     pub function: String,
-    /// The one that called it, if that is known.
+    /// Its caller, if known.
     pub caller: Option<String>,
-    /// How many there are, of those of which the recording has no chain.
+    /// Number of such objects without a chain.
     pub count: u64,
-    /// Their bytes, 0 where the recording does not tell.
+    /// Their bytes, 0 if unknown.
     pub bytes: u64,
-    /// The ages of the youngest and of the oldest, seconds.
+    /// Ages of the youngest and the oldest, seconds.
     pub ages: (f64, f64),
 }
 
-/// All that something holds.
+/// All old objects that something retains.
 #[derive(Default)]
 pub struct OldObjects {
-    /// Those without a chain, by type and site.
+    /// Objects without a chain, by type and site.
     pub sites: Vec<Site>,
-    /// How many have no chain.
+    /// Number of objects without a chain.
     pub without_chain: u64,
-    /// By type and chain.
+    /// Objects with a chain, by type and chain.
     pub groups: Vec<Group>,
-    /// All of them, those that are in no group too.
+    /// Number of objects with a chain.
     pub held: u64,
-    /// Age of the oldest, seconds.
+    /// Age of the oldest object, seconds.
     pub oldest: f64,
     _charge: Option<Reservation>,
 }
 
-/// What is known of a group while rows are read.
 struct Sums {
     count: u64,
     bytes: u64,
@@ -70,10 +68,7 @@ struct Sums {
     function: u32,
 }
 
-/// Reads them; none where no recording was replayed.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+/// Reads the old objects; an empty result without a replayed recording.
 pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObjects, StageError> {
     if !scratch.has(OLD_OBJECTS) {
         return Ok(OldObjects::default());
@@ -123,7 +118,7 @@ impl Sums {
     const NOTHING: Self = Self { count: 0, bytes: 0, ages: (f64::INFINITY, f64::NEG_INFINITY), function: NONE };
 }
 
-/// Stacks with the same innermost functions of the program are one site.
+/// Merges stacks with the same innermost functions of the program into one site.
 fn by_site(stacks: BTreeMap<(u32, u32), Sums>, texts: &StringTable) -> Vec<Site> {
     let mut sites: BTreeMap<(u32, String, Option<String>), Sums> = BTreeMap::new();
     for ((type_id, stack), sums) in stacks {
@@ -145,7 +140,7 @@ fn by_site(stacks: BTreeMap<(u32, u32), Sums>, texts: &StringTable) -> Vec<Site>
     sites.into_iter().map(site).collect()
 }
 
-/// The innermost function of a stack, outermost first, that is no part of the platform, and its caller.
+/// Returns the innermost function outside the platform of a stack, outermost first, and its caller.
 fn site(stack: &str) -> Option<(&str, Option<&str>)> {
     const PLATFORM: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
     let mut program = stack.rsplit(';').filter(|frame| !PLATFORM.iter().any(|begin| frame.starts_with(begin)));
@@ -155,7 +150,7 @@ fn site(stack: &str) -> Option<(&str, Option<&str>)> {
 fn add(sums: &mut Sums, row: &OldObjectRow) {
     sums.count += 1;
     sums.bytes = sums.bytes.saturating_add(if row.bytes == ABSENT { 0 } else { row.bytes });
-    // Comparisons with an age that is not known are false.
+    // Comparisons with an unknown age are false.
     if row.age_seconds < sums.ages.0 {
         sums.ages.0 = row.age_seconds;
     }
@@ -165,7 +160,7 @@ fn add(sums: &mut Sums, row: &OldObjectRow) {
     }
 }
 
-/// A path without the steps from an object to another one of its class.
+/// Returns a path without the steps from an object to another one of its class.
 fn without_links(path: &str) -> String {
     let steps: Vec<&str> = path.split(STEP).collect();
     let mut kept: Vec<&str> = Vec::new();
@@ -180,7 +175,7 @@ fn without_links(path: &str) -> String {
     kept.join(STEP)
 }
 
-/// The class that has the field of a step.
+/// Returns the class with the field of a step.
 fn class_of(step: &str) -> &str {
     step.rsplit_once('.').map_or(step, |(class, _)| class)
 }

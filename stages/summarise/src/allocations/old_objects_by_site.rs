@@ -1,5 +1,5 @@
-//! Rule `old-objects-by-site`: old objects of one type that one function allocated, where the recording has no chain to
-//! them. It says where what stays alive comes from, as `jfr view memory-leaks-by-site` does.
+//! Rule `old-objects-by-site`: old objects of one type that one function allocated, if the recording has no chain to
+//! them. Like `jfr view memory-leaks-by-site`, it shows where live objects come from.
 
 use super::held_old_objects::{self, ages};
 use super::old_objects::Site;
@@ -10,12 +10,10 @@ use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::{Finding, Severity};
 use std::cmp::Reverse;
 
-/// The rule.
 pub const RULE: Rule = Rule { name: NAME, find };
 
-/// Its name.
 pub const NAME: &str = "old-objects-by-site";
-/// Characters of a function.
+/// Maximum characters of a function.
 const FUNCTION: usize = 200;
 
 fn find(trace: &Trace) -> Vec<Finding> {

@@ -1,9 +1,8 @@
-//! Rule `pinned-object-churn`: objects in the heap of pinned objects that do not stay.
+//! Rule `pinned-object-churn`: short-lived objects in the heap of pinned objects.
 
 use super::churn::churn;
 use super::rule::Rule;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     name: "pinned-object-churn",
     find: |trace| {

@@ -1,4 +1,4 @@
-//! What a replay came to, as rules look at it.
+//! The results of a replay that rules read.
 
 use super::old_objects::{self, OldObjects};
 use crate::findings::{blank, shorten};
@@ -14,59 +14,55 @@ use heaplake_schemas::replay::{
 use heaplake_schemas::scratch::Column;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Characters of a name.
+/// Maximum characters of a name.
 const NAME: usize = 120;
 
-/// No name.
 const NONE: u32 = u32::MAX;
 
-/// Bytes of a pair of functions: a slot of the table, its like while that grows, and an entry of the sorted list.
+/// Bytes of a pair of functions: a slot of the table, another one while it grows, and an entry of the sorted list.
 const PAIR: u64 = 96;
 
-/// Rows that rules look at, and what follows from the longer ones.
+/// The rows that rules read, and sums of the other tables.
 pub struct Trace {
-    /// Bytes of all that was allocated, as well as they are known.
+    /// Bytes of all allocations, as far as known.
     pub bytes: u64,
-    /// Types that make at least a part of so many ([`PART`]) of it, the largest first.
+    /// Types with at least one [`PART`]th of all bytes, the largest first.
     pub types: BudgetVec<TypeRow>,
-    /// Functions that allocate as much themselves.
+    /// Functions that allocate at least as much themselves.
     pub functions: BudgetVec<FunctionRow>,
-    /// Whether only what is still alive is told, as V8's sampling profiler does.
+    /// Whether the trace contains live objects only, as V8's sampling profiler does.
     pub is_alive: bool,
-    /// Whether objects were counted: traces that report an allocation for every so many bytes do not tell how many.
+    /// Whether objects were counted: traces that sample one allocation per number of bytes have no counts.
     pub is_counted: bool,
-    /// Of those types: deaths by type and generation.
+    /// Deaths of these types, by type and generation.
     lifetimes: FxHashMap<(u32, u32), LifetimeRow>,
-    /// By type and generation: the function that allocates most of what dies there, and how much.
+    /// By type and generation: the function that allocates most of the objects that die there, and their bytes.
     makers: FxHashMap<(u32, u32), (u32, u64)>,
     /// By type: the function that allocates most of it.
     allocators: FxHashMap<u32, (u32, u64)>,
-    /// Of those functions: the type that it allocates most of.
+    /// By function: the type that it allocates most.
     products: FxHashMap<u32, (u32, u64)>,
-    /// Of those functions, and of allocators: the caller for which it allocates most.
+    /// By function, allocators included: the caller for which it allocates most.
     callers: FxHashMap<u32, (u32, u64)>,
-    /// Garbage collections, and those that somebody asked for.
+    /// Number of garbage collections, and of induced ones.
     pub collections: (u64, u64),
-    /// Objects that a recording sampled and that something holds.
+    /// Sampled objects of a recording that something retains.
     pub old_objects: OldObjects,
     names: Names,
 }
 
-/// No rule looks at what makes less than a part of so many of all bytes.
+/// Rules ignore rows with less than this fraction of all bytes.
 const PART: u128 = 1000;
 
 struct Names {
     types: StringTable,
     functions: StringTable,
-    /// Where the name of each function is among the texts; [`NONE`] for none.
+    /// Position of the name of each function among the texts; [`NONE`] without a name.
     places: BudgetVec<u32>,
 }
 
 impl Trace {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    /// Reads the results of a replay.
     pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let (bytes, is_counted) = whole(scratch, context)?;
         let (type_names, strings) = (StringTable::open(scratch, TYPE_NAMES)?, StringTable::open(scratch, STRINGS)?);
@@ -99,7 +95,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Only where objects were followed to their deaths.
+    /// Reads deaths, if the trace has them.
     fn deaths(&mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
         let types: FxHashSet<u32> = self.types.iter().map(|row| row.type_id).collect();
         if scratch.has(LIFETIMES) {
@@ -134,7 +130,7 @@ impl Trace {
             Ok(())
         })?;
         functions.extend(self.allocators.values().map(|&(function, _)| function));
-        // The function at the top of what is being read, and, by pair, what a function allocates for a caller.
+        // The current top function, and bytes that a function allocates for a caller, by pair.
         let mut top = 0;
         let mut pairs: FxHashMap<(u32, u32), u64> = FxHashMap::default();
         let mut charge = context.budget.reserve("callers of allocating functions", 0)?;
@@ -158,82 +154,77 @@ impl Trace {
         Ok(())
     }
 
-    /// What is known of the deaths of a type in a generation, by its name in the table.
+    /// The deaths of a type in a generation, by its name in the table.
     pub fn died(&self, type_id: u32, generation: &str) -> Option<&LifetimeRow> {
         self.lifetimes.get(&(type_id, code(generation)))
     }
 
-    /// Who allocates most of what of a type dies in a generation, in words.
+    /// Text: the function that allocates most of the objects of a type that die in a generation.
     pub fn made_by(&self, type_id: u32, generation: &str) -> String {
         let maker = self.makers.get(&(type_id, code(generation))).or_else(|| self.allocators.get(&type_id));
         maker.map_or_else(String::new, |&(function, _)| format!(", most of it from {}", self.function(function)))
     }
 
-    /// Who allocates most of a type, in words.
+    /// Text: the function that allocates most of a type.
     pub fn allocated_by(&self, type_id: u32) -> String {
         let Some(&(function, bytes)) = self.allocators.get(&type_id) else { return String::new() };
         let caller = self.called_by(function);
         format!(", {} of it in {}{caller}", size(bytes), self.function(function))
     }
 
-    /// What a function allocates most of, in words.
+    /// Text: the type that a function allocates most.
     pub fn allocates(&self, function: u32) -> String {
         let product = self.products.get(&function);
         product
             .map_or_else(String::new, |&(type_id, bytes)| format!(", {} of it {}", size(bytes), self.type_of(type_id)))
     }
 
-    /// Who calls a function that allocates, in words.
+    /// Text: the main caller of a function that allocates.
     pub fn called_by(&self, function: u32) -> String {
         let caller = self.callers.get(&function);
         caller.map_or_else(String::new, |&(caller, _)| format!(", called mostly from {}", self.function(caller)))
     }
 
-    /// Name of a type.
     pub fn type_of(&self, type_id: u32) -> String {
         shorten(&self.names.types.text(type_id as usize), NAME)
     }
 
-    /// Name of a function.
     pub fn function(&self, function: u32) -> String {
         let place = self.names.places.get(function as usize).filter(|&&at| at != NONE);
         place.map_or_else(|| "?".to_owned(), |&at| shorten(&self.names.functions.text(at as usize), NAME))
     }
 
-    /// Bytes, and how much of all that was allocated they are.
+    /// Text: bytes, and their percentage of all allocations.
     pub fn share(&self, bytes: u64) -> String {
         let percent = if self.bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / self.bytes as f64 };
         let all = if self.is_alive { "all that is alive" } else { "all that was allocated" };
         format!("{} ({percent:.1} % of {all})", size(bytes))
     }
 
-    /// A number of objects, where objects were counted.
+    /// Text: a number of objects, if objects were counted.
     pub fn objects(&self, number: u64) -> String {
         if number == ABSENT { String::new() } else { format!("{} × ", count(number)) }
     }
 }
 
-/// The code of a generation.
 fn code(generation: &str) -> u32 {
     GENERATIONS.iter().zip(0..).find(|(name, _)| **name == generation).map_or(u32::MAX, |(_, code)| code)
 }
 
-/// Bytes of a type, as well as they are known.
+/// Bytes of a type, as far as known.
 pub fn bytes_of(row: &TypeRow) -> u64 {
     if row.bytes == ABSENT { 0 } else { row.bytes }
 }
 
-/// A finding about a type.
 pub fn about_type(rule: &str, severity: Severity, type_id: u32, trace: &Trace) -> Finding {
     Finding { type_id: Some(type_id), ..blank(rule, severity, Scope::Type, trace.type_of(type_id)) }
 }
 
-/// A finding about a function.
 pub fn about_function(rule: &str, severity: Severity, function: u32, trace: &Trace) -> Finding {
     Finding { function_id: Some(function), ..blank(rule, severity, Scope::Function, trace.function(function)) }
 }
 
-/// Keeps the greatest; of equal ones the first.
+/// Keeps the greatest entry; of equal ones the first.
 fn most<K: std::hash::Hash + Eq>(table: &mut FxHashMap<K, (u32, u64)>, key: K, what: u32, bytes: u64) {
     let entry = table.entry(key).or_insert((what, bytes));
     if bytes > entry.1 {
@@ -246,10 +237,10 @@ fn is_alive(scratch: &Scratch) -> Result<bool, StageError> {
     Ok(facts.format == HEAP_PROFILE)
 }
 
-/// Format of V8's sampling profiler, which forgets what was collected.
+/// Format of V8's sampling profiler, which drops collected objects.
 const HEAP_PROFILE: &str = "heapprofile";
 
-/// Bytes of all types, and whether any was counted.
+/// Returns the bytes of all types, and whether objects were counted.
 fn whole(scratch: &Scratch, context: &Context<'_>) -> Result<(u64, bool), StageError> {
     let (mut bytes, mut counted) = (0_u64, false);
     each(scratch, context, TYPES, |row| {
@@ -260,7 +251,6 @@ fn whole(scratch: &Scratch, context: &Context<'_>) -> Result<(u64, bool), StageE
     Ok((bytes, counted))
 }
 
-/// Visits all rows of a column.
 fn each<T: bytemuck::Pod>(
     scratch: &Scratch,
     context: &Context<'_>,
@@ -277,7 +267,7 @@ fn each<T: bytemuck::Pod>(
     Ok(())
 }
 
-/// Some rows of a column.
+/// Returns the rows of a column that fulfil a condition.
 fn some<T: bytemuck::Pod>(
     scratch: &Scratch,
     context: &Context<'_>,
@@ -289,7 +279,7 @@ fn some<T: bytemuck::Pod>(
     Ok(rows)
 }
 
-/// Codes of reasons of the runtime's events that are somebody's wish.
+/// Codes of the runtime's events for induced collections.
 const INDUCED: [u32; 3] = [1, 7, 10];
 
 fn collections(scratch: &Scratch) -> Result<(u64, u64), StageError> {

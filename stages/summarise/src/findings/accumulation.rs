@@ -1,10 +1,10 @@
-//! Rule `accumulation`: an object that the shortest paths to a large part of the heap have in common, where no single
-//! object dominates that part, because it is shared.
+//! Rule `accumulation`: an object common to the shortest paths to a large part of the heap, if no single object
+//! dominates that part because it is shared.
 //!
-//! The heap is sampled systematically: in the order of the nodes, one object is taken every `heap / 4096` bytes. The shortest
-//! paths to the samples form a tree; the samples below an object estimate the bytes that are reached through it. If the
-//! samples were independent, a share of 10 % would have a standard deviation of 0.5 %. An object with many branches, none of
-//! which is large, is reported. What virtual threads hold alone is left out.
+//! The heap is sampled systematically: in the order of the nodes, one object is taken every `heap / 4096` bytes. The
+//! shortest paths to the samples form a tree; the samples below an object estimate the bytes reached through it. If the
+//! samples were independent, a share of 10 % would have a standard deviation of 0.5 %. The rule reports objects with
+//! many branches and no large one. It skips objects that only virtual threads retain.
 
 use super::class_roles::role;
 use super::heap::{Heap, about_node};
@@ -15,7 +15,6 @@ use heaplake_schemas::findings::Finding;
 use heaplake_schemas::scratch as columns;
 use std::collections::BTreeMap;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     working: map_bytes::<u32, (u32, u64)>(VISITED) + list_bytes::<(u32, u64)>(SAMPLES),
@@ -25,23 +24,23 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "accumulation";
-/// Percent of the heap from which on a finding is high (never), medium, low.
+/// Minimum percent of the heap of a high (never), medium, low finding.
 const PERCENT: [u64; 3] = [101, 30, 10];
-/// Samples at most, distinct objects on their paths at most, and steps of one path at most.
+/// Maximum number of samples, of distinct objects on their paths, and of steps of one path.
 const SAMPLES: usize = 1 << 12;
 const VISITED: usize = 1 << 17;
 const STEPS: usize = 1 << 11;
-/// Percent of the samples below an object that its largest branch may have; an object with a larger one is not a
-/// collection of like elements.
+/// Maximum percent of the samples below an object in its largest branch; with a larger branch the object is not a
+/// container of like elements.
 const LARGEST: u64 = 25;
-/// Dominators among which a virtual thread is looked for, the object itself included.
+/// Number of dominators searched for a virtual thread, the object itself included.
 const NEAR: usize = 4;
-/// Branches with samples that a collection has at least.
+/// Minimum number of branches with samples.
 const BRANCHES: usize = 10;
 
 struct Accumulation;
 
-/// The paths of the samples: for each object the one before it, and how many samples it leads to.
+/// The paths of the samples: for each object its parent, and the number of samples below.
 type Paths = BTreeMap<u32, (u32, u64)>;
 
 impl Detector for Accumulation {
@@ -77,12 +76,12 @@ impl Detector for Accumulation {
     }
 }
 
-/// Bytes that a sample stands for.
+/// Bytes per sample.
 fn step(heap: &Heap) -> u64 {
     heap.bytes.div_ceil(SAMPLES as u64).max(1)
 }
 
-/// The objects at every step of bytes, and how many steps each takes.
+/// Returns the objects at every step of bytes, and the number of steps in each.
 fn samples(heap: &Heap) -> Result<Vec<(u32, u64)>, StageError> {
     let (step, mut passed) = (step(heap), 0);
     let mut shallow = ColumnReader::open(heap.job.scratch, columns::NODE_SHALLOW)?;
@@ -106,8 +105,8 @@ fn samples(heap: &Heap) -> Result<Vec<(u32, u64)>, StageError> {
     Ok(samples)
 }
 
-/// Whether an object is the stack of a virtual thread, or what only that holds: what waits says more of it than what has all
-/// threads.
+/// Whether a virtual thread is among the nearest dominators of an object: the waiting thread explains such objects
+/// better than the owner of all threads.
 fn is_of_thread(node: u32, heap: &Heap) -> bool {
     let threads = &heap.facts.roles.virtual_threads;
     let above = |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0);

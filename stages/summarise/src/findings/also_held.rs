@@ -1,13 +1,13 @@
-//! What else holds the objects of a finding: evidence for all rules about many objects of one class.
+//! Other retainers of the objects of a finding: evidence for all rules about many objects of one class.
 
 use super::heap::Heap;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope};
 
-/// Objects of a finding about a holder from which on they are worth it.
+/// Minimum number of objects of a finding about a holder.
 const MANY: u64 = 20;
 
-/// Adds to the message what holds a part of the objects as well, beside the subject of the finding.
+/// Adds to the message the other holders of a part of the objects, besides the subject of the finding.
 pub fn add(finding: &mut Finding, heap: &Heap) {
     let Some((trees, class)) = heap.trees.as_ref().zip(finding.class_id) else { return };
     let is_class = finding.scope == Scope::Class;
@@ -15,7 +15,7 @@ pub fn add(finding: &mut Finding, heap: &Heap) {
         return;
     }
     let shared = trees.shared(class);
-    // The subject of the finding is one of them; the others are news.
+    // The subject of the finding is one holder; the others are new.
     let known = finding.node.filter(|_| !is_class);
     let is_known = |at: usize| known.is_some_and(|node| trees.leads_through(at, node));
     let others: Vec<usize> = shared.iter().copied().filter(|&at| !is_known(at)).collect();

@@ -7,7 +7,6 @@ use heaplake_kit::StageError;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::Finding;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<ClassRow>(CLASSES),
@@ -17,9 +16,9 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "boxed-numbers";
-/// Percent of the heap from which on a finding is high (never), medium, low.
+/// Minimum percent of the heap of a high (never), medium, low finding.
 const PERCENT: [u64; 3] = [101, 10, 2];
-/// Classes that are remembered, the largest.
+/// Number of classes kept, the largest.
 const CLASSES: usize = 1 << 12;
 
 #[derive(Default)]

@@ -1,15 +1,15 @@
-//! One cause is one finding. What several findings say of the same bytes becomes one finding with the others as its
-//! evidence, and findings of one rule about objects that are held alike become one.
+//! Merges findings with one cause. Findings about the same bytes become one finding with the others as evidence; so do
+//! findings of one rule about objects with the same path.
 //!
 //! Two findings have one cause if the subject of one is, or is dominated by, that of the other, and
 //!
 //! - their bytes differ by no more than a tenth, or
-//! - the lesser one only tells how its bytes are made up: which class they are of, or that they are copies.
+//! - the lesser one only describes the composition of its bytes: their class, or that they are copies.
 //!
-//! Objects to which paths of the same classes and fields lead count as one place: those of several threads, or closures.
+//! Objects with paths of the same classes and fields count as one place: those of several threads, or closures.
 //!
-//! Of those the finding stays that says most of the cause ([`Tells`]); where the lesser one only tells how bytes are made
-//! up, the other one does, unless it is about a certain mistake.
+//! The finding that says most about the cause stays ([`Tells`]). A lesser finding about composition yields to the other
+//! one, unless it is about a certain mistake.
 
 use super::heap::Heap;
 use super::leak_suspects;
@@ -18,25 +18,24 @@ use super::rule::{Rule, Tells};
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::{Finding, Scope};
 
-/// Evidence that a message names.
+/// Number of findings that a message names as evidence.
 const NAMED: usize = 3;
 
-/// A finding, and those that say the same.
+/// A finding, with the other findings of its cause.
 struct Cause {
     finding: Finding,
     tells: Tells,
-    /// Whether its bytes lie outside the heap.
     is_outside: bool,
-    /// The object that it is about, or one of them.
+    /// The subject of the finding, or an example.
     anchor: Option<u32>,
-    /// Whether that object holds what it counts.
+    /// Whether that object retains the bytes of the finding.
     holds: bool,
-    /// How many more of its rule there are that are held alike.
+    /// Number of further findings of its rule with the same path.
     siblings: u64,
     evidence: Vec<Finding>,
 }
 
-/// Folds ranked findings.
+/// Merges ranked findings.
 pub fn settle(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Finding> {
     let mut grouped: Vec<Cause> = Vec::new();
     for finding in findings {
@@ -47,7 +46,7 @@ pub fn settle(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Findin
         }
     }
     let mut causes: Vec<Cause> = Vec::new();
-    // Who holds something comes before what it is made of, so that the latter becomes evidence.
+    // Holders come before composition, so that the latter becomes evidence.
     grouped.sort_by_key(|cause| cause.tells.max(Tells::Place));
     for cause in grouped {
         if cause.is_sum_of(&causes, heap) {
@@ -73,8 +72,8 @@ impl Cause {
         Self { finding, tells, is_outside, anchor, holds, siblings: 0, evidence: Vec::new() }
     }
 
-    /// Whether both are of one rule, about objects of one class that are held alike, and about the same code if the
-    /// rule says what code.
+    /// Whether both are of one rule, about objects of one class with the same path, and about the same code if the rule
+    /// names code.
     fn is_sibling(&self, other: &Self, heap: &Heap) -> bool {
         let (Some(a), Some(b)) = (self.finding.node, other.finding.node) else { return false };
         self.finding.rule == other.finding.rule
@@ -94,13 +93,13 @@ impl Cause {
         }
     }
 
-    /// Whether their bytes differ by no more than a tenth, and can be the same.
+    /// Whether their bytes differ by no more than a tenth and are both in the heap or both outside.
     fn is_alike(&self, other: &Self) -> bool {
         let (mine, its) = (self.finding.bytes, other.finding.bytes);
         self.is_outside == other.is_outside && mine.min(its) >= mine.max(its) / 10 * 9
     }
 
-    /// Whether it only says that something retains much, and suspects below it retain most of that.
+    /// Whether it only says that something retains much, and suspects below retain most of that.
     fn is_sum_of(&self, causes: &[Self], heap: &Heap) -> bool {
         let Some(above) = self.anchor.filter(|_| self.tells == Tells::Mass && self.finding.scope == Scope::Node) else {
             return false;
@@ -129,14 +128,14 @@ impl Cause {
         let same_class = scope == Scope::Class && self.tells == Tells::Place && self.finding.class_id == class;
         let within = mine >= its && ((self.holds && below && heap.is_mostly_within(&other.finding, a)) || is_like());
         match tells {
-            // What dominates a suspect and little else says no more than the suspect.
+            // An object that dominates a suspect and little else says no more than the suspect.
             Tells::Mass | Tells::Estimate => within || ((same_class || heap.is_within(a, b)) && mine >= its / 2),
             Tells::Copies => within,
             Tells::Fact | Tells::Mistake | Tells::Place | Tells::Waste => false,
         }
     }
 
-    /// Takes a finding about the same bytes; the one that says more stays on top.
+    /// Merges a finding about the same bytes; the more specific one stays on top.
     fn take(&mut self, mut other: Self) {
         let may = self.is_alike(&other) || other.tells <= Tells::Mistake;
         let better = may && other.tells < self.tells && other.finding.bytes >= self.finding.bytes / 2;
@@ -177,7 +176,7 @@ impl Cause {
     }
 }
 
-/// A finding as evidence of another.
+/// Formats a finding as evidence of another.
 fn in_brief(finding: &Finding) -> String {
     let bytes = size(finding.bytes);
     match finding.count {

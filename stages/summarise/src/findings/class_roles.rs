@@ -1,4 +1,4 @@
-//! What part classes and kinds of nodes play, by number rather than by name.
+//! Roles of classes and kinds of nodes, by number rather than by name.
 
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_schemas::roles::{Names, Roles};
@@ -9,33 +9,30 @@ use std::borrow::Cow;
 pub mod role {
     /// Parts of the runtime.
     pub const PART: u16 = 1;
-    /// Classes that every program has plenty of.
+    /// Classes common to every program.
     pub const COMMON: u16 = 1 << 1;
-    /// Made anew at will.
+    /// Classes generated at run time.
     pub const GENERATED: u16 = 1 << 2;
     /// Containers and their parts.
     pub const CONTAINER: u16 = 1 << 3;
-    /// Entries of containers.
     pub const ENTRY: u16 = 1 << 4;
-    /// Variables of closures.
     pub const CLOSURE_CONTEXT: u16 = 1 << 5;
     /// Numbers that are objects.
     pub const BOX: u16 = 1 << 6;
     /// Object literals, by their fields.
     pub const SHAPE: u16 = 1 << 7;
-    /// Global variables.
     pub const VARIABLE: u16 = 1 << 8;
 }
 
 /// The roles of every class, a bit each.
 pub struct ClassRoles {
     of_class: BudgetVec<u16>,
-    /// Those that some class has.
+    /// Roles that some class has.
     any: u16,
 }
 
 impl ClassRoles {
-    /// Roles of classes of these names.
+    /// Finds the roles of classes by their names.
     pub fn of<'n>(
         classes: usize,
         name: impl Fn(usize) -> Cow<'n, str>,
@@ -65,13 +62,12 @@ impl ClassRoles {
         Ok(Self { of_class, any })
     }
 
-    /// Whether a class has a role.
     #[inline]
     pub fn has(&self, class: u32, role: u16) -> bool {
         self.of_class[class as usize] & role != 0
     }
 
-    /// Whether some class has it.
+    /// Whether some class has a role.
     #[inline]
     pub fn any(&self, role: u16) -> bool {
         self.any & role != 0
@@ -83,26 +79,23 @@ impl ClassRoles {
 pub struct Kinds([bool; 256]);
 
 impl Kinds {
-    /// The kinds of an input that are called so.
+    /// Returns the kinds of an input with these names.
     pub fn of(names: &Names, facts: &Facts) -> Self {
         let mut kinds = [false; 256];
         kinds.iter_mut().zip(&facts.node_kinds).for_each(|(is_in, kind)| *is_in = names.fit(kind));
         Self(kinds)
     }
 
-    /// The same and these.
     pub fn with(mut self, more: &[u8]) -> Self {
         more.iter().for_each(|&kind| self.0[usize::from(kind)] = true);
         self
     }
 
-    /// Whether a kind is one of them.
     #[inline]
     pub fn has(&self, kind: u8) -> bool {
         self.0[usize::from(kind)]
     }
 
-    /// Whether there are any.
     pub fn any(&self) -> bool {
         self.0.contains(&true)
     }

@@ -7,13 +7,12 @@ use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::kind;
 
-/// The rule.
 pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 pub const NAME: &str = "closure-cache";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [25, 10, 5];
-/// Entries from which on a container has many.
+/// Minimum number of entries.
 const MANY: u64 = 1_000;
 
 const JUDGE: Judge = Judge {
@@ -27,7 +26,7 @@ const JUDGE: Judge = Judge {
 fn finding(([_, name], group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
     let heap = words.heap;
     let row = &group.largest;
-    // What a field holds as well has a better name than that of the variable: an export of a module, for one.
+    // A container in a field as well has a better name than that of the variable: an export of a module, for one.
     if !heap.is_reached_by_variable(row.node) {
         return None;
     }

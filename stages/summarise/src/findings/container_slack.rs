@@ -1,11 +1,10 @@
-//! Rule `collection-slack`: containers that were made, or have once grown, for many more entries than they have.
+//! Rule `collection-slack`: containers with a capacity far beyond their entries.
 
 use super::containers::{self, Judge, LARGE};
 use super::rule::Rule;
 use heaplake_kit::text::count;
 use heaplake_schemas::containers::flags;
 
-/// The rule.
 pub const RULE: Rule = Rule { names: &[JUDGE.name], open: |_, _| Ok(Box::new(JUDGE)), ..containers::BASE };
 
 const JUDGE: Judge = Judge {

@@ -1,4 +1,4 @@
-//! What rules about containers share: those that a rule judges, by their class and by whoever holds them.
+//! Shared by the rules about containers: groups the containers that a rule judges by class and holder.
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class};
@@ -12,7 +12,7 @@ use heaplake_schemas::ids::{ClassId, NodeId};
 use heaplake_schemas::scratch as columns;
 use std::collections::BTreeMap;
 
-/// What such a rule declares, but for its names and how it begins.
+/// Declaration of such a rule, without its names and constructor.
 pub const BASE: Rule = Rule {
     reads: &[column(columns::CONTAINER_ROW).if_any(), column(columns::NODE_SELF)],
     arrays: &[per_node::<NodeId>(), per_node::<ClassId>(), per_node::<u8>(), per_node::<u64>()],
@@ -21,47 +21,45 @@ pub const BASE: Rule = Rule {
     ..Rule::NEW
 };
 
-/// Pairs of class and holder that are told apart.
+/// Maximum number of pairs of class and holder.
 const PAIRS: usize = 1 << 14;
-/// Dominators among which the holder of a container is looked for.
+/// Number of dominators searched for the holder of a container.
 const STEPS: usize = 64;
 
-/// Bytes of a store from which on it is more than what a container begins with.
+/// Minimum bytes of a store beyond the initial capacity of a container.
 pub const LARGE: u64 = 256;
 
 /// A container with the sizes of its parts.
 pub struct Container {
-    /// The row.
     pub row: ContainerRow,
-    /// Bytes of the object itself, its store apart.
+    /// Bytes of the object itself, without its store.
     pub own: u64,
-    /// Bytes of the store; 0 where it is not the container's alone.
+    /// Bytes of the store; 0 if it is shared.
     pub store: u64,
 }
 
-/// Who holds containers.
+/// Holder of containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Holder {
     /// Objects of a class.
     Class(u32),
-    /// One object that stands for itself: a class with its static fields.
+    /// A single object: a class with its static fields.
     Node(u32),
-    /// Nobody alone.
+    /// No single holder.
     Many,
 }
 
-/// Containers of one class that are held alike.
+/// Containers of one class with one holder.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crowd {
-    /// How many they are.
     pub count: u64,
     /// Their entries.
     pub entries: u64,
-    /// What the rule says of them, bytes.
+    /// Bytes that count for the rule.
     pub bytes: u64,
-    /// Whether the input does not show all that they may hold.
+    /// Whether the input does not show all their entries.
     unsure: bool,
-    /// The one of which it says most.
+    /// The container with most of these bytes.
     largest: (u64, u32),
 }
 
@@ -80,15 +78,13 @@ impl Crowd {
 /// How a rule judges containers.
 #[derive(Clone, Copy)]
 pub struct Judge {
-    /// Name of its findings.
     pub name: &'static str,
-    /// Percent of the heap from which on a finding is high (never), medium, low.
+    /// Minimum percent of the heap of a high (never), medium, low finding.
     pub percent: [u64; 3],
-    /// What to do.
     pub next_step: &'static str,
-    /// The bytes of a container that count for the rule, if it does.
+    /// The bytes of a container that count for the rule, if any.
     pub bytes: fn(&Container) -> Option<u64>,
-    /// The beginning of the message about a crowd that is called so.
+    /// The beginning of the message about a crowd with this description.
     pub message: fn(&Crowd, &str, &Heap) -> String,
 }
 
@@ -172,7 +168,7 @@ impl Nodes {
         Ok(Container { row, own: self.own.get(row.node as usize)?, store })
     }
 
-    /// The nearest dominator that is an object of the program and no container.
+    /// Returns the nearest dominator that is an object of the program and no container.
     fn holder(&mut self, node: u32, heap: &Heap) -> Result<Holder, StageError> {
         let mut at = node as usize;
         for _ in 0..STEPS {

@@ -1,5 +1,5 @@
-//! Rule `big-context`: the variables of a closure that keep much alive. A context is shared by all functions that were
-//! made in one call, so one that needs little may keep what another one needed.
+//! Rule `big-context`: the variables of a closure that keep much alive. All functions made in one call share a context,
+//! so a function that needs little may keep the variables of another one.
 
 use super::class_roles::role;
 use super::heap::{Heap, about_node};
@@ -8,7 +8,6 @@ use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
 use std::cmp::Reverse;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<(Reverse<u64>, u32)>(2 * MOST),
@@ -18,9 +17,9 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "big-context";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [75, 15, 5];
-/// Nodes that are remembered, those that retain most.
+/// Number of nodes kept, those with the largest retained sizes.
 const MOST: usize = 1024;
 
 #[derive(Default)]

@@ -1,5 +1,5 @@
-//! What places hold directly, by class: how many objects, with what they retain, who refers to most of them, and what the
-//! paths to them have in common. Used by [`super::leak_suspects`].
+//! Objects that places retain directly, by class: their number, retained sizes, common referrer, and the common part of
+//! the paths to them. Used by [`super::leak_suspects`].
 
 use super::class_roles::role;
 use super::heap::Heap;
@@ -10,11 +10,11 @@ use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch as columns;
 use std::collections::BTreeMap;
 
-/// Pairs of a place and a class that are told apart.
+/// Maximum number of pairs of place and class.
 pub const PAIRS: usize = 1 << 15;
-/// Entries of containers, one in the other, that are looked through.
+/// Maximum depth of nested entries of containers.
 const ENTRIES: usize = 64;
-/// Objects of a crowd that are kept as samples.
+/// Number of objects of a crowd kept as samples.
 const SAMPLES: usize = 16;
 
 /// Objects of a class that a place dominates directly.
@@ -22,13 +22,13 @@ const SAMPLES: usize = 16;
 pub struct Crowd {
     pub count: u64,
     pub bytes: u64,
-    /// Bytes of the one that retains most.
+    /// Bytes of the object that retains most.
     pub largest: u64,
-    /// One whose name most of them have, if most have the same.
+    /// The most frequent name with an example, if more than half have it.
     pub alike: Majority<StringId>,
-    /// What refers to them: their collection, if most are in one.
+    /// The collection that refers to more than half, if there is one.
     collection: Majority<u32>,
-    /// Every so many of them.
+    /// Every [`Self::stride`]th object.
     samples: [u32; SAMPLES],
     sampled: usize,
     stride: u64,
@@ -68,7 +68,7 @@ impl Crowd {
         self.sampled += 1;
     }
 
-    /// The last object below `place` that the shortest paths to more than half of them have in common.
+    /// Returns the last object below `place` common to the shortest paths to more than half of the samples.
     pub fn in_common(&self, place: u32, heap: &Heap) -> u32 {
         let Some(tree) = &heap.tree else { return place };
         let above = |&at: &u32| tree.parent(at).get().filter(|_| at != place);
@@ -95,23 +95,23 @@ impl Crowd {
         last
     }
 
-    /// What refers to most of them.
+    /// The object that refers to at least half.
     pub fn collection(&self) -> Option<u32> {
         (self.collection.value != NOWHERE && self.collection.votes >= self.count / 2).then_some(self.collection.value)
     }
 }
 
-/// Steps of a path that are looked at.
+/// Maximum number of steps of a path.
 const STEPS: usize = 1 << 10;
 
-/// Nothing refers to it on a path from a root.
+/// No reference on a path from a root.
 const NOWHERE: u32 = u32::MAX;
 
-/// The value that more than half have, by votes for and against: it wins whatever the order.
+/// Majority vote: the value that more than half have wins, in any order.
 #[derive(Clone, Copy)]
 pub struct Majority<T> {
     value: T,
-    /// At least so many more have it than have another; so many have it at least.
+    /// Lower bound of the number of objects with the value.
     pub votes: u64,
     pub example: u32,
 }
@@ -125,15 +125,14 @@ impl<T: Copy + PartialEq> Majority<T> {
     }
 }
 
-/// The class of a node's dominator is prefetched so many nodes before it is used.
+/// The class of a node's dominator is prefetched this many nodes ahead.
 const AHEAD: usize = 16;
 
 /// The dominator tree and the shortest paths around the places.
 struct Tree<'a, C, D, P> {
     heap: &'a Heap<'a>,
-    /// The places, ascending.
     places: Vec<u32>,
-    /// Bits of their last digits.
+    /// A bit for the last digits of each place.
     filter: u64,
     classes: C,
     dominators: D,
@@ -146,7 +145,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
         Ok(roles.any(role::ENTRY) && roles.has(self.classes.get(node as usize)?.0, role::ENTRY))
     }
 
-    /// The place above a node whose dominator is given, if only entries of containers are between them.
+    /// Returns the place above a node with this dominator, if only entries of containers are between them.
     fn place(&mut self, dominator: u32) -> Result<Option<u32>, StageError> {
         let mut at = dominator;
         for _ in 0..ENTRIES {
@@ -161,7 +160,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
         Ok(None)
     }
 
-    /// What refers to a node on its shortest path, entries of containers left out.
+    /// Returns the referrer of a node on its shortest path, skipping entries of containers.
     fn parent(&mut self, node: u32) -> Result<u32, StageError> {
         if self.parents.count() == 0 {
             return Ok(self.dominators.get(node as usize)?.0);
@@ -180,7 +179,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
         Ok(at)
     }
 
-    /// For each place and class, what is directly below, or below entries of the container that the place is a part of.
+    /// Returns for each place and class the objects directly below, or below entries of the container of the place.
     fn crowds(&mut self) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
         let heap = self.heap;
         let scratch = heap.job.scratch;
@@ -189,7 +188,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
         let mut dominator = ColumnReader::open(scratch, columns::NODE_DOMINATOR)?;
         let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
         let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        // Nodes next to each other often have the same dominator.
+        // Adjacent nodes often have the same dominator.
         let mut last = (u32::MAX, None);
         for first in (0..heap.facts.node_count as usize).step_by(BLOCK) {
             let count = BLOCK.min(heap.facts.node_count as usize - first);
@@ -217,7 +216,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
     }
 }
 
-/// What places hold directly, by place and class.
+/// Returns the objects that places retain directly, by place and class.
 pub fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
     let mut places = places.to_vec();
     places.sort_unstable();
@@ -238,7 +237,7 @@ pub fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>
     }
 }
 
-/// Parents where no paths are known.
+/// Parents without known paths.
 struct NoPaths;
 
 impl ReadAt<NodeId> for NoPaths {

@@ -1,5 +1,5 @@
-//! Rule `detached-dom`: DOM nodes that are in no document any more and are still held. Runtimes without documents mark
-//! native objects of their own in the same way; those are none.
+//! Rule `detached-dom`: DOM nodes outside all documents that are still retained. Runtimes without documents mark native
+//! objects of their own in the same way; the rule ignores those.
 
 use super::heap::{Heap, blank};
 use super::rule::{Detector, Extent, Node, Rule, Tells, list_bytes, map_bytes, severity};
@@ -8,7 +8,6 @@ use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use std::collections::BTreeMap;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<Node>(TOPS) + list_bytes::<u32>(TOPS) + map_bytes::<u32, u64>(CLASSES),
@@ -18,20 +17,20 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "detached-dom";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [10, 5, 1];
-/// Nodes from which on it is worth a look whatever they weigh.
+/// Number of nodes that makes a finding whatever their size.
 const SOME: u64 = 50;
-/// Roots of detached trees that are remembered.
+/// Maximum number of roots of detached trees.
 const TOPS: usize = 1 << 15;
-/// Their classes that are told apart.
+/// Maximum number of their classes.
 const CLASSES: usize = 1 << 12;
 
 #[derive(Default)]
 struct Detached {
-    /// How many nodes of each class are detached.
+    /// Number of detached nodes of each class.
     counts: BTreeMap<u32, u64>,
-    /// Detached nodes and their dominators, as long as there is room.
+    /// Detached nodes and their dominators, up to [`TOPS`].
     tops: Vec<Node>,
 }
 
@@ -56,7 +55,7 @@ impl Detector for Detached {
         self.tops.retain(|node| self.counts.contains_key(&node.class));
         let all: u64 = self.counts.values().sum();
         let detached: Vec<u32> = self.tops.iter().map(|node| node.node).collect();
-        // A node that another detached node dominates is counted with it.
+        // A node dominated by another detached node is counted with it.
         let tops = || self.tops.iter().filter(|node| detached.binary_search(&node.dominator).is_err());
         let bytes: u64 = tops().map(|node| node.retained).sum();
         let Some(largest) = tops().max_by_key(|node| (node.retained, std::cmp::Reverse(node.node))) else {

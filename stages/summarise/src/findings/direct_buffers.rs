@@ -1,11 +1,12 @@
-//! Rule `direct-buffers`: buffers whose memory lies outside the heap, by what holds them.
+//! Rule `direct-buffers`: buffers with memory outside the heap, by holder.
 //!
-//! The shortest paths to the buffers form a tree. From the root down the branch with more than half of the memory is followed;
-//! where there is none, the memory accumulates: in a collection, or below one object. That is one finding, and the rest is
-//! looked through in the same way. If the memory accumulates nowhere, the finding names the class whose objects hold most of
-//! the buffers. Bytes of these findings are outside the heap, so none of them compares with bytes of others.
+//! The shortest paths to the buffers form a tree. The rule follows the branch with more than half of the memory from
+//! the root down; where there is none, the memory accumulates: in a collection, or below one object. That is one
+//! finding, and the rest is searched in the same way. If the memory accumulates nowhere, the finding names the class
+//! with the objects that hold most of the buffers. Bytes of these findings are outside the heap, so they do not compare
+//! with bytes of other findings.
 //!
-//! A buffer without a cleaner counts if the program holds it and it does not show memory of another one. Of more than
+//! A buffer without a cleaner counts if the program holds it and it is no view of another buffer. Of more than
 //! [`VISITED`] buffers only those with a cleaner count.
 
 use super::class_roles::role;
@@ -22,7 +23,6 @@ use heaplake_schemas::ids::NodeId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(DIRECT_BUFFER).if_any()],
@@ -37,25 +37,24 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "direct-buffers";
-/// Percent of heap and such memory together from which on a finding is high, medium, low.
+/// Minimum percent of heap and such memory together of a high, medium, low finding.
 const PERCENT: [u64; 3] = [50, 20, 5];
-/// The same of buffers that only wait to be freed.
+/// [`PERCENT`] of buffers that only wait to be freed; never high.
 const PERCENT_LEFT: [u64; 3] = [101, 20, 5];
-/// Buffers from which on there may be ever more; fewer are not high.
+/// Minimum number of buffers of a high finding: fewer do not show growth.
 const MANY: u64 = 50;
-/// Places that are told apart, at most.
+/// Maximum number of places.
 const PLACES: usize = 8;
-/// Distinct objects on the paths at most, and steps of one path at most.
+/// Maximum number of distinct objects on the paths, and of steps of one path.
 const VISITED: usize = 1 << 17;
 const STEPS: usize = 1 << 14;
-/// Maximum number of classes of holders that are counted.
+/// Maximum number of classes of holders.
 const CLASSES: usize = 1 << 10;
-/// Steps of a path that say whose a buffer without a cleaner is.
+/// Steps of a path that show the holder of a buffer without a cleaner.
 const NEAR: usize = 16;
 
 struct DirectBuffers;
 
-/// Buffers, and their memory.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: u64,
@@ -68,7 +67,7 @@ impl Sum {
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
-    /// What is left without a part of it.
+    /// Subtracts a part.
     fn take(&mut self, other: Self) {
         self.count -= other.count.min(self.count);
         self.bytes -= other.bytes.min(self.bytes);
@@ -78,11 +77,10 @@ impl Sum {
 /// An object on the paths.
 #[derive(Clone, Copy)]
 struct Branch {
-    /// The one before it.
     above: u32,
-    /// Those behind it that are not summed up yet.
+    /// Number of children not summed up yet.
     open: u32,
-    /// The buffers behind it.
+    /// The buffers below it.
     sum: Sum,
 }
 
@@ -90,11 +88,11 @@ struct Branch {
 struct Paths {
     root: u32,
     branches: BTreeMap<u32, Branch>,
-    /// Each object with those behind it.
+    /// Pairs of parent and child, sorted.
     behind: Vec<(u32, u32)>,
-    /// Places that were found.
+    /// Places found so far.
     found: BTreeSet<u32>,
-    /// All buffers that are held, and those that only wait for their memory to be freed.
+    /// Buffers that are held, and buffers that only wait for their memory to be freed.
     held: Sum,
     left: Sum,
 }
@@ -166,7 +164,7 @@ impl Paths {
             if self.branches.contains_key(&at) {
                 break;
             }
-            // Where there is no room for an object, those behind it count as behind the one before it.
+            // If there is no space for an object, its children become children of its parent.
             if self.branches.len() < VISITED {
                 self.link(below, at);
                 let own = if below.is_none() { sum } else { Sum::default() };
@@ -185,14 +183,14 @@ impl Paths {
         }
     }
 
-    /// Makes an object the one before another.
+    /// Sets the parent of an object.
     fn link(&mut self, below: Option<u32>, above: u32) {
         if let Some(branch) = below.and_then(|below| self.branches.get_mut(&below)) {
             branch.above = above;
         }
     }
 
-    /// Sums up the buffers behind each object.
+    /// Sums up the buffers below each object.
     fn sum_up(&mut self) {
         let mut done: Vec<u32> = self.branches.iter().filter(|(_, one)| one.open == 0).map(|(&node, _)| node).collect();
         while let Some(node) = done.pop() {
@@ -216,7 +214,7 @@ impl Paths {
         self.branches.get(&node).map_or(Sum::default(), |branch| branch.sum)
     }
 
-    /// What is behind an object, and most of it.
+    /// Returns the child of an object with most memory.
     fn heaviest(&self, node: u32) -> Option<(u32, Sum)> {
         let first = self.behind.partition_point(|&(above, _)| above < node);
         let behind = self.behind[first..].iter().take_while(|&&(above, _)| above == node).map(|&(_, one)| one);
@@ -228,8 +226,8 @@ impl Paths {
         behind.fold(None, most)
     }
 
-    /// Where most of what is left accumulates, and the buffers there. A root that people know holds the whole program, so the
-    /// heaviest branch behind it is followed if it is worth that.
+    /// Returns the place where most of the rest accumulates, and its buffers. A well-known root retains the whole
+    /// program, so its heaviest branch is followed if it is large enough.
     fn place(&self, heap: &Heap) -> Option<(u32, Sum)> {
         let mut at = self.root;
         loop {
@@ -245,7 +243,7 @@ impl Paths {
         Some((place, self.sum(place))).filter(|(_, sum)| sum.bytes > 0)
     }
 
-    /// The container that an object is inside of, and the first object of a list.
+    /// Returns the container of an object, or the first object of its list.
     fn beginning(&self, node: u32, heap: &Heap) -> u32 {
         let class = |node: u32| heap.nodes.class.at(node as usize);
         let mut at = node;
@@ -261,8 +259,8 @@ impl Paths {
         at
     }
 
-    /// The class whose objects hold most of the buffers that belong to no place, with those buffers and one of them. Arrays and
-    /// parts of containers do not count.
+    /// Returns the class with the objects that hold most of the buffers outside all places, with those buffers and an
+    /// example. Arrays and parts of containers do not count.
     fn commonest(&self, heap: &Heap) -> Option<(u32, Sum, u32)> {
         let mut classes: BTreeMap<u32, (Sum, u32)> = BTreeMap::new();
         for (&node, &Branch { sum, .. }) in self.branches.iter().filter(|&(&node, _)| self.is_end(node)) {
@@ -275,14 +273,14 @@ impl Paths {
         most.map(|(class, (sum, node))| (class, sum, node))
     }
 
-    /// Whether no object on the paths is behind this one.
+    /// Whether an object has no child on the paths.
     fn is_end(&self, node: u32) -> bool {
         let first = self.behind.partition_point(|&(above, _)| above < node);
         self.behind.get(first).is_none_or(|&(above, _)| above != node)
     }
 
-    /// The class of the nearest object above a buffer that is neither an array nor a part of a container; nothing where a place
-    /// was found on the path.
+    /// Returns the class of the nearest object above a buffer that is neither an array nor a part of a container;
+    /// `None` if a place was found on the path.
     fn holder(&self, buffer: u32, heap: &Heap) -> Option<u32> {
         let (mut at, mut holder) = (buffer, None);
         for _ in 0..STEPS {
@@ -303,7 +301,7 @@ impl Paths {
         holder
     }
 
-    /// Leaves what was found there out of all that follows.
+    /// Subtracts a place that was found from its ancestors.
     fn leave_out(&mut self, place: u32, sum: Sum) {
         self.found.insert(place);
         let mut at = place;
@@ -317,8 +315,8 @@ impl Paths {
     }
 }
 
-/// Whether only classes of the platform are near on the path to a buffer. Without a cleaner it shows memory of the virtual
-/// machine then, such as the file of its modules.
+/// Whether the path near a buffer has classes of the platform only. Without a cleaner, the buffer then shows memory of
+/// the virtual machine, such as the file of its modules.
 fn is_of_platform(node: u32, tree: &Tree, heap: &Heap) -> bool {
     let common = role::COMMON | role::CONTAINER | role::PART | role::ENTRY;
     let mut at = node;
@@ -337,7 +335,7 @@ fn is_of_platform(node: u32, tree: &Tree, heap: &Heap) -> bool {
     true
 }
 
-/// Whether nothing holds a buffer but what is to free its memory.
+/// Whether only the object that frees its memory refers to a buffer.
 fn is_left(node: u32, tree: &Tree, heap: &Heap) -> bool {
     let weak = &heap.facts.roles.weak_fields;
     match tree.label(node) {
@@ -352,13 +350,13 @@ fn buffers(many: u64) -> String {
     format!("{} direct buffer{}", count(many), if many == 1 { " keeps" } else { "s keep" })
 }
 
-/// The container that an object is inside of. An array in a static field stays itself: its class says less than the field.
+/// Returns the container of an object. An array in a static field stays itself: the field says more than its class.
 fn whole(node: u32, heap: &Heap) -> u32 {
     let whole = heap.whole(node);
     if heap.is_class_object(heap.nodes.kind.at(whole as usize)) { node } else { whole }
 }
 
-/// Buffers below a place.
+/// Finding about the buffers below a place.
 fn held(place: u32, sum: Sum, paths: &Paths, heap: &Heap) -> Option<Finding> {
     let all = heap.bytes.saturating_add(paths.held.bytes).saturating_add(paths.left.bytes);
     let severity = severity(sum.bytes, all, PERCENT)?;
@@ -386,7 +384,7 @@ fn held(place: u32, sum: Sum, paths: &Paths, heap: &Heap) -> Option<Finding> {
     Some(finding)
 }
 
-/// Buffers that nothing holds any more.
+/// Finding about buffers that nothing else holds.
 fn left(paths: &Paths, heap: &Heap) -> Option<Finding> {
     let Sum { count, bytes } = paths.left;
     let all = heap.bytes.saturating_add(paths.held.bytes).saturating_add(bytes);

@@ -1,5 +1,5 @@
-//! Rules `duplicate-strings` and `duplicate-arrays`: texts, and arrays of plain data, of which there are several that
-//! say the same, all together. Such sets have no references, so no two of them have a byte in common.
+//! Rules `duplicate-strings` and `duplicate-arrays`: all texts, and all arrays of plain data, with equal copies. Such
+//! sets have no references, so no two sets share a byte.
 
 use super::class_roles::Kinds;
 use super::duplicates::Previews;
@@ -15,7 +15,6 @@ use heaplake_schemas::ids::ClassId;
 use heaplake_schemas::scratch::{self as columns, Facts, SET_PREVIEWS};
 use std::collections::BTreeMap;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[STRINGS, ARRAYS],
     reads: &[column(columns::SET_ROW).if_any(), texts(SET_PREVIEWS).if_any()],
@@ -28,13 +27,13 @@ pub const RULE: Rule = Rule {
 
 const STRINGS: &str = "duplicate-strings";
 const ARRAYS: &str = "duplicate-arrays";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [40, 10, 2];
-/// Bytes from which on a set is a large one.
+/// Minimum bytes of a large set.
 const LARGE: u64 = 64 << 10;
-/// Characters of the example that are shown.
+/// Characters of the example in a message.
 const SHOWN: usize = 60;
-/// Classes that are told apart.
+/// Maximum number of classes.
 const CLASSES: usize = 1 << 12;
 
 struct DuplicateValues {
@@ -45,11 +44,11 @@ struct DuplicateValues {
 /// Sets of one class.
 #[derive(Default)]
 struct Tally {
-    /// Those that are exact.
+    /// Exact sets.
     sets: u64,
     members: u64,
     bytes: u64,
-    /// Bytes of those that are only possible, and of those whose members are filled with one value.
+    /// Bytes of possible sets, and of sets of members filled with one value.
     possible: u64,
     filled: u64,
     /// The largest exact set.
@@ -109,7 +108,7 @@ impl DuplicateValues {
                 && (classes.len() < CLASSES || classes.contains_key(&class))
             {
                 let tally = classes.entry(class).or_default();
-                // What large sets are filled with is looked at: there are few.
+                // Only large sets are checked for fills: they are few.
                 match row.additional_bytes >= LARGE && previews.is_filled(set) {
                     true => tally.filled = tally.filled.saturating_add(row.additional_bytes),
                     false => tally.add(set, row),
@@ -121,7 +120,7 @@ impl DuplicateValues {
 
     fn found(&self, class: u32, tally: &Tally, preview: impl Fn(u32) -> String, heap: &Heap) -> Option<Finding> {
         let (set, largest) = tally.largest?;
-        // One set alone has a finding of its own.
+        // A single set has a finding of its own.
         let severity = severity(tally.bytes, heap.bytes, PERCENT).filter(|_| tally.sets > 1)?;
         let example = largest.example.0;
         let is_string = self.strings.has(heap.nodes.kind.at(example as usize));
@@ -156,7 +155,7 @@ impl DuplicateValues {
     }
 }
 
-/// Whether an array is that of a text.
+/// Whether an array is the content of a text.
 fn is_in_text(node: u32, heap: &Heap) -> bool {
     let above = heap.nodes.dominator.at(node as usize).index();
     let parent = heap.tree.as_ref().and_then(|tree| tree.parent(node).get()).map_or(above, |parent| parent as usize);

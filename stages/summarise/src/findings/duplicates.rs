@@ -1,5 +1,5 @@
-//! Rule `duplicate-waste`: duplicate instances, if the run looked for duplicates. Only exact sets that no other set
-//! holds count: a set inside a duplicate is freed together with it.
+//! Rule `duplicate-waste`: duplicate instances, if the run searched for duplicates. Only exact sets that no other set
+//! dominates count: a set inside a duplicate is freed together with it.
 
 use super::heap::{Heap, blank, shorten};
 use super::rule::{Detector, Rule, Tells, severity};
@@ -10,7 +10,6 @@ use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(columns::SET_ROW).if_any(), texts(SET_PREVIEWS).if_any()],
@@ -20,10 +19,10 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "duplicate-waste";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [25, 5, 1];
 
-/// Elements from which on equal ones are a fill.
+/// Minimum number of equal elements of a fill.
 const FILL: usize = 4;
 
 struct Duplicates;
@@ -49,7 +48,7 @@ impl Detector for Duplicates {
     }
 }
 
-/// What the members of sets look like, if the run has that.
+/// Previews of the members of sets, if the run has them.
 pub struct Previews(Option<StringTable>);
 
 impl Previews {
@@ -59,19 +58,19 @@ impl Previews {
         all.transpose().map(Self)
     }
 
-    /// The text of a set, so long at most.
+    /// The text of a set, at most `most` characters long.
     pub fn text(&self, set: u32, most: usize) -> String {
         self.0.as_ref().map_or_else(String::new, |all| shorten(&all.text(set as usize), most))
     }
 
-    /// Whether each member is filled with one value: a buffer that was not used yet, or a dump whose values were taken
-    /// out, in which objects look the same that were not.
+    /// Whether each member is filled with one value: an unused buffer, or a dump with its values removed, in which
+    /// different objects look equal.
     pub fn is_filled(&self, set: u32) -> bool {
         self.0.as_ref().is_some_and(|all| is_fill(&all.text(set as usize)))
     }
 }
 
-/// Whether a preview is that of an array of equal elements, or of a text of equal characters.
+/// Whether a preview shows an array of equal elements, or a text of equal characters.
 fn is_fill(preview: &str) -> bool {
     let inner = preview.split_once('{').and_then(|(_, rest)| rest.strip_suffix('}'));
     match inner {

@@ -1,9 +1,8 @@
-//! Rule `empty-collections`: many containers that hold nothing, with the tables that they have nevertheless.
+//! Rule `empty-collections`: many empty containers that nevertheless have tables.
 
 use super::containers::{self, Judge};
 use super::rule::Rule;
 
-/// The rule.
 pub const RULE: Rule = Rule { names: &[JUDGE.name], open: |_, _| Ok(Box::new(JUDGE)), ..containers::BASE };
 
 const JUDGE: Judge = Judge {

@@ -7,18 +7,17 @@ use heaplake_kit::text::count;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
 
-/// The rule.
 pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::<Finalizers>::default()), ..Rule::NEW };
 
 const NAME: &str = "finalizer-queue";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [25, 10, 2];
-/// Objects from which on they are worth knowing of whatever they hold.
+/// Number of objects that makes a finding whatever they retain.
 const MANY: u64 = 10_000;
 
 #[derive(Default)]
 struct Finalizers {
-    /// Of the references that finalizable objects have.
+    /// Row of the references that finalizable objects have.
     row: Option<ClassRow>,
 }
 

@@ -1,4 +1,4 @@
-//! What rules may ask of the heap, and findings to be filled in.
+//! Queries of rules about the heap, and blank findings.
 
 use super::class_roles::{ClassRoles, Kinds, role};
 use super::packages::{CodeOf, Packages};
@@ -17,40 +17,39 @@ use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Characters of a class name that a message shows.
+/// Maximum characters of a class name in a message.
 const MOST_NAME: usize = 80;
-/// Steps of a chain that are looked at.
+/// Maximum number of steps of a chain.
 const CHAIN_STEPS: usize = 4096;
-/// Dominators among which a holder is looked for: an element of a long list has many.
+/// Number of dominators searched for a holder: an element of a long list has many.
 const DEEP: usize = 1 << 16;
 
-/// Dominators among which a closure is looked for.
+/// Number of dominators searched for a closure.
 const NEAR: usize = 3;
-/// Chains to a class that are looked at.
+/// Maximum number of chains to a class.
 const CHAINS: usize = 64;
 
-/// The heap as a whole, and what can be looked up in it.
+/// The heap, and lookups in it.
 pub struct Heap<'a> {
     pub facts: Arc<Facts>,
     pub job: Job<'a>,
-    /// Bytes of all nodes that the root holds.
+    /// Bytes of all nodes that the root retains.
     pub bytes: u64,
     pub nodes: Nodes,
-    /// What part classes play in the runtime.
+    /// Roles of classes in the runtime.
     pub classes: ClassRoles,
-    /// Kinds of parts of the runtime or of the object that holds them, and of classes.
+    /// Kinds of parts of the runtime or of their holder, and of class objects.
     parts: Kinds,
     class_objects: Kinds,
     names: ColumnMap<StringId>,
     strings: StringTable,
     keys: StringTable,
-    /// Where chains were looked for.
+    /// Chains, if computed.
     chains: Option<ColumnMap<ChainRow>>,
-    /// All holders of big classes, where they were looked for.
+    /// All retainers of big classes, if computed.
     pub trees: Option<Trees>,
-    /// Shortest paths, where they were looked for.
+    /// Shortest paths, if computed.
     pub tree: Option<Tree>,
-    /// Kinds of functions, and of texts.
     pub functions: Kinds,
     pub texts: Kinds,
     /// Kinds of code, and of arrays of plain data.
@@ -93,7 +92,7 @@ impl<'a> Heap<'a> {
         })
     }
 
-    /// Lets go of what was looked at so far.
+    /// Releases the pages read so far.
     pub fn release(&self) {
         self.nodes.release();
         self.tree.iter().for_each(Tree::release);
@@ -107,17 +106,15 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// Name of a class.
     pub fn class_name(&self, class: u32) -> Cow<'_, str> {
         self.strings.text(self.names[class as usize].index())
     }
 
-    /// Id of that name: equal ones are equal names.
     pub fn class_name_id(&self, class: u32) -> StringId {
         self.names[class as usize]
     }
 
-    /// What tells a class from others of its name.
+    /// Text that distinguishes a class from others of its name.
     pub fn class_key(&self, class: u32) -> Cow<'_, str> {
         self.keys.text(class as usize)
     }
@@ -127,18 +124,18 @@ impl<'a> Heap<'a> {
         shorten(&self.class_name(class), MOST_NAME)
     }
 
-    /// Whether classes are objects, which hold what is in their static fields.
+    /// Whether classes are objects with references from their static fields.
     pub fn has_class_objects(&self) -> bool {
         self.class_objects.any()
     }
 
-    /// Whether nodes of a kind are such.
+    /// Whether nodes of a kind are class objects.
     pub fn is_class_object(&self, kind: u8) -> bool {
         self.class_objects.has(kind)
     }
 
-    /// Whether nodes of a kind and a class are parts of the runtime, or of the object that holds them, rather than
-    /// objects of the program.
+    /// Whether nodes of a kind and a class are parts of the runtime, or of their holder, rather than objects of the
+    /// program.
     pub fn is_part(&self, kind: u8, class: u32) -> bool {
         self.parts.has(kind) || self.classes.has(class, role::PART)
     }
@@ -162,7 +159,7 @@ impl<'a> Heap<'a> {
         None
     }
 
-    /// Whose code an object comes from, by its constructor or class.
+    /// Origin of an object's code, by its constructor or class.
     pub fn code_of(&self, node: u32) -> CodeOf {
         let class = self.nodes.class.at(node as usize);
         let origin = self.packages.as_ref().and_then(|packages| packages.origin(node, class));
@@ -177,7 +174,7 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// The package that an object comes from, or its script where that is the program's.
+    /// The package of an object's code, or its script if that is the program's own.
     pub fn module_of(&self, node: u32) -> Option<String> {
         let origin = self.packages.as_ref()?.origin(node, self.nodes.class.at(node as usize))?;
         let package = self.strings.text(origin.package as usize);
@@ -188,24 +185,23 @@ impl<'a> Heap<'a> {
         script.rsplit(['/', '\\']).next().filter(|file| !file.is_empty()).map(str::to_owned)
     }
 
-    /// Whether no path from the root leads to a node, as far as paths are known.
+    /// Whether no known path from the root reaches a node.
     pub fn is_garbage(&self, node: u32) -> bool {
         let tree = self.tree.as_ref().filter(|_| self.facts.keeps_garbage && node != self.facts.root.0);
         tree.is_some_and(|tree| tree.parent(node).is_none())
     }
 
-    /// Whether a node is a thread.
     pub fn is_thread(&self, node: u32) -> bool {
         let threads = &self.facts.roles.threads;
         !threads.is_empty() && threads.fit(&self.class_name(self.nodes.class.at(node as usize).0))
     }
 
-    /// Whether a node is by what the runtime registers code and native objects.
+    /// Whether a node is a register in which the runtime keeps code and native objects.
     pub fn is_register(&self, node: u32) -> bool {
         self.facts.roles.register_classes.fit(&self.class_name(self.nodes.class.at(node as usize).0))
     }
 
-    /// Whether a static field of a class refers to a node, or to the array that it is in.
+    /// Whether a static field of a class refers to a node, or to the array that contains it.
     pub fn is_static(&self, node: u32) -> bool {
         let Some(tree) = &self.tree else { return false };
         let above = std::iter::successors(tree.parent(node).get(), |&at| tree.parent(at).get()).take(NEAR);
@@ -214,12 +210,11 @@ impl<'a> Heap<'a> {
         objects.next().is_some_and(|at| self.is_class_object(self.nodes.kind.at(at as usize)))
     }
 
-    /// All names.
     pub fn strings(&self) -> &StringTable {
         &self.strings
     }
 
-    /// So many objects of a class in words, such as this one.
+    /// Text: `many` objects of a class, with an example.
     pub fn objects(&self, many: u64, class: u32, example: Option<u32>) -> String {
         let name = self.shown_class(class);
         let plural = if many == 1 { "" } else { "s" };
@@ -240,19 +235,18 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// Whether a node is the text of code, which the runtime keeps with the code.
+    /// Whether a node is the source text of code, which the runtime keeps with the code.
     pub fn is_source(&self, node: u32) -> bool {
         let above = self.nodes.dominator.at(node as usize).0;
         let parent = self.tree.as_ref().map_or(above, |tree| tree.parent(node).get().unwrap_or(above));
         self.is_code(above) || self.is_code(parent)
     }
 
-    /// Whether a node is code.
     pub fn is_code(&self, node: u32) -> bool {
         self.code.has(self.nodes.kind.at(node as usize))
     }
 
-    /// Whether a node is, or is only a part of what is, in a variable of a closure.
+    /// Whether a variable of a closure closely dominates a node.
     pub fn is_variable(&self, node: u32) -> bool {
         let mut at = node;
         for _ in 0..NEAR {
@@ -267,7 +261,7 @@ impl<'a> Heap<'a> {
         false
     }
 
-    /// Whether the shortest path to a node ends in a variable of a closure; yes where paths are not known.
+    /// Whether the shortest path to a node ends in a variable of a closure; true without paths.
     pub fn is_reached_by_variable(&self, node: u32) -> bool {
         let above = self.tree.as_ref().map(|tree| tree.parent(node));
         above.is_none_or(|above| {
@@ -289,25 +283,25 @@ impl<'a> Heap<'a> {
         std::iter::successors(Some(node), above).take(CHAIN_STEPS).find(|at| !is_inner(at)).unwrap_or(node)
     }
 
-    /// What refers to a node on the path to it, parts left out; the node itself where nothing does.
+    /// The referrer of a node on its path, without parts; the node itself without a referrer.
     pub fn holder(&self, node: u32) -> u32 {
         let parent = self.tree.as_ref().and_then(|tree| tree.parent(node).get());
         parent.map_or(node, |parent| self.whole(parent))
     }
 
-    /// The largest chains of references to instances of a class: an example of each, and what its instances retain.
+    /// The largest chains to instances of a class: an example of each, and the bytes that its instances retain.
     fn chains_of(&self, class: u32) -> impl Iterator<Item = (u32, u64)> {
         let rows = self.chains.as_ref().map_or(&[][..], |rows| &rows[..]);
         let of_class = rows.iter().filter(move |row| row.kind == 0 && row.class_id == class).take(CHAINS);
         of_class.map(|row| (row.example_node, row.retained_bytes))
     }
 
-    /// An instance of a class that retains much, if the class is a big one.
+    /// An instance of a big class that retains much.
     pub fn example(&self, class: u32) -> Option<u32> {
         self.chains_of(class).next().map(|(example, _)| example)
     }
 
-    /// Whether most of what a finding counts is within a node, as far as can be told.
+    /// Whether most of the bytes of a finding are within a node, as far as known.
     pub fn is_mostly_within(&self, finding: &Finding, node: u32) -> bool {
         let Some(class) = finding.class_id.filter(|_| finding.scope == Scope::Class) else { return true };
         let (mut all, mut within) = (0u64, 0u64);
@@ -324,19 +318,17 @@ impl<'a> Heap<'a> {
         std::iter::successors(Some(node), up).take(DEEP).any(|at| at == holder)
     }
 
-    /// Bytes, and how much of the heap they are.
+    /// Text: bytes, and their percentage of the heap.
     pub fn share(&self, bytes: u64) -> String {
         let percent = if self.bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / self.bytes as f64 };
         format!("{} ({percent:.1} % of the heap)", size(bytes))
     }
 }
 
-/// A finding about a class.
 pub fn about_class(rule: &str, severity: Severity, class: u32, heap: &Heap) -> Finding {
     Finding { class_id: Some(class), ..blank(rule, severity, Scope::Class, heap.shown_class(class)) }
 }
 
-/// A finding about a node.
 pub fn about_node(rule: &str, severity: Severity, node: u32, heap: &Heap) -> Finding {
     let class = heap.nodes.class.at(node as usize).0;
     Finding {
@@ -347,7 +339,7 @@ pub fn about_node(rule: &str, severity: Severity, node: u32, heap: &Heap) -> Fin
     }
 }
 
-/// A finding of which all that is optional is not there yet.
+/// A finding without optional fields.
 pub fn blank(rule: &str, severity: Severity, scope: Scope, subject: String) -> Finding {
     Finding {
         rule: rule.to_owned(),
@@ -372,7 +364,7 @@ pub fn blank(rule: &str, severity: Severity, scope: Scope, subject: String) -> F
     }
 }
 
-/// At most so many characters.
+/// Shortens a text to at most `most` characters.
 pub fn shorten(text: &str, most: usize) -> String {
     if text.chars().nth(most).is_none() {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Rules `huge-string` and `huge-array`: single pieces of plain data that are a part of the heap worth knowing.
+//! Rules `huge-string` and `huge-array`: single pieces of plain data that are a large part of the heap.
 
 use super::class_roles::Kinds;
 use super::heap::{Heap, about_node, shorten};
@@ -8,7 +8,6 @@ use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Facts;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[STRING, ARRAY],
     candidates: list_bytes::<Node>(2 * MOST),
@@ -19,9 +18,9 @@ pub const RULE: Rule = Rule {
 
 const STRING: &str = "huge-string";
 const ARRAY: &str = "huge-array";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high (never), medium, low finding.
 const PERCENT: [u64; 3] = [101, 10, 2];
-/// Values that are remembered.
+/// Number of values kept.
 const MOST: usize = 1024;
 
 struct HugeValues {

@@ -1,9 +1,9 @@
-//! Rule `leak-suspect`: one object that alone holds a large part of the heap, at the point where it accumulates.
+//! Rule `leak-suspect`: one object that alone retains a large part of the heap, at the point where it accumulates.
 //!
-//! Among the objects that retain much, a suspect is one below which the memory branches: the dominated objects that
-//! are suspects of medium severity themselves hold less than half. So Eclipse MAT finds its accumulation points; a
-//! suspect counts with all that it retains. The evidence is what it holds directly, by class, and the last object that
-//! the shortest paths to most of that have in common. The owning object of the program and the chain of references to
+//! Among the objects that retain much, a suspect is one where the memory branches: its dominated objects that are
+//! suspects of medium severity themselves retain less than half. These are the accumulation points of Eclipse MAT; a
+//! suspect counts with its whole retained size. The evidence is the objects that it retains directly, by class, and the
+//! last object common to most of their shortest paths. The owning object of the program and the chain of references to
 //! it show where to look; if its class has no such chain, the chain of dominators does.
 
 use super::class_roles::role;
@@ -20,7 +20,6 @@ use heaplake_schemas::scratch::Facts;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME, CONSTANT],
     arrays: &[per_node::<ClassId>(), per_node::<NodeId>(), per_node::<NodeId>()],
@@ -31,31 +30,30 @@ pub const RULE: Rule = Rule {
     ..Rule::NEW
 };
 
-/// Name of its findings.
 pub const NAME: &str = "leak-suspect";
-/// Name of those about what a package, the runtime or a class keeps for its life.
+/// Name of findings about objects that a package, the runtime or a class keeps for its lifetime.
 pub const CONSTANT: &str = "large-constant";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [25, 10, 5];
-/// The same of one object of which nothing says that it grows.
+/// [`PERCENT`] of a single object without signs of growth; never high.
 const PERCENT_SINGLE: [u64; 3] = [101, 25, 5];
-/// Objects that are looked at, those that retain most.
+/// Number of candidates, those with the largest retained sizes.
 const CANDIDATES: usize = 1 << 14;
-/// Places that are looked into.
+/// Maximum number of places.
 const PLACES: usize = 64;
-/// Objects of one class that make a crowd.
+/// Minimum number of objects of one class in a crowd.
 const CROWD: u64 = 20;
-/// Objects in a collection from which on they may be ever more.
+/// Minimum number of objects in a growing collection.
 const MANY: u64 = 50;
-/// Objects of one class, each dominated by the next, that make a list: a tree is not so deep.
+/// Minimum length of a list of objects of one class, each dominated by the next: a tree is not so deep.
 const LIST: usize = 40;
-/// Dominators among which the element before one is looked for.
+/// Number of dominators searched for the previous element.
 const BETWEEN: usize = 6;
 
 struct LeakSuspects {
     root: u32,
     synthetic: Vec<u8>,
-    /// The least of them on top.
+    /// The candidates, smallest on top.
     largest: BinaryHeap<Reverse<(u64, Reverse<u32>)>>,
 }
 
@@ -64,14 +62,14 @@ impl LeakSuspects {
         Self { root: facts.root.0, synthetic: facts.synthetic_kinds.clone(), largest: BinaryHeap::new() }
     }
 
-    /// Candidates below which the memory branches.
+    /// Returns the candidates where the memory branches.
     fn places(&self, heap: &Heap) -> Vec<u32> {
         let retained: BTreeMap<u32, u64> = self.largest.iter().map(|Reverse((bytes, node))| (node.0, *bytes)).collect();
         let mut below: BTreeMap<u32, u64> = BTreeMap::new();
         let is_medium = |bytes| severity(bytes, heap.bytes, PERCENT).is_some_and(|found| found <= Severity::Medium);
         for (&node, bytes) in &retained {
             let dominator = heap.nodes.dominator.at(node as usize).0;
-            // A single object that holds most is followed whatever its severity.
+            // A single object that retains most is followed whatever its severity.
             if is_medium(*bytes) || retained.get(&dominator).is_some_and(|&all| *bytes >= all / 2) {
                 *below.entry(dominator).or_default() += bytes;
             }
@@ -117,7 +115,7 @@ impl Detector for LeakSuspects {
             let of_place = || crowds.range((place, 0)..=(place, u32::MAX)).map(|(key, crowd)| (key.1, crowd));
             let large = |&(_, crowd): &(u32, &Crowd)| crowd.count >= CROWD && crowd.bytes >= bytes / 4;
             let size = |&(class, crowd): &(u32, &Crowd)| (crowd.bytes, Reverse(class));
-            // What the entries of a container lead to says more than the entries.
+            // The objects below the entries of a container say more than the entries.
             let most =
                 |&(class, crowd): &(u32, &Crowd)| !heap.classes.has(class, role::ENTRY) && crowd.bytes >= bytes / 2;
             let objects = of_place().filter(large).filter(most).max_by_key(size);
@@ -130,7 +128,7 @@ impl Detector for LeakSuspects {
     }
 }
 
-/// Leaves out suspects of low severity inside others.
+/// Removes suspects of low severity inside others.
 fn without_details(found: Vec<Finding>, heap: &Heap) -> Vec<Finding> {
     let is_inside = |inner: &Finding, outer: &Finding| {
         let nodes = inner.node.zip(outer.node).filter(|(inner, outer)| inner != outer);
@@ -144,13 +142,13 @@ fn without_details(found: Vec<Finding>, heap: &Heap) -> Vec<Finding> {
     found.into_iter().zip(details).filter(|(_, is_detail)| !is_detail).map(|(finding, _)| finding).collect()
 }
 
-/// Many objects of one class under one holder. One collection that refers to most of them, none of which retains a
-/// large part, grows. Else they are a structure: it may be the working memory of a compiler, or a service that nobody
-/// closes.
+/// Finding about many objects of one class under one holder. One collection that refers to most of them, without a
+/// dominant one, grows. Otherwise they are a structure: the working memory of a compiler, or a service that was never
+/// closed.
 fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Finding> {
     let collection = crowd.collection().map(|node| heap.whole(node));
     if collection.is_none() && (heap.is_top(heap.whole(place)) || heap.is_code(crowd.alike.example)) {
-        // What a global object holds is the program.
+        // A global object retains the whole program.
         return None;
     }
     let is_function = |node: u32| heap.functions.has(heap.nodes.kind.at(node as usize));
@@ -173,7 +171,7 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
         None => heap.nodes.retained.at(place as usize),
     };
     let severity = match heap.is_register(crowd.alike.example) && !heap.is_register(heap.holder(subject)) {
-        // The table of all modules is no cause of what they hold; a module that has loaded many may be.
+        // The table of all modules does not cause their sizes; a module that has loaded many may.
         true => severity(bytes, heap.bytes, PERCENT).map(|_| Severity::Low)?,
         false => at_most(grows, severity(bytes, heap.bytes, PERCENT)?),
     };
@@ -183,7 +181,7 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
     finding.count = crowd.count;
     finding.bytes = bytes;
     finding.subject = heap.subject(subject);
-    // Only a name that most have tells something.
+    // Only a common name is informative.
     let example = (crowd.alike.votes >= crowd.count / 2).then_some(crowd.alike.example);
     let (what, share) = (heap.objects(crowd.count, class, example), heap.share(bytes));
     let (name, path) = (heap.described(subject), heap.chain(subject));
@@ -200,7 +198,7 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
         }
     };
     finding.next_step = match collection {
-        // Nobody can bound a global object.
+        // A global object cannot be bounded.
         Some(_) if heap.is_top(subject) => String::new(),
         Some(_) => bound(&finding.subject),
         None => FOLLOW.to_owned(),
@@ -212,17 +210,17 @@ fn bound(subject: &str) -> String {
     format!("If {subject} only ever grows, bound it: remove entries when they are done with, or hold them weakly.")
 }
 
-/// What to do about a structure.
+/// Advice about a structure.
 const FOLLOW: &str = "If it should be gone, or be smaller, follow the path from its end: the first holder that should have \
                       let go is the place to fix.";
 
-/// What does not grow is of high severity never.
+/// Limits the severity of a finding without growth to medium.
 fn at_most(grows: bool, severity: Severity) -> Severity {
     if grows { severity } else { severity.max(Severity::Medium) }
 }
 
-/// The first of a list: the highest dominator in a row of objects of one class, with little between them. An object that
-/// is in no such row, or in one so short that it may be a branch of a tree, is its own.
+/// Returns the first element of a list: the highest dominator in a row of objects of one class, with little between
+/// them. Without a row, or with one short enough for a branch of a tree, returns the node itself.
 fn head(node: u32, heap: &Heap) -> u32 {
     let class = heap.nodes.class.at(node as usize);
     let dominator =
@@ -236,7 +234,7 @@ fn head(node: u32, heap: &Heap) -> u32 {
     row.filter(|&(steps, _)| steps >= LIST).map_or(node, |(_, head)| head)
 }
 
-/// What exists once, and is reached by nothing but the code of a package, or by a constant of a class.
+/// Finding about a single object that only the code of a package, or a constant of a class, reaches.
 fn constant(node: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     severity(bytes, heap.bytes, PERCENT)?;
     let mut finding = about_node(CONSTANT, Severity::Low, node, heap);
@@ -249,8 +247,8 @@ fn constant(node: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     Some(finding)
 }
 
-/// One object that is, or holds, something large. By itself that is no mistake; but lists grow, and data in one piece
-/// that only the variables of a closure hold was probably forgotten.
+/// Finding about one object that is large or retains a large object. That alone is no mistake; but lists grow, and a
+/// large piece of data in a variable of a closure was probably forgotten.
 fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     let is_data = heap.data_arrays.has(heap.nodes.kind.at(place as usize));
     let end = heap.owner(place).filter(|_| !is_data).unwrap_or(place);
@@ -259,7 +257,7 @@ fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
         return None;
     }
     let is_list = owner != end;
-    // The list is that of the container whose entries they are, if they are entries.
+    // Entries belong to the list of their container.
     let owner = if is_list { heap.whole(owner) } else { owner };
     let bytes = if is_list { heap.nodes.retained.at(owner as usize) } else { bytes };
     let alone = heap.nodes.shallow.at(place as usize) >= bytes / 2;

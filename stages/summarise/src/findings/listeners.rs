@@ -1,4 +1,4 @@
-//! Rule `listeners`: functions that were added to the listeners of an event again and again, with what they keep.
+//! Rule `listeners`: functions added to the listeners of an event again and again, with their retained objects.
 
 use super::heap::{Heap, about_node};
 use super::resources::{BASE, Group, Judge, Key, Words};
@@ -8,15 +8,14 @@ use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::resources::{NONE, kind};
 
-/// The rule.
 pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "listeners";
-/// Listeners of one event from which on there are many, and from which on that is a finding whatever they retain.
+/// Minimum number of listeners of one event, and number that makes a finding whatever they retain.
 const MANY: u64 = 50;
 const VERY_MANY: u64 = 1_000;
 
-/// Events that are shown beside the first one, and steps from a listener to its emitter.
+/// Events shown besides the first one, and maximum steps from a listener to its emitter.
 const SHOWN: usize = 2;
 const STEPS: usize = 16;
 
@@ -24,20 +23,19 @@ const JUDGE: Judge = Judge {
     kinds: &[kind::LISTENER],
     least: MANY,
     claims: MANY,
-    // Those of which nobody knows what they listen to go together by their function.
+    // Listeners of an unknown event are grouped by their function.
     key: |row| if row.holder == NONE { [NONE, row.place] } else { [row.holder, row.name] },
     findings: |groups, words| by_holder(groups, words),
 };
 
-/// Groups of the events of one emitter go together: listeners of two events may share what they keep, and then neither
-/// event retains it.
+/// Merges the events of one emitter: listeners of two events may share objects, which neither event then retains.
 fn by_holder(groups: &[(Key, Group)], words: &Words<'_>) -> Vec<Finding> {
     let same = |a: &(Key, Group), b: &(Key, Group)| a.0[0] == b.0[0] && a.0[0] != NONE;
     groups.chunk_by(same).filter_map(|events| finding(events, words)).collect()
 }
 
-/// What is only reached through the listeners of an emitter: its table of events dominates that, whatever the listeners
-/// share. `node` is one of the listeners.
+/// Bytes reached only through the listeners of an emitter: its table of events dominates them, even if listeners share
+/// them. `node` is one of the listeners.
 fn dominated(holder: u32, node: u32, heap: &Heap) -> u64 {
     let above = |&at: &u32| heap.tree.as_ref().and_then(|tree| tree.parent(at).get());
     let path = std::iter::successors(Some(node), above).take(STEPS).take_while(|&at| at != holder);
@@ -65,7 +63,7 @@ fn finding(events: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
     } else {
         let event = words.name(name);
         finding.subject = format!("{} {event:?}", finding.subject);
-        // Events with a tenth of the listeners are told.
+        // Shows events with at least a tenth of the listeners.
         let told = |(key, other): &&(Key, Group)| key[1] != name && 10 * other.count >= most.count;
         let others: Vec<String> = events.iter().filter(told).take(SHOWN).map(|(key, _)| words.name(key[1])).collect();
         let others: String = others.iter().map(|event| format!(" and {event:?}")).collect();

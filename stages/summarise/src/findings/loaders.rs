@@ -1,12 +1,11 @@
-//! Rule `class-loader-leak`: class loaders of one type that define the same classes. They are reloads of one thing (a web
-//! application, a script, a plugin), and all but the newest should be gone, with all that their classes and objects
-//! hold. Of many loaders, names that differ in digits alone count as the same: code that is compiled at run time is
-//! numbered (`Script1`, `Script2`).
+//! Rule `class-loader-leak`: class loaders of one type that define the same classes. They are reloads of one thing (a
+//! web application, a script, a plugin), and all but the newest should be gone, with their classes and objects. For
+//! many loaders, names that differ in digits alone count as the same: classes compiled at run time are numbered
+//! (`Script1`, `Script2`).
 //!
-//! A loader's world is the loader, the classes that it defines and their instances. What a world retains is what the
-//! topmost nodes of it in the dominator tree retain. Loaders that are held like each other, each by an object of one
-//! class, are siblings in some registry and may all be wanted; one that is held otherwise than the rest is the living
-//! one.
+//! A loader's world is the loader, its classes and their instances. A world retains the sum over its topmost nodes in
+//! the dominator tree. Loaders that are all held by objects of one class are siblings in some registry and may all be
+//! wanted; one that is held differently from the rest is the live one.
 
 mod worlds;
 
@@ -25,7 +24,6 @@ use std::collections::BTreeSet;
 use std::hash::Hasher;
 use worlds::{Loader, World};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[
@@ -43,19 +41,20 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "class-loader-leak";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [20, 5, 1];
-/// Loaders from which on they are many.
+/// Minimum number of loaders.
 const MANY: usize = 4;
-/// The same of loaders of numbered classes: fewer may be plugins.
+/// Minimum number of loaders of numbered classes: fewer may be plugins.
 const MANY_NUMBERED: usize = 100;
-/// Loaders of numbered classes that are a finding of medium severity, however little they retain in the heap.
+/// Number of loaders of numbered classes that makes a finding of medium severity, however little they retain in the
+/// heap.
 const COSTLY: usize = 500;
-/// Loaders that are looked at.
+/// Maximum number of loaders.
 const LOADERS: usize = 1 << 14;
-/// Groups of loaders of one type that are told apart.
+/// Maximum number of groups of loaders of one type.
 const GROUPS: usize = 64;
-/// Percent of a loader's classes that the largest one of its group need not have.
+/// Maximum percent of a loader's classes that the largest loader of its group lacks.
 const OWN_PERCENT: usize = 1;
 
 struct Loaders;
@@ -84,7 +83,7 @@ impl Detector for Loaders {
     }
 }
 
-/// A class that a loader defines: the loader, what its name is without digits, and the name.
+/// A class of a loader: the loader, a hash of the name without digits, and the name.
 type Defined = (u32, u64, u32);
 
 /// Names of the classes of loaders, as ids and as texts.
@@ -93,7 +92,7 @@ struct Names<'a> {
     strings: StringTable,
 }
 
-/// Each class that a reachable loader has defined, sorted; not those that the runtime makes.
+/// Returns the classes that reachable loaders have defined, sorted, without those that the runtime generates.
 fn names(loader_of: &[NodeId], heap: &Heap) -> Result<BudgetVec<Defined>, StageError> {
     let preorder: ColumnPoints<Preorder> = ColumnPoints::open(heap.job.scratch, columns::NODE_PREORDER)?;
     let mut names = heap.job.context.budget.growing("findings: classes of loaders");
@@ -108,22 +107,21 @@ fn names(loader_of: &[NodeId], heap: &Heap) -> Result<BudgetVec<Defined>, StageE
     Ok(names)
 }
 
-/// A hash of a name without its digits.
 fn without_digits(name: &str) -> u64 {
     let mut hash = FxHasher::default();
     name.bytes().filter(|byte| !byte.is_ascii_digit()).for_each(|byte| hash.write_u8(byte));
     hash.finish()
 }
 
-/// Loaders of one type that define the same classes, that with most classes first.
+/// Loaders of one type with the same classes, the one with most classes first.
 struct Groups {
-    /// Those whose classes have the same names, then those whose names differ in digits.
+    /// Groups with equal names of classes, then groups with names that differ in digits.
     all: Vec<Vec<Loader>>,
-    /// How many are of the first kind.
+    /// Number of groups of the first kind.
     same: usize,
 }
 
-/// What of a class must be the same.
+/// The part of a class that must be equal.
 type Key = fn(&Defined) -> (u64, u32);
 
 fn groups(names: &[Defined], heap: &Heap) -> Result<Groups, StageError> {
@@ -154,7 +152,7 @@ fn groups(names: &[Defined], heap: &Heap) -> Result<Groups, StageError> {
     Ok(Groups { all: same, same: count })
 }
 
-/// Loaders, each with the first one whose classes its own are among.
+/// Groups each loader with the first one that has all its classes.
 fn grouped(loaders: &[Loader], names: &[Defined], key: Key, heap: &Heap) -> Result<Vec<Vec<Loader>>, StageError> {
     let mut groups: Vec<Vec<Loader>> = Vec::new();
     for &loader in loaders {
@@ -168,7 +166,7 @@ fn grouped(loaders: &[Loader], names: &[Defined], key: Key, heap: &Heap) -> Resu
     Ok(groups)
 }
 
-/// Whether the classes of a loader are among those of another one, but for a few.
+/// Whether another loader has all but a few of a loader's classes.
 fn is_within(loader: Loader, other: Loader, names: &[Defined], key: Key) -> bool {
     let of = |loader: Loader| names[loader.first..loader.first + loader.count].iter().map(key);
     let mut others = of(other).peekable();
@@ -229,8 +227,8 @@ fn about(
     Ok(finding)
 }
 
-/// How many classes a loader has with one of them, and that one alone: that which most of it is about is not known, so the first one that
-/// is not nested.
+/// Text: number of classes of a loader with an example, and the example alone: the shortest name that is neither an
+/// array nor nested.
 fn shown_classes(loader: Loader, names: &Names<'_>) -> (String, String) {
     let of = names.of[loader.first..loader.first + loader.count].iter();
     let texts = of.take(SHOWN_NAMES).map(|&(_, _, name)| names.strings.text(name as usize));
@@ -243,11 +241,11 @@ fn shown_classes(loader: Loader, names: &Names<'_>) -> (String, String) {
     (classes, name)
 }
 
-/// Names among which the one that is shown is chosen.
+/// Number of names among which the example is chosen.
 const SHOWN_NAMES: usize = 1000;
 
-/// Which of the loaders is the living one: that which is held otherwise than all others, or else that which retains
-/// most; and whether all are held by objects of one class.
+/// Returns the live loader: the one that is held differently from all others, or else the one that retains most; and
+/// whether all are held by objects of one class.
 fn living(worlds: &[World]) -> (usize, bool) {
     let others_differ = |at: usize| {
         let mut others = worlds.iter().enumerate().filter(|&(other, _)| other != at).map(|(_, world)| world.holder);

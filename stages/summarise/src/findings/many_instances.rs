@@ -1,8 +1,8 @@
-//! Rule `many-instances`: objects of one class that together retain a large part of the heap, whether or not one
-//! object holds them all: sessions, requests, handles with the state that each has.
+//! Rule `many-instances`: objects of one class that together retain a large part of the heap, whether or not one object
+//! retains them all: sessions, requests, handles with their state.
 //!
-//! Classes whose objects lie in each other say the same bytes again. Of those, a class of the program speaks for the
-//! rest, if it has at least half of what the outermost one retains.
+//! Classes with objects inside each other repeat the same bytes. Of such a group, the rule reports a class of the
+//! program if it has at least half of the bytes of the outermost class, else the outermost class.
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class};
@@ -14,7 +14,6 @@ use heaplake_kit::text::size;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME, PLATFORM],
     candidates: list_bytes::<ClassRow>(CLASSES),
@@ -25,15 +24,15 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "many-instances";
-/// The same of classes of the platform, or of which nobody knows whose they are.
+/// [`NAME`] for classes of the platform, or of unknown origin.
 const PLATFORM: &str = "many-platform-instances";
-/// Percent of the heap from which on a finding is high (never), medium, low.
+/// Minimum percent of the heap of a high (never), medium, low finding.
 const PERCENT: [u64; 3] = [101, 25, 12];
-/// Objects from which on they are many.
+/// Minimum number of objects.
 const MANY: u64 = 10;
-/// Classes that are looked at.
+/// Maximum number of classes.
 const CLASSES: usize = 64;
-/// Dominators of an example that are looked at.
+/// Maximum number of dominators of an example.
 const STEPS: usize = 1 << 10;
 
 #[derive(Default)]
@@ -57,7 +56,7 @@ impl Detector for ManyInstances {
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        // Position of the outermost class above an example of each.
+        // Position of the outermost class above an example of each class.
         let outermost: Vec<usize> = (0..self.rows.len()).map(|at| self.outermost(at, heap)).collect();
         let found = (0..self.rows.len()).filter(|&at| outermost[at] == at).filter_map(|top| {
             let group = || (0..self.rows.len()).filter(|&at| outermost[at] == top);
@@ -77,7 +76,7 @@ impl ManyInstances {
         heap.example(self.rows[at].class_id).map(|example| heap.code_of(example))
     }
 
-    /// The outermost class whose objects have an example of this one inside.
+    /// Returns the outermost class with objects that contain an example of this one.
     fn outermost(&self, at: usize, heap: &Heap) -> usize {
         let Some(example) = heap.example(self.rows[at].class_id) else { return at };
         let up = |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|_| at != heap.facts.root.0);
@@ -99,8 +98,8 @@ fn finding(row: &ClassRow, is_program: bool, heap: &Heap) -> Option<Finding> {
     Some(finding)
 }
 
-/// Leaves out what a leak suspect says with more evidence. What objects of the platform retain goes behind a suspect
-/// of half as much: it says who holds them.
+/// Drops findings that a leak suspect covers with more evidence. Ranks objects of the platform behind a suspect of at
+/// least half their size: the suspect names the holder.
 fn settle(findings: &mut Vec<Finding>) {
     let suspects: Vec<(Option<u32>, u64, Severity)> = findings
         .iter()

@@ -1,30 +1,31 @@
-//! Stage `findings`: observations that are worth a look.
+//! Stage `findings`: observations that deserve attention.
 //!
 //! * Computes: the findings of all rules, one for each cause (`causes.rs`), with the path to it (`paths.rs`), its owner
-//!   and the place of its code (`origins.rs`). A rule is one file here: what it looks for, when that matters, what it
-//!   reports. Thresholds are fractions of the heap with a floor in bytes, so that what every small program has is no
-//!   finding.
-//! * Resident memory: a byte per class; class, dominator, kind and size, 17 bytes per node, or class, dominator and parent on the shortest path, paged where the budget
-//!   does not allow it; a bit per node where arrays show their elements; the entries of weak maps, 48 bytes each; 24
-//!   bytes per class for possible duplicates. What rules keep of candidates is bounded, and each declares its bound.
+//!   and the place of its code (`origins.rs`). A rule is one file here: the pattern, its thresholds, its message.
+//!   Thresholds are fractions of the heap with a floor in bytes, so that small programs have no findings.
+//! * Resident memory: a byte per class; class, dominator, kind and size, 17 bytes per node, or class, dominator and
+//!   parent on the shortest path, paged where the budget does not allow it; a bit per node if arrays show their
+//!   elements; the entries of weak maps, 48 bytes each; 24 bytes per class for possible duplicates. Candidates of rules
+//!   are bounded, and each rule declares its bound.
 //! * Passes over disk: up to three over node columns, one over containers for each rule about them.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or scratch cannot be read or written.
-//! * Determinism: order of the nodes and of the classes; threads let rules report, and findings are in the order of rules.
+//! * Determinism: order of the nodes and of the classes; rules report on several threads, and findings are in the order
+//!   of rules.
 //! * Reference: the idea of leak suspects is that of Eclipse MAT; the rules are ours.
 //!
 //! # How to add a rule
 //!
-//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the names of its findings, what it reads
-//!    beyond `COMMON`, its bounds on memory, and how its `Detector` begins. A detector is shown the nodes that it minds, then
-//!    every class, and then asked what it found; it may look things up in the `Heap`. The `node` of a finding is where
-//!    memory accumulates, or an example: the stage fills in path, holder, owner and place for all rules. What a rule
-//!    `tells` decides which of several findings about the same bytes stays; the others become its evidence.
-//!    `boxed_numbers.rs` is a short example; `containers.rs` is what all rules about containers share.
+//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the names of its findings, its inputs beyond
+//!    `COMMON`, its bounds on memory, and the constructor of its `Detector`. A detector sees the nodes that may matter
+//!    to it, then every class, and then reports its findings; it may query the `Heap`. The `node` of a finding is the
+//!    point of accumulation, or an example: the stage fills in path, holder, owner and place for all rules.
+//!    `Rule::tells` decides which of several findings about the same bytes stays; the others become its evidence.
+//!    `boxed_numbers.rs` is a short example; `containers.rs` is shared by all rules about containers.
 //! 2. Add its `mod` line and a line in [`RULES`]. The stage's own declaration follows from the rules.
 //!
-//! A rule knows no runtime: what it must know of classes and kinds is a role ([`heaplake_schemas::roles`]) that the
-//! reader of each format fills in. A format that has nothing for a rule makes it find nothing.
+//! A rule knows no runtime: its knowledge of classes and kinds is a role ([`heaplake_schemas::roles`]) that the reader
+//! of each format fills in. Without that role, the rule finds nothing.
 
 mod accumulation;
 mod also_held;
@@ -86,7 +87,7 @@ use rule::{Detector, Rule};
 use std::cmp::Reverse;
 use sweep::Sweep;
 
-/// All rules, in the order in which they report.
+/// All rules, in the order of their reports.
 const RULES: &[Rule] = &[
     leak_suspects::RULE,
     accumulation::RULE,
@@ -134,7 +135,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// What is read for all rules: the [`Sweep`] over the nodes, and the [`Heap`].
+/// Inputs of all rules: the [`Sweep`] over the nodes, and the [`Heap`].
 const COMMON: [Access; 28] = [
     document(documents::FACTS),
     texts(STRINGS),
@@ -166,17 +167,17 @@ const COMMON: [Access; 28] = [
     texts(ORIGINAL_TEXTS).if_any(),
 ];
 
-/// These accesses, and those of each rule; some occur more than once.
+/// These inputs, and those of each rule; some occur more than once.
 const READS: [Access; COMMON.len() + reads_of_rules()] = reads();
 const ARRAYS: [&[Size]; RULES.len()] = arrays();
-/// Buffers and page frames of arrays, beside what rules hold and take.
+/// Buffers and page frames of arrays, besides the memory of rules.
 const BUFFERS: u64 = 9 << 20;
 
-/// Nodes that rules are shown at a time.
+/// Number of nodes that rules see at a time.
 const SHOWN: usize = 256;
-/// Findings of one rule that are kept.
+/// Maximum number of findings of one rule.
 const MOST_OF_A_RULE: usize = 20;
-/// Rules that report at the same time, at most: few take long.
+/// Maximum number of rules that report at the same time: few take long.
 const MOST_THREADS: u64 = 4;
 
 const fn reads_of_rules() -> usize {
@@ -262,7 +263,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: findings.len() as u64, spilled_bytes: 0 })
 }
 
-/// A rule with its detector, and then what it found.
+/// A rule with its detector, then its findings.
 #[derive(Default)]
 enum Report<'a> {
     #[default]
@@ -271,7 +272,7 @@ enum Report<'a> {
     Done(Result<Vec<Finding>, StageError>),
 }
 
-/// Lets all rules report, several at the same time where the arrays of all fit the budget.
+/// Collects the reports of all rules, several at the same time if their arrays fit the budget.
 fn reports(
     detectors: &mut [Box<dyn Detector + Send>],
     heap: &Heap<'_>,
@@ -306,7 +307,7 @@ fn reports(
     Ok(findings)
 }
 
-/// The most severe findings of a rule.
+/// Returns the most severe findings of a rule.
 fn of_rule(rule: &Rule, detector: &mut dyn Detector, heap: &Heap<'_>) -> Result<Vec<Finding>, StageError> {
     let mut found = detector.report(heap)?;
     debug_assert!(found.iter().all(|finding| rule.names.contains(&&*finding.rule)), "{:?}", rule.names);
@@ -316,7 +317,7 @@ fn of_rule(rule: &Rule, detector: &mut dyn Detector, heap: &Heap<'_>) -> Result<
     Ok(found)
 }
 
-/// Fills in what follows from the node and the class of a finding, whatever its rule.
+/// Fills in the fields of a finding that follow from its node and class.
 fn fill_in(finding: &mut Finding, origins: Option<&mut Origins>, heap: &Heap) -> Result<(), StageError> {
     finding.class_key = finding.class_id.map(|class| heap.class_key(class).into_owned());
     if !RULES.iter().any(|rule| rule.is_outside && rule.names.contains(&&*finding.rule)) {
@@ -328,7 +329,7 @@ fn fill_in(finding: &mut Finding, origins: Option<&mut Origins>, heap: &Heap) ->
     finding.stable_path = path.stable(paths::KEPT);
     finding.holder_node = finding.holder_node.or_else(|| path.holder());
     if let Some(origins) = origins {
-        // Where a rule knows the code, the runtime on the path to the object is not its owner.
+        // If the rule knows the code, the runtime on the path to the object is not its owner.
         let is_told = finding.place.is_some();
         let owner = match finding.owner.take() {
             None => origins.owner(node, &path, heap)?,
@@ -369,7 +370,7 @@ fn show_nodes(detectors: &mut [Box<dyn Detector + Send>], facts: &Facts, job: &J
     Ok(())
 }
 
-/// The most severe first, then the largest.
+/// Sorts findings: the most severe first, then the largest.
 pub(crate) fn rank(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| (finding.severity, Reverse(finding.bytes), finding.node, finding.class_id);

@@ -1,5 +1,5 @@
-//! Rule `native-memory`: small objects that hold much memory outside the managed heap, where the format says so of the
-//! object, or has a node of its own for such memory. Memories of WebAssembly have a rule of their own.
+//! Rule `native-memory`: small objects that hold much memory outside the managed heap, if the format has sizes or nodes
+//! of such memory. Memories of WebAssembly have a rule of their own.
 
 use super::class_roles::Kinds;
 use super::heap::{Heap, about_class};
@@ -13,7 +13,6 @@ use heaplake_schemas::scratch::Facts;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(RESOURCE_ROW).if_any()],
@@ -25,12 +24,12 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "native-memory";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [50, 20, 5];
-/// Bytes up to which an object is small, and outside of it from which on it holds much.
+/// Maximum bytes of a small object, and minimum bytes of its native memory.
 const SMALL: u64 = 4 << 10;
 const MUCH: u64 = 64 << 10;
-/// Classes that are told apart.
+/// Maximum number of classes.
 const CLASSES: usize = 1 << 14;
 
 #[derive(Default)]
@@ -41,13 +40,13 @@ struct Tally {
     example: u32,
 }
 
-/// Nodes of native memory that are remembered.
+/// Maximum number of nodes of native memory.
 const MOST: usize = 1 << 14;
 
 struct Native {
     /// Kinds of nodes that are native memory.
     kinds: Kinds,
-    /// The largest of them, in no order: bytes and node.
+    /// The largest such nodes, unordered: bytes and node.
     memory: Vec<(u64, u32)>,
     classes: BTreeMap<u32, Tally>,
 }
@@ -122,7 +121,7 @@ impl Detector for Native {
     }
 }
 
-/// The data of memories of WebAssembly.
+/// Returns the data of memories of WebAssembly.
 fn memories_of_programs(heap: &Heap) -> Result<BTreeSet<u32>, StageError> {
     let mut found = BTreeSet::new();
     if !heap.job.scratch.has(RESOURCE_ROW) {

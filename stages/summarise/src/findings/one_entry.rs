@@ -1,10 +1,9 @@
-//! Rule `one-entry-collections`: many containers that hold a single object, each with a table or an array of its own.
+//! Rule `one-entry-collections`: many containers with a single entry, each with a table or an array of its own.
 
 use super::containers::{self, Judge, LARGE};
 use super::rule::Rule;
 use heaplake_schemas::containers::flags;
 
-/// The rule.
 pub const RULE: Rule = Rule { names: &[JUDGE.name], open: |_, _| Ok(Box::new(JUDGE)), ..containers::BASE };
 
 const JUDGE: Judge = Judge {
@@ -14,7 +13,7 @@ const JUDGE: Judge = Judge {
                 comes.",
     bytes: |container| {
         let one = container.row.entries == 1 && container.row.flags & flags::SPARSE == 0;
-        // A large one has slack, above all.
+        // The problem of a large one is its slack.
         (one && (1..LARGE).contains(&container.store)).then_some(container.own.saturating_add(container.store))
     },
     message: |crowd, what, heap| format!("{what} have one entry each and take {} beside it", heap.share(crowd.bytes)),

@@ -1,5 +1,5 @@
-//! To whom an object belongs, and where the code of its owner is: the package, script or team as the table of owners
-//! has it, and a file with a line where the format tells.
+//! The owner of an object, and the place of the owner's code: package, script or team as in the table of owners, and a
+//! file with a line if the format has one.
 
 use super::heap::Heap;
 use super::paths::Path;
@@ -10,10 +10,10 @@ use heaplake_schemas::owners::{self, Origin};
 use heaplake_schemas::scratch as columns;
 use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS, OriginalPlace};
 
-/// Dominators that are looked at.
+/// Maximum number of dominators.
 const STEPS: usize = 1 << 12;
 
-/// What the format tells of the origin of objects.
+/// Origins of objects in the format.
 pub struct Origins {
     rules: Rules,
     node: ColumnMap<NodeId>,
@@ -21,12 +21,11 @@ pub struct Origins {
     origin: ColumnMap<Origin>,
     located: ColumnMap<NodeId>,
     line: ColumnMap<u32>,
-    /// What scripts were made from, where there are source maps.
+    /// Original places of scripts, if there are source maps.
     originals: Option<(ColumnMap<OriginalPlace>, StringTable)>,
 }
 
 impl Origins {
-    /// Opens the columns, if the run has them.
     pub fn open(job: &Job<'_>) -> Result<Option<Self>, StageError> {
         let Job { scratch, context, .. } = *job;
         if !scratch.has(columns::ORIGIN) {
@@ -48,7 +47,7 @@ impl Origins {
         }))
     }
 
-    /// The row of the origin that a node has of its own.
+    /// Row of a node's own origin.
     fn origin(&self, node: u32) -> Option<u32> {
         self.node.binary_search(&NodeId(node)).ok().map(|at| self.of_node[at])
     }
@@ -60,7 +59,7 @@ impl Origins {
         self.rules.owner(heap.nodes.class.at(node as usize), self.origin(node))
     }
 
-    /// The owner for which an object counts; if it has none, that of the nearest object on the path to it.
+    /// Returns the owner of an object; without one, that of the nearest object on the path to it.
     pub fn owner(&mut self, node: u32, path: &Path, heap: &Heap) -> Result<Option<String>, StageError> {
         let mut codes = Vec::new();
         let mut at = node;
@@ -71,7 +70,7 @@ impl Origins {
         let code = codes.iter().rev().fold(Code::NOBODY, |above, code| code.under(above));
         let mut found = code.owner().and_then(|owner| self.rules.name(owner));
         for above in path.upwards() {
-            // The runtime's own code holds for somebody, too.
+            // The runtime's own code may hold objects for another owner.
             if found.as_ref().is_some_and(|name| name != owners::NODE) {
                 break;
             }
@@ -81,7 +80,7 @@ impl Origins {
         Ok(found)
     }
 
-    /// File and line from which the code at a source location was made.
+    /// Original file and line of the code at a source location.
     fn original(&self, at: usize) -> Option<String> {
         let (places, texts) = self.originals.as_ref()?;
         let place = places[at];
@@ -90,7 +89,7 @@ impl Origins {
         Some(format!("{file}:{}", place.line.saturating_add(1)))
     }
 
-    /// File and line of the nearest code on the path to an object, before its script was made where that is known.
+    /// File and line of the nearest code on the path to an object, the original place if known.
     pub fn place(&self, path: &Path, heap: &Heap) -> Option<String> {
         let text = |id: u32| (id != u32::MAX).then(|| heap.strings().text(id as usize));
         let mut places = path.upwards().filter_map(|node| {

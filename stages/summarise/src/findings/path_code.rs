@@ -1,12 +1,12 @@
-//! Whose code is on the path to an object.
+//! Origin of the code on the path to an object.
 
 use super::heap::Heap;
 use super::packages::CodeOf;
 use super::paths::Path;
 
 impl Heap<'_> {
-    /// Whether the nearest code on the path to a node is such, and none on it is the program's; no where formats do not
-    /// tell a program from the packages that it uses.
+    /// Whether the nearest code on the path to a node has this origin, and none is the program's; false if the format
+    /// does not distinguish a program from its packages.
     pub fn is_of_package(&self, node: u32, code: CodeOf) -> bool {
         let path = Path::to(node, self);
         let codes = || path.upwards().map(|at| self.code_of(at));
@@ -15,7 +15,8 @@ impl Heap<'_> {
             && codes().all(|code| code != CodeOf::Application)
     }
 
-    /// Whether only the platform's own code is on the path to a node, and no thread: its stack has the program's.
+    /// Whether the path to a node has code of the platform only, and no thread: the stack of a thread has the program's
+    /// code.
     pub fn is_of_platform(&self, node: u32) -> bool {
         let path = Path::to(node, self);
         let codes = || path.upwards().map(|at| self.code_of(at));

@@ -1,10 +1,10 @@
-//! Paths to objects as people know them: from a root with a name, over references with their labels, to the object.
+//! Readable paths to objects: from a named root, over references with their labels, to the object.
 //!
-//! A path is the shortest one of references, as the stage `shortest paths` found it; where there is none, or this one
-//! goes through a weak reference and another one does not, the chain of dominators. It begins behind the runtime's own nodes, which show as one step with a name that people know. What is
-//! inside of a container (tables, entries, arrays) is no step: the step of the container ends with `[]` in its place.
-//! Variables of closures belong to the step of their function. Equal steps in a row are one, with a star. No other
-//! steps are left out, but those in the middle of a very long path.
+//! A path is the shortest one of references, from the stage `shortest paths`; without one, or if it goes through an
+//! avoidable weak reference, the chain of dominators. It begins after the runtime's own nodes, which show as one step
+//! with a readable name. The inside of a container (tables, entries, arrays) is no step: the step of the container ends
+//! with `[]` in its place. Variables of closures belong to the step of their function. Equal steps in a row are one,
+//! with a star. No other steps are left out, except the middle of a very long path.
 
 use super::class_roles::role;
 use super::heap::{Heap, shorten};
@@ -14,15 +14,15 @@ use heaplake_kit::text::count;
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{NO_ID, NodeId};
 
-/// Nodes of a path that are looked at, from its end.
+/// Maximum number of nodes of a path, from its end.
 const MOST: usize = 1 << 14;
-/// Characters of a name and of a label.
+/// Maximum characters of a name and of a label.
 const MOST_NAME: usize = 80;
 const MOST_LABEL: usize = 48;
-/// Steps at each end that the table keeps, and that a message shows.
+/// Steps at each end in the table, and in a message.
 pub const KEPT: usize = 32;
 pub const SHOWN: usize = 5;
-/// Steps above an object among which its holder is looked for.
+/// Number of steps above an object searched for its holder.
 const NEAR: usize = 5;
 
 /// A node of a path and the label of the edge that leads to it.
@@ -35,33 +35,29 @@ struct Hop {
 /// A step of a path as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The object.
     pub node: u32,
-    /// Its class or name, and the same without what differs from run to run.
+    /// Its class or name, and the same without parts that differ between runs.
     name: String,
     stable: String,
-    /// What leads on from it: `.field`, `[]`.
+    /// Text of the reference to the next step: `.field`, `[]`.
     out: String,
-    /// Whether its class has a name of the program's.
+    /// Whether its class has a name of the program.
     named: bool,
-    /// Whether it is a container of the platform's.
+    /// Whether it is a container of the platform.
     container: bool,
 }
 
-/// A path.
 pub struct Path {
-    /// The nodes, the root's side first.
+    /// The nodes, from the root down.
     hops: Vec<Hop>,
-    /// The steps.
     pub steps: Vec<Step>,
-    /// Whether its beginning is left out.
+    /// Whether its beginning is missing.
     cut: bool,
-    /// What stands between steps.
     between: &'static str,
 }
 
 impl Path {
-    /// To a node.
+    /// Returns the path to a node.
     pub fn to(node: u32, heap: &Heap) -> Self {
         let (hops, cut, between) = match by_reference(node, heap) {
             Some((hops, cut)) => (hops, cut, " → "),
@@ -79,12 +75,12 @@ impl Path {
         self.hops.iter().rev().map(|hop| hop.node)
     }
 
-    /// The steps as texts; so many at each end of a long path.
+    /// The steps as texts; `ends` at each end of a long path.
     pub fn texts(&self, ends: usize) -> Vec<String> {
         self.list(ends, |step| format!("{}{}", step.name, step.out))
     }
 
-    /// The same, without what differs from run to run.
+    /// Like [`Self::texts`], without parts that differ between runs.
     pub fn stable(&self, ends: usize) -> Vec<String> {
         self.list(ends, |step| format!("{}{}", step.stable, step.out))
     }
@@ -100,12 +96,12 @@ impl Path {
         beginning.into_iter().chain(head).chain([middle]).chain(tail).collect()
     }
 
-    /// In one line.
+    /// The path in one line.
     pub fn line(&self) -> String {
         self.texts(SHOWN).join(self.between)
     }
 
-    /// Position of the nearest step above the last whose class has a name, or of the first of all if it is near.
+    /// Position of the nearest step of a named class above the last step, or of the first step if it is near.
     fn holder_step(&self) -> Option<usize> {
         let above = self.steps.len().checked_sub(2)?;
         let near = (above.saturating_sub(NEAR - 1)..=above).rev();
@@ -117,7 +113,7 @@ impl Path {
         self.holder_step().filter(|&at| self.steps[at].named).map(|at| self.steps[at].node)
     }
 
-    /// The field that refers to the last object, after the object of a named class that has the field; nothing if the
+    /// The field that refers to the last object, after the object of a named class that has the field; `None` if the
     /// last object is of such a class itself.
     pub fn field(&self) -> Option<String> {
         let last = self.steps.last()?;
@@ -126,7 +122,7 @@ impl Path {
         Some(format!("{}{fields}", self.steps[holder].name)).filter(|_| !fields.is_empty())
     }
 
-    /// What the last object is called: by its class, or by its field where the class is one that every program has.
+    /// Name of the last object: its class, or its field if its class is common to every program.
     pub fn subject(&self) -> String {
         self.field().or_else(|| Some(self.steps.last()?.stable.clone())).unwrap_or_default()
     }
@@ -141,19 +137,19 @@ impl Path {
     }
 }
 
-/// What is said of objects by their paths.
+/// Descriptions of objects by their paths.
 impl Heap<'_> {
-    /// The path to a node from a root that people know, as text; see [`Path`].
+    /// The path to a node from a named root, as text; see [`Path`].
     pub fn chain(&self, node: u32) -> String {
         Path::to(node, self).line()
     }
 
-    /// What a node is called in a message: its class, or who holds it in which field.
+    /// Name of a node in a message: its class, or its holder with the field.
     pub fn subject(&self, node: u32) -> String {
         Path::to(node, self).subject()
     }
 
-    /// The same as the subject of a sentence: `Server.sessions, a Map,`, or `One Map @12`.
+    /// [`Self::subject`] as the subject of a sentence: `Server.sessions (Map @12)`, or `One Map @12`.
     pub fn described(&self, node: u32) -> String {
         let class = self.shown_class(self.nodes.class.at(node as usize).0);
         // The root of some formats has no id.
@@ -173,7 +169,7 @@ impl Heap<'_> {
         }
     }
 
-    /// What the runtime calls an object of its own: `PromiseReaction`.
+    /// The runtime's name of an object of its own: `PromiseReaction`.
     fn internal_name(&self, node: u32, kind: u8) -> Option<String> {
         let own = self.facts.internal_kinds.contains(&kind).then(|| self.nodes.own_name(NodeId(node), MOST_NAME))?;
         // `system / PromiseReaction`
@@ -181,13 +177,13 @@ impl Heap<'_> {
         (!name.is_empty()).then(|| name.to_owned())
     }
 
-    /// Whether a node is a root that people know, such as a global object.
+    /// Whether a node is a named root, such as a global object.
     pub fn is_top(&self, node: u32) -> bool {
         Path::to(node, self).steps.len() <= 1
     }
 }
 
-/// The shortest path, and whether its beginning is left out.
+/// Returns the shortest path, and whether its beginning is missing.
 fn by_reference(node: u32, heap: &Heap) -> Option<(Vec<Hop>, bool)> {
     let tree = heap.tree.as_ref()?;
     let mut hops = Vec::new();
@@ -209,7 +205,7 @@ fn by_reference(node: u32, heap: &Heap) -> Option<(Vec<Hop>, bool)> {
     (!hops.is_empty() && !is_weak(&hops, node, heap)).then_some((hops, cut))
 }
 
-/// Whether a path goes through a weak or soft reference, and there is another one: then the dominators say more.
+/// Whether a path goes through a weak or soft reference and another path does not: then dominators say more.
 fn is_weak(hops: &[Hop], node: u32, heap: &Heap) -> bool {
     let weak = &heap.facts.roles.weak_fields;
     let is_weak = |hop: &Hop| hop.label < label::NO_PATH && weak.fit(&heap.strings().text(hop.label as usize));
@@ -217,7 +213,6 @@ fn is_weak(hops: &[Hop], node: u32, heap: &Heap) -> bool {
     !weak.is_empty() && hops.windows(2).any(avoidable)
 }
 
-/// The chain of dominators.
 fn by_dominators(node: u32, heap: &Heap) -> (Vec<Hop>, bool) {
     let mut hops = Vec::new();
     let mut at = node;
@@ -253,7 +248,7 @@ fn steps(hops: &[Hop], heap: &Heap) -> Vec<Step> {
     steps
 }
 
-/// A path through a global variable begins with it: where the runtime registers its variables says nothing.
+/// Cuts a path through a global variable: the runtime's register of variables is not informative.
 fn from_variable(mut steps: Vec<Step>, heap: &Heap) -> Vec<Step> {
     let is_variable = |step: &Step| heap.classes.has(heap.nodes.class.at(step.node as usize).0, role::VARIABLE);
     if let Some(at) = steps.iter().rposition(is_variable) {
@@ -262,8 +257,8 @@ fn from_variable(mut steps: Vec<Step>, heap: &Heap) -> Vec<Step> {
     steps
 }
 
-/// A path through modules of the program begins with the last of them: which module came to load which says nothing.
-/// Modules are called by their package, or by their script where that is the program's.
+/// Cuts a path through modules of the program to the last one: the order of their loading is not informative. Modules
+/// have the name of their package, or of their script if that is the program's own.
 fn from_module(mut steps: Vec<Step>, hops: &[Hop], heap: &Heap) -> Vec<Step> {
     let Some(at) = steps.iter().rposition(|step| step.out == EXPORTS && heap.is_register(step.node)) else {
         return steps;
@@ -280,8 +275,8 @@ fn from_module(mut steps: Vec<Step>, hops: &[Hop], heap: &Heap) -> Vec<Step> {
     steps
 }
 
-/// How the runtime comes to a timer, or to a class, says nothing either: a path begins with the last object of the
-/// platform before the program's own, or with a class of it.
+/// Cuts the runtime's path to a timer or to a class: a path begins with the last object of the platform before the
+/// program's own, or with a class of the program.
 fn from_program(mut steps: Vec<Step>, heap: &Heap) -> Vec<Step> {
     let code = |step: &Step| heap.code_of(step.node);
     let Some(own) = steps.iter().position(|step| code(step).is_of_program()) else { return steps };
@@ -296,13 +291,13 @@ fn from_program(mut steps: Vec<Step>, heap: &Heap) -> Vec<Step> {
     steps
 }
 
-/// Steps of the platform from which on they are left out.
+/// Minimum number of steps of the platform that are left out.
 const LEFT_OUT: usize = 2;
 
-/// What leads on from a module.
+/// Reference from a module.
 const EXPORTS: &str = ".exports";
 
-/// Extends what leads on from a step by an edge.
+/// Extends the reference from a step by an edge.
 fn lead(step: &mut Step, label: u32, inside: bool, variables: bool, heap: &Heap) {
     if step.container && (inside || step.out == "[]") {
         "[]".clone_into(&mut step.out);
@@ -356,7 +351,7 @@ fn step(node: u32, kind: u8, class: u32, heap: &Heap) -> Step {
     Step { node, name, stable, out: String::new(), named: named && !is_text, container }
 }
 
-/// Equal steps in a row as one.
+/// Merges equal steps in a row.
 fn fold(steps: Vec<Step>) -> Vec<Step> {
     let mut folded: Vec<Step> = Vec::new();
     let mut repeated = false;

@@ -1,4 +1,4 @@
-//! Rule `pending-promises`: functions that wait for promises that nothing settles, with what they keep.
+//! Rule `pending-promises`: functions that wait for promises that never settle, with their retained objects.
 
 use super::heap::about_node;
 use super::resources::{BASE, Group, Judge, Key, Words};
@@ -7,12 +7,10 @@ use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::{NONE, kind};
 
-/// The rule.
 pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "pending-promises";
-/// Waiting calls of one function from which on there are many, and from which on that is a finding whatever they
-/// retain.
+/// Minimum number of waiting calls of one function, and number that makes a finding whatever they retain.
 const MANY: u64 = 50;
 const VERY_MANY: u64 = 5_000;
 

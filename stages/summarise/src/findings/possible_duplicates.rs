@@ -1,6 +1,6 @@
-//! Rule `possible-duplicates`: instances that look alike, but of which nobody knows whether they are: because the
-//! snapshot does not tell all of them, or because their references were not compared to the end. One finding for the
-//! whole snapshot, of low severity always; the table of findings also has one for each class.
+//! Rule `possible-duplicates`: instances that look alike but are unproved duplicates, because the snapshot is
+//! incomplete, or because their references were not fully compared. One finding for the whole snapshot, always of low
+//! severity; the table of findings also has one for each class.
 
 use super::heap::{Heap, blank};
 use super::rule::{Detector, Rule, Tells};
@@ -14,7 +14,6 @@ use heaplake_schemas::ids::ClassId;
 use heaplake_schemas::scratch::{self as columns, limits};
 use std::cmp::Reverse;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(columns::SET_ROW).if_any()],
@@ -32,7 +31,7 @@ struct PossibleDuplicates;
 #[derive(Clone, Copy, Default)]
 struct Open {
     members: u64,
-    /// What would be saved if all of them were duplicates.
+    /// Bytes saved if all members were duplicates.
     bytes: u64,
 }
 
@@ -43,12 +42,12 @@ impl Open {
     }
 }
 
-/// What is not known of sets.
+/// Undecided sets by reason.
 #[derive(Default)]
 struct Unknown {
-    /// The snapshot does not tell all.
+    /// Data is missing in the snapshot.
     untold: Open,
-    /// References were not compared to the end.
+    /// References were not fully compared.
     uncompared: Open,
 }
 
@@ -67,7 +66,7 @@ impl Unknown {
                 heap.job.context.check()?;
             }
             if row.reasons & (limits::MODE | limits::WORK) != 0 {
-                // What they refer to was not compared, so only their own bytes count.
+                // References were not compared, so only the members' own bytes count.
                 let bytes = row.instance_bytes.saturating_mul(u64::from(row.members).saturating_sub(1));
                 self.uncompared.add(&row, bytes);
                 classes[class_of.get(row.example.index())?.index()].add(&row, bytes);

@@ -1,5 +1,5 @@
-//! Rule `realms`: realms that the runtime has let go of and objects of the program still hold. Each has a set of all
-//! global objects and the code that was loaded into it.
+//! Rule `realms`: realms that the runtime has released but objects of the program still retain. Each has a set of all
+//! global objects and its loaded code.
 
 use super::heap::{Heap, about_node};
 use super::resources::{BASE, Group, Judge, Key, Words};
@@ -11,7 +11,6 @@ use heaplake_schemas::resources::{NONE, kind};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     working: BASE.working + map_bytes::<u32, (u64, u32)>(STEPS * REALMS),
@@ -20,12 +19,12 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "realms";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [25, 10, 2];
-/// Realms from which on there are many, and from which on that is a finding whatever they retain.
+/// Minimum number of realms, and number that makes a finding whatever they retain.
 const MANY: u64 = 3;
 const VERY_MANY: u64 = 10;
-/// Realms of which the holder is looked for, among so many dominators of each.
+/// Maximum number of realms searched for a common holder, and dominators of each.
 const REALMS: usize = 256;
 const STEPS: usize = 64;
 
@@ -76,7 +75,7 @@ fn finding(realms: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// The holder that most realms name, and how many do.
+/// Returns the most frequent holder of realms, and its number of realms.
 fn common_holder(realms: &[(Key, Group)]) -> Option<(u32, u64)> {
     let mut held: BTreeMap<u32, u64> = BTreeMap::new();
     for (_, realm) in realms.iter().filter(|(_, realm)| realm.largest.holder != NONE) {
@@ -85,21 +84,20 @@ fn common_holder(realms: &[(Key, Group)]) -> Option<(u32, u64)> {
     held.into_iter().max_by_key(|&(holder, count)| (count, Reverse(holder)))
 }
 
-/// Where realms pile up.
+/// The place where realms accumulate.
 struct Accumulation {
-    /// The nearest dominator that most of them share.
+    /// The nearest dominator of most of the realms.
     holder: u32,
-    /// How many it dominates, or holds beside a handle of a moment.
+    /// Number of realms that it dominates, or holds besides a temporary handle.
     count: u64,
-    /// What it holds of them directly: those of its dominator tree's children that have a realm below them; and what
-    /// the others retain by themselves. Bytes.
+    /// Retained bytes of its children in the dominator tree with a realm below, and of the other realms.
     bytes: u64,
 }
 
-/// The nearest dominator, an object of the program, that holds at least half of the realms.
+/// Returns the nearest dominator of more than half of the realms, if it is an object of the program.
 fn accumulation(groups: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
     let realms: Vec<u32> = groups.iter().take(REALMS).map(|([node, _], _)| *node).collect();
-    // Of each dominator: how many of them it dominates.
+    // Number of realms below each dominator.
     let mut above: BTreeMap<u32, u64> = BTreeMap::new();
     for &realm in &realms {
         dominators(realm, heap).for_each(|at| *above.entry(at).or_default() += 1);
@@ -131,7 +129,7 @@ fn accumulation(groups: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
     Some(place)
 }
 
-/// The dominators of a node, the nearest first, without the root.
+/// Returns the dominators of a node, the nearest first, without the root.
 fn dominators<'a>(node: u32, heap: &'a Heap<'_>) -> impl Iterator<Item = u32> + 'a {
     let above = move |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|&next| next != heap.facts.root.0);
     std::iter::successors(above(&node), above).take(STEPS)

@@ -1,7 +1,7 @@
-//! What rules about resources share: those of some kinds, put together by a key, with what they retain.
+//! Shared by the rules about resources: groups those of some kinds by a key, with their retained sizes.
 //!
-//! The bytes of a group are the retained sizes of its nodes. A node that another resource of these kinds dominates
-//! counts with that one if there are many like that one, and a node that several rows name counts once, so no byte counts twice.
+//! The bytes of a group are the retained sizes of its nodes. A node dominated by another resource of these kinds counts
+//! with that one if its group is large enough, and a node in several rows counts once, so no byte counts twice.
 
 use super::heap::{Heap, shorten};
 use super::rule::{Detector, Rule, list_bytes, map_bytes, severity};
@@ -14,8 +14,8 @@ use heaplake_schemas::resources::{NONE, RESOURCE_ROW, RESOURCE_TEXTS, ResourceRo
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::collections::BTreeMap;
 
-/// What such a rule declares, but for its names and how it begins. The two bits per node that it takes while it
-/// reports are declared by one of these rules for all of them: they report one after the other.
+/// Declaration of such a rule, without its names and constructor. One of these rules declares the two bits per node
+/// that each needs while it reports: they report one after the other.
 pub const BASE: Rule = Rule {
     reads: &[
         column(RESOURCE_ROW).if_any(),
@@ -28,32 +28,31 @@ pub const BASE: Rule = Rule {
     ..Rule::NEW
 };
 
-/// Percent of the heap from which on a finding about many resources is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding about many resources.
 const PERCENT: [u64; 3] = [25, 10, 2];
-/// Bits per node that such a rule takes.
+/// Bits per node of such a rule.
 pub const BITS: u64 = 2;
-/// Groups that are told apart.
+/// Maximum number of groups.
 const GROUPS: usize = 1 << 14;
-/// Characters of a name, and of a place, that a message shows.
+/// Maximum characters of a name, and of a place, in a message.
 const MOST_NAME: usize = 60;
 const MOST_PLACE: usize = 80;
 
-/// By what resources are put together.
+/// Group key of resources.
 pub type Key = [u32; 2];
 
 /// Resources with one key.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// How many they are.
     pub count: u64,
-    /// What they retain, bytes.
+    /// Retained bytes.
     pub bytes: u64,
-    /// Their entries, of containers.
+    /// Number of entries of containers.
     pub entries: u64,
-    /// The one that retains most.
+    /// The resource with the largest retained size.
     pub largest: ResourceRow,
     most: u64,
-    /// Whether all of them have one place.
+    /// Whether all have the same place.
     pub same_place: bool,
 }
 
@@ -62,7 +61,7 @@ impl Group {
         Self { count: 0, bytes: 0, entries: 0, largest: row, most: 0, same_place: true }
     }
 
-    /// How much it matters: nothing below `many`, and something from `very_many` on whatever they retain.
+    /// Severity of the group: `None` below `many`, at least low from `very_many` on.
     pub fn severity(&self, [many, very_many]: [u64; 2], heap: &Heap) -> Option<Severity> {
         match severity(self.bytes, heap.bytes, PERCENT) {
             _ if self.count < many => None,
@@ -82,22 +81,19 @@ impl Group {
     }
 }
 
-/// What a rule finds of all groups.
 pub type Report = fn(&[(Key, Group)], &Words<'_>) -> Vec<Finding>;
 
 /// How a rule judges resources.
 #[derive(Clone, Copy)]
 pub struct Judge {
-    /// The kinds that it is about.
     pub kinds: &'static [u32],
-    /// How many there must be for it to look at them.
+    /// Minimum number of resources.
     pub least: u64,
-    /// What goes together.
+    /// Group key of a row.
     pub key: fn(&ResourceRow) -> Key,
-    /// How many of a group there must be for them to count what other resources below them retain: the one listener
-    /// that a whole server hangs on is no leak of listeners.
+    /// Minimum size of a group that counts other resources below its own: the single listener that retains a whole
+    /// server is no leak of listeners.
     pub claims: u64,
-    /// What is found of all groups.
     pub findings: Report,
 }
 
@@ -137,7 +133,7 @@ impl Detector for Judge {
 }
 
 impl Judge {
-    /// Shows the rows of its kinds; how many they are.
+    /// Visits the rows of its kinds; returns their number.
     fn rows(
         &self,
         heap: &Heap,
@@ -159,21 +155,20 @@ impl Judge {
     }
 }
 
-/// Retained sizes of nodes that no other one of a set dominates, by preorder: a dominator comes before what it
-/// dominates.
+/// Retained sizes of nodes that no other node of a set dominates, by preorder: dominators come first.
 struct Outermost {
     order: Lookup<Preorder>,
     dominators: Lookup<Preorder>,
     retained: Lookup<u64>,
-    /// Those of the set, and what they dominate.
+    /// Nodes of the set, and nodes that they dominate.
     within: Bitset,
-    /// Those of the set that were not counted yet.
+    /// Nodes of the set not yet counted.
     rest: Bitset,
 }
 
 impl Outermost {
     fn open(heap: &Heap) -> Result<Self, StageError> {
-        // Before the arrays, which take what is free.
+        // Before the arrays, which take the free memory.
         let bits = |what| Bitset::new(&heap.job.context.budget, what, heap.facts.node_count as usize);
         let (within, rest) = (bits("resources: below")?, bits("resources: rest")?);
         let (order, dominators, retained) = ArrayPlan::of(&heap.job, "findings: resources").make((
@@ -207,7 +202,7 @@ impl Outermost {
         Ok(())
     }
 
-    /// What a node retains; 0 if it was asked for already, or another one dominates it.
+    /// Returns the retained size of a node; 0 if it was taken before, or another node of the set dominates it.
     fn take(&mut self, node: u32) -> Result<u64, StageError> {
         let Some(position) = self.order.get(node as usize)?.get() else { return Ok(0) };
         let dominator = self.dominators.get(position as usize)?;
@@ -218,16 +213,15 @@ impl Outermost {
     }
 }
 
-/// Resources in words.
+/// Texts of resources.
 pub struct Words<'a> {
-    /// Where they are.
     pub heap: &'a Heap<'a>,
     names: StringTable,
     texts: StringTable,
 }
 
 impl Words<'_> {
-    /// The name of a row, short.
+    /// The shortened name of a row.
     pub fn name(&self, name: u32) -> String {
         if name == NONE { String::new() } else { shorten(&self.names.text(name as usize), MOST_NAME) }
     }
@@ -237,7 +231,7 @@ impl Words<'_> {
         (number != NONE).then(|| self.texts.text(number as usize).into_owned())
     }
 
-    /// Where the function of a row is written, short: the end of the path, from the package or the last folder on.
+    /// Source place of the function of a row, shortened: the end of the path, from the package or the last folder on.
     pub fn place(&self, row: &ResourceRow) -> Option<String> {
         self.text(row.place).map(|place| shown_place(&place))
     }
@@ -255,7 +249,7 @@ impl Words<'_> {
     }
 }
 
-/// The end of a path.
+/// Shortens a path to its end.
 fn shown_place(place: &str) -> String {
     const MODULES: &str = "node_modules/";
     let place = place.replace('\\', "/");

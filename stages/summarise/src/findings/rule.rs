@@ -1,4 +1,4 @@
-//! What a rule is, and how much bytes matter.
+//! Declaration of rules, and severity by bytes.
 
 use super::heap::Heap;
 use heaplake_kit::access::{Access, Size};
@@ -7,32 +7,31 @@ use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
 use heaplake_schemas::scratch::Facts;
 
-/// All that the stage knows of a rule.
+/// Declaration of a rule.
 pub struct Rule {
     /// Names of its findings, as in the table.
     pub names: &'static [&'static str],
-    /// What it reads beyond what the stage reads for all rules.
+    /// Inputs beyond those of all rules.
     pub reads: &'static [Access],
-    /// Arrays that it likes to have resident while it reports.
+    /// Arrays that are resident during the report, if the budget allows it.
     pub arrays: &'static [Size],
-    /// Bits for each node that it holds from the beginning.
+    /// Bits per node held from the beginning.
     pub bits_per_node: u64,
-    /// Bytes of candidates that it holds from the beginning, at most.
+    /// Maximum bytes of candidates held from the beginning.
     pub candidates: u64,
-    /// Bytes that it takes while it reports, at most, arrays apart.
+    /// Maximum bytes used during the report, without arrays.
     pub working: u64,
-    /// What its findings tell of their cause.
+    /// Evidence of its findings about their cause.
     pub tells: Tells,
     /// Whether their bytes lie outside the heap.
     pub is_outside: bool,
-    /// Begins.
     pub open: fn(&Job<'_>, &Facts) -> Opened,
-    /// Leaves out those of its findings that findings of other rules make needless.
+    /// Suppresses findings that other rules cover.
     pub settle: fn(&mut Vec<Finding>),
 }
 
 impl Rule {
-    /// A rule that finds nothing, to be filled in.
+    /// A rule without findings, to be filled in.
     pub const NEW: Self = Self {
         names: &[],
         reads: &[],
@@ -47,26 +46,26 @@ impl Rule {
     };
 }
 
-/// What a finding tells of the cause of what it found, the most first.
+/// Evidence of a finding about its cause, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tells {
-    /// That a package or the runtime keeps something for its life: no other finding about it makes that worse.
+    /// A package or the runtime keeps something for its lifetime: no other finding about it raises its severity.
     Fact,
-    /// Which mistake it is.
+    /// A certain mistake.
     Mistake,
-    /// That memory serves for little where it is.
+    /// Memory of little use.
     Waste,
     /// The place where memory accumulates.
     Place,
     /// Objects that retain much, and no more.
     Mass,
-    /// Where memory may accumulate, estimated from samples; no evidence for what is known exactly.
+    /// A place where memory may accumulate, estimated from samples; no evidence besides exact findings.
     Estimate,
-    /// That there are copies: who holds them says more.
+    /// Copies: their holder says more.
     Copies,
 }
 
-/// A rule at work, or why it cannot be.
+/// An opened detector.
 pub type Opened = Result<Box<dyn Detector + Send>, StageError>;
 
 struct Nothing;
@@ -77,7 +76,7 @@ impl Detector for Nothing {
     }
 }
 
-/// A node as rules see it.
+/// A node with the columns that rules read.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     pub node: u32,
@@ -85,9 +84,9 @@ pub struct Node {
     pub kind: u8,
     pub detached: bool,
     pub reachable: bool,
-    /// Not reachable, and not alive by a root that was not recorded either.
+    /// Not reachable, and not alive by an unrecorded root either.
     pub garbage: bool,
-    /// Of the edges that leave it.
+    /// Number of outgoing edges.
     pub edges: u32,
     pub dominator: u32,
     pub shallow: u64,
@@ -95,7 +94,7 @@ pub struct Node {
     pub retained: u64,
 }
 
-/// What some nodes have at most, and whether any of them is so.
+/// Zone map of a batch of nodes: maxima and flags.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     pub shallow: u64,
@@ -105,54 +104,51 @@ pub struct Extent {
     pub unreachable: bool,
 }
 
-/// A rule at work: looks at all nodes and classes, then says what it found.
+/// A rule at work: sees nodes and classes, then reports.
 pub trait Detector {
-    /// Is shown every node, in order, that it [minds](Self::minds), if the root reaches it.
+    /// Sees each node of the batches that [`Self::minds`] accepts, in order, without garbage.
     fn see(&mut self, _node: &Node) {}
 
-    /// Whether it is shown the nodes that the root does not reach, too: nothing retains them, so they are no part of the heap
-    /// whose parts rules judge.
+    /// Whether the rule also sees garbage. Nothing retains garbage, so it is no part of the heap that most rules judge.
     fn sees_garbage(&self) -> bool {
         false
     }
 
-    /// Whether nodes that have so much at most can matter to it. Others it is not shown.
+    /// False lets the sweep skip the batch.
     fn minds(&self, _extent: &Extent) -> bool {
         false
     }
 
-    /// Is shown nodes, some at a time: each rule has a loop of its own, and one that sees no nodes has none.
+    /// Sees a batch of nodes: each rule has its own loop, and a rule without nodes has none.
     fn see_all(&mut self, nodes: &[Node]) {
         let all = self.sees_garbage();
         nodes.iter().filter(|node| all || !node.garbage).for_each(|node| self.see(node));
     }
 
-    /// Is shown every class, the largest first.
+    /// Sees every class, the largest first.
     fn see_class(&mut self, _row: &ClassRow, _heap: &Heap) {}
 
-    /// What it found.
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError>;
 }
 
-/// Bytes of a sorted map of so many entries: its nodes are at least half full.
+/// Maximum bytes of a sorted map: its nodes are at least half full.
 pub const fn map_bytes<K, V>(entries: usize) -> u64 {
     (2 * entries * (size_of::<K>() + size_of::<V>())) as u64
 }
 
-/// Bytes of a list of so many elements.
 pub const fn list_bytes<T>(elements: usize) -> u64 {
     (elements * size_of::<T>()) as u64
 }
 
-/// Bytes that must come together for a finding, whatever the heap.
+/// Minimum bytes of a finding, whatever the heap.
 pub const FLOOR: u64 = 1 << 20;
-/// Bytes that must come together for one of high severity, and for one of medium severity that is no large part.
+/// Minimum bytes of high severity, and of medium severity below a large part of the heap.
 const HIGH_FLOOR: u64 = 4 << 20;
 const MEDIUM_FLOOR: u64 = 2 << 20;
-/// Percent of the heap that are a large part.
+/// Percent of the heap of a large part.
 const LARGE: u64 = 25;
 
-/// What bytes out of the heap amount to: so many percent of it for a high, a medium and a low severity.
+/// Severity of bytes in a heap, by the minimum percent of a high, medium and low one.
 pub fn severity(bytes: u64, heap: u64, percent: [u64; 3]) -> Option<Severity> {
     let at_least = |percent: u64| u128::from(bytes) * 100 >= u128::from(heap) * u128::from(percent);
     match percent {
@@ -174,7 +170,7 @@ mod tests {
         assert_eq!(of(30 << 20, 100 << 20), Some(Severity::High));
         assert_eq!(of(3 << 20, 4 << 20), Some(Severity::Medium));
         assert_eq!(of(6 << 20, 100 << 20), Some(Severity::Low));
-        // Small heaps have small parts.
+        // Parts of small heaps are small.
         assert_eq!(of(3 << 19, 10 << 20), Some(Severity::Low));
         assert_eq!(of(3 << 19, 5 << 20), Some(Severity::Medium));
         assert_eq!(of(1 << 19, 1 << 20), None);

@@ -1,6 +1,6 @@
-//! Rule `sparse-array`: arrays that are mostly empty. Where the edges of an array are its elements that are not null
-//! (dumps of Java heaps), all arrays of references but those inside containers, which have rules of their own; and
-//! arrays of which the reader of the format says so.
+//! Rule `sparse-array`: arrays that are mostly empty. If the edges of an array are its non-null elements (dumps of Java
+//! heaps), the rule checks all arrays of references outside containers, which have rules of their own; and it reports
+//! arrays that the reader of the format marks as sparse.
 
 use super::class_roles::Kinds;
 use super::containers::{self, Judge};
@@ -13,7 +13,6 @@ use heaplake_schemas::findings::Finding;
 use heaplake_schemas::scratch::{self as columns, Facts};
 use std::collections::BTreeMap;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[JUDGE.name],
     bits_per_node: 1,
@@ -22,7 +21,7 @@ pub const RULE: Rule = Rule {
     ..containers::BASE
 };
 
-/// Judges the arrays of which the reader of the format says it.
+/// Judges the arrays that the reader of the format marks.
 const JUDGE: Judge = Judge {
     name: "sparse-array",
     percent: PERCENT,
@@ -34,20 +33,20 @@ const JUDGE: Judge = Judge {
     },
 };
 
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high (never), medium, low finding.
 const PERCENT: [u64; 3] = [101, 10, 2];
-/// Bytes of an array from which on it is looked at, and what it has beside its elements, at most.
+/// Minimum bytes of an array, and maximum bytes of its header.
 const LEAST: u64 = 128;
 const HEADER: u64 = 24;
-/// One element in so many is there, at most.
+/// At most one element in this many is non-null.
 const SPARSE: u64 = 4;
-/// Classes that are told apart.
+/// Maximum number of classes.
 const CLASSES: usize = 1 << 14;
 
 #[derive(Default)]
 struct Tally {
     count: u64,
-    /// Bytes of those arrays, and their elements that are there.
+    /// Bytes of those arrays, and number of their non-null elements.
     bytes: u64,
     filled: u64,
     largest: (u64, u32),
@@ -57,7 +56,7 @@ struct SparseArrays {
     kinds: Kinds,
     /// Arrays inside containers.
     stores: Bitset,
-    /// Bytes of a reference: 8, until an array is seen that holds more than fit.
+    /// Bytes of a reference: 8, until an array holds more elements than fit.
     reference: u64,
     classes: BTreeMap<u32, Tally>,
 }
@@ -94,7 +93,8 @@ impl Detector for SparseArrays {
         if filled * 8 > node.shallow {
             self.reference = 4;
         }
-        // Whatever a reference takes: that of four bytes is the stricter test.
+        // References have four bytes here, the more lenient assumption: with eight, up to half of the elements may be
+        // non-null.
         if node.shallow < LEAST || filled * 4 * SPARSE > node.shallow - HEADER {
             return;
         }
@@ -120,7 +120,7 @@ impl Detector for SparseArrays {
 }
 
 impl Tally {
-    /// About the arrays of a class, where a reference takes so many bytes.
+    /// Finding about the arrays of a class, with references of this size.
     fn finding(&self, class: u32, reference: u64, heap: &Heap) -> Option<Finding> {
         let empty = self.bytes.saturating_sub(self.filled.saturating_mul(reference));
         let mut finding = about_class(JUDGE.name, severity(empty, heap.bytes, PERCENT)?, class, heap);

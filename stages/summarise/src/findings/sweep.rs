@@ -1,4 +1,4 @@
-//! All nodes in order, as rules are shown them.
+//! All nodes in order, in the batches that rules see.
 
 use super::rule::{Extent, Node};
 use heaplake_kit::{ColumnReader, Scratch, StageError};
@@ -9,7 +9,6 @@ use std::ops::Range;
 /// Value of `node.detached` for a detached node.
 const DETACHED: u8 = 2;
 
-/// All nodes in order.
 pub struct Sweep {
     class: ColumnReader<ClassId>,
     kind: ColumnReader<u8>,
@@ -44,8 +43,8 @@ impl Sweep {
         })
     }
 
-    /// The next nodes, at most as many as a block has: what they have at most, and the nodes themselves, in `out`, if that
-    /// matters to somebody.
+    /// Reads the next batch of nodes, at most a block; returns its zone map. Appends the nodes to `out` if the batch
+    /// may match.
     pub fn next(
         &mut self,
         nodes: Range<u32>,

@@ -1,4 +1,4 @@
-//! The stage on a small heap, with no more than the columns that it declares as needed.
+//! The stage on a small heap, with only the columns that it declares as required.
 
 use super::{RULES, STAGE};
 use bytemuck::Zeroable;
@@ -34,7 +34,7 @@ fn write_texts(scratch: &Scratch, columns: StringColumns, texts: &[&str]) {
     writer.finish().unwrap();
 }
 
-/// A root that holds an object, that holds a text of 8 MiB and a number of 2 MiB.
+/// Writes a root that refers to an object, which refers to a text of 8 MiB and a number of 2 MiB.
 fn lay_down(scratch: &Scratch) {
     let shallow = [0, 16, 8 << 20, 2 << 20];
     let all = shallow.iter().sum::<u64>();

@@ -1,5 +1,5 @@
-//! Rule `thread-frames`: threads that are at the same place of the code, with what the variables of that frame alone
-//! keep: requests that wait for an answer, workers that are stuck.
+//! Rule `thread-frames`: threads at the same place of the code, with the objects that only the variables of that frame
+//! retain: requests that wait for an answer, stuck workers.
 
 use super::heap::{Heap, about_node};
 use super::rule::{Detector, Rule, map_bytes, severity};
@@ -14,7 +14,6 @@ use heaplake_schemas::ids::ClassId;
 use heaplake_schemas::scratch as columns;
 use std::collections::BTreeMap;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     arrays: &[per_node::<ClassId>()],
@@ -24,16 +23,16 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "thread-frames";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [25, 10, 5];
-/// Threads from which on they are many.
+/// Minimum number of threads.
 const MANY: u64 = 20;
-/// Frames that are told apart.
+/// Maximum number of frames.
 const FRAMES: usize = 1 << 14;
 
 #[derive(Default)]
 struct ThreadFrames {
-    /// Classes of threads that have objects, and how many they have together.
+    /// Classes of threads with objects, and the number of these objects.
     classes: Vec<u32>,
     count: u64,
 }
@@ -41,11 +40,11 @@ struct ThreadFrames {
 /// Variables of one frame.
 #[derive(Default)]
 struct Tally {
-    /// Threads. One whose variables are not next to each other among the nodes is counted more than once.
+    /// Number of threads. A thread with scattered variables among the nodes counts more than once.
     threads: u64,
     last: Option<u32>,
     bytes: u64,
-    /// What retains most, and how much.
+    /// Largest retained size, and its node.
     largest: (u64, u32),
 }
 
@@ -71,7 +70,7 @@ impl Detector for ThreadFrames {
 }
 
 impl ThreadFrames {
-    /// What the variables of frames alone keep, by the label of the frame.
+    /// Sums the retained sizes of the variables of frames, by the label of the frame.
     fn add_up(&self, mut class_of: impl ReadAt<ClassId>, heap: &Heap) -> Result<BTreeMap<u32, Tally>, StageError> {
         let scratch = heap.job.scratch;
         let mut dominators = ColumnReader::open(scratch, columns::NODE_DOMINATOR)?;

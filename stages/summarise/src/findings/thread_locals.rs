@@ -1,4 +1,4 @@
-//! Rule `thread-locals`: what threads keep for themselves. Threads of a pool never end, and with them what they keep.
+//! Rule `thread-locals`: objects in thread locals. Threads of a pool never end, so they keep their thread locals.
 
 use super::heap::{Heap, about_class};
 use super::rule::{Detector, Rule, list_bytes, map_bytes, severity};
@@ -14,7 +14,6 @@ use heaplake_schemas::scratch as columns;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[
@@ -29,19 +28,19 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "thread-locals";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [25, 10, 2];
-/// Thread locals with a class of values that are told apart, and entries whose thread local is looked for.
+/// Maximum number of pairs of thread local and class of values, and of entries with a thread local.
 const VALUES: usize = 1 << 14;
 const ENTRIES: usize = 1 << 18;
 
-/// A thread local, [`UNKNOWN`] where the input does not tell, and a class of its values.
+/// A thread local, [`UNKNOWN`] if not in the input, and a class of its values.
 type Key = (u32, u32);
 const UNKNOWN: u32 = u32::MAX;
 
 #[derive(Default)]
 struct Maps {
-    /// Of the maps that threads have.
+    /// Row of the maps of threads.
     row: Option<ClassRow>,
     /// Class of their entries.
     entry: Option<u32>,
@@ -97,14 +96,14 @@ impl Detector for Maps {
     }
 }
 
-/// What entries hold alone, by thread local and class.
+/// Sums the retained sizes of values of entries, by thread local and class.
 fn values(entry: u32, heap: &Heap) -> Result<BTreeMap<Key, Tally>, StageError> {
     let locals = locals(entry, heap)?;
     let mut class_of = ArrayPlan::of(&heap.job, "thread locals").one(lookup(columns::NODE_CLASS))?;
     on_resident!(class_of => add_up(entry, &locals, class_of, heap))
 }
 
-/// The thread local of each entry, by entry: that to which it refers weakly.
+/// Returns the thread local of each entry, by entry: the target of its weak reference.
 fn locals(entry: u32, heap: &Heap) -> Result<Vec<(u32, u32)>, StageError> {
     let scratch = heap.job.scratch;
     let mut locals = Vec::new();

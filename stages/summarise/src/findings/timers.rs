@@ -1,4 +1,4 @@
-//! Rule `timers`: timers that were set and never cleared, with what their functions keep.
+//! Rule `timers`: timers that were never cleared, with the objects that their functions retain.
 
 use super::heap::about_node;
 use super::resources::{BASE, BITS, Group, Judge, Key, Words};
@@ -7,11 +7,10 @@ use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::kind;
 
-/// The rule.
 pub const RULE: Rule = Rule { names: &[NAME], bits_per_node: BITS, open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "timers";
-/// Timers of one function from which on there are many, and from which on that is a finding whatever they retain.
+/// Minimum number of timers of one function, and number that makes a finding whatever they retain.
 const MANY: u64 = 20;
 const VERY_MANY: u64 = 5_000;
 
@@ -43,7 +42,7 @@ fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
         heap.share(group.bytes),
         words.heap.chain(row.node),
     );
-    // Nobody forgets to clear immediates: the program does not come to them.
+    // Immediates need no clearing: the program has not reached them yet.
     if row.kind != kind::IMMEDIATE {
         finding.next_step = heap.facts.roles.resources.timer_advice.clone();
     }

@@ -1,6 +1,5 @@
-//! Rule `unreachable`: garbage that the snapshot still has, in formats that keep it. Fillers, with which collectors fill gaps
-//! between objects, do not count. And what is alive by roots that were not recorded, in formats that list survivors of a
-//! collection.
+//! Rule `unreachable`: garbage in the snapshot, in formats that keep it, without the fillers that collectors put
+//! between objects; and objects alive by unrecorded roots, in formats that list the survivors of a garbage collection.
 
 use super::class_roles::role;
 use super::heap::{Heap, blank};
@@ -12,7 +11,6 @@ use heaplake_schemas::findings::{Finding, Scope};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME, UNROOTED],
     candidates: map_bytes::<u32, (u64, u64)>(CLASSES),
@@ -21,9 +19,9 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "unreachable";
-/// The same of objects that are alive.
+/// Name of the findings about objects that are alive.
 const UNROOTED: &str = "unrooted-objects";
-/// Percent of the heap and of the garbage together from which on a finding is high (never), medium, low.
+/// Minimum percent of heap and garbage together of a high (never), medium, low finding.
 const PERCENT: [u64; 3] = [101, 20, 5];
 
 const STEP_GARBAGE: &str =
@@ -33,19 +31,19 @@ const STEP_THREADS: &str = "See what they wait for in a thread dump (jcmd PID Th
 const STEP_ALIVE: &str = "If one of these classes has far more objects than the program needs, look for the code that makes \
                           them. A dump by a newer runtime may have the roots that hold them.";
 
-/// Classes that are told apart, and shown.
+/// Maximum number of classes, and of classes shown.
 const CLASSES: usize = 1 << 14;
 const SHOWN: usize = 3;
-/// Waiting threads whose stacks may be missing, from which on they are the likely cause.
+/// Number of waiting threads that makes missing stacks the likely cause.
 const THREADS: u64 = 100;
 
 #[derive(Default)]
 struct Unreachable {
     count: u64,
     bytes: u64,
-    /// How many of each class, and their bytes.
+    /// Number of objects of each class, and their bytes.
     classes: BTreeMap<u32, (u64, u64)>,
-    /// Threads of which dumps may omit the stack.
+    /// Threads with stacks that dumps may omit.
     threads: Option<ClassRow>,
 }
 
@@ -91,7 +89,7 @@ impl Detector for Unreachable {
 }
 
 impl Unreachable {
-    /// What is said of objects that are alive, and what to do.
+    /// Returns message and advice about objects that are alive.
     fn without_roots(&self, held: u64, heap: &Heap) -> (String, String) {
         let message = format!(
             "{} objects of {} are alive, but no root in the dump reaches them, beside {} that are reached: the roots that \
@@ -104,7 +102,7 @@ impl Unreachable {
         (message, STEP_ALIVE.to_owned())
     }
 
-    /// What is said of garbage, and what to do.
+    /// Returns message and advice about garbage.
     fn garbage(&self, fillers: u64, heap: &Heap) -> (String, String) {
         let mut message = format!(
             "{} objects of {} are reached from no root, beside {} that are held, above all {}",
@@ -128,7 +126,7 @@ impl Unreachable {
         (message, STEP_THREADS.to_owned())
     }
 
-    /// Leaves out what fills gaps between objects; its bytes.
+    /// Removes fillers between objects; returns their bytes.
     fn take_fillers(&mut self, heap: &Heap) -> u64 {
         let fillers = &heap.facts.roles.fillers;
         let mut left_out = (0, 0u64);
@@ -144,7 +142,7 @@ impl Unreachable {
         left_out.1
     }
 
-    /// The classes with most bytes, those of the program before arrays and texts.
+    /// Text: the class with most bytes, and the largest classes of the program besides arrays and texts.
     fn largest(&self, heap: &Heap) -> String {
         let mut classes: Vec<_> = self.classes.iter().collect();
         classes.sort_by_key(|&(&class, &(count, bytes))| (Reverse(bytes), Reverse(count), class));

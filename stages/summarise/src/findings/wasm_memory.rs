@@ -1,5 +1,5 @@
-//! Rule `wasm-memory`: memories of WebAssembly. They grow and never shrink; one large one is what a compiler or a codec
-//! works with, several are often the same program loaded again and again.
+//! Rule `wasm-memory`: memories of WebAssembly. They grow and never shrink; a single large one is the working memory of
+//! a compiler or a codec, several are often the same program loaded again and again.
 
 use super::heap::about_node;
 use super::resources::{BASE, Group, Judge, Key, Words};
@@ -8,16 +8,15 @@ use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::{NONE, kind};
 
-/// The rule.
 pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "wasm-memory";
-/// Percent of the heap from which on a finding is high, medium, low: of several memories, and of a few.
+/// Minimum percent of the heap of a high, medium, low finding (101: never): of several memories, and of a few.
 const SEVERAL: [u64; 3] = [40, 20, 5];
 const FEW: [u64; 3] = [101, 101, 20];
-/// Memories from which on there are several.
+/// Minimum number of several memories.
 const MANY: usize = 4;
-/// Bytes that a few must have.
+/// Minimum bytes of a few.
 const FEW_FLOOR: u64 = 32 << 20;
 
 const JUDGE: Judge = Judge {

@@ -1,6 +1,6 @@
-//! Rules `weak-map` and `weak-map-chain`: values that weak maps keep because their keys live, and entries of which each
-//! holds the key of the next. A weak map lets go of a value only after its key is gone, and a collector that follows a
-//! chain of entries has to look at all entries again for each link of it.
+//! Rules `weak-map` and `weak-map-chain`: values that weak maps keep because their keys live, and chains of entries, in
+//! which each value retains the key of the next. A weak map releases a value only after its key is gone, and a
+//! collector scans all entries again for each link of a chain.
 
 use super::heap::{Heap, about_node};
 use super::rule::{Detector, Rule, list_bytes, map_bytes, severity};
@@ -15,7 +15,6 @@ use heaplake_schemas::scratch as columns;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     names: &[RETAINED, CHAIN],
     reads: &[column(columns::WEAK_ENTRY_ROW).if_any()],
@@ -27,14 +26,14 @@ pub const RULE: Rule = Rule {
 
 const RETAINED: &str = "weak-map";
 const CHAIN: &str = "weak-map-chain";
-/// Percent of the heap from which on a finding is high, medium, low.
+/// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [50, 15, 5];
-/// Links of a chain from which on it is worth knowing of, and worth a look.
+/// Minimum links of a chain of low, and of medium severity.
 const LONG: u32 = 1_000;
 const VERY_LONG: u32 = 10_000;
-/// Dominators of a key among which the value that holds it is looked for.
+/// Number of dominators of a key searched for the value that retains it.
 const STEPS: usize = 8;
-/// Maps, and classes of values, that are told apart.
+/// Maximum number of maps, and of classes of values.
 const MAPS: usize = 1 << 14;
 const CLASSES: usize = 1 << 14;
 
@@ -44,11 +43,11 @@ struct WeakMaps;
 #[derive(Default)]
 struct Map {
     entries: u64,
-    /// Of those values that no other value holds.
+    /// Retained bytes of the values that no other value retains.
     bytes: u64,
     /// Links of the longest chain, and the key at its end.
     longest: (u32, u32),
-    /// How much the value that retains most does, and its key.
+    /// Largest retained size of a value, and its key.
     largest: (u64, u32),
 }
 
@@ -58,7 +57,7 @@ impl Detector for WeakMaps {
             return Ok(Vec::new());
         }
         let entries = entries(heap)?;
-        // What finding the chains takes at most is kept free of the arrays.
+        // The memory of the chains is reserved before the arrays.
         let kept =
             heap.job.context.budget.reserve("findings: weak maps", list_bytes::<u32>(3 * entries.len() + 2048))?;
         let (mut dominator, mut retained) = ArrayPlan::of(&heap.job, "findings: weak maps")
@@ -74,7 +73,7 @@ impl Detector for WeakMaps {
     }
 }
 
-/// All entries, by value; of those with the same value one.
+/// Returns all entries, by value; one of those with the same value.
 fn entries(heap: &Heap) -> Result<BudgetVec<WeakEntryRow>, StageError> {
     let budget = &heap.job.context.budget;
     let mut rows = ColumnReader::open(heap.job.scratch, columns::WEAK_ENTRY_ROW)?;
@@ -90,7 +89,7 @@ fn entries(heap: &Heap) -> Result<BudgetVec<WeakEntryRow>, StageError> {
     Ok(kept)
 }
 
-/// What the entries of each map come to.
+/// Sums the entries of each map.
 fn maps(
     entries: &[WeakEntryRow],
     dominator: impl ReadAt<NodeId>,
@@ -107,7 +106,7 @@ fn maps(
         let bytes = retained.get(entry.value as usize)?;
         let map = maps.entry(entry.table).or_default();
         map.entries += 1;
-        // What is held by another value is within the bytes of that.
+        // A value retained by another value is included in its bytes.
         if links == 1 && tree.is_held(entry)? {
             map.bytes = map.bytes.saturating_add(bytes);
             map.largest = map.largest.max((bytes, entry.key));
@@ -117,14 +116,13 @@ fn maps(
     Ok(maps)
 }
 
-/// The dominator tree.
 struct Tree<D> {
     dominator: D,
     root: NodeId,
 }
 
 impl<D: ReadAt<NodeId>> Tree<D> {
-    /// Position of the entry whose value is a node or dominates it closely.
+    /// Position of the entry with a value that is the node or closely dominates it.
     fn entry_above(&mut self, node: u32, entries: &[WeakEntryRow]) -> Result<Option<usize>, StageError> {
         let mut at = node;
         for _ in 0..STEPS {
@@ -139,7 +137,7 @@ impl<D: ReadAt<NodeId>> Tree<D> {
         Ok(None)
     }
 
-    /// Whether only the key keeps the value.
+    /// Whether the key of an entry closely dominates its value.
     fn is_held(&mut self, entry: &WeakEntryRow) -> Result<bool, StageError> {
         let mut at = entry.value;
         for _ in 0..STEPS {
@@ -155,8 +153,8 @@ impl<D: ReadAt<NodeId>> Tree<D> {
     }
 }
 
-/// For each entry how many entries there are in the chain that ends with it: its own, the one whose value holds its
-/// key, and so on.
+/// Returns for each entry the length of the chain that ends with it: its own entry, the one with a value that retains
+/// its key, and so on.
 fn links(
     entries: &[WeakEntryRow],
     tree: &mut Tree<impl ReadAt<NodeId>>,
@@ -170,8 +168,8 @@ fn links(
             heap.job.context.check()?;
         }
         let mut at = Some(start);
-        // A value above a key dominates it, and the key its own value: ways up do not come back. Should the input be
-        // odd enough, one that is on the path ends it.
+        // A value above a key dominates it, and the key its own value: ways up do not come back. In malformed input, an
+        // entry already on the path ends it.
         let mut known = loop {
             let Some(here) = at else { break 0 };
             match links[here] {
@@ -192,10 +190,10 @@ fn links(
     Ok(links)
 }
 
-/// Marks an entry that is being looked at.
+/// Marks an entry on the current path.
 const ON_PATH: u32 = u32::MAX;
 
-/// A map whose values retain much.
+/// Finding about a map with values that retain much.
 fn about_values(table: u32, map: &Map, entries: &[WeakEntryRow], heap: &Heap) -> Option<Finding> {
     let severity = severity(map.bytes, heap.bytes, PERCENT)?;
     let owner = heap.owner(table).unwrap_or(table);
@@ -217,7 +215,7 @@ fn about_values(table: u32, map: &Map, entries: &[WeakEntryRow], heap: &Heap) ->
     Some(finding)
 }
 
-/// The class that most values of a map have.
+/// The most frequent class of the values of a map.
 fn classes(table: u32, entries: &[WeakEntryRow], heap: &Heap) -> String {
     let mut classes: BTreeMap<u32, u64> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.table == table) {
@@ -230,7 +228,7 @@ fn classes(table: u32, entries: &[WeakEntryRow], heap: &Heap) -> String {
     most.map_or_else(String::new, |(&class, _)| heap.shown_class(class))
 }
 
-/// A map with a long chain.
+/// Finding about a map with a long chain.
 fn about_chain(table: u32, map: &Map, heap: &Heap) -> Option<Finding> {
     let (links, key) = map.longest;
     let severity = match links {

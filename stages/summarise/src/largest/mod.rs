@@ -1,9 +1,9 @@
-//! Stage `largest`: where most memory accumulates, and what holds it.
+//! Stage `largest`: the places where most memory accumulates, and their dominators.
 //!
-//! * Computes: the [`COUNT`] nodes of largest retained size, each with its dominators from the root down. Left out are
-//!   garbage; the runtime's own synthetic nodes; a node of which [`MOST`] tenths are one object that it dominates, since that
-//!   one says more; such an object itself where it is the next element of a list; and a part that is at least half of
-//!   what it is a part of. So of a chain of dominators with nearly one size the lowest is shown, with the head of the
+//! * Computes: the [`COUNT`] nodes of largest retained size, each with its dominators from the root down. It skips
+//!   garbage; the runtime's own synthetic nodes; a node if [`MOST`] tenths of it are one object that it dominates,
+//!   since that one says more; such an object itself if it is the next element of a list; and a part that is at least
+//!   half of its whole. So of a chain of dominators with nearly one size the lowest is shown, with the head of the
 //!   chain beside it.
 //! * Resident memory: 17 bytes per node (dominator, retained size, class, kind), paged where the budget does not allow
 //!   it; two bits per node, a byte per class.
@@ -52,20 +52,20 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Objects that are kept.
+/// Number of objects.
 pub const COUNT: usize = 10;
 /// Tenths of a node's retained size that are nearly all of it.
 const MOST: u64 = 9;
-/// Bytes from which on a node is looked at; smaller ones are shown as they are.
+/// Minimum bytes of a skipped node; smaller ones are never skipped.
 const LEAST: u64 = 1 << 10;
-/// Parts, one in the other, that are looked through.
+/// Maximum depth of nested parts.
 const PARTS: usize = 64;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = &job.facts()?;
     context.progress.begin(STAGE.name, 2 * facts.node_count);
-    // First, so that the arrays do not take its memory.
+    // Before the arrays, which would take its memory.
     let mut passed = Passed::none(facts, job)?;
     let (dominator, retained, class, kind) = ArrayPlan::of(job, STAGE.name).make((
         lookup(columns::NODE_DOMINATOR),
@@ -92,7 +92,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// The dominator of a node, if the node is nearly all of it.
+    /// Returns the dominator of a node, if the node is nearly all of it.
     fn nearly_all(&mut self, node: usize) -> Result<Option<usize>, StageError> {
         let above = self.dominator.get(node)?.index();
         let is_top = node == self.root.index() || above == self.root.index();
@@ -106,9 +106,9 @@ impl Tree {
         Ok(above != self.root.index() && self.retained.get(node)? >= self.retained.get(above)? / 2)
     }
 
-    /// A node with the dominators above it.
+    /// Returns a node with its dominators.
     fn describe(&mut self, node: NodeId, passed: &Passed, nodes: &Nodes) -> Result<LargeObject, StageError> {
-        // Bottom up: the nearest dominators, and a window that ends up holding those next to the root.
+        // Bottom up: the nearest dominators, and a window that finally holds those next to the root.
         let mut near: Vec<NodeId> = Vec::new();
         let mut far: VecDeque<NodeId> = VecDeque::new();
         let (mut left_out, mut head) = (0, None);
@@ -134,18 +134,17 @@ impl Tree {
     }
 }
 
-/// Nodes that are not shown.
+/// Skipped nodes.
 struct Passed {
-    /// They are nearly all one object that says more.
+    /// Nodes that are nearly one object that says more.
     over: Bitset,
-    /// They are nearly all of an object that says more, or the larger half of what they are a part of.
+    /// Nodes that are nearly all of an object that says more, or the larger half of their whole.
     under: Bitset,
     /// Kinds of nodes of the runtime itself.
     synthetic: Vec<u8>,
 }
 
 impl Passed {
-    /// No nodes.
     fn none(facts: &Facts, job: &Job<'_>) -> Result<Self, StageError> {
         let (budget, nodes) = (&job.context.budget, facts.node_count as usize);
         let (over, under) = (Bitset::new(budget, STAGE.name, nodes)?, Bitset::new(budget, STAGE.name, nodes)?);
@@ -177,7 +176,7 @@ impl Passed {
         self.synthetic.contains(&nodes.kind.at(node.index()))
     }
 
-    /// Passes a node or the dominator of which it is nearly all; then also those of which that one is only a part.
+    /// Skips a node or the dominator that consists of it; in the second case also dominators with that one as a part.
     fn mark(&mut self, node: usize, above: usize, tree: &mut Tree, parts: &mut Parts) -> Result<(), StageError> {
         if parts.is_more(node, above)? {
             self.under.insert(node);
@@ -196,7 +195,7 @@ impl Passed {
     }
 }
 
-/// What is a part of the object that refers to it.
+/// Parts of the objects that refer to them.
 struct Parts {
     class: Lookup<ClassId>,
     kind: Lookup<u8>,

@@ -13,10 +13,10 @@ use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Classes; the last one is a part of what refers to it.
+/// Classes; the last one is a part of its referrer.
 const CLASSES: [&str; 4] = ["root", "Holder", "Element", "table"];
 
-/// A dominator tree: of each node its dominator, which comes before it, its class and its size.
+/// A dominator tree: dominator, class and size of each node; dominators come first.
 struct Heap {
     dominator: Vec<usize>,
     class: Vec<usize>,
@@ -31,7 +31,7 @@ impl Heap {
         let mut class = vec![0];
         let mut retained = vec![0];
         for node in 1..n {
-            // Mostly chains, so that there is something to pass.
+            // Mostly chains, so that some nodes are skipped.
             dominator.push(if rng.one_in(3) { rng.below(node) } else { node - 1 });
             class.push(1 + rng.below(3));
             retained.push(if rng.one_in(4) { 4 * LEAST * rng.below(100) as u64 } else { rng.below(100) as u64 });
@@ -42,7 +42,7 @@ impl Heap {
         Self { dominator, class, retained }
     }
 
-    /// Whether a node is nearly all of its dominator, and whether it says no more than that.
+    /// Whether a node is nearly all of its dominator, and if so, whether it says no more than the dominator.
     fn nearly_all(&self, node: usize) -> Option<bool> {
         let above = self.dominator[node];
         let is_nearly = node != 0
@@ -52,14 +52,14 @@ impl Heap {
         is_nearly.then(|| self.class[node] == self.class[above] || self.class[node] == 3)
     }
 
-    /// Whether a node is a part, and at least half of what it is a part of.
+    /// Whether a node is a part, and at least half of its whole.
     fn is_half(&self, node: usize) -> bool {
         let above = self.dominator[node];
         let is_part = self.class[node] == 3 && above != 0 && self.retained[node] >= LEAST;
         is_part && self.retained[node] >= self.retained[above] / 2
     }
 
-    /// Whether the node, or one that is only more of it, has below it a node that is nearly all of it and says more.
+    /// Whether a node, or one below that says no more, consists of a node that says more.
     fn is_passed_over(&self, node: usize) -> bool {
         (1..self.class.len()).filter(|&below| self.dominator[below] == node).any(|below| match self.nearly_all(below) {
             Some(true) => self.is_passed_over(below),
@@ -128,7 +128,7 @@ fn objects_are_those_of_a_naive_search() {
 
 #[test]
 fn what_the_stage_must_hold_is_all_that_it_needs() {
-    // So many nodes that their marks are more than a plan of arrays leaves.
+    // Enough nodes that their marks exceed the reserve of the array plan.
     const NODES: usize = 2_000_000;
     let heap = Heap {
         dominator: vec![0; NODES],

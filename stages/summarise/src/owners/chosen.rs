@@ -1,4 +1,4 @@
-//! The owners whose bytes are looked for together, and a bit for each.
+//! The owners of a combined search, with a bit for each.
 
 use super::rules::Code;
 use bytemuck::Pod;
@@ -8,18 +8,16 @@ use heaplake_schemas::scratch::Column;
 /// Owners per combined search.
 pub const AT_ONCE: usize = 63;
 
-/// Owners whose bits fit a byte.
+/// Maximum number of owners with bits in a byte.
 pub const FEW: usize = 7;
 
 /// One bit per owner, and one more.
 pub trait Word: Pod {
-    /// The bit that says that the node waits for its edges to be followed, or before that, to be checked.
+    /// Bit of nodes that wait for their edges to be followed, or before that, to be checked.
     const WAITS: u64;
 
-    /// The word of these bits.
     fn of(bits: u64) -> Self;
 
-    /// Its bits.
     fn bits(self) -> u64;
 }
 
@@ -51,26 +49,22 @@ impl Word for u64 {
     }
 }
 
-/// The owners that are looked at.
+/// The chosen owners.
 pub struct Owners {
-    /// How many they are.
     pub count: usize,
-    /// The bits of all of them.
+    /// The bits of all chosen owners.
     pub all: u64,
-    /// The bit of an owner by its number, for all but the last, which are not looked at.
+    /// The bit of each owner by its number, 0 for owners that are not chosen; later owners are not chosen either.
     bits: BudgetVec<u64>,
     /// The owner of the node at each position of the preorder.
     pub at: Column<Code>,
 }
 
-/// The place of no chosen owner among them.
+/// Place of an owner that is not chosen.
 pub const NO_PLACE: u8 = u8::MAX;
 
 impl Owners {
-    /// The chosen ones.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Assigns bits to the chosen owners.
     pub fn new(chosen: &[u32], at: Column<Code>, job: &Job<'_>) -> Result<Self, StageError> {
         let most = chosen.iter().max().map_or(0, |&most| most as usize + 1);
         let mut bits = job.context.budget.filled("owners: places", most, 0u64)?;
@@ -78,14 +72,14 @@ impl Owners {
         Ok(Self { count: chosen.len(), all: u64::MAX >> (u64::BITS as usize - chosen.len()), bits, at })
     }
 
-    /// The bits of all but the owner of a node.
+    /// The bits of all owners except that of a node.
     #[inline]
     pub fn others(&self, code: Code) -> u64 {
         let own = code.owner().and_then(|owner| self.bits[..].get(owner as usize));
         self.all & !own.map_or(0, |&own| own)
     }
 
-    /// Which of the chosen ones the owner of a node is.
+    /// Place of the owner of a node among the chosen ones.
     pub fn place(&self, code: Code) -> u8 {
         match self.all & !self.others(code) {
             0 => NO_PLACE,
@@ -93,7 +87,7 @@ impl Owners {
         }
     }
 
-    /// The bits of all but the one at a place.
+    /// The bits of all owners except the one at a place.
     #[inline]
     pub fn others_than(&self, place: u8) -> u64 {
         if place == NO_PLACE { self.all } else { self.all & !(1 << place) }

@@ -1,32 +1,32 @@
-//! The bytes that would be freed if all objects of an owner were removed.
+//! Bytes freed by removing all objects of an owner.
 //!
-//! An object is freed with an owner if every path from the root to it passes an object of the owner. Dominators do
-//! not tell this: two objects of one owner may together hold a third. So each owner needs a search from the root that
+//! An object is freed with an owner if every path from the root to it passes an object of the owner. Dominators do not
+//! suffice: two objects of one owner may together retain a third. So each owner needs a search from the root that
 //! avoids the owner's objects. Here [`AT_ONCE`](super::chosen::AT_ONCE) of these searches run as one: every node has a
 //! word with one bit per owner, set when a path is found that avoids this owner. Bits are only ever set, so order does
 //! not matter.
 //!
 //! # Sweep, check, search
 //!
-//! Most words follow from those of nodes that come before in the preorder. So a *sweep* over the retainers, in the
-//! order in which they lie on disk, joins for each node the words of its retainers, less its own owner. A path that avoids
-//! an owner passes the immediate dominator, so a node can have no more than its dominator has, less its own owner; with
-//! as much it is settled, and no more retainers are looked at.
+//! Most words follow from earlier nodes in the preorder. So a *sweep* over the retainers, in their order on disk, joins
+//! for each node the words of its retainers, without its own owner. A path that avoids an owner passes the immediate
+//! dominator, so the word of the dominator, without the own owner, is an upper bound; a node that reaches it is final,
+//! and its other retainers are skipped.
 //!
-//! What is left are nodes with less and with a retainer further back in the preorder, where the sweep had not been. A
-//! second pass, the *check*, looks at these again, from the last one down. Where it finds new bits, a *search* forward along
-//! the edges spreads them. When it ends, no path is missed: take the first node on a path that avoids an owner whose word
-//! lacks the bit, and the one before, which has it. If the one before got it after the sweep, the search has followed the
-//! edge. If not, and the sweep or the check looked at the edge, the node has it, too. Else the sweep had settled the node:
-//! its dominator lacked the bit then. But the dominator is on each path to the one before, and bits come along paths, so
-//! it had the bit earlier still, and a sweep does not change a word behind it.
+//! The remaining nodes have less and a retainer further back in the preorder, which the sweep had not reached. A second
+//! pass, the *check*, visits these again, from the last one down. If it finds new bits, a *search* forward along the
+//! edges spreads them. At its end, no path is missed: take the first node on a path that avoids an owner without having
+//! the bit in its word, and its predecessor, which has it. If the predecessor got it after the sweep, the search has
+//! followed the edge. If not, and the sweep or the check read the edge, the node has it, too. Else the node was final
+//! in the sweep: its dominator lacked the bit then. But the dominator is on each path to the predecessor, and bits come
+//! along paths, so it had the bit earlier still, and a sweep does not change a word behind it.
 //!
-//! A few words that were wrong may have spread to half of the heap, which a search goes through edge by edge, here and there.
-//! So it takes few steps; if these do not do, another sweep begins with the words as they are. An edge back in the
-//! preorder may need one more each time: after some sweeps the search goes on to its end.
+//! A few wrong words may have spread to half of the heap, which a search visits edge by edge at random. So the search
+//! takes few steps; if these do not suffice, another sweep continues with the current words. Each edge back in the
+//! preorder may need one more sweep: after some sweeps the search runs to its end.
 //!
 //! The idea of searching for many sources with a word per node is that of Then et al., "The More the Merrier: Efficient
-//! Multi-Source Graph Traversal", PVLDB 8(4), 2014; here the searches differ in where they may not go.
+//! Multi-Source Graph Traversal", PVLDB 8(4), 2014; here the searches differ in the nodes that they avoid.
 
 use super::chosen::{FEW, NO_PLACE, Owners, Word};
 use super::rules::Code;
@@ -42,28 +42,25 @@ use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Column};
 use std::marker::PhantomData;
 
-/// What an edge or a position leads to is prefetched so many before.
+/// Prefetch distance in edges and positions.
 const AHEAD: usize = 8;
 
-/// How much is swept, and how far is searched in between. It changes the time, and no result.
+/// Number of sweeps, and length of the searches in between. Affects time only.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Sweeps until the search goes on to its end, however long that takes.
+    /// Sweeps until the search runs to its end.
     pub sweeps: u32,
-    /// Before that it takes one step for so many nodes at most.
+    /// Before that, it takes at most one step for this many nodes.
     pub nodes_per_step: usize,
 }
 
 impl Effort {
-    /// That of the stage. A step of a search takes as long as a sweep over dozens of nodes.
+    /// Effort of the stage. A step of a search takes as long as a sweep over dozens of nodes.
     pub const NORMAL: Self = Self { sweeps: 5, nodes_per_step: 512 };
 }
 
-/// For each of these owners the bytes that would be freed with it, and the spilled bytes. `owner_at` has the owner of the
+/// Returns for each of these owners the bytes freed with it, and the spilled bytes. `owner_at` has the owner of the
 /// node at each position of the preorder.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
 pub fn find(
     chosen: &[u32],
     owner_at: Column<Code>,
@@ -85,7 +82,7 @@ fn find_in<W: Word>(
     let Job { scratch, context, .. } = *job;
     let positions = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut plan = ArrayPlan::of(job, who);
-    // Before the words, which may take all but a little. If a search must follow, its arrays need frames at least.
+    // Before the words, which may take almost all memory: the arrays of a search need at least page frames.
     let mut stacks = Stacks::new(&context.budget, scratch)?;
     let mut kept = Some(context.budget.reserve(who, KEPT)?);
     let (mut words,) = plan.make((filled(positions, W::of(0)),))?;
@@ -105,17 +102,17 @@ fn find_in<W: Word>(
             }
             kept = Some(context.budget.reserve(who, KEPT)?);
         }
-        // What waits is not lost: its words have the bits, which the next sweep passes on.
+        // Waiting nodes are not lost: their words have the bits, which the next sweep passes on.
         stacks.clear()?;
     }
     let bytes = on_resident!(words => sum(words, owners, job))?;
     Ok((bytes, plan.spilled_bytes()))
 }
 
-/// Bytes that are kept for the search.
+/// Bytes reserved for the search.
 const KEPT: u64 = 9 << 19;
 
-/// Joins the words of retainers, position by position. Marks those that must be checked; how many there are.
+/// Joins the words of retainers, position by position. Marks the nodes to be checked; returns their number.
 fn sweep<W: Word>(mut words: impl WriteAt<W>, owners: &Owners, job: &Job<'_>) -> Result<u64, StageError> {
     let mut degree = ReverseReader::open(job.scratch, columns::RETAINERS_DEGREE)?;
     let mut from = ReverseReader::open(job.scratch, columns::RETAINERS_FROM)?;
@@ -129,7 +126,7 @@ fn sweep<W: Word>(mut words: impl WriteAt<W>, owners: &Owners, job: &Job<'_>) ->
             words.set(0, W::of(others))?;
             continue;
         }
-        // What avoids an owner passes the dominator: there is no more to be found.
+        // A path that avoids an owner passes the dominator: this is the upper bound.
         let most = words.get(dominator.index())?.bits() & others;
         let (mut word, mut is_behind) = (words.get(position)?.bits() & others, false);
         let mut left = degree.next()? as usize;
@@ -139,7 +136,7 @@ fn sweep<W: Word>(mut words: impl WriteAt<W>, owners: &Owners, job: &Job<'_>) ->
             if word == most {
                 continue;
             }
-            // Where the dominator is among them, the words of others need not be looked up.
+            // If the dominator is among them, the words of others are not needed.
             if part.contains(&dominator) {
                 word = most;
                 continue;
@@ -164,8 +161,8 @@ fn sweep<W: Word>(mut words: impl WriteAt<W>, owners: &Owners, job: &Job<'_>) ->
     Ok(doubtful)
 }
 
-/// Looks again at what the sweep left in doubt, from the last position down, so that words pass along edges that lead
-/// back. What gets new bits waits for its edges to be followed.
+/// Checks the marked nodes again, from the last position down, so that words pass along back edges. Nodes with new bits
+/// wait for their edges to be followed.
 fn check<W: Word>(
     mut words: impl WriteAt<W>,
     owners: &Owners,
@@ -176,7 +173,7 @@ fn check<W: Word>(
     let mut from = ColumnReader::open(job.scratch, columns::RETAINERS_FROM)?;
     let mut owner = ReverseReader::open(job.scratch, owners.at)?;
     let mut nodes = ReverseReader::open(job.scratch, columns::PREORDER_NODE)?;
-    // Positions and retainers that are left out: those behind the next one in doubt.
+    // Positions and retainers skipped since the last marked node.
     let (mut positions, mut left_out) = (0, 0);
     for position in (1..words.count()).rev() {
         if position.is_multiple_of(1 << 16) {
@@ -220,8 +217,8 @@ struct Place {
     node: NodeId,
 }
 
-/// Nodes that wait, apart those that can do without all owners: these are followed first, so that most are visited
-/// once, and others again only when a path that avoids more owners was found.
+/// Waiting nodes, apart from those that can avoid all owners: these are followed first, so that most nodes are visited
+/// once, and others again only after a path that avoids more owners was found.
 struct Stacks {
     partly: Stack<Place>,
     wholly: Stack<Place>,
@@ -256,7 +253,7 @@ impl Stacks {
     }
 }
 
-/// Spreads what waits along the edges, with so many steps at most.
+/// Spreads the bits of waiting nodes along the edges, in at most `most` steps.
 fn search<W: Word>(
     words: &mut Array<W>,
     owners: &Owners,
@@ -264,8 +261,8 @@ fn search<W: Word>(
     plan: &mut ArrayPlan<'_>,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
-    // Of an edge, its target's position and owner are anywhere, while targets of a node are side by side: so a byte for the
-    // owner, and pages for targets first.
+    // Targets of a node are adjacent, but their positions and owners are scattered: so a byte for the owner, and pages
+    // for targets first.
     let (mut place, mut position, mut offsets, mut to) = plan.make((
         filled(words.count(), NO_PLACE),
         lookup(columns::NODE_PREORDER),
@@ -284,7 +281,7 @@ fn fill(mut array: impl WriteAt<u8>, mut next: impl FnMut() -> Result<u8, StageE
     (0..array.count()).try_for_each(|at| Ok(array.set(at, next()?)?))
 }
 
-/// The essential edges by node, where nodes are in the preorder, and by position which of the chosen owners has them.
+/// The essential edges by node, positions of nodes in the preorder, and by position the place of the owner.
 struct Graph<O, E, P, C> {
     offsets: Offsets<O>,
     to: E,
@@ -316,7 +313,7 @@ where
             && let Some(at) = self.stacks.pop()?
         {
             let word = self.words.get(at.position.index())?.bits();
-            // One that waited on both stacks has had its turn.
+            // A node on both stacks was already visited.
             if word & W::WAITS == 0 {
                 continue;
             }
@@ -354,12 +351,12 @@ where
         }
         self.words.set(at, W::of(before | new | W::WAITS))?;
         let wholly = (before | new) & self.owners.all == self.owners.all;
-        // One that waits among the others already has its turn sooner if it can do without all.
+        // A node that waits on the other stack is visited earlier if it can avoid all owners.
         if wholly || before & W::WAITS == 0 { self.stacks.push(to, wholly) } else { Ok(()) }
     }
 }
 
-/// Adds up, for each owner, the sizes of the nodes that no path avoiding it reaches. Goes by node, since a word takes less
+/// Adds up, for each owner, the sizes of the nodes without a path that avoids it. Goes by node, since a word takes less
 /// memory than a size.
 fn sum<W: Word>(mut words: impl ReadAt<W>, owners: &Owners, job: &Job<'_>) -> Result<Vec<u64>, StageError> {
     let mut bytes = vec![0; owners.count];

@@ -1,17 +1,17 @@
 //! Stage `owner rows`: the memory of each owner.
 //!
 //! * Computes: for every object its owner, by the user's rules or by the package of its code ([`mod@rules`]), and per
-//!   owner the values of [`heaplake_schemas::owners`]: its own objects; all that counts for it along the dominator
-//!   tree; what would be freed with its objects ([`freed`]); what its functions allocated. Synthetic nodes have no
-//!   owner; garbage is a row of its own.
-//! * Resident memory: 8 bytes per node (owner, and for whom each position counts) for the tree; for what would be freed a byte
-//!   per node, or 8 where there are more than [`chosen::FEW`] owners, and only where a search must follow, 6.2 bytes per
-//!   node and 4 per essential edge; paged where the budget does not allow it; 2 MiB of stacks; 4 bytes per node of the
-//!   trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
+//!   owner the values of [`heaplake_schemas::owners`]: its own objects; its share along the dominator tree; the bytes
+//!   freed with its objects ([`freed`]); the allocations of its functions. Synthetic nodes have no owner; garbage is a
+//!   row of its own.
+//! * Resident memory: 8 bytes per node (owner, and beneficiary of each position) for the tree; for freed bytes a byte
+//!   per node, or 8 with more than [`chosen::FEW`] owners, and only if a search follows, 6.2 bytes per node and 4 per
+//!   essential edge; paged where the budget does not allow it; 2 MiB of stacks; 4 bytes per node of the trace tree;
+//!   some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
 //! * Passes over disk: two over the node columns, one over the tree; at most [`PASSES`] times one to ten over the
-//!   retainers and the tree and one over node columns; each time that a search must follow, one over degrees and owners, and
-//!   what it meets of the essential edges.
-//! * Worst case: linear, except that a node is visited again for each owner that turns out not to hold it alone.
+//!   retainers and the tree and one over node columns; for each search one over degrees and owners, and random reads of
+//!   essential edges.
+//! * Worst case: linear, except that a node is visited again for each owner that turns out not to retain it alone.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: one thread; the sets of avoidable owners only grow, so their order does not matter.
 //! * Reference: none needed; tests compare with a search for each owner.
@@ -78,19 +78,18 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Name of the stage.
 const NAME: &str = "owner rows";
 
 /// Maximum number of passes of [`chosen::AT_ONCE`] owners each, the largest owners first.
 const PASSES: usize = 4;
 
-/// Nodes whose columns are prefetched before they are used.
+/// Prefetch distance in nodes.
 const AHEAD: usize = 16;
 
 /// Owner of each node, between the parts of this stage.
 const NODE_OWNER: Column<Code> = Column::of("owner.of_node", Per::Node);
 
-/// The same by position in the preorder.
+/// [`NODE_OWNER`] by position in the preorder.
 const OWNER_AT: Column<Code> = Column::of("owner.by_position", Per::Node);
 
 /// Writes the rows of owners, by retained size, largest first, equals by name.
@@ -98,7 +97,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     run_with(Effort::NORMAL, job)
 }
 
-/// The stage.
+/// Runs the stage with this effort.
 fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = &job.facts()?;
@@ -117,7 +116,7 @@ fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
         let (bytes, spilled) = freed::find(owners, OWNER_AT, effort, NAME, job)?;
         spilled_bytes += spilled;
         for (&owner, mut bytes) in owners.iter().zip(bytes) {
-            // What hangs under the root, each for itself, goes with its owner alone.
+            // Unreached nodes under the root are freed with their owner.
             add(&mut bytes, *tallies.apart(owner))?;
             tallies.owner(owner).freed_bytes = bytes;
         }
@@ -128,7 +127,7 @@ fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes })
 }
 
-/// Gives each node its own owner, and adds up what is each owner's own.
+/// Finds each node's own owner, and adds up each owner's own objects.
 fn own(facts: &Facts, rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut kind = ColumnReader::open(scratch, columns::NODE_KIND)?;
@@ -156,7 +155,7 @@ fn own(facts: &Facts, rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -
             row.count += u64::from(counts(facts, node, size));
             add(&mut row.shallow_bytes, size)?;
             if !reached {
-                // Garbage is a whole of its own. Other nodes out of reach hang under the root, each for itself.
+                // Garbage is counted apart. Other unreached nodes are separate children of the root.
                 add(&mut row.retained_bytes, size)?;
                 code.owner().map_or(Ok(()), |owner| add(tallies.apart(owner), size))?;
             }
@@ -166,7 +165,7 @@ fn own(facts: &Facts, rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -
     column.finish().map(drop)
 }
 
-/// Sums up along the dominator tree what counts for each owner. Gives the bytes that were spilled.
+/// Sums up the share of each owner along the dominator tree. Returns the spilled bytes.
 fn attribute(tallies: &mut Tallies, job: &Job<'_>) -> Result<u64, StageError> {
     let reached = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut plan = ArrayPlan::of(job, NAME);
@@ -178,13 +177,13 @@ fn attribute(tallies: &mut Tallies, job: &Job<'_>) -> Result<u64, StageError> {
     Ok(plan.spilled_bytes())
 }
 
-/// Finds for whom each position counts: its own owner, or the one it has from its dominator.
+/// Finds the owner for which each position counts: its own, or the one of its dominator.
 fn descend(mut by_position: impl WriteAt<Code>, mut own: impl ReadAt<Code>, job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut order = ColumnReader::<NodeId>::open(scratch, columns::PREORDER_NODE)?;
     let mut dominators = ColumnReader::<Preorder>::open(scratch, columns::PREORDER_DOMINATOR)?;
     let mut owners = ColumnWriter::create(scratch, OWNER_AT)?;
-    // A dominator comes before what it dominates.
+    // Dominators come first.
     for first in (0..by_position.count()).step_by(BLOCK) {
         let count = BLOCK.min(by_position.count() - first);
         let (nodes, dominators) = (order.block(count)?, dominators.block(count)?);
@@ -202,7 +201,7 @@ fn descend(mut by_position: impl WriteAt<Code>, mut own: impl ReadAt<Code>, job:
     owners.finish().map(drop)
 }
 
-/// Adds the sizes of all that is reached to those for whom it counts.
+/// Adds the sizes of all reached nodes to the owners for which they count.
 fn add_up(mut by_position: impl ReadAt<Code>, tallies: &mut Tallies, job: &Job<'_>) -> Result<(), StageError> {
     let mut positions = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;
     let mut sizes = ColumnReader::open(job.scratch, columns::NODE_SHALLOW)?;
@@ -223,7 +222,7 @@ fn add_up(mut by_position: impl ReadAt<Code>, tallies: &mut Tallies, job: &Job<'
     Ok(())
 }
 
-/// Sums up what the functions of each owner allocated. Gives the bytes that were spilled.
+/// Sums up the allocations of the functions of each owner. Returns the spilled bytes.
 fn allocated(rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     if !scratch.has(columns::FUNCTION_ORIGIN) || !scratch.has(columns::TRACE_PARENT) {
@@ -245,7 +244,7 @@ fn allocated(rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -> Result<
     let mut parents = ColumnReader::open(scratch, columns::TRACE_PARENT)?;
     let mut called = ColumnReader::open(scratch, columns::TRACE_FUNCTION)?;
     let mut sizes = ColumnReader::open(scratch, columns::TRACE_SIZE)?;
-    // A caller comes before what it calls.
+    // Callers come first.
     for row in 0..rows {
         let (parent, function, size) = (parents.next()?, called.next()?, sizes.next()?);
         let above = if parent == u32::MAX { Code::NOBODY } else { owner.get(parent as usize)? };
@@ -259,7 +258,7 @@ fn allocated(rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -> Result<
     Ok(plan.spilled_bytes())
 }
 
-/// Where nodes come from, front to back.
+/// Origins of nodes, in order.
 struct Origins {
     node: ColumnReader<NodeId>,
     origin: ColumnReader<u32>,
@@ -283,7 +282,7 @@ impl Origins {
         Ok(())
     }
 
-    /// Where a node comes from in particular; asked for in ascending order.
+    /// Returns the own origin of a node, if any; nodes must ascend.
     #[inline]
     fn at(&mut self, node: u32) -> Result<Option<u32>, StageError> {
         match self.next {

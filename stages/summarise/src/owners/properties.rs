@@ -1,4 +1,4 @@
-//! The stage on thousands of random graphs, against a search for each owner.
+//! Property tests: the stage on thousands of random graphs, against a search for each owner.
 
 use super::chosen::{AT_ONCE, FEW};
 use super::freed::Effort;
@@ -24,23 +24,21 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
     writer.finish().unwrap();
 }
 
-/// A graph with classes and origins, and what is to come out.
+/// A graph with classes and origins.
 struct Case {
     n: usize,
-    /// The essential edges, and those from the root to what nothing else holds.
+    /// The essential edges, and the nodes that only the root retains.
     edges: Vec<Arc>,
     orphans: Vec<u32>,
     sizes: Vec<u64>,
     class: Vec<u32>,
-    /// Package and whether it is the platform's.
+    /// Package and whether it belongs to the platform.
     origins: Vec<(String, bool)>,
-    /// By class.
     of_class: Vec<Option<u32>>,
-    /// By node.
     of_node: Vec<Option<u32>>,
     rules: Option<OwnerRules>,
     garbage: bool,
-    /// Nothing for what the root does not reach.
+    /// `None` for nodes that the root does not reach.
     dominators: Vec<Option<u32>>,
 }
 
@@ -53,7 +51,7 @@ impl Case {
         edges.iter().for_each(|&(_, to)| held[to as usize] = true);
         let rng = &mut SplitMix64::new(seed ^ 0x0123_4567);
         let garbage = rng.one_in(2);
-        // Where there is garbage, nothing is held by the root only because nothing else holds it.
+        // Inputs with garbage have no orphans.
         let orphans: Vec<u32> = (1..n as u32).filter(|&node| !garbage && !held[node as usize]).collect();
         let classes = 1 + rng.below(owners.max(4));
         let origins: Vec<_> = (0..1 + rng.below(owners)).map(|at| (format!("p{at}"), rng.one_in(3))).collect();
@@ -71,7 +69,7 @@ impl Case {
         Self { n, edges, orphans, sizes, class, origins, of_class, of_node, rules, garbage, dominators }
     }
 
-    /// The definition, without looking at how the stage does it. The root is synthetic.
+    /// The definition, independent of the stage's algorithm. The root is synthetic.
     fn claim(&self, node: usize) -> Option<Claim> {
         if node == 0 {
             return None;
@@ -104,7 +102,7 @@ impl Case {
         shares(&Owned { edges: &edges, root: 0, sizes, claims: &claims, dominators, garbage })
     }
 
-    /// Writes what the stage reads.
+    /// Writes the stage's inputs.
     fn lay_down(&self, scratch: &Scratch) {
         let mut texts = Vec::new();
         let mut text = |text: String| {
@@ -158,7 +156,7 @@ impl Case {
         scratch.write_document(documents::FACTS, &facts).unwrap();
     }
 
-    /// Nodes in some depth-first preorder, and the position of each.
+    /// Returns nodes in some depth-first preorder, and the position of each.
     fn preorder(&self, successors: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
         let (mut order, mut numbers) = (Vec::new(), vec![u32::MAX; self.n]);
         let mut open: Vec<u32> = self.orphans.iter().rev().copied().chain([0]).collect();
@@ -180,12 +178,12 @@ fn rule(rng: &mut SplitMix64, classes: usize, packages: usize) -> OwnerRule {
     };
     let (class, package) = (some('c', classes), some('p', packages));
     let script = if class.is_empty() && package.is_empty() { vec!["*".to_owned()] } else { Vec::new() };
-    // Sometimes the owner is called like a package.
+    // Sometimes the owner has the name of a package.
     let name = format!("{}{}", if rng.one_in(3) { 'p' } else { 't' }, rng.below(3));
     OwnerRule { name, class, script, package, loader: Vec::new() }
 }
 
-/// What the stage says; nothing for a share that would go where that is not worked out.
+/// Returns the results of the stage; `None` for freed bytes that were not computed.
 fn found(case: &Case, memory: u64, effort: Effort) -> BTreeMap<String, (u64, u64, Option<u64>)> {
     let folder = fast_folder();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
@@ -214,7 +212,7 @@ const EFFORTS: [Effort; 3] = [
     Effort { sweeps: 2, nodes_per_step: 8 },
 ];
 
-/// Compares all, and which owners have been looked at for what would go with them; the number of owners.
+/// Compares all values, and which owners have freed bytes; returns the number of owners.
 fn check(case: &Case, memory: u64, hint: u64) -> usize {
     let effort = EFFORTS[hint as usize % EFFORTS.len()];
     let (ours, theirs) = (found(case, memory, effort), case.expected());
@@ -249,7 +247,7 @@ fn paging_changes_nothing() {
     for (owners, memory) in [(6, 8 << 20), (60, 9 << 20)] {
         let case = large(owners);
         let resident = found(&case, 64 << 20, Effort::NORMAL);
-        // As many as have words of a byte, or of eight.
+        // Owners with words of a byte, or of eight.
         assert_eq!(resident.len() > 2 * FEW, owners > FEW, "{resident:?}");
         assert!(resident.values().any(|share| share.2 > Some(share.0)), "{resident:?}");
         for effort in EFFORTS {
@@ -258,7 +256,7 @@ fn paging_changes_nothing() {
     }
 }
 
-/// A heap of many nodes, whose dominator is the root, as far as the stage knows.
+/// Returns a heap of many nodes. Their dominator is the root, as far as the stage knows.
 fn large(owners: usize) -> Case {
     const NODES: usize = 400_000;
     let rng = &mut SplitMix64::new(5);

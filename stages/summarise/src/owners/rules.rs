@@ -9,12 +9,12 @@ use heaplake_schemas::owners::{OwnerRule, OwnerRules};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use rustc_hash::FxHashMap;
 
-/// An owner and how strong its claim is, or nobody.
+/// An owner and the strength of its claim, or nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Code(u32);
 
-/// How strong a claim is: that of the package of a part of the platform, of another package, of a rule.
+/// Strength of a claim: by the package of a part of the platform, by another package, by a rule.
 #[derive(Clone, Copy)]
 enum Strength {
     Platform = 0,
@@ -23,31 +23,31 @@ enum Strength {
 }
 
 impl Code {
-    /// Nobody's.
+    /// No owner.
     pub const NOBODY: Self = Self(u32::MAX);
-    /// Not asked yet.
+    /// Not computed yet.
     const UNKNOWN: Self = Self(u32::MAX - 1);
-    /// Owners have smaller numbers.
+    /// Upper bound of the numbers of owners.
     const MOST: u32 = u32::MAX >> 2;
 
     fn new(owner: u32, strength: Strength) -> Self {
         Self(owner << 2 | strength as u32)
     }
 
-    /// Number of the owner.
     #[inline]
     pub fn owner(self) -> Option<u32> {
         if self == Self::NOBODY { None } else { Some(self.0 >> 2) }
     }
 
-    /// The owner of an object below an object of another owner: the stronger claim wins; of equal claims its own.
+    /// Returns the owner of an object below an object of another owner: the stronger claim wins; of equal claims its
+    /// own.
     #[inline]
     pub fn under(self, above: Self) -> Self {
         if self == Self::NOBODY || (above != Self::NOBODY && above.0 & 3 > self.0 & 3) { above } else { self }
     }
 }
 
-/// The rules, and what came out so far.
+/// The rules, and their results so far.
 pub struct Rules {
     rules: Vec<Rule>,
     packages: bool,
@@ -55,7 +55,7 @@ pub struct Rules {
     class_name: ColumnMap<StringId>,
     class_origin: ColumnMap<u32>,
     origins: ColumnMap<Origin>,
-    /// Owner of what comes from where its class does.
+    /// Owner of objects with the origin of their class.
     by_class: BudgetVec<Code>,
     by_both: FxHashMap<(ClassId, u32), Code>,
     names: Vec<String>,
@@ -65,11 +65,10 @@ pub struct Rules {
 
 /// No class, for functions.
 const NO_CLASS: ClassId = ClassId(u32::MAX);
-/// No place.
 const NOWHERE: u32 = u32::MAX;
 
 impl Rules {
-    /// Without rules of the user's, packages own all.
+    /// Opens the rules. Without rules of the user, packages own all objects.
     pub fn new(rules: Option<&OwnerRules>, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let class_origin = match scratch.has(columns::CLASS_ORIGIN) {
             true => ColumnMap::uncounted(scratch, columns::CLASS_ORIGIN)?,
@@ -91,22 +90,20 @@ impl Rules {
         })
     }
 
-    /// How many owners there are so far.
+    /// Number of owners so far.
     pub fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// Name of an owner.
     pub fn name(&self, owner: u32) -> Option<String> {
         self.names.get(owner as usize).cloned()
     }
 
-    /// Their names, by number.
     pub fn into_names(self) -> Vec<String> {
         self.names
     }
 
-    /// Own owner of an object of this class, and of this origin if it has one of its own.
+    /// Returns the own owner of an object of this class, and of this origin if it has one of its own.
     pub fn owner(&mut self, class: ClassId, origin: Option<u32>) -> Result<Code, StageError> {
         let Some(origin) = origin else {
             let known = self.by_class[class.index()];
@@ -127,7 +124,7 @@ impl Rules {
         Ok(found)
     }
 
-    /// Owner of a function that comes from there.
+    /// Returns the owner of a function of this origin.
     pub fn owner_of_code(&mut self, origin: u32) -> Result<Code, StageError> {
         self.find(NO_CLASS, origin)
     }
@@ -163,7 +160,7 @@ impl Rules {
     }
 }
 
-/// A rule whose patterns are ready.
+/// A rule with parsed patterns.
 struct Rule {
     name: String,
     /// Patterns for class, script, package and loader.
@@ -178,7 +175,7 @@ impl Rule {
         Self { name: rule.name.clone(), patterns }
     }
 
-    /// Whether it fits what is called so. What has no name fits no pattern.
+    /// Whether all patterns match. An empty name matches no pattern.
     fn fits(&self, facts: [&str; 4]) -> bool {
         let fits = |patterns: &[Pattern], fact: &str| {
             patterns.is_empty() || !fact.is_empty() && patterns.iter().any(|pattern| pattern.matches(fact))

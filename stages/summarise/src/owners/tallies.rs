@@ -1,4 +1,4 @@
-//! What owners sum to, and the rows that become of it.
+//! Sums of owners, and their rows.
 
 use super::rules::Code;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringWriter};
@@ -7,35 +7,34 @@ use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::{self as columns, OWNER_NAMES};
 use std::cmp::Reverse;
 
-/// What an owner sums to.
 #[derive(Clone, Copy)]
 struct Tally {
     row: OwnerRow,
-    /// Bytes of what nothing reaches, each for itself.
+    /// Bytes of unreached nodes.
     apart: u64,
     owner: u32,
 }
 
-/// The owners of a run, and two rows beside theirs.
+/// The owners of a run, and two further rows.
 pub struct Tallies {
     /// For nobody, for garbage, then by owner.
     all: BudgetVec<Tally>,
 }
 
-/// Places of the rows that are not those of owners, and of the first owner.
+/// Positions of the further rows, and of the first owner.
 const NOBODY: usize = 0;
 const GARBAGE: usize = 1;
 const OWNERS: usize = 2;
 
 impl Tallies {
-    /// Without owners.
+    /// Returns rows without owners.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let mut tallies = Self { all: budget.growing("owners: rows") };
         tallies.grow(0)?;
         Ok(tallies)
     }
 
-    /// Makes rows for so many owners.
+    /// Adds rows for new owners, up to `owners`.
     #[inline]
     pub fn grow(&mut self, owners: usize) -> Result<(), StageError> {
         while self.all.len() < owners + OWNERS {
@@ -52,17 +51,15 @@ impl Tallies {
         Ok(())
     }
 
-    /// The row of an owner.
     pub fn owner(&mut self, owner: u32) -> &mut OwnerRow {
         &mut self.all[owner as usize + OWNERS].row
     }
 
-    /// Bytes of an owner's objects that nothing reaches, each for itself.
+    /// Bytes of an owner's unreached nodes.
     pub fn apart(&mut self, owner: u32) -> &mut u64 {
         &mut self.all[owner as usize + OWNERS].apart
     }
 
-    /// The row of garbage.
     pub fn garbage(&mut self) -> &mut OwnerRow {
         &mut self.all[GARBAGE].row
     }
@@ -76,14 +73,13 @@ impl Tallies {
         }
     }
 
-    /// From here on it is known what the functions of each owner allocated.
+    /// Marks allocations as known: they count from 0.
     pub fn count_allocations(&mut self) {
         self.all.iter_mut().for_each(|tally| tally.row.allocated_bytes = 0);
         self.garbage().allocated_bytes = ABSENT;
     }
 
-    /// Writes the rows of owners that have anything, by retained size, largest first, equals by name; how many there
-    /// are.
+    /// Writes the non-empty rows, by retained size, largest first, equals by name; returns their number.
     pub fn write(mut self, names: &[String], scratch: &Scratch) -> Result<u64, StageError> {
         let name = |tally: &Tally| match tally.owner as usize {
             NOBODY => owners::NONE,
@@ -93,7 +89,7 @@ impl Tallies {
         let allocated = |row: &OwnerRow| !matches!(row.allocated_bytes, 0 | ABSENT);
         self.all.retain_mut(|_, tally| {
             let row = &tally.row;
-            // Nodes without a size are objects too, where they count.
+            // Objects without a size count as well.
             row.count > 0 || row.retained_bytes > 0 || allocated(row)
         });
         self.all.sort_unstable_by(|a, b| {
@@ -110,7 +106,6 @@ impl Tallies {
     }
 }
 
-/// Adds bytes to a sum.
 #[inline]
 pub fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
     let Some(total) = sum.checked_add(bytes) else { return Err(StageError::Overflow("the size of an owner")) };

@@ -1,4 +1,4 @@
-//! The edges of a holder that lead to what is asked for.
+//! Searches the edges of a holder by target.
 
 use heaplake_kit::{Lookup, ReadAt, StageError};
 use heaplake_schemas::ids::NodeId;
@@ -7,15 +7,15 @@ use std::ops::Range;
 /// Bits of the filter, a power of two.
 const BITS: usize = 1 << 16;
 
-/// Edges that are compared at a time, where they are compared with one node.
+/// Number of edges compared at a time with a single target.
 const TOGETHER: usize = 32;
 
-/// From so many edges on a filter pays.
+/// Minimum number of edges for which a filter pays.
 const MANY: usize = 128;
 
-/// Finds edges by target. Holders may have millions of edges, of which a few are asked for.
+/// Finds edges by target. Holders may have millions of edges, of which few are wanted.
 pub(super) struct Asked {
-    /// Bits of what is asked for, by the last bits of its number; empty in between.
+    /// Bits of the targets, by the last bits of their numbers; zero between searches.
     filter: Vec<u64>,
 }
 
@@ -26,10 +26,7 @@ impl Default for Asked {
 }
 
 impl Asked {
-    /// Calls `found` with each edge of a range that leads to one of `held`, which ascend, and its target.
-    ///
-    /// # Errors
-    /// Those of reading, and those of `found`.
+    /// Calls `found` with each edge of a range that leads to a node in `held` (ascending), and with its target.
     pub fn each(
         &mut self,
         held: &[u32],
@@ -54,7 +51,7 @@ impl Asked {
                 let bit = |node: u32| (node as usize % BITS / 64, 1u64 << (node % 64));
                 held.iter().map(|&node| bit(node)).for_each(|(word, bit)| self.filter[word] |= bit);
                 let passes = |node: u32| self.filter[bit(node).0] & bit(node).1 != 0;
-                // Often edges ascend as what is asked for does.
+                // Often edges ascend like the targets.
                 let mut next = 0;
                 let mut passed = range.clone().zip(&all[range]).filter(|(_, to)| passes(to.0));
                 let result = passed.try_for_each(|(edge, to)| {
@@ -96,7 +93,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
         let rng = &mut SplitMix64::new(7);
-        // Some ascend, and some are the same in the last bits.
+        // Some ascend, and some are equal in the last bits.
         let random = (0..600_000).map(|at| match at % 3 {
             0 => at / 100,
             1 => rng.below(3000) as u32,

@@ -1,4 +1,4 @@
-//! Labels of edges, from what the format has of them.
+//! Labels of edges, from the attributes that the format has.
 
 use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Job, Lookup, ReadAt, Scratch, StageError};
 use heaplake_schemas::chains::label;
@@ -6,20 +6,17 @@ use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Column, EdgeKind, Facts, edge_flags, edge_label};
 use std::sync::Arc;
 
-/// Edges of a block.
 const BLOCK: usize = 256;
 
-/// What tells labels.
 pub(super) enum Details {
     /// Kind, name and flags of all edges.
     All { kinds: Vec<EdgeKind>, kind: Lookup<u8>, name: Lookup<u32>, flags: Lookup<u8> },
     /// Labels of essential edges.
     Labels(Labels),
-    /// None are known.
     Nothing,
 }
 
-/// Bytes, words and kinds of edges, as far as there are any.
+/// Bytes, words and kinds of edges, if present.
 pub(super) type Told = (Option<Lookup<u8>>, Option<Lookup<u32>>, Option<Lookup<u8>>);
 
 /// Labels of essential edges.
@@ -32,7 +29,7 @@ pub(super) struct Labels {
     names: ColumnMap<StringId>,
 }
 
-/// Degrees, targets, bytes and words of all edges, or of the essential ones.
+/// Returns the columns of all edges, or of the essential ones: degrees, targets, bytes and words.
 pub(super) fn edge_columns(all: bool) -> (Column<u32>, Column<NodeId>, Column<u8>, Column<u32>) {
     match all {
         true => (columns::NODE_EDGE_COUNT, columns::EDGE_TO, columns::EDGE_FLAGS, columns::EDGE_NAME),
@@ -40,7 +37,7 @@ pub(super) fn edge_columns(all: bool) -> (Column<u32>, Column<NodeId>, Column<u8
     }
 }
 
-/// How many edges before each block have names of their own.
+/// Returns the number of named edges before each block.
 pub(super) fn named_before(job: &Job<'_>) -> Result<BudgetVec<u64>, StageError> {
     let mut labels = ColumnReader::open(job.scratch, columns::ESSENTIAL_LABEL)?;
     let mut before = job.context.budget.growing("retainer trees: named edges");
@@ -81,7 +78,7 @@ impl Labels {
 }
 
 impl Details {
-    /// The same for another thread; nothing if they are behind page frames.
+    /// Shares the labels with another thread; `None` if they are paged.
     pub fn share(&self) -> Option<Self> {
         Some(match self {
             Self::All { kinds, kind, name, flags } => {
@@ -99,7 +96,7 @@ impl Details {
         })
     }
 
-    /// From bytes, words and kinds of edges: flags and names, or labels of essential edges.
+    /// Opens the labels from bytes, words and kinds of edges: flags and names, or labels of essential edges.
     pub fn of(told: Told, before: BudgetVec<u64>, facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(match told {
             (Some(flags), Some(name), Some(kind)) => Self::All { kinds: facts.edge_kinds.clone(), kind, name, flags },
@@ -114,7 +111,6 @@ impl Details {
         })
     }
 
-    /// Prefetches what labels an edge.
     pub fn prefetch(&self, edge: usize) {
         match self {
             Self::Nothing => {}
@@ -130,7 +126,7 @@ impl Details {
         }
     }
 
-    /// The label of an edge from a node of this class; nothing if the edge is not essential.
+    /// The label of an edge from a node of this class; `None` if the edge is not essential.
     pub fn label(&mut self, edge: usize, class: ClassId) -> Result<Option<u32>, StageError> {
         Ok(match self {
             Self::Nothing => Some(label::NONE),

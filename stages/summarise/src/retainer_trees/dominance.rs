@@ -1,6 +1,7 @@
 //! Whether one node dominates another.
 //!
-//! A few questions are answered by going from dominator to dominator. If they are many, the dominator tree is numbered.
+//! A few queries are answered by climbing from dominator to dominator. For many queries, the dominator tree is
+//! numbered.
 
 use heaplake_kit::array::Array;
 use heaplake_kit::array_plan::filled;
@@ -15,34 +16,33 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The dominator tree is numbered when as many steps were taken in it as one in so many nodes.
+/// The dominator tree is numbered once the steps reach one in this many nodes.
 const CLIMBS: usize = 4;
-/// Bytes that are kept for that: page frames of two arrays.
+/// Bytes reserved for the numbers: page frames of two arrays.
 pub(super) const KEPT: u64 = 9 << 18;
 
-/// See the module documentation.
 pub(super) struct Dominance {
     /// The dominator of the node at each position, as a position.
     pub above: Lookup<Preorder>,
-    /// Of all threads.
+    /// Shared by all threads.
     numbers: Arc<Numbers>,
 }
 
-/// The dominator tree in numbers, once they pay.
+/// The numbers of the dominator tree, once they pay.
 struct Numbers {
-    /// Steps to dominators that may still be taken before the tree is numbered.
+    /// Steps to dominators left before the tree is numbered.
     climbs: AtomicUsize,
     tree: Mutex<Tree>,
 }
 
-/// See [`Numbers`].
+/// State of [`Numbers`].
 enum Tree {
-    /// Not numbered; the budget that is kept for the numbers.
+    /// Not numbered; holds the budget reserved for the numbers.
     Kept(Option<Reservation>),
     Numbered(DominatorTree),
 }
 
-/// Numbers in a preorder of the dominator tree, and the end of what each position dominates.
+/// Preorder numbers in the dominator tree, and the end of the subtree of each position.
 struct DominatorTree {
     begin: Array<u32>,
     end: Array<u32>,
@@ -51,18 +51,17 @@ struct DominatorTree {
 }
 
 impl Dominance {
-    /// Of the dominators of positions; `kept` is given back for the numbers.
+    /// Opens the dominators of positions; `kept` is released for the numbers.
     pub fn new(above: Lookup<Preorder>, kept: Reservation) -> Self {
         let (climbs, tree) = (AtomicUsize::new(above.count() / CLIMBS), Mutex::new(Tree::Kept(Some(kept))));
         Self { above, numbers: Arc::new(Numbers { climbs, tree }) }
     }
 
-    /// The same for another thread; nothing if the dominators are behind page frames.
+    /// Shares the tree with another thread; `None` if the dominators are paged.
     pub fn share(&self) -> Option<Self> {
         Some(Self { above: self.above.share()?, numbers: Arc::clone(&self.numbers) })
     }
 
-    /// Bytes of numbers that did not fit.
     pub fn spilled_bytes(&self) -> u64 {
         match &*self.numbers.tree() {
             Tree::Kept(_) => 0,
@@ -70,13 +69,9 @@ impl Dominance {
         }
     }
 
-    /// Appends the answers.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`].
     pub fn answer(&mut self, asked: &[Dominates], out: &mut Vec<bool>, job: &Job<'_>) -> Result<(), StageError> {
         let first = out.len();
-        // A dominator comes before what it dominates; the root, which is the first, dominates all.
+        // Dominators come first; the root, at position 0, dominates all nodes.
         out.extend(asked.iter().map(|asked| asked.node == asked.above || asked.above == 0));
         let out = &mut out[first..];
         let is_open = |(at, asked): (u32, &Dominates)| {
@@ -104,8 +99,8 @@ impl Dominance {
     }
 }
 
-/// Goes from dominator to dominator, question by question, in so many steps at most. `open` has the position of a node and
-/// the number of a question, and keeps those that are left. Returns the steps.
+/// Climbs from dominator to dominator, query by query, in at most `allowed` steps. Entries of `open` pack the position
+/// of a node and the number of a query; unanswered ones stay. Returns the steps.
 fn climb(above: &[Preorder], open: &mut Vec<u64>, asked: &[Dominates], out: &mut [bool], allowed: usize) -> usize {
     let mut climbs = 0;
     open.retain_mut(|climbing| {
@@ -124,7 +119,7 @@ fn climb(above: &[Preorder], open: &mut Vec<u64>, asked: &[Dominates], out: &mut
     climbs
 }
 
-/// The same for all questions together, from the last positions down, so that dominators are read in one direction.
+/// Like [`climb`], all queries together, from the last positions down, so that dominators are read in one direction.
 fn climb_in_order(
     above: &mut impl ReadAt<Preorder>,
     open: &mut Vec<u64>,
@@ -152,13 +147,12 @@ fn climb_in_order(
 
 impl Numbers {
     fn tree(&self) -> MutexGuard<'_, Tree> {
-        // What a thread leaves behind that panicked is not looked at: the panic is passed on.
+        // After a panic of another thread the tree is not used: the panic is passed on.
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl DominatorTree {
-    /// Numbers the dominator tree.
     #[cold]
     fn number(positions: usize, job: &Job<'_>) -> Result<Self, StageError> {
         let mut plan = ArrayPlan::of(job, "retainer trees");
@@ -167,7 +161,7 @@ impl DominatorTree {
         Ok(Self { begin, end, spilled: plan.spilled_bytes() })
     }
 
-    /// Answers the questions that are `open`: position of a node that what is asked about lives on, and of the question.
+    /// Answers the `open` queries: each packs the position of the dominated node and the number of the query.
     fn answer(&mut self, asked: &[Dominates], mut open: Vec<u64>, out: &mut [bool]) -> Result<(), StageError> {
         if let (Array::Resident(begin), Array::Resident(end)) = (&self.begin, &self.end) {
             for open in open {
@@ -193,7 +187,7 @@ impl DominatorTree {
     }
 }
 
-/// Numbers the dominator tree: first the sizes of what positions dominate, then where they begin and end.
+/// Numbers the dominator tree: first the sizes of subtrees, then their beginnings and ends.
 fn number(mut begin: impl WriteAt<u32>, mut end: impl WriteAt<u32>, scratch: &Scratch) -> Result<(), StageError> {
     let mut dominators = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
     for position in (1..end.count()).rev() {
@@ -202,7 +196,7 @@ fn number(mut begin: impl WriteAt<u32>, mut end: impl WriteAt<u32>, scratch: &Sc
     }
     let mut dominators = ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?;
     dominators.skip(1)?;
-    // From here on `end` is where the next child begins, and when all have come, the end.
+    // From here on `end` is the beginning of the next child, and finally the end.
     end.set(0, 1)?;
     for position in 1..end.count() {
         let (size, above) = (end.get(position)?, dominators.next()?.index());

@@ -1,4 +1,4 @@
-//! The heap as a walk upward sees it: retainers from the transpose, labels from the edges.
+//! The heap in a walk upward: retainers from the transpose, labels from the edges.
 
 use super::asked::Asked;
 use super::details::{Details, edge_columns, named_before};
@@ -14,7 +14,6 @@ use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE};
 use std::sync::Arc;
 
-/// See the module documentation.
 pub(super) struct Heap<'a> {
     job: Job<'a>,
     root: NodeId,
@@ -24,7 +23,7 @@ pub(super) struct Heap<'a> {
     distance: Lookup<i32>,
     kind: Lookup<u8>,
     dominator: Lookup<NodeId>,
-    /// Kinds of parts whose references the input states with the object that they are parts of, too.
+    /// Kinds of parts with references that the input repeats at their owner.
     parts: Kinds,
     /// Retainers, from the last position down to 1.
     retainers: Offsets,
@@ -37,18 +36,15 @@ pub(super) struct Heap<'a> {
     details: Details,
     numbers: NumericNames,
     asked: Asked,
-    /// Whether some of it is on disk.
+    /// Whether some columns are on disk.
     is_tight: bool,
 }
 
-/// Parts in parts, at most.
+/// Maximum depth of nested parts.
 pub(super) const NESTED: usize = 8;
 
 impl<'a> Heap<'a> {
     /// Opens the columns. With `is_tight` not all of them fit in memory.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`].
     pub fn open(facts: &Facts, is_tight: bool, plan: &mut ArrayPlan<'_>, job: &Job<'a>) -> Result<Self, StageError> {
         let scratch = job.scratch;
         let labels = facts.follows_essential && scratch.has(columns::ESSENTIAL_LABEL);
@@ -61,7 +57,7 @@ impl<'a> Heap<'a> {
         let kept = job.context.budget.reserve("retainer trees: numbers", dominance::KEPT)?;
         let single = single::positions(reached, job)?;
         let (degrees, targets, bytes, words) = edge_columns(all);
-        // What is looked at for each retainer first, then what is looked at for each node or edge that is followed.
+        // First the columns read for each retainer, then those read for each node or edge that is followed.
         let arrays = plan.make((
             lookup(columns::NODE_DISTANCE),
             lookup(columns::NODE_KIND),
@@ -104,7 +100,7 @@ impl<'a> Heap<'a> {
         })
     }
 
-    /// The same heap for another thread; nothing if some of it is behind page frames.
+    /// Shares the heap with another thread; `None` if some of it is paged.
     pub fn share(&self) -> Option<Self> {
         Some(Self {
             job: self.job,
@@ -129,20 +125,19 @@ impl<'a> Heap<'a> {
         })
     }
 
-    /// Bytes of arrays that were made later and did not fit.
+    /// Bytes of later arrays that did not fit.
     pub fn spilled_bytes(&self) -> u64 {
         self.dominance.spilled_bytes()
     }
 
-    /// Sorts what is asked for by where it lies, if that is on disk.
+    /// Sorts queries by their position on disk, if tight.
     fn in_order(&self, asked: &mut [u64]) {
         if self.is_tight {
             asked.sort_unstable();
         }
     }
 
-    /// Finds where the retainers of places are that have a position, beside that of the root. Each column is read in the order
-    /// in which it lies.
+    /// Finds the retainers of places with a position, except that of the root. Reads each column in its order on disk.
     fn find_in_order(&mut self, places: &mut [Place]) -> Result<(), StageError> {
         let groups = self.retainers.groups();
         let (mut several, mut single) = (Vec::new(), Vec::new());
@@ -170,7 +165,7 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// The same where all is in memory.
+    /// Like [`Self::find_in_order`], with all columns in memory.
     fn find_in_memory(&mut self, places: &mut [Place]) -> Result<(), StageError> {
         let groups = self.retainers.groups();
         for at in 0..places.len() {
@@ -190,7 +185,7 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// Appends retainers by place and node. Each column is read in the order in which it lies.
+    /// Appends retainers by place and node. Reads each column in its order on disk.
     fn retainers_in_order(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
         let first = out.len();
         let mut order: Vec<u32> = (0..asked.len() as u32).collect();
@@ -223,7 +218,7 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// The same where all is in memory, and no order of reading is better than another.
+    /// Like [`Self::retainers_in_order`], with all columns in memory, where no order of reading is better than another.
     fn retainers_in_memory(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
         let first = out.len();
         for (at, &Place { start, count, .. }) in (0..).zip(asked) {
@@ -250,7 +245,7 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// Fills in the distances of retainers, and what they are parts of.
+    /// Fills in the distances of retainers, and the owners of parts.
     fn describe(&mut self, retainers: &mut [Retainer]) -> Result<(), StageError> {
         let mut parts = Vec::new();
         for at in 0..retainers.len() {
@@ -282,15 +277,15 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// A distance as walks take it.
+/// Converts a distance for walks.
 fn far(distance: i32) -> i32 {
     if distance == NO_DISTANCE { i32::MAX } else { distance }
 }
 
-/// Bit of [`Place::start`] for a node with one retainer, whose position the other bits are.
+/// Bit of [`Place::start`] for a node with one retainer; the other bits are the retainer's position.
 const ONLY: u64 = 1 << 63;
 
-/// The node of a place has one retainer, at this position.
+/// Sets the only retainer of a place, at this position.
 fn only(place: &mut Place, retainer: Preorder) {
     (place.start, place.count) = (ONLY | retainer.index() as u64, 1);
 }
@@ -310,7 +305,7 @@ impl Holders for Heap<'_> {
             }
             let position = self.position.get(node as usize)?;
             let distance = far(self.distance.get(node as usize)?);
-            // The root dominates what the search did not reach, and holds it; nothing holds the root.
+            // The root dominates and retains nodes that the search did not reach; nothing retains the root.
             let (is_reached, index) = (!position.is_none(), if position.is_none() { 0 } else { position.index() });
             out.push(Place { start: ONLY, count: u32::from(!is_reached), position: index as u32, distance });
         }
@@ -359,7 +354,7 @@ impl Holders for Heap<'_> {
             Ok(())
         })?;
         if holder == self.root.0 {
-            // The root holds orphans without an edge.
+            // The root retains orphans without an edge.
             let mut known: Vec<u32> = out[first..].iter().map(|link| link.0).collect();
             known.sort_unstable();
             let orphans = held.iter().filter(|to| known.binary_search(to).is_err());

@@ -8,7 +8,6 @@ use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Job, StageError};
 use heaplake_schemas::scratch::{self as columns, Column, Facts};
 
-/// Where the sorter works.
 const SORTED: [Column<Entry>; 2] = [Column::new("retainer_trees.instance.a"), Column::new("retainer_trees.instance.b")];
 
 /// An instance, and the place of its class among the big ones.
@@ -21,7 +20,7 @@ struct Entry {
     retained_bytes: u64,
 }
 
-/// Hands out the instances of one class after the other.
+/// Reads the instances class by class.
 pub(super) struct Instances<'a> {
     sorted: Sorted<'a, Entry>,
     counts: Vec<u64>,
@@ -29,10 +28,7 @@ pub(super) struct Instances<'a> {
 }
 
 impl<'a> Instances<'a> {
-    /// Sorts the instances of these classes. Of a class with more than `allowed` it takes one in so many.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`], [`StageError::Cancelled`].
+    /// Sorts the instances of these classes. Samples a class with more than `allowed` instances evenly.
     pub fn sorted(
         facts: &Facts,
         classes: &[u32],
@@ -68,10 +64,7 @@ impl<'a> Instances<'a> {
         self.sorted.bytes()
     }
 
-    /// Those of the class at a place, which is the next one, in the order of nodes, and whether they are only a part.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`].
+    /// Returns the instances of the next class, at `place`, in the order of nodes, and whether they are only a sample.
     pub fn next(&mut self, place: usize) -> Result<(Vec<Instance>, bool), StageError> {
         let mut list = Vec::new();
         while let Some(Entry { node, shallow_bytes, retained_bytes, .. }) =
@@ -85,7 +78,7 @@ impl<'a> Instances<'a> {
     }
 }
 
-/// Every instance of these classes, in the order of nodes: what chains count.
+/// Visits every instance of these classes that chains count, in the order of nodes.
 fn each(
     facts: &Facts,
     places: &BudgetVec<u32>,

@@ -1,22 +1,22 @@
-//! Stage `retainer trees`: all that holds the instances of big classes.
+//! Stage `retainer trees`: all retainers of the instances of big classes.
 //!
-//! * Computes: for each big class the merged tree of all holders of its instances, as [`heaplake_kit::retainer_tree`]
-//!   defines it: from the instances upward over every essential edge from a node that is nearer to the root, near the
-//!   instances also from others that do not live on them, merged by class and edge label, with the distinct instances
-//!   behind each branch and those that it alone holds. The table is one of its own beside that of chains: a chain is a
-//!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
+//! * Computes: for each big class the merged tree of all holders of its instances, as defined by
+//!   [`heaplake_kit::retainer_tree`]: from the instances upward over every essential edge from a node nearer to the
+//!   root, near the instances also from other nodes that do not live on them, merged by class and edge label, with the
+//!   distinct instances behind each branch and those that it alone retains. The table is separate from that of chains:
+//!   a chain is one path per instance, so chains sum to their class; branches do not, since an instance is in each
+//!   branch that retains it.
 //! * Resident memory: 36 bytes per node (positions in the preorder and back, class, distance, kind, dominator by node
-//!   and by position, starts of retainers and edges, and where many climb far, places in the dominator tree) and 17 per
-//!   edge, in memory as packed columns or behind page frames where the budget does not allow it; a bit per node; what the
-//!   walks of as many trees as there is room for take, bounded by constants, and a bounded number of retainers; a sorter of
-//!   instances.
-//! * Passes over disk: one over node columns, where many climb far two over dominators; instances sorted by class. Then
-//!   retainers and edges near instances, step by step of all trees together, each step in the order of the columns: of a
-//!   class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of edges.
+//!   and by position, starts of retainers and edges, and after many climbs, places in the dominator tree) and 17 per
+//!   edge, in memory as packed columns or paged where the budget does not allow it; a bit per node; the walks of as
+//!   many trees as fit, bounded by constants, and a bounded number of retainers; a sorter of instances.
+//! * Passes over disk: one over node columns, after many climbs two over dominators; instances sorted by class. Then
+//!   retainers and edges near instances, step by step of all trees together, each step in the order of the columns: of
+//!   a class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of edges.
 //! * Worst case: linear in nodes, and in the number of big classes times the work allowed for one.
 //! * Fails when: the budget is too small, or the disk is full.
-//! * Determinism: a tree is grown by one thread, of which there are as many as there are threads where the heap is in memory;
-//!   trees are written in the order of classes. Bounds are constants, branches have a total order.
+//! * Determinism: one thread grows a tree; in memory all threads grow trees. Trees are written in the order of classes.
+//!   Bounds are constants, branches have a total order.
 //! * Reference: "merge paths to GC roots" of Eclipse MAT, which takes one path for each object; this takes all.
 
 mod asked;
@@ -98,16 +98,16 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Instances of a class that are looked at.
+/// Maximum number of instances of a class.
 const INSTANCES: u64 = 1 << 14;
 /// Bytes of their list.
 const OF_A_LIST: u64 = INSTANCES * size_of::<Instance>() as u64;
-/// Threads that walk at the same time, at most.
+/// Maximum number of threads that walk at the same time.
 const MOST_THREADS: usize = 16;
-/// Classes that get this much; those after them, of which there are many only where the user asks for it, get less.
+/// Classes with the full limits; later ones, of which only the user's request makes many, get less.
 const FIRST: usize = 64;
 
-/// What a class gets, by its place among the big ones: instances, and limits of the walk.
+/// Limits of a class, by its place among the big ones: instances, and limits of the walk.
 fn allowed(place: usize) -> (u64, Limits) {
     match place {
         ..FIRST => (INSTANCES, Limits::OF_A_CLASS),
@@ -119,8 +119,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     run_with(allowed, |tight| tight, job)
 }
 
-/// The stage. `allowed` says what a class gets; whether not all fits in memory, and what is walked at a time, goes through
-/// `tight`.
+/// Runs the stage with the limits `allowed` of each class; `tight` may replace whether the heap is on disk, and the
+/// batch.
 fn run_with(
     allowed: impl Fn(usize) -> (u64, Limits) + Sync,
     tight: impl Fn((bool, Batch)) -> (bool, Batch),
@@ -136,8 +136,7 @@ fn run_with(
         let (nodes, edges, limits) = (facts.node_count, facts.edge_count, Limits::OF_A_CLASS);
         let (free, all) = (context.budget.free(), STAGE.resident_bytes(nodes, edges));
         let is_tight = free < all;
-        // Where the heap is on disk, trees that grow together save at least what packed columns and page frames do; where
-        // it is in memory nothing.
+        // On disk, trees that grow together save at least as much as packed columns and page frames; in memory nothing.
         let more = if is_tight { free.saturating_sub(STAGE.least_bytes(nodes, edges)) / 4 * 3 } else { 0 };
         let batch = Batch::within(Batch::LEAST.bytes(&limits) + more, classes.len(), &limits);
         let (is_tight, batch) = tight((is_tight, batch));
@@ -162,7 +161,7 @@ fn run_with(
     Ok(Stats { rows: rows.finish()?, spilled_bytes })
 }
 
-/// A class, its instances and what holds them.
+/// A class with its instances and their retainers.
 struct Walk {
     class: u32,
     instances: Vec<Instance>,
@@ -177,7 +176,6 @@ impl Walk {
         (&self.instances, self.limits)
     }
 
-    /// Writes the rows.
     fn write(&self, rows: &mut ColumnWriter<TreeRow>) -> Result<(), StageError> {
         let first = rows.len() as u32;
         self.tree.iter().try_for_each(|branch| {
@@ -187,12 +185,12 @@ impl Walk {
     }
 }
 
-/// A walk that a thread is given, and then what has become of it.
+/// A walk given to a thread, then its result.
 type Grown = Option<Result<Walk, StageError>>;
 
-/// Threads that walk at the same time; nothing if there is only room for the walk that was counted before.
+/// Threads that walk at the same time; `None` if only the reserved walk fits.
 fn walkers(context: &Context<'_>) -> Option<OrderedPool> {
-    // Of the walks under way half are at work.
+    // Half of the walks under way are at work.
     let room = Batch::LEAST.bytes(&Limits::OF_A_CLASS) / 2 + OF_A_LIST;
     OrderedPool::plan(context, "retainer trees: walks of other threads", MOST_THREADS, room).ok()
 }
@@ -227,7 +225,7 @@ fn one_by_one(
     )
 }
 
-/// Grows as many trees together as the batch has.
+/// Grows the trees of a batch together.
 fn side_by_side(
     heap: &mut Heap<'_>,
     mut walks: impl Iterator<Item = Result<Walk, StageError>>,
@@ -248,7 +246,7 @@ fn side_by_side(
     }
 }
 
-/// The big classes, those that retain most first.
+/// Returns the big classes, the largest retained sizes first.
 fn big_classes(job: &Job<'_>) -> Result<Vec<u32>, StageError> {
     let big = ColumnMap::uncounted(job.scratch, columns::CLASS_BIG)?;
     let rows = ColumnMap::uncounted(job.scratch, columns::CLASS_ROW)?;

@@ -1,4 +1,4 @@
-//! The stage on thousands of random graphs, against a walk from each instance on its own.
+//! Property tests: the stage on thousands of random graphs, against a separate walk from each instance.
 
 mod alone;
 
@@ -29,12 +29,12 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
     writer.finish().unwrap();
 }
 
-/// Names that stand alone, those of the labels of a class, and a number.
+/// Number of edge names, and of labels of a class; index of a numeric name.
 const NAMES: u32 = 4;
 const OF_A_CLASS: u32 = 2;
 const NUMBER: u32 = 100;
 
-/// How the input tells the labels of edges.
+/// Source of edge labels in the input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     All,
@@ -42,10 +42,9 @@ enum Told {
     Nothing,
 }
 
-/// A graph with classes, labels and distances.
 struct Case {
     n: usize,
-    /// The essential edges by source, no self edges; labels as the walk is to see them.
+    /// The essential edges by source, without self edges; labels as the walk should see them.
     edges: Vec<Labelled>,
     orphans: Vec<u32>,
     classes: u32,
@@ -56,7 +55,7 @@ struct Case {
     told: Told,
     reached: Vec<bool>,
     dominators: Vec<Option<u32>>,
-    /// Whether nodes are of a kind of parts, and whether the input states their references with what they are parts of, too.
+    /// Whether nodes are of a kind of parts, and whether the input repeats their references at their owner.
     parts: Vec<bool>,
     restates: bool,
     limits: Limits,
@@ -84,7 +83,7 @@ impl Case {
         let edges = arcs.iter().map(|&(from, to)| (from, to, of(from))).collect();
         let all: Vec<_> = arcs.iter().copied().chain(orphans.iter().map(|&node| (0, node))).collect();
         let measured = graph::distances(n, &all, 0).into_iter().map(|far| far.map_or(i32::MAX, |far| far as i32));
-        // Any numbers will do: the walk ends whatever they are.
+        // Any numbers will do: the walk always ends.
         let distance = match rng.one_in(3) {
             true => (0..n).map(|_| if rng.one_in(9) { i32::MAX } else { rng.below(6) as i32 }).collect(),
             false => measured.collect(),
@@ -117,7 +116,7 @@ impl Case {
         }
     }
 
-    /// The edges that hold something: those of what is reached, and those of the root to what no edge leads to or no path.
+    /// The retaining edges: those of reached nodes, and those of the root to orphans and unreached nodes.
     fn holding(&self) -> Vec<Labelled> {
         let unreached = (0..self.n as u32).filter(|&node| !self.reached[node as usize]);
         let mut edges: Vec<Labelled> =
@@ -153,7 +152,7 @@ impl Case {
         self.dominators[node as usize].unwrap_or(0)
     }
 
-    /// The nearest dominator that is no part, for what is a part whose references are stated with it, too.
+    /// The nearest dominator that is no part, for parts with repeated references.
     fn owner(&self, node: u32) -> Option<u32> {
         if !self.restates {
             return None;
@@ -209,7 +208,7 @@ impl Case {
         scratch.write_document(documents::FACTS, &facts).unwrap();
     }
 
-    /// The edges with their labels; among all edges some that are not essential, and numeric names for indices.
+    /// The edges with their labels; among all edges some weak ones, and numeric names for indices.
     fn lay_down_edges(&self, scratch: &Scratch) {
         let of = |node: u32| self.edges.iter().filter(move |edge| edge.0 == node);
         let degree = |node: u32| of(node).count() as u32;
@@ -248,7 +247,7 @@ impl Case {
         }
     }
 
-    /// Nodes in some depth-first preorder, and the position of each.
+    /// Returns nodes in some depth-first preorder, and the position of each.
     fn preorder(&self) -> (Vec<u32>, Vec<u32>) {
         let (mut order, mut numbers) = (Vec::new(), vec![u32::MAX; self.n]);
         let mut open: Vec<u32> = self.orphans.iter().rev().copied().chain([0]).collect();
@@ -267,17 +266,16 @@ impl Case {
 const ROOM: u64 = 96 << 20;
 const TIGHT: u64 = STAGE.fixed - (1 << 20);
 
-/// Sizes such that a sum shows what is in it.
+/// Sizes such that a sum shows its nodes.
 fn retained(node: usize) -> u64 {
     1 << node
 }
 
-/// The rows of the stage.
 fn found(case: &Case, allowed: u64, memory: u64) -> Vec<TreeRow> {
     found_with(case, allowed, (memory, 1), |tight| tight)
 }
 
-/// The rows of the stage with so much memory and so many threads, in memory or not, so much at a time.
+/// The rows of the stage with this memory and number of threads; `tight` as in [`run_with`].
 fn found_with(
     case: &Case,
     allowed: u64,
@@ -302,7 +300,7 @@ fn trees_equal_a_walk_from_each_instance() {
     for seed in 0..5000 {
         let case = Case::new(seed);
         let rows = found(&case, INSTANCES, ROOM);
-        // Trees side by side, few retainers at a time, and all in the order in which it lies.
+        // Trees side by side, few retainers at a time, and all in their order on disk.
         let batch = Batch { trees: 1 + seed as usize % 4, retainers: 1 + seed as usize % 9 };
         assert_eq!(found_with(&case, INSTANCES, (ROOM, 1), |_| (true, batch)), rows, "seed {seed}");
         if seed.is_multiple_of(5) {
@@ -350,12 +348,12 @@ fn limits_are_marked_and_bind() {
     for seed in 0..300 {
         let mut case = Case::new(seed);
         let all = found(&case, INSTANCES, ROOM);
-        // Of many instances some are taken; all rows say so.
+        // Of many instances some are taken; all rows are marked.
         let some = found(&case, 2, ROOM);
         let looked_at =
             |rows: &[TreeRow]| rows.iter().map(|row| (row.class_id, row.looked_at)).collect::<BTreeSet<_>>();
         for &(class, count) in &looked_at(&all) {
-            // Nothing holds the root, so there is no row if it is what was taken.
+            // Nothing retains the root, so there is no row if only the root was taken.
             let part = looked_at(&some).into_iter().find(|&(other, _)| other == class).map_or(0, |(_, part)| part);
             assert!(part == 0 || part == count.div_ceil(count.div_ceil(2)), "seed {seed}");
             let is_cut = some.iter().filter(|row| row.class_id == class).all(|row| row.is_cut != 0);

@@ -1,4 +1,4 @@
-//! What class loaders retain with their classes and the instances of these, and how they are held.
+//! Retained sizes of class loaders with their classes and the instances of these, and their holders.
 
 use super::super::heap::Heap;
 use heaplake_kit::array_plan::{filled, lookup};
@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 /// No world: the node belongs to no loader.
 const NONE: u16 = 0;
 
-/// Steps of a path that are followed, and those that are shown at each end.
+/// Maximum number of steps of a path, and of steps shown at each end.
 const STEPS: usize = 10_000;
 const ENDS: usize = 6;
 
-/// A loader: where the names of its classes begin among all, and how many they are.
+/// A loader: the position of the names of its classes, and their number.
 #[derive(Clone, Copy)]
 pub(super) struct Loader {
     pub node: u32,
@@ -26,22 +26,22 @@ pub(super) struct Loader {
     pub count: usize,
 }
 
-/// What belongs to a loader.
+/// Sizes and holder of a loader's world.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct World {
-    /// What its topmost nodes retain.
+    /// Bytes that its topmost nodes retain.
     pub bytes: u64,
-    /// Class of what dominates the largest one of them; nothing for the root.
+    /// Class of the dominator of its largest topmost node; `None` for the root.
     pub holder: Option<u32>,
-    /// What that one retains.
+    /// Bytes that this node retains.
     pub largest: u64,
 }
 
-/// Which world a node belongs to.
+/// The world of each node.
 struct Worlds<'a> {
-    /// Of the instances of each class; worlds are numbered from 1.
+    /// World of the instances of each class; worlds are numbered from 1.
     of_class: BudgetVec<u16>,
-    /// Of loaders and classes, by node.
+    /// World of loaders and classes, by node.
     of_node: BTreeMap<u32, u16>,
     /// Whether instances of a class may be such nodes.
     named: BudgetVec<bool>,
@@ -83,7 +83,7 @@ impl<'a> Worlds<'a> {
     }
 }
 
-/// The worlds of all loaders, in their order. One that lies in another is a part of that.
+/// Returns the worlds of all loaders, in their order. A world inside another one is a part of it.
 pub(super) fn worlds(groups: &[Vec<Loader>], loader_of: &[NodeId], heap: &Heap<'_>) -> Result<Vec<World>, StageError> {
     let of = Worlds::of(groups, loader_of, heap)?;
     let count = groups.iter().map(Vec::len).sum();
@@ -95,10 +95,10 @@ pub(super) fn worlds(groups: &[Vec<Loader>], loader_of: &[NodeId], heap: &Heap<'
     on_resident!(within, nodes, class => add_up(&of, count, within, nodes, class))
 }
 
-/// The class of a node is prefetched so many nodes before it is used.
+/// The class of a node is prefetched this many nodes ahead.
 const AHEAD: usize = 16;
 
-/// Goes down the dominator tree and notes for each node, by preorder, in which world it lies.
+/// Walks down the dominator tree and records the world of each node, by preorder.
 fn add_up(
     of: &Worlds<'_>,
     count: usize,
@@ -136,7 +136,7 @@ fn add_up(
     Ok(worlds)
 }
 
-/// A shortest path from the root to a node, as text; empty where paths were not looked for.
+/// Returns a shortest path from the root to a node as text; empty without shortest paths.
 pub(super) fn path(node: u32, strings: &StringTable, heap: &Heap<'_>) -> Result<String, StageError> {
     let scratch = heap.job.scratch;
     if !scratch.has(columns::PATH_PARENT) {
@@ -172,7 +172,7 @@ pub(super) fn path(node: u32, strings: &StringTable, heap: &Heap<'_>) -> Result<
     Ok(text)
 }
 
-/// The label of an edge behind the object that it leaves.
+/// Text of an edge, to be appended to its source.
 fn edge_text(edge: u32, strings: &StringTable) -> String {
     match edge {
         label::INDEX => "[]".to_owned(),

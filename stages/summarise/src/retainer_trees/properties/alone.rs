@@ -1,5 +1,5 @@
-//! What a branch of level 1 holds alone is what goes when its edges are removed: thousands of random graphs with arrays of
-//! references, as a Java heap has them, against reachability without the edges.
+//! Exclusive instances of a branch of level 1 are those unreachable after its edges are removed: thousands of random
+//! graphs with arrays of references, as in a Java heap, against reachability without the edges.
 
 use super::{Case, INSTANCES, ROOM, Told, found, retained};
 use heaplake_kit::retainer_tree::Limits;
@@ -7,13 +7,14 @@ use heaplake_oracle::graph::{self, Arc};
 use heaplake_schemas::chains::label;
 use std::collections::BTreeMap;
 
-/// A class of instances, whether the root holds them, class of the holders, and label.
+/// Class of instances, whether the root retains them, class of the holders, and label.
 type Key = (u32, u32, u32, u32);
 
 /// Instances, shallow bytes, retained bytes.
 type Sum = (u64, u64, u64);
 
-/// Objects and arrays of references, whose elements have no names. Each pair of class and label has a branch of its own.
+/// Returns objects and arrays of references with unnamed elements. Each pair of class and label has a branch of its
+/// own.
 fn java(seed: u64) -> Case {
     let mut case = Case::new(seed);
     case.restates = false;
@@ -38,7 +39,7 @@ fn java(seed: u64) -> Case {
     case
 }
 
-/// By what each instance is held alone, by the definition.
+/// Exclusive sums by branch, by the definition.
 fn expected(case: &Case) -> BTreeMap<Key, Sum> {
     let edges = case.holding();
     let mut sums: BTreeMap<Key, Sum> = BTreeMap::new();
