@@ -1,15 +1,15 @@
-//! Which classes of a heap are big.
+//! Thresholds of big classes.
 
 use serde::{Deserialize, Serialize};
 
-/// Which classes are big: those that reach one of the thresholds.
+/// Big classes: those that reach a threshold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BigClasses {
-    /// Least retained size, bytes, if not 1 % of the heap and at least [`LEAST_RETAINED`].
+    /// Least retained size, bytes; by default 1 % of the heap, at least [`LEAST_RETAINED`].
     pub min_retained: Option<u64>,
-    /// Least number of instances, if not 1 % of all and at least [`LEAST_COUNT`].
+    /// Least number of instances; by default 1 % of all, at least [`LEAST_COUNT`].
     pub min_count: Option<u64>,
-    /// Patterns of names; where there are some, other classes are not big.
+    /// Name patterns; if there are any, other classes are not big.
     pub classes: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for BigClasses {
     }
 }
 
-/// What a class must retain to be big in a small heap, bytes.
+/// Least retained size of a big class in a small heap, bytes.
 pub const LEAST_RETAINED: u64 = 64 << 10;
-/// How many instances a class must have to be big in a small heap.
+/// Least number of instances of a big class in a small heap.
 pub const LEAST_COUNT: u64 = 1000;

@@ -11,67 +11,61 @@ pub const TABLE: TableSchema = TableSchema {
     name: "classes",
     file: "classes.parquet",
     row: "class with at least one instance",
-    order: "`retained_bytes` descending, then `class_id`",
+    order: "`retained_bytes` descending, `class_id`",
     runs: Runs::Analyze,
     condition: None,
-    notes: &[
-        "Nodes count if they have a shallow size above 0 (V8) or in any case (Java, .NET). Unreachable nodes do not count.",
-    ],
+    notes: &["V8: only nodes with a shallow size above 0 count. Unreachable nodes never count."],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("class_id", Type::UInt32, "Number of the class, as in `nodes`"),
-    required("class", Type::Utf8, "Name; several classes can have the same"),
-    required("class_key", Type::Utf8, "Name with what tells equal names apart (source location, class loader, module)"),
+    required("class_id", Type::UInt32, "Class number, as in `nodes`"),
+    required("class", Type::Utf8, "Name; not unique"),
+    required("class_key", Type::Utf8, "Name with source location, class loader or module"),
     required("count", Type::Int64, "Instances"),
-    required("self_bytes", Type::Int64, "Sum of their `self_bytes`"),
-    required("shallow_bytes", Type::Int64, "Sum of their `shallow_bytes`"),
-    optional("native_bytes", Type::Int64, "Sum of their `native_bytes`; null if the input does not tell"),
+    required("self_bytes", Type::Int64, "Their `self_bytes`"),
+    required("shallow_bytes", Type::Int64, "Their sizes"),
+    optional("native_bytes", Type::Int64, "Their native sizes; null if unknown"),
     required(
         "retained_bytes",
         Type::Int64,
-        "Sum of `retained_bytes` over the instances that no other instance of the class dominates: nothing counts twice",
+        "`retained_bytes` of those that no other instance dominates, so nothing counts twice",
     ),
-    required("max_retained_bytes", Type::Int64, "Largest `retained_bytes` of one instance"),
+    required("max_retained_bytes", Type::Int64, "Largest `retained_bytes` of an instance"),
     optional(
         "distance",
         Type::Int32,
-        "Least `distance` of the instances, 100,000,000 and more where only the runtime leads to all of them; null if one of them has none",
+        "Least `distance`, from 100,000,000 if only the runtime leads to them; null if one has none",
     ),
-    optional(
-        "duplicate_count",
-        Type::Int64,
-        "Instances in sets of duplicates, without sets whose references were not compared to the end; null if duplicates were not looked for",
-    ),
-    optional("duplicate_bytes", Type::Int64, "Sum of their `shallow_bytes`; null likewise"),
+    optional("duplicate_count", Type::Int64, "Instances in fully compared sets of duplicates; null if not searched"),
+    optional("duplicate_bytes", Type::Int64, "Their shallow sizes; null too"),
     required(
         "big",
         Type::Boolean,
-        "Whether the class is big: over `--min-retained` or `--min-count`, fitting `--class`, and not a part of the runtime",
+        "Over `--min-retained` or `--min-count`, matches `--class`, and not part of the runtime",
     ),
     SIGNATURE,
     FINGERPRINT,
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that computes classes hands it on.
+/// A row as the stage that computes classes writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct ClassRow {
     /// Row of the class table.
     pub class_id: u32,
-    /// Least distance; [`NO_DISTANCE`](crate::scratch::NO_DISTANCE) when a member has none.
+    /// Least distance; [`NO_DISTANCE`](crate::scratch::NO_DISTANCE) if a member has none.
     pub distance: i32,
     /// Nodes of non-zero shallow size.
     pub count: u64,
-    /// Sum of their sizes as the file states them, bytes.
+    /// Sum of their sizes as the input states them, bytes.
     pub self_bytes: u64,
     /// Sum of their shallow sizes, bytes.
     pub shallow_bytes: u64,

@@ -1,4 +1,4 @@
-//! `diff.json`: what was compared. `heaplake diff --out` writes it last: tables without it are not complete.
+//! `diff.json`: the compared runs and tables. `heaplake diff --out` writes it last: tables without it are incomplete.
 
 use crate::run;
 use serde::{Deserialize, Serialize};
@@ -14,42 +14,41 @@ pub struct Comparison {
     pub heaplake_version: String,
     /// Version of its tables.
     pub schema_version: u32,
-    /// Formats of the inputs of the runs, separated by commas and in order. Runs of each are compared with each other.
+    /// Formats of the inputs, sorted and separated by commas. Only runs of one format are compared with each other.
     pub format: String,
-    /// What is compared with.
+    /// The side compared against.
     pub base: Side,
-    /// What is compared.
+    /// The side under comparison.
     pub target: Side,
     /// The tables.
     pub tables: Vec<run::Table>,
-    /// What a reader must know, a sentence each: tables that a side lacks, runs that cannot be read.
+    /// Remarks, a sentence each: tables that a side lacks, unreadable runs.
     pub remarks: Vec<String>,
-    /// Runs that the sides name, or may name, and that were not seen; none where the user allowed to leave them out.
+    /// Runs that the sides name or may name and that were not read; empty if the user allowed to leave them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Missed>,
-    /// Tables that are compared without some runs.
+    /// Tables compared without some runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<Lacking>,
 }
 
-/// A run that was not seen.
+/// A run that was not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
-    /// Its folder, or that of a release that cannot be read.
+    /// Folder of the run, or of an unreadable release.
     pub path: PathBuf,
     /// Why, in one line.
     pub problem: String,
 }
 
-/// A table that is compared without some runs.
+/// A table compared without some runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lacking {
     /// The table, without `diff_`.
     pub table: String,
     /// Folders of the runs.
     pub runs: Vec<PathBuf>,
-    /// The format of these runs, where the other side has nothing of it to compare them with; none where they lack the
-    /// table.
+    /// Format of these runs if the other side has no run of it; none if they lack the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
 }
@@ -57,7 +56,7 @@ pub struct Lacking {
 /// A side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// The side as the user named it: a folder, or a selection.
+    /// The side as the user named it: a folder or a selection.
     pub selection: String,
     /// Its runs, by release and name.
     pub runs: Vec<ComparedRun>,

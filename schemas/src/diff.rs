@@ -1,25 +1,25 @@
 //! The tables of a comparison: `diff_classes`, `diff_chains` and so on.
 //!
-//! Each compares one table of runs by the fingerprints of its rows. A row of it is a *subject*, which is what a row of
-//! the compared table says something of (a class, a chain), and one of its *measures*, the numbers that are compared. So
-//! all of them have the same columns, but for the texts that say what a subject is.
+//! Each compares one table of runs by the fingerprints of its rows. A row is a *subject* (a class, a chain) and one of
+//! its *measures*, the numbers compared. All tables have the same columns except the keys, texts that describe the
+//! subject.
 
 use crate::table::{ColumnSchema, Runs, TableSchema, Type, joined, optional, required};
 use crate::{
     allocation_functions, allocation_types, chains, classes, duplicate_sets, findings, object_lifetimes, owners,
 };
 
-/// A table that compares the rows of a table of runs.
+/// Defines a table that compares the rows of a table of runs.
 #[derive(Clone, Copy, Debug)]
 pub struct DiffTable {
     /// Its schema.
     pub table: TableSchema,
-    /// The table of runs that it compares.
+    /// The compared table of runs.
     pub compared: &'static TableSchema,
-    /// Columns of that table that say what a subject is: texts, from the newest run of the target that has the row, or
-    /// else of the base.
+    /// Columns of that table that describe a subject: texts, from the newest run of the target with the row, else of
+    /// the base.
     pub keys: &'static [&'static str],
-    /// Columns of that table that are compared. The first is what subjects are ranked by.
+    /// Compared columns of that table. Subjects are ranked by the first.
     pub measures: &'static [&'static str],
 }
 
@@ -27,33 +27,33 @@ pub struct DiffTable {
 pub const TABLES: &[DiffTable] =
     &[CLASSES, CHAINS, OWNERS, DUPLICATE_SETS, FINDINGS, ALLOCATION_TYPES, ALLOCATION_FUNCTIONS, LIFETIMES];
 
-/// What became of a subject, in the column `status`.
+/// Change of a subject, in the column `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// It grew through a holder that was not there before.
+    /// It grew through a new holder.
     NewPath,
     /// The base does not have it.
     Appeared,
     /// The base does not have it, and only some runs of the target do.
     AppearedOn,
-    /// More than before.
+    /// It grew.
     Grew,
-    /// More than before on some hosts; on the others it is what it was.
+    /// It grew on some hosts and is unchanged on the others.
     GrewOnSome,
-    /// Less than before.
+    /// It shrank.
     Shrank,
-    /// Less than before on some hosts.
+    /// It shrank on some hosts.
     ShrankOnSome,
     /// The target does not have it.
     Vanished,
-    /// The runs of a side differ so much that the difference of the sides says nothing.
+    /// The difference of the sides is within the spread of the runs of a side.
     WithinNoise,
-    /// Each measure is what it was.
+    /// All measures are unchanged.
     Same,
 }
 
 impl Status {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 10] = [
         Self::NewPath,
         Self::Appeared,
@@ -84,23 +84,23 @@ impl Status {
         }
     }
 
-    /// Whether there is more of it than before.
+    /// Whether the subject grew.
     #[must_use]
     pub fn is_growth(self) -> bool {
         matches!(self, Self::NewPath | Self::Appeared | Self::AppearedOn | Self::Grew | Self::GrewOnSome)
     }
 }
 
-/// By what a status is decided, in the column `evidence`.
+/// Basis of a status, in the column `evidence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// The tests: `q` is below 0.05.
     Tests,
-    /// There are too few runs for a test, but all of one side lie above all of the other, by a factor.
+    /// Too few runs for a test, but all runs of one side lie above all of the other, by a factor.
     Separation,
     /// Both sides have one run.
     Difference,
-    /// Nothing.
+    /// No evidence.
     None,
 }
 
@@ -117,12 +117,12 @@ impl Evidence {
     }
 }
 
-/// The columns that say what a subject is, from their names: those that it always has, then those that it may lack.
+/// Key columns by name: first the required ones, then the optional ones.
 macro_rules! keys {
     ($($key:literal),+; $($text:literal),*) => {
         &[
             $(required($key, Type::Utf8, concat!("`", $key, "` of the table of runs, of an example")),)+
-            $(optional($text, Type::Utf8, concat!("`", $text, "` of the table of runs, of an example; null likewise")),)*
+            $(optional($text, Type::Utf8, concat!("`", $text, "` of the table of runs, of an example; null too")),)*
         ]
     };
 }
@@ -149,46 +149,35 @@ pub(crate) const fn names<const N: usize>(columns: &'static [ColumnSchema]) -> [
 
 /// The first columns after the keys.
 pub(crate) const SUBJECT: &[ColumnSchema] = &[
-    required("signature", Type::Utf8, "What the subject is, as text that is the same in every run"),
+    required("signature", Type::Utf8, "Identity as text, the same in every run"),
     required("fingerprint", Type::UInt64, "XXH3-64 of `signature`"),
-    required("measure", Type::Utf8, "What is compared: the name of a column of the table of runs"),
+    required("measure", Type::Utf8, "Compared column of the table of runs"),
 ];
 
-/// Beside them: runs of one format are compared with each other.
-pub(crate) const FORMAT: &[ColumnSchema] = &[required(
-    "format",
-    Type::Utf8,
-    "Format of the inputs of the runs: those of each format are compared with each other",
-)];
+/// The column after [`SUBJECT`]: only runs of one format are compared.
+pub(crate) const FORMAT: &[ColumnSchema] =
+    &[required("format", Type::Utf8, "Input format; only runs of one format are compared")];
 
 /// Number of columns of [`amounts`].
 pub(crate) const AMOUNTS: usize = 9;
 
-/// What several runs say of a measure, with a word before the names of the columns.
+/// Columns that aggregate a measure over runs, with a prefix of their names.
 macro_rules! amounts {
     ($before:literal, $of:literal) => {
         [
             required(concat!($before, "runs"), Type::Int64, concat!("Runs of ", $of, " that have the table")),
             required(concat!($before, "runs_with"), Type::Int64, "Of these, runs with the subject"),
-            optional(
-                concat!($before, "hosts"),
-                Type::Int64,
-                "Values of the label `host` among the runs; null if no run has it",
-            ),
-            optional(
-                concat!($before, "hosts_with"),
-                Type::Int64,
-                "The same among the runs with the subject; null likewise",
-            ),
+            optional(concat!($before, "hosts"), Type::Int64, "Values of the label `host`; null if none"),
+            optional(concat!($before, "hosts_with"), Type::Int64, "Of these, hosts with the subject; null too"),
             optional(
                 concat!($before, "sum"),
                 Type::Int64,
-                concat!("The measure on all runs of ", $of, " together; null if no run tells it"),
+                concat!("Sum over the runs of ", $of, "; null if none has it"),
             ),
-            optional(concat!($before, "mean"), Type::Int64, "Mean of the runs that tell it; null likewise"),
-            optional(concat!($before, "median"), Type::Int64, "Their median; null likewise"),
-            optional(concat!($before, "p90"), Type::Int64, "Their 90 % quantile; null likewise"),
-            optional(concat!($before, "max"), Type::Int64, "The largest; null likewise"),
+            optional(concat!($before, "mean"), Type::Int64, "Mean of the runs that have it; null too"),
+            optional(concat!($before, "median"), Type::Int64, "Median; null too"),
+            optional(concat!($before, "p90"), Type::Int64, "90 % quantile; null too"),
+            optional(concat!($before, "max"), Type::Int64, "Maximum; null too"),
         ]
     };
 }
@@ -205,44 +194,34 @@ pub const COLUMNS: &[ColumnSchema] = &joined::<52>(&[
         required(
             "status",
             Type::Utf8,
-            "What became of the subject, by the measure that subjects are ranked by: `new_path`, `appeared`, `appeared_on`, `grew`, `grew_on_some`, `shrank`, `shrank_on_some`, `vanished`, `within_noise` or `same`",
+            "Change of the subject by its first measure: `new_path`, `appeared`, `appeared_on`, `grew`, \
+             `grew_on_some`, `shrank`, `shrank_on_some`, `vanished`, `within_noise` or `same`",
         ),
         required(
             "evidence",
             Type::Utf8,
-            "By what that is decided: `tests`, `separation` (too few runs for a test), `difference` (one run a side) or `none`",
+            "Basis of `status`: `tests`, `separation` (too few runs for a test), `difference` (one run a side) or \
+             `none`",
         ),
-        optional(
-            "part_of",
-            Type::UInt64,
-            "`fingerprint` of the subject further up of whose growth this is a part; null if it is none",
-        ),
+        optional("part_of", Type::UInt64, "`fingerprint` of the subject that this growth is part of; null if none"),
     ],
     &OF_BASE,
     &OF_TARGET,
     &[
-        optional(
-            "delta_sum",
-            Type::Int64,
-            "What the runs of the target have more than as many runs of the base would: the difference of the means, times the runs of the target; null if a side does not tell it",
-        ),
+        optional("delta_sum", Type::Int64, "Difference of the means times runs of the target; null if a side lacks it"),
         optional(
             "delta_sum_low",
             Type::Float64,
             "Lower end of its 95 % interval; null if a side that varies has one run",
         ),
-        optional("delta_sum_high", Type::Float64, "Upper end; null likewise"),
+        optional("delta_sum_high", Type::Float64, "Upper end; null too"),
         optional(
             "percent_sum",
             Type::Float64,
-            "`delta_sum` in percent of the base; infinite if that is 0 and the target is more, null if both are 0",
+            "`delta_sum` in percent of the base; infinite if only that is 0, null if both are",
         ),
-        optional(
-            "delta_mean",
-            Type::Int64,
-            "Difference of the means, which is that of one run; null if a side does not tell it",
-        ),
-        optional("delta_median", Type::Int64, "Difference of the medians; null likewise"),
+        optional("delta_mean", Type::Int64, "Difference of the means; null if a side lacks it"),
+        optional("delta_median", Type::Int64, "Difference of the medians; null too"),
         optional(
             "percent_median",
             Type::Float64,
@@ -251,75 +230,69 @@ pub const COLUMNS: &[ColumnSchema] = &joined::<52>(&[
         optional(
             "shift",
             Type::Float64,
-            "Hodges-Lehmann shift: the median of all differences of a run of the target and one of the base; null if both sides have one run",
+            "Hodges-Lehmann shift: median difference between runs of target and base; null with one run a side",
         ),
-        optional("shift_low", Type::Float64, "Lower end of its 95 % interval; null if there are too few runs for one"),
-        optional("shift_high", Type::Float64, "Upper end; null likewise"),
+        optional("shift_low", Type::Float64, "Lower end of its 95 % interval; null if too few runs"),
+        optional("shift_high", Type::Float64, "Upper end; null too"),
         optional(
             "p_shift",
             Type::Float64,
-            "p of the test of Mann and Whitney: do all runs have more or less; null if both sides have one run",
+            "p of Mann-Whitney: do all runs have more or less; null with one run a side",
         ),
         optional(
             "p_presence",
             Type::Float64,
-            "p of Fisher's exact test of the runs with the subject; null if it cannot tell anything",
+            "p of Fisher's exact test of the runs with the subject; null if undefined",
         ),
         optional(
             "p_tail",
             Type::Float64,
-            "p of Fisher's exact test of the runs above a threshold: do some runs have far more; null likewise",
+            "p of Fisher's exact test of the runs above a threshold: do some have far more; null too",
         ),
-        optional(
-            "p_paired",
-            Type::Float64,
-            "p of the differences of the hosts that both sides have; null without such pairs",
-        ),
-        optional("p", Type::Float64, "These combined (Liu and Xie); null if both sides have one run"),
+        optional("p_paired", Type::Float64, "p of the differences on hosts that both sides have; null if none"),
+        optional("p", Type::Float64, "All of these combined (Liu and Xie); null with one run a side"),
         optional(
             "q",
             Type::Float64,
-            "`p` corrected for the number of subjects (Benjamini and Hochberg); null also if there are so few runs that no q could be below 0.05",
+            "`p` corrected for the number of subjects (Benjamini-Hochberg); null too, and if too few runs for a q \
+             below 0.05",
         ),
-        optional("pairs", Type::Int64, "Hosts that were compared with themselves; null without pairs"),
+        optional("pairs", Type::Int64, "Hosts compared with themselves; null if none"),
         optional(
             "smallest_effect",
             Type::Float64,
-            "Least growth on all runs that these would show with a power of 80 %, corrected for the number of subjects; null if no growth would",
+            "Least growth on all runs detectable with a power of 80 %, corrected for the number of subjects; null if \
+             none",
         ),
         optional(
             "smallest_effect_on_tenth",
             Type::Float64,
-            "The same of growth on a tenth of the runs of the target; null if no growth would",
+            "The same for growth on a tenth of the target's runs; null too",
         ),
         optional(
             "changed_on",
             Type::Int64,
-            "Hosts of the target on which it changed (runs, if no label names hosts); null if `status` is `same` or `within_noise`",
+            "Hosts of the target where it changed (runs, without host labels); null if `same` or `within_noise`",
         ),
-        optional(
-            "changed_on_names",
-            Type::Utf8,
-            "Names of these, those that changed most first, five at most; null likewise",
-        ),
+        optional("changed_on_names", Type::Utf8, "Their names, largest change first, at most five; null too"),
         optional(
             "class_fingerprint",
             Type::UInt64,
-            "Of a chain, `fingerprint` of the class at its end, as in `diff_classes`; null for other subjects",
+            "`fingerprint` in `diff_classes` of a chain's class; null for other subjects",
         ),
         optional(
             "share",
             Type::Float64,
-            "Of a chain, its growth as a part of what the chains of its kind that grew and lead to the class grew together; null if it did not grow",
+            "Growth of a chain as a part of that of all growing chains of its kind and class; null if it did not grow",
         ),
         optional(
             "grew_through",
             Type::Utf8,
-            "Of a class, signature of its chain that grew most; null if none did, or chains of the class are not known on both sides",
+            "Signature of the chain of a class that grew most; null if none did or a side lacks chains",
         ),
-        optional("grew_through_text", Type::Utf8, "That chain as text; null likewise"),
-        optional("grew_through_bytes", Type::Int64, "What it grew on a run in the mean; null likewise"),
-        optional("grew_through_new", Type::Boolean, "Whether the base does not have that chain; null likewise"),
+        optional("grew_through_text", Type::Utf8, "Its text; null too"),
+        optional("grew_through_bytes", Type::Int64, "Its mean growth per run; null too"),
+        optional("grew_through_new", Type::Boolean, "Whether the base lacks it; null too"),
     ],
 ]);
 
@@ -330,7 +303,7 @@ const fn compared(
     row: &'static str,
     columns: &'static [ColumnSchema],
 ) -> TableSchema {
-    let order = "what became of the subject (growth first, then what shrank), then what grew most on all runs together, then `fingerprint`, then `format`, then the order of the measures";
+    let order = "change of the subject (growth, decline), growth over all runs, `fingerprint`, `format`, the order of the measures";
     TableSchema { name, file, row, order, runs: Runs::Diff, condition: None, notes: NOTES, names_run: false, columns }
 }
 

@@ -6,34 +6,26 @@ use crate::table::{Runs, TableSchema, Type, optional, required};
 pub const TABLE: TableSchema = TableSchema {
     name: "diff_leak_candidates",
     file: "diff_leak_candidates.parquet",
-    row: "object that the target has, the base does not, and a third, later snapshot still has",
-    order: "`retained_bytes` descending, then `id`, then `node`",
+    row: "object in the target, not in the base, and in a third, later snapshot",
+    order: "`retained_bytes` descending, `id`, `node`",
     runs: Runs::Diff,
     condition: Some("with `--objects` and `--final`"),
     notes: &[
-        "What an action allocated between the first two snapshots and what is alive after it was undone before the third one \
-         may be a leak. The set is that of memlab before its filters: every node, whatever its class and size.",
+        "Objects that an action allocated between the first two snapshots, alive in the third after it was undone, \
+         may leak. The set is memlab's before its filters.",
     ],
     names_run: false,
     columns: &[
-        required("id", Type::UInt64, "What identifies the object in all snapshots, as in `diff_objects`"),
-        required("node", Type::UInt32, "`node` in the `nodes` of the third snapshot"),
-        required("class", Type::Utf8, "Name of the class there"),
-        required("class_key", Type::Utf8, "Name with what tells equal names apart"),
+        required("id", Type::UInt64, "Object identity, as in `diff_objects`"),
+        required("node", Type::UInt32, "`node` in the third snapshot, like the columns below"),
+        required("class", Type::Utf8, "Its name"),
+        required("class_key", Type::Utf8, "`class_key` of the class"),
         required("fingerprint", Type::UInt64, "`fingerprint` of the class"),
-        required("kind", Type::Utf8, "Type of the node, as the format names it"),
-        required("shallow_bytes", Type::Int64, "Shallow size there"),
-        required("retained_bytes", Type::Int64, "Retained size there"),
-        required(
-            "head",
-            Type::Boolean,
-            "Whether its immediate dominator there is no candidate; a candidate that is no head is held by another one",
-        ),
-        optional(
-            "chain",
-            Type::Utf8,
-            "The chain from a root that holds most bytes of the class there, as in `chains`; null if none is known",
-        ),
-        optional("chain_fingerprint", Type::UInt64, "XXH3-64 of its signature; null likewise"),
+        required("kind", Type::Utf8, "Node type, as the format names it"),
+        required("shallow_bytes", Type::Int64, "Shallow size"),
+        required("retained_bytes", Type::Int64, "Retained size"),
+        required("head", Type::Boolean, "Whether its immediate dominator is no candidate"),
+        optional("chain", Type::Utf8, "Chain with most bytes of the class; null if unknown"),
+        optional("chain_fingerprint", Type::UInt64, "XXH3-64 of its signature; null too"),
     ],
 };

@@ -12,33 +12,29 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "duplicate_additional",
     file: "duplicate_additional.parquet",
-    row: "node that merging a set of duplicates would make needless",
-    order: "`set`, then `node`",
+    row: "node that merging a set of duplicates would free",
+    order: "`set`, `node`",
     runs: Runs::Analyze,
-    condition: Some("with `duplicate_members`, if references are compared: `--duplicates all` or `--duplicates-of`"),
+    condition: Some("with `duplicate_members`, for `--duplicates all` or `--duplicates-of`"),
     notes: &[
-        "Merging a set keeps what its first member reaches. These are all other members, and all that only they reach: the \
-         sum of `self_bytes` in `nodes` over the rows of a set is the `additional_bytes` of the set, where that is exact.",
-        "Sets nest, so a node can be in the rows of several sets. The sets that no other set holds come first, the largest \
-         before others, then those that are held; the table ends after as many rows as the heap has nodes, and at least \
-         1,048,576. A set has all its rows or none: none if its references were not compared, if comparing its members \
-         used up `--duplicate-work`, or if a member has more than 131,072 counterparts.",
+        "Merging a set keeps all that its first member reaches. The rows are the other members and all that only they \
+         reach: their `self_bytes` sum to the set's `additional_bytes`, if exact.",
+        "Sets nest, so a node can be in several. Sets that no other dominates come first, largest first, then the \
+         others; the table ends after as many rows as the heap has nodes, at least 1,048,576. A set has all its rows \
+         or none: none if its references were not compared, if comparing its members used up `--duplicate-work`, or \
+         if a member has more than 131,072 counterparts.",
     ],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("set", Type::UInt32, "Set, as in `duplicate_sets`"),
-    required("node", Type::UInt32, "Node that is not needed once the set is merged, as in `nodes`"),
-    required(
-        "replaced_by",
-        Type::UInt32,
-        "The equal node that stays and that references would lead to; the least of several that fit",
-    ),
+    required("set", Type::UInt32, "Set"),
+    required("node", Type::UInt32, "Node that merging frees"),
+    required("replaced_by", Type::UInt32, "Equal node that stays and takes over its references; the least of several"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
@@ -47,14 +43,14 @@ pub fn schema() -> SchemaRef {
 /// The rows, by set and node.
 pub const SET_ADDITIONAL: Column<AdditionalRow> = Column::new("set.additional");
 
-/// One row, as the stage that finds them hands it on.
+/// A row as the stage that finds them writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct AdditionalRow {
     /// The set.
     pub set: SetId,
-    /// The node that would go.
+    /// The node that merging frees.
     pub node: NodeId,
-    /// The node that stays in its place.
+    /// The node that replaces it.
     pub by: NodeId,
 }

@@ -11,24 +11,21 @@ pub const TABLE: TableSchema = TableSchema {
     name: "duplicate_members",
     file: "duplicate_members.parquet",
     row: "member of a set of duplicates",
-    order: "`set`, then `node`",
+    order: "`set`, `node`",
     runs: Runs::Analyze,
     condition: Some("unless `--duplicates none`"),
     notes: &[
-        "The only table without the columns `release` and `snapshot`: it can have a row for each node, and says nothing \
-         without `duplicate_sets` of the same run. Over several runs, let the reader name the folders, for example \
+        "Has no columns `release` and `snapshot`, since it can have a row per node and needs the `duplicate_sets` of \
+         its run anyway. Over several runs, let the reader name the folders: \
          `read_parquet('lake/*/*/duplicate_members.parquet', hive_partitioning = true)` in DuckDB.",
     ],
     names_run: false,
     columns: COLUMNS,
 };
 
-const COLUMNS: &[ColumnSchema] = &[
-    required("set", Type::UInt32, "Set, as in `duplicate_sets`"),
-    required("node", Type::UInt32, "Node, as in `nodes`"),
-];
+const COLUMNS: &[ColumnSchema] = &[required("set", Type::UInt32, "Set"), required("node", Type::UInt32, "Node")];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()

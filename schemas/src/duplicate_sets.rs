@@ -12,81 +12,78 @@ pub const TABLE: TableSchema = TableSchema {
     name: "duplicate_sets",
     file: "duplicate_sets.parquet",
     row: "set of duplicate instances",
-    order: "`additional_bytes` descending, then `example_node`",
+    order: "`additional_bytes` descending, `example_node`",
     runs: Runs::Analyze,
     condition: Some("unless `--duplicates none`"),
     notes: &[
-        "Sets nest, so `additional_bytes` does not add up. A set with `held_by` is a consequence of another set: look at the \
-         sets where it is null.",
+        "Sets nest, so `additional_bytes` does not add up. A set with `held_by` follows from another: look at those \
+         without.",
     ],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("set", Type::UInt32, "Number of the set, from 0, as in `nodes.duplicate_set`"),
-    required("class_id", Type::UInt32, "Class of the members, as in `classes`"),
-    required("class", Type::Utf8, "Its name"),
+    required("set", Type::UInt32, "Set number, from 0, as in `nodes.duplicate_set`"),
+    required("class_id", Type::UInt32, "Class of the members"),
+    required("class", Type::Utf8, "Name"),
     required(
         "status",
         Type::Utf8,
-        "`exact`: all members are duplicates of each other, and no other node is; `possible`: nothing that was compared tells them apart",
+        "`exact`: the members are duplicates of each other and of no other node; `possible`: no comparison \
+         distinguishes them",
     ),
-    optional(
-        "reason",
-        Type::Utf8,
-        "Why a set is only possible: what the input lacks, or what was not compared; null if it is exact",
-    ),
+    optional("reason", Type::Utf8, "Why it is only possible: data missing in the input or not compared; null if exact"),
     required("trivial", Type::Boolean, "Whether the members have no references to compare"),
     required("members", Type::Int64, "Members, at least 2"),
-    required("instance_bytes", Type::Int64, "Size of one member, bytes"),
+    required("instance_bytes", Type::Int64, "Size of one member"),
     required(
         "additional_bytes",
         Type::Int64,
-        "Bytes that would be freed if all members were merged into one; where references were not compared, those of \
-         the members alone, without what they refer to",
+        "Bytes freed by merging all members; without objects they refer to if references were not compared",
     ),
     required(
         "additional_exact",
         Type::Boolean,
-        "Whether `additional_bytes` is exact if all members are duplicates; otherwise it lies between the two that follow",
+        "Whether `additional_bytes` is exact if all members are duplicates; else it lies between the next two",
     ),
     required(
         "additional_bytes_least",
         Type::Int64,
-        "Bytes that would be freed in any case: those of members that are duplicates for certain; 0 if no two of them are",
+        "Bytes freed in any case, by the members that are certainly duplicates",
     ),
     optional(
         "additional_bytes_most",
         Type::Int64,
-        "Bytes that would be freed at most, if all members are duplicates; in a possible set that is not `additional_exact`, at most what the members retain together; null if references were not compared, since what the members refer to may go too",
+        "Bytes freed at most; in possible sets that are not `additional_exact`, at most the members' joint retained \
+         size; null if references were not compared",
     ),
     optional(
         "held_by",
         Type::UInt32,
-        "The nearest set that dominates this one: every path from a root to a member of this set passes a member of that one; null if there is none",
+        "Nearest set that dominates this one: all paths from roots to its members pass a member of that; null if none",
     ),
     required("example_node", Type::UInt32, "`node` of the first member"),
-    optional("preview", Type::Utf8, "What a member looks like; null if there is no more to show than its class"),
+    optional("preview", Type::Utf8, "Content of a member; null if its class says all"),
     SIGNATURE,
     FINGERPRINT,
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stages that compute sets hand it on.
+/// A row as the stages that compute sets write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct SetRow {
     /// Bytes that merging the members would free.
     pub additional_bytes: u64,
-    /// The least that it would free.
+    /// Lower bound of [`Self::additional_bytes`].
     pub least_bytes: u64,
-    /// The most; [`ABSENT`](crate::replay::ABSENT) where references were not compared.
+    /// Upper bound; [`ABSENT`](crate::replay::ABSENT) if references were not compared.
     pub most_bytes: u64,
     /// Size of one member, bytes.
     pub instance_bytes: u64,
@@ -94,12 +91,12 @@ pub struct SetRow {
     pub example: NodeId,
     /// Number of members.
     pub members: u32,
-    /// The set whose members contain those of this one, or [`SetId::NONE`].
+    /// The set that dominates this one, or [`SetId::NONE`].
     pub held_by: SetId,
-    /// Why the set is only a possible one, as [`limits`](crate::scratch::limits); 0 for an exact one.
+    /// Why the set is only possible, as [`limits`](crate::scratch::limits); 0 for an exact set.
     pub reasons: u16,
-    /// 1 where no reference is followed.
+    /// 1 if there are no references to compare.
     pub trivial: u8,
-    /// 1 where the additional bytes are exact.
+    /// 1 if the additional bytes are exact.
     pub exact: u8,
 }

@@ -11,7 +11,7 @@ pub const TABLE: TableSchema = TableSchema {
     name: "edges",
     file: "edges.parquet",
     row: "edge of the heap graph",
-    order: "`from`, then by position in the input",
+    order: "`from`, by position in the input",
     runs: Runs::Analyze,
     condition: Some("for files of at most 256 MiB, or with `--edges`"),
     notes: &[],
@@ -22,21 +22,13 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("from", Type::UInt32, "`node` of the source"),
     required("to", Type::UInt32, "`node` of the target"),
-    required("kind", Type::Utf8, "Type of the edge, as the format names it"),
-    optional("name", Type::Utf8, "Label of an edge that has a name; null if it has an index, or the input names none"),
-    optional(
-        "index",
-        Type::UInt32,
-        "Label of an edge that has a number, such as an array's element; null if it has none",
-    ),
-    required(
-        "essential",
-        Type::Boolean,
-        "Whether the edge keeps its target alive: it counts for dominators and retained sizes",
-    ),
+    required("kind", Type::Utf8, "Edge type, as the format names it"),
+    optional("name", Type::Utf8, "Label of a named edge; null for others"),
+    optional("index", Type::UInt32, "Label of an indexed edge, such as an array's; null for others"),
+    required("essential", Type::Boolean, "Whether it keeps its target alive"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()

@@ -11,15 +11,15 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "findings",
     file: "findings.parquet",
-    row: "finding: something in the run that is worth a look",
-    order: "`severity` (`high` first), then `bytes` descending",
+    row: "finding",
+    order: "`severity` (`high` first), `bytes` descending",
     runs: Runs::Both,
     condition: None,
     notes: &[
-        "One cause is one finding: what restates the same bytes is a sentence of evidence in `message`. Findings of one \
-         rule about objects that are held alike are one finding, too.",
-        "`stable_path` is `path` without indices, ids, and contents of strings. `signature` has the rule, the class, and the last \
-         steps of `stable_path`, up to the holder: what stays the same when the shortest path moves.",
+        "One cause is one finding: others about the same bytes become sentences of its `message`. Findings of one \
+         rule about objects with equal holders are one, too.",
+        "`stable_path` is `path` without indices, ids and contents of strings. `signature` has rule, class, and the \
+         last steps of `stable_path`, up to the holder, which stay when the shortest path moves.",
     ],
     names_run: true,
     columns: COLUMNS,
@@ -29,46 +29,36 @@ pub const TABLE: TableSchema = TableSchema {
 const STEP: Type = Type::Utf8;
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("finding", Type::UInt32, "Number of the row, from 0"),
-    required("rule", Type::Utf8, "Name of the rule that found it; names are stable"),
+    required("finding", Type::UInt32, "Row number"),
+    required("rule", Type::Utf8, "Name of the rule; stable"),
     required("severity", Type::Utf8, "`high`, `medium` or `low`"),
     required(
         "scope",
         Type::Utf8,
-        "What the finding is about: `snapshot`, `class`, `set`, `node`; in a replayed trace `trace`, `type`, `function`",
+        "Subject of the finding: `snapshot`, `class`, `set`, `node`; in a replayed trace `trace`, `type`, `function`",
     ),
-    required("subject", Type::Utf8, "Its name"),
-    optional("class_id", Type::UInt32, "Class, as in `classes`; null if the finding is about none"),
-    optional("set", Type::UInt32, "Set, as in `duplicate_sets`; null likewise"),
-    optional("node", Type::UInt32, "Node, or an example, as in `nodes`; null likewise"),
-    optional("type_id", Type::UInt32, "Type, as in `allocation_types`; null likewise"),
-    optional("function_id", Type::UInt32, "Function, as in `allocation_functions`; null likewise"),
+    required("subject", Type::Utf8, "Name"),
+    optional("class_id", Type::UInt32, "Class; null if not about one"),
+    optional("set", Type::UInt32, "Set; null too"),
+    optional("node", Type::UInt32, "Node, or an example; null too"),
+    optional("type_id", Type::UInt32, "Type; null too"),
+    optional("function_id", Type::UInt32, "Function; null too"),
     required("count", Type::Int64, "Objects concerned"),
-    required(
-        "bytes",
-        Type::Int64,
-        "Bytes concerned: retained, wasted, allocated, or outside the heap, as `message` says",
-    ),
-    required("message", Type::Utf8, "What was found, with the evidence"),
-    required("next_step", Type::Utf8, "What to do; empty if nothing fits in general"),
+    required("bytes", Type::Int64, "Bytes concerned: retained, wasted, allocated or outside the heap (see `message`)"),
+    required("message", Type::Utf8, "The finding with its evidence"),
+    required("next_step", Type::Utf8, "Advice; empty if none fits in general"),
     required(
         "path",
         Type::List(&STEP),
-        "The references from a root that people know (a global object, a class with static fields, a thread) to `node`, each as `Holder.field`; the insides of standard containers are `[]`, a star marks repeats; of a very long path the middle is left out; of old objects of a recording their chain; empty if the finding is about no object",
+        "References from a root that people know (a global object, a class with static fields, a thread) to `node`, \
+         each as `Holder.field`; `[]` is the inside of a standard container, a star a repeat; long paths are cut; old \
+         objects have their chain; empty if not about an object",
     ),
-    optional(
-        "holder_node",
-        Type::UInt32,
-        "The nearest object of a named class above `node`, as in `nodes`; null if there is none",
-    ),
-    optional("owner", Type::Utf8, "Package, script or team of `node`, as in `owners`; null if nobody owns it"),
-    optional(
-        "place",
-        Type::Utf8,
-        "Where the code of the nearest owner of `node` is: `file:line`; null if the input does not tell",
-    ),
-    optional("class_key", Type::Utf8, "`class_key` of `class_id`; null likewise"),
-    required("stable_path", Type::List(&STEP), "`path` as it is in every run"),
+    optional("holder_node", Type::UInt32, "Nearest object of a named class above `node`; null if none"),
+    optional("owner", Type::Utf8, "Package, script or team of `node`, as in `owners`; null without one"),
+    optional("place", Type::Utf8, "Source of its nearest owner, as `file:line`; null if unknown"),
+    optional("class_key", Type::Utf8, "`class_key` of `class_id`; null too"),
+    required("stable_path", Type::List(&STEP), "`path`, equal in every run"),
     SIGNATURE,
     FINGERPRINT,
 ];
@@ -79,13 +69,13 @@ pub fn step() -> Field {
     table::element(&STEP, false)
 }
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// How much a finding matters. The most severe compares as the least.
+/// How much a finding matters; ordered from the most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -109,7 +99,7 @@ impl Severity {
     }
 }
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -123,9 +113,9 @@ pub enum Scope {
     Node,
     /// A whole trace.
     Trace,
-    /// A type that is allocated.
+    /// An allocated type.
     Type,
-    /// A function that allocates.
+    /// An allocating function.
     Function,
 }
 
@@ -152,7 +142,7 @@ pub struct Finding {
     pub rule: String,
     /// How much it matters.
     pub severity: Severity,
-    /// What it is about.
+    /// Kind of its subject.
     pub scope: Scope,
     /// The name of the subject.
     pub subject: String,
@@ -172,11 +162,11 @@ pub struct Finding {
     pub count: u64,
     /// Bytes concerned.
     pub bytes: u64,
-    /// What was found.
+    /// The finding with its evidence.
     pub message: String,
-    /// What to do; empty if nothing fits in general.
+    /// Advice; empty if none fits in general.
     pub next_step: String,
-    /// The references from a root to the node. The stage fills in this and what follows, for all rules.
+    /// References from a root to the node. The stage fills in this and the fields below, for all rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
     /// The nearest object of a named class above the node.
@@ -185,13 +175,13 @@ pub struct Finding {
     /// Package, script or team of the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Where the code of the nearest owner is.
+    /// Source of the nearest owner, as `file:line`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// Key of the class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_key: Option<String>,
-    /// The path as it is in every run.
+    /// The path, the same in every run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stable_path: Vec<String>,
 }

@@ -10,31 +10,31 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "generation_bounds",
     file: "generation_bounds.parquet",
-    row: "range of addresses of a generation, as a collection reports it",
+    row: "reported range of addresses of a generation",
     order: "collection, `moment`, `start`",
     runs: Runs::Replay,
     condition: Some("with `--tracks`"),
     notes: &[
-        "An object is in the generation whose range holds its address. A range of survivors belongs to the range in which it \
-         begins. A generation has moved or surviving ranges in one collection, never both: the anomaly \
-         `generations_moved_and_surviving` counts those that have both.",
+        "An object is in the generation whose range has its address, a range of survivors in that of the range where \
+         it begins. In one collection the ranges of a generation either move or survive in place; the anomaly \
+         `generations_moved_and_surviving` counts exceptions.",
     ],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("gc", Type::UInt32, "Collection, as in `collections`"),
+    required("gc", Type::UInt32, "Collection"),
     required("moment", Type::Utf8, "`begin` or `end` of the collection"),
-    required("generation", Type::UInt8, "0, 1, 2; 3 is the large object heap, 4 the pinned object heap"),
+    required("generation", Type::UInt8, "0, 1, 2; 3 large, 4 pinned object heap"),
     required("start", Type::UInt64, "First address"),
-    required("used", Type::Int64, "Bytes from there that objects may fill"),
-    required("reserved", Type::Int64, "Bytes from there that the generation has"),
-    optional("moved_ranges", Type::Int64, "Ranges that begin in it and survived moving; null at the end"),
-    optional("surviving_ranges", Type::Int64, "Ranges that begin in it and survived in place; null likewise"),
+    required("used", Type::Int64, "Bytes that objects may fill"),
+    required("reserved", Type::Int64, "Bytes reserved"),
+    optional("moved_ranges", Type::Int64, "Moved ranges that begin in it; null at the end"),
+    optional("surviving_ranges", Type::Int64, "Ranges surviving in place that begin in it; null too"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
@@ -43,7 +43,7 @@ pub fn schema() -> SchemaRef {
 /// Names of moments.
 pub const MOMENTS: [&str; 2] = ["begin", "end"];
 
-/// One row, as the stage that replays a trace hands it on; [`ABSENT`](crate::replay::ABSENT) means null.
+/// A row as the replay writes it; [`ABSENT`](crate::replay::ABSENT) means null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct BoundRow {
@@ -63,6 +63,6 @@ pub struct BoundRow {
     pub moment: u32,
     /// The generation.
     pub generation: u32,
-    /// Always 0.
+    /// Padding; 0.
     pub padding: u32,
 }

@@ -1,4 +1,4 @@
-//! The id spaces, each a newtype of `u32`: code that mixes two of them does not compile.
+//! The id spaces, each a newtype of `u32`, so that code that mixes two of them does not compile.
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
@@ -14,10 +14,10 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// "None" in scratch columns; never a valid id.
+            /// Null sentinel in scratch columns; never a valid id.
             pub const NONE: Self = Self(u32::MAX);
 
-            /// The id as a position in an array of its space.
+            /// The id as an index into an array of its space.
             #[inline]
             #[must_use]
             pub const fn index(self) -> usize {
@@ -31,7 +31,7 @@ macro_rules! id {
                 self.0 == u32::MAX
             }
 
-            /// The id, or nothing where it is [`Self::NONE`].
+            /// The id, or `None` for [`Self::NONE`].
             #[inline]
             #[must_use]
             pub const fn get(self) -> Option<u32> {
@@ -46,8 +46,8 @@ id! {
     NodeId
 }
 id! {
-    /// Position of a node in the depth-first preorder of the graph of essential edges; the root is 0. Nodes that the
-    /// search does not reach have none.
+    /// Position of a node in the depth-first preorder of the graph of essential edges; the root is 0. Unreached nodes
+    /// have none.
     Preorder
 }
 id! {
@@ -59,13 +59,13 @@ id! {
     SetId
 }
 id! {
-    /// Entry of the string table. The table is interned: ids are equal exactly where the contents are.
+    /// Entry of the string table, which is interned: ids are equal exactly if the strings are.
     StringId
 }
 
-/// What the column of ids has for a root that heaplake adds to an input without one: the table has null there.
+/// Null sentinel in the column of ids, for a root that heaplake adds to an input without one.
 pub const NO_ID: u64 = u64::MAX;
 
-/// Most nodes that one snapshot may have: the last ordinal is [`NodeId::NONE`], the one before is kept free for
-/// algorithms that need a second mark.
+/// Most nodes of a snapshot: the last ordinal is [`NodeId::NONE`], the one before is reserved for algorithms that need
+/// a second mark.
 pub const MAX_NODES: u64 = u32::MAX as u64 - 1;

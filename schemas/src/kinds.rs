@@ -10,11 +10,11 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "kinds",
     file: "kinds.parquet",
-    row: "kind of node that occurs",
-    order: "`shallow_bytes` descending, then `kind`",
+    row: "node kind that occurs",
+    order: "`shallow_bytes` descending, `kind`",
     runs: Runs::Analyze,
     condition: None,
-    notes: &["What a heap consists of, at a glance: strings, code, arrays, closures, native memory."],
+    notes: &["The heap at a glance."],
     names_run: true,
     columns: COLUMNS,
 };
@@ -22,11 +22,11 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("kind", Type::Utf8, "As in `nodes`"),
     required("count", Type::Int64, "Nodes"),
-    required("self_bytes", Type::Int64, "Sum of `self_bytes` in `nodes`"),
-    required("shallow_bytes", Type::Int64, "Sum of `shallow_bytes` in `nodes`"),
+    required("self_bytes", Type::Int64, "Their `self_bytes`"),
+    required("shallow_bytes", Type::Int64, "Their shallow sizes"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()

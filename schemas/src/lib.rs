@@ -1,9 +1,8 @@
 //! The schemas of everything that heaplake writes.
 //!
-//! One file is one table: its columns with units, nullability and sort order, as an Arrow schema. [`scratch`] names
-//! the columns that the stages of one run write and read on disk. [`ids`] has the id spaces as newtypes, so that an
-//! ordinal of one space cannot be used in another. This crate depends on no other crate of heaplake and computes
-//! nothing.
+//! One file is one table: its columns with units, nullability and sort order, as an Arrow schema. [`scratch`] names the
+//! columns that the stages of a run write and read on disk. [`ids`] has the id spaces as newtypes, so that ordinals of
+//! two spaces cannot be mixed. This crate depends on no other crate of heaplake and computes nothing.
 
 pub mod allocation_callees;
 pub mod allocation_callers;

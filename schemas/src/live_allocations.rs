@@ -11,13 +11,13 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "live_allocations",
     file: "live_allocations.parquet",
-    row: "class, allocating stack and interval of the time line of objects that are alive",
-    order: "`sample`, then `class_id`, then `node`; null last",
+    row: "class, stack and time-line interval of live objects",
+    order: "`sample`, `class_id`, `node`; null last",
     runs: Runs::Analyze,
-    condition: Some("for snapshots of V8 with allocation tracking"),
+    condition: Some("for V8 snapshots with allocation tracking"),
     notes: &[
-        "Sums by `node` are the living objects of a stack, as the allocation view of Chrome DevTools has them; sums by \
-         `sample` are those of `samples`. Objects with neither stack nor interval have no row.",
+        "Rows sum by `node` to the live objects of a stack, as in the allocation view of Chrome DevTools, and by \
+         `sample` to `samples`. Objects with neither have no row.",
     ],
     names_run: true,
     columns: COLUMNS,
@@ -27,29 +27,29 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "sample",
         Type::UInt32,
-        "Interval in which they were allocated, as in `samples`; null if the input has no time line, for parts of the runtime, and for what came after the last sample",
+        "Their interval in `samples`; null if none, as for parts of the runtime and after the last sample",
     ),
-    required("class_id", Type::UInt32, "Class, as in `classes`"),
-    required("class", Type::Utf8, "Name of the class"),
+    required("class_id", Type::UInt32, "Class"),
+    required("class", Type::Utf8, "Class name"),
     optional(
         "node",
         Type::UInt32,
-        "Stack that allocated them: `node` of `allocation_callees`; null if the input does not tell, as of objects that are older than the tracking",
+        "Their stack: `node` of `allocation_callees`; null if unknown, as for objects older than the tracking",
     ),
     required("live_count", Type::Int64, "Objects"),
-    required("live_bytes", Type::Int64, "Sum of their `shallow_bytes` in `nodes`"),
+    required("live_bytes", Type::Int64, "Their shallow sizes"),
 ];
 
-/// Its rows on their way to it.
+/// Scratch column of its rows.
 pub const ROWS: Column<LiveRow> = Column::new("live.row");
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that adds up living objects hands it on. `u32::MAX` is none.
+/// A row as the stage that adds up live objects writes it. `u32::MAX` means null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct LiveRow {
@@ -59,7 +59,7 @@ pub struct LiveRow {
     pub class: u32,
     /// Node of the call tree; optional.
     pub node: u32,
-    /// Always 0.
+    /// Padding; 0.
     pub padding: u32,
     /// Objects.
     pub count: u64,

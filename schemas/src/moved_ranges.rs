@@ -11,34 +11,34 @@ pub const TABLE: TableSchema = TableSchema {
     name: "moved_ranges",
     file: "moved_ranges.parquet",
     row: "range of addresses that a collection moved",
-    order: "collection, then `from`",
+    order: "collection, `from`",
     runs: Runs::Replay,
     condition: Some("with `--tracks`, for traces with moves and survivors"),
-    notes: &["Ranges translate an address at one moment into the address of the same object at another."],
+    notes: &["Ranges translate addresses between moments."],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("gc", Type::UInt32, "Collection, as in `collections`"),
+    required("gc", Type::UInt32, "Collection"),
     required("from", Type::UInt64, "First address before the collection"),
     required("to", Type::UInt64, "First address after it"),
     required("bytes", Type::Int64, "Length of the range"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that replays a trace hands it on.
+/// A row as the replay writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct MoveRow {
     /// The runtime's number of the collection.
     pub gc: u32,
-    /// Always 0.
+    /// Padding; 0.
     pub padding: u32,
     /// Address before.
     pub from: u64,

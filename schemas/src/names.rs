@@ -1,22 +1,22 @@
-//! Rules of the user for the names of classes, functions and fields: what `--names` holds. There is no table of them.
+//! The user's rules for names of classes, functions and fields (`--names`). They have no table.
 
 use serde::{Deserialize, Serialize};
 
-/// Rules of the user, in their order. They apply before the rules of the runtime.
+/// Rules of the user, in order. They apply before the rules of the runtime.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameRules {
-    /// The rules: each works on what the one before it left.
+    /// The rules; each works on the result of the one before.
     pub rules: Vec<NameRule>,
 }
 
-/// One rule: each place where `pattern` fits becomes `replace`.
+/// One rule: every match of `pattern` becomes `replace`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameRule {
-    /// A regular expression, as the crate `regex` reads it.
+    /// A regular expression of the crate `regex`.
     pub pattern: String,
-    /// What becomes of each place where the pattern fits; `$1` or `${name}` stands for a group of it.
+    /// Replacement of each match; `$1` or `${name}` is a group of it.
     pub replace: String,
-    /// The runtime to whose names the rule applies (`v8`, `jvm` or `dotnet`); all where it is absent.
+    /// Runtime whose names the rule applies to (`v8`, `jvm` or `dotnet`); all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
 }

@@ -10,38 +10,38 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "object_counts",
     file: "object_counts.parquet",
-    row: "class whose living objects a recording of Java counts, for each count",
-    order: "of the recording",
+    row: "class in an object count of a recording of Java",
+    order: "position in the recording",
     runs: Runs::Replay,
     condition: Some("for recordings with object counts"),
-    notes: &["The runtime writes the classes that make half a percent of the heap or more."],
+    notes: &["The runtime omits classes below half a percent of the heap."],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("gc", Type::UInt32, "Collection that counted, as in `collections`"),
-    required("after_gc", Type::Boolean, "Whether the program's collection counted, rather than one for this purpose"),
-    optional("counted_at", Type::Timestamp, "When; null if the recording does not tell"),
-    required("type_id", Type::UInt32, "Type, numbered as in `allocation_types`"),
-    required("type", Type::Utf8, "Its name"),
-    required("count", Type::Int64, "Objects alive"),
-    required("bytes", Type::Int64, "Sum of their sizes"),
+    required("gc", Type::UInt32, "Collection that counted"),
+    required("after_gc", Type::Boolean, "Whether a collection of the program counted, not an extra one"),
+    optional("counted_at", Type::Timestamp, "When; null if not recorded"),
+    required("type_id", Type::UInt32, "Numbered as in `allocation_types`"),
+    required("type", Type::Utf8, "Name"),
+    required("count", Type::Int64, "Live objects"),
+    required("bytes", Type::Int64, "Their sizes"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that replays a trace hands it on.
+/// A row as the replay writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct ObjectCountRow {
     /// The collection.
     pub gc: u32,
-    /// Number of the type.
+    /// Type number.
     pub type_id: u32,
     /// Microseconds since 1970; `i64::MIN` for none.
     pub counted_at_us: i64,
@@ -49,8 +49,8 @@ pub struct ObjectCountRow {
     pub count: u64,
     /// Their sizes, bytes.
     pub bytes: u64,
-    /// 1 if the program's collection counted.
+    /// 1 if the program's own collection counted.
     pub after_gc: u32,
-    /// Always 0.
+    /// Padding; 0.
     pub padding: u32,
 }

@@ -10,16 +10,16 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "object_generations",
     file: "object_generations.parquet",
-    row: "object and generation that it was in for some time",
-    order: "`object`, then time",
+    row: "stay of an object in a generation",
+    order: "`object`, time",
     runs: Runs::Replay,
     condition: Some("with `--tracks`, for traces with moves and survivors"),
     notes: &[
-        "The rows of an object follow its life from `allocated_at_gc` to `died_at_gc` of `object_tracks`. After a collection \
-         it was in the generation of the row with `since_gc` at or before this collection and `until_gc` behind it, in the \
-         order of `collections`.",
-        "Generations are those of the ranges that collections report. An object outside all ranges, as literals of a module \
-         are, has no row, nor has one that an anomaly lost.",
+        "The rows of an object span its life, from `allocated_at_gc` to `died_at_gc` of `object_tracks`. After a \
+         collection it is in the row with `since_gc` at or before it and `until_gc` after it, in the order of \
+         `collections`.",
+        "Objects outside all reported ranges, such as literals of a module, and objects that an anomaly lost have no \
+         rows.",
     ],
     names_run: true,
     columns: COLUMNS,
@@ -27,22 +27,18 @@ pub const TABLE: TableSchema = TableSchema {
 
 const COLUMNS: &[ColumnSchema] = &[
     required("object", Type::UInt32, "Object, as in `object_tracks`"),
-    required("generation", Type::Utf8, "Generation, as in `object_lifetimes`"),
-    required("since_gc", Type::UInt32, "Last collection before the object was in this generation; 0 for none"),
-    optional(
-        "until_gc",
-        Type::UInt32,
-        "Collection with which it left it or that reclaimed it; null if it is in it at the end",
-    ),
+    required("generation", Type::Utf8, "As in `object_lifetimes`"),
+    required("since_gc", Type::UInt32, "Last collection before it entered the generation; 0 for none"),
+    optional("until_gc", Type::UInt32, "Collection that moved or reclaimed it; null if there at the end"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that replays a trace hands it on; `u32::MAX` means null.
+/// A row as the replay writes it; `u32::MAX` means null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct GenerationRow {

@@ -1,4 +1,4 @@
-//! What a user can choose about a run.
+//! Options of a run.
 
 pub use crate::big_classes::{BigClasses, LEAST_COUNT, LEAST_RETAINED};
 use crate::names::NameRules;
@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Options that shape the result: two runs on the same input with the same options have the same tables.
+/// Options that shape the result: runs on the same input with the same options have the same tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, from = "Either")]
 pub enum Options {
-    /// Those of the replay of a trace.
+    /// Options of a replay.
     Replay(ReplayOptions),
-    /// Those of the analysis of a snapshot.
+    /// Options of an analysis.
     Analysis(AnalysisOptions),
 }
 
 impl Options {
-    /// Those of an analysis.
+    /// Options of an analysis, or `None` for a replay.
     #[must_use]
     pub fn analysis(&self) -> Option<&AnalysisOptions> {
         match self {
@@ -30,14 +30,14 @@ impl Options {
         }
     }
 
-    /// Those of an analysis; the defaults for a replay.
+    /// Options of an analysis; the defaults for a replay.
     #[must_use]
     pub fn analysis_or_default(&self) -> &AnalysisOptions {
         static DEFAULTS: LazyLock<AnalysisOptions> = LazyLock::new(AnalysisOptions::default);
         self.analysis().unwrap_or(&DEFAULTS)
     }
 
-    /// Those of a replay.
+    /// Options of a replay, or `None` for an analysis.
     #[must_use]
     pub fn replay(&self) -> Option<&ReplayOptions> {
         match self {
@@ -46,7 +46,7 @@ impl Options {
         }
     }
 
-    /// Rules of the user for names.
+    /// The user's rules for names.
     #[must_use]
     pub fn names(&self) -> Option<&NameRules> {
         match self {
@@ -83,16 +83,16 @@ impl Options {
     }
 }
 
-/// What shapes the replay of a trace.
+/// Options of the replay of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayOptions {
     /// The user's labels.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// How it is replayed.
+    /// How the trace is replayed.
     #[serde(rename = "replay")]
     pub recording: Recording,
-    /// Rules of the user for names.
+    /// The user's rules for names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<NameRules>,
     /// Assemblies and PDBs.
@@ -103,10 +103,10 @@ pub struct ReplayOptions {
     pub source_maps: Option<SourceMaps>,
 }
 
-/// What shapes the analysis of a snapshot.
+/// Options of the analysis of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnalysisOptions {
-    /// The tables that are written, where the format has them.
+    /// Tables to write, if the format has them.
     #[serde(default)]
     pub tables: Tables,
     /// The user's labels.
@@ -115,31 +115,31 @@ pub struct AnalysisOptions {
     /// Whether weak references keep their referents alive, in formats that leave the choice.
     #[serde(default)]
     pub referents: Referents,
-    /// Whose rule shallow sizes follow, in formats that do not state them.
+    /// Rule of shallow sizes, in formats that do not state them.
     #[serde(default)]
     pub sizes: SizeRule,
-    /// Whether a damaged input is analysed as far as it can be read.
+    /// Whether a damaged input is analysed as far as it is readable.
     #[serde(default)]
     pub salvage: bool,
-    /// Which of the walks of the heap in a trace, counted from 1, where not the last.
+    /// Number of the heap walk in a trace, from 1; by default the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk: Option<u32>,
-    /// Which classes are big.
+    /// Thresholds of big classes.
     #[serde(default)]
     pub big: BigClasses,
-    /// How far the search for duplicates goes.
+    /// Scope of the search for duplicates.
     #[serde(default)]
     pub duplicates: Duplicates,
-    /// Patterns of names of classes for which that search has no limit of work.
+    /// Patterns of names of classes whose search for duplicates has no limit of work.
     #[serde(default)]
     pub duplicates_of: Vec<String>,
-    /// Work allowed for it, in pairs of slots, where the user set it.
+    /// Work limit of that search, in pairs of slots, if the user set one.
     #[serde(default)]
     pub duplicate_work: Option<u64>,
-    /// Who owns objects, where the user says so.
+    /// The user's owners.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owners: Option<OwnerRules>,
-    /// Rules of the user for names.
+    /// The user's rules for names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<NameRules>,
     /// Source maps of the scripts.
@@ -150,8 +150,8 @@ pub struct AnalysisOptions {
     pub symbols: Option<Symbols>,
 }
 
-/// Options of both kinds as they are read: which kind they are shows only at the end, and to keep what nobody knows until then
-/// would take many times its length in memory.
+/// Options of either kind as read: the kind is known only at the end, and serde's buffer of unknown members would take
+/// many times their length in memory.
 #[derive(Deserialize)]
 struct Either {
     #[serde(rename = "replay")]
@@ -222,29 +222,29 @@ impl From<Either> for Options {
 }
 
 impl AnalysisOptions {
-    /// Whether duplicates are looked for.
+    /// Whether duplicates are searched.
     #[must_use]
     pub fn finds_duplicates(&self) -> bool {
         self.duplicates != Duplicates::None || !self.duplicates_of.is_empty()
     }
 
-    /// Whether references of any class are followed for it.
+    /// Whether the search follows references of any class.
     #[must_use]
     pub fn looks_into_references(&self) -> bool {
         self.duplicates == Duplicates::All || !self.duplicates_of.is_empty()
     }
 }
 
-/// How far duplicate instances are looked for.
+/// Scope of the search for duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Duplicates {
-    /// Not at all.
+    /// No search.
     None,
-    /// References are not followed.
+    /// Only instances without references to follow.
     #[default]
     Trivial,
-    /// References are followed.
+    /// All instances; references are followed.
     All,
 }
 
@@ -260,7 +260,7 @@ impl Duplicates {
     }
 }
 
-/// A choice of tables. The default leaves out those that are larger than most users want.
+/// A choice of tables. The default omits those larger than most users want.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tables(BTreeSet<TableName>);
 
@@ -277,20 +277,20 @@ impl FromIterator<TableName> for Tables {
 }
 
 impl Tables {
-    /// Every table that there is.
+    /// Every table.
     #[must_use]
     pub fn all() -> Self {
         TableName::ALL.into_iter().collect()
     }
 
-    /// The same and one more.
+    /// Adds a table.
     #[must_use]
     pub fn with(mut self, table: TableName) -> Self {
         self.0.insert(table);
         self
     }
 
-    /// Whether a table is wanted.
+    /// Whether a table is chosen.
     #[must_use]
     pub fn has(&self, table: TableName) -> bool {
         self.0.contains(&table)
@@ -308,7 +308,7 @@ impl std::fmt::Display for Tables {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Referents {
-    /// They do.
+    /// They keep them alive.
     #[default]
     Hold,
     /// They do not.
@@ -326,16 +326,16 @@ impl Referents {
     }
 }
 
-/// Whose rule the shallow sizes of a Java heap follow.
+/// Rule of shallow sizes in a Java heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeRule {
-    /// The virtual machine's where object headers are compact and for stacks of virtual threads, Eclipse MAT's elsewhere.
+    /// [`Self::Jvm`] for compact object headers and stacks of virtual threads, else [`Self::Mat`].
     #[default]
     Auto,
-    /// Eclipse MAT's.
+    /// Eclipse MAT's rule.
     Mat,
-    /// The virtual machine's, as JDK 24 and newer lay out objects.
+    /// The virtual machine's rule: object layout of JDK 24 and newer.
     Jvm,
 }
 
@@ -354,22 +354,22 @@ impl SizeRule {
 /// How a trace is replayed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
-    /// Mean interval of sampling.
+    /// Mean sampling interval.
     pub sample_interval: u32,
-    /// Which objects are taken.
+    /// Choice of sampled objects.
     #[serde(default)]
     pub sample_start: SampleStart,
-    /// What was recorded of objects.
+    /// Recorded events of objects.
     pub sample_mode: SampleMode,
-    /// Seed of sampling.
+    /// Sampling seed.
     pub seed: u64,
-    /// The tables that are written, where the trace tells enough for them.
+    /// Tables to write, if the trace has the data.
     #[serde(default = "TraceTable::most")]
     pub tables: BTreeSet<TraceTable>,
-    /// Whether allocations are written as a profile.
+    /// Whether allocations are also written as a profile for pprof.
     #[serde(default)]
     pub pprof: bool,
-    /// Whether they are written as collapsed stacks.
+    /// Whether they are also written as collapsed stacks.
     #[serde(default)]
     pub collapsed: bool,
 }
@@ -396,11 +396,11 @@ impl Recording {
     }
 }
 
-/// Which objects of a type a sample begins with and goes on with.
+/// Choice of sampled objects of a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleStart {
-    /// Random ones, the first of a type more densely than later ones, and all that are large for their type.
+    /// Random ones, denser among the first of a type, and all that are large for their type.
     #[default]
     Random,
     /// The Nth, then about every Nth.
@@ -418,11 +418,11 @@ impl SampleStart {
     }
 }
 
-/// What is recorded of objects.
+/// Recorded events of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleMode {
-    /// Their creation.
+    /// Creation.
     Creation,
     /// Creation and collection.
     #[default]

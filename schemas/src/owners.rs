@@ -12,51 +12,52 @@ pub const TABLE: TableSchema = TableSchema {
     name: "owners",
     file: "owners.parquet",
     row: "owner: a package, or a name from the rules",
-    order: "`retained_bytes` descending, then `owner`",
+    order: "`retained_bytes` descending, `owner`",
     runs: Runs::Analyze,
     condition: None,
     notes: &[
-        "The first of these that applies to an object names its owner:",
-        "1. The rules of `--owners`: the first rule that matches its class, script, package and class loader.\n\
-         2. The package of its code. V8: functions, and objects whose constructor is written in JavaScript, belong to the \
-         package of the script: the innermost `node_modules/NAME` of its path, `node` for scripts of Node itself, \
-         `(application)` for others; a script without a name has no package. Java: the package of the class, for an array \
-         that of its elements; an object that represents a class belongs to that class. .NET: the module that defines the \
-         type.",
-        "Other objects (plain objects, arrays, strings, parts of the runtime) have no owner of their own.",
-        "Each byte goes to one owner for `retained_bytes`: to the object's own, or to that of its nearest dominator with a \
-         stronger owner. Rules are stronger than packages, and packages of the program are stronger than packages of the \
-         Java platform, so a `java.util.HashMap` counts for the package that holds it. `(none)` takes what has no owner, \
-         `(unreachable)` takes garbage; `count`, `shallow_bytes` and `retained_bytes` each sum to the whole heap.",
+        "The owner of an object is, in this order:",
+        "1. That of the first rule of `--owners` that matches its class, script, package and class loader.\n2. The \
+         package of its code. V8: functions and objects with a JavaScript constructor belong to the script's package: \
+         the innermost `node_modules/NAME` of its path, `node` for scripts of Node, `(application)` for others, none \
+         for unnamed scripts. Java: the package of the class (arrays: of their elements; class objects: of that \
+         class). .NET: the module that defines the type.",
+        "Plain objects, arrays, strings and parts of the runtime have no owner of their own.",
+        "Each byte of `retained_bytes` counts for one owner: the object's own, or that of its nearest dominator with \
+         a stronger one. Rules are stronger than packages, and packages of the program stronger than those of the \
+         Java platform, so a `java.util.HashMap` counts for the package that retains it. `(none)` has objects without \
+         an owner, `(unreachable)` garbage; `count`, `shallow_bytes` and `retained_bytes` sum to the whole heap.",
     ],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("owner", Type::Utf8, "Name; one in parentheses is not a package"),
-    required("count", Type::Int64, "Objects of the owner, counted as in `classes`"),
-    required("shallow_bytes", Type::Int64, "Sum of their `shallow_bytes`"),
+    required("owner", Type::Utf8, "Name; in parentheses if not a package"),
+    required("count", Type::Int64, "Its objects, counted as in `classes`"),
+    required("shallow_bytes", Type::Int64, "Their sizes"),
     required(
         "retained_bytes",
         Type::Int64,
-        "Shallow sizes of all objects that count for the owner: its own, unless a stronger owner dominates them, and those without an owner that it dominates",
+        "Shallow sizes of its objects without a stronger dominating owner, and of the ownerless objects that it \
+         dominates",
     ),
     optional(
         "freed_bytes",
         Type::Int64,
-        "Shallow sizes of all objects that no root would reach if the owner's objects were gone; computed for the 252 largest owners, null for others, `(none)` and `(unreachable)`",
+        "Shallow sizes of objects reachable only through its objects; null except for the 252 largest named owners",
     ),
     optional(
         "allocated_bytes",
         Type::Int64,
-        "Bytes that the owner's functions allocated: each allocation counts for the innermost function of its stack that has an owner, the strongest kind of owner first; null if allocations were not tracked",
+        "Bytes allocated by its functions: those of the innermost function of each stack with an owner of the \
+         strongest kind; null without allocation tracking",
     ),
     SIGNATURE,
     FINGERPRINT,
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
@@ -64,16 +65,16 @@ pub fn schema() -> SchemaRef {
 
 /// Objects without an owner.
 pub const NONE: &str = "(none)";
-/// Garbage, where the input has some.
+/// Garbage, in inputs that keep it.
 pub const UNREACHABLE: &str = "(unreachable)";
-/// Scripts that are in no package.
+/// Scripts outside packages.
 pub const APPLICATION: &str = "(application)";
 /// Scripts of Node itself.
 pub const NODE: &str = "node";
-/// Java classes that are in no package.
+/// Java classes outside packages.
 pub const UNNAMED: &str = "(unnamed package)";
 
-/// One row, as the stage that finds owners hands it on.
+/// A row as the stage that finds owners writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct OwnerRow {
@@ -81,15 +82,15 @@ pub struct OwnerRow {
     pub count: u64,
     /// Sum of their shallow sizes, bytes.
     pub shallow_bytes: u64,
-    /// Sum of the shallow sizes of all that counts for it, bytes.
+    /// Shallow sizes of all objects that count for it, bytes.
     pub retained_bytes: u64,
-    /// Bytes that would become garbage if its objects did, or [`ABSENT`](crate::replay::ABSENT).
+    /// Bytes that become unreachable without its objects, or [`ABSENT`](crate::replay::ABSENT).
     pub freed_bytes: u64,
-    /// What its functions allocated, bytes, or [`ABSENT`](crate::replay::ABSENT).
+    /// Bytes allocated by its functions, or [`ABSENT`](crate::replay::ABSENT).
     pub allocated_bytes: u64,
 }
 
-/// A place from which code comes, as a reader of a format leaves it. What the format does not have is `u32::MAX`.
+/// Origin of code, as the reader of a format finds it. `u32::MAX` means null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Origin {
@@ -99,22 +100,21 @@ pub struct Origin {
     pub package: u32,
     /// String id of the name of the class of the class loader.
     pub loader: u32,
-    /// 1 where it is a part of the platform, which every program uses: its package owns only what no other package
+    /// 1 if it is part of the platform, which every program uses: its package owns only objects that no other package
     /// retains.
     pub platform: u32,
 }
 
-/// Who owns an object: the owner of the first rule that fits, else, where the user wants that, the package of its
-/// code.
+/// Owner rules: the owner of the first matching rule, else, if the user wants it, the package of the code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRules {
-    /// Whether an object that fits no rule belongs to its package.
+    /// Whether an object that matches no rule belongs to its package.
     pub packages: bool,
     /// The rules, in order.
     pub rules: Vec<OwnerRule>,
 }
 
-/// A rule fits an object if, of each kind of pattern that it has, one fits. The patterns are globs.
+/// A rule matches an object if one pattern of each given kind matches. Patterns are globs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRule {
     /// The owner.

@@ -11,10 +11,10 @@ pub const TABLE: TableSchema = TableSchema {
     name: "recorded_events",
     file: "recorded_events.parquet",
     row: "kind of event in a recording of Java",
-    order: "`count` descending, then `event`",
+    order: "`count` descending, `event`",
     runs: Runs::Replay,
     condition: Some("for recordings of Java"),
-    notes: &["As `jfr summary` counts them. What a recording lacks here was not enabled."],
+    notes: &["As counted by `jfr summary`. Missing events were not enabled."],
     names_run: true,
     columns: COLUMNS,
 };
@@ -22,21 +22,21 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("event", Type::Utf8, "Name"),
     required("count", Type::Int64, "Events in whole chunks"),
-    required("bytes", Type::Int64, "What they take in the recording"),
+    required("bytes", Type::Int64, "Their bytes in the recording"),
     required("used", Type::Boolean, "Whether the replay reads them"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that replays a trace hands it on.
+/// A row as the replay writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RecordedEventRow {
-    /// Text.
+    /// Text id.
     pub event: u32,
     /// 1 if the replay reads them.
     pub used: u32,

@@ -1,4 +1,4 @@
-//! The columns through which the stages of a replay meet on disk, and what a replay says of its trace.
+//! Scratch columns between the stages of a replay, and metadata of its trace.
 
 use crate::allocation_callees::CalleeRow;
 use crate::allocation_callers::CallerRow;
@@ -21,7 +21,7 @@ use crate::scratch::{Column, StringColumns};
 use crate::walk_objects::WalkRow;
 use serde::{Deserialize, Serialize};
 
-/// "None" in optional numbers of rows.
+/// Null sentinel of optional numbers in rows.
 pub const ABSENT: u64 = u64::MAX;
 
 /// Rows of `allocation_types`.
@@ -46,7 +46,7 @@ pub const TRACKS: Column<TrackRow> = Column::new("replay.track");
 pub const MOVES: Column<MoveRow> = Column::new("replay.move");
 /// Rows of `walk_objects`.
 pub const WALK_OBJECTS: Column<WalkRow> = Column::new("replay.walk_object");
-/// What only recordings of Java tell of [`COLLECTIONS`].
+/// Details of [`COLLECTIONS`] that only Java recordings have.
 pub const COLLECTION_DETAILS: Column<CollectionDetail> = Column::new("replay.collection_detail");
 /// Rows of `old_objects`.
 pub const OLD_OBJECTS: Column<OldObjectRow> = Column::new("replay.old_object");
@@ -88,7 +88,7 @@ pub const CALLEE_SIGNATURES: StringColumns = StringColumns {
     bytes: Column::new("replay.callee_signature.bytes"),
     start: Column::new("replay.callee_signature.start"),
 };
-/// Their fingerprints, which say more than the signatures.
+/// Fingerprints of [`CALLEES`], over all functions of a path, also those that the signatures omit.
 pub const CALLEE_FINGERPRINT: Column<u64> = Column::new("replay.callee_fingerprint");
 /// Signatures of [`LIFETIMES`], in their order.
 pub const LIFETIME_SIGNATURES: StringColumns = StringColumns {
@@ -99,69 +99,69 @@ pub const LIFETIME_SIGNATURES: StringColumns = StringColumns {
 /// Document of [`Facts`].
 pub const FACTS: &str = "replay.json";
 
-/// Documents of [`DeepStacks`]: of the export for flame graphs, and of that for pprof.
+/// Documents of [`DeepStacks`], one per export: flame graphs, pprof.
 pub const COLLAPSED_CUT: &str = "collapsed_cut.json";
 /// See [`COLLAPSED_CUT`].
 pub const PPROF_CUT: &str = "pprof_cut.json";
 
-/// What an export has of deep stacks.
+/// How an export cuts deep stacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeepStacks {
-    /// Functions of a stack, at most.
+    /// Most functions of a stack.
     pub frames: u64,
-    /// Characters of a name, at most.
+    /// Most characters of a name.
     pub name: u64,
-    /// Stacks that have more functions.
+    /// Stacks with more functions.
     pub stacks: u64,
 }
 
-/// Which allocations a trace has.
+/// Allocations recorded by a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Coverage {
-    /// No allocation at all.
+    /// None.
     #[default]
     None,
-    /// Each allocation.
+    /// All.
     Every,
     /// A sample, each with the number of allocations that it represents.
     Sampled,
-    /// One for every so many bytes.
+    /// One per fixed number of bytes.
     Ticks,
-    /// A sample, each with the bytes that it stands for.
+    /// A sample, each with the bytes that it represents.
     Weighted,
 }
 
-/// What a replay found in its trace as a whole, and what the trace can tell.
+/// Metadata of a trace, and totals of its replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Name of the format.
     pub format: String,
-    /// Its version, where the trace states one.
+    /// Its version, if the trace states one.
     pub format_version: Option<String>,
     /// Bytes of the trace as stored.
     pub input_bytes: u64,
-    /// XXH3-128 of them, hexadecimal.
+    /// XXH3-128 of the trace as stored, hexadecimal.
     pub input_hash: String,
     /// Bytes after decompression.
     pub content_bytes: u64,
-    /// Which allocations are in it.
+    /// Allocations recorded by the trace.
     pub coverage: Coverage,
     /// Whether allocations come with stacks.
     pub has_stacks: bool,
-    /// Whether garbage collections report what moved and what survived.
+    /// Whether garbage collections report moved and surviving ranges.
     pub has_moves: bool,
     /// Whether types have names.
     pub has_type_names: bool,
     /// Whether events have times.
     pub has_times: bool,
-    /// Mean interval of sampling.
+    /// Mean sampling interval.
     pub interval: u32,
     /// Whether objects were followed to their deaths.
     pub tracked: bool,
     /// Allocations in the trace.
     pub allocated_count: u64,
-    /// Their sizes, bytes, where each is told.
+    /// Their sizes, bytes, if the trace has all.
     pub allocated_bytes: u64,
     /// Sampled allocations.
     pub sampled_count: u64,
@@ -173,24 +173,24 @@ pub struct Facts {
     pub live_count: u64,
     /// Their sizes, bytes.
     pub live_bytes: u64,
-    /// Objects of which the trace does not tell whether a collection reclaimed them, over all collections.
+    /// Objects that collections may or may not have reclaimed, over all collections.
     #[serde(default)]
     pub doubtful_count: u64,
-    /// Bytes that the allocations stand for, where the trace has a sample of them with weights.
+    /// Bytes that the allocations represent, if the trace has a weighted sample.
     #[serde(default)]
     pub estimated_bytes: u64,
     /// Old objects that a recording of Java sampled.
     #[serde(default)]
     pub old_object_count: u64,
-    /// What holds most of them.
+    /// The most frequent paths to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldPath>,
-    /// What is left out of a trace that ends too early.
+    /// Left-out part of a truncated trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
     /// Anomalies of the trace, counted by name.
     pub anomalies: std::collections::BTreeMap<String, u64>,
-    /// What else there is to say, a sentence each.
+    /// Further remarks, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }

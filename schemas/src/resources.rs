@@ -1,17 +1,17 @@
-//! Resources: what a program begins, the runtime keeps alive, and somebody must end: timers, listeners, pending
-//! promises, realms, memories of WebAssembly; and the containers that functions keep in their variables. Readers of
-//! formats find them, rules of findings judge them; there is no table of them.
+//! Resources: timers, listeners, pending promises, realms and WebAssembly memories, which a program starts, the runtime
+//! keeps alive, and somebody must end; and containers in variables of functions. Format readers find them for the rules
+//! of findings. They have no table.
 
 use crate::scratch::{Column, StringColumns};
 use bytemuck::{Pod, Zeroable};
 
-/// The resources. Only where the format has such, and rules of findings look at them.
+/// The resources; written only if the format has them and rules of findings need them.
 pub const RESOURCE_ROW: Column<ResourceRow> = Column::new("resource.row");
-/// Texts of resources: places and names of functions. Only where there are resources.
+/// Texts of resources: places and names of functions; written only with resources.
 pub const RESOURCE_TEXTS: StringColumns =
     StringColumns { bytes: Column::new("resource.text.bytes"), start: Column::new("resource.text.start") };
 
-/// No node, no text.
+/// Null sentinel of nodes and texts.
 pub const NONE: u32 = u32::MAX;
 
 /// A resource.
@@ -20,26 +20,26 @@ pub const NONE: u32 = u32::MAX;
 pub struct ResourceRow {
     /// See [`kind`].
     pub kind: u32,
-    /// The node of which the retained size counts: a timer, the function that listens, what waits for a promise, a
-    /// realm, a container, a memory.
+    /// The node whose retained size counts: a timer, the listening function, the awaiting function, a realm, a
+    /// container, a memory.
     pub node: u32,
-    /// The node that it belongs to: the emitter, the promise, what holds several realms, the context of the variable,
-    /// the data of the memory.
+    /// The node it belongs to: the emitter, the promise, the holder of several realms, the context of the variable, the
+    /// data of the memory.
     pub holder: u32,
-    /// The function that is called, or that uses the variable.
+    /// The called function, or the one that uses the variable.
     pub function: u32,
-    /// String: type of the event, name of the variable, name of the realm's global object.
+    /// String: event type, variable name, or name of the realm's global object.
     pub name: u32,
-    /// Resource text: file and line of the function, counted from 1.
+    /// Resource text: file and line of the function, from 1.
     pub place: u32,
-    /// Resource text: name of the function whose variable it is.
+    /// Resource text: name of the function that declares the variable.
     pub scope: u32,
     /// Entries of a container.
     pub entries: u32,
 }
 
 impl ResourceRow {
-    /// A row about a node, to be filled in.
+    /// A row about a node, other fields empty.
     #[must_use]
     pub const fn new(kind: u32, node: u32) -> Self {
         Self { kind, node, holder: NONE, function: NONE, name: NONE, place: NONE, scope: NONE, entries: 0 }
@@ -50,18 +50,18 @@ impl ResourceRow {
 pub mod kind {
     /// A timer that fires once.
     pub const TIMEOUT: u32 = 0;
-    /// A timer that fires again and again.
+    /// A repeating timer.
     pub const INTERVAL: u32 = 1;
-    /// What runs as soon as nothing else does.
+    /// A callback for the end of the current turn of the event loop.
     pub const IMMEDIATE: u32 = 2;
-    /// A function that is called on an event.
+    /// An event listener.
     pub const LISTENER: u32 = 3;
-    /// What waits for a promise that nothing has settled and that is no other waiting function's own.
+    /// A function that awaits an unsettled promise which is not another waiting function's own.
     pub const WAITING: u32 = 4;
-    /// A world of global objects of its own that the runtime has let go of and objects of the program hold.
+    /// A realm that the runtime has released but objects of the program hold.
     pub const LEFT_REALM: u32 = 5;
-    /// A container with many entries in a variable of a closure.
+    /// A container with many entries in a closure variable.
     pub const VARIABLE: u32 = 6;
-    /// A memory of WebAssembly.
+    /// A WebAssembly memory.
     pub const MEMORY: u32 = 7;
 }

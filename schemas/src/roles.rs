@@ -1,9 +1,9 @@
-//! Roles of the classes and kinds of nodes of a runtime, stated by the reader of its format. The rules of findings
-//! know nothing else of a runtime.
+//! Roles of the classes and node kinds of a runtime, stated by the reader of its format. Rules of findings know nothing
+//! else of a runtime.
 
 use serde::{Deserialize, Serialize};
 
-/// Patterns of names. In a pattern, `*` matches any text; a pattern without one is a whole name.
+/// Name patterns: `*` matches any text; a pattern without it is a whole name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Names(Vec<String>);
@@ -15,7 +15,7 @@ impl Names {
         Self(patterns.iter().map(|&pattern| pattern.to_owned()).collect())
     }
 
-    /// Whether a name fits one of the patterns.
+    /// Whether a pattern matches a name.
     #[must_use]
     pub fn fit(&self, name: &str) -> bool {
         self.0.iter().any(|pattern| fits(pattern, name))
@@ -34,120 +34,120 @@ fn fits(pattern: &str, name: &str) -> bool {
     let within = name.strip_prefix(start).and_then(|name| name.strip_suffix(end));
     let Some(mut within) = within else { return false };
     for part in middle.split('*') {
-        // The first match of a part leaves the most text for the parts after it.
+        // The first match of a part leaves most text for the parts after it.
         let Some(at) = within.find(part) else { return false };
         within = &within[at + part.len()..];
     }
     true
 }
 
-/// Maps that threads keep values in.
+/// Maps of thread-local values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadLocals {
-    /// Class of the map that each thread has.
+    /// Class of the map of each thread.
     pub map: String,
     /// Class of its entries.
     pub entry: String,
-    /// What to do when they retain much.
+    /// Advice if they retain much.
     pub advice: String,
 }
 
-/// References that the runtime has for objects with finalizers.
+/// The runtime's references to objects with finalizers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finalizers {
     /// Their class.
     pub class: String,
-    /// What to do when there are many.
+    /// Advice if there are many.
     pub advice: String,
 }
 
-/// What the runtime calls resources that nobody ends, and what to do about them.
+/// The runtime's words for resources that nobody ends, and advice about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Resources {
-    /// What to do about timers.
+    /// Advice about timers.
     pub timer_advice: String,
-    /// What to do about listeners.
+    /// Advice about listeners.
     pub listener_advice: String,
-    /// What to do about promises that nothing settles.
+    /// Advice about promises that nothing settles.
     pub promise_advice: String,
-    /// What a realm is called, in the plural.
+    /// Name of realms, plural.
     pub realms: String,
-    /// What to do about realms.
+    /// Advice about realms.
     pub realm_advice: String,
-    /// What to do about memories of WebAssembly.
+    /// Advice about WebAssembly memories.
     pub memory_advice: String,
 }
 
-/// The roles. A role that a runtime does not have stays empty. Classes and kinds are given by name.
+/// The roles, as names of classes and kinds. A role that a runtime lacks is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Roles {
-    /// Kinds of nodes that are parts of the runtime, or of the object that refers to them.
+    /// Node kinds that are parts of the runtime, or of the object that refers to them.
     pub part_kinds: Names,
-    /// Those of [`Self::part_kinds`] whose references the input states once more, with the object that they are parts of.
+    /// Those of [`Self::part_kinds`] whose references the input repeats with the object they are parts of.
     pub restated_kinds: Names,
-    /// Classes of nodes that are such parts.
+    /// Classes of such parts.
     pub part_classes: Names,
-    /// Kinds of texts.
+    /// Kinds of strings.
     pub texts: Names,
-    /// Those of [`Self::texts`] whose nodes contain the characters themselves.
+    /// Those of [`Self::texts`] whose nodes contain the characters.
     pub plain_texts: Names,
-    /// Kinds of arrays of plain data.
+    /// Kinds of arrays of primitive values.
     pub data_arrays: Names,
-    /// Classes of texts whose characters are in such an array.
+    /// Classes of strings with their characters in such an array.
     pub text_classes: Names,
-    /// What to do about buffers outside the heap.
+    /// Advice about buffers outside the heap.
     pub direct_buffer_advice: String,
-    /// What to do about many of those texts with the same content.
+    /// Advice about many such strings with equal contents.
     pub data_array_advice: String,
-    /// Classes of fillers: unreachable objects that a collector writes into gaps of the heap. Programs may have reachable
-    /// objects of these classes, too.
+    /// Classes of fillers: unreachable objects that a collector writes into gaps of the heap. Programs may also have
+    /// reachable objects of these classes.
     pub fillers: Names,
-    /// Kinds of arrays of references from which one edge leads to their class and one to each element that is not null.
+    /// Kinds of arrays of references with one edge to their class and one to each non-null element.
     pub reference_arrays: Names,
     /// Kinds of nodes that represent memory outside the managed heap.
     pub native_memory: Names,
-    /// Kinds of nodes that are classes, which retain the targets of their static fields.
+    /// Kinds of class nodes, which retain the targets of their static fields.
     pub class_objects: Names,
     /// Classes of such nodes.
     pub class_of_classes: Names,
     /// Classes that every program has plenty of.
     pub common_classes: Names,
-    /// Those of [`Self::common_classes`] that are called by the fields of their objects, as object literals are.
+    /// Those of [`Self::common_classes`] named after the fields of their objects, as object literals are.
     pub shape_classes: Names,
-    /// Classes of the program's global variables, where these are objects with a name. Paths begin with them.
+    /// Classes of global variables that are named objects. Paths begin with them.
     pub variables: Names,
-    /// Classes by which the runtime registers code or native objects: modules and the like, which hold whatever the
-    /// program has and are no cause of it.
+    /// Classes in which the runtime registers code or native objects, such as modules: they hold whatever the program
+    /// has and cause nothing.
     pub register_classes: Names,
-    /// Classes that are made anew at will.
+    /// Classes generated at run time.
     pub generated_classes: Names,
-    /// Classes of containers and of their parts.
+    /// Classes of containers and their parts.
     pub containers: Names,
-    /// Classes of entries of containers, through which a container refers to its elements.
+    /// Classes of container entries, through which a container refers to its elements.
     pub entries: Names,
-    /// Classes of the variables of closures.
+    /// Classes of closure contexts.
     pub closure_contexts: Names,
-    /// Fields through which weak and soft references refer to their objects.
+    /// Fields with which weak and soft references refer to their referents.
     pub weak_fields: Names,
-    /// Kinds of code, to which the runtime keeps its text.
+    /// Kinds of code, for which the runtime keeps the source text.
     pub code: Names,
-    /// Kinds of functions, with what they refer to.
+    /// Kinds of functions and of parts they refer to.
     pub functions: Names,
-    /// Names of synthetic nodes at which paths begin, and what people call them.
+    /// Synthetic nodes where paths begin, with names for people.
     pub root_names: Vec<(String, String)>,
-    /// Classes of numbers, characters and truth values that are objects.
+    /// Classes of boxed numbers, characters and booleans.
     pub boxes: Names,
-    /// Classes of threads, to which the reader attaches the variables of their stacks.
+    /// Classes of threads; the reader attaches their stack variables.
     pub threads: Names,
-    /// Those of threads of which dumps may omit the stack, while they wait.
+    /// Classes of virtual threads; dumps may omit their stacks while they wait.
     pub virtual_threads: Names,
-    /// Where the runtime has such.
+    /// Thread locals, if the runtime has them.
     pub thread_locals: Option<ThreadLocals>,
-    /// Where the runtime has such.
+    /// Finalizers, if the runtime has them.
     pub finalizers: Option<Finalizers>,
-    /// Classes of native objects that can be detached and are no part of a document.
+    /// Classes of native objects that can be detached but are not part of a document.
     pub no_documents: Names,
     /// Words about [resources](crate::resources).
     pub resources: Resources,

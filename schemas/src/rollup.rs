@@ -1,6 +1,6 @@
 //! The tables of a rollup: `rollup_classes`, `rollup_chains` and so on, and `rollup.json`, which describes them.
 //!
-//! Each has one row per fingerprint of a table of runs, measure and group of runs: a row of [`crate::diff`], summed up
+//! Each has one row per fingerprint of a table of runs, measure and group of runs: a row of [`crate::diff`], aggregated
 //! over all runs of the group.
 
 use crate::comparison::Missed;
@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 /// File name of the description, inside the folder of a rollup.
 pub const FILE: &str = "rollup.json";
 
-/// A table that sums up the rows of a table of runs.
+/// A table that aggregates the rows of a table of runs.
 #[derive(Clone, Copy, Debug)]
 pub struct RollupTable {
     /// Its schema.
     pub table: TableSchema,
-    /// The table that compares the same rows on two sides.
+    /// The table that compares the same rows between two sides.
     pub rows: &'static DiffTable,
 }
 
@@ -33,17 +33,17 @@ pub struct Rollup {
     pub heaplake_version: String,
     /// Version of its tables.
     pub schema_version: u32,
-    /// The lake, from the folder of the rollup if that is inside it.
+    /// The lake; relative to the folder of the rollup if inside it.
     pub lake: String,
-    /// What the runs are grouped by, besides the format of their inputs: `release`, `label.NAME`.
+    /// Grouping of the runs besides their input format: `release`, `label.NAME`.
     pub by: Vec<String>,
     /// The groups, by format, release and labels.
     pub groups: Vec<Group>,
-    /// What has the same culprit in several runs, the largest cluster first.
+    /// Clusters of findings with the same cause in several runs, largest first.
     pub clusters: Vec<Cluster>,
-    /// What a reader must know, a sentence each: runs that cannot be read or have no fingerprints.
+    /// Remarks, a sentence each: unreadable runs, runs without fingerprints.
     pub remarks: Vec<String>,
-    /// Runs of the lake that were not seen; none where the user allowed to leave them out.
+    /// Runs of the lake that were not read; empty if the user allowed to leave them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Missed>,
 }
@@ -57,35 +57,35 @@ pub struct Group {
     pub format: String,
     /// Release, if runs are grouped by it.
     pub release: Option<String>,
-    /// Labels that runs are grouped by; one that the runs do not have is not in it.
+    /// Labels that runs are grouped by; those that the runs lack are absent.
     pub labels: BTreeMap<String, String>,
     /// Its runs, by release and name.
     pub runs: Vec<RolledRun>,
     /// Its tables.
     pub tables: Vec<run::Table>,
-    /// Its `rollup_*` tables in brief.
+    /// Summaries of its `rollup_*` tables.
     pub brief: Vec<Brief>,
 }
 
-/// A table of a group in brief.
+/// Summary of a table of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Brief {
     /// Its name.
     pub table: String,
-    /// What rows are ranked by: the largest value in a run of this measure.
+    /// Measure whose largest value in a run ranks the rows.
     pub measure: String,
     /// Its rows.
     pub rows: u64,
-    /// Runs of the group that have the table of runs.
+    /// Runs of the group that have the table.
     pub runs: i64,
     /// The first rows.
     pub top: Vec<TopRow>,
 }
 
-/// A row in brief.
+/// Summary of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopRow {
-    /// What it is.
+    /// Its signature.
     pub signature: String,
     /// Runs with it.
     pub runs_with: i64,
@@ -97,16 +97,16 @@ pub struct TopRow {
     /// Sum over the runs with it.
     #[serde(default)]
     pub sum: i64,
-    /// Largest value of it.
+    /// Largest value.
     pub max: i64,
-    /// Number of the first run of the group that has it.
+    /// Number of the first run of the group with that value.
     pub worst: usize,
 }
 
 /// A run of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolledRun {
-    /// Folder, inside the lake.
+    /// Folder inside the lake.
     pub path: String,
     /// Release.
     pub release: String,
@@ -115,37 +115,37 @@ pub struct RolledRun {
     /// Label `host`, if the run has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// When its input was captured, in microseconds since 1970, if that is known.
+    /// When its input was captured, in microseconds since 1970, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub captured_at_us: Option<i64>,
-    /// Bytes of its heap, or what was allocated in its trace.
+    /// Bytes of its heap, or bytes allocated in its trace.
     pub bytes: u64,
     /// Findings: high, medium, low.
     pub findings: [u64; 3],
-    /// The seal of its `run.json`, or XXH3-128 of one without: a run that was replaced has another one.
+    /// The seal of its `run.json`, or XXH3-128 of one without; it changes when the run is replaced.
     pub hash: String,
 }
 
-/// Runs in which the same thing holds far more than it usually does.
+/// Runs in which one holder retains far more than usual.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cluster {
     /// Format of the inputs.
     pub format: String,
-    /// What holds it: signature of a finding.
+    /// The holder: signature of a finding.
     pub signature: String,
     /// Its fingerprint.
     pub fingerprint: String,
     /// Releases of its runs.
     pub releases: Vec<String>,
-    /// Hosts of its runs, as far as labels name them.
+    /// Hosts of its runs, if labels name them.
     pub hosts: Vec<String>,
     /// Folders of its runs inside the lake, by bytes descending.
     pub runs: Vec<String>,
-    /// Median over its runs of what it holds, in bytes.
+    /// Median over its runs of the retained bytes.
     pub median_bytes: i64,
-    /// The largest of these.
+    /// Largest of them.
     pub max_bytes: i64,
-    /// First and last time at which a run of it was captured, in microseconds since 1970, if that is known.
+    /// First and last capture time of its runs, in microseconds since 1970, if known.
     pub captured_at_us: Option<[i64; 2]>,
 }
 
@@ -154,43 +154,38 @@ const OF_GROUP: [ColumnSchema; AMOUNTS] = amounts!("", "the group");
 /// The columns of all tables.
 pub const COLUMNS: &[ColumnSchema] = &joined::<21>(&[
     &[
-        required("format", Type::Utf8, "Format of the inputs of the group"),
-        optional("release", Type::Utf8, "Release of the group; null if runs are not grouped by it"),
-        required("labels", Type::Map, "Labels that runs are grouped by, with their values in the group"),
+        required("format", Type::Utf8, "Input format of the group"),
+        optional("release", Type::Utf8, "Release of the group; null if not grouped by it"),
+        required("labels", Type::Map, "Labels that runs are grouped by, with their values"),
     ],
     SUBJECT,
     &OF_GROUP,
     &[
-        optional("min", Type::Int64, "The smallest; null likewise"),
-        optional("p99", Type::Int64, "99 % quantile; null likewise"),
-        optional(
-            "first_seen",
-            Type::Timestamp,
-            "The earliest time at which a run with the subject was captured; null if none of them tells",
-        ),
-        optional("last_seen", Type::Timestamp, "The latest; null likewise"),
+        optional("min", Type::Int64, "Minimum; null too"),
+        optional("p99", Type::Int64, "99 % quantile; null too"),
+        optional("first_seen", Type::Timestamp, "Earliest capture of a run with the subject; null if unknown"),
+        optional("last_seen", Type::Timestamp, "Latest; null too"),
         required(
             "worst_release",
             Type::Utf8,
-            "Release of the run with the most of the first measure; of several, the first by release and name",
+            "Release of the run with the most of the first measure; the first of several",
         ),
         required("worst_snapshot", Type::Utf8, "Name of that run"),
     ],
 ]);
 
 const NOTES: &[&str] = &[
-    "See [comparisons in long form](#comparisons-in-long-form). Runs are in one group if the format of their inputs, and \
-     what the rollup is grouped `by`, are the same. Each group has a folder with its tables. Sums, means and quantiles are \
-     over the runs that have the subject: `runs_with` of `runs`.",
+    "See [comparisons in long form](#comparisons-in-long-form). A group has the runs with one input format and equal \
+     values of the rollup's `by`, in a folder of its own.",
 ];
 
 const fn summed_up((name, file): (&'static str, &'static str), row: &'static str) -> TableSchema {
-    let order = "`fingerprint`, then the order of the measures";
+    let order = "`fingerprint`, the order of the measures";
     let (runs, columns) = (Runs::Rollup, COLUMNS);
     TableSchema { name, file, row, order, runs, condition: None, notes: NOTES, names_run: false, columns }
 }
 
-/// A table that sums up the rows of a table of runs.
+/// Defines a table that aggregates the rows of a table of runs.
 macro_rules! rollup_table {
     ($constant:ident: $name:literal sums up $of:literal) => {
         #[doc = concat!("Table `", $name, "`.")]

@@ -1,4 +1,4 @@
-//! `run.json`: what a run is and what it found, in brief. Written last: a folder without it is no run.
+//! `run.json`: identity, options, tables and summary of a run. Written last: a folder without it is not a run.
 
 use crate::findings::Finding;
 use crate::options::Options;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 /// File name inside a run.
 pub const FILE: &str = "run.json";
 
-/// What the name of a folder of tables begins with, in a run that lies in an object store.
+/// Prefix of the folder of tables, for runs in an object store.
 pub const TABLES: &str = "tables-";
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// XXH3-64 of all that follows in the file, sixteen digits; a run of an older version has none.
+    /// XXH3-64 of all bytes that follow in the file, sixteen digits; absent in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<String>,
     /// Version of heaplake that wrote the run.
@@ -29,52 +29,52 @@ pub struct Run {
     pub source: String,
     /// Bytes of the input as stored.
     pub input_bytes: u64,
-    /// XXH3-128 of them.
+    /// XXH3-128 of the input as stored.
     pub input_hash: String,
-    /// When the input was captured, in microseconds since 1970: what it says itself, else when its file was last changed.
-    /// Nothing for standard input that does not say; a run of an older version has none.
+    /// When the input was captured, in microseconds since 1970: as the input states, else when its file was last
+    /// changed. Absent for standard input that states none, and in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub captured_at_us: Option<i64>,
-    /// Folder of the tables beside `run.json`, in an object store: each attempt to upload a run has one of its own. Elsewhere
-    /// tables lie beside `run.json`.
+    /// In an object store, folder of the tables beside `run.json`, one per upload attempt. Elsewhere tables are beside
+    /// `run.json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// What shaped the result.
+    /// Options that shaped the result.
     pub options: Options,
     /// The tables.
     pub tables: Vec<Table>,
-    /// What `heaplake show` prints.
+    /// Contents of `heaplake show`.
     pub summary: Summary,
-    /// What a replayed trace came to; a run without it is the analysis of a snapshot.
+    /// Summary of a replayed trace; absent for the analysis of a snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
 }
 
-/// A replayed trace in brief.
+/// Summary of a replayed trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Replay {
-    /// What the trace contains and what it can tell.
+    /// Metadata and totals of the trace.
     pub facts: Facts,
-    /// The types that were allocated most, by estimated bytes.
+    /// Types with most estimated bytes allocated.
     pub types: Vec<NamedAmount>,
-    /// The functions that allocate most, with what they call.
+    /// Functions that allocate most, callees included.
     pub functions: Vec<NamedAmount>,
-    /// The paths of calls whose objects died most in generation 2, allocated at their inner end.
+    /// Call paths whose objects died most in generation 2, allocated at their inner end.
     #[serde(default)]
     pub old_paths: Vec<NamedAmount>,
 }
 
-/// Something and the allocations that it represents.
+/// Something with the allocations that it represents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedAmount {
-    /// Its name; before its script was made, where a source map tells.
+    /// Its name; the original one if a source map has it.
     pub name: String,
-    /// File and line of its source, where they are known.
+    /// File and line of its source, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Objects, where they are known.
+    /// Objects, if known.
     pub count: Option<u64>,
-    /// Their bytes, where they are known.
+    /// Their bytes, if known.
     pub bytes: Option<u64>,
 }
 
@@ -87,13 +87,12 @@ pub struct Table {
     pub rows: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// XXH3-64 of the file, sixteen digits; a table of a run of an older version has none, and neither has one of a
-    /// comparison.
+    /// XXH3-64 of the file, sixteen digits; absent in runs of older versions and in comparisons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xxh3_64: Option<String>,
 }
 
-/// The run in brief. Sizes are bytes.
+/// Summary of a run. Sizes are bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Format of the input.
@@ -108,27 +107,27 @@ pub struct Summary {
     pub class_count: u64,
     /// Sum of shallow sizes.
     pub shallow_bytes: u64,
-    /// Sum of native sizes, where the input has them.
+    /// Sum of native sizes, if the input has them.
     pub native_bytes: Option<u64>,
-    /// Nodes that are garbage, where the format keeps such.
+    /// Garbage nodes, if the format keeps garbage.
     pub unreachable_count: u64,
     /// Their shallow sizes.
     pub unreachable_bytes: u64,
-    /// DOM nodes that are detached from their document.
+    /// DOM nodes detached from their document.
     pub detached_count: u64,
-    /// What the run leaves out, where the input is damaged and its readable part was asked for.
+    /// Left-out part of a damaged input, if the user asked for the readable part.
     #[serde(default)]
     pub partial: Option<String>,
-    /// What else there is to say of the input, a sentence each.
+    /// Further remarks about the input, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// Kinds of nodes that are parts of an object, which the input says to hold what they hold, too.
+    /// Node kinds that are parts of an object and whose references the input repeats with that object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub part_kinds: Vec<String>,
-    /// Duplicate instances, where they were looked for.
+    /// Duplicate instances, if searched.
     #[serde(default)]
     pub duplicates: Option<DuplicateSummary>,
-    /// Why they were not looked for, where they were not: then the run has no table of them.
+    /// Why duplicates were not searched; the run then has no table of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_duplicates: Option<String>,
     /// The findings, the most severe first.
@@ -141,11 +140,11 @@ pub struct Summary {
     pub classes: Vec<NamedClass>,
     /// The largest objects by retained size.
     pub objects: Vec<LargeObject>,
-    /// Time from the first byte to the last table.
+    /// Elapsed time from the first byte to the last table.
     pub wall_seconds: f64,
-    /// Most memory that the process had, where the system tells.
+    /// Peak resident memory of the process, if the system reports it.
     pub peak_rss_bytes: Option<u64>,
-    /// Most scratch space that was in use.
+    /// Peak scratch space.
     pub scratch_bytes: u64,
 }
 
@@ -164,34 +163,34 @@ pub struct Totals {
     pub detached_count: u64,
 }
 
-/// Duplicate instances in brief.
+/// Summary of duplicate instances.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateSummary {
-    /// Sets that are exact.
+    /// Exact sets.
     pub exact: u64,
-    /// Sets that are only possible, because of what the input does not tell.
+    /// Sets that are only possible because the input lacks data.
     pub limited: u64,
-    /// Sets that are only possible ones, because the search ended early.
+    /// Sets that are only possible because the search ended early.
     pub open: u64,
-    /// Additional bytes of the exact sets that no other set contains.
+    /// Additional bytes of the exact sets that no other set dominates.
     pub additional_bytes: u64,
-    /// The most that these can be; 0 in runs of older versions.
+    /// Upper bound of [`Self::additional_bytes`]; 0 in runs of older versions.
     #[serde(default)]
     pub most_bytes: u64,
-    /// The same of those that are only possible because of what the input does not tell, at most.
+    /// Upper bound for the sets that are only possible because the input lacks data.
     #[serde(default)]
     pub possible_bytes: u64,
-    /// The largest of those.
+    /// The largest exact sets.
     pub largest: Vec<DuplicateSet>,
     /// Number of classes with possible duplicates.
     #[serde(default)]
     pub possible_class_count: u64,
-    /// The largest of these.
+    /// The largest of these classes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possible_classes: Vec<PossibleClass>,
 }
 
-/// A class with possible duplicates in brief.
+/// Summary of a class with possible duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PossibleClass {
     /// Row of `nodes.class_id`.
@@ -200,13 +199,13 @@ pub struct PossibleClass {
     pub class: String,
     /// Members of its possible sets.
     pub members: u64,
-    /// Sizes of all members but one of each set, without what they refer to, bytes.
+    /// Sizes of all members but one of each set, without the objects they refer to, bytes.
     pub bytes: u64,
-    /// What to do, a sentence with a command; empty where only the input could tell more.
+    /// Advice, a sentence with a command; empty if the input lacks the data.
     pub next_step: String,
 }
 
-/// A set of duplicate instances in brief. Sizes are bytes.
+/// Summary of a set of duplicate instances. Sizes are bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateSet {
     /// Row of `duplicate_sets`.
@@ -217,21 +216,21 @@ pub struct DuplicateSet {
     pub status: String,
     /// Number of members.
     pub members: u64,
-    /// Size of one.
+    /// Size of one member.
     pub instance_bytes: u64,
-    /// What would go if they were merged and are all duplicates.
+    /// Bytes freed by merging all members, if all are duplicates.
     pub additional_bytes: u64,
-    /// The least and the most that would go; nothing where that is not known.
+    /// Lower bound of the bytes freed, if known.
     #[serde(default)]
     pub least_bytes: Option<u64>,
-    /// The most.
+    /// Upper bound, if known.
     #[serde(default)]
     pub most_bytes: Option<u64>,
-    /// What a member looks like.
+    /// Content of a member.
     pub preview: Option<String>,
 }
 
-/// An owner in brief. Sizes are bytes.
+/// Summary of an owner. Sizes are bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedOwner {
     /// Its name.
@@ -240,13 +239,13 @@ pub struct NamedOwner {
     pub count: u64,
     /// Their shallow sizes.
     pub shallow_bytes: u64,
-    /// Those and what has no owner of its own and hangs under them.
+    /// Shallow sizes of its objects and of objects without an owner that they dominate.
     pub retained_bytes: u64,
-    /// What would go if they went, where that was worked out.
+    /// Bytes freed without its objects, if computed.
     pub freed_bytes: Option<u64>,
 }
 
-/// A class in brief.
+/// Summary of a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedClass {
     /// Row of `nodes.class_id`.
@@ -257,45 +256,45 @@ pub struct NamedClass {
     pub count: u64,
     /// Their shallow sizes.
     pub shallow_bytes: u64,
-    /// Their retained size, nothing counted twice.
+    /// Their retained size, without double counting.
     pub retained_bytes: u64,
-    /// What holds its instances, of a big class that several things hold.
+    /// Holders of its instances, for big classes with several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holders: Vec<NamedHolder>,
 }
 
-/// A branch of the tree of all holders of a class, in brief.
+/// Summary of a branch of the retainer tree of a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedHolder {
     /// Row of `retainer_trees`.
     pub branch: u32,
-    /// The path from the holders to the instances.
+    /// Path from the holders to the instances.
     pub text: String,
-    /// Instances that it holds.
+    /// Instances held through it.
     pub count: u64,
-    /// Those that nothing else holds.
+    /// Instances held only by it.
     pub exclusive_count: u64,
-    /// Instances that were looked at.
+    /// Visited instances.
     pub looked_at: u64,
 }
 
-/// An object that retains much, and the dominators above it.
+/// An object with a large retained size, and the dominators above it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "LargeObjectRead")]
 pub struct LargeObject {
     /// The object.
     #[serde(flatten)]
     pub object: Step,
-    /// Its dominators from the root down, the object not included. Of a long path the middle is left out.
+    /// Its dominators from the root down, without itself. Long paths lack their middle.
     pub path: Vec<Step>,
-    /// How many dominators were left out of the middle of the path, after its [`PATH_HEAD`] first ones.
+    /// Number of dominators left out of the path, after its first [`PATH_HEAD`].
     pub path_left_out: u64,
-    /// The highest dominator of nearly the same retained size, if there is one.
+    /// The highest dominator of nearly the same retained size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Step>,
 }
 
-/// The same as it is read, without keeping what nobody knows.
+/// [`LargeObject`] as read: without `flatten`, serde buffers no unknown members.
 #[derive(Deserialize)]
 struct LargeObjectRead {
     node: u32,
@@ -319,9 +318,9 @@ impl From<LargeObjectRead> for LargeObject {
     }
 }
 
-/// Dominators that a path shows at its beginning, when it is too long to be shown whole.
+/// Dominators at the beginning of a shortened path.
 pub const PATH_HEAD: usize = 3;
-/// Dominators that such a path shows at its end.
+/// Dominators at its end.
 pub const PATH_TAIL: usize = 4;
 
 /// One node of a path.
@@ -329,12 +328,12 @@ pub const PATH_TAIL: usize = 4;
 pub struct Step {
     /// Ordinal.
     pub node: u32,
-    /// The format's own id; nothing for a root that the input does not have.
+    /// The format's own id; `None` for a root that the input lacks.
     #[serde(default)]
     pub id: Option<u64>,
     /// Class name.
     pub class: String,
-    /// The node's own name, cut to a readable length; empty where it says no more than the class.
+    /// The node's own name, shortened; empty if it adds nothing to the class.
     pub name: String,
     /// Shallow size.
     pub shallow_bytes: u64,

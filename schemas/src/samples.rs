@@ -11,37 +11,35 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "samples",
     file: "samples.parquet",
-    row: "sample of the time line of allocations",
+    row: "sample of the allocation time line",
     order: "`sample`",
     runs: Runs::Analyze,
-    condition: Some("for snapshots of V8 with allocation tracking"),
-    notes: &[
-        "Each object belongs to the first sample whose `last_assigned_id` is not below its `id` in `nodes`: it was \
-         allocated between the sample before and this one, or before the first. As in Chrome DevTools, parts of the \
-         runtime, which have even ids, and what came after the last sample belong to none.",
-    ],
+    condition: Some("for V8 snapshots with allocation tracking"),
+    notes: &["An object belongs to the first sample with a `last_assigned_id` of at least its `id` in `nodes`. As in \
+         Chrome DevTools, parts of the runtime, which have even ids, and objects after the last sample belong to \
+         none."],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("sample", Type::UInt32, "Number of the sample, from 0"),
-    required("seconds", Type::Float64, "When it was taken, since the recording began"),
-    required("last_assigned_id", Type::UInt64, "Largest id of an object by then"),
-    required("live_count", Type::Int64, "Objects of the interval that are alive"),
-    required("live_bytes", Type::Int64, "Sum of their `shallow_bytes` in `nodes`"),
+    required("sample", Type::UInt32, "Sample number, from 0"),
+    required("seconds", Type::Float64, "Time since the recording began"),
+    required("last_assigned_id", Type::UInt64, "Largest object id by then"),
+    required("live_count", Type::Int64, "Live objects of the interval"),
+    required("live_bytes", Type::Int64, "Their shallow sizes"),
 ];
 
-/// Its rows on their way to it.
+/// Scratch column of its rows.
 pub const ROWS: Column<SampleRow> = Column::new("sample.row");
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that adds up living objects hands it on.
+/// A row as the stage that adds up live objects writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct SampleRow {
@@ -49,7 +47,7 @@ pub struct SampleRow {
     pub time: u64,
     /// Largest id by then.
     pub last_id: u64,
-    /// Objects of the interval that are alive.
+    /// Live objects of the interval.
     pub count: u64,
     /// Their shallow sizes, bytes.
     pub bytes: u64,

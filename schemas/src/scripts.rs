@@ -10,26 +10,22 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "scripts",
     file: "scripts.parquet",
-    row: "script that a source location in the input names",
+    row: "script of a source location in the input",
     order: "`script_id`",
     runs: Runs::Analyze,
-    condition: Some("for snapshots of V8"),
+    condition: Some("for V8 snapshots"),
     notes: &[],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("script_id", Type::UInt32, "Number of the script in its process, as in `nodes`"),
-    optional(
-        "url",
-        Type::Utf8,
-        "URL or path of the script; null if the input does not tell, or the script has none (`eval`)",
-    ),
-    optional("source_map", Type::Utf8, "Name of the file with the source map that was used; null without one"),
+    required("script_id", Type::UInt32, "Script number in its process, as in `nodes`"),
+    optional("url", Type::Utf8, "URL or path; null if unknown or absent (`eval`)"),
+    optional("source_map", Type::Utf8, "File with its source map; null without one"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()

@@ -1,4 +1,4 @@
-//! `trend.json`: what was followed. `heaplake trend --out` writes it last: tables without it are not complete.
+//! `trend.json`: the followed runs and tables. `heaplake trend --out` writes it last: tables without it are incomplete.
 
 use crate::comparison::{Missed, Side};
 use crate::run;
@@ -14,17 +14,17 @@ pub struct Series {
     pub heaplake_version: String,
     /// Version of its tables.
     pub schema_version: u32,
-    /// Formats of the inputs of the runs, separated by commas and in order. Runs of each are compared with each other.
+    /// Formats of the inputs, sorted and separated by commas. Only runs of one format are compared with each other.
     pub format: String,
-    /// What makes the steps: `order` of the selections, `captured`, `release`, or `label.NAME`.
+    /// Source of the steps: `order` of the selections, `captured`, `release`, or `label.NAME`.
     pub by: String,
     /// The steps, in order.
     pub steps: Vec<Side>,
     /// The tables.
     pub tables: Vec<run::Table>,
-    /// What a reader must know, a sentence each: tables that a step lacks, runs that cannot be read.
+    /// Remarks, a sentence each: tables that a step lacks, unreadable runs.
     pub remarks: Vec<String>,
-    /// Runs that the steps name, or may name, and that were not seen; none where the user allowed to leave them out.
+    /// Runs that the steps name or may name and that were not read; empty if the user allowed to leave them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Missed>,
 }

@@ -1,7 +1,7 @@
-//! A table as data: what it is called, what a row and each column mean, when it is written.
+//! A table as data: names, meanings of rows and columns, and when it is written.
 //!
-//! A table's file has one constant, its [`TableSchema`]. Its Arrow schema and its section of `docs/tables.md` are
-//! both made from that constant, so a name, a type or a meaning is said once.
+//! A table's file has one constant, its [`TableSchema`]. Its Arrow schema and its section of `docs/tables.md` both come
+//! from that constant.
 
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use std::fmt::{self, Display, Formatter};
@@ -14,13 +14,13 @@ pub struct TableSchema {
     pub name: &'static str,
     /// File name inside a run.
     pub file: &'static str,
-    /// What one row is, as in "one row per …".
+    /// Meaning of a row, as in "one row per …".
     pub row: &'static str,
     /// The order of the rows, as in "sorted by …"; empty for a table of one row.
     pub order: &'static str,
-    /// Which runs have it.
+    /// Commands whose runs have it.
     pub runs: Runs,
-    /// When it is written, as in "written …"; nothing for a table that every such run has by default.
+    /// When it is written, as in "written …"; `None` for a table that every such run has by default.
     pub condition: Option<&'static str>,
     /// What a reader must know beyond the columns, a paragraph each.
     pub notes: &'static [&'static str],
@@ -31,21 +31,21 @@ pub struct TableSchema {
 }
 
 impl TableSchema {
-    /// All its columns, in order.
+    /// All columns, in order.
     pub fn all_columns(&self) -> impl Iterator<Item = &'static ColumnSchema> {
         let of_run = if self.names_run { RUN_COLUMNS } else { &[] };
         of_run.iter().chain(self.columns)
     }
 
-    /// The table as Arrow knows it.
+    /// The Arrow schema.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::new(Schema::new(self.all_columns().map(ColumnSchema::field).collect::<Fields>()))
     }
 }
 
-/// The first columns of every table but `duplicate_members`: which run a row belongs to. The names of the folders say the same, but readers
-/// take some of these for numbers or dates, and others ignore them.
+/// The first columns of every table but `duplicate_members`: the run of a row. Folder names have the same values, but
+/// some readers take these for numbers or dates, and others ignore them.
 pub const RUN_COLUMNS: &[ColumnSchema] = &[
     required("release", Type::Utf8, "Release that the run belongs to"),
     required("snapshot", Type::Utf8, "Name of the run"),
@@ -58,16 +58,16 @@ pub fn has_run_columns(schema: &Schema) -> bool {
     names.take(RUN_COLUMNS.len()).eq(RUN_COLUMNS.iter().map(|column| column.name))
 }
 
-/// The command whose runs have a table.
+/// The commands that write a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
     /// `heaplake analyze`.
     Analyze,
     /// `heaplake replay`.
     Replay,
-    /// Both.
+    /// Both commands.
     Both,
-    /// `heaplake diff`, which writes tables and no run.
+    /// `heaplake diff`, which writes tables but no run.
     Diff,
     /// `heaplake trend`, likewise.
     Trend,
@@ -76,15 +76,15 @@ pub enum Runs {
 }
 
 impl Runs {
-    /// Whether runs have the table; if not, the folder of a command that reads runs has it.
+    /// Whether runs have the table; otherwise the folder of a command that reads runs has it.
     #[must_use]
     pub const fn have_it(self) -> bool {
         matches!(self, Self::Analyze | Self::Replay | Self::Both)
     }
 }
 
-/// Columns of tables in long form that belong to the measure of the row and have its unit. Those of a side have `base_` or
-/// `target_` before them.
+/// Columns of tables in long form that depend on the measure and have its unit. Those of a side are prefixed with
+/// `base_` or `target_`.
 const IN_ITS_UNIT: [&str; 12] = [
     "sum",
     "mean",
@@ -100,7 +100,7 @@ const IN_ITS_UNIT: [&str; 12] = [
     "delta_median",
 ];
 
-/// Those that belong to the measure and have another unit.
+/// Columns that depend on the measure and have another unit.
 const IN_ANOTHER_UNIT: [&str; 21] = [
     "percent_sum",
     "percent_median",
@@ -137,23 +137,22 @@ pub struct ColumnSchema {
     pub name: &'static str,
     /// Type of its values.
     pub data_type: Type,
-    /// Whether a value can be null: there is none, or the input cannot tell it.
+    /// Whether a value can be null: it does not exist, or the input lacks it.
     pub nullable: bool,
-    /// What it says, with its unit.
+    /// Its meaning, and when it is null.
     pub meaning: &'static str,
 }
 
 impl ColumnSchema {
-    /// Whether rows of one subject have each their own value in this column of a table in long form, one per measure. All
-    /// other columns say something of the subject, the same in all its rows.
+    /// Whether the column, of a table in long form, has a value per measure. All other columns describe the subject and
+    /// are equal in all its rows.
     #[must_use]
     pub fn is_of_measure(&self) -> bool {
         let name = without_side(self.name);
         IN_ITS_UNIT.contains(&name) || IN_ANOTHER_UNIT.contains(&name)
     }
 
-    /// What its values are counted in, from its type and its name: the names of columns follow rules. Nothing where
-    /// they do not.
+    /// Unit of the values, from type and name of the column; `None` if these follow no rule.
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
         let named = |endings: &[&str]| {
@@ -202,7 +201,7 @@ impl ColumnSchema {
     }
 }
 
-/// A column that always has a value.
+/// A column that is never null.
 #[must_use]
 pub const fn required(name: &'static str, data_type: Type, meaning: &'static str) -> ColumnSchema {
     ColumnSchema { name, data_type, nullable: false, meaning }
@@ -214,7 +213,7 @@ pub const fn optional(name: &'static str, data_type: Type, meaning: &'static str
     ColumnSchema { name, data_type, nullable: true, meaning }
 }
 
-/// Lists of columns, one after the other, `N` columns in all.
+/// Concatenates lists of columns, `N` columns in all.
 #[must_use]
 pub const fn joined<const N: usize>(lists: &[&[ColumnSchema]]) -> [ColumnSchema; N] {
     let mut all = [SIGNATURE; N];
@@ -231,33 +230,33 @@ pub const fn joined<const N: usize>(lists: &[&[ColumnSchema]]) -> [ColumnSchema;
     all
 }
 
-/// What a row is, whatever the run: in every table whose rows comparisons match.
+/// Identity of a row, independent of the run: in every table whose rows comparisons match.
 pub const SIGNATURE: ColumnSchema =
-    required("signature", Type::Utf8, "What the row is, as text that is the same in every run of the program");
+    required("signature", Type::Utf8, "Identity of the row as text, the same in every run of the program");
 
-/// By which comparisons match rows.
+/// The key by which comparisons match rows.
 pub const FINGERPRINT: ColumnSchema = required("fingerprint", Type::UInt64, "XXH3-64 of `signature`");
 
-/// The fields of columns, or of a struct.
+/// The Arrow fields of columns, or of a struct.
 #[must_use]
 pub fn fields(columns: &[ColumnSchema]) -> Fields {
     columns.iter().map(ColumnSchema::field).collect()
 }
 
-/// The type of a column: those of [`DataType`] that tables use, as constants.
+/// The type of a column: the subset of [`DataType`] that tables use, as constants.
 #[derive(Clone, Copy, Debug)]
 pub enum Type {
     /// True or false.
     Boolean,
-    /// 8 bits without sign.
+    /// 8 bits, unsigned.
     UInt8,
-    /// 32 bits without sign.
+    /// 32 bits, unsigned.
     UInt32,
-    /// 64 bits without sign: ids and addresses.
+    /// 64 bits, unsigned: ids and addresses.
     UInt64,
-    /// 64 bits with sign: counts and sizes, so that differences of two runs have a sign.
+    /// 64 bits, signed: counts and sizes, so that differences of two runs are signed.
     Int64,
-    /// 32 bits with sign.
+    /// 32 bits, signed.
     Int32,
     /// Floating point, 64 bits.
     Float64,
@@ -276,7 +275,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// The type of the elements of a list; of what is no list, the type itself.
+    /// The element type of a list, else the type itself.
     fn innermost(&self) -> &Self {
         match self {
             Self::List(item) | Self::ListOfOptional(item) => item.innermost(),
@@ -284,7 +283,7 @@ impl Type {
         }
     }
 
-    /// As Arrow knows it.
+    /// The Arrow type.
     #[must_use]
     pub fn arrow(&self) -> DataType {
         match self {
@@ -318,7 +317,7 @@ fn entries() -> Field {
 }
 
 impl Display for Type {
-    /// As the documentation writes it; the fields of a struct are left out.
+    /// As documentation writes it; without the fields of a struct.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Timestamp => write!(f, "Timestamp(µs, UTC)"),

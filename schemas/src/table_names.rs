@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Names of tables: a line a table.
+/// Defines an enum of table names: a line per table.
 macro_rules! names {
     (
         $(#[$meta:meta])*
@@ -20,13 +20,13 @@ macro_rules! names {
         }
 
         impl $choice {
-            /// All of them.
+            /// All tables.
             pub const ALL: [Self; 1 + [$($rest_name),*].len()] = [Self::$first, $(Self::$rest),*];
 
-            /// All names, for people.
+            /// All names, for help texts.
             pub const NAMES: &str = concat!($first_name $(, ", ", $rest_name)*);
 
-            /// Name, as on the command line and that of the file.
+            /// Name, as on the command line and of the file.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -51,29 +51,29 @@ names! {
         Kinds = "kinds",
         /// The chains that lead to instances of big classes.
         Chains = "chains",
-        /// All that holds instances of big classes.
+        /// All holders of instances of big classes.
         RetainerTrees = "retainer_trees",
-        /// The sets of duplicates, where those are looked for.
+        /// The sets of duplicates, if searched.
         DuplicateSets = "duplicate_sets",
         /// Their members.
         DuplicateMembers = "duplicate_members",
-        /// What nodes contain.
+        /// The values that nodes contain.
         Values = "values",
         /// The findings.
         Findings = "findings",
         /// The owners of the memory.
         Owners = "owners",
-        /// The threads, of formats that have some.
+        /// The threads, in formats that have them.
         Threads = "threads",
-        /// The scripts that source locations name, of formats that have some.
+        /// The scripts of source locations, in formats that have them.
         Scripts = "scripts",
-        /// The classes of the objects that were allocated on known stacks, of snapshots with allocation tracking.
+        /// Classes of objects allocated on known stacks, in snapshots with allocation tracking.
         AllocationTypes = "allocation_types",
-        /// The functions that allocated, likewise.
+        /// Allocating functions, likewise.
         AllocationFunctions = "allocation_functions",
         /// Their call tree.
         AllocationCallees = "allocation_callees",
-        /// What is alive of it, by class, stack and time.
+        /// Live objects by class, stack and time.
         LiveAllocations = "live_allocations",
         /// The time line.
         Samples = "samples",
@@ -85,19 +85,19 @@ names! {
 names! {
     /// Tables of a replay that can be chosen.
     TraceTable {
-        /// What was allocated, by type.
+        /// Allocations by type.
         AllocationTypes = "allocation_types",
-        /// By function.
+        /// Allocations by function.
         AllocationFunctions = "allocation_functions",
         /// The reverse call graph of each type.
         AllocationCallers = "allocation_callers",
         /// The call tree.
         AllocationCallees = "allocation_callees",
-        /// How long objects live, by type.
+        /// Lifetimes of objects by type.
         ObjectLifetimes = "object_lifetimes",
-        /// The same by allocating function.
+        /// Lifetimes by allocating function.
         LifetimeSites = "lifetime_sites",
-        /// The same by path of calls.
+        /// Lifetimes by call path.
         LifetimePaths = "lifetime_paths",
         /// The collections.
         Collections = "collections",
@@ -107,7 +107,7 @@ names! {
         OldObjects = "old_objects",
         /// The chains that hold them.
         OldObjectChains = "old_object_chains",
-        /// What a recording of Java counts of living objects.
+        /// Counts of live objects in a recording of Java.
         ObjectCounts = "object_counts",
         /// The events of a recording of Java, by kind.
         RecordedEvents = "recorded_events",
@@ -121,13 +121,13 @@ names! {
         ObjectGenerations = "object_generations",
         /// The ranges of each generation.
         GenerationBounds = "generation_bounds",
-        /// What holds objects at each collection.
+        /// Roots of objects at each collection.
         CollectionRoots = "collection_roots",
     }
 }
 
 impl TraceTable {
-    /// The tables of single objects and ranges; they are as long as the trace.
+    /// The tables of single objects and ranges, as long as the trace.
     pub const TRACKS: [Self; 6] = [
         Self::ObjectTracks,
         Self::MovedRanges,
@@ -137,7 +137,7 @@ impl TraceTable {
         Self::CollectionRoots,
     ];
 
-    /// All but those.
+    /// All tables but [`Self::TRACKS`].
     #[must_use]
     pub fn most() -> BTreeSet<Self> {
         Self::ALL.into_iter().filter(|table| !Self::TRACKS.contains(table)).collect()

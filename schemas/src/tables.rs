@@ -12,8 +12,7 @@
 use crate::table::TableSchema;
 use crate::{diff, rollup, trend};
 
-/// All tables, in the order of the documentation: those of snapshots, findings, those of traces,
-/// those of comparisons, trends and rollups.
+/// All tables, in the order of the documentation: snapshots, findings, traces, comparisons, trends and rollups.
 pub const ALL: &[TableSchema] = &[
     crate::snapshot::TABLE,
     crate::nodes::TABLE,

@@ -20,19 +20,19 @@ pub const TABLE: TableSchema = TableSchema {
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("node", Type::UInt32, "`node` of the thread's object"),
-    optional("name", Type::Utf8, "Name of the thread; null if the dump does not tell"),
+    required("node", Type::UInt32, "`node` of the thread object"),
+    optional("name", Type::Utf8, "Its name; null if the dump lacks it"),
     required(
         "frames",
         Type::ListOfOptional(&FRAME),
-        "Stack, innermost frame first; a frame that the dump does not describe is null; of a stack that another thread \
-         has too, only the 64 innermost frames, and then a frame that says so",
+        "Stack, innermost first; null for frames missing in the dump; a stack shared with another thread has only the \
+         64 innermost frames, then a mark",
     ),
-    required("locals", Type::Int64, "References from the stack"),
+    required("locals", Type::Int64, "References from its stack"),
     required("retained_bytes", Type::Int64, "As in `nodes`"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()

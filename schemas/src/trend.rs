@@ -1,7 +1,7 @@
 //! The tables of a trend: `trend_classes`, `trend_chains` and so on.
 //!
-//! Each follows the rows of one table of runs along a series of steps, as the tables of [`crate::diff`] compare them on
-//! two sides: the same subjects, keys and measures. A row is a subject, a measure and a step.
+//! Each follows the rows of one table of runs over a series of steps, as the tables of [`crate::diff`] compare them
+//! between two sides: with the same subjects, keys and measures. A row is a subject, a measure and a step.
 
 use crate::diff::{self, AMOUNTS, DiffTable, FORMAT, SUBJECT, amounts};
 use crate::table::{ColumnSchema, Runs, TableSchema, Type, joined, optional, required};
@@ -11,7 +11,7 @@ use crate::table::{ColumnSchema, Runs, TableSchema, Type, joined, optional, requ
 pub struct TrendTable {
     /// Its schema.
     pub table: TableSchema,
-    /// The table that compares the same rows on two sides.
+    /// The table that compares the same rows between two sides.
     pub rows: &'static DiffTable,
 }
 
@@ -25,46 +25,42 @@ const OF_STEP: [ColumnSchema; AMOUNTS] = amounts!("", "the step");
 pub const COLUMNS: &[ColumnSchema] = &joined::<23>(&[
     SUBJECT,
     FORMAT,
-    &[required("step", Type::Int64, "Number of the step, from 0: that of its description in `trend.json`")],
+    &[required("step", Type::Int64, "Step number, from 0, as in `trend.json`")],
     &OF_STEP,
     &[
         required(
             "shape",
             Type::Utf8,
-            "What the series of the measure looks like: `growing`, `leaks_on_some`, `plateau`, `sawtooth` or `none`; the same in each step",
+            "Shape of the measure's series: `growing`, `leaks_on_some`, `plateau`, `sawtooth` or `none`; the same in \
+             each step",
         ),
         optional(
             "slope",
             Type::Float64,
-            "Growth per step: the median of the slopes of all pairs of runs of different steps (Theil and Sen); of `leaks_on_some` that of the means of the steps; null if fewer than two steps tell it",
+            "Growth per step: median slope of all pairs of runs of different steps (Theil-Sen); for `leaks_on_some`, \
+             of the means of the steps; null below two steps with values",
         ),
-        optional(
-            "slope_low",
-            Type::Float64,
-            "Lower end of its 95 % interval; null if there are too few values for one",
-        ),
-        optional("slope_high", Type::Float64, "Upper end; null likewise"),
+        optional("slope_low", Type::Float64, "Lower end of its 95 % interval; null if too few values"),
+        optional("slope_high", Type::Float64, "Upper end; null too"),
         optional(
             "first_growth",
             Type::Int64,
-            "The first step from which on it is above where the series began to grow; null unless it grows, leaks on some, or is a plateau",
+            "First step from which on it is above where it began to grow; null unless it grows, leaks on some, or is \
+             a plateau",
         ),
         optional(
             "grown_on",
             Type::Int64,
-            "Hosts of the last step on which it has grown (runs, if no label names hosts); null unless it grows or leaks on some",
+            "Hosts of the last step where it has grown (runs, without host labels); null unless it grows or leaks on \
+             some",
         ),
-        optional("grown_on_names", Type::Utf8, "Names of these, the largest first, five at most; null likewise"),
+        optional("grown_on_names", Type::Utf8, "Their names, largest first, at most five; null too"),
         optional(
             "class_fingerprint",
             Type::UInt64,
-            "Of a chain, `fingerprint` of the class at its end, as in `trend_classes`; null for other subjects",
+            "`fingerprint` in `trend_classes` of a chain's class; null for other subjects",
         ),
-        optional(
-            "part_of",
-            Type::UInt64,
-            "`fingerprint` of the subject further up of whose growth this is a part; null if it is none",
-        ),
+        optional("part_of", Type::UInt64, "`fingerprint` of the subject that this growth is part of; null if none"),
     ],
 ]);
 
@@ -75,11 +71,12 @@ const fn followed(
     row: &'static str,
     columns: &'static [ColumnSchema],
 ) -> TableSchema {
-    let order = "`shape` of the first measure (`growing` and `leaks_on_some` first), then growth per step on all runs together, descending, then `fingerprint`, then `format`, then the order of the measures, then `step`";
+    let order = "`shape` of the first measure (`growing` and `leaks_on_some` first), growth per step over all runs descending, \
+     `fingerprint`, `format`, the order of the measures, `step`";
     TableSchema { name, file, row, order, runs: Runs::Trend, condition: None, notes: NOTES, names_run: false, columns }
 }
 
-/// A table that follows the rows of a table of runs.
+/// Defines a table that follows the rows of a table of runs.
 macro_rules! trend_table {
     ($constant:ident: $name:literal follows $followed:literal by $keys:ident) => {
         #[doc = concat!("Table `", $name, "`.")]

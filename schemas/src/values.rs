@@ -13,47 +13,45 @@ pub const TABLE: TableSchema = TableSchema {
     name: "values",
     file: "values.parquet",
     row: "value that a node contains: a field, an element, a text",
-    order: "`node`, then `position`",
+    order: "`node`, `position`",
     runs: Runs::Analyze,
     condition: Some("with `--values`, for formats that have values"),
     notes: &[
-        "What `heaplake object` shows. It has about as many rows as `edges`, and more where objects have many numbers.",
-        "V8: texts, numbers where they were captured (`captureNumericValue`), and what edges other than weak and shortcut \
-         ones lead to. Java: all fields of instances, in the order of the dump, those of superclasses after those of the \
-         class; the length of arrays; static fields are in `edges` only. Walks of .NET heaps have no values.",
-        "Of an array of references, or a node with many edges, the first 256 are rows; a row of kind `more` says how many \
-         others there are. An array of primitive values is a row with its beginning. A text is cut at 120 characters or 160 bytes: \
-         `name` in `nodes` has more of it.",
+        "The source of `heaplake object`, with about as many rows as `edges`.",
+        "V8: texts, captured numbers (`captureNumericValue`), and targets of edges except weak and shortcut ones. \
+         Java: all fields of instances, in the order of the dump, superclasses last; lengths of arrays; static fields \
+         are in `edges` only. .NET walks have no values.",
+        "Arrays of references and nodes with many edges have rows for the first 256 and one of kind `more` with the \
+         number of others; arrays of primitive values one row with their beginning. Texts are cut at 120 characters \
+         or 160 bytes: `name` in `nodes` has more.",
     ],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("node", Type::UInt32, "Node, as in `nodes`"),
-    required("position", Type::UInt32, "Number of the row in the node, from 0"),
-    optional("name", Type::Utf8, "Name of the field or edge; null if it has none, as an element"),
-    optional("index", Type::UInt32, "Index of an element; null if it is none"),
+    required("node", Type::UInt32, "Node"),
+    required("position", Type::UInt32, "Row number in the node, from 0"),
+    optional("name", Type::Utf8, "Name of the field or edge; null if none"),
+    optional("index", Type::UInt32, "Index of an element; null for others"),
     required(
         "kind",
         Type::Utf8,
-        "`reference`, `null`, `address` (at which the input has no object), `text`, `number` (an object that is one), `boolean`, `char`, `float`, `double`, `byte`, `short`, `int`, `long`, `elements` (the beginning of an array), `length` (of an array), `more` (rows that are left out)",
+        "`reference`, `null`, `address` (without an object), `text`, `number` (object), `boolean`, `char`, `float`, \
+         `double`, `byte`, `short`, `int`, `long`, `elements` (beginning of an array), `length` (of an array), `more` \
+         (omitted rows)",
     ),
-    optional(
-        "value",
-        Type::Utf8,
-        "The value as text, that of a referenced text or number, too; null if the input does not have it",
-    ),
-    optional("to", Type::UInt32, "Referenced node, as in `nodes`; null if it is no reference"),
+    optional("value", Type::Utf8, "Value as text, also of a referenced text or number; null if unknown"),
+    optional("to", Type::UInt32, "Referenced node; null for others"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// Number of values of each node. Only where the table is wanted, as the other columns.
+/// Number of values of each node; written only with the table, like the columns below.
 pub const VALUE_DEGREE: Column<u32> = Column::of("value.degree", Per::Node);
 /// The values, grouped by node in node order.
 pub const VALUE_ROW: Column<ValueRow> = Column::of("value.row", Per::Edge);
@@ -61,11 +59,11 @@ pub const VALUE_ROW: Column<ValueRow> = Column::of("value.row", Per::Edge);
 pub const VALUE_TEXTS: StringColumns =
     StringColumns { bytes: Column::new("value.text.bytes"), start: Column::new("value.text.start") };
 
-/// One row, as the readers of formats hand it on.
+/// A row as the readers of formats write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct ValueRow {
-    /// What `kind` says.
+    /// Depends on `kind`.
     pub bits: u64,
     /// Name, or [`StringId::NONE`].
     pub name: StringId,
@@ -75,28 +73,29 @@ pub struct ValueRow {
     pub to: NodeId,
     /// See [`kind`].
     pub kind: u8,
-    /// 0.
+    /// Padding; 0.
     pub unused: [u8; 3],
 }
 
-/// No element.
+/// Null sentinel of [`ValueRow::index`].
 pub const NO_INDEX: u32 = u32::MAX;
 
-/// [`ValueRow::bits`] of a text that the input does not have.
+/// [`ValueRow::bits`] of a text that the input lacks.
 pub const NO_TEXT: u64 = u64::MAX;
 
-/// Kinds of values, and what [`ValueRow::bits`] are. Primitive types have the bits of their values, and the numbers of
-/// Java's heap dumps.
+/// Kinds of values, with the meaning of [`ValueRow::bits`]. Primitive types have the bits of their values, and the type
+/// codes of Java heap dumps.
 pub mod kind {
-    /// A reference: the [`StringId`](crate::ids::StringId) of the text that its target is, or [`NO_TEXT`](super::NO_TEXT).
+    /// A reference: the [`StringId`](crate::ids::StringId) of its target if that is a text, or
+    /// [`NO_TEXT`](super::NO_TEXT).
     pub const REFERENCE: u8 = 0;
     /// A text: its `StringId`.
     pub const TEXT: u8 = 1;
-    /// A reference to an object that is a number: the `StringId` of its text, or [`NO_TEXT`](super::NO_TEXT).
+    /// A reference to a number object: the `StringId` of its text, or [`NO_TEXT`](super::NO_TEXT).
     pub const NUMBER: u8 = 2;
-    /// A reference to nothing.
+    /// The null reference.
     pub const NULL: u8 = 3;
-    /// 4 to 11.
+    /// The first primitive type; the codes go up to [`LONG`].
     pub const BOOLEAN: u8 = 4;
     /// The last primitive type.
     pub const LONG: u8 = 11;
@@ -105,12 +104,12 @@ pub mod kind {
     pub const ELEMENTS: u8 = 12;
     /// Elements of an array.
     pub const LENGTH: u8 = 13;
-    /// Rows that are left out.
+    /// Number of omitted rows.
     pub const MORE: u8 = 14;
-    /// An address without an object.
+    /// An address without an object in the input.
     pub const ADDRESS: u8 = 15;
 
-    /// Names in the table.
+    /// Names in the table, by kind.
     pub const NAMES: [&str; 16] = [
         "reference",
         "text",
@@ -131,5 +130,5 @@ pub mod kind {
     ];
 }
 
-/// Elements or edges of a node that have rows.
+/// Most rows of elements or edges per node.
 pub const MOST_OF_A_NODE: u32 = 256;

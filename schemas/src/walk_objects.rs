@@ -11,37 +11,36 @@ pub const TABLE: TableSchema = TableSchema {
     name: "walk_objects",
     file: "walk_objects.parquet",
     row: "object of a heap walk",
-    order: "`gc`, then `address`",
+    order: "`gc`, `address`",
     runs: Runs::Replay,
     condition: Some("with `--tracks`, for traces with moves, survivors and heap walks"),
     notes: &[
-        "`object` is the same in all walks, whatever the address, so it joins two walks of one process. `address` joins a \
-         walk with the `nodes` of `heaplake analyze --walk`.",
+        "`object` joins walks of one process, whatever the addresses; `address` joins a walk with the `nodes` of \
+         `heaplake analyze --walk`.",
     ],
     names_run: true,
     columns: COLUMNS,
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("gc", Type::UInt32, "Collection at whose end the heap was walked, as in `collections`"),
-    required("address", Type::UInt64, "Address at that moment; `id` in the `nodes` of the same walk"),
-    optional("object", Type::UInt32, "Object, as in `object_tracks`; null if the trace has no allocation of it"),
-    optional("type_id", Type::UInt32, "Type, as in `allocation_types`; null likewise"),
-    optional("bytes", Type::Int64, "Size; null likewise"),
+    required("gc", Type::UInt32, "Collection that ended with the walk"),
+    required("address", Type::UInt64, "Address then; `id` in the `nodes` of the walk"),
+    optional("object", Type::UInt32, "Object, as in `object_tracks`; null if not in the trace"),
+    optional("type_id", Type::UInt32, "Type; null too"),
+    optional("bytes", Type::Int64, "Size; null too"),
 ];
 
-/// The columns, as Arrow knows them.
+/// The Arrow schema.
 #[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that replays a trace hands it on; `u32::MAX` and [`ABSENT`](crate::replay::ABSENT) mean
-/// null.
+/// A row as the replay writes it; `u32::MAX` and [`ABSENT`](crate::replay::ABSENT) mean null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct WalkRow {
-    /// Where the object is.
+    /// Address of the object.
     pub address: u64,
     /// Its size.
     pub bytes: u64,
@@ -51,6 +50,6 @@ pub struct WalkRow {
     pub object: u32,
     /// Number of its type.
     pub type_id: u32,
-    /// Always 0.
+    /// Padding; 0.
     pub padding: u32,
 }

@@ -1,25 +1,25 @@
-//! How much of all bytes belongs to a type where the trace has an event for every so many bytes and names the type of
-//! the object at hand: a type has an event as often as its bytes are a part of all (sampling with probability
-//! proportional to size: Hansen and Hurwitz, Annals of Mathematical Statistics 14, 1943). The interval is the exact one
-//! of Clopper and Pearson (Biometrika 26, 1934), which also holds for types with one event.
+//! Share of a type in all bytes, for traces with one event per fixed number of bytes that names the type of the current
+//! object: events per type are proportional to its bytes (sampling with probability proportional to size: Hansen and
+//! Hurwitz, Annals of Mathematical Statistics 14, 1943). The interval is the exact one of Clopper and Pearson
+//! (Biometrika 26, 1934), which also holds for types with one event.
 
-/// One half of what may lie outside an interval.
+/// Probability of either tail outside the interval.
 const TAIL: f64 = 0.025;
 
-/// Steps of a search that halves its range: as many as a number has bits after the point.
+/// Steps of the bisection: the bits of a mantissa.
 const HALVINGS: usize = 53;
 
-/// Between what parts of all the part of those lies that `hits` of `trials` draws hit: an interval of 95 %.
+/// Returns a 95 % interval of the proportion behind `hits` of `trials` draws.
 #[must_use]
 pub fn interval(hits: u64, trials: u64) -> (f64, f64) {
     let (k, n) = (hits.min(trials) as f64, trials as f64);
-    // At least so many hits are as likely as a tail at the lower end, and at most so many at the upper one.
+    // At the lower end, as many hits or more have the probability of a tail; at the upper end, as many or fewer.
     let low = if k == 0.0 { 0.0 } else { solve(|part| beta(k, n - k + 1.0, part) < TAIL) };
     let high = if k == n { 1.0 } else { solve(|part| beta(k + 1.0, n - k, part) < 1.0 - TAIL) };
     (low, high)
 }
 
-/// Where a condition that holds from 0 on ends.
+/// Returns the end of the range from 0 on where a condition holds, by bisection.
 fn solve(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
@@ -47,7 +47,7 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
     let away_from_0 = |value: f64| if value.abs() < f64::MIN_POSITIVE { f64::MIN_POSITIVE } else { value };
     let (mut c, mut d) = (1.0, 1.0 / away_from_0(1.0 - (a + b) * x / (a + 1.0)));
     let mut value = d;
-    // It takes in the order of the root of the larger parameter.
+    // The number of steps is of the order of the root of the larger parameter.
     let most = 200 + 10 * a.max(b).sqrt() as u64;
     for step in 1..most {
         let m = step as f64;
@@ -84,7 +84,7 @@ fn ln_gamma(x: f64) -> f64 {
 mod tests {
     use super::{TAIL, interval};
 
-    /// The chance of at least `hits` of `trials`, term by term.
+    /// Probability of at least `hits` of `trials`, term by term.
     fn at_least(hits: u64, trials: u64, part: f64) -> f64 {
         let term = |k: u64| {
             let ways: f64 = (0..k).map(|i| (trials - i) as f64 / (k - i) as f64).product();

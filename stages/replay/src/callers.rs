@@ -1,12 +1,11 @@
-//! The reverse call graph of each type: who called the functions that allocate it, who called those, and so on.
+//! The reverse call graph of each type: the functions that allocate it, their callers, and so on.
 //!
-//! A stack with a cell of its own on each of its n frames makes n chains of up to n callers, if all functions differ: a
-//! square, whatever the algorithm. So the work is limited to a multiple of what the trace has, and of deeper stacks
-//! the callers beyond the depth at which it would be exceeded are left out: [`Written::depth`] and [`Written::cut`] say
-//! where and how many. The limit depends on the trace alone.
+//! A stack with a cell on each of its n frames makes n chains of up to n callers if all functions differ: n², whatever
+//! the algorithm. So the work is limited to a multiple of the trace: callers beyond the depth that would exceed it are
+//! left out ([`Written::depth`], [`Written::cut`]). The limit depends on the trace alone.
 //!
-//! Cells are sorted by type, then by their stacks from the inside out ([`ranks`]), so that those that share callers are
-//! next to each other, and rows follow in order of depth first.
+//! Cells are sorted by type, then by stack from the inside out ([`ranks`]), so that cells with common callers are
+//! adjacent and rows follow in preorder.
 
 use crate::calls::{Cells, NONE};
 use crate::ordered::{Space, Unordered};
@@ -18,19 +17,18 @@ use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch::Column;
 
-/// Steps from a function to its caller, and rows: so many for each stack of a type and each node of the call tree, and
-/// so many in any case.
+/// Limit of steps from a function to its caller: per stack of a type and node of the call tree, and a constant.
 const STEPS: (u64, u64) = (128, 1 << 28);
-/// See [`STEPS`].
+/// Limit of rows, likewise.
 const ROWS: (u64, u64) = (16, 1 << 20);
 
-/// Rows that are made at once, but for a single type that has more.
+/// Rows of a batch, unless a single type has more.
 const BATCH: u64 = 1 << 17;
 
 const RANKS: [Column<Ranked>; 2] = [Column::new("replay.ranks.a"), Column::new("replay.ranks.b")];
 const BY_TYPE: [Column<Ranked>; 2] = [Column::new("replay.cells.a"), Column::new("replay.cells.b")];
 
-/// A number and what it is compared by.
+/// A sort key and the number of its item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 struct Ranked {
@@ -38,25 +36,22 @@ struct Ranked {
     number: u64,
 }
 
-/// What was written.
+/// Totals of the written rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Written {
-    /// Functions that a chain of callers has at most; all where none was cut.
+    /// Most functions of a chain of callers; `u32::MAX` if none was cut.
     pub depth: u64,
-    /// Stacks that have more.
+    /// Stacks with deeper chains.
     pub cut: u64,
-    /// Bytes that went to disk.
+    /// Bytes spilled to disk.
     pub spilled: u64,
 }
 
-/// The order of a tree's nodes by their functions, read from the inside out: by the function of the node itself, then
-/// by that of its caller, and so on. In this order, nodes that begin alike from the inside are next to each other.
+/// Ranks the nodes of a tree by their functions from the inside out: the node's own function, then its caller's, and so
+/// on. Nodes with the same innermost functions get adjacent ranks.
 ///
-/// Ranks by the first function give those by the first two, these give those by the first four, and so on, so the
-/// depth of stacks counts by its logarithm.
-///
-/// # Errors
-/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+/// Prefix doubling: ranks by one function give those by two, these those by four, and so on, so the depth of stacks
+/// counts by its logarithm.
 fn ranks(tree: &mut Tree, space: Space<'_>) -> Result<Array<u32>, StageError> {
     let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
     let (mut ranks, mut above) = plan.make((filled(tree.count, 0_u32), filled(tree.count, EMPTY)))?;
@@ -84,7 +79,7 @@ fn ranks(tree: &mut Tree, space: Space<'_>) -> Result<Array<u32>, StageError> {
         if rank as usize + 1 == tree.count {
             return Ok(ranks);
         }
-        // From the leaves up: what a node is looked up in has not been changed yet.
+        // From the leaves up: ancestors are read before they change.
         let mut done = true;
         for node in (0..tree.count).rev() {
             space.check(node)?;
@@ -99,7 +94,7 @@ fn ranks(tree: &mut Tree, space: Space<'_>) -> Result<Array<u32>, StageError> {
     }
 }
 
-/// A cell among the others of its type.
+/// A cell in the order of its type.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Place {
@@ -111,16 +106,16 @@ struct Place {
     depth: u32,
 }
 
-/// Cells in the order of their types and stacks.
+/// Cells in the order of types and stacks.
 struct Sorted {
     places: Array<Place>,
     count: usize,
-    /// Innermost functions that each shares with the one before, of the same type.
+    /// Innermost functions that each cell shares with the one before, of the same type.
     shared: Array<u32>,
     spilled: u64,
 }
 
-/// Where the stacks of cells end in the tree.
+/// The stacks of cells as nodes of the tree.
 pub struct Stacks<'a> {
     /// The cells.
     pub cells: &'a Cells,
@@ -159,7 +154,7 @@ impl Sorted {
         Ok(Self { places, count, shared, spilled: sorted.spilled() + plan.spilled_bytes() })
     }
 
-    /// Finds what neighbours share, and how deep chains of callers may be.
+    /// Finds the functions shared by neighbours, and the greatest depth of chains within the limits.
     fn limit(&mut self, tree: &mut Tree, space: Space<'_>) -> Result<u32, StageError> {
         let mut deepest = 0;
         for at in 0..self.count {
@@ -193,7 +188,7 @@ impl Sorted {
     }
 }
 
-/// One more at each depth from one to another.
+/// Adds one to each depth of a range, as differences.
 fn span(changes: &mut Array<i64>, from: u32, to: u32) -> Result<(), StageError> {
     if from < to {
         changes.change(from as usize, |more| *more += 1)?;
@@ -202,7 +197,7 @@ fn span(changes: &mut Array<i64>, from: u32, to: u32) -> Result<(), StageError> 
     Ok(())
 }
 
-/// How many depths there are room for: the number of items at each follows from the changes.
+/// Returns the greatest depth whose items fit, summing up the differences.
 fn deepest_within(changes: &mut Array<i64>, most: u64, space: Space<'_>) -> Result<u32, StageError> {
     let (mut now, mut sum) = (0_i64, 0_u64);
     for depth in 0..changes.count() {
@@ -216,11 +211,11 @@ fn deepest_within(changes: &mut Array<i64>, most: u64, space: Space<'_>) -> Resu
     Ok(u32::MAX)
 }
 
-/// How many functions two stacks share from the inside out; so many of the first are looked at.
+/// Returns how many functions two stacks share from the inside out, `whole` at most.
 fn alike(tree: &mut Tree, (mut a, mut b): (u32, u32), whole: u32, space: Space<'_>) -> Result<u32, StageError> {
     for shared in 0..whole {
         space.check(shared as usize + 1)?;
-        // What is above one node is one path.
+        // Equal nodes have equal ancestors.
         if a == b {
             return Ok(whole);
         }
@@ -234,9 +229,6 @@ fn alike(tree: &mut Tree, (mut a, mut b): (u32, u32), whole: u32, space: Space<'
 }
 
 /// Writes the rows of all types.
-///
-/// # Errors
-/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`], [`StageError::Overflow`].
 pub fn write(mut stacks: Stacks<'_>, space: Space<'_>) -> Result<Written, StageError> {
     let mut sorted = Sorted::new(&mut stacks, space)?;
     let depth = sorted.limit(stacks.tree, space)?;
@@ -261,7 +253,7 @@ pub fn write(mut stacks: Stacks<'_>, space: Space<'_>) -> Result<Written, StageE
     Ok(written)
 }
 
-/// The end of a batch of whole types that begins at a cell, and how many rows it has.
+/// Returns the end of a batch of whole types from a cell on, and its number of rows.
 fn batch(sorted: &mut Sorted, from: usize, most: u32, space: Space<'_>) -> Result<(usize, u64), StageError> {
     let (mut end, mut rows) = (from, 0);
     let (mut at, mut of_type, mut type_id) = (from, 0, None);
@@ -274,7 +266,7 @@ fn batch(sorted: &mut Sorted, from: usize, most: u32, space: Space<'_>) -> Resul
         if rows > 0 && rows + of_type > BATCH {
             return Ok((end, rows));
         }
-        // Each type has a row of its own besides those of functions.
+        // Each type has a row besides those of functions.
         let new = place.depth.min(most) - sorted.shared.get(at)?.min(most);
         of_type += u64::from(new) + u64::from(of_type == 0);
         at += 1;

@@ -1,37 +1,37 @@
-//! Objects by stack and type: how many were allocated, how many of them were sampled, and where they died.
+//! Objects by stack and type: allocated, sampled, and dead by generation.
 //!
-//! Each allocation is counted, and a trace that allocates many types on many stacks has more cells than fit in a cache.
-//! So allocations come in batches of [`BATCH`]: first all their places in the table are read, then all their cells,
-//! so that the processor waits for many of them at once and not for one after the other.
+//! Every allocation is counted, and traces with many types and stacks have more cells than fit in a cache. So
+//! allocations come in batches of [`BATCH`]: first all their places in the table are read, then all their cells, so
+//! that cache misses overlap.
 
 use crate::index_table::{IndexTable, hash};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_schemas::object_lifetimes::GENERATIONS;
 
-/// No function: the root of a call tree, or a frame whose function is not known.
+/// Null sentinel of functions: the root of a call tree, or a frame of an unknown function.
 pub const NONE: u32 = u32::MAX;
 
-/// Allocations that are counted together.
+/// Allocations counted together.
 pub const BATCH: usize = 64;
 
-/// Places of the table at which all of them are looked for before any is looked up alone.
+/// Probes of the table per allocation of a batch before it is looked up alone.
 const GUESSES: usize = 2;
 
-/// Objects of one type that were allocated on one stack.
+/// Objects of one type allocated on one stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
     /// Node of the stack.
     pub stack: u32,
     /// The type.
     pub type_id: u32,
-    /// Events; objects, unless the runtime itself takes a sample.
+    /// Events: objects, unless the runtime itself samples.
     events: u64,
     /// Their sizes, bytes.
     bytes: u64,
 }
 
-/// Events of a cell of which size and stack were taken.
+/// Events of a cell with size and stack.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     samples: u64,
@@ -39,42 +39,39 @@ struct Taken {
     bytes: u64,
 }
 
-/// Objects of a cell that were reclaimed in one generation.
+/// Objects of a cell reclaimed in one generation.
 #[derive(Clone, Copy, Debug)]
 struct Death {
-    /// One more than the position of the one before; 0 for none.
+    /// Position of the previous one plus 1; 0 for none.
     before: u32,
     generation: u32,
     count: u64,
     bytes: u64,
 }
 
-/// Objects and bytes by generation in which they were reclaimed.
+/// Objects and bytes by generation that reclaimed them.
 pub type Deaths = [(u64, u64); GENERATIONS.len()];
 
-/// All cells. What an allocation changes is in one array, so that it waits for one line of it; the others are for what
-/// is seldom there, or read in order.
+/// All cells. The fields that an allocation changes are in one array, for one cache miss; the other arrays are sparse
+/// or read in order.
 pub struct Cells {
     cells: BudgetVec<Cell>,
-    /// What was taken of each; empty where everything is.
+    /// Sampled part of each cell; `None` if everything is taken.
     taken: Option<BudgetVec<Taken>>,
-    /// Objects beyond one for each event, modulo 2^64; of the cells up to the last that has any.
+    /// Objects beyond one per event, modulo 2^64; up to the last cell that has any.
     more: BudgetVec<u64>,
-    /// One more than the position of the last of each one's [`Death`]s; 0 for none.
+    /// Position plus 1 of the last [`Death`] of each cell; 0 for none.
     last_death: BudgetVec<u32>,
-    /// Deaths of each, those in generation 0 apart, and in their place what was lost: most objects die there, and how
-    /// many follows from the others.
+    /// Deaths per cell. Generation 0 has the lost objects instead: most objects die there, and their number follows
+    /// from the others.
     deaths: BudgetVec<Death>,
-    /// Generations in which any object died, as bits.
+    /// Generations with any death, as bits.
     generations: u32,
     index: IndexTable,
 }
 
 impl Cells {
-    /// None yet; `all` where size and stack of every event are taken.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty set; `all` if size and stack of every event are taken.
     pub fn new(all: bool, budget: &Budget) -> Result<Self, StageError> {
         let who = "the allocating stacks of the trace";
         Ok(Self {
@@ -88,10 +85,7 @@ impl Cells {
         })
     }
 
-    /// The numbers of the cells of at most [`BATCH`] stacks and types.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the numbers of the cells of at most [`BATCH`] stacks and types.
     pub fn numbers(&mut self, of: impl Iterator<Item = (u32, u32)> + Clone) -> Result<[u32; BATCH], StageError> {
         let mut numbers = [NONE; BATCH];
         let cells = &self.cells;
@@ -116,7 +110,6 @@ impl Cells {
         Ok(numbers)
     }
 
-    /// The number of the cell of a stack and type.
     fn number(&mut self, stack: u32, type_id: u32) -> Result<u32, StageError> {
         let cells = &self.cells;
         let is = |number: u32| {
@@ -144,9 +137,6 @@ impl Cells {
     }
 
     /// Counts an event of a cell that represents `count` objects.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
     #[inline]
     pub fn count(&mut self, number: u32, count: u64, bytes: u64) -> Result<(), StageError> {
         self.count_all(number, (1, count), bytes)
@@ -170,7 +160,7 @@ impl Cells {
         Ok(())
     }
 
-    /// Counts an event of a cell of which size and stack are taken.
+    /// Counts an event of a cell with size and stack.
     #[inline]
     pub fn take(&mut self, number: u32, bytes: u64) {
         self.take_all(number, 1, bytes);
@@ -184,10 +174,7 @@ impl Cells {
         taken.bytes = taken.bytes.saturating_add(bytes);
     }
 
-    /// Counts `count` objects, all of which were allocated there and taken.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Counts `count` objects, all allocated there and taken.
     pub fn add_all(&mut self, stack: u32, type_id: u32, count: u64, bytes: u64) -> Result<(), StageError> {
         let number = self.number(stack, type_id)?;
         self.take_all(number, count.max(1), bytes);
@@ -195,18 +182,12 @@ impl Cells {
     }
 
     /// Counts the death of an object of a cell.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
     #[inline]
     pub fn died(&mut self, cell: u32, generation: usize, bytes: u64) -> Result<(), StageError> {
         if generation == 0 { Ok(()) } else { self.gone(cell, generation, 1, bytes) }
     }
 
-    /// Counts objects of a cell that were lost: whether they died is unknown.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Counts lost objects of a cell: whether they died is unknown.
     pub fn lost(&mut self, cell: u32, count: u64, bytes: u64) -> Result<(), StageError> {
         self.gone(cell, 0, count, bytes)
     }
@@ -230,13 +211,13 @@ impl Cells {
         Ok(())
     }
 
-    /// The cells, in the order in which they first occurred.
+    /// The cells, in order of first occurrence.
     #[must_use]
     pub fn all(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// What a cell has.
+    /// Returns the amounts of a cell.
     #[must_use]
     pub fn amount(&self, number: usize) -> Amount {
         let Cell { events, bytes, .. } = self.cells[number];
@@ -246,13 +227,13 @@ impl Cells {
         Amount { samples: taken.samples, sampled_bytes: taken.bytes, count: events.wrapping_add(more), bytes }
     }
 
-    /// Whether objects of any cell may have died in a generation, or were lost in the case of generation 0.
+    /// Whether any object may have died in a generation; for generation 0, or was lost.
     #[must_use]
     pub fn any_in(&self, generation: usize) -> bool {
         generation == 0 || self.generations >> generation & 1 == 1
     }
 
-    /// How many objects of a cell died in a generation, and their bytes; see [`Self::deaths`].
+    /// Returns count and bytes of a cell's objects that died in a generation; see [`Self::deaths`].
     #[must_use]
     pub fn deaths_in(&self, number: usize, generation: usize) -> (u64, u64) {
         if generation == 0 {
@@ -262,8 +243,8 @@ impl Cells {
         death.map_or((0, 0), |death| (death.count, death.bytes))
     }
 
-    /// Where the objects of a cell died, when all that live at the end have been counted. Of a sample that the runtime
-    /// took, each event counts as one.
+    /// Returns a cell's deaths by generation, once the objects alive at the end are counted. In a sample of the
+    /// runtime, each event counts as one.
     #[must_use]
     pub fn deaths(&self, number: usize) -> Deaths {
         let cell = &self.cells[number];
@@ -273,12 +254,12 @@ impl Cells {
             (count, bytes) = (count.saturating_sub(death.count), bytes.saturating_sub(death.bytes));
             deaths[death.generation as usize] = (death.count, death.bytes);
         }
-        // What was lost had its place here; it is neither dead nor alive.
+        // Its entry was that of lost objects, which are neither dead nor alive.
         deaths[0] = (count, bytes);
         deaths
     }
 
-    /// What is kept of the deaths of a cell.
+    /// The recorded deaths of a cell.
     fn told(&self, number: usize) -> impl Iterator<Item = &Death> {
         let mut at = self.last_death[number];
         std::iter::from_fn(move || {
@@ -289,7 +270,7 @@ impl Cells {
     }
 }
 
-/// Objects that were allocated, and those of them that were sampled.
+/// Allocated objects, with the sampled ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Amount {
@@ -310,7 +291,7 @@ impl Amount {
         self.samples > 0 || self.count > 0
     }
 
-    /// Adds another one.
+    /// Adds another amount.
     pub fn add(&mut self, other: &Self) {
         self.samples = self.samples.saturating_add(other.samples);
         self.sampled_bytes = self.sampled_bytes.saturating_add(other.sampled_bytes);

@@ -1,17 +1,15 @@
-//! How garbage collections change the state of a replay.
+//! Effects of garbage collections on the state of a replay.
 //!
-//! A collection that stops the program takes effect where it ends: what it condemned and did not report dies.
+//! A collection that stops the program takes effect at its end: condemned objects that it did not report die.
 //!
-//! One that runs beside the program (a background collection of .NET) marks and sweeps while the program, and
-//! collections inside it, go on. When all is swept it stops the program once more and reports each piece of memory
-//! that objects fill then, whichever generation they are in and whether it marked them or they are younger. That is
-//! when it takes effect: what was there before the report and is not in it is dead, in the generation that the
-//! [`places`](crate::places) tell. What was allocated, or moved, onto an older object since it began shows that this
-//! one is dead as well, though the report covers its address. Where both show nothing, it died.
+//! A concurrent one (a background collection of .NET) marks and sweeps while the program, and collections inside it, go
+//! on. After the sweep it stops the program once more and reports each range that objects then fill, in all
+//! generations, marked or younger. Then it takes effect: objects from before the report that are not in it are dead, in
+//! the generation that [`places`](crate::places) has. Objects that something was allocated or moved onto since the
+//! collection began are dead as well, though the report covers their addresses.
 //!
-//! Such a report may be missing (a runtime that was not asked for it when the collection began): then nothing is known
-//! to be dead but what was written over, and all else that was condemned is doubtful until the next report of the
-//! whole heap.
+//! The report may be missing (the runtime was not asked for it when the collection began). Then only overwritten
+//! objects are known to be dead, and all other condemned ones are doubtful until the next report of the whole heap.
 
 use crate::calls::Cells;
 use crate::collection::{Closed, Open};
@@ -27,7 +25,7 @@ use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::options::SampleMode;
 use heaplake_schemas::replay::Coverage;
 
-/// Most garbage collections that may be in progress at once.
+/// Most garbage collections in progress at once.
 const MOST_OPEN: usize = 16;
 
 /// The bit of the oldest generation.
@@ -36,13 +34,13 @@ const OLDEST: u32 = 0b100;
 /// The bits of the young generations.
 const YOUNG: u32 = 0b11;
 
-/// Where the deaths of a collection are counted.
+/// Counts the deaths of a collection.
 struct Deaths<'a> {
     lifetimes: &'a mut Lifetimes,
     cells: &'a mut Cells,
     tracks: &'a mut Option<Tracks>,
     now: Moment,
-    /// Generations in which any object died, as bits.
+    /// Generations with any death, as bits.
     generations: u32,
 }
 
@@ -57,10 +55,7 @@ impl Deaths<'_> {
 }
 
 impl Replay {
-    /// A collection begins.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Handles the start of a collection.
     pub fn start(&mut self, start: CollectionStart) -> Result<(), StageError> {
         self.place()?;
         self.report_ends(start.time)?;
@@ -69,7 +64,7 @@ impl Replay {
             self.abandon(&open)?;
         }
         self.last_time = self.last_time.max(start.time);
-        // What comes may be written over what is there, and generations are those of now.
+        // Objects must be in place before memory is reused, in the generations of this moment.
         if start.concurrent || self.objects.swept.is_some() {
             self.objects.settle()?;
         }
@@ -89,10 +84,7 @@ impl Replay {
         open
     }
 
-    /// Addresses of a generation.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Handles a range of a generation.
     pub fn range(&mut self, range: Range) -> Result<(), StageError> {
         self.place()?;
         self.report_ends(self.last_time)?;
@@ -105,10 +97,7 @@ impl Replay {
         }
     }
 
-    /// Objects survive, moved or not.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Handles a range of survivors, moved or not.
     pub fn survives(&mut self, survival: Survival, moved: bool) -> Result<(), StageError> {
         self.has_moves = true;
         let allocations = self.allocations;
@@ -119,33 +108,24 @@ impl Replay {
         Ok(())
     }
 
-    /// Something keeps an object alive.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Handles a root.
     pub fn root(&mut self, root: Root) -> Result<(), StageError> {
         let keep = self.tracks.is_some();
         self.current().map_or(Ok(()), |open| open.root(root, keep))
     }
 
-    /// An object of a walk of the heap.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Handles an object of a heap walk.
     pub fn walked(&mut self, address: u64) -> Result<(), StageError> {
         self.current().map_or(Ok(()), |open| open.walked(address))
     }
 
-    /// So many events of the trace were lost up to those that come now, the gaps between these included.
+    /// Handles the number of events lost up to the next ones, the gap before these included.
     pub fn lost(&mut self, events: u64) {
         self.lost_before = self.anomalies.lost_events;
         self.anomalies.lost_events = events;
     }
 
-    /// A collection ends.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Handles the end of a collection.
     pub fn end(&mut self, number: u32, time: u64) -> Result<(), StageError> {
         self.place()?;
         self.report_ends(time)?;
@@ -175,8 +155,7 @@ impl Replay {
         self.push(row)
     }
 
-    /// What is told of a collection besides its row, where that is wanted: ranges, roots, and which object is in which
-    /// generation now.
+    /// Records bounds, roots and generations of objects after a collection, if these tables are wanted.
     fn report(&mut self, open: &mut Open, gc: u32) -> Result<(), StageError> {
         let Some(tracks) = &mut self.tracks else { return Ok(()) };
         self.objects.settle()?;
@@ -191,7 +170,7 @@ impl Replay {
         self.rows.push(row)
     }
 
-    /// Collections beside the program whose report is complete take effect: the event that comes is none of it.
+    /// Lets concurrent collections with a complete report take effect: the current event is not part of it.
     fn report_ends(&mut self, time: u64) -> Result<(), StageError> {
         let reported = |open: &Open| open.start.concurrent && open.reported.is_some() && open.effect.is_none();
         while let Some(at) = self.open.iter().position(reported) {
@@ -200,7 +179,7 @@ impl Replay {
         Ok(())
     }
 
-    /// What a collection condemned and did not report dies, if it has not yet.
+    /// Lets a collection take effect once: condemned objects that it did not report die.
     fn take_effect(&mut self, at: usize, time: u64) -> Result<(), StageError> {
         if self.open[at].effect.is_some() {
             return Ok(());
@@ -225,15 +204,15 @@ impl Replay {
         Ok(())
     }
 
-    /// In which generations objects are as a collection finds them. What one beside the program found is long past.
+    /// Records the generations of objects before a collection. A concurrent one found them long ago.
     fn look_before(&mut self, at: usize) -> Result<(), StageError> {
         let Some(tracks) = self.tracks.as_mut().filter(|_| !self.open[at].start.concurrent) else { return Ok(()) };
         self.objects.settle()?;
-        // The collection counts already.
+        // `ended` includes the collection.
         tracks.promotions.look(self.open[at].found(), &self.objects, Point::before(self.ended))
     }
 
-    /// Whether a collection runs beside the program.
+    /// Whether a concurrent collection is in progress.
     fn beside(&self) -> bool {
         self.open.iter().any(|open| open.start.concurrent)
     }
@@ -244,7 +223,7 @@ impl Replay {
         let open = &self.open[at];
         let concurrent = open.start.concurrent;
         let whole_heap = concurrent || (!beside && open.start.condemned & OLDEST != 0);
-        // A report of the whole heap also tells of memory that is no longer in any range.
+        // A report of the whole heap also covers memory that is no longer in any range.
         let places = match &mut self.objects.swept {
             Some(swept) if whole_heap => Some(swept.places.condemned()?),
             _ => None,
@@ -263,7 +242,7 @@ impl Replay {
         let now = Moment { gcs: self.ended, time };
         let mut deaths = Deaths { lifetimes, cells, tracks, now, generations: 0 };
         let mut done = self.objects.collect(pass, |object, generation| deaths.add(object, generation))?;
-        // Inside a collection beside the program, what was written over is that one's.
+        // Inside a concurrent collection, overwritten objects are that one's.
         if concurrent || !beside {
             let (dead, bytes) = self.objects.reclaimed(|object, generation| deaths.add(object, generation))?;
             done.dead += dead;
@@ -282,15 +261,15 @@ impl Replay {
         if let (Some(swept), Some(places)) = (&mut self.objects.swept, &places) {
             swept.places.give_back(places);
         }
-        // Until the end of a collection beside the program, an object that lies over another may still be told of late.
+        // Until a concurrent collection ends, a late event may still show an object over another.
         if whole_heap && !beside {
             self.objects.swept = None;
         }
         Ok(())
     }
 
-    /// A collection beside the program has ended: an object may be told of that was allocated before the report, over
-    /// another one.
+    /// At the end of a concurrent collection, counts objects overwritten by ones that were allocated before its report
+    /// and recorded after it.
     fn last_reclaimed(&mut self, open: &Open, row: &mut CollectionRow, gcs: u32) -> Result<(), StageError> {
         if !open.start.concurrent || self.beside() {
             return Ok(());
@@ -305,14 +284,14 @@ impl Replay {
         Ok(())
     }
 
-    /// Counts the deaths of what was written over.
+    /// Counts the deaths of overwritten objects.
     fn reclaimed(&mut self, now: Moment) -> Result<(u64, u64), StageError> {
         let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
         let mut deaths = Deaths { lifetimes, cells, tracks, now, generations: 0 };
         self.objects.reclaimed(|object, generation| deaths.add(object, generation))
     }
 
-    /// Compares the objects held alive with those that a walk of the heap found.
+    /// Compares the live objects with those of a heap walk.
     fn compare(&mut self, row: &mut CollectionRow, walked: &mut Vec<u64>) -> Result<(), StageError> {
         walked.sort_unstable();
         walked.dedup();
@@ -333,7 +312,7 @@ impl Replay {
         Ok(())
     }
 
-    /// A collection whose end never comes: what it did before that counts.
+    /// Drops a collection without end; its effects so far count.
     fn abandon(&mut self, open: &Open) -> Result<(), StageError> {
         self.anomalies.starts_without_end += 1;
         let Some((mut row, gcs)) = open.effect else { return Ok(()) };
@@ -341,10 +320,7 @@ impl Replay {
         self.push(row)
     }
 
-    /// The trace is over: what is still open never ends. Objects that were written over since have died.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Ends the trace: open collections never end. Objects overwritten since have died.
     pub fn leave_open(&mut self) -> Result<(), StageError> {
         self.place()?;
         self.objects.settle()?;
@@ -362,7 +338,7 @@ impl Replay {
         for open in std::mem::take(&mut self.open) {
             self.abandon(&open)?;
         }
-        // What was written over since a collection that reported nothing was reclaimed by it, or by a later one.
+        // Objects overwritten since a collection without a report were reclaimed by it or by a later one.
         self.reclaimed(Moment { gcs: self.ended, time: self.last_time }).map(drop)
     }
 }

@@ -1,7 +1,7 @@
 //! The events of one garbage collection, recorded while it runs.
 //!
-//! The memory for condemned ranges, survivors and objects of a walk is counted from its first event until it has been
-//! replayed.
+//! Memory of condemned ranges, survivors and walked objects is accounted from the first event until the replay is done
+//! with them.
 
 use crate::events::{CollectionStart, Range, Reason, Root, RootKind};
 use crate::track::{Condemned, Survival};
@@ -11,69 +11,66 @@ use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::replay::ABSENT;
 use rustc_hash::FxHashSet;
 
-/// Bytes of an entry of the table of addresses, also while it grows.
+/// Bytes per entry of the set of addresses, growth included.
 const ENTRY: u64 = 32;
 
-/// Generations that every heap has, as bits.
+/// Generations of every heap, as bits.
 const YOUNG_AND_OLD: u32 = 0b111;
 
-/// A range of a generation, and how many ranges of survivors begin in it.
+/// A range of a generation, with the number of survivor ranges that begin in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// The range.
     pub range: Range,
-    /// Survivors that were reported as moved.
+    /// Survivor ranges reported as moved.
     pub moved: u64,
-    /// Survivors that were reported as left where they were.
+    /// Survivor ranges reported as in place.
     pub surviving: u64,
 }
 
-/// A garbage collection that has begun.
+/// A garbage collection in progress.
 pub struct Open {
-    /// What began.
+    /// Its first event.
     pub start: CollectionStart,
     /// Allocations before it began.
     pub allocations: u64,
-    /// Allocations before the first report of what survives.
+    /// Allocations before the first report of survivors.
     pub reported: Option<u64>,
-    /// Events that were lost before it began.
+    /// Events lost before it began.
     pub lost: u64,
-    /// Its row, and how many collections had taken effect with it, once it has.
+    /// Its row, and the number of collections in effect with it, once it has taken effect.
     pub effect: Option<(CollectionRow, u32)>,
-    /// Addresses of a walk of the heap.
+    /// Addresses of a heap walk.
     pub walked: Option<Vec<u64>>,
     ranges: Vec<Bound>,
-    /// How many ranges have addresses, once they are all there; these come first, in order.
+    /// Number of non-empty ranges, once all are known; these come first, sorted.
     filled: Option<usize>,
     starts: FxHashSet<u64>,
-    /// Whether the generations are reported again, as they are afterwards.
+    /// Whether the current ranges are those after the collection.
     after: bool,
-    /// What is reported then.
+    /// Ranges after the collection.
     later: Vec<Range>,
     survivals: Vec<Survival>,
     moved_ranges: u64,
     surviving_ranges: u64,
     roots: Option<[u64; 4]>,
-    /// The roots themselves, where they are kept.
+    /// The roots, if kept.
     held: Vec<Root>,
     charge: Charge,
 }
 
-/// The condemned ranges and the survivors, once they are all known.
+/// The condemned ranges and the survivors, once all are known.
 pub struct Closed {
-    /// Condemned ranges, in order, apart from each other.
+    /// Condemned ranges, sorted and disjoint.
     pub condemned: Vec<Condemned>,
-    /// What survives, likewise.
+    /// Survivors, likewise.
     pub survivals: Vec<Survival>,
-    /// Ranges that overlap others; the later one counts there.
+    /// Number of overlapping ranges; where two overlap, the one with the higher start counts.
     pub overlaps: u64,
 }
 
 impl Open {
-    /// Begins.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Starts recording a collection.
     pub fn new(start: CollectionStart, (allocations, lost): (u64, u64), budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             start,
@@ -96,13 +93,10 @@ impl Open {
         })
     }
 
-    /// Addresses of a generation. They are reported at the beginning, which is what is condemned, and once more at the
-    /// end. True for the former; the latter are kept only on demand.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds a range of a generation. Ranges are reported at the start, which are the condemned ones, and again at the
+    /// end. Returns true for the former; the latter are kept only if `keep`.
     pub fn range(&mut self, range: Range, keep: bool) -> Result<bool, StageError> {
-        // Where nothing survived, only an address that comes again tells the one from the other.
+        // Without survivors, only a repeated address marks the second report.
         if range.used > 0 {
             let first = self.starts.insert(range.start);
             self.after |= !first;
@@ -118,14 +112,14 @@ impl Open {
         Ok(!self.after)
     }
 
-    /// The generations as they were at the end, where they were kept.
+    /// The ranges after the collection, if kept.
     #[must_use]
     pub fn later(&self) -> &[Range] {
         &self.later
     }
 
-    /// The generations as the collection leaves them, where that was kept; the later range counts. Where nothing
-    /// survived, those that were empty may be of the report at the end already.
+    /// The generations after the collection, if kept; later ranges override. Without survivors, empty ranges of the
+    /// first report may belong to the second one.
     pub fn left(&self) -> impl Iterator<Item = Range> {
         let empty = |bound: &&Bound| {
             let nothing = self.moved_ranges + self.surviving_ranges == 0;
@@ -135,8 +129,8 @@ impl Open {
         before.chain(self.later.iter().copied())
     }
 
-    /// Whether the young generations lie behind each other in one segment, as before there were regions. A collection
-    /// beside the program leaves them alone there.
+    /// Whether the young generations are adjacent in one segment, as before regions. A concurrent collection leaves
+    /// them alone there.
     #[must_use]
     pub fn in_segments(&self) -> bool {
         let ranges = || self.ranges.iter().map(|bound| bound.range);
@@ -145,10 +139,7 @@ impl Open {
         of(1).any(|range| range.used > 0 && youngest.contains(&range.start.saturating_add(range.used)))
     }
 
-    /// Objects that survive, moved or not; so many allocations were before.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds a range of survivors, moved or not, after `allocations` allocations.
     pub fn survives(&mut self, survival: Survival, moved: bool, allocations: u64) -> Result<(), StageError> {
         self.after = true;
         self.reported.get_or_insert(allocations);
@@ -161,7 +152,7 @@ impl Open {
         Ok(())
     }
 
-    /// The range that an address is in. Of two ranges that overlap, the one that begins later counts.
+    /// Returns the range of an address. Of two overlapping ranges the one with the higher start counts.
     fn bound(&mut self, address: u64) -> Result<Option<&mut Bound>, StageError> {
         let filled = match self.filled {
             Some(filled) => filled,
@@ -175,7 +166,7 @@ impl Open {
         Ok(bound.filter(|bound| address - bound.range.start < bound.range.used))
     }
 
-    /// Generations that were both compacted and swept, as none may be.
+    /// Number of generations that were both compacted and swept, which is an anomaly.
     #[must_use]
     pub fn conflicts(&self) -> u64 {
         let generations = |of: fn(&Bound) -> u64| {
@@ -185,17 +176,14 @@ impl Open {
         (generations(|bound| bound.moved) & generations(|bound| bound.surviving)).count_ones().into()
     }
 
-    /// The generations as the collection finds them. The later range counts where two overlap: empty ones, which come
-    /// first, may be of the report at the end already where nothing survived.
+    /// The generations before the collection; later ranges override. Empty ones come first: without survivors they may
+    /// belong to the second report.
     pub fn found(&self) -> impl Iterator<Item = Range> {
         let ranges = || self.ranges.iter().map(|bound| bound.range);
         ranges().filter(|range| range.used == 0).chain(ranges().filter(|range| range.used > 0))
     }
 
-    /// The ranges at the beginning and those at the end, where these were kept, both in order of their addresses.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the ranges before the collection and those after it, if kept, both by address.
     pub fn all_bounds(&mut self) -> Result<(&[Bound], &[Range]), StageError> {
         self.filled = None;
         self.charge.sort_by_key(&mut self.ranges, |bound| (bound.range.start, bound.range.generation))?;
@@ -203,10 +191,7 @@ impl Open {
         Ok((&self.ranges, &self.later))
     }
 
-    /// A root, which is kept on demand.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds a root; keeps it if `keep`.
     pub fn root(&mut self, root: Root, keep: bool) -> Result<(), StageError> {
         let at = match root.kind {
             RootKind::Stack => 0,
@@ -222,19 +207,13 @@ impl Open {
         Ok(())
     }
 
-    /// The roots, where they were kept, in order.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the kept roots, sorted.
     pub fn held(&mut self) -> Result<&[Root], StageError> {
         self.charge.sort_by_key(&mut self.held, |root| *root)?;
         Ok(&self.held)
     }
 
-    /// An object of a walk of the heap.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds an object of a heap walk.
     pub fn walked(&mut self, address: u64) -> Result<(), StageError> {
         let walked = self.walked.get_or_insert_default();
         self.charge.make_room(walked, 1)?;
@@ -242,10 +221,7 @@ impl Open {
         Ok(())
     }
 
-    /// What it condemned and what survived, once that is reported.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns condemned ranges and survivors, once all are reported.
     pub fn close(&mut self) -> Result<Closed, StageError> {
         let mut overlaps = 0;
         let condemned = self.condemned(&mut overlaps)?;
@@ -253,9 +229,9 @@ impl Open {
         Ok(Closed { condemned, survivals, overlaps })
     }
 
-    /// The condemned ranges, in order; where two overlap, the one that begins later counts.
+    /// Returns the condemned ranges, sorted; of two overlapping ones that with the higher start counts.
     fn condemned(&mut self, overlaps: &mut u64) -> Result<Vec<Condemned>, StageError> {
-        // Older runtimes have no pinned heap, and what is not there is not condemned.
+        // Older runtimes have no pinned heap; generations without ranges are not condemned.
         if !self.ranges.is_empty() {
             let there =
                 self.ranges.iter().fold(YOUNG_AND_OLD, |mask, bound| mask | 1 << bound.range.generation.min(31));
@@ -282,11 +258,11 @@ impl Open {
         Ok(condemned)
     }
 
-    /// The ranges that survive, likewise.
+    /// Returns the survivor ranges, likewise.
     fn survivals(&mut self, overlaps: &mut u64) -> Result<Vec<Survival>, StageError> {
         let mut survivals = std::mem::take(&mut self.survivals);
         survivals.retain(|range| range.length > 0);
-        // What ends beyond the address space is cut: sums of addresses inside never overflow.
+        // Cut at the end of the address space, so that sums of addresses never overflow.
         for range in &mut survivals {
             range.length = range.length.min(u64::MAX - range.from).min(u64::MAX - range.to);
         }
@@ -303,7 +279,7 @@ impl Open {
         Ok(survivals)
     }
 
-    /// The row of the table, without what the collection did.
+    /// Returns the row of the table, without the effects of the collection.
     #[must_use]
     pub fn row(&self) -> CollectionRow {
         let (reason, profiler_reason) = match self.start.reason {

@@ -1,23 +1,22 @@
-//! What a trace reports, whatever its format. Readers hand events to [`Replay`](crate::replay::Replay) in the order in
-//! which they happened.
+//! Events of a trace, whatever its format. Readers pass them to [`Replay`](crate::replay::Replay) in order of time.
 
-/// Addresses of a generation.
+/// A range of addresses of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// 0, 1, 2, 3 for large objects, 4 for pinned ones.
     pub generation: u8,
     /// First address.
     pub start: u64,
-    /// Bytes that are in use.
+    /// Bytes in use.
     pub used: u64,
-    /// Bytes that the generation has there.
+    /// Bytes reserved.
     pub reserved: u64,
 }
 
-/// An object is allocated.
+/// An allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Where.
+    /// Address of the object.
     pub address: u64,
     /// Its size.
     pub bytes: u64,
@@ -25,75 +24,75 @@ pub struct Allocation {
     pub type_handle: u64,
     /// The reader's number of its stack; see [`Frames`](crate::stacks::Frames).
     pub stack: u32,
-    /// How many allocations it represents; `bytes` is their total size.
+    /// Number of allocations that it represents; `bytes` is their total size.
     pub count: u64,
-    /// When, in ticks of the trace.
+    /// Time in ticks of the trace.
     pub time: u64,
 }
 
-/// A collection begins.
+/// The start of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CollectionStart {
     /// The runtime's number.
     pub number: u32,
-    /// Bit `g` is set when generation `g` is condemned.
+    /// Bit `g` is set if generation `g` is condemned.
     pub condemned: u32,
-    /// Why, as a code.
+    /// Its reason.
     pub reason: Reason,
-    /// Whether it runs beside the program; other collections may then begin and end inside it.
+    /// Whether it runs concurrently with the program; other collections may then start and end inside it.
     pub concurrent: bool,
-    /// When, in ticks of the trace; 0 where it has no times.
+    /// Time in ticks of the trace; 0 without times.
     pub time: u64,
 }
 
-/// Why a collection begins.
+/// Reason of a collection, as a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// As profilers are told: 1 for an induced one.
+    /// As profilers get it: 1 for an induced one.
     Profiler(u32),
-    /// As the runtime's events say.
+    /// As in the runtime's events.
     Runtime(u32),
 }
 
-/// What keeps objects alive.
+/// Kind of a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RootKind {
     /// A stack.
     Stack,
-    /// The queue of objects to be finalized.
+    /// The finalizer queue.
     Finalizer,
     /// A handle.
     Handle,
-    /// Something else.
+    /// Any other.
     Other,
 }
 
 /// A root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Root {
-    /// What it refers to, as it lies after the collection; 0 for nothing.
+    /// The referenced object, at its address after the collection; 0 for none.
     pub object: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: RootKind,
-    /// As the runtime's profiling interface says.
+    /// Flags of the runtime's profiling interface.
     pub flags: u32,
-    /// What the runtime says of it besides.
+    /// The runtime's id of the root.
     pub id: u64,
 }
 
-/// How the times of a trace are to be read.
+/// Converts ticks of a trace to times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Clock {
-    /// Ticks in a second; 0 where the trace has no times.
+    /// Ticks per second; 0 without times.
     pub frequency: f64,
     /// Microseconds since 1970 at the tick `origin`.
     pub origin_us: i64,
-    /// See there.
+    /// The tick of `origin_us`.
     pub origin: u64,
 }
 
 impl Clock {
-    /// Microseconds since 1970, where there are times.
+    /// Microseconds since 1970, if the trace has times.
     #[must_use]
     pub fn absolute_us(&self, time: u64) -> Option<i64> {
         (self.frequency > 0.0).then(|| {
@@ -102,7 +101,7 @@ impl Clock {
         })
     }
 
-    /// Seconds between two ticks, where there are times.
+    /// Seconds between two ticks, if the trace has times.
     #[must_use]
     pub fn seconds(&self, from: u64, to: u64) -> Option<f64> {
         (self.frequency > 0.0).then(|| to.saturating_sub(from) as f64 / self.frequency)

@@ -7,19 +7,19 @@ use crate::tracetree;
 use heaplake_input::kind;
 use heaplake_schemas::replay::Facts;
 
-/// Endings of the files that a folder is searched for, not compressed.
+/// File name endings of traces in a folder, without compression.
 pub const ENDINGS: &[&str] = &[".nettrace", ".heapprofile", ".jfr"];
 
 /// Digits of the input's hash in the name of a run.
 const HASH_DIGITS: usize = 8;
 
-/// Whether a content which begins so is a trace.
+/// Whether content with this beginning is a trace.
 #[must_use]
 pub fn recognises(beginning: &[u8]) -> bool {
     Format::of(beginning).is_some()
 }
 
-/// The name of a run whose input has this stem, where the user gives none.
+/// Returns the default name of a run, from the stem of its input.
 #[must_use]
 pub fn run_name(stem: &str, facts: &Facts) -> String {
     // The analysis of the same snapshot has the plain name.
@@ -44,7 +44,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// That of a content which begins so; nothing where it is none of them.
+    /// Returns the format of content with this beginning, if it is a trace.
     #[must_use]
     pub fn of(beginning: &[u8]) -> Option<Self> {
         let begins = |with: &[u8]| {

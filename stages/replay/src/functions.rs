@@ -1,4 +1,4 @@
-//! The functions on stacks, what each of them allocated, and the tree of their calls.
+//! The functions on stacks, their allocations, and the call tree.
 
 use crate::calls::{Amount, NONE};
 use crate::ordered::Space;
@@ -14,25 +14,22 @@ use heaplake_schemas::allocation_functions::{FROM_PDB, FROM_TRACE, FunctionRow};
 use heaplake_schemas::replay::{self as columns, ABSENT};
 use std::cmp::Reverse;
 
-/// Name of these arrays in the memory budget.
+/// Memory account of the arrays.
 const WHO: &str = "the functions of the call tree";
 
-/// Functions that are on some stack, numbered in the order in which they first occur among the frames.
+/// Functions on any stack, numbered in order of first occurrence among the frames.
 pub struct Functions<'a> {
     symbols: &'a Symbols,
-    /// Number of each function of the trace; [`NONE`] so far.
+    /// Number of each function of the trace; [`NONE`] if not yet numbered.
     numbers: BudgetVec<u32>,
-    /// Their positions among all functions of the trace.
+    /// Positions of the functions in the trace, by number.
     pub list: BudgetVec<u32>,
-    /// Frames of no known function.
+    /// Frames of unknown functions.
     pub unresolved: u64,
 }
 
 impl<'a> Functions<'a> {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty numbering.
     pub fn new(replay: &'a Replay, space: Space<'_>) -> Result<Self, StageError> {
         let symbols = &replay.symbols;
         let count = symbols.functions().len();
@@ -40,10 +37,7 @@ impl<'a> Functions<'a> {
         Ok(Self { symbols, numbers, list, unresolved: 0 })
     }
 
-    /// The number of a frame's function; [`NONE`] where it is not known.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the number of a frame's function; [`NONE`] if unknown.
     pub fn of(&mut self, frame: u64) -> Result<u32, StageError> {
         let Some(function) = self.symbols.resolve(frame) else {
             self.unresolved += 1;
@@ -57,10 +51,7 @@ impl<'a> Functions<'a> {
         Ok(*number)
     }
 
-    /// Writes rows and texts of functions; gives the position of each one's name among the texts.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+    /// Writes rows and texts of functions; returns the text id of each name.
     pub fn write(
         self,
         replay: &Replay,
@@ -93,7 +84,7 @@ impl<'a> Functions<'a> {
                 exclusive_live_bytes: ABSENT,
                 ..row
             };
-            // A function that is on no counted stack has no row.
+            // Functions without counted stacks have no row.
             if inclusive.is_there() {
                 rows.push(row)?;
             }
@@ -107,7 +98,7 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// What is known of a function besides its amounts.
+/// Returns the row of a function without its amounts.
 fn described(
     function: &Function,
     (replay, places, at): (&Replay, &Places, usize),
@@ -139,7 +130,7 @@ fn some(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Adds a text; its position, [`NONE`] for none.
+/// Adds a text; returns its id, [`NONE`] for none.
 fn text(strings: &mut StringWriter, text: Option<&str>) -> Result<u32, StageError> {
     let Some(text) = text else { return Ok(NONE) };
     let position = strings.count() as u32;
@@ -147,17 +138,17 @@ fn text(strings: &mut StringWriter, text: Option<&str>) -> Result<u32, StageErro
     Ok(position)
 }
 
-/// What each function allocated: on its own, and with all that it called.
+/// Allocations of each function: exclusive and inclusive.
 pub struct ByFunction {
     exclusive: Array<Amount>,
     inclusive: Array<Amount>,
-    /// How often each function is on the path to the node at hand.
+    /// Occurrences of each function on the path to the current node.
     on_path: Array<u32>,
 }
 
 impl ByFunction {
-    /// Goes into a node with these amounts. Only the outermost call of a function counts what is below, so that a
-    /// recursive one counts it once.
+    /// Enters a node with these amounts. Only the outermost call of a function adds to the inclusive sum, so that
+    /// recursion counts once.
     fn enter(&mut self, function: usize, own: &Amount, all: &Amount) -> Result<(), StageError> {
         self.exclusive.change(function, |sum| sum.add(own))?;
         let before = self.on_path.change(function, |count| std::mem::replace(count, *count + 1))?;
@@ -172,11 +163,8 @@ impl ByFunction {
     }
 }
 
-/// Writes the call tree, from the exclusive and the inclusive amounts of its nodes; gives the position of each node in
-/// it, and the amounts of so many functions.
-///
-/// # Errors
-/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+/// Writes the call tree from the exclusive and inclusive amounts of its nodes; returns the position of each node in it,
+/// and the amounts of `functions` functions.
 pub fn callees(
     tree: &mut Tree,
     (exclusive, inclusive): &mut (Array<Amount>, Array<Amount>),

@@ -1,10 +1,9 @@
-//! `.heapprofile`: what V8's sampling heap profiler writes.
+//! `.heapprofile`: output of V8's sampling heap profiler.
 //!
-//! One tree of calls, in JSON: each node has a function (`callFrame`), the bytes that it allocated itself and that
-//! are alive (`selfSize`), and its callees (`children`). There are no types, no objects and no deaths in it; the
-//! bytes are an estimate of all that was allocated there. The list `samples` names the node of each sample: a node
-//! counts as many ticks as it has samples. A node that has bytes but no sample in the list, or a profile without a
-//! list, had one at least.
+//! A call tree in JSON: each node has a function (`callFrame`), the bytes that it allocated itself and that are alive
+//! (`selfSize`), and its callees (`children`). There are no types, objects or deaths; the bytes estimate all
+//! allocations there. The list `samples` names the node of each sample: a node counts as many ticks as it has samples,
+//! and one if it has bytes but no sample in the list, or the profile has no list.
 //!
 //! Resident memory: 24 bytes per node with bytes and 8 per sample.
 
@@ -14,29 +13,29 @@ use crate::symbols::Function;
 use heaplake_input::json::Scanner;
 use heaplake_kit::{Budget, BudgetVec, StageError};
 
-/// How a profile begins, spaces apart.
+/// Beginning of a profile, without spaces.
 pub const BEGINNING: &[u8] = b"{\"head\":";
 
-/// Longest text that makes sense, bytes.
+/// Longest accepted text, bytes.
 const MOST_TEXT: usize = 1 << 20;
 
-/// What an object begins with, in errors.
+/// Beginning of an object, for errors.
 const OBJECT: &str = "an object ({)";
 
-/// The artificial function around all others.
+/// The artificial outermost function.
 const ROOT: &str = "(root)";
 
-/// The type of all objects, which have none here.
+/// The type of all objects; profiles have none.
 const ANY: u64 = 0;
 
-/// A node of the profile that has not ended.
+/// An unfinished node of the profile.
 struct Open {
-    /// Node of the caller's stack.
+    /// Stack node of the caller.
     parent: u32,
-    /// Node of its own stack, once the function is known.
+    /// Stack node of its own, once the function is known.
     node: Option<u32>,
     bytes: u64,
-    /// As samples name it, where it has an `id`.
+    /// Its `id`, as in samples.
     id: u64,
     first: bool,
 }
@@ -47,10 +46,10 @@ impl Open {
     }
 }
 
-/// What no sample names.
+/// Id of nodes that no sample names.
 const NO_ID: u64 = u64::MAX;
 
-/// A node that has bytes.
+/// A node with bytes.
 #[derive(Clone, Copy)]
 struct Counted {
     id: u64,
@@ -58,10 +57,7 @@ struct Counted {
     bytes: u64,
 }
 
-/// Reads a profile from its beginning to its end; it has no version.
-///
-/// # Errors
-/// [`StageError::Input`] for what is not of the format, and those of the replay.
+/// Reads a profile; the format has no version.
 pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
     json.skip_byte_order_mark()?;
@@ -85,7 +81,7 @@ pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Res
     samples.sort_unstable();
     for &Counted { id, node, bytes } in nodes.iter() {
         let from = samples.partition_point(|&sample| sample < id);
-        // Searched and not counted: any number of nodes may have one id.
+        // By binary search, since any number of nodes may have one id.
         let end = if id == NO_ID { from } else { samples.partition_point(|&sample| sample <= id) };
         let count = end - from;
         replay.ticks(ANY, (count.max(1) as u64, bytes), 0, &mut At(node))?;
@@ -93,7 +89,7 @@ pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Res
     Ok(None)
 }
 
-/// The list of samples: of each the node that it names.
+/// Reads the list of samples: the node id of each.
 fn read_samples(json: &mut Scanner<'_>, samples: &mut BudgetVec<u64>) -> Result<(), StageError> {
     json.expect(b'[', "an array ([)")?;
     let mut first = true;
@@ -111,7 +107,7 @@ fn read_samples(json: &mut Scanner<'_>, samples: &mut BudgetVec<u64>) -> Result<
     Ok(())
 }
 
-/// The tree, from within its first node.
+/// Reads the tree, from inside its first node.
 fn tree(
     json: &mut Scanner<'_>,
     replay: &mut Replay,
@@ -163,7 +159,7 @@ fn tree(
     Ok(())
 }
 
-/// A function; numbers in it count from 0.
+/// Reads a function; its numbers count from 0.
 fn function(json: &mut Scanner<'_>) -> Result<Function, StageError> {
     json.expect(b'{', OBJECT)?;
     let (mut function, mut first, mut column) = (Function::default(), true, 0.0);
@@ -176,7 +172,7 @@ fn function(json: &mut Scanner<'_>) -> Result<Function, StageError> {
             _ => json.skip_value()?,
         }
     }
-    // It tells apart the functions of one line.
+    // Distinguishes functions on one line.
     function.column = line(column).unwrap_or(0);
     if function.name.is_empty() {
         "(anonymous)".clone_into(&mut function.name);

@@ -1,20 +1,20 @@
-//! Index tables: hash tables that hold indices into an array of their owner, for hash-consing.
+//! Index tables: hash tables of indices into an array of their owner, for hash-consing.
 //!
-//! The table has no keys. Its owner compares: it decides whether the item at an index is the wanted one. A look-up
-//! costs one place of the table and the item itself, which the owner reads anyway. Open addressing with linear
-//! probing, at most half full: 8 to 16 bytes per item. `hashbrown::HashTable` takes 6 to 11 and inserts as fast, but
-//! with ten million items it takes 1.1 to 1.5 times as long to find one: its control bytes are a second cache line.
+//! The table has no keys: its owner decides whether the item at an index matches. A look-up costs one slot of the table
+//! and the item itself, which the owner reads anyway. Open addressing with linear probing, at most half full: 8 to 16
+//! bytes per item. `hashbrown::HashTable` takes 6 to 11 and inserts as fast, but with ten million items finds one in
+//! 1.1 to 1.5 times the time: its control bytes are a second cache line.
 
 use heaplake_kit::{Budget, BudgetVec, StageError};
 
-/// Places of a table that has just begun.
+/// Slots of a new table.
 const LEAST: usize = 1 << 10;
 
 /// An index table.
 pub struct IndexTable {
-    /// Each index plus one; 0 where there is none.
+    /// Each index plus 1; 0 for an empty slot.
     places: BudgetVec<u32>,
-    /// Bits by which hashes are shifted.
+    /// Bits by which hashes are shifted right.
     shift: u32,
     count: usize,
     budget: Budget,
@@ -22,16 +22,13 @@ pub struct IndexTable {
 }
 
 impl IndexTable {
-    /// An empty table, on the account of `who`.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty table, on the memory account of `who`.
     pub fn new(budget: &Budget, who: &'static str) -> Result<Self, StageError> {
         let places = budget.filled(who, LEAST, 0)?;
         Ok(Self { places, shift: 64 - LEAST.ilog2(), count: 0, budget: budget.clone(), who })
     }
 
-    /// The index of the item with this hash that `is` the one.
+    /// Returns the index with this hash for which `is` holds.
     #[inline]
     pub fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
         let mut place = (hash >> self.shift) as usize;
@@ -44,8 +41,8 @@ impl IndexTable {
         }
     }
 
-    /// The index at a place of a hash, `further` places behind its first. If the item is in the table, it is most often
-    /// that of the first or the second.
+    /// Returns the index in the slot `further` behind the first one of a hash. An item of the table is most often in
+    /// the first or second slot.
     #[inline]
     #[must_use]
     pub fn guess(&self, hash: u64, further: usize) -> Option<u32> {
@@ -54,23 +51,17 @@ impl IndexTable {
     }
 
     /// Adds the index of an item that is not in the table; `hash_of` gives the hash of any item.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
     pub fn add(&mut self, index: u32, hash_of: impl Fn(u32) -> u64) -> Result<(), StageError> {
         self.add_in(index, |index| Ok(hash_of(index)))
     }
 
-    /// Gives its memory back: nothing is looked up any more.
+    /// Releases the memory; there are no look-ups afterwards.
     pub fn give_up(&mut self) {
         self.places = self.budget.growing(self.who);
         self.count = 0;
     }
 
-    /// As [`Self::find`], for items whose reading may fail.
-    ///
-    /// # Errors
-    /// Those of `is`.
+    /// Like [`Self::find`], for items whose reading may fail.
     #[inline]
     pub fn find_in(
         &self,
@@ -87,10 +78,7 @@ impl IndexTable {
         }
     }
 
-    /// As [`Self::add`], for items whose reading may fail.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], and those of `hash_of`.
+    /// Like [`Self::add`], for items whose reading may fail.
     pub fn add_in(
         &mut self,
         index: u32,
@@ -118,7 +106,7 @@ impl IndexTable {
     }
 }
 
-/// Hash of two numbers: both halves of a product, folded.
+/// Hashes two numbers: folds both halves of a product.
 #[inline]
 #[must_use]
 pub fn hash(a: u64, b: u64) -> u64 {

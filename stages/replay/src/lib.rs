@@ -1,13 +1,13 @@
-//! Traces of allocations and garbage collections, replayed.
+//! Replay of traces of allocations and garbage collections.
 //!
-//! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`], [`jfr`]) hands [`events`] to
-//! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
+//! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`], [`jfr`]) passes
+//! [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
 //! ([`sampling`], [`sample`], [`posterior`], [`binomial`]; or [`weights`]), follows objects through collections
-//! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`], [`promotions`], [`reports`]) and counts
-//! their [`lifetimes`]. At the end [`tree`] makes a
-//! call tree of all stacks ([`calls`]), and [`output`] writes rows: those of [`functions`], [`callers`]
-//! (as a [`reverse_graph`]), [`sites`] and [`paths`], [`ordered`] in memory or on disk.
-//! [`symbolize`] adds what assemblies, PDBs and source maps say. [`replay_trace`] is the stage of all this.
+//! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`], [`promotions`], [`reports`]) and
+//! counts their [`lifetimes`]. At the end [`tree`] merges all stacks into a call tree ([`calls`]), and [`output`]
+//! writes rows: those of [`functions`], [`callers`] (as a [`reverse_graph`]), [`sites`] and [`paths`], [`ordered`] in
+//! memory or on disk. [`symbolize`] adds names and lines from assemblies, PDBs and source maps. [`replay_trace`] is the
+//! stage.
 
 pub mod binomial;
 pub mod callers;

@@ -1,24 +1,24 @@
-//! How long objects live, by type and generation.
+//! Lifetimes of objects, by type and generation.
 
 use crate::track::Object;
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_schemas::object_lifetimes::{ALIVE, GENERATIONS, LifetimeRow};
 
-/// Objects of one type that were reclaimed in one generation.
+/// Objects of one type reclaimed in one generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Ages {
     count: u64,
     bytes: u64,
-    /// Collections, summed.
+    /// Ages in collections, summed.
     gcs: u64,
     most_gcs: u32,
-    /// Ticks, summed.
+    /// Ages in ticks, summed.
     ticks: u128,
 }
 
 /// Lifetimes of all types.
 pub struct Lifetimes {
-    /// One more than the position of each type's ages by generation; 0 for none. Most types have one or two.
+    /// Position plus 1 of each type's ages by generation; 0 for none. Most types have one or two.
     types: BudgetVec<[u32; GENERATIONS.len()]>,
     ages: BudgetVec<Ages>,
 }
@@ -26,24 +26,21 @@ pub struct Lifetimes {
 /// A moment in the trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
-    /// Garbage collections so far, including one that is in progress.
+    /// Garbage collections so far, including the current one.
     pub gcs: u32,
     /// Ticks of the trace.
     pub time: u64,
 }
 
 impl Lifetimes {
-    /// No object yet.
+    /// Returns empty counts.
     #[must_use]
     pub fn new(budget: &Budget) -> Self {
         const WHO: &str = "the lifetimes of objects";
         Self { types: budget.growing(WHO), ages: budget.growing(WHO) }
     }
 
-    /// Counts an object that was reclaimed in a generation, or is alive at the end ([`ALIVE`]).
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Counts an object reclaimed in a generation, or alive at the end ([`ALIVE`]).
     #[inline]
     pub fn add(&mut self, object: &Object, generation: usize, at: Moment) -> Result<(), StageError> {
         let index = object.type_id as usize;
@@ -66,7 +63,7 @@ impl Lifetimes {
         Ok(())
     }
 
-    /// Objects of a type that are alive, and their bytes; counted at the end.
+    /// Returns count and bytes of the live objects of a type; valid at the end.
     #[must_use]
     pub fn alive(&self, type_id: u32) -> (u64, u64) {
         let place = self.types.get(type_id as usize).map_or(0, |places| places[ALIVE]);
@@ -77,7 +74,7 @@ impl Lifetimes {
         self.ages.get((place as usize).checked_sub(1)?)
     }
 
-    /// The rows of the table, in its order. `frequency` is the number of ticks in a second, where there are times.
+    /// Returns the rows of the table, in its order. `frequency` is ticks per second, if the trace has times.
     pub fn rows(&self, frequency: Option<f64>) -> impl Iterator<Item = LifetimeRow> {
         self.types.iter().zip(0..).flat_map(move |(places, type_id)| {
             let known = places.iter().zip(0..).filter_map(|(&place, generation)| Some((self.of(place)?, generation)));

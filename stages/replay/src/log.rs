@@ -1,7 +1,7 @@
 //! The profiler log: heaplake's own line format, which any agent can write.
 //!
-//! Text, one event per line, fields apart by one space, the first field a letter. Addresses, thread handles and
-//! lengths in bytes of ranges are hexadecimal without prefix; all other numbers are decimal. Names go to the end of
+//! Text, one event per line, fields separated by one space, the first field a letter. Addresses, thread handles and
+//! lengths in bytes of ranges are hexadecimal without prefix; all other numbers are decimal. Names extend to the end of
 //! the line.
 //!
 //! | line | meaning |
@@ -11,18 +11,21 @@
 //! | `F function name` | names a function (`Namespace.Type::Method`) |
 //! | `S stack function...` | a stack, innermost function first; stack 0 is the empty one |
 //! | `A thread address type size stack` | an allocation |
-//! | `G number condemned reason [beside]` | a collection begins; `condemned` has a digit per generation 0, 1, 2, large, pinned; reason 1 is induced; a 1 at the end says that it runs beside the program: others may begin and end inside it, and its `V` lines, at its end, tell all memory that objects fill then |
-//! | `B generation start used reserved` | addresses of a generation, all lengths hexadecimal, at the beginning and at the end |
-//! | `M old new length` | objects survive and move (or stay, where both are equal) |
-//! | `V start length` | objects survive where they are |
+//! | `G number condemned reason [beside]` | starts a collection; `condemned`: digits for 0, 1, 2, large, pinned |
+//! | `B generation start used reserved` | a range of a generation, before and after; all lengths hexadecimal |
+//! | `M old new length` | objects survive and move (or stay, if both are equal) |
+//! | `V start length` | objects survive in place |
 //! | `R address kind flags id` | a root; kinds: 0 other, 1 stack, 2 finalizer queue, 3 handle |
-//! | `O address type reference...` | an object of a walk of the heap, after moves |
+//! | `O address type reference...` | an object of a heap walk, after moves |
 //! | `E number` | the collection ends |
-//! | `Q`, `H`, `h` | finalizer queue, handles made and gone: passed over |
+//! | `Q`, `H`, `h` | finalizer queue, handles made and freed: ignored |
 //!
-//! Definitions precede use. Lines with other letters are refused, because their meaning is unknown. The last line of
-//! a log that is complete begins with `# end`; one that ends before it is replayed as far as it goes, which is
-//! counted as an anomaly, but a last line without its end is refused: what is left of it may look like another one.
+//! Reason 1 of a collection is induced. `beside` 1 marks it as concurrent: others may start and end inside it, and its
+//! `V` lines, at its end, list all memory that objects then fill.
+//!
+//! Definitions precede use. Lines with other letters are refused, since their meaning is unknown. The last line of a
+//! complete log begins with `# end`; a log without it is replayed as far as it goes, which counts as an anomaly, but an
+//! unterminated last line is refused: its remainder may look like another one.
 
 use crate::events::{Allocation, CollectionStart, Range, Reason, Root, RootKind};
 use crate::replay::Replay;
@@ -34,9 +37,9 @@ pub use heaplake_input::profiler_log::MAGIC;
 use heaplake_input::profiler_log::{self, Bad, Failure, Fields};
 use heaplake_kit::{Budget, BudgetVec, StageError};
 
-/// Stacks by the numbers that the log gives them.
+/// Stacks by their numbers in the log.
 struct Known {
-    /// The node of each, one more; 0 where there is none.
+    /// Node of each stack plus 1; 0 for none.
     nodes: BudgetVec<u32>,
     unknown: u64,
 }
@@ -57,10 +60,7 @@ impl Frames for Known {
     }
 }
 
-/// Reads a log from its first line to its end; gives its version.
-///
-/// # Errors
-/// [`StageError::Input`] for a line that is not of the format, and those of the replay.
+/// Reads a log; returns its version.
 pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     let mut stacks = Known { nodes: budget.growing("the stacks of the log"), unknown: 0 };
     let complete = profiler_log::read(bytes, |letter, fields, _| event(letter, fields, replay, &mut stacks))?;
@@ -113,7 +113,6 @@ fn allocation(fields: &mut Fields<'_>, replay: &mut Replay, stacks: &mut Known) 
     Ok(replay.allocation(&allocation, stacks)?)
 }
 
-/// A collection begins.
 fn start(fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
     const LINE: Bad = "G number condemned reason [beside]";
     let number = fields.small(LINE)?;
@@ -124,7 +123,7 @@ fn start(fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
     Ok(replay.start(CollectionStart { number, condemned, reason, concurrent, time: 0 })?)
 }
 
-/// Addresses: of a generation, or of objects that survive.
+/// Reads a range of a generation or of survivors.
 fn range(letter: u8, fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
     match letter {
         b'B' => {
@@ -160,7 +159,7 @@ fn root(fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
         3 => RootKind::Handle,
         _ => RootKind::Other,
     };
-    // An agent may know no more than that.
+    // Agents may omit the rest.
     let flags = if fields.is_done() { 0 } else { fields.small(LINE)? };
     let id = if fields.is_done() { 0 } else { fields.hex(LINE)? };
     Ok(replay.root(Root { object, kind, flags, id })?)
@@ -169,7 +168,7 @@ fn root(fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
 fn stack(fields: &mut Fields<'_>, replay: &mut Replay, stacks: &mut Known) -> Result<(), Failure> {
     const LINE: Bad = "S stack function...";
     let number = fields.small(LINE)? as usize;
-    // From the outermost function down, which is the last of the line.
+    // From the outermost function, the last of the line, down.
     let mut node = EMPTY;
     while let Some(function) = fields.last(LINE)? {
         node = replay.stacks.callee(node, function)?;

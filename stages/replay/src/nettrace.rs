@@ -1,4 +1,4 @@
-//! `.nettrace`, as .NET's EventPipe writes it: payloads of events, handed to the replay.
+//! `.nettrace` of .NET's EventPipe: passes the payloads of events to the replay.
 //!
 //! Versions 4 and 5 of the container are read; version 6 is refused by name.
 
@@ -15,10 +15,7 @@ use heaplake_symbols::Build;
 
 pub use heaplake_input::nettrace::MAGIC;
 
-/// Reads a trace from its magic to its end; gives its version.
-///
-/// # Errors
-/// [`StageError::Input`] for what is not of the format, and those of the replay.
+/// Reads a trace; returns its version.
 pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     let outcome = nettrace::read(bytes, &mut Reader(replay), budget)?;
     replay.anomalies.unknown_stacks += outcome.unknown_stacks;
@@ -26,28 +23,28 @@ pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Resu
     Ok(Some(outcome.version.to_string()))
 }
 
-/// An event that means something to a replay.
+/// An event that a replay uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A collection begins (version of the payload).
+    /// Start of a collection (version of the payload).
     Start(u32),
-    /// It ends.
+    /// End of a collection.
     End,
-    /// So many bytes were allocated (version of the payload).
+    /// Allocation tick (version of the payload).
     Tick(u32),
-    /// An object was allocated.
+    /// Allocation of an object.
     Allocation,
     /// Types.
     Types,
     /// Roots.
     Roots,
-    /// Objects of a walk of the heap.
+    /// Objects of a heap walk.
     Nodes,
-    /// Ranges that survive where they are.
+    /// Ranges that survive in place.
     Surviving,
-    /// Ranges that move.
+    /// Moved ranges.
     Moved,
-    /// Addresses of a generation.
+    /// Range of a generation.
     Range,
     /// A method with its code.
     Method,
@@ -72,7 +69,7 @@ impl Events for Reader<'_> {
             (RUNTIME, 21) => Kind::Surviving,
             (RUNTIME, 22) => Kind::Moved,
             (RUNTIME, 23) => Kind::Range,
-            // Loaded and unloaded; at the beginning and the end of a rundown.
+            // Load and unload; start and end of a rundown.
             (RUNTIME | RUNDOWN, 143 | 144) => Kind::Method,
             (RUNTIME, 152) | (RUNDOWN, 153 | 154) => Kind::Module,
             _ => return None,
@@ -100,7 +97,7 @@ impl Events for Reader<'_> {
     }
 }
 
-/// The stacks that the trace has written.
+/// The stacks of the trace.
 struct Written<'a, 'b>(&'a mut Stacks<'b>);
 
 impl Frames for Written<'_, '_> {
@@ -114,13 +111,10 @@ impl Frames for Written<'_, '_> {
     }
 }
 
-/// The generations that a garbage collection of the oldest one condemns, as bits.
+/// Generations condemned by a collection of the oldest one, as bits.
 const FULL: u32 = 0b1_1111;
 
-/// Hands an event on; false where its payload ends too early.
-///
-/// # Errors
-/// Those of the replay.
+/// Passes on an event; false if its payload ends too early.
 fn apply(
     kind: Kind,
     bytes: &[u8],
@@ -182,7 +176,7 @@ fn allocation(fields: &mut Cursor<'_>, around: Around) -> Option<Allocation> {
     })
 }
 
-/// Type, its name and the bytes since the last event of the kind.
+/// Reads type, its name and the bytes since the last tick.
 fn tick(fields: &mut Cursor<'_>, version: u32, wide: bool) -> Option<(u64, String, u64)> {
     let amount = u64::from(fields.u32()?);
     fields.u32()?; // small or large objects
@@ -199,7 +193,7 @@ fn start(fields: &mut Cursor<'_>, version: u32, time: u64) -> Option<CollectionS
     let number = fields.u32()?;
     let generation = if version == 0 { 2 } else { fields.u32()? };
     let reason = Reason::Runtime(fields.u32()?);
-    // 0 stops the program, 1 runs beside it, 2 stops the program inside one that runs beside it.
+    // 0 stops the program, 1 is concurrent, 2 stops the program inside a concurrent one.
     let concurrent = version > 0 && fields.u32()? == 1;
     let condemned = match generation {
         0 => 0b1,
@@ -224,7 +218,7 @@ fn method(fields: &mut Cursor<'_>) -> Option<(u64, u64, Function)> {
     let token = fields.u32()?;
     fields.u32()?; // flags
     let (namespace, method, signature) = (fields.utf16()?, fields.utf16()?, fields.utf16()?);
-    // Arguments of generic types tell functions apart that have one name.
+    // Generic arguments distinguish functions of one name.
     let (type_name, arguments) = match namespace.find('[') {
         Some(at) if namespace.ends_with(']') => namespace.split_at(at),
         _ => (namespace.as_str(), ""),
@@ -234,7 +228,7 @@ fn method(fields: &mut Cursor<'_>) -> Option<(u64, u64, Function)> {
     Some((start, size, Function { handle, name, signature, module, token, ..Function::default() }))
 }
 
-/// An event of many entries. Counts and entries must agree; what was handed on before the end stays.
+/// Passes on an event of many entries. Counts and entries must agree; entries before the failure are kept.
 fn bulk(
     fields: &mut Cursor<'_>,
     indexed: bool,

@@ -1,20 +1,20 @@
-//! Items in order: sorted in memory where they are few and fit, on disk where they do not.
+//! Sorting, in memory if the items are few and fit, else on disk.
 //!
-//! Up to [`MOST_IN_MEMORY`] items are sorted in one piece, which takes less than half a second; more are sorted in
-//! runs, so that signals are heard between them.
+//! Up to [`MOST_IN_MEMORY`] items are sorted at once, which takes less than half a second; more are sorted in runs,
+//! with checks for cancellation in between.
 
 use bytemuck::Pod;
 use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{Budget, BudgetVec, Context, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 
-/// Items that are sorted in one piece.
+/// Most items sorted at once.
 const MOST_IN_MEMORY: usize = 1 << 21;
 
-/// Items between two questions whether the run is cancelled.
+/// Items between two checks for cancellation.
 const CHECKED: usize = 1 << 14;
 
-/// Where the work at the end of a replay is done.
+/// Scratch and context of the work at the end of a replay.
 #[derive(Clone, Copy)]
 pub struct Space<'a> {
     /// The scratch folder.
@@ -30,10 +30,7 @@ impl<'a> Space<'a> {
         &self.context.budget
     }
 
-    /// Hears signals now and then: call it with the number of each item.
-    ///
-    /// # Errors
-    /// [`StageError::Cancelled`].
+    /// Checks for cancellation now and then, given the number of each item.
     #[inline]
     pub fn check(&self, number: usize) -> Result<(), StageError> {
         if number.is_multiple_of(CHECKED) { self.context.check() } else { Ok(()) }
@@ -53,10 +50,7 @@ enum Kept<'a, T> {
 }
 
 impl<'a, T: Pod + Ord> Unordered<'a, T> {
-    /// For at most `most` items; the columns are used where they do not fit.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Prepares for at most `most` items; the columns are used if these do not fit in memory.
     pub fn new(who: &'static str, most: usize, columns: [Column<T>; 2], space: Space<'a>) -> Result<Self, StageError> {
         let fits = (most as u64).saturating_mul(size_of::<T>() as u64) <= space.budget().free() / 2;
         let kept = if fits && most <= MOST_IN_MEMORY {
@@ -68,9 +62,6 @@ impl<'a, T: Pod + Ord> Unordered<'a, T> {
     }
 
     /// Adds an item.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
     #[inline]
     pub fn push(&mut self, item: T) -> Result<(), StageError> {
         self.space.check(self.count)?;
@@ -81,10 +72,7 @@ impl<'a, T: Pod + Ord> Unordered<'a, T> {
         }
     }
 
-    /// The items in order.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Sorts the items.
     pub fn finish(self) -> Result<Ordered<'a, T>, StageError> {
         let items = match self.kept {
             Kept::Memory(mut items) => {
@@ -97,7 +85,7 @@ impl<'a, T: Pod + Ord> Unordered<'a, T> {
     }
 }
 
-/// Gives items in order.
+/// Returns items in order.
 pub struct Ordered<'a, T> {
     items: Source<'a, T>,
     space: Space<'a>,
@@ -110,10 +98,7 @@ enum Source<'a, T> {
 }
 
 impl<T: Pod + Ord> Ordered<'_, T> {
-    /// The next item.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Cancelled`].
+    /// Returns the next item.
     #[inline]
     pub fn pop(&mut self) -> Result<Option<T>, StageError> {
         self.space.check(self.at)?;
@@ -124,7 +109,7 @@ impl<T: Pod + Ord> Ordered<'_, T> {
         }
     }
 
-    /// Bytes that went to disk.
+    /// Bytes spilled to disk.
     #[must_use]
     pub fn spilled(&self) -> u64 {
         match &self.items {

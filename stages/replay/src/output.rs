@@ -20,25 +20,22 @@ use heaplake_schemas::allocation_types::TypeRow;
 use heaplake_schemas::replay::{self as columns, ABSENT, Coverage};
 use std::cmp::Reverse;
 
-/// What the tables take from a replay besides their rows.
+/// Totals of a replay, besides its rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     /// Sampled objects.
     pub sampled: u64,
     /// Those without a stack.
     pub stackless: u64,
-    /// Frames of no known function.
+    /// Frames of unknown functions.
     pub unresolved_frames: u64,
-    /// Those with more callers than are told.
+    /// Stacks whose deepest callers are left out.
     pub cut_stacks: u64,
-    /// Bytes that were spilled.
+    /// Spilled bytes.
     pub spilled_bytes: u64,
 }
 
-/// Writes all rows. What only the reading of the trace needed is given up first.
-///
-/// # Errors
-/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+/// Writes all rows; first releases the memory that only reading the trace needs.
 pub fn write(
     replay: &mut Replay,
     sources: &mut Sources<'_>,
@@ -96,7 +93,7 @@ pub fn write(
     Ok(totals)
 }
 
-/// How much of a type was allocated and how much sampled: the ratio by which a sample that the runtime took is scaled.
+/// Ratio that scales a sample of the runtime: allocated to represented objects of a type.
 fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
     match replay.coverage {
         // The number of objects is unknown: ticks count as the bytes that they report.
@@ -105,7 +102,7 @@ fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
     }
 }
 
-/// Whether the trace has the count and the bytes of each type.
+/// Whether the trace has count and bytes of each type.
 fn is_exact(replay: &Replay) -> bool {
     matches!(replay.coverage, Coverage::Every | Coverage::Sampled)
 }
@@ -125,7 +122,7 @@ fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {
     let mut rows = budget.with_room("the rows of types", replay.counts.len())?;
     let ticks = all_ticks(replay);
     for (counts, type_id) in replay.counts.iter().zip(0..) {
-        // An interval takes its time.
+        // An interval takes time.
         space.context.check()?;
         let sample = &counts.sample;
         if counts.allocated == 0 && sample.count == 0 {
@@ -171,7 +168,7 @@ fn population(replay: &Replay, type_id: u32) -> Population<'_> {
     }
 }
 
-/// Ticks of all types and their bytes, where there is one for every so many bytes.
+/// Returns count and bytes of all ticks, if there is one per fixed number of bytes.
 fn all_ticks(replay: &Replay) -> Option<(u64, u64)> {
     let add = |sum: (u64, u64), of: &TypeCounts| {
         (sum.0.saturating_add(of.sample.count), sum.1.saturating_add(of.sample.bytes))
@@ -180,8 +177,8 @@ fn all_ticks(replay: &Replay) -> Option<(u64, u64)> {
     ticks.then(|| replay.counts.iter().fold((0, 0), add))
 }
 
-/// The estimate for a sample that the runtime took. The trace gives it without its uncertainty, but for ticks of which
-/// there are so many with so many bytes: a type has as many of them as it has of the bytes.
+/// Estimates a type from a sample of the runtime. There is an interval only for ticks at fixed numbers of bytes: a
+/// type's share of them is its share of the bytes.
 fn whole(sample: &Sample, (total, represented): (u64, u64), ticks: Option<(u64, u64)>) -> Option<Estimate> {
     let bytes = if represented > 0 { scale(sample.bytes, total, represented) } else { return None };
     let interval = ticks.map(|(count, all)| {
@@ -191,7 +188,7 @@ fn whole(sample: &Sample, (total, represented): (u64, u64), ticks: Option<(u64, 
     Some(Estimate { bytes, interval: interval.map(|(low, high)| (low.min(bytes), high.max(bytes))) })
 }
 
-/// Where objects were followed to their deaths.
+/// Writes lifetimes, if objects were tracked to their deaths.
 fn lifetimes(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
     if !replay.tracks() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where objects died by the whole path of calls that allocated them.
+//! Deaths of objects by their allocating call path.
 
 use crate::calls::Amount;
 use crate::ordered::{Space, Unordered};
@@ -13,26 +13,22 @@ use heaplake_schemas::object_lifetimes::GENERATIONS;
 use heaplake_schemas::replay::{CALLEES, PATHS};
 use heaplake_schemas::scratch::Column;
 
-/// Name of these arrays in the memory budget.
+/// Memory account of the arrays.
 const WHO: &str = "the paths whose objects died";
 
 const ORDER: [Column<PathRow>; 2] = [Column::new("replay.paths.a"), Column::new("replay.paths.b")];
 
-/// The tree of calls: its nodes, the node of each stack, and the place of each node among the rows of callees, which
-/// are written.
+/// The call tree, the node of each stack, and the row of each node among the callees, which are already written.
 pub struct Calls<'a> {
     /// The tree.
     pub tree: &'a mut Tree,
-    /// By stack.
+    /// Node by stack.
     pub nodes: &'a mut Array<u32>,
-    /// By node.
+    /// Row by node.
     pub positions: &'a mut Array<u32>,
 }
 
-/// Writes the rows; gives the bytes that were spilled for them. `names` has the position of each function's name.
-///
-/// # Errors
-/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+/// Writes the rows; returns the bytes spilled for them. `names` has the text id of each function's name.
 pub fn write(replay: &Replay, calls: &mut Calls<'_>, names: &[u32], space: Space<'_>) -> Result<u64, StageError> {
     let mut rows = Unordered::new(WHO, calls.tree.count.saturating_mul(GENERATIONS.len()), ORDER, space)?;
     let mut spilled = 0;
@@ -58,7 +54,7 @@ pub fn write(replay: &Replay, calls: &mut Calls<'_>, names: &[u32], space: Space
     let mut writer = ColumnWriter::create(space.scratch, PATHS)?;
     let mut callee: Option<CalleeRow> = None;
     while let Some(row) = rows.pop()? {
-        // Each row has its callee, and both are in order.
+        // Each row has its callee, and both are sorted.
         let of = loop {
             match callee {
                 Some(callee) if callee.node == row.node => break callee,
@@ -72,7 +68,7 @@ pub fn write(replay: &Replay, calls: &mut Calls<'_>, names: &[u32], space: Space
     Ok(spilled + rows.spilled())
 }
 
-/// Adds to the nodes of their stacks what died in a generation; whether anything did.
+/// Adds the deaths in a generation to the nodes of their stacks; returns whether there are any.
 fn died(
     replay: &Replay,
     generation: usize,
@@ -95,7 +91,7 @@ fn died(
     Ok(any)
 }
 
-/// A row, without what the tree of calls says of its node.
+/// Returns a row without the columns of its callee.
 fn row(node: u32, generation: usize, own: &Amount, all: &Amount) -> PathRow {
     PathRow {
         node,

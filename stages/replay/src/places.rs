@@ -1,8 +1,8 @@
-//! The generation of each address, as collections report it while one of them runs beside the program.
+//! The generation of each address, from the reports during a concurrent collection.
 //!
 //! A background collection sweeps while the program and collections inside it go on: regions change their generation,
-//! are emptied and taken again before it reports what survived. So the ranges of all reports since its beginning are
-//! laid over each other; where two overlap, the later one counts, and what only an earlier one has stays.
+//! are emptied and reused before it reports survivors. So the ranges of all reports since its start are overlaid: where
+//! two overlap, the later one counts, and ranges of only earlier ones stay.
 
 use crate::events::Range;
 use crate::sweep::Condemned;
@@ -10,36 +10,30 @@ use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use std::collections::BTreeMap;
 
-/// Bytes of a range.
+/// Bytes per range.
 const ENTRY: u64 = 64;
 
-/// Ranges that do not overlap.
+/// Disjoint ranges.
 pub struct Places {
-    /// First address; address behind the last, generation.
+    /// By first address: exclusive end and generation.
     ranges: BTreeMap<u64, (u64, u8)>,
     charge: Charge,
 }
 
 impl Places {
-    /// No range yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty map.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let charge = Charge::new(budget, "the ranges of generations beside the program")?;
         Ok(Self { ranges: BTreeMap::new(), charge })
     }
 
-    /// A range is reported.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Overlays a range.
     pub fn report(&mut self, range: Range) -> Result<(), StageError> {
         let (start, end) = (range.start, range.start.saturating_add(range.used));
         if start == end {
             return Ok(());
         }
-        // The one that begins before may reach into this one, or beyond it.
+        // The preceding range may reach into this one, or beyond it.
         if let Some((_, before)) = self.ranges.range_mut(..start).next_back()
             && before.0 > start
         {
@@ -65,17 +59,14 @@ impl Places {
         Ok(())
     }
 
-    /// The generation of an address; nothing outside all ranges.
+    /// Returns the generation of an address; `None` outside all ranges.
     #[must_use]
     pub fn generation(&self, address: u64) -> Option<u8> {
         let (_, &(end, generation)) = self.ranges.range(..=address).next_back()?;
         (address < end).then_some(generation)
     }
 
-    /// All ranges, in order.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns all ranges, sorted.
     pub fn condemned(&mut self) -> Result<Vec<Condemned>, StageError> {
         let mut condemned = Vec::new();
         self.charge.make_room(&mut condemned, self.ranges.len())?;
@@ -83,7 +74,7 @@ impl Places {
         Ok(condemned)
     }
 
-    /// The list that [`Self::condemned`] made is dropped now.
+    /// Releases the memory of the list from [`Self::condemned`].
     pub fn give_back(&mut self, condemned: &[Condemned]) {
         self.charge.sub(size_of_val(condemned) as u64);
     }
@@ -93,7 +84,7 @@ impl Places {
 mod tests {
     use super::*;
 
-    /// Against an array with a generation for each address.
+    /// Against an array with a generation per address.
     #[test]
     fn later_ranges_lie_over_earlier_ones() {
         let mut chance = 1_u64;

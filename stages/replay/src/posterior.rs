@@ -1,83 +1,80 @@
-//! How far an estimate may be from the truth: 95 % intervals for the bytes of all objects of a type.
+//! 95 % intervals of the estimated bytes of all objects of a type.
 //!
-//! Sizes of arrays and strings are skewed, and most types have few samples. There the normal interval, Student's, and
+//! Sizes of arrays and strings are skewed, and most types have few samples. Then the normal interval, Student's, and
 //! those with a correction for skewness (Johnson 1978, Hall 1992) or of logarithms fail alike: three small arrays do
-//! not say that a fourth is large. What says it is how sizes of other types in the trace vary.
+//! not exclude a large fourth. The evidence is the variation of sizes of other types in the trace.
 //!
-//! So the sizes that were not taken are drawn from what was: the Polya posterior of a finite population (Ericson 1969;
+//! So the unsampled sizes are drawn from the sampled ones: the Polya posterior of a finite population (Ericson 1969;
 //! Ghosh and Meeden, Bayesian Methods for Finite Population Sampling, 1997) with a Dirichlet process as its prior
-//! (Ferguson 1973). Each object that was not taken has a size of the sample, or, with the weight of [`PRIOR`] objects,
-//! one from the sizes of all types of which sizes vary. The interval lies between the quantiles of [`DRAWS`] such
-//! completions. As only unknown sizes are drawn, the finite population is accounted for; nothing can be less than what
-//! was seen; and with many samples it is the Bayesian bootstrap (Rubin 1981), which has the right skewness.
+//! (Ferguson 1973). Each unsampled object has a size of the sample, or, with the weight of [`PRIOR`] objects, one of
+//! the sizes of all varying types. The interval lies between the quantiles of [`DRAWS`] such completions. Since only
+//! unknown sizes are drawn, the finite population is accounted for and the seen bytes are a lower bound; with many
+//! samples it is the Bayesian bootstrap (Rubin 1981), which has the right skewness.
 //!
-//! * A type of which sizes do not vary is known from one object. Names tell: arrays and strings vary. Where a sample
-//!   shows that names do not tell, all types of the trace count as varying.
-//! * An object that is large for its type was taken ([`sampling`](crate::sampling)), so none is drawn.
-//! * Differences over time are taken off ([`Sample::within_blocks`]).
-//! * A type without a sample (with [`SampleStart::Nth`](heaplake_schemas::options::SampleStart) alone) has the sizes
-//!   of comparable types, or of any others where there are none.
+//! * The size of a type with constant sizes is known from one object. Names decide: arrays and strings vary. If a
+//!   sample contradicts that, all types of the trace count as varying.
+//! * All objects that are large for their type were sampled ([`sampling`](crate::sampling)), so none is drawn.
+//! * Differences over time are removed ([`Sample::within_blocks`]).
+//! * A type without a sample (only with [`SampleStart::Nth`](heaplake_schemas::options::SampleStart)) has the sizes of
+//!   comparable types, or of any others if there are none.
 //!
 //! Resident memory: 16 bytes per distinct size of a sample and type at the end. Time: some 20,000 draws per varying
-//! type. docs/limits.md has how often the intervals hold.
+//! type. docs/limits.md has the coverage of the intervals.
 
 use crate::sample::Sample;
 use crate::sampling::{LARGE_TIMES, next};
 use heaplake_kit::{Budget, BudgetVec, StageError};
 
-/// Objects that the sizes of other types count for.
+/// Weight of the sizes of other types, in objects.
 const PRIOR: f64 = 2.0;
 
-/// Sampled objects of a type that count for others at most, so that none speaks for all.
+/// Most sampled objects of a type that count for others, so that none dominates.
 const MOST_OF_A_TYPE: f64 = 16.0;
 
-/// Completions of a sample.
+/// Number of completions of a sample.
 const DRAWS: usize = 400;
 
-/// Unknown sizes up to which they are drawn one by one.
+/// Most unknown sizes that are drawn one by one.
 const ONE_BY_ONE: u64 = 256;
 
-/// Sizes from other types in a completion, at most.
+/// Most sizes from other types in a completion.
 const NEW_SIZES: usize = 64;
 
 /// An estimate of all sizes, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// The estimate itself.
+    /// The estimate.
     pub bytes: u64,
-    /// Its 95 % interval, where there is one.
+    /// Its 95 % interval, if there is one.
     pub interval: Option<(u64, u64)>,
 }
 
-/// A type, as estimates need it.
+/// A type to be estimated.
 #[derive(Clone, Copy, Debug)]
 pub struct Population<'a> {
     /// Objects.
     pub total: u64,
-    /// Those taken.
+    /// The sampled ones.
     pub sample: &'a Sample,
-    /// Whether sizes vary, as far as the name tells.
+    /// Whether sizes vary, by the name of the type.
     pub varies: bool,
-    /// Whether all large objects were taken.
+    /// Whether all large objects were sampled.
     pub took_large: bool,
-    /// For the draws.
+    /// Seed of the draws.
     pub seed: u64,
 }
 
-/// What all samples of a trace say about a type's sizes.
+/// Sizes of all samples of a trace.
 pub struct Pool {
-    /// Sizes of types that vary, ascending, with the sums of the weights up to each.
+    /// Sizes of varying types, ascending, with cumulative weights.
     varying: BudgetVec<(f64, f64)>,
-    /// Sizes of the others, ascending.
+    /// Sizes of the other types, ascending.
     fixed: BudgetVec<f64>,
     names_tell: bool,
 }
 
 impl Pool {
-    /// From all types of a trace.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Collects the sizes of all types of a trace.
     pub fn new<'a>(budget: &Budget, types: impl Iterator<Item = Population<'a>> + Clone) -> Result<Self, StageError> {
         const WHO: &str = "the sizes of all types";
         let names_tell = types.clone().all(|of| of.varies || of.sample.sizes(of.total).0.len() <= 1);
@@ -102,7 +99,7 @@ impl Pool {
         Ok(Self { varying, fixed, names_tell })
     }
 
-    /// What the objects of a type weigh; nothing where no object of any type was sampled.
+    /// Estimates the bytes of a type; `None` if no object of any type was sampled.
     #[must_use]
     pub fn estimate(&self, of: &Population<'_>) -> Option<Estimate> {
         let Some(bytes) = of.sample.estimate(of.total) else {
@@ -120,14 +117,14 @@ impl Pool {
         let (within, middle) = (of.sample.within_blocks(), quantile(&drawn, 0.5));
         let seen = of.sample.bytes as f64;
         let least = self.least(sizes) * unknown as f64;
-        // What is taken off for changes over time leaves the interval around the estimate.
+        // Removing changes over time keeps the interval around the estimate.
         let centre = if within < 1.0 { bytes as f64 - seen } else { middle };
         let end = |part: f64| seen + (centre + (quantile(&drawn, part) - middle) * within).max(least);
         let (low, high) = (end(0.025).floor() as u64, end(0.975).ceil() as u64);
         Some(Estimate { bytes, interval: Some((low.min(bytes), high.max(bytes))) })
     }
 
-    /// The least size of an object.
+    /// Returns the least size of an object.
     fn least(&self, sizes: &[(f64, f64)]) -> f64 {
         let least = |sizes: &[(f64, f64)]| sizes.first().map_or(f64::INFINITY, |size| size.0);
         let fixed = self.fixed.first().copied().unwrap_or(f64::INFINITY);
@@ -153,7 +150,7 @@ impl Pool {
         Some(whole(mean, quantile(&self.fixed, 0.025), quantile(&self.fixed, 0.975)))
     }
 
-    /// Sums of the unknown sizes in completions of a sample, ascending.
+    /// Returns the sums of the unknown sizes in all completions of a sample, ascending.
     fn completions(&self, of: Completion<'_>, seed: u64) -> Vec<f64> {
         let mut chance = Chance(seed);
         let mut drawn: Vec<f64> = (0..DRAWS).map(|_| self.complete(&of, &mut chance)).collect();
@@ -170,7 +167,7 @@ impl Pool {
         shares.iter_mut().for_each(|share| share.1 /= sum);
         let mut rest = new / sum;
         let unknown = of.unknown as f64;
-        // Sethuraman's sticks, until what is left is less than an object.
+        // Sethuraman's stick breaking, until less than an object remains.
         for _ in 0..NEW_SIZES {
             if rest * unknown <= 0.3 {
                 break;
@@ -193,15 +190,15 @@ impl Pool {
         (0..of.unknown).map(|_| by_weight(&shares, chance).0).sum()
     }
 
-    /// A size of the types that vary, less than `most`.
+    /// Draws a size below `most` from the varying types.
     fn draw(&self, most: f64, chance: &mut Chance) -> f64 {
         let few = &self.varying[..self.varying.partition_point(|size| size.0 < most)];
-        // Where all are too large, the bound is all that is known.
+        // If all are too large, only the bound is known.
         if few.is_empty() { most.min(self.least(&[])) } else { by_weight(few, chance).0 }
     }
 }
 
-/// What is completed.
+/// Parameters of completions.
 #[derive(Clone, Copy)]
 struct Completion<'a> {
     sizes: &'a [(f64, f64)],
@@ -210,22 +207,22 @@ struct Completion<'a> {
     most: f64,
 }
 
-/// One of some that have the sums of their weights up to each; there is at least one.
+/// Draws by cumulative weights; there is at least one.
 fn by_weight(sums: &[(f64, f64)], chance: &mut Chance) -> (f64, f64) {
     let drawn = chance.unit() * sums[sums.len() - 1].1;
     sums[sums.partition_point(|size| size.1 < drawn).min(sums.len() - 1)]
 }
 
-/// A quantile of sorted numbers, of which there is at least one.
+/// Returns a quantile of sorted numbers, at least one.
 fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted[((part * sorted.len() as f64) as usize).min(sorted.len() - 1)]
 }
 
-/// Draws from distributions.
+/// Random draws.
 struct Chance(u64);
 
 impl Chance {
-    /// Between 0 and 1, never either.
+    /// Uniform between 0 and 1, both exclusive.
     fn unit(&mut self) -> f64 {
         ((next(&mut self.0) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }

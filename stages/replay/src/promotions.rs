@@ -1,13 +1,13 @@
-//! In which generation each object is, from one collection to the next.
+//! The generation of each object, from one collection to the next.
 //!
-//! Collections report the ranges of all generations as they find them, and as they leave them. An object changes its
-//! generation only where it is moved, or where a range changes its own. So at each report only three kinds of
-//! addresses are looked at: those whose generation is another one than at the report before, those to which objects
-//! were moved since, and all of the generations in which new objects appear. What is seen goes to disk, whether it is
-//! new or not; at the end it is sorted by object, and what did not change falls together.
+//! Collections report the ranges of all generations before and after. An object changes its generation only if it is
+//! moved or its range changes its own. So each report examines only three kinds of addresses: those with another
+//! generation than in the report before, destinations of moves since, and all of the generations where new objects
+//! appear. Observations go to disk, new or not; at the end they are sorted by object, and unchanged ones are merged.
 //!
-//! An object that lies behind what a generation uses, but inside of what it reserves, was allocated since, and is in
-//! it, as the runtime says too. One that is in no range any more stays where it was: it is dead, and that will be told.
+//! An object beyond the used but inside the reserved part of a generation was allocated since, and is in that
+//! generation, as in the runtime. An object outside all ranges stays where it was: it is dead, and its death will be
+//! recorded.
 
 use crate::events::Range;
 use crate::ordered::{Ordered, Space, Unordered};
@@ -25,40 +25,40 @@ use heaplake_schemas::scratch::Column;
 const SEEN: Column<Seen> = Column::new("replay.seen");
 const ORDER: [Column<Seen>; 2] = [Column::new("replay.seen.a"), Column::new("replay.seen.b")];
 
-/// Name of this in the memory budget.
+/// Memory account.
 const WHO: &str = "the generations of objects";
 
-/// "None".
+/// Null sentinel.
 const NONE: u32 = u32::MAX;
 
-/// Generations in which new objects appear: 0, large and pinned.
+/// Generations where new objects appear: 0, large and pinned.
 const NEW: [u8; 3] = [0, 3, 4];
 
-/// When objects are looked at: a number of collections, and whether that was as the last of them ended or later.
+/// Time of an observation: a number of collections, and whether it is at the end of the last one or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point(u32);
 
 impl Point {
-    /// As the last of so many collections ended.
+    /// At the end of the last of `collections`.
     #[must_use]
     pub fn after(collections: u32) -> Self {
         Self(collections.saturating_mul(2))
     }
 
-    /// As the last of so many collections found them.
+    /// Just before the last of `collections`.
     #[must_use]
     pub fn before(collections: u32) -> Self {
         Self::now(collections.saturating_sub(1))
     }
 
-    /// Some time after so many collections.
+    /// Some time after `collections`.
     #[must_use]
     pub fn now(collections: u32) -> Self {
         Self(collections.saturating_mul(2).saturating_add(1))
     }
 }
 
-/// An object in a generation.
+/// An observation of an object in a generation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 struct Seen {
@@ -68,31 +68,25 @@ struct Seen {
     padding: u32,
 }
 
-/// Looks at objects, collection by collection.
+/// Observes objects, collection by collection.
 pub struct Promotions {
     seen: ColumnWriter<Seen>,
-    /// The generations at the last report, in order, apart from each other.
+    /// The generations at the last report, sorted and disjoint.
     known: Vec<Condemned>,
-    /// Where objects were moved since: first address, and the one behind the last.
+    /// Destinations of moves since: first address, exclusive end.
     moved: Vec<(u64, u64)>,
     charge: Charge,
     budget: Budget,
 }
 
 impl Promotions {
-    /// Nothing yet.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Returns a recorder without observations.
     pub fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         let (seen, charge) = (ColumnWriter::create(scratch, SEEN)?, Charge::new(budget, WHO)?);
         Ok(Self { seen, known: Vec::new(), moved: Vec::new(), charge, budget: budget.clone() })
     }
 
-    /// Objects were moved.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Records moves.
     pub fn moved(&mut self, survivals: &[Survival]) -> Result<(), StageError> {
         let moved = survivals.iter().filter(|range| range.from != range.to);
         self.charge.make_room(&mut self.moved, moved.clone().count())?;
@@ -100,11 +94,8 @@ impl Promotions {
         Ok(())
     }
 
-    /// A collection reports its generations, the range that counts where two overlap after the other; nothing happens
-    /// where it reports none. The objects have their places.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Observes objects at a report of generations; later ranges override, and an empty report is ignored. Objects must
+    /// be settled.
     pub fn look(
         &mut self,
         ranges: impl Iterator<Item = Range>,
@@ -130,10 +121,7 @@ impl Promotions {
         looked
     }
 
-    /// The trace is over: what is new since the last report.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// At the end of the trace, observes objects that are new since the last report.
     pub fn last(&mut self, objects: &Objects, point: Point) -> Result<(), StageError> {
         let known = std::mem::take(&mut self.known);
         let looked = self.see((&known, &known), objects, point);
@@ -141,7 +129,7 @@ impl Promotions {
         looked
     }
 
-    /// Sees the objects that may be in other generations than before.
+    /// Observes the objects whose generation may have changed.
     fn see(
         &mut self,
         (before, now): (&[Condemned], &[Condemned]),
@@ -149,7 +137,7 @@ impl Promotions {
         Point(point): Point,
     ) -> Result<(), StageError> {
         let mut places = std::mem::take(&mut self.moved);
-        // Each range before cuts at most one piece in two.
+        // Each earlier range splits at most one piece.
         self.charge.make_room(&mut places, now.len() + before.len())?;
         changes(before, now, &mut places);
         self.charge.sort_by_key(&mut places, |place| *place)?;
@@ -166,7 +154,7 @@ impl Promotions {
                 {
                     known = rest;
                 }
-                // Objects beyond the last number are refused when they are allocated.
+                // Objects beyond the last number are refused at their allocation.
                 if let Some(range) = known.first().filter(|range| range.start <= object.address) {
                     let (object, generation) = (object.serial as u32, u32::from(range.generation));
                     self.seen.push(Seen { object, point, generation, padding: 0 })?;
@@ -178,18 +166,12 @@ impl Promotions {
         Ok(())
     }
 
-    /// Forgets everything.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Deletes the observations.
     pub fn discard(scratch: &Scratch) -> Result<(), StageError> {
         scratch.withdraw(SEEN)
     }
 
-    /// What was seen, by object.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+    /// Sorts the observations by object.
     pub fn finish(self, space: Space<'_>) -> Result<Histories<'_>, StageError> {
         let Self { seen, charge, known, moved, .. } = self;
         drop((known, moved, charge));
@@ -206,7 +188,7 @@ impl Promotions {
     }
 }
 
-/// Adds the addresses of ranges whose generation was another one before, and all of the generations of new objects.
+/// Adds the addresses with another generation than before, and all of the generations of new objects.
 fn changes(before: &[Condemned], now: &[Condemned], places: &mut Vec<(u64, u64)>) {
     let mut before = before;
     for range in now {
@@ -241,13 +223,13 @@ pub struct Life {
     pub object: u32,
     /// Collections before its allocation.
     pub born: u32,
-    /// Collections up to its death, and the generation of it; nothing for one that lives.
+    /// Collections up to its death, and its generation then; `None` if alive.
     pub died: Option<(u32, u32)>,
-    /// Whether what became of it is known.
+    /// Whether its fate is known.
     pub known: bool,
 }
 
-/// Makes rows of what was seen, object by object.
+/// Turns observations into rows, object by object.
 pub struct Histories<'a> {
     seen: Ordered<'a, Seen>,
     next: Option<Seen>,
@@ -255,20 +237,17 @@ pub struct Histories<'a> {
 }
 
 impl Histories<'_> {
-    /// Writes the rows of the next object, in order of their numbers; `gc` tells the runtime's number of a collection.
-    /// Gives the generation at the end, where it lives.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Cancelled`].
+    /// Writes the rows of the next object, in order of numbers; `gc` maps a count of collections to the runtime's
+    /// number. Returns the generation at the end, if alive.
     pub fn object(&mut self, life: Life, gc: impl Fn(u32) -> u32) -> Result<u32, StageError> {
         let Life { object, born, died, known } = life;
         let end = died.map_or(NONE, |(gcs, _)| gcs);
-        // The generation now, and since when.
+        // The current generation, and since when.
         let mut now: Option<(u32, u32)> = None;
         while let Some(seen) = self.next.filter(|seen| seen.object <= object) {
             self.next = self.seen.pop()?;
             let since = seen.point / 2;
-            // A collection beside the program is told late of some objects that died before.
+            // Events of a concurrent collection may show objects late that died before.
             if !known || since >= end {
                 continue;
             }
@@ -292,10 +271,7 @@ impl Histories<'_> {
         Ok(if end == NONE { generation } else { NONE })
     }
 
-    /// Ends the rows; gives the bytes that were spilled for them.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Finishes the rows; returns the bytes spilled for them.
     pub fn finish(self) -> Result<u64, StageError> {
         self.rows.finish()?;
         Ok(self.seen.spilled())

@@ -1,4 +1,4 @@
-//! The replay itself: applies each event to the state of the heap and to all counts.
+//! The replay: applies each event to the state of the heap and to all counts.
 
 use crate::calls::{self, BATCH, Cells};
 use crate::collection::Open;
@@ -20,27 +20,27 @@ use heaplake_schemas::object_lifetimes::ALIVE;
 use heaplake_schemas::options::{Recording, SampleMode};
 use heaplake_schemas::replay::{self as columns, Coverage};
 
-/// Bytes that are kept free for the work at the end, whose arrays page where they do not fit.
+/// Bytes reserved for the work at the end, whose arrays page if they do not fit.
 const HELD: u64 = 10 << 20;
 
-/// What is counted of a type, as every allocation looks at it.
+/// Counts of a type that every allocation updates.
 #[derive(Clone, Debug)]
 pub struct TypeCounts {
-    /// Which of its objects are taken.
+    /// State of its sampling.
     pub counter: Counter,
     /// Objects allocated.
     pub allocated: u64,
     /// Their sizes, bytes.
     pub bytes: u64,
-    /// Those of which size and stack were taken.
+    /// Objects sampled with size and stack.
     pub sample: Sample,
-    /// How many objects these are: one for each, unless the runtime itself takes a sample.
+    /// Objects that the sample represents: one each, unless the runtime itself samples.
     pub represented: u64,
-    /// Events of which there is one for every so many bytes, and these bytes.
+    /// Ticks, and their bytes.
     pub ticks: (u64, u64),
 }
 
-/// An allocation that has not been counted by stack yet.
+/// An allocation that is not yet counted by stack.
 struct Pending {
     object: Object,
     stack: u32,
@@ -51,25 +51,25 @@ struct Pending {
 /// Anomalies of a trace, counted by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anomalies {
-    /// Ranges that lay over others.
+    /// Overlapping ranges.
     pub overlapping_ranges: u64,
-    /// Objects that another one was moved onto.
+    /// Objects onto which another one was moved.
     pub overrun_objects: u64,
-    /// Generations of which one collection reports both what moved and what stayed, as none may be.
+    /// Generations for which one collection reports both moved and surviving ranges.
     pub moved_and_surviving: u64,
-    /// Ends of collections that had not begun.
+    /// Ends of collections without start.
     pub ends_without_start: u64,
-    /// Collections that never ended.
+    /// Collections without end.
     pub starts_without_end: u64,
     /// Ranges, roots and walked objects outside a collection.
     pub outside_collections: u64,
-    /// Stacks that events name and the trace does not have.
+    /// Referenced stacks that the trace lacks.
     pub unknown_stacks: u64,
-    /// Traces that end before they say that they do.
+    /// Truncated traces.
     pub without_end: u64,
     /// Events that the recorder dropped because its buffers were full.
     pub lost_events: u64,
-    /// Objects that walks of the heap show and the trace never allocated.
+    /// Objects of heap walks without allocation.
     pub unknown_objects: u64,
 }
 
@@ -83,59 +83,56 @@ pub struct Replay {
     pub stacks: Stacks,
     /// Functions of the trace.
     pub symbols: Symbols,
-    /// How times are to be read.
+    /// Converts ticks to times.
     pub clock: Clock,
     /// Counts by type.
     pub counts: BudgetVec<TypeCounts>,
     /// Counts by stack and type.
     pub cells: Cells,
-    /// The same of ticks, until there are allocations.
+    /// Counts of ticks by stack and type, used only without allocations.
     cells_of_ticks: Cells,
-    /// What ticks stand for, where the trace says so of each.
+    /// Weights of ticks, if the trace has them.
     pub weights: Option<Weights>,
     /// Ages of objects.
     pub lifetimes: Lifetimes,
     /// Anomalies of the trace.
     pub anomalies: Anomalies,
-    /// Which allocations there were.
+    /// Allocations recorded by the trace.
     pub coverage: Coverage,
-    /// Whether ticks come one for so many bytes, each with the type of the object at hand.
+    /// Whether ticks come at fixed numbers of bytes, each with the type of the current object.
     pub(crate) in_steps: bool,
     /// Whether any event had a stack.
     pub has_stacks: bool,
-    /// Whether any collection reported what survived.
+    /// Whether any collection reported survivors.
     pub has_moves: bool,
-    /// Objects alive.
+    /// Live objects.
     pub objects: Objects,
-    /// Allocations that come next, at most [`BATCH`].
+    /// The next allocations, at most [`BATCH`].
     pending: Vec<Pending>,
-    /// The addresses of each object, where they are recorded.
+    /// Recorder of the addresses of each object, if wanted.
     pub tracks: Option<Tracks>,
-    /// Collections that have begun.
+    /// Open collections.
     pub(crate) open: Vec<Open>,
-    /// Memory of the sizes in samples.
+    /// Memory account of the sizes in samples.
     sizes: Charge,
     pub(crate) budget: Budget,
-    /// Memory for the work at the end, so that a trace that could be read can be finished.
+    /// Memory for the work at the end, so that a trace that was read can be finished.
     pub(crate) held: Option<Reservation>,
     pub(crate) rows: ColumnWriter<CollectionRow>,
     /// Collections that have taken effect.
     pub ended: u32,
-    /// Collections whose report is in the trace and that take effect with what comes next.
+    /// Collections with a report that take effect at the next event.
     pub(crate) reporting: u32,
-    /// Objects of which the trace does not tell whether a collection reclaimed them, over all collections.
+    /// Objects that collections may or may not have reclaimed, over all collections.
     pub doubtful: u64,
     pub(crate) allocations: u64,
     pub(crate) last_time: u64,
-    /// Events that were lost before those that come now.
+    /// Events lost before the current ones.
     pub(crate) lost_before: u64,
 }
 
 impl Replay {
-    /// At the beginning of a trace.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Starts the replay of a trace.
     pub fn new(recording: &Recording, scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             recording: recording.clone(),
@@ -171,10 +168,7 @@ impl Replay {
         })
     }
 
-    /// An object is allocated.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], and those of `frames`.
+    /// Handles an allocation.
     pub fn allocation(&mut self, event: &Allocation, frames: &mut impl Frames) -> Result<(), StageError> {
         let type_id = self.types.number(event.type_handle)?;
         let sampler = self.sampler;
@@ -190,7 +184,7 @@ impl Replay {
                 swept.sized = false;
             }
         }
-        // What the runtime sampled is not thinned out any more.
+        // A sample of the runtime is not thinned out further.
         let taken = if event.count == 1 { taken } else { Some(1) };
         if let Some(stratum) = taken {
             if sampler.interval() == 1 {
@@ -219,10 +213,7 @@ impl Replay {
         if self.pending.len() == BATCH { self.place() } else { Ok(()) }
     }
 
-    /// Counts what was allocated by stack, and gives objects their places.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Counts the pending allocations by stack, and places their objects.
     pub(crate) fn place(&mut self) -> Result<(), StageError> {
         let numbers = self.cells.numbers(self.pending.iter().map(|of| (of.stack, of.object.type_id)))?;
         let tracked = self.recording.sample_mode != SampleMode::Creation;
@@ -243,11 +234,8 @@ impl Replay {
         Ok(())
     }
 
-    /// So many bytes were allocated since the last event of this kind; the last of them for an object of this type.
-    /// Counts for nothing in a trace that has allocations one by one.
-    ///
-    /// # Errors
-    /// As [`Self::allocation`].
+    /// Handles a tick: `bytes` allocated since the last one, at an object of this type. Ignored if the trace has single
+    /// allocations.
     pub fn tick(
         &mut self,
         type_handle: u64,
@@ -259,10 +247,7 @@ impl Replay {
         self.ticks(type_handle, (1, bytes), stack, frames)
     }
 
-    /// So many ticks on one stack, with so many bytes together.
-    ///
-    /// # Errors
-    /// As [`Self::allocation`].
+    /// Handles `count` ticks on one stack, with `bytes` together.
     pub fn ticks(
         &mut self,
         type_handle: u64,
@@ -281,11 +266,7 @@ impl Replay {
         self.cells_of_ticks.add_all(stack, type_id, count, bytes)
     }
 
-    /// So many objects with so many bytes were allocated on one stack, each of them counted. Nothing is left to be
-    /// sampled.
-    ///
-    /// # Errors
-    /// As [`Self::allocation`].
+    /// Handles `count` objects with `bytes` allocated on one stack, each counted. Nothing is left to sample.
     pub fn site(
         &mut self,
         type_handle: u64,
@@ -315,10 +296,7 @@ impl Replay {
         Ok(node)
     }
 
-    /// The trace is over: what has not died lives.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Ends the trace: objects that have not died are alive.
     pub fn finish(&mut self) -> Result<(), StageError> {
         self.leave_open()?;
         if self.coverage == Coverage::None && !self.cells_of_ticks.all().is_empty() {
@@ -346,7 +324,7 @@ impl Replay {
         }
     }
 
-    /// Gives up what only the reading of the trace needs, and what was kept for the end; gives the stacks.
+    /// Releases the memory that only reading the trace needs, and the reserve for the end; returns the stacks.
     pub(crate) fn begin_end(&mut self) -> BudgetVec<Node> {
         self.held = None;
         self.objects.release();
@@ -355,21 +333,18 @@ impl Replay {
         self.stacks.take()
     }
 
-    /// Ends the column of collections; [`Self::finish`] first.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Finishes the column of collections; call [`Self::finish`] first.
     pub fn close(self) -> Result<u64, StageError> {
         self.rows.finish()
     }
 
-    /// Mean interval of sampling.
+    /// Mean sampling interval.
     #[must_use]
     pub fn interval(&self) -> u32 {
         self.sampler.interval()
     }
 
-    /// A seed of its own for each type.
+    /// A seed per type.
     #[must_use]
     pub fn seed_of(&self, type_id: u32) -> u64 {
         !self.sampler.seed_of(type_id)

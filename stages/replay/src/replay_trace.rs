@@ -1,30 +1,30 @@
 //! Stage `replay`: from a trace of allocations and garbage collections to the rows of all its tables.
 //!
-//! * Computes: exact counts and sizes by type and stack; a sample of objects; call trees and reverse call graphs; what each
-//!   collection moved and reclaimed; how long objects live, by type and by allocating function.
-//! * Optional columns: those of tracked objects (lifetimes, sites, tracks, moves, walks) exist only where the trace
-//!   tells of deaths, and sites only where it has stacks.
+//! * Computes: exact counts and sizes by type and stack; a sample of objects; call trees and reverse call graphs;
+//!   effects of each collection; lifetimes of objects, by type and by allocating function.
+//! * Optional columns: those of tracked objects (lifetimes, sites, tracks, moves, walks) exist only if the trace has
+//!   deaths, and sites only if it has stacks.
 //! * Resident memory: 56 bytes per object that is alive or not yet found dead, up to twice that where lists grow, and
-//!   up to three times as much for those that one collection moves; 48 bytes per range that a collection reports; 32
-//!   to 64 bytes per distinct frame of a stack, 36 to 72 per distinct pair of stack and type, 16 to 32 more where not
-//!   all is taken, 8 to 16 more where an event stands for several objects, 24 to 48 more for each generation in which its objects died, 600 to 900 per type and 16 per
-//!   distinct size in its sample, 500 and its texts per function; the events that a format buffers to bring them into
-//!   order. What is given up when the trace has been read suffices for the end: call trees and orders, some 150 bytes
-//!   per node and row, 20 per pair, page or are sorted on disk where they do not fit. 32 bytes per object where
-//!   tracks are wanted, paged where they do not fit. All of it depends on the trace and is unknown beforehand, so
-//!   `STAGE` declares only the fixed part; where it does not fit, the refusal comes while the trace is read and names
-//!   a budget for the whole of it.
-//! * Passes over disk: one read of the trace; births and deaths once each where tracks are wanted.
-//! * Worst case: n log² n in events, frames, functions and types, whatever the depth of stacks; a collection takes as
-//!   long as it condemns objects. The chains of callers of n stacks of n functions would be n²: beyond a multiple of the
-//!   trace, callers of the deepest stacks are left out ([`callers`](crate::callers)), which the anomaly
-//!   `stacks_with_callers_left_out` counts. Intervals of types that vary take some 20,000 draws each.
-//!   A recording of Java takes a chunk, or pieces of one that lies in scratch, and some 100 bytes per constant of it.
-//! * Fails when: the trace is not of its format, or what is alive at once does not fit the budget.
-//! * Determinism: rows are in an order of their own; sampling is seeded.
+//!   up to three times as much for those that one collection moves; 48 bytes per range that a collection reports; 32 to
+//!   64 bytes per distinct frame of a stack; 36 to 72 per distinct pair of stack and type, 16 to 32 more if not all is
+//!   sampled, 8 to 16 more if an event represents several objects, 24 to 48 more per generation in which its objects
+//!   died; 600 to 900 per type and 16 per distinct size in its sample; 500 and its texts per function; the events that
+//!   a format buffers to sort them. The memory released after reading the trace suffices for the end: call trees and
+//!   orders, some 150 bytes per node and row, 20 per pair, page or are sorted on disk if they do not fit. 32 bytes per
+//!   object if tracks are wanted, paged if they do not fit. All of it depends on the trace and is unknown beforehand,
+//!   so `STAGE` declares only the fixed part; if it does not fit, the stage refuses while it reads the trace and names
+//!   a budget for the whole.
+//! * Passes over disk: one read of the trace; births and deaths once each if tracks are wanted.
+//! * Worst case: n log² n in events, frames, functions and types, whatever the depth of stacks; a collection takes time
+//!   linear in the objects it condemns. The chains of callers of n stacks of n functions would be n²: beyond a multiple
+//!   of the trace, callers of the deepest stacks are left out ([`callers`](crate::callers)), which the anomaly
+//!   `stacks_with_callers_left_out` counts. Intervals of varying types take some 20,000 draws each. A Java recording
+//!   takes a chunk, or pieces of one in scratch, and some 100 bytes per constant of it.
+//! * Fails when: the trace is not of its format, or its live objects do not fit the budget.
+//! * Determinism: rows have a total order; sampling is seeded.
 //! * Reference: object identity as in "Object tracking in the profiling API"; sampling as in "Semi-statistical data
-//!   collection in memory profiling" with `--sample-start nth`, and as in [`sampling`](crate::sampling) else; inclusive and exclusive as in "Understand memory allocation and object lifetime
-//!   data values".
+//!   collection in memory profiling" with `--sample-start nth`, else as in [`sampling`](crate::sampling); inclusive and
+//!   exclusive as in "Understand memory allocation and object lifetime data values".
 
 use crate::format::Format;
 use crate::heapprofile;
@@ -48,7 +48,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What the engine knows of this stage.
+/// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "replay",
     version: 7,
@@ -127,14 +127,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: facts.allocated_count, spilled_bytes: totals.spilled_bytes })
 }
 
-/// The input, which the engine hands over once.
+/// Takes the input, which the engine passes once.
 fn opened(job: &Job<'_>) -> Result<Opened, StageError> {
     let none = || StageError::io(Path::new("the input"), "read", io::ErrorKind::NotFound.into());
     job.input.take().ok_or_else(none)
 }
 
-/// Bytes of the content, which begins so; 0 where only its end will tell, since it is compressed or no file. Progress
-/// counts bytes of content.
+/// Returns the bytes of the content, for progress; 0 if unknown until its end: compressed, or not a file.
 fn size(input: &Input, beginning: &[u8]) -> u64 {
     let Input::File(path) = input else { return 0 };
     let mut stored = vec![0; beginning.len().min(64)];
@@ -145,7 +144,7 @@ fn size(input: &Input, beginning: &[u8]) -> u64 {
     plain.ok().filter(|_| beginning.starts_with(&stored)).unwrap_or(0)
 }
 
-/// The format of a trace, or an error where it is none.
+/// Returns the format of a trace, or a refusal.
 fn recognised(source: &mut Source, context: &Context<'_>) -> Result<Format, StageError> {
     let beginning = source.peek(context)?;
     if let Some(format) = Format::of(beginning) {
@@ -160,17 +159,17 @@ fn recognised(source: &mut Source, context: &Context<'_>) -> Result<Format, Stag
     Err(InputError { file, offset: 0, expected, found, hint: "name a trace of allocations" }.into())
 }
 
-/// What is known of a trace once it was read to its end.
+/// Result of reading a trace to its end.
 struct Content {
-    /// That of the format, where the format has any.
+    /// Version of the format, if it has one.
     version: Option<String>,
-    /// Bytes, decompressed.
+    /// Bytes after decompression.
     bytes: u64,
     identity: Identity,
 }
 
 impl Content {
-    /// An error where the input has not ended.
+    /// Fails if the input has not ended.
     fn new(name: &str, version: Option<String>, bytes: u64, identity: Option<&Identity>) -> Result<Self, StageError> {
         let Some(identity) = identity.filter(|identity| !identity.hash.is_empty()).cloned() else {
             let (file, expected, found) = (name.to_owned(), "the end of the trace".to_owned(), "more".to_owned());
@@ -180,7 +179,7 @@ impl Content {
     }
 }
 
-/// Hands a trace of lines or binary fields to the replay, to its end.
+/// Reads a trace of lines or binary fields to its end.
 fn read_bytes(
     read: fn(&mut Bytes<'_>, &mut Replay, &Budget) -> Result<Option<String>, StageError>,
     source: Source,
@@ -193,7 +192,7 @@ fn read_bytes(
     Content::new(bytes.name(), version, bytes.offset(), bytes.identity())
 }
 
-/// Hands a trace in JSON to the replay, to its end.
+/// Reads a trace in JSON to its end.
 fn read_json(
     read: fn(&mut Scanner<'_>, &mut Replay, &Budget) -> Result<Option<String>, StageError>,
     source: Source,
@@ -206,7 +205,7 @@ fn read_json(
     Content::new(json.name(), version, json.offset(), json.identity())
 }
 
-/// Hands a recording of Java to the replay, to its end.
+/// Reads a Java recording to its end.
 fn read_recording(
     source: Source,
     replay: &mut Replay,
@@ -249,7 +248,7 @@ fn facts(format: Format, replay: &Replay, totals: &output::Totals, recorded: jfr
     }
 }
 
-/// What did not fit together, by name; what never happened is left out.
+/// Returns the anomalies that occurred, by name.
 fn anomalies(replay: &Replay, totals: &output::Totals, recorded: &jfr::recording::Kept) -> BTreeMap<String, u64> {
     let Anomalies {
         overlapping_ranges,
@@ -263,7 +262,7 @@ fn anomalies(replay: &Replay, totals: &output::Totals, recorded: &jfr::recording
         lost_events,
         without_end,
     } = replay.anomalies;
-    // Where the trace has not every allocation, most objects of a walk are unknown, and that says nothing.
+    // Without every allocation, most objects of a heap walk are unknown, which is no anomaly.
     let unknown_objects = if replay.coverage == Coverage::Every { unknown_objects } else { 0 };
     [
         ("overlapping_ranges", overlapping_ranges),

@@ -1,4 +1,4 @@
-//! What collections report besides what becomes of objects: ranges of generations, and roots.
+//! Ranges of generations and roots, as collections report them.
 
 use crate::collection::Bound;
 use crate::events::{Range, Root};
@@ -8,28 +8,22 @@ use heaplake_schemas::collection_roots::RootRow;
 use heaplake_schemas::generation_bounds::BoundRow;
 use heaplake_schemas::replay::{ABSENT, BOUNDS, ROOTS};
 
-/// "None".
+/// Null sentinel.
 const NONE: u32 = u32::MAX;
 
-/// Writes what collections report.
+/// Writes reported ranges and roots.
 pub struct Reports {
     bounds: ColumnWriter<BoundRow>,
     roots: ColumnWriter<RootRow>,
 }
 
 impl Reports {
-    /// Nothing yet.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Creates the columns.
     pub fn new(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self { bounds: ColumnWriter::create(scratch, BOUNDS)?, roots: ColumnWriter::create(scratch, ROOTS)? })
     }
 
-    /// The ranges of a collection, at its beginning and its end, in order of their addresses.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Writes the ranges of a collection, before and after, by address.
     pub fn bounds(&mut self, gc: u32, begin: &[Bound], end: &[Range]) -> Result<(), StageError> {
         let row = |moment, Range { generation, start, used, reserved }: Range, moved, surviving| {
             let generation = generation.into();
@@ -41,10 +35,7 @@ impl Reports {
         end.iter().try_for_each(|&range| self.bounds.push(row(1, range, ABSENT, ABSENT)))
     }
 
-    /// The roots of a collection, in order, as it ends.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Writes the sorted roots of a collection, at its end.
     pub fn roots(&mut self, gc: u32, roots: &[Root], objects: &Objects) -> Result<(), StageError> {
         for equal in roots.chunk_by(|a, b| a == b) {
             let root = equal[0];
@@ -64,10 +55,7 @@ impl Reports {
         Ok(())
     }
 
-    /// Ends them.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Finishes the columns.
     pub fn finish(self) -> Result<(), StageError> {
         self.bounds.finish()?;
         self.roots.finish().map(drop)

@@ -1,7 +1,7 @@
 //! The rows of reverse call graphs, a batch of types at a time.
 //!
-//! Stacks come in order, read from the inside out, so nodes are made in preorder: what is below a node follows it, and a
-//! sum is complete when the next stack leaves its node. Only siblings are put into another order, by bytes.
+//! Stacks are sorted from the inside out, so nodes are made in preorder: descendants follow their node, and a sum is
+//! complete when the next stack leaves the node. Only siblings are reordered, by bytes.
 
 use crate::calls::{Amount, NONE};
 use crate::ordered::{Space, Unordered};
@@ -14,40 +14,40 @@ use heaplake_schemas::allocation_callers::CallerRow;
 use heaplake_schemas::replay::CALLERS;
 use heaplake_schemas::scratch::Column;
 
-/// Name of these arrays in the memory budget.
+/// Memory account of the arrays.
 pub const WHO: &str = "the callers of all types";
 
-/// Siblings that are ordered in a list that stays; the memory of longer ones is asked for.
+/// Most siblings that are sorted in a permanent list; memory of longer lists is reserved on demand.
 const FEW: usize = 1 << 10;
 
-/// Bytes that are left for ordering these, if there are.
+/// Bytes left free for these, if available.
 const FOR_SIBLINGS: u64 = 8 << 20;
 
 const SIBLINGS: [Column<Sibling>; 2] = [Column::new("replay.siblings.a"), Column::new("replay.siblings.b")];
 
-/// A stack, up to a depth, and what it shares with the one before.
+/// A stack, up to a depth, with the part shared with the one before.
 #[derive(Clone, Copy)]
 pub struct Stack {
-    /// Its node in the tree of calls.
+    /// Its node in the call tree.
     pub node: u32,
-    /// Functions on it.
+    /// Number of its functions.
     pub depth: u32,
-    /// Innermost ones that it shares with the one before, of the same type.
+    /// Innermost functions shared with the previous stack of the type.
     pub shared: u32,
 }
 
-/// A node of a reverse call graph. Nodes are in preorder: its first child follows it, and each other one follows what
-/// is below the one before.
+/// A node of a reverse call graph, in preorder: its first child follows it, each further child follows the descendants
+/// of the one before.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Branch {
     /// The function; the type at the root.
     function: u32,
-    /// The node behind all that are below it.
+    /// The node after all its descendants.
     end: u32,
 }
 
-/// A node that is to be written, and the calls between it and the type, itself included.
+/// A node to be written, and its distance from the type.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Waiting {
@@ -55,12 +55,12 @@ struct Waiting {
     depth: u32,
 }
 
-/// A node among its siblings, the last one first: in order of bytes, then against that of functions.
+/// A node among its siblings, in reverse order: by bytes, then by function descending.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 struct Sibling {
     bytes: u64,
-    /// All bits of function and node turned round.
+    /// Function and node, bits inverted.
     last: u64,
 }
 
@@ -74,29 +74,26 @@ impl Sibling {
     }
 }
 
-/// The reverse call graphs of some types, each below a node of its own.
+/// The reverse call graphs of some types, each below a root.
 pub struct Batch {
     nodes: Array<Branch>,
-    /// By node; of nodes that are not on the path, with all below.
+    /// By node; of nodes off the path including all descendants.
     amounts: Array<Amount>,
     count: usize,
-    /// Nodes from that of the type to that of the last stack.
+    /// Nodes from the root of the type to that of the last stack.
     path: Array<u32>,
     on_path: usize,
     type_id: Option<u32>,
-    /// Nodes to be written, the next one last.
+    /// Stack of nodes to be written.
     waiting: Array<Waiting>,
 }
 
 impl Batch {
-    /// For so many nodes, and chains of callers of so many functions.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Allocates for `rows` nodes and chains of `depth` callers.
     pub fn new(rows: u64, depth: u32, space: Space<'_>) -> Result<Self, StageError> {
         let rows = rows as usize;
         let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
-        // Arrays that page take all but a little.
+        // Arrays that page take nearly all memory.
         let _for_siblings = space.budget().reserve(WHO, FOR_SIBLINGS.min(space.budget().free() / 4))?;
         let (nodes, amounts, path, waiting) = plan.make((
             filled(rows, Branch::zeroed()),
@@ -107,7 +104,7 @@ impl Batch {
         Ok(Self { nodes, amounts, count: 0, path, on_path: 0, type_id: None, waiting })
     }
 
-    /// Adds a node at the end of the path.
+    /// Appends a node to the path.
     fn grow(&mut self, function: u32) -> Result<(), StageError> {
         let (node, depth) = (self.count, self.on_path);
         self.nodes.set(node, Branch { function, end: 0 })?;
@@ -116,7 +113,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Shows the siblings from a node on, whose parent's nodes end there.
+    /// Visits the siblings from `node` to the `end` of their parent.
     fn each(
         &mut self,
         mut node: u32,
@@ -131,7 +128,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Cuts the path to so many nodes.
+    /// Cuts the path to `length` nodes.
     fn cut(&mut self, length: usize) -> Result<(), StageError> {
         while self.on_path > length {
             self.on_path -= 1;
@@ -145,10 +142,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Adds what was allocated on a stack; stacks of a type follow each other in order.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Adds the allocations of a stack; stacks come sorted by type.
     pub fn add(&mut self, calls: &mut Tree, type_id: u32, stack: Stack, amount: &Amount) -> Result<(), StageError> {
         if self.type_id.replace(type_id) != Some(type_id) {
             self.cut(0)?;
@@ -175,35 +169,26 @@ pub struct Writer<'a> {
     rows: ColumnWriter<CallerRow>,
     /// Rows so far.
     base: u32,
-    /// Siblings that are being ordered.
+    /// Buffer of siblings.
     siblings: BudgetVec<Sibling>,
     space: Space<'a>,
     spilled: u64,
 }
 
 impl<'a> Writer<'a> {
-    /// Without rows yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Creates the column.
     pub fn new(space: Space<'a>) -> Result<Self, StageError> {
         let siblings = space.budget().with_room(WHO, FEW)?;
         Ok(Self { rows: ColumnWriter::create(space.scratch, CALLERS)?, base: 0, siblings, space, spilled: 0 })
     }
 
-    /// Ends the column of rows; gives the bytes that were spilled.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Finishes the column; returns the spilled bytes.
     pub fn finish(self) -> Result<u64, StageError> {
         self.rows.finish()?;
         Ok(self.spilled)
     }
 
     /// Writes the rows of a batch.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`], [`StageError::Overflow`].
     pub fn write(&mut self, mut batch: Batch) -> Result<(), StageError> {
         batch.cut(0)?;
         let mut root = 0;
@@ -221,7 +206,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Appends the children of a node to those that wait, of which there are so many; how many there are then.
+    /// Pushes the children of a node onto the stack of `waiting` nodes; returns its new height.
     fn children(&mut self, batch: &mut Batch, of: Waiting, mut waiting: usize) -> Result<usize, StageError> {
         let (end, first, depth) = (batch.nodes.get(of.node as usize)?.end, of.node + 1, of.depth + 1);
         if first == end {
@@ -261,7 +246,7 @@ impl<'a> Writer<'a> {
         self.space.check(self.base as usize)?;
         let function = batch.nodes.get(node as usize)?.function;
         let amount = batch.amounts.get(node as usize)?;
-        // From here on the path has the rows of the functions that are called.
+        // From here on the path has the rows of the called functions.
         let depth = depth as usize;
         let parent = if depth == 1 { NONE } else { batch.path.get(depth - 1)? };
         batch.path.set(depth, self.base)?;

@@ -1,17 +1,16 @@
 //! A sample of the sizes of a type, in memory that does not grow with it.
 //!
-//! Kept are sums by stratum, from which the estimate follows; a histogram of at most [`BINS`] sizes; and the squares
-//! of differences between successive sizes, which tell how much of the variance is left within blocks (Wolter,
-//! Introduction to Variance Estimation, 2007, 8.2). Blocks only grow longer, so of all strata but the last two sums
-//! suffice.
+//! Keeps sums by stratum, for the estimate; a histogram of at most [`BINS`] sizes; and the squares of differences
+//! between successive sizes, which give the part of the variance within blocks (Wolter, Introduction to Variance
+//! Estimation, 2007, 8.2). Blocks only grow longer, so two sums suffice for all strata but the last.
 
 use crate::sampling::{LARGE, scale};
 use heaplake_kit::charge::allocated;
 
-/// Sizes that are told apart. Further ones are merged with their neighbours, which keeps the mean.
+/// Most distinct sizes. Further ones are merged with their neighbours, which keeps the mean.
 pub const BINS: usize = 48;
 
-/// Sizes of the last stratum from which on their order counts.
+/// Least sizes of the last stratum for which their order counts.
 const LEAST_IN_ORDER: u64 = 8;
 
 /// A sample of sizes.
@@ -22,9 +21,9 @@ pub struct Sample {
     /// Sum of their sizes, bytes.
     pub bytes: u64,
     large: (u64, u64),
-    /// Objects and bytes that stand in the finished strata.
+    /// Objects and bytes that the finished strata represent.
     finished: (u64, u64),
-    /// Objects taken there, each times its weight and times the square of that.
+    /// Sums of weights and of squared weights of their sampled objects.
     weights: (f64, f64),
     last: Stratum,
     bins: Bins,
@@ -48,7 +47,7 @@ struct Order {
     differences: f64,
 }
 
-/// A histogram: sizes in ascending order, each with its weight. Most types have objects of one size, so it grows.
+/// A histogram: sizes ascending, each with its weight. Most types have one size, so it grows on demand.
 #[derive(Clone, Debug, Default)]
 struct Bins(Vec<(f64, f64)>);
 
@@ -69,14 +68,14 @@ impl Sample {
         self.bins.add(bytes as f64, f64::from(stratum));
     }
 
-    /// Adds an object where all are sampled, so that their variance is not needed.
+    /// Adds an object if all are sampled, so that their variance is not needed.
     #[inline]
     pub fn add_one_of_all(&mut self, bytes: u64) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// The blocks of a finished stratum were whole, so each of its objects stands for as many as a block has.
+    /// Finishes a stratum: its blocks were whole, so each of its objects represents a block.
     fn finish(&mut self) {
         let Stratum { length, count, bytes, .. } = std::mem::take(&mut self.last);
         let length = u64::from(length);
@@ -87,8 +86,8 @@ impl Sample {
         self.weights = (self.weights.0 + count * weight, self.weights.1 + count * weight * weight);
     }
 
-    /// By what an object of a stratum is multiplied, where the type has `total` objects: of the last stratum, by all
-    /// objects that no other one stands for.
+    /// Returns the factor of an object of a stratum, if the type has `total` objects: for the last stratum, from all
+    /// objects that no other stratum represents.
     #[must_use]
     pub fn ratio(&self, stratum: u32, total: u64) -> (u64, u64) {
         if stratum == LARGE || self.count >= total {
@@ -107,7 +106,7 @@ impl Sample {
         if bytes == 0 { 0 } else { allocated(bytes) }
     }
 
-    /// The estimate of the bytes of `total` objects; nothing without a sample.
+    /// Estimates the bytes of `total` objects; `None` without a sample.
     #[must_use]
     pub fn estimate(&self, total: u64) -> Option<u64> {
         if self.count >= total {
@@ -121,9 +120,8 @@ impl Sample {
         Some(certain.saturating_add(scale(self.last.bytes, rest, count)).max(self.bytes))
     }
 
-    /// The sizes of objects that are not large, ascending, each with its weight; and the factor by which the sum of
-    /// the weights becomes the number of objects that, drawn evenly, would say as much (Kish, Survey Sampling, 1965,
-    /// 11.7).
+    /// Returns the sizes of objects that are not large, ascending, each with its weight; and the factor from the sum of
+    /// weights to the effective sample size (Kish, Survey Sampling, 1965, 11.7).
     #[must_use]
     pub fn sizes(&self, total: u64) -> (&[(f64, f64)], f64) {
         let bins = &self.bins.0[..];
@@ -134,16 +132,16 @@ impl Sample {
         (bins, if kept > 0.0 { sum * sum / squares / kept } else { 0.0 })
     }
 
-    /// What part of the standard deviation is left between neighbours. The rest is change over time, of which blocks
-    /// take their share, so that it adds nothing to the error.
+    /// Returns the part of the standard deviation between neighbours. The rest is change over time, which blocks cover
+    /// evenly, so that it adds nothing to the error.
     #[must_use]
     pub fn within_blocks(&self) -> f64 {
         let Stratum { count, order, .. } = self.last;
         if count < LEAST_IN_ORDER || order.squares <= 0.0 {
             return 1.0;
         }
-        // Of sizes in an order of chance, this ratio is 1 with a deviation of one over the root of their number (von
-        // Neumann 1941). One deviation tells a change from chance.
+        // For sizes in random order this ratio is 1 with a standard deviation of one over the root of their number (von
+        // Neumann 1941). One deviation distinguishes a change from chance.
         let ratio = order.differences / (2.0 * order.squares);
         if ratio > 1.0 - 1.0 / (count as f64).sqrt() { 1.0 } else { ratio.max(0.02).sqrt() }
     }
@@ -181,7 +179,7 @@ impl Bins {
         self.0.insert(at, (size, weight));
     }
 
-    /// Makes one of the two that are nearest to each other, by their ratio.
+    /// Merges the two bins with the closest ratio of sizes.
     fn merge(&mut self) {
         let near = |at: usize| (self.0[at + 1].0 - self.0[at].0) / self.0[at + 1].0;
         let at = (0..BINS - 1).min_by(|&a, &b| near(a).total_cmp(&near(b))).unwrap_or(0);

@@ -1,37 +1,36 @@
-//! Semi-statistical sampling: exact counts, and sizes and stacks of one object in N or so.
+//! Semi-statistical sampling: exact counts, and sizes and stacks of about one object in N.
 //!
-//! How objects of a type are chosen, where the interval is N:
+//! Choice of the objects of a type, with interval N:
 //!
-//! * **Blocks.** The objects of a type form blocks in the order of allocation, and one object of each block is taken,
-//!   at a uniformly random place (stratified systematic sampling: Cochran, Sampling Techniques, 1977, 8.13). Each object
-//!   of a block is as likely as the others, so no loop of the program stays in step with the sample, and the choices of
-//!   two blocks have nothing to do with each other, so that what neighbours have in common makes no interval wrong.
-//! * **A falling rate.** The first [`EACH`] blocks have one object, the next ones two, then four, and so on until they
-//!   have N. So no type is without a sample, small types are known well, and for large ones it costs nothing:
-//!   at most `EACH` objects more per type and power of two below N.
-//! * **Large objects are all taken**: those of at least [`LARGE_TIMES`] times the mean of the objects of their type
-//!   before them (a stratum of certainty: Hidiroglou, "The construction of a self-representing stratum of large units
-//!   in survey design", American Statistician 40, 1986). A few of them make most of the uncertainty of types such as
-//!   buffers and lists. What is large depends on the trace alone and not on the choice, so estimates keep
-//!   without bias. As soon as there are more of them than blocks, further ones count as any other, so that they at most
-//!   double the sample.
+//! * **Blocks.** The objects of a type form blocks in order of allocation, and one object of each block is sampled, at
+//!   a uniformly random place (stratified systematic sampling: Cochran, Sampling Techniques, 1977, 8.13). All objects
+//!   of a block are equally likely, so no loop of the program stays in step with the sample, and choices of two blocks
+//!   are independent, so that similar neighbours make no interval wrong.
+//! * **A falling rate.** The first [`EACH`] blocks have one object, the next ones two, then four, and so on up to N. So
+//!   every type has a sample, small types are known well, and it costs large ones nothing: at most `EACH` more objects
+//!   per type and power of two below N.
+//! * **All large objects**: those of at least [`LARGE_TIMES`] times the mean of the objects of their type before them
+//!   (a stratum of certainty: Hidiroglou, "The construction of a self-representing stratum of large units in survey
+//!   design", American Statistician 40, 1986). A few of them make most of the uncertainty of types such as buffers and
+//!   lists. Largeness depends on the trace alone and not on the choice, so estimates stay unbiased. Once there are more
+//!   of them than blocks, further ones count as any other, so that they at most double the sample.
 //!
-//! [`SampleStart::Nth`] is the rule of "Semi-statistical data collection in memory profiling" instead: a counter of
-//! each type starts at N; an allocation decrements it; at zero the object is taken, and the counter restarts at a
-//! value drawn uniformly from 0.7 to 1.3 of N. The first object taken is then always the Nth, so small types are
-//! badly known or not at all.
+//! [`SampleStart::Nth`] is the rule of "Semi-statistical data collection in memory profiling" instead: a counter per
+//! type starts at N; an allocation decrements it; at zero the object is sampled, and the counter restarts at a value
+//! drawn uniformly from 0.7 to 1.3 of N. The first sampled object is then always the Nth, so small types are known
+//! badly or not at all.
 //!
-//! Draws are seeded by type: a run can be repeated, and types do not disturb each other. Interval 1 takes every object.
+//! Draws are seeded by type: a run is repeatable, and types are independent. Interval 1 samples every object.
 
 use heaplake_schemas::options::SampleStart;
 
 /// Blocks of each length below the interval.
 pub const EACH: u64 = 4;
 
-/// How many times the mean of its type makes an object large.
+/// Multiple of the mean of its type that makes an object large.
 pub const LARGE_TIMES: u64 = 4;
 
-/// The stratum of large objects; others have the length of their blocks.
+/// The stratum of large objects; other strata are lengths of blocks.
 pub const LARGE: u32 = 0;
 
 /// Parameters of sampling.
@@ -42,13 +41,13 @@ pub struct Sampler {
     seed: u64,
 }
 
-/// What a type keeps between two allocations.
+/// Sampling state of a type.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
     state: u64,
-    /// Objects until the end of the block, or until one is taken.
+    /// Objects until the end of the block, or until the next sampled one.
     left: u32,
-    /// Of how many left one is taken.
+    /// Value of `left` at which an object is sampled.
     chosen: u32,
     length: u32,
     blocks: u64,
@@ -57,7 +56,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Whether all large objects were taken, so that none is among those that were not.
+    /// Whether all large objects were sampled.
     #[must_use]
     pub fn took_large(&self) -> bool {
         self.blocks > 0 && !self.passed
@@ -85,14 +84,14 @@ impl Sampler {
         self.interval
     }
 
-    /// A seed of its own for each type.
+    /// Returns a seed per type.
     #[must_use]
     pub fn seed_of(&self, type_id: u32) -> u64 {
         let mut state = self.seed ^ u64::from(type_id).wrapping_mul(0xd6e8_feb8_6659_fd93);
         next(&mut state)
     }
 
-    /// The counter of a type that has not occurred yet.
+    /// Returns the initial state of a type.
     #[must_use]
     pub fn counter(&self, type_id: u32) -> Counter {
         let left = if self.start == SampleStart::Nth { self.interval } else { 0 };
@@ -100,9 +99,8 @@ impl Sampler {
         Counter { state, left, chosen: 0, length: self.interval, blocks: 0, large: 0, passed: false }
     }
 
-    /// Counts an allocation of so many bytes, before which there were so many objects of the type with so many bytes.
-    /// Where size and stack are to be taken, gives the stratum: [`LARGE`], or the length of the block that the object
-    /// stands for.
+    /// Counts an allocation of `bytes`, after `count` objects of the type with `sum` bytes. If size and stack are to be
+    /// sampled, returns the stratum: [`LARGE`], or the length of the block that the object represents.
     #[inline]
     pub fn take(&self, counter: &mut Counter, bytes: u64, (count, sum): (u64, u64)) -> Option<u32> {
         if self.interval == 1 {
@@ -134,13 +132,13 @@ impl Sampler {
         // The draw spans at least one to either side; its mean is the interval.
         let spread = (u64::from(self.interval) * 3 / 10).max(1);
         let drawn = u64::from(self.interval) - spread + below(&mut counter.state, spread * 2 + 1);
-        // At most 1.3 times 2^32; a counter that large stays at its greatest value.
+        // At most 1.3 times 2^32, saturated.
         counter.left = u32::try_from(drawn).unwrap_or(u32::MAX);
         Some(self.interval)
     }
 }
 
-/// An exactly uniform number below `range`, which is not 0: what would favour small values is drawn again.
+/// Draws an exactly uniform number below `range`, which is not 0; biased draws are repeated.
 pub fn below(state: &mut u64, range: u64) -> u64 {
     let limit = u64::MAX - u64::MAX % range;
     loop {
@@ -160,7 +158,7 @@ pub fn next(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// `value` times `numerator` over `denominator`, rounded to the nearest, halves up; the denominator is not 0.
+/// `value` times `numerator` over `denominator`, rounded half up; the denominator is not 0.
 #[must_use]
 pub fn scale(value: u64, numerator: u64, denominator: u64) -> u64 {
     let product = u128::from(value) * u128::from(numerator);

@@ -1,4 +1,4 @@
-//! Where objects of each allocating function and type died.
+//! Deaths of objects by allocating function and type.
 
 use crate::calls::NONE;
 use crate::ordered::{Space, Unordered};
@@ -11,7 +11,7 @@ use heaplake_schemas::object_lifetimes::GENERATIONS;
 use heaplake_schemas::replay::SITES;
 use heaplake_schemas::scratch::Column;
 
-/// Name of these lists in the memory budget.
+/// Memory account of the lists.
 const WHO: &str = "the functions whose objects died";
 
 const BY_SITE: [Column<Site>; 2] = [Column::new("replay.sites.a"), Column::new("replay.sites.b")];
@@ -21,7 +21,7 @@ const BY_BYTES: [Column<Site>; 2] = [Column::new("replay.sites.c"), Column::new(
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 struct Site {
-    /// All bits of its bytes turned round, by which rows are sorted in the end; 0 in a part.
+    /// Its bytes, bits inverted, as the final sort key; 0 in a part.
     light: u64,
     /// Function and type.
     place: u64,
@@ -30,10 +30,7 @@ struct Site {
     bytes: u64,
 }
 
-/// Writes the rows. `names` has the position of each function's name.
-///
-/// # Errors
-/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+/// Writes the rows. `names` has the text id of each function's name.
 pub fn write(
     replay: &Replay,
     (tree, nodes): (&mut Tree, &mut Array<u32>),

@@ -1,8 +1,8 @@
-//! Stacks of a trace, kept as one tree: a stack is the node of its innermost frame.
+//! Stacks of a trace as one tree: a stack is the node of its innermost frame.
 //!
-//! A frame is a number whose meaning the format knows (an address, or the number of a function). Stacks share the
-//! frames that they have in common from the outermost one on, so that the size of the tree depends on the number of
-//! different calls, not on the length of the trace.
+//! A frame is a number with a meaning that depends on the format (an address, or the number of a function). Stacks
+//! share common outer frames, so the size of the tree depends on the number of distinct calls, not on the length of the
+//! trace.
 
 use crate::index_table::{IndexTable, hash};
 use heaplake_kit::{Budget, BudgetVec, StageError};
@@ -10,10 +10,10 @@ use heaplake_kit::{Budget, BudgetVec, StageError};
 /// The empty stack, and the parent of outermost frames.
 pub const EMPTY: u32 = 0;
 
-/// Name of this consumer in the memory budget.
+/// Memory account.
 const WHO: &str = "the stacks of the trace";
 
-/// A frame in its place.
+/// A frame of the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     /// Node of the calling frame; less than the node itself.
@@ -26,24 +26,21 @@ pub struct Node {
 pub struct Stacks {
     nodes: BudgetVec<Node>,
     children: IndexTable,
-    /// Stacks that were asked for as a whole: a hash of their frames, and the node.
+    /// Hash and node of stacks looked up as a whole.
     wholes: BudgetVec<(u64, u32)>,
     whole_index: IndexTable,
-    /// The frames of the one that is being looked for.
+    /// Buffer for the frames of a look-up.
     frames: BudgetVec<u64>,
     budget: Budget,
 }
 
-/// Finds the frames of a stack that an event names.
+/// Resolves the stacks that events refer to.
 pub trait Frames {
-    /// The node of a stack.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], and those of the format for a stack that is not there.
+    /// Returns the node of a stack.
     fn node(&mut self, stack: u32, stacks: &mut Stacks) -> Result<u32, StageError>;
 }
 
-/// A stack whose node is known.
+/// A stack with a known node.
 pub struct At(pub u32);
 
 impl Frames for At {
@@ -53,10 +50,7 @@ impl Frames for At {
 }
 
 impl Stacks {
-    /// The empty stack alone.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns a tree of the empty stack alone.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let mut nodes = budget.growing(WHO);
         nodes.push(Node { parent: EMPTY, frame: 0 })?;
@@ -65,10 +59,7 @@ impl Stacks {
         Ok(Self { nodes, children: table()?, wholes, whole_index: table()?, frames, budget: budget.clone() })
     }
 
-    /// The frame that is called from a node.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the node of a frame called from a node.
     #[inline]
     pub fn callee(&mut self, parent: u32, frame: u64) -> Result<u32, StageError> {
         let nodes = &self.nodes;
@@ -89,11 +80,8 @@ impl Stacks {
         Ok(node)
     }
 
-    /// A whole stack, from the outermost frame on. Traces write the same stacks again and again, so one that was here
-    /// before is compared, not looked up frame by frame.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the node of a whole stack, outermost frame first. Traces repeat stacks, so a known one is compared, not
+    /// looked up frame by frame.
     pub fn whole(&mut self, frames: impl Iterator<Item = u64>) -> Result<u32, StageError> {
         self.frames.clear();
         let mut sum = 0;
@@ -120,7 +108,7 @@ impl Stacks {
         Ok(node)
     }
 
-    /// Takes all nodes out; the first is the empty stack. The tables for looking stacks up are given up.
+    /// Takes out all nodes, the first of which is the empty stack; releases the look-up tables.
     #[must_use]
     pub fn take(&mut self) -> BudgetVec<Node> {
         (self.wholes, self.frames) = (self.budget.growing(WHO), self.budget.growing(WHO));
@@ -130,7 +118,7 @@ impl Stacks {
     }
 }
 
-/// Whether a node's stack has these frames, from the outermost on.
+/// Whether the stack of a node has these frames, outermost first.
 fn is_stack(nodes: &[Node], mut node: u32, frames: &[u64]) -> bool {
     for &frame in frames.iter().rev() {
         if node == EMPTY || nodes[node as usize].frame != frame {

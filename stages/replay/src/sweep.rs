@@ -1,54 +1,54 @@
-//! Objects, and what a garbage collection makes of each: it stays, moves or dies.
+//! Objects, and their fate in a garbage collection: stay, move or die.
 
 use heaplake_kit::StageError;
 
-/// An object that is alive, as far as is known.
+/// An object that is not known to be dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Where it is.
+    /// Its address.
     pub address: u64,
     /// Its size.
     pub bytes: u64,
-    /// When it was allocated, in ticks of the trace.
+    /// Allocation time, in ticks of the trace.
     pub born_at: u64,
-    /// Number of collections before its allocation.
+    /// Collections before its allocation.
     pub born: u32,
     /// Its type.
     pub type_id: u32,
-    /// Where its deaths are counted by site; `u32::MAX` until it is known.
+    /// Its cell for deaths by site; `u32::MAX` until known.
     pub cell: u32,
-    /// How often its address changed.
+    /// Number of address changes.
     pub moves: u32,
     /// Its number among all allocations.
     pub serial: u64,
 }
 
-/// A range of addresses that a collection condemns.
+/// A condemned range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condemned {
     /// First address.
     pub start: u64,
-    /// Address behind the last.
+    /// Exclusive end.
     pub end: u64,
     /// Generation of the objects in it.
     pub generation: u8,
 }
 
-/// A range of objects that survive a collection.
+/// A range of surviving objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Survival {
     /// Address before.
     pub from: u64,
     /// Bytes.
     pub length: u64,
-    /// Address after; the same where they stay.
+    /// Address after; equal if they stay.
     pub to: u64,
 }
 
-/// What a collection did.
+/// Effects of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// Objects that live on.
+    /// Surviving objects.
     pub survived: u64,
     /// Objects whose address changed.
     pub moved: u64,
@@ -58,53 +58,53 @@ pub struct Collected {
     pub dead: u64,
     /// Their sizes, bytes.
     pub dead_bytes: u64,
-    /// Objects that another one was moved onto: they are taken out.
+    /// Objects removed because another one was moved onto them.
     pub overrun: u64,
-    /// Of those that live on, objects whose number is less than that of [`Pass::older`].
+    /// Survivors with numbers below [`Pass::older`].
     pub older: u64,
 }
 
-/// What a garbage collection does.
+/// Input of a garbage collection.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass<'a> {
-    /// Condemned ranges, in order, apart from each other.
+    /// Condemned ranges, sorted and disjoint.
     pub condemned: &'a [Condemned],
-    /// What survives of them, likewise.
+    /// Survivors, likewise.
     pub survivals: &'a [Survival],
-    /// Objects whose number is this or greater are left alone: they are younger than what was reported.
+    /// Objects from this number on are ignored: they are younger than the report.
     pub before: u64,
-    /// Objects with lesser numbers were there when the collection began.
+    /// Objects below this number existed when the collection began.
     pub older: u64,
-    /// Whether an object survives only if all its bytes do: where it does not, another one lies there.
+    /// Whether an object survives only if all its bytes do: otherwise another object covers it.
     pub whole: bool,
 }
 
 impl<'a> Pass<'a> {
-    /// A collection that stops the program.
+    /// Returns the pass of a collection that stops the program.
     #[must_use]
     pub fn stopped(condemned: &'a [Condemned], survivals: &'a [Survival]) -> Self {
         Self { condemned, survivals, before: u64::MAX, older: 0, whole: false }
     }
 }
 
-/// The pass of a garbage collection over the pages, in order of address.
+/// A garbage collection's pass over the pages, in order of address.
 pub struct Sweep<'a> {
-    /// Its ranges are those that do not end before the objects that come.
+    /// Its ranges shrink to those that do not end before the next object.
     pass: Pass<'a>,
-    /// What it did so far.
+    /// Effects so far.
     pub done: Collected,
 }
 
-/// What becomes of an object.
+/// Fate of an object.
 enum Fate {
     Stays,
     Moves(u64),
-    /// With the generation that it was in.
+    /// With its generation.
     Dies(u8),
 }
 
 impl<'a> Sweep<'a> {
-    /// Before the first object.
+    /// Starts a pass.
     #[must_use]
     pub fn new(pass: Pass<'a>) -> Self {
         Self { pass, done: Collected::default() }
@@ -112,9 +112,6 @@ impl<'a> Sweep<'a> {
 
     /// Removes from a page the objects that die and those that move; the latter go to `arrivals`, which has the
     /// capacity.
-    ///
-    /// # Errors
-    /// Those of `died`.
     pub fn page(
         &mut self,
         page: &mut Vec<Object>,

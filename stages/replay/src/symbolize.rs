@@ -1,4 +1,4 @@
-//! Names and lines that other files tell: types by assemblies, methods by PDBs, scripts by source maps.
+//! Names and lines from other files: types from assemblies, methods from PDBs, scripts from source maps.
 
 use crate::calls::NONE;
 use crate::replay::Replay;
@@ -12,16 +12,16 @@ use heaplake_symbols::{Library, Lines};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes that a function takes while its place is looked for, with the texts of the place.
+/// Bytes per function during the look-up, with the texts of its place.
 const FUNCTION: u64 = 640;
 
-/// Bytes that a type takes while its name is looked for, with the name.
+/// Bytes per type during the look-up, with its name.
 const TYPE: u64 = 256;
 
-/// The table of methods, in the upper byte of a token.
+/// Metadata table of methods, in the upper byte of a token.
 const METHOD: u32 = 0x06;
 
-/// The files that tell more.
+/// Symbol files.
 pub struct Sources<'a> {
     /// Assemblies and PDBs.
     pub library: Library<'a>,
@@ -29,10 +29,7 @@ pub struct Sources<'a> {
     pub maps: Option<&'a SourceMaps>,
 }
 
-/// Names the types of which the trace has nothing but tokens. What no file names is `[MODULE!TOKEN]`.
-///
-/// # Errors
-/// [`StageError::Budget`], and those of the files.
+/// Names the types that only have tokens in the trace; `[MODULE!TOKEN]` if no file has a name.
 pub fn types(replay: &mut Replay, library: &mut Library<'_>, budget: &Budget) -> Result<(), StageError> {
     let unnamed = replay.types.unnamed();
     let count: usize = unnamed.values().map(BTreeSet::len).sum();
@@ -77,23 +74,20 @@ impl OfToken for Named<'_> {
 /// Methods of a module: positions of functions, and tokens.
 type Asked = Vec<(usize, u32)>;
 
-/// Places of functions that the trace does not have, by position in a list of functions.
+/// Places of functions that the trace lacks, by position in a list of functions.
 #[derive(Default)]
 pub struct Places {
     /// Files of [`Self::lines`].
     files: Vec<String>,
-    /// File and line of each, from PDBs.
+    /// File and line of each function, from PDBs.
     lines: Vec<Option<(u32, u32)>>,
-    /// What the functions of scripts were made from.
+    /// Original places of functions of scripts.
     originals: FxHashMap<usize, Original>,
     _reserved: Option<Reservation>,
 }
 
 impl Places {
-    /// Looks for the places of functions.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], and those of the files.
+    /// Looks up the places of functions.
     pub fn of(symbols: &Symbols, list: &[u32], sources: &mut Sources<'_>, budget: &Budget) -> Result<Self, StageError> {
         if sources.library.is_empty() && sources.maps.is_none() {
             return Ok(Self::default());
@@ -115,7 +109,7 @@ impl Places {
         Ok(places)
     }
 
-    /// Functions of modules that the trace names, by their tokens.
+    /// Looks up functions of named modules by their tokens.
     fn by_token(
         &mut self,
         symbols: &Symbols,
@@ -136,7 +130,7 @@ impl Places {
         Ok(())
     }
 
-    /// Functions of which the trace has the name alone, where one method of the assemblies has it.
+    /// Looks up functions that only have a name, if it is unique among the methods of the assemblies.
     fn by_name(&mut self, functions: &[&Function], library: &mut Library<'_>) -> Result<(), StageError> {
         let asked = functions.iter().enumerate();
         let asked = asked.filter(|(_, function)| function.token == 0 && function.file.is_empty());
@@ -165,7 +159,7 @@ impl Places {
         }
     }
 
-    /// Functions of scripts, in order of scripts.
+    /// Looks up functions of scripts, script by script.
     fn by_maps(
         &mut self,
         functions: &[&Function],
@@ -202,14 +196,14 @@ impl Places {
         Some((&self.files[file as usize], line))
     }
 
-    /// What a function of a script was made from.
+    /// Original place of a function of a script.
     #[must_use]
     pub fn original(&self, at: usize) -> Option<&Original> {
         self.originals.get(&at).filter(|original| original.source.is_some())
     }
 }
 
-/// A number from 0 as one from 1; [`NONE`] where there is none.
+/// Converts a 0-based number to a 1-based one; [`NONE`] for none.
 #[must_use]
 pub fn from_one(number: Option<u32>) -> u32 {
     number.map_or(NONE, |number| number.saturating_add(1).min(NONE - 1))

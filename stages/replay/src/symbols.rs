@@ -1,8 +1,8 @@
-//! Functions of a trace, and which of them a frame belongs to.
+//! Functions of a trace, and their frames.
 //!
-//! Formats that name functions themselves define each by its number; formats with addresses report methods with the
-//! ranges of their code, often only at the end of the trace. Where code was unloaded and its addresses were reused,
-//! the range that was reported last counts.
+//! Formats that name functions themselves define each by its number; formats with addresses report methods with their
+//! code ranges, often only at the end of the trace. If code was unloaded and its addresses were reused, the last
+//! reported range counts.
 
 use crate::index_table::IndexTable;
 use heaplake_kit::charge::{Charge, allocated};
@@ -12,13 +12,13 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
-/// Name of this consumer in the memory budget.
+/// Memory account.
 const WHO: &str = "the functions of the trace";
 
-/// Bytes of an entry of a map, besides its text, also while the map grows.
+/// Bytes per entry of a map, without its text, growth included.
 const ENTRY: u64 = 96;
 
-/// Bytes of a row at the end, with the function's number and the place of its name.
+/// Bytes per row at the end, with the function's number and text id.
 const ROW: u64 = 88;
 
 /// A function.
@@ -28,22 +28,22 @@ pub struct Function {
     pub handle: u64,
     /// `Namespace.Type::Method`.
     pub name: String,
-    /// What tells overloads apart; empty where the trace has none.
+    /// Distinguishes overloads; empty if unknown.
     pub signature: String,
-    /// The runtime's handle of its module; 0 where the trace has none.
+    /// The runtime's handle of its module; 0 if unknown.
     pub module: u64,
-    /// Its token in the module's metadata; 0 where the trace has none.
+    /// Its token in the module's metadata; 0 if unknown.
     pub token: u32,
-    /// Source file; empty where the trace has none.
+    /// Source file; empty if unknown.
     pub file: String,
-    /// Line in it.
+    /// Line in the file.
     pub line: Option<u32>,
-    /// Column in the line, from 1; 0 where the trace has none.
+    /// Column, from 1; 0 if unknown.
     pub column: u32,
 }
 
 impl Function {
-    /// Its column, where the trace has one.
+    /// Its column, if known.
     #[must_use]
     pub fn column(&self) -> Option<u32> {
         (self.column > 0).then_some(self.column)
@@ -55,19 +55,16 @@ pub struct Symbols {
     functions: BudgetVec<Function>,
     index: IndexTable,
     frames: FxHashMap<u64, u32>,
-    /// Start of a range of code: its end and function.
+    /// By start of a range of code: exclusive end and function.
     ranges: BTreeMap<u64, (u64, u32)>,
     modules: FxHashMap<u64, (String, Option<Build>)>,
     charge: Charge,
-    /// For the rows at the end, which are made in memory.
+    /// Account of the rows at the end, which are made in memory.
     later: Charge,
 }
 
 impl Symbols {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty set.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             functions: budget.growing(WHO),
@@ -80,13 +77,13 @@ impl Symbols {
         })
     }
 
-    /// Gives up what was kept for the end.
+    /// Releases the reserve for the end.
     pub fn begin_end(&mut self) {
         self.later.release();
     }
 
     fn number(&mut self, function: Function) -> Result<u32, StageError> {
-        // The table takes the upper bits of a hash.
+        // The table uses the upper bits of a hash.
         let hash = |function: &Function| FxBuildHasher.hash_one(function).rotate_right(26);
         let functions = &self.functions;
         if let Some(number) = self.index.find(hash(&function), |number| functions[number as usize] == function) {
@@ -118,29 +115,20 @@ impl Symbols {
         Ok(())
     }
 
-    /// A function that frames name by a number of their own.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Defines a function that frames refer to by a number of the format.
     pub fn define(&mut self, frame: u64, function: Function) -> Result<(), StageError> {
         let number = self.number(function)?;
         self.set_frame(frame, number)
     }
 
-    /// The frame of a function that has no other number.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the frame of a function without such a number.
     pub fn frame(&mut self, function: Function) -> Result<u64, StageError> {
         let number = self.number(function)?;
         self.set_frame(u64::from(number), number)?;
         Ok(u64::from(number))
     }
 
-    /// Code of a function, `size` bytes from `start` on. What was known of those addresses no longer counts.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds code of a function, `size` bytes from `start` on; overrides earlier ranges.
     pub fn load(&mut self, start: u64, size: u64, function: Function) -> Result<(), StageError> {
         let end = start.saturating_add(size);
         if start == end {
@@ -169,10 +157,7 @@ impl Symbols {
         self.set_range(start, (end, number))
     }
 
-    /// Names a module, by the path of its file, and says which build of it that is, where the trace does.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Names a module, by the path of its file, with its build if known.
     pub fn name_module(&mut self, handle: u64, path: &str, build: Option<Build>) -> Result<(), StageError> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         self.charge.add(ENTRY + allocated(name.len()))?;
@@ -180,26 +165,26 @@ impl Symbols {
         Ok(())
     }
 
-    /// The name of a function's module, where it has one.
+    /// Name of a function's module, if it has one.
     #[must_use]
     pub fn module(&self, function: &Function) -> Option<&str> {
         self.described(function.module).map(|module| module.name)
     }
 
-    /// A module with a name, by its handle.
+    /// Returns a named module by its handle.
     #[must_use]
     pub fn described(&self, handle: u64) -> Option<Module<'_>> {
         let (name, build) = self.modules.get(&handle)?;
         (!name.is_empty()).then_some(Module { name, build: *build })
     }
 
-    /// The function of a frame, as a position in [`Self::functions`].
+    /// Returns the function of a frame, as a position in [`Self::functions`].
     #[must_use]
     pub fn resolve(&self, frame: u64) -> Option<u32> {
         if let Some(&number) = self.frames.get(&frame) {
             return Some(number);
         }
-        // Frames are return addresses: that of a call at the end of a function is no part of it any more.
+        // Frames are return addresses: that of a call at the end of a function is beyond it.
         self.code(frame.saturating_sub(1)).or_else(|| self.code(frame))
     }
 

@@ -1,9 +1,9 @@
-//! The allocation tree of a V8 `.heapsnapshot` that was taken while allocations were tracked.
+//! The allocation tree of a V8 `.heapsnapshot` with allocation tracking.
 //!
-//! `trace_tree` is a tree of calls: each node has a function, how many objects it allocated itself since the tracking
-//! began, and their bytes, whether or not they are still alive. So the numbers are of every allocation, but there are
-//! no types, no objects and no deaths in them. Functions stand before the tree, their names behind it, so functions
-//! are numbered first and named at the end. Nodes and edges of the snapshot are passed over.
+//! `trace_tree` is a call tree: each node has a function, and number and bytes of the objects that it allocated itself
+//! since tracking began, dead or alive. So every allocation counts, but there are no types, objects or deaths.
+//! Functions come before the tree and their names after it, so functions are numbered first and named at the end. Nodes
+//! and edges of the snapshot are skipped.
 
 use crate::replay::Replay;
 use crate::stacks::{At, EMPTY};
@@ -13,54 +13,51 @@ use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, BudgetVec, InputError, StageError};
 use rustc_hash::FxHashMap;
 
-/// How a snapshot begins, spaces apart.
+/// Beginning of a snapshot, without spaces.
 pub const BEGINNING: &[u8] = b"{\"snapshot\":";
 
-/// The type of all objects, which have none here.
+/// The type of all objects; the tree has none.
 const ANY: u64 = 0;
 
-/// What errors about snapshots without such a tree advise.
+/// Advice for snapshots without such a tree.
 const HINT: &str = "heaplake analyze reads it; replay needs one that was taken while allocations were tracked";
 
-/// Longest key and name of a field that make sense, bytes.
+/// Longest accepted key and field name, bytes.
 const MOST_KEY: usize = 1 << 20;
 
-/// Names of functions and scripts are cut where they are longer, bytes.
+/// Longest name of a function or script, bytes; longer ones are cut.
 const MOST_NAME: usize = 1 << 20;
 
-/// Bytes of an entry of the table of names besides its text, also while it grows.
+/// Bytes per entry of the name table, without its text, growth included.
 const ENTRY: u64 = 96;
 
-/// What an object or an array begins with, in errors.
+/// Beginnings of an object and an array, for errors.
 const OBJECT: &str = "an object ({)";
 /// See [`OBJECT`].
 const ARRAY: &str = "an array ([)";
 
-/// Fields of a function that are taken, in this order.
+/// Selected fields of a function, in this order.
 const FUNCTION_FIELDS: [&str; 4] = ["name", "script_name", "line", "column"];
 
-/// Fields of a node that are taken, in this order; the children come last.
+/// Selected fields of a node, in this order; the children come last.
 const NODE_FIELDS: [&str; 3] = ["function_info_index", "count", "size"];
 
-/// A function as the file has it.
+/// A function as in the file.
 #[derive(Clone, Copy)]
 struct Info {
     /// Positions of name and script among the strings.
     texts: [u32; 2],
-    /// Line and column; 0 for unknown.
+    /// Line and column; 0 if unknown.
     place: [u32; 2],
 }
 
-/// Where fields are in a row, and how many it has.
+/// Positions of fields in a row, and its length.
 struct Fields<const N: usize> {
     at: [usize; N],
     count: usize,
 }
 
-/// Reads the tree of a snapshot; it has no version.
-///
-/// # Errors
-/// [`StageError::Input`] for what is not of the format or has no such tree, and those of the replay.
+/// Reads the tree of a snapshot; the format has no version. Refuses snapshots without such a tree.
 pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
     json.skip_byte_order_mark()?;
@@ -83,7 +80,7 @@ pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Res
     Err(without(json))
 }
 
-/// The refusal of a snapshot that was taken without tracking.
+/// The refusal of a snapshot without tracking.
 fn without(json: &Scanner<'_>) -> StageError {
     let expected = "a heap snapshot with an allocation tree".to_owned();
     let (file, found) = (json.name().to_owned(), "one without".to_owned());
@@ -92,8 +89,8 @@ fn without(json: &Scanner<'_>) -> StageError {
 
 type Meta = (Fields<4>, Fields<3>);
 
-/// The description of the fields, from within the value of `snapshot`; nothing where it has none of allocations. A
-/// snapshot whose header says that it has nodes and no function that allocated is refused before the rest is read.
+/// Reads the field descriptions, inside the value of `snapshot`; `None` if allocations have none. Refuses a snapshot
+/// early if its header has nodes but no allocating function.
 fn meta(json: &mut Scanner<'_>) -> Result<Option<Meta>, StageError> {
     let (mut of_function, mut of_node) = (None, None);
     json.expect(b'{', OBJECT)?;
@@ -113,7 +110,7 @@ fn meta(json: &mut Scanner<'_>) -> Result<Option<Meta>, StageError> {
         while let Some(key) = json.next_key(&mut first, MOST_KEY)? {
             match &key[..] {
                 b"trace_function_info_fields" => of_function = positions(json, FUNCTION_FIELDS)?,
-                // The children, which are not taken, come last.
+                // The children, which are not selected, come last.
                 b"trace_node_fields" => {
                     of_node = positions(json, NODE_FIELDS)?
                         .filter(|fields: &Fields<3>| fields.at.iter().all(|&at| at + 1 < fields.count));
@@ -128,7 +125,7 @@ fn meta(json: &mut Scanner<'_>) -> Result<Option<Meta>, StageError> {
     Ok(of_function.zip(of_node))
 }
 
-/// Where these fields are among those of a list of names; nothing where one is not.
+/// Returns the positions of fields in a list of names; `None` if one is missing.
 fn positions<const N: usize>(json: &mut Scanner<'_>, wanted: [&str; N]) -> Result<Option<Fields<N>>, StageError> {
     const MOST: usize = 64;
     let mut names = Vec::new();
@@ -163,7 +160,7 @@ fn infos(json: &mut Scanner<'_>, fields: &Fields<4>, functions: &mut BudgetVec<I
     Ok(())
 }
 
-/// The tree, in a stack of four bytes a level: a node's list of children is what stands open. Gives the number of
+/// Reads the tree, with a stack of four bytes per level: one entry per open list of children. Returns the number of
 /// nodes.
 fn tree(
     json: &mut Scanner<'_>,
@@ -194,7 +191,7 @@ fn tree(
             let expected = format!("one of {} functions", functions.len());
             return Err(json.error_at(json.offset(), &expected, format!("number {function}")));
         }
-        // The outermost node is the root, which is no function.
+        // The outermost node is the root, not a function.
         let node = if open.len() == 1 { EMPTY } else { replay.stacks.callee(caller, function)? };
         if count > 0 {
             replay.site(ANY, (count, bytes), &mut At(node))?;
@@ -206,12 +203,12 @@ fn tree(
     Ok(nodes)
 }
 
-/// Keeps the strings that functions need.
+/// Keeps the strings of functions.
 struct Names {
     /// By position among the strings.
     texts: FxHashMap<u32, Vec<u8>>,
     charge: Charge,
-    /// Position of the string that comes.
+    /// Position of the next string.
     number: u32,
 }
 
@@ -231,7 +228,7 @@ impl StringSink for Names {
     }
 }
 
-/// Names the functions by the strings, of which they need few.
+/// Names the functions from the strings, of which they need few.
 fn name(json: &mut Scanner<'_>, functions: &[Info], replay: &mut Replay, budget: &Budget) -> Result<(), StageError> {
     let charge = Charge::new(budget, "the names of the allocation tree")?;
     let mut names = Names { texts: FxHashMap::default(), charge, number: 0 };
@@ -247,7 +244,7 @@ fn name(json: &mut Scanner<'_>, functions: &[Info], replay: &mut Replay, budget:
         let name = if name.is_empty() { "(anonymous)".to_owned() } else { name };
         let [line, column] = info.place;
         let line = (line > 0).then_some(line);
-        // The column tells apart the functions of one line.
+        // The column distinguishes functions on one line.
         let function = Function { name, file, line, column, ..Function::default() };
         replay.symbols.define(number, function)?;
     }

@@ -1,19 +1,17 @@
 //! The live objects by address, through garbage collections that move ranges of them.
 //!
-//! Objects lie in pages of 64 KiB of address space, each a list in order of address; pages are in an ordered map. New
-//! objects are buffered in a list until it is full or a garbage collection begins, and are then inserted into their
-//! pages together, because objects that a thread allocates lie side by side. A collection touches only the pages of
-//! condemned ranges: objects that stay are not copied; objects that move are all removed first, then sorted and
-//! inserted again. So a collection costs time in the objects condemned (and in sorting those moved), whatever the
-//! size of the heap.
+//! Objects are in pages of 64 KiB of address space, each a list sorted by address; pages are in an ordered map. New
+//! objects are buffered until the buffer is full or a garbage collection begins, and are then inserted together, since
+//! objects of a thread are adjacent. A collection touches only the pages of condemned ranges: objects that stay are not
+//! copied; objects that move are all removed first, then sorted and inserted again. So a collection costs time in the
+//! objects condemned (and in sorting those moved), whatever the size of the heap.
 //!
-//! While a collection runs beside the program, memory that it has swept is used again before it says what survived. A
-//! new object, or one that moves, then lies over an older one, which must have died: it is taken out, and stays in a
-//! list of its own until the collection that reclaimed it is told.
+//! During a concurrent collection, swept memory is reused before survivors are reported. A new or moved object then
+//! overlaps an older one, which must have died: it is removed, and kept in a list until its collection is known.
 //!
-//! Memory: [`OBJECT`] bytes per object that is alive or whose death is not known yet, up to twice that where lists
-//! have just grown, and as much again for the objects that one collection moves, and half of that where these must be
-//! sorted. All of it is counted before it is allocated.
+//! Memory: [`OBJECT`] bytes per object that is alive or not known to be dead, up to twice that where lists have just
+//! grown, as much again for the objects that one collection moves, and half of that if these must be sorted. All of it
+//! is accounted before it is allocated.
 
 use crate::places::Places;
 use crate::sweep::Sweep;
@@ -29,23 +27,23 @@ pub use crate::sweep::{Collected, Condemned, Object, Pass, Survival};
 /// Bits of an address inside a page.
 const PAGE: u32 = 16;
 
-/// Objects in the list of new ones, at most.
+/// Most buffered objects.
 const WAITING: usize = 1 << 15;
 
-/// Pages that were emptied and are kept for new objects.
+/// Most empty pages kept for reuse.
 const SPARE: usize = 64;
 
 /// Bytes of an object.
 const OBJECT: u64 = size_of::<Object>() as u64;
 
-/// Bytes of a page besides its objects.
+/// Bytes of a page without its objects.
 const ENTRY: u64 = 64;
 
-/// Memory that a collection beside the program may have swept already.
+/// Memory that a concurrent collection may have swept already.
 pub struct Swept {
     /// Generations of addresses.
     pub places: Places,
-    /// Whether the sizes of objects are their own; if not, only an equal address shows that memory is used again.
+    /// Whether sizes belong to single objects; if not, only an equal address shows reuse.
     pub sized: bool,
 }
 
@@ -55,31 +53,28 @@ impl Swept {
     }
 }
 
-/// All objects.
+/// All live objects.
 pub struct Objects {
     pages: BTreeMap<u64, Vec<Object>>,
     waiting: Vec<Object>,
     spare: Vec<Vec<Object>>,
-    /// Objects that the last collection moved, kept for its memory.
+    /// Buffer of the objects that a collection moves.
     arrivals: Vec<Object>,
     charge: Charge,
     count: u64,
     bytes: u64,
-    /// There while a collection runs beside the program, or one has not told what survived.
+    /// Set during a concurrent collection, or until survivors are reported.
     pub swept: Option<Swept>,
-    /// Objects whose memory was used again, with their generations.
+    /// Objects whose memory was reused, with their generations.
     reclaimed: Vec<(Object, u8)>,
-    /// Objects at whose address another one was allocated without a collection that had freed it.
+    /// Objects at an address that was allocated again without a collection that freed it.
     pub replaced: u64,
-    /// Those, and those that others were moved onto, by where their deaths would have been counted: objects and bytes.
+    /// Those, and objects that others were moved onto, by cell: objects and bytes.
     pub lost: FxHashMap<u32, (u64, u64)>,
 }
 
 impl Objects {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty set.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let mut charge = Charge::new(budget, "the objects that are alive in the trace")?;
         charge.add(WAITING as u64 * OBJECT)?;
@@ -99,9 +94,6 @@ impl Objects {
     }
 
     /// Adds a new object.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
     #[inline]
     pub fn allocate(&mut self, object: Object) -> Result<(), StageError> {
         if self.waiting.len() == WAITING {
@@ -113,19 +105,16 @@ impl Objects {
         Ok(())
     }
 
-    /// Objects now alive, and their sizes in bytes.
+    /// Number and bytes of live objects.
     #[must_use]
     pub fn alive(&self) -> (u64, u64) {
         (self.count, self.bytes)
     }
 
-    /// Brings waiting objects to their pages.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Inserts the buffered objects into their pages.
     pub fn settle(&mut self) -> Result<(), StageError> {
         let mut waiting = mem::take(&mut self.waiting);
-        // Stable: of two objects at one address, the one allocated later is the later one.
+        // Stable: of two objects at one address, the one allocated later comes later.
         self.charge.sort_by_key(&mut waiting, |object| object.address)?;
         self.replaced += self.insert(&waiting)?;
         waiting.clear();
@@ -133,7 +122,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Inserts objects in order of address. Where there is one already, the new one takes its place; how many that are.
+    /// Inserts objects sorted by address, replacing those at equal addresses; returns the number replaced.
     fn insert(&mut self, objects: &[Object]) -> Result<u64, StageError> {
         let mut replaced = 0;
         for part in objects.chunk_by(|a, b| a.address >> PAGE == b.address >> PAGE) {
@@ -147,7 +136,7 @@ impl Objects {
         Ok(replaced)
     }
 
-    /// The same for objects of one page.
+    /// Inserts objects of one page, likewise.
     fn insert_into_page(&mut self, part: &[Object]) -> Result<u64, StageError> {
         let page = match self.pages.entry(part[0].address >> PAGE) {
             Entry::Occupied(page) => page.into_mut(),
@@ -180,11 +169,11 @@ impl Objects {
         Ok(objects)
     }
 
-    /// Takes out the objects that those of a part of one page lie over.
+    /// Evicts the objects that those of a part of one page overlap.
     fn evict(&mut self, part: &[Object], swept: &Swept) -> Result<(), StageError> {
         let first = part[0].address;
         let end = part.iter().map(|object| swept.end(object)).max().unwrap_or(first);
-        // Objects do not overlap each other, so of those that begin in earlier pages only the last can reach here.
+        // Objects do not overlap, so of those that begin in earlier pages only the last can reach here.
         let before = self.pages.range(..first >> PAGE).next_back();
         let reaching = before.filter(|(_, page)| page.last().is_some_and(|last| swept.end(last) > first));
         let mut next = reaching.map_or(first >> PAGE, |(&key, _)| key);
@@ -226,17 +215,14 @@ impl Objects {
         Ok(())
     }
 
-    /// Whether the memory of any object was used again since it was last handed on.
+    /// Whether memory of any object was reused since the last call of [`Self::reclaimed`].
     #[must_use]
     pub fn has_reclaimed(&self) -> bool {
         !self.reclaimed.is_empty()
     }
 
-    /// Hands on the objects whose memory was used again since the last time, with their generations; how many, and
-    /// their bytes.
-    ///
-    /// # Errors
-    /// Those of `died`.
+    /// Passes on the objects whose memory was reused since the last call, with their generations; returns their number
+    /// and bytes.
     pub fn reclaimed(
         &mut self,
         mut died: impl FnMut(&Object, u8) -> Result<(), StageError>,
@@ -250,7 +236,7 @@ impl Objects {
         Ok(done)
     }
 
-    /// Objects from one address to another, which is greater; [`Self::settle`] first.
+    /// Returns objects from `start` to `end`, which is greater; call [`Self::settle`] first.
     pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = &Object> {
         let pages = self.pages.range(start >> PAGE..=(end - 1) >> PAGE);
         pages.flat_map(move |(_, page)| {
@@ -259,7 +245,7 @@ impl Objects {
         })
     }
 
-    /// The object that an address is in; [`Self::settle`] first.
+    /// Returns the object that contains an address; call [`Self::settle`] first.
     #[must_use]
     pub fn at(&self, address: u64) -> Option<&Object> {
         let pages = self.pages.range(..=address >> PAGE).rev();
@@ -268,7 +254,7 @@ impl Objects {
         (address == object.address || address - object.address < object.bytes).then_some(object)
     }
 
-    /// Objects in ranges whose number is less than `older`; [`Self::settle`] first.
+    /// Counts the objects in ranges with numbers below `older`; call [`Self::settle`] first.
     #[must_use]
     pub fn older(&self, ranges: &[Condemned], older: u64) -> u64 {
         let of = |range: &Condemned| -> u64 {
@@ -277,10 +263,7 @@ impl Objects {
         ranges.iter().filter(|range| range.start < range.end).map(of).sum()
     }
 
-    /// Runs a garbage collection; `died` hears of each object that dies, with its generation.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Runs a garbage collection; calls `died` for each object that dies, with its generation.
     pub fn collect(
         &mut self,
         pass: Pass<'_>,
@@ -328,20 +311,20 @@ impl Objects {
         }
     }
 
-    /// Forgets all objects, at the end; their numbers stay.
+    /// Releases all objects at the end; the totals stay.
     pub fn release(&mut self) {
         (self.pages, self.waiting, self.spare) = (BTreeMap::new(), Vec::new(), Vec::new());
         (self.arrivals, self.reclaimed, self.lost) = (Vec::new(), Vec::new(), FxHashMap::default());
         self.charge.release();
     }
 
-    /// All objects that have their places, in order of address; [`Self::settle`] first.
+    /// All settled objects, by address; call [`Self::settle`] first.
     pub fn iter(&self) -> impl Iterator<Item = &Object> {
         self.pages.values().flatten()
     }
 }
 
-/// Objects that others replaced at their address.
+/// Objects replaced at their address.
 struct Lost<'a> {
     by_cell: &'a mut FxHashMap<u32, (u64, u64)>,
     objects: u64,

@@ -1,8 +1,8 @@
-//! The addresses of each object from its allocation to its death, and the ranges that were moved.
+//! The addresses of each object from allocation to death, and the moved ranges.
 //!
-//! Births are written as they come, deaths as they come, in two columns. At the end each birth is joined with its
-//! death, whose number is that of the birth: an array of deaths is filled in order of time and read in order of
-//! birth. It pages where it does not fit. In which generations objects were joins them there ([`promotions`]).
+//! Births and deaths are written as they occur, in two columns. At the end each birth is joined with its death, which
+//! has the number of the birth: an array of deaths is filled in order of time and read in order of birth; it pages if
+//! it does not fit. Generations of objects join there, too ([`promotions`]).
 //!
 //! [`promotions`]: crate::promotions
 
@@ -22,7 +22,7 @@ use heaplake_schemas::walk_objects::WalkRow;
 const BIRTHS: Column<Birth> = Column::new("replay.birth");
 const DEATHS: Column<Death> = Column::new("replay.death");
 
-/// "None".
+/// Null sentinel.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -48,35 +48,32 @@ struct Death {
 struct End {
     address: u64,
     moves: u32,
-    /// Collections up to it; [`NONE`] for an object that lives.
+    /// Collections up to it; [`NONE`] if alive.
     gcs: u32,
     generation: u32,
-    /// Up to a size that divides a page.
+    /// Pads to a size that divides a page.
     padding: [u32; 3],
 }
 
-/// The end of an object that was lost.
+/// The end of a lost object.
 const LOST: End = End { address: ABSENT, moves: 0, gcs: NONE, generation: NONE, padding: [0; 3] };
 
-/// Records what becomes of objects.
+/// Records the fate of objects.
 pub struct Tracks {
     births: ColumnWriter<Birth>,
     deaths: ColumnWriter<Death>,
     moves: ColumnWriter<MoveRow>,
     walks: ColumnWriter<WalkRow>,
-    /// Numbers of collections, in the order in which they ended.
+    /// Numbers of collections, in order of their ends.
     gcs: BudgetVec<u32>,
-    /// In which generation each object is.
+    /// Generations of objects.
     pub promotions: Promotions,
-    /// What collections report besides.
+    /// Reported ranges and roots.
     pub reports: Reports,
 }
 
 impl Tracks {
-    /// Nothing yet.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// Creates the columns.
     pub fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             births: ColumnWriter::create(scratch, BIRTHS)?,
@@ -89,10 +86,7 @@ impl Tracks {
         })
     }
 
-    /// An object is allocated.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Overflow`].
+    /// Records an allocation.
     pub fn born(&mut self, object: &Object) -> Result<(), StageError> {
         if object.serial >= u64::from(NONE) {
             return Err(StageError::Overflow("the number of tracked objects"));
@@ -101,18 +95,12 @@ impl Tracks {
         self.births.push(Birth { bytes, address, type_id, cell, gcs: born, padding: 0 })
     }
 
-    /// An object dies.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Records a death.
     pub fn died(&mut self, object: &Object, gcs: u32, generation: u8) -> Result<(), StageError> {
         self.end(object, gcs, u32::from(generation))
     }
 
-    /// An object lives at the end.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Records an object that is alive at the end.
     pub fn lives(&mut self, object: &Object) -> Result<(), StageError> {
         self.end(object, NONE, NONE)
     }
@@ -122,20 +110,14 @@ impl Tracks {
         self.deaths.push(Death { object: serial, end: End { address, moves, gcs, generation, padding: [0; 3] } })
     }
 
-    /// A walk of the heap at the end of a collection shows an object at an address; which one, where that is known.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Records an object of a heap walk at the end of a collection, with the tracked one at its address, if any.
     pub fn walked(&mut self, gc: u32, address: u64, object: Option<&Object>) -> Result<(), StageError> {
         let (number, type_id, bytes) =
             object.map_or((NONE, NONE, ABSENT), |object| (object.serial as u32, object.type_id, object.bytes));
         self.walks.push(WalkRow { address, bytes, gc, object: number, type_id, padding: 0 })
     }
 
-    /// A collection ends.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// Records a collection with its moves.
     pub fn collected(&mut self, gc: u32, survivals: &[Survival]) -> Result<(), StageError> {
         self.gcs.push(gc)?;
         self.promotions.moved(survivals)?;
@@ -145,10 +127,7 @@ impl Tracks {
             .try_for_each(|row| self.moves.push(row))
     }
 
-    /// Forgets objects: the trace does not tell what became of them.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Drops the objects, whose fate the trace does not have.
     pub fn discard(self, scratch: &Scratch) -> Result<(), StageError> {
         scratch.withdraw(BIRTHS)?;
         scratch.withdraw(DEATHS)?;
@@ -158,11 +137,7 @@ impl Tracks {
         self.reports.finish()
     }
 
-    /// Joins births and deaths; gives the bytes that were spilled for it. `stack` tells the node of the call tree for a
-    /// cell.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+    /// Joins births and deaths; returns the bytes spilled for it. `stack` maps a cell to its node of the call tree.
     pub fn finish(
         self,
         space: Space<'_>,

@@ -1,7 +1,7 @@
-//! Trees of calls: links from each node to the one above it, in arrays that page where they do not fit.
+//! Call trees: links from each node to its parent, in arrays that page if they do not fit.
 //!
-//! A node comes after the one above it, so sums go through the nodes from the last to the first, and nothing here
-//! depends on how deep a tree is: no path is walked for each of its nodes, and nothing recurs.
+//! A node comes after its parent, so sums go from the last node to the first, and nothing depends on the depth of a
+//! tree: no path is walked per node, and nothing recurs.
 
 use crate::calls::{Amount, NONE};
 use crate::index_table::{IndexTable, hash};
@@ -12,7 +12,7 @@ use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch::Column;
 
-/// Name of these arrays in the memory budget.
+/// Memory account of the arrays.
 const WHO: &str = "a call tree";
 
 const ORDER: [Column<Child>; 2] = [Column::new("replay.children.a"), Column::new("replay.children.b")];
@@ -21,7 +21,7 @@ const ORDER: [Column<Child>; 2] = [Column::new("replay.children.a"), Column::new
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Link {
-    /// Node above; less than the node itself.
+    /// Parent node; less than the node itself.
     pub parent: u32,
     /// The function; [`NONE`] at the root.
     pub function: u32,
@@ -30,19 +30,16 @@ pub struct Link {
 /// The root of a tree.
 const ROOT: Link = Link { parent: EMPTY, function: NONE };
 
-/// A tree of calls; node 0 is the root.
+/// A call tree; node 0 is the root.
 pub struct Tree {
     /// The nodes.
     pub links: Array<Link>,
-    /// How many there are.
+    /// Number of nodes.
     pub count: usize,
 }
 
-/// The tree of calls by function, from the tree of frames: `function` gives the function of a frame, [`NONE`] where it
-/// is not known; such frames are left out. Gives the tree, and each stack's node in it.
-///
-/// # Errors
-/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`], and those of `function`.
+/// Merges the tree of frames into a call tree by function: `function` maps a frame to its function, or [`NONE`], which
+/// leaves the frame out. Returns the tree, and the node of each stack.
 pub fn merge(
     frames: &[Node],
     mut function: impl FnMut(u64) -> Result<u32, StageError>,
@@ -78,10 +75,7 @@ pub fn merge(
 }
 
 impl Tree {
-    /// Makes of what belongs to each node itself what belongs to it and the nodes below.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Cancelled`].
+    /// Turns exclusive amounts of nodes into inclusive ones.
     pub fn sum(&mut self, amounts: &mut Array<Amount>, space: Space<'_>) -> Result<(), StageError> {
         for node in (1..self.count).rev() {
             space.check(node)?;
@@ -97,17 +91,17 @@ impl Tree {
 #[repr(C)]
 struct Child {
     parent: u64,
-    /// All bits of its weight turned round: the heaviest comes first.
+    /// Its weight, bits inverted: the heaviest comes first.
     weight: u64,
     /// Function and node.
     last: u64,
 }
 
-/// The children of all nodes, in order.
+/// The children of all nodes, sorted.
 pub struct Children {
-    /// Where the next child of each node is in `order`.
+    /// Position in `order` of the next child of each node.
     next: Array<u32>,
-    /// Children by the nodes above them.
+    /// Children, grouped by parent.
     order: Array<u32>,
     count: usize,
 }
@@ -127,15 +121,13 @@ pub struct Place {
     pub node: u32,
     /// Its link.
     pub link: Link,
-    /// Nodes above it but the root.
+    /// Number of ancestors below the root.
     pub depth: u32,
 }
 
 impl Children {
-    /// Orders siblings by weight descending, then by function. What has no weight is left out, with all below it.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`], and those of `weight`.
+    /// Sorts siblings by weight descending, then by function. Leaves out nodes without a weight, with all their
+    /// descendants.
     pub fn new(
         tree: &mut Tree,
         mut weight: impl FnMut(usize) -> Result<Option<u64>, StageError>,
@@ -163,7 +155,7 @@ impl Children {
         Ok(Self { next, order, count })
     }
 
-    /// The next child of a node.
+    /// Returns the next child of a node.
     fn child(&mut self, tree: &mut Tree, of: u32) -> Result<Option<(u32, Link)>, StageError> {
         let at = self.next.get(of as usize)? as usize;
         if at >= self.count {
@@ -171,7 +163,7 @@ impl Children {
         }
         let node = self.order.get(at)?;
         let link = tree.links.get(node as usize)?;
-        // Behind the last child of a node come those of another one.
+        // The last child of a node is followed by those of another.
         if link.parent != of {
             return Ok(None);
         }
@@ -179,10 +171,7 @@ impl Children {
         Ok(Some((node, link)))
     }
 
-    /// Goes through a tree in preorder, without the root.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Cancelled`], and those of the visitor.
+    /// Walks a tree in preorder, without the root.
     pub fn walk(
         mut self,
         tree: &mut Tree,

@@ -1,4 +1,4 @@
-//! Types of a trace: from the runtime's handle to a dense number.
+//! Types of a trace: from the runtime's handles to dense numbers.
 
 use heaplake_input::nettrace::payload::Type;
 use heaplake_kit::charge::{Charge, allocated};
@@ -6,28 +6,28 @@ use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of an entry besides its name, also while lists grow.
+/// Bytes per entry without its name, list growth included.
 const ENTRY: u64 = 128;
 
-/// Bytes of a row at the end, and of a size in the pool of all sizes.
+/// Bytes per row at the end, and per size in the pool of all sizes.
 const ROW: u64 = 120;
 
-/// What a type without a name is called.
+/// Name of unnamed types.
 const UNNAMED: &str = "[type without a name]";
 
-/// Most levels of types that are made of others in a name, and bytes of it behind which arguments are left out.
+/// Deepest nesting of types in a name, and its length in bytes after which arguments are left out.
 const DEEPEST: usize = 32;
 const LONGEST: usize = 1000;
 
-/// What files say of types.
+/// Names from symbol files.
 pub trait OfToken {
-    /// The name of a type of a module.
+    /// Returns the name of a type of a module.
     fn name(&self, module: u64, token: u32) -> Option<&str>;
-    /// The file of a module, `?` where it is not known.
+    /// Returns the file of a module, `?` if unknown.
     fn file(&self, module: u64) -> &str;
 }
 
-/// A type that has no name in the trace.
+/// A type without a name in the trace.
 struct Description {
     module: u64,
     token: u32,
@@ -41,21 +41,18 @@ pub struct Types {
     numbers: FxHashMap<u64, u32>,
     names: Vec<Option<Box<[u8]>>>,
     charge: Charge,
-    /// For the rows at the end, which are made in memory.
+    /// Account of the rows at the end, which are made in memory.
     later: Charge,
-    /// What the trace says of types that it does not name.
+    /// Descriptions of unnamed types.
     described: FxHashMap<u32, Description>,
-    /// What those are called in the end.
+    /// Names found for these.
     found: FxHashMap<u32, Box<str>>,
-    /// Handles that were defined again with another name: the memory of an unloaded type was reused.
+    /// Handles redefined with another name: memory of an unloaded type was reused.
     pub redefined: u64,
 }
 
 impl Types {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty set.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let charge = Charge::new(budget, "the types of the trace")?;
         let later = Charge::new(budget, "the rows of types at the end")?;
@@ -70,7 +67,7 @@ impl Types {
         })
     }
 
-    /// Gives up what was kept for the end.
+    /// Releases the reserve for the end.
     pub fn begin_end(&mut self) {
         self.later.release();
     }
@@ -81,16 +78,13 @@ impl Types {
         self.names.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no types.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The number of a handle.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the number of a handle.
     #[inline]
     pub fn number(&mut self, handle: u64) -> Result<u32, StageError> {
         match self.numbers.get(&handle) {
@@ -109,10 +103,7 @@ impl Types {
         Ok(number)
     }
 
-    /// Names a handle. Under another name it is another type from now on.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Names a handle. With another name it is another type from now on.
     pub fn name(&mut self, handle: u64, name: &[u8]) -> Result<(), StageError> {
         let mut number = self.number(handle)?;
         match &self.names[number as usize] {
@@ -128,7 +119,7 @@ impl Types {
         Ok(())
     }
 
-    /// The name of a type; what is no UTF-8 in it is replaced.
+    /// Returns the name of a type; invalid UTF-8 is replaced.
     #[must_use]
     pub fn text(&self, number: u32) -> String {
         match &self.names[number as usize] {
@@ -137,10 +128,7 @@ impl Types {
         }
     }
 
-    /// Describes a type that the trace does not name.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Describes an unnamed type.
     pub fn describe(&mut self, definition: Type) -> Result<(), StageError> {
         let number = self.number(definition.id)?;
         let (module, token, is_array) = (definition.module, definition.token, definition.is_array());
@@ -149,13 +137,13 @@ impl Types {
         Ok(())
     }
 
-    /// Modules and tokens of the types that are described and not named.
+    /// Returns modules and tokens of the described but unnamed types.
     #[must_use]
     pub fn unnamed(&self) -> BTreeMap<u64, BTreeSet<u32>> {
         let mut unnamed: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
         let is_unnamed = |number: u32| self.names[number as usize].is_none();
         for (_, of) in self.described.iter().filter(|(number, _)| is_unnamed(**number)) {
-            // An array is called after its elements.
+            // An array is named after its elements.
             if of.is_array && !of.parameters.is_empty() {
                 continue;
             }
@@ -164,11 +152,7 @@ impl Types {
         unnamed
     }
 
-    /// Names what is described; `of_token` gives the name that a file has for a module and token. What no file names is
-    /// `[MODULE!TOKEN]`.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Names the described types from `names`; `[MODULE!TOKEN]` if no file has a name.
     pub fn find(&mut self, names: &dyn OfToken) -> Result<(), StageError> {
         let mut numbers: Vec<u32> = self.described.keys().copied().collect();
         numbers.sort_unstable();
@@ -181,7 +165,7 @@ impl Types {
         Ok(())
     }
 
-    /// Appends the name of a type with those of the types that it is made of.
+    /// Appends the name of a type with those of its element type or arguments.
     fn spell(&self, number: u32, names: &dyn OfToken, depth: usize, name: &mut String) {
         let named = self.names[number as usize].as_deref().is_some_and(|name| !name.is_empty());
         let of = self.described.get(&number).filter(|_| !named && depth < DEEPEST);
@@ -214,8 +198,7 @@ impl Types {
         }
     }
 
-    /// Whether objects of a type differ in size, as far as the name tells: arrays and strings do, and what has no name
-    /// may.
+    /// Whether objects of a type differ in size, by its name: arrays and strings do, unnamed types may.
     #[must_use]
     pub fn varies(&self, number: u32) -> bool {
         let Some(name) = self.names[number as usize].as_deref().filter(|name| !name.is_empty()) else { return true };
@@ -225,7 +208,7 @@ impl Types {
         array.is_some_and(|rest| rest.ends_with(b"[")) || name == b"System.String"
     }
 
-    /// Whether some type has a name.
+    /// Whether any type has a name.
     #[must_use]
     pub fn any_named(&self) -> bool {
         self.names.iter().flatten().any(|name| !name.is_empty())

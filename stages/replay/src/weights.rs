@@ -1,14 +1,14 @@
-//! Estimates from samples with weights, and their intervals.
+//! Estimates from weighted samples, and their intervals.
 //!
-//! A runtime that samples by bytes says of each sample how many bytes were allocated since the one before: its weight.
-//! The bytes of a type are then the sum of the weights of its samples (Horvitz and Thompson 1952): a sample is of a type
-//! with the probability that the type has among the bytes that it stands for.
+//! A runtime that samples by bytes gives each sample a weight: the bytes allocated since the one before. The bytes of a
+//! type are then the sum of the weights of its samples (Horvitz and Thompson 1952): a sample is of a type with the
+//! probability of the type's share of the bytes that the sample represents.
 //!
-//! The interval is Wilson's for a proportion (1927), with the effective number of samples in the place of their number
-//! (Kish, Survey Sampling, 1965, 8.2; Korn and Graubard, Survey Methodology 24, 1998): few heavy samples tell less than
-//! many equal ones. Two effective numbers are known, that of all samples and that of the samples of the type; the smaller
-//! one counts. What was recorded object by object is certain and only added. The bytes of recorded objects are a lower
-//! bound.
+//! The interval is Wilson's for a proportion (1927), with the effective number of samples instead of their number
+//! (Kish, Survey Sampling, 1965, 8.2; Korn and Graubard, Survey Methodology 24, 1998): few heavy samples are worth less
+//! than many equal ones. Two effective numbers are known, that of all samples and that of the samples of the type; the
+//! smaller one counts. Bytes recorded object by object are certain and only added. The bytes of recorded objects are a
+//! lower bound.
 //!
 //! Resident memory: 40 bytes per type.
 
@@ -23,11 +23,11 @@ const Z: f64 = 1.959_964;
 struct Sums {
     /// Sum of their weights, bytes.
     weight: f64,
-    /// Sum of the squares of these.
+    /// Sum of squared weights.
     squares: f64,
     /// Bytes of the sampled objects themselves.
     seen: u64,
-    /// Bytes of objects that were recorded each.
+    /// Bytes of objects recorded one by one.
     certain: u64,
     is_there: bool,
 }
@@ -46,13 +46,13 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// None yet.
+    /// Returns empty sums.
     #[must_use]
     pub fn new(budget: &Budget) -> Self {
         Self { types: budget.growing("the samples of types"), all: Sums::default() }
     }
 
-    /// Whether there are none.
+    /// Whether there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
@@ -67,10 +67,7 @@ impl Weights {
         Ok(sums)
     }
 
-    /// A sample of a type that stands for `weight` bytes, and whose object has `seen`.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds a sample of a type that represents `weight` bytes; its object has `seen`.
     pub fn add(&mut self, type_id: u32, weight: u64, seen: u64) -> Result<(), StageError> {
         let bytes = weight as f64;
         let sums = self.of(type_id)?;
@@ -80,17 +77,14 @@ impl Weights {
         Ok(())
     }
 
-    /// An object of a type that was recorded as each of its kind was.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Adds an object of a type of which each is recorded.
     pub fn add_certain(&mut self, type_id: u32, bytes: u64) -> Result<(), StageError> {
         let sums = self.of(type_id)?;
         sums.certain = sums.certain.saturating_add(bytes);
         Ok(())
     }
 
-    /// The bytes of a type; nothing where it has no sample.
+    /// Estimates the bytes of a type; `None` without a sample.
     #[must_use]
     pub fn estimate(&self, type_id: u32) -> Option<Estimate> {
         let sums = self.types.get(type_id as usize).filter(|sums| sums.is_there)?;
@@ -105,14 +99,14 @@ impl Weights {
     }
 }
 
-/// Wilson's interval for the bytes of some of all samples.
+/// Returns Wilson's interval for the bytes of some of all samples.
 fn interval(some: &Sums, all: &Sums) -> (f64, f64) {
     if all.weight <= 0.0 {
         return (0.0, 0.0);
     }
     let share = (some.weight / all.weight).min(1.0);
     let effective = all.weight * all.weight / all.squares;
-    // The variance of the sum of the type's weights, as a number of samples that would have it.
+    // The variance of the sum of the type's weights, as an equivalent number of samples.
     let variance = (1.0 - 2.0 * share) * some.squares + share * share * all.squares;
     let own = share * (1.0 - share) * all.weight * all.weight / variance;
     let samples = if own.is_finite() && own > 0.0 { effective.min(own) } else { effective };
@@ -126,14 +120,14 @@ fn interval(some: &Sums, all: &Sums) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// A multiplier of Knuth's; the upper half of the state.
+    /// Knuth's multiplier; the upper half of the state.
     fn next(state: &mut u64) -> f64 {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 33) as f64 / (1_u64 << 31) as f64
     }
 
-    /// Programs that allocate types in known shares, sampled as the virtual machine does: at distances of bytes that
-    /// vary, sometimes rarely. The truth lies in the interval about as often as it says.
+    /// Programs that allocate types with known shares, sampled as the virtual machine does: at varying distances of
+    /// bytes, sometimes rarely. The interval covers the truth about as often as stated.
     #[test]
     fn the_truth_lies_in_the_interval() {
         let shares = [0.6, 0.25, 0.1, 0.04, 0.01];
@@ -160,7 +154,7 @@ mod tests {
             }
             asked += 1;
             for at in 0..5 {
-                // A type without a sample is not told.
+                // A type without a sample has no interval.
                 let interval = weights.estimate(at as u32).and_then(|estimate| estimate.interval);
                 held[at] +=
                     u32::from(interval.is_none_or(|(low, high)| (low as f64..=high as f64).contains(&truth[at])));

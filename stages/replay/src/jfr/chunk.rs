@@ -1,7 +1,7 @@
 //! A chunk of a recording: its header, and its bytes in memory or in a file.
 //!
-//! What describes events and constants stands behind them, so a chunk is read whole before any of it is understood. A
-//! small one is kept in memory, a large one in scratch; what is looked at of it lies in a [`Window`].
+//! The metadata and constants of a chunk come after its events, so a chunk is read whole before it is parsed. Small
+//! ones are kept in memory, large ones in scratch, to be read through a [`Window`].
 
 use heaplake_input::bytes::Bytes;
 use heaplake_kit::charge::Charge;
@@ -11,42 +11,41 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How a chunk begins.
+/// Magic of a chunk.
 pub const MAGIC: &[u8] = b"FLR\0";
 
 /// Bytes of the header.
 pub const HEADER: usize = 68;
 
-/// The versions of the format that are understood: 2 since JDK 11, and 1 of JDK 9, which has the same layout and other
-/// names of classes.
+/// Supported versions of the format: 2 since JDK 11, and 1 of JDK 9, with the same layout and other class names.
 const MAJOR: RangeInclusive<u16> = 1..=2;
 
-/// The largest chunk that is kept in memory, bytes; less of a small budget.
+/// Largest chunk kept in memory, bytes; less with a small budget.
 const LARGEST: u64 = 32 << 20;
 
-/// Of the budget, a chunk in memory takes at most one part of so many.
+/// A chunk in memory takes at most the budget divided by this.
 const PART: u64 = 32;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const PIECE: usize = 256 << 10;
 
-/// What does not fit the format: where in the chunk, and what was expected and found there.
+/// A violation of the format: its place in the chunk, the expected and the actual contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bad {
     /// Offset in the chunk.
     pub at: u64,
-    /// What should stand there.
+    /// Expected contents.
     pub expected: &'static str,
-    /// What does.
+    /// Actual contents.
     pub found: String,
 }
 
-/// Why a chunk is not read to its end.
+/// Why reading a chunk stops.
 #[derive(Debug)]
 pub enum Failure {
-    /// It is damaged.
+    /// The chunk is damaged.
     Bad(Bad),
-    /// Something else.
+    /// Any other error.
     Stage(StageError),
 }
 
@@ -62,39 +61,36 @@ impl From<StageError> for Failure {
     }
 }
 
-/// A failure at a place of the chunk.
+/// A violation of the format at an offset.
 pub fn bad(at: u64, expected: &'static str, found: impl Into<String>) -> Bad {
     Bad { at, expected, found: found.into() }
 }
 
-/// What a chunk says of itself.
+/// Header of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Version of the format.
     pub version: (u16, u16),
-    /// Bytes, the header included; 0 while it is being written.
+    /// Bytes, header included; 0 while it is being written.
     pub size: u64,
-    /// Where the last of its constants are.
+    /// Offset of the last checkpoint event.
     pub constants: u64,
-    /// Where its events are described.
+    /// Offset of the metadata event.
     pub metadata: u64,
     /// Nanoseconds since 1970 at `start_ticks`.
     pub start_nanos: i64,
-    /// The tick at which it begins.
+    /// Tick of its start.
     pub start_ticks: i64,
-    /// Ticks of a second.
+    /// Ticks per second.
     pub frequency: i64,
-    /// Whether numbers are compressed.
+    /// Whether integers are compressed.
     pub compressed: bool,
-    /// Whether the process ended with it.
+    /// Whether it is the last chunk of the process.
     pub last: bool,
 }
 
 impl Header {
-    /// From its bytes.
-    ///
-    /// # Errors
-    /// [`Bad`] for what is no header of this version.
+    /// Parses the header.
     pub fn read(bytes: &[u8; HEADER]) -> Result<Self, Bad> {
         let number = |at: usize| bytes[at..at + 8].iter().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
         let half = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
@@ -119,7 +115,7 @@ impl Header {
         header.check().map(|()| header)
     }
 
-    /// Whether the chunk was finished, or written out while it grew.
+    /// Whether the chunk was finished, or flushed while it grew.
     #[must_use]
     pub fn is_written(&self) -> bool {
         self.size > 0 && self.metadata > 0
@@ -145,13 +141,13 @@ impl Header {
         Ok(())
     }
 
-    /// When a tick was, nanoseconds since 1970.
+    /// Time of a tick, nanoseconds since 1970.
     #[must_use]
     pub fn nanos(&self, ticks: i64) -> i64 {
         self.start_nanos.saturating_add(self.span(ticks.saturating_sub(self.start_ticks)))
     }
 
-    /// How long so many ticks are, nanoseconds.
+    /// Duration of ticks, nanoseconds.
     #[must_use]
     pub fn span(&self, ticks: i64) -> i64 {
         let nanos = i128::from(ticks) * 1_000_000_000 / i128::from(self.frequency.max(1));
@@ -161,9 +157,9 @@ impl Header {
 
 /// The bytes of a chunk.
 pub struct Chunk {
-    /// What it says of itself.
+    /// Its header.
     pub header: Header,
-    /// Bytes of the content before it.
+    /// Offset of the chunk in the content.
     pub base: u64,
     store: Store,
 }
@@ -174,10 +170,8 @@ enum Store {
 }
 
 impl Chunk {
-    /// The chunk of a header that was just read. Where the content ends inside of it, how much of it there is.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Reads the chunk after its header. The inner error is the number of bytes present, if the content ends inside the
+    /// chunk.
     pub fn read(
         bytes: &mut Bytes<'_>,
         beginning: &[u8; HEADER],
@@ -214,13 +208,13 @@ impl Chunk {
         Ok(Ok(Self { header, base, store }))
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.header.size
     }
 
-    /// Bytes that lie in scratch.
+    /// Bytes stored in scratch.
     #[must_use]
     pub fn spilled(&self) -> u64 {
         match &self.store {
@@ -233,7 +227,7 @@ impl Chunk {
     }
 }
 
-/// Moves what is held to the end of a file.
+/// Appends the held bytes to a file.
 fn write(scratch: &Scratch, file: &File, held: &mut Vec<u8>, there: &mut u64) -> Result<(), StageError> {
     file.write_all_at(held, *there).map_err(|error| StageError::io(scratch.folder(), "write to a file in", error))?;
     *there += held.len() as u64;
@@ -241,7 +235,7 @@ fn write(scratch: &Scratch, file: &File, held: &mut Vec<u8>, there: &mut u64) ->
     Ok(())
 }
 
-/// What is looked at of a chunk.
+/// A buffered part of a chunk.
 pub struct Window {
     held: Vec<u8>,
     start: u64,
@@ -249,24 +243,18 @@ pub struct Window {
 }
 
 impl Window {
-    /// Looks at nothing.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty window.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let charge = Charge::new(budget, "an event of the recording")?;
         Ok(Self { held: Vec::new(), start: 0, charge })
     }
 
-    /// Looks at nothing again; what it saw may be of another chunk.
+    /// Invalidates the buffer, for another chunk.
     pub fn forget(&mut self) {
         self.held.clear();
     }
 
-    /// Some bytes of a chunk, which must be inside.
-    ///
-    /// # Errors
-    /// [`Bad`] where they are not, and [`StageError`].
+    /// Returns bytes of a chunk, which must be inside.
     pub fn view<'a>(&'a mut self, chunk: &'a Chunk, at: u64, length: u64) -> Result<&'a [u8], Failure> {
         let end = at.checked_add(length).filter(|&end| end <= chunk.size());
         let Some(end) = end else {

@@ -1,4 +1,4 @@
-//! Garbage collections of Java, and what is counted and summed around them.
+//! Garbage collections of Java, with their heap summaries and object counts.
 
 use super::chunk::{Failure, Header};
 use super::constants::Constants;
@@ -23,10 +23,10 @@ pub const PAUSE: [&str; 1] = ["gcId"];
 /// Fields of `jdk.ObjectCount` and `jdk.ObjectCountAfterGC`.
 pub const COUNT: [&str; 5] = ["startTime", "gcId", "objectClass", "count", "totalSize"];
 
-/// Collectors of the young generation alone.
+/// Collectors of only the young generation.
 const YOUNG: [&str; 5] = ["DefNew", "ParallelScavenge", "ParNew", "G1New", "ZGC Minor"];
 
-/// Causes that are somebody's wish.
+/// Causes that count as induced.
 const WISHES: [&str; 5] = [
     "System.gc()",
     "JvmtiEnv ForceGarbageCollection",
@@ -35,13 +35,10 @@ const WISHES: [&str; 5] = [
     "Heap Dump Initiated GC",
 ];
 
-/// The young generation, and all of them, as bits.
+/// Condemned generations of a young and of a full collection, as bits.
 const GENERATIONS: [u32; 2] = [0b1, 0b101];
 
-/// A collection has ended.
-///
-/// # Errors
-/// [`Failure`].
+/// Handles the end of a collection.
 pub fn collection(
     [start, duration, gc, name, cause, sum, longest]: [Value; 7],
     fields: &Cursor<'_>,
@@ -86,19 +83,13 @@ fn number(gc: Value) -> u32 {
     gc.number().and_then(|gc| u32::try_from(gc).ok()).unwrap_or(NONE)
 }
 
-/// A pause of a collection.
-///
-/// # Errors
-/// [`Failure`].
+/// Handles a pause of a collection.
 pub fn pause([gc]: [Value; 1], to: &mut Recording<'_>) -> Result<(), Failure> {
     to.pending(number(gc))?.pauses += 1;
     Ok(())
 }
 
-/// The heap before or after a collection.
-///
-/// # Errors
-/// [`Failure`].
+/// Handles a heap summary before or after a collection.
 pub fn summary(
     [gc, when, space, used]: [Value; 4],
     fields: &Cursor<'_>,
@@ -116,10 +107,7 @@ pub fn summary(
     Ok(())
 }
 
-/// Living objects of a class.
-///
-/// # Errors
-/// [`Failure`].
+/// Handles the live objects of a class.
 pub fn count(
     [time, gc, class, count, bytes]: [Value; 5],
     after_gc: bool,
@@ -138,7 +126,7 @@ pub fn count(
     Ok(to.object_counts.push(to.scratch, row)?)
 }
 
-/// A tick, as microseconds since 1970; none where there is no such field.
+/// Microseconds since 1970 of a tick; `i64::MIN` without such a field.
 pub fn micros(time: Value, header: &Header) -> i64 {
     time.number().map_or(i64::MIN, |ticks| header.nanos(ticks).div_euclid(1000))
 }

@@ -1,7 +1,7 @@
-//! The constants of a chunk: where each is, and what texts they are.
+//! The constants of a chunk: their offsets and texts.
 //!
-//! Checkpoint events hold pools of constants, one for each class. A constant is found by its class and its key; what it
-//! holds is read when it is asked for. Where one is written again, the first one counts: they are the same.
+//! Checkpoint events have pools of constants, one per class. A constant is found by class and key, and parsed on
+//! demand. Of constants written repeatedly, which are equal, the first one counts.
 
 use super::chunk::{Chunk, Failure, Window, bad};
 use super::cursor::{Cursor, Written};
@@ -11,10 +11,10 @@ use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
-/// Bytes of a constant, also while the table grows.
+/// Bytes of a constant, table growth included.
 const ENTRY: u64 = 80;
 
-/// Constants that a text goes through, at most: those of a name are a symbol and its text.
+/// Most constants on the way to a text: names are a symbol and its text.
 const MOST_STEPS: usize = 8;
 
 /// All constants.
@@ -32,7 +32,7 @@ pub struct Constants<'a> {
 /// A field of a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Held {
-    /// Nothing.
+    /// No value.
     #[default]
     None,
     /// A number.
@@ -51,26 +51,20 @@ impl Held {
     }
 }
 
-/// Where a text goes on.
+/// A text, or the constant that has it.
 enum Next {
     Text(Option<String>),
     Constant(u32, i64),
 }
 
 impl<'a> Constants<'a> {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty set.
     pub fn new(chunk: &'a Chunk, types: &'a Types, budget: &Budget) -> Result<Self, StageError> {
         let (charge, window) = (Charge::new(budget, "the constants of a chunk")?, Window::new(budget)?);
         Ok(Self { chunk, types, texts: types.named(TEXT), places: FxHashMap::default(), charge, window })
     }
 
-    /// Those of a checkpoint event, which begins at `start`.
-    ///
-    /// # Errors
-    /// [`Bad`](super::chunk::Bad) for what is not of the format, [`StageError::Budget`].
+    /// Adds the constants of a checkpoint event at `start`.
     pub fn add(&mut self, event: &[u8], start: u64) -> Result<(), Failure> {
         let mut fields = Cursor::new(event, self.chunk.header.compressed);
         let at = |fields: &Cursor<'_>| start + fields.at() as u64;
@@ -97,20 +91,14 @@ impl<'a> Constants<'a> {
         Ok(())
     }
 
-    /// The fields of a constant, if there is such a one.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns the fields of a constant, if it exists.
     pub fn of(&mut self, class: u32, key: i64) -> Result<Option<Cursor<'_>>, Failure> {
         let Some(&(at, length)) = self.places.get(&(class, key)) else { return Ok(None) };
         let bytes = self.window.view(self.chunk, at, length.into())?;
         Ok(Some(Cursor::new(bytes, self.chunk.header.compressed)))
     }
 
-    /// The fields of a constant that are wanted; nothing where it is not there or of another class.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns the selected fields of a constant; `None` if it is missing or of another class.
     pub fn read<const N: usize>(
         &mut self,
         plan: &Plan,
@@ -130,10 +118,7 @@ impl<'a> Constants<'a> {
         })))
     }
 
-    /// The text of such a field.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns the text of a field.
     pub fn resolve(&mut self, held: Held) -> Result<Option<String>, Failure> {
         match held {
             Held::Text(text) => Ok(Some(text)),
@@ -142,10 +127,7 @@ impl<'a> Constants<'a> {
         }
     }
 
-    /// The text of a constant: its own, or that of its first field.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns the text of a constant: its own, or that of its first field.
     pub fn text(&mut self, mut class: u32, mut key: i64) -> Result<Option<String>, Failure> {
         for _ in 0..MOST_STEPS {
             match self.next(class, key)? {
@@ -171,10 +153,7 @@ impl<'a> Constants<'a> {
         })
     }
 
-    /// The text of a value that was read from some bytes.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns the text of a value read from `fields`.
     pub fn text_of(&mut self, value: Value, fields: &Cursor<'_>) -> Result<Option<String>, Failure> {
         match value {
             Value::Constant(class, key) => self.text(class, key),
@@ -195,10 +174,10 @@ fn written(written: Option<Written<'_>>, texts: Option<u32>) -> Next {
     }
 }
 
-/// What stands before the pools of a checkpoint, and their number.
+/// Skips the head of a checkpoint; returns its number of pools.
 fn pools(fields: &mut Cursor<'_>) -> Option<usize> {
     fields.int()?;
-    // Class of the event, start, duration, distance to the checkpoint before.
+    // Event class, start, duration, distance to the previous checkpoint.
     for _ in 0..4 {
         fields.long()?;
     }

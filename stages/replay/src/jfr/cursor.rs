@@ -1,9 +1,9 @@
-//! Fields of a chunk, one after the other. Nothing where the bytes end too early.
+//! A cursor over the fields of a chunk. All reads return `None` if the bytes end too early.
 
-/// Bytes of a number that has seven bits in each but the last, at most.
+/// Most bytes of a compressed integer, which has seven bits per byte and eight in the last.
 const LONGEST: usize = 9;
 
-/// What is taken of a text: names of classes have 65,535 bytes at most.
+/// Longest text returned: class names have at most 65,535 bytes.
 const LONGEST_TEXT: usize = 1 << 16;
 
 /// Reads fields.
@@ -14,54 +14,54 @@ pub struct Cursor<'a> {
     compressed: bool,
 }
 
-/// A text as it is written.
+/// A text as encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written<'a> {
-    /// None.
+    /// Null.
     Null,
-    /// The constant of this key.
+    /// The text constant with this key.
     Constant(i64),
-    /// UTF-8, as far as it is.
+    /// UTF-8, possibly invalid.
     Utf8(&'a [u8]),
-    /// Units of UTF-16, each a number.
+    /// UTF-16 units, each an integer.
     Units(Cursor<'a>, usize),
     /// Latin-1.
     Latin(&'a [u8]),
 }
 
 impl<'a> Cursor<'a> {
-    /// At the beginning of some bytes; whether their numbers are `compressed`.
+    /// Starts at the beginning of some bytes; `compressed` applies to integers.
     #[must_use]
     pub fn new(bytes: &'a [u8], compressed: bool) -> Self {
         Self { bytes, at: 0, compressed }
     }
 
-    /// How many bytes were read.
+    /// Number of bytes read.
     #[must_use]
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// How many are left.
+    /// Number of bytes left.
     #[must_use]
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// The same bytes, from another place in them.
+    /// The same bytes, from another offset.
     #[must_use]
     pub fn from(&self, at: usize) -> Self {
         Self { at: at.min(self.bytes.len()), ..*self }
     }
 
-    /// The next bytes.
+    /// Reads some bytes.
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let taken = self.bytes.get(self.at..self.at.checked_add(count)?)?;
         self.at += count;
         Some(taken)
     }
 
-    /// A byte.
+    /// Reads a byte.
     pub fn byte(&mut self) -> Option<u8> {
         self.take(1).map(|bytes| bytes[0])
     }
@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
         self.take(N)?.try_into().ok()
     }
 
-    /// Seven bits a byte, the lowest first; the ninth byte has eight.
+    /// Reads seven bits per byte, lowest first; the ninth byte has eight.
     fn packed(&mut self) -> Option<i64> {
         let mut value = 0_u64;
         for number in 0..LONGEST {
@@ -86,28 +86,28 @@ impl<'a> Cursor<'a> {
         Some(value as i64)
     }
 
-    /// A number of 64 bits.
+    /// Reads a 64-bit integer.
     pub fn long(&mut self) -> Option<i64> {
         if self.compressed { self.packed() } else { self.plain().map(i64::from_be_bytes) }
     }
 
-    /// A number of 32 bits.
+    /// Reads a 32-bit integer.
     pub fn int(&mut self) -> Option<i32> {
         if self.compressed { self.packed().map(|value| value as i32) } else { self.plain().map(i32::from_be_bytes) }
     }
 
-    /// A number of 16 bits, with or without a sign.
+    /// Reads a 16-bit integer, signed or not.
     pub fn short(&mut self) -> Option<u16> {
         if self.compressed { self.packed().map(|value| value as u16) } else { self.plain().map(u16::from_be_bytes) }
     }
 
-    /// A count of things of which each has a byte at least.
+    /// Reads a count of items of at least one byte each.
     pub fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(self.int()?).ok()?;
         (count <= self.left()).then_some(count)
     }
 
-    /// A text.
+    /// Reads a text.
     pub fn text(&mut self) -> Option<Written<'a>> {
         Some(match self.byte()? {
             0 => Written::Null,
@@ -143,8 +143,7 @@ impl PartialEq for Cursor<'_> {
 impl Eq for Cursor<'_> {}
 
 impl Written<'_> {
-    /// The text itself, cut where it is very long; empty for none and for constants. What is no Unicode in it is
-    /// replaced.
+    /// The text, cut if very long; empty for null and constants. Invalid Unicode is replaced.
     #[must_use]
     pub fn text(self) -> String {
         match self {
@@ -163,7 +162,7 @@ impl Written<'_> {
 mod tests {
     use super::*;
 
-    /// As the virtual machine writes them.
+    /// As the virtual machine encodes them.
     fn packed(mut value: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
         for number in 0..LONGEST {

@@ -1,72 +1,72 @@
-//! Which fields of events and constants are taken, and their values.
+//! Selection of fields of events and constants, and their values.
 
 use super::cursor::Cursor;
 use super::metadata::{Field, Kind, Types};
 
-/// A field that is not taken.
+/// Slot of an unselected field.
 const PASSED: u8 = u8::MAX;
 
-/// What a field holds. Places are those of the bytes that it was read from.
+/// Value of a field. Offsets are in the bytes it was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing: the class has no such field.
+    /// The class has no such field.
     #[default]
     None,
-    /// A number without fraction.
+    /// An integer.
     Number(i64),
-    /// The key of a constant of a class.
+    /// Class and key of a constant.
     Constant(u32, i64),
-    /// Where a text is.
+    /// Offset of a text.
     Text(usize),
-    /// Where the fields of another class are.
+    /// Class and offset of an inline object.
     Object(u32, usize),
-    /// Where a list begins, and the class of its elements.
+    /// Element class and offset of a list.
     List(u32, usize),
 }
 
 impl Value {
-    /// A number.
+    /// The value if it is an integer.
     #[must_use]
     pub fn number(self) -> Option<i64> {
         if let Self::Number(number) = self { Some(number) } else { None }
     }
 
-    /// A number that is a size or a count.
+    /// The value if it is a size or a count.
     #[must_use]
     pub fn amount(self) -> Option<u64> {
         self.number().and_then(|number| u64::try_from(number).ok())
     }
 }
 
-/// Which fields of a class are taken, in an order of their own.
+/// Selected fields of a class, in an order of their own.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     class: Option<u32>,
-    /// Of each field, its place among those taken.
+    /// Position among the selected fields, by field.
     slots: Vec<u8>,
 }
 
 impl Plan {
-    /// Takes the fields of these names, of the class of a name.
+    /// Selects fields of a class by their names.
     #[must_use]
     pub fn named(types: &Types, class: &str, fields: &[&str]) -> Self {
         types.named(class).map_or_else(Self::default, |class| Self::new(types, class, fields))
     }
 
-    /// Takes the fields of these names.
+    /// Selects fields by name.
     #[must_use]
     pub fn new(types: &Types, class: u32, fields: &[&str]) -> Self {
         let slot = |field: &Field| fields.iter().position(|name| **name == *field.name).map_or(PASSED, |at| at as u8);
         Self { class: Some(class), slots: types.classes[class as usize].fields.iter().map(slot).collect() }
     }
 
-    /// Whether this is the class.
+    /// Whether the plan is for this class.
     #[must_use]
     pub fn is_of(&self, class: u32) -> bool {
         self.class == Some(class)
     }
 
-    /// The values of the fields; nothing where the bytes end too early.
+    /// Reads the selected values; `None` if the bytes end too early.
     #[must_use]
     pub fn read<const N: usize>(&self, types: &Types, fields: &mut Cursor<'_>) -> Option<[Value; N]> {
         let mut values = [Value::None; N];
@@ -81,7 +81,7 @@ impl Plan {
     }
 }
 
-/// The value of a field.
+/// Reads the value of a field.
 fn take(types: &Types, field: &Field, fields: &mut Cursor<'_>) -> Option<Value> {
     let at = fields.at();
     let value = match field.kind {

@@ -1,8 +1,8 @@
-//! What a chunk says of the classes of its events and constants.
+//! The metadata of a chunk: classes of its events and constants.
 //!
-//! The metadata of a chunk is an event with a table of texts and a tree of elements. Of the tree, elements `class` and
-//! the elements `field` in them are taken. A field is a number, a text, another class in its place, or the key of a
-//! constant of a class; or a list of these.
+//! The metadata is an event with a string table and a tree of elements. Only elements `class` and the elements `field`
+//! inside them are used. A field is a number, a text, an inline object of another class, or the key of a constant; or a
+//! list of these.
 
 use super::chunk::{Bad, Failure, bad};
 use super::cursor::{Cursor, Written};
@@ -11,34 +11,34 @@ use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
-/// The deepest element of a tree, and the deepest class inside classes.
+/// Greatest depth of elements, and of inline objects.
 const DEEPEST: usize = 32;
 
-/// Bytes of a text, class or field besides its name, also while lists grow.
+/// Bytes of a text, class or field besides its name, list growth included.
 const ENTRY: u64 = 128;
 
-/// What a field is.
+/// Kind of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Of one byte.
+    /// 8-bit integer.
     Byte,
-    /// Of 16 bits.
+    /// 16-bit integer.
     Short,
-    /// Of 32 bits.
+    /// 32-bit integer.
     Int,
-    /// Of 64 bits.
+    /// 64-bit integer.
     Long,
-    /// Of four bytes.
+    /// 32-bit float.
     Float,
-    /// Of eight bytes.
+    /// 64-bit float.
     Double,
     /// A text.
     Text,
-    /// The fields of another class, by position.
+    /// An inline object, with the position of its class.
     Object(u32),
-    /// The key of a constant of a class, by position.
+    /// The key of a constant, with the position of its class.
     Constant(u32),
-    /// Of a class that is not described.
+    /// Of an undescribed class.
     Unknown,
 }
 
@@ -47,7 +47,7 @@ pub enum Kind {
 pub struct Field {
     /// Its name.
     pub name: Box<str>,
-    /// What it is, or each of its elements.
+    /// Its kind, or that of its elements.
     pub kind: Kind,
     /// Whether it is a list.
     pub list: bool,
@@ -62,7 +62,7 @@ pub struct Class {
     pub fields: Vec<Field>,
 }
 
-/// The class of a field as it is written.
+/// The class of a field as written.
 struct Wanted {
     class: i64,
     constant: bool,
@@ -70,7 +70,7 @@ struct Wanted {
 
 /// All classes of a chunk.
 pub struct Types {
-    /// By position.
+    /// The classes, by position.
     pub classes: Vec<Class>,
     numbers: FxHashMap<i64, u32>,
     charge: Charge,
@@ -81,15 +81,12 @@ struct Reader<'a> {
     fields: Cursor<'a>,
     texts: Vec<String>,
     types: Types,
-    /// Of each class, of each of its fields.
+    /// By class, then by field.
     wanted: Vec<Vec<Wanted>>,
 }
 
 impl Types {
-    /// From the metadata event of a chunk, which begins at `start` in it.
-    ///
-    /// # Errors
-    /// [`Bad`] for what is not of the format, [`StageError::Budget`].
+    /// Parses the metadata event at `start` of a chunk.
     pub fn read(event: &[u8], compressed: bool, start: u64, budget: &Budget) -> Result<Self, Failure> {
         let charge = Charge::new(budget, "the metadata of the recording")?;
         let types = Self { classes: Vec::new(), numbers: FxHashMap::default(), charge };
@@ -105,19 +102,19 @@ impl Types {
         Ok(reader.resolve())
     }
 
-    /// Position of the class of an id.
+    /// Returns the position of the class with an id.
     #[must_use]
     pub fn number(&self, id: i64) -> Option<u32> {
         self.numbers.get(&id).copied()
     }
 
-    /// Position of the class of a name.
+    /// Returns the position of the class with a name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<u32> {
         self.classes.iter().position(|class| &*class.name == name).map(|number| number as u32)
     }
 
-    /// Passes over a field.
+    /// Skips a field.
     #[must_use]
     pub fn skip(&self, field: &Field, fields: &mut Cursor<'_>, depth: usize) -> Option<()> {
         let count = if field.list { fields.count()? } else { 1 };
@@ -138,15 +135,14 @@ impl Types {
         }
     }
 
-    /// Passes over all fields of a class. Classes inside classes have a field at least, so that the work is bounded by
-    /// the bytes.
+    /// Skips all fields of a class. Inline objects need at least one field, so that the work is bounded by the bytes.
     #[must_use]
     pub fn skip_object(&self, class: u32, fields: &mut Cursor<'_>, depth: usize) -> Option<()> {
         let class = &self.classes[class as usize];
         if depth > DEEPEST || (depth > 0 && class.fields.is_empty()) {
             return None;
         }
-        // The texts among constants have no fields of their own.
+        // Text constants have no fields.
         if &*class.name == TEXT {
             return fields.text().map(drop);
         }
@@ -161,7 +157,7 @@ fn short(at: u64) -> Bad {
     bad(at, "the metadata of a chunk", "something else, or its end")
 }
 
-/// Why the reading of a tree stops.
+/// Why parsing of the tree stops.
 enum Stop {
     Early,
     Stage(StageError),
@@ -174,7 +170,7 @@ impl From<StageError> for Stop {
 }
 
 impl Reader<'_> {
-    /// What stands before the tree.
+    /// Reads the head and the string table.
     fn head(&mut self) -> Result<(), Stop> {
         let fields = &mut self.fields;
         let head = fields.int().and_then(|_| fields.long()).and_then(|_| fields.long()).and_then(|_| fields.long());
@@ -190,13 +186,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The position of a text.
+    /// Reads an index into the string table.
     fn number(&mut self) -> Result<usize, Stop> {
         let number = self.fields.int().and_then(|number| usize::try_from(number).ok());
         number.filter(|&number| number < self.texts.len()).ok_or(Stop::Early)
     }
 
-    /// An element and all below it; the class that it is inside of.
+    /// Reads an element and all below it; `inside` is its enclosing class.
     fn element(&mut self, inside: Option<usize>, depth: usize) -> Result<(), Stop> {
         if depth > DEEPEST {
             return Err(Stop::Early);
@@ -247,7 +243,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What each field is, now that all classes are known.
+    /// Resolves the kinds of fields, once all classes are known.
     fn resolve(self) -> Types {
         let Self { mut types, wanted, .. } = self;
         for (class, wanted) in wanted.iter().enumerate() {
@@ -265,14 +261,14 @@ impl Reader<'_> {
     }
 }
 
-/// The name that a class has since JDK 11, of its name in JDK 9.
+/// Maps a class name of JDK 9 to that of JDK 11.
 fn current(name: &str) -> Cow<'_, str> {
     const FORMER: [(&str, &str); 2] = [("com.oracle.jdk.", "jdk."), ("com.oracle.jfr.types.", "jdk.types.")];
     let renamed = |(former, now): &(&str, &str)| name.strip_prefix(former).map(|rest| format!("{now}{rest}").into());
     FORMER.iter().find_map(renamed).unwrap_or(Cow::Borrowed(name))
 }
 
-/// What a field of a class is that has no fields of its own.
+/// Kind of fields of a class without fields of its own.
 fn primitive(name: &str) -> Option<Kind> {
     Some(match name {
         "boolean" | "byte" => Kind::Byte,

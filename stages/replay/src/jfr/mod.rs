@@ -1,17 +1,17 @@
-//! `.jfr`: recordings of Java Flight Recorder, of versions 1 and 2 of the format (JDK 9 and newer).
+//! `.jfr`: recordings of Java Flight Recorder, versions 1 and 2 of the format (JDK 9 and newer).
 //!
-//! A recording is a sequence of chunks, each complete in itself: events, the constants that they name, and a description
-//! of the classes of both. Recordings may be joined by writing one behind the other. A chunk is read whole ([`chunk`]),
-//! since what describes it stands behind what is described; [`metadata`] has its classes, [`constants`] finds constants,
-//! [`fields`] takes values, with [`cursor`]. [`reader`] goes through the events of a chunk and hands them on: allocations
-//! as ticks with weights ([`weights`](crate::weights)), [`collections`], [`old_objects`]. [`names`] and [`texts`] are what
-//! rows name, [`recording`] is what is kept from chunk to chunk.
+//! A recording is a sequence of self-contained chunks: events, the constants that they refer to, and metadata of the
+//! classes of both. Recordings may be joined by concatenation. A chunk is read whole ([`chunk`]), since metadata comes
+//! after the events; [`metadata`] has its classes, [`constants`] finds constants, [`fields`] reads values, with
+//! [`cursor`]. [`reader`] passes on the events of a chunk: allocations as weighted ticks ([`weights`](crate::weights)),
+//! [`collections`], [`old_objects`]. [`names`] and [`texts`] resolve names, [`recording`] is the state kept from chunk
+//! to chunk.
 //!
-//! A recording that ends inside a chunk is read up to this chunk, and what is left out is told. Damage inside a whole
-//! chunk is an error.
+//! A recording that ends inside a chunk is read up to that chunk, and the rest is reported as left out. Damage inside a
+//! whole chunk is an error.
 //!
-//! Resident memory: a chunk, or a piece of one that lies in scratch; some 100 bytes per class, field and constant of it;
-//! the names of classes and methods.
+//! Resident memory: a chunk, or a piece of one in scratch; some 100 bytes per class, field and constant of it; the
+//! names of classes and methods.
 
 pub mod chunk;
 pub mod collections;
@@ -35,32 +35,29 @@ use recording::{Kept, Recording};
 
 pub use chunk::MAGIC;
 
-/// What a recording came to besides its rows.
+/// Result of reading a recording, besides its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Version of the format.
     pub version: Option<String>,
-    /// What was kept of it.
+    /// Totals of the recording.
     pub kept: Kept,
-    /// What is left out, where it ends too early.
+    /// Left-out part of a truncated recording.
     pub left_out: Option<String>,
-    /// Bytes that lay in scratch.
+    /// Bytes stored in scratch.
     pub spilled: u64,
 }
 
-/// What there is at a place where a chunk should begin.
+/// What follows at the start of a chunk.
 enum Next {
     Chunk(Box<Chunk>),
-    /// The end of the content.
+    /// End of the content.
     End,
-    /// What is no whole chunk: how many bytes of which chunk are there.
+    /// An incomplete chunk, described for errors.
     Tail(String),
 }
 
-/// Reads a recording from its magic to its end.
-///
-/// # Errors
-/// [`StageError::Input`] for what is not of the format or has no whole chunk, and those of the replay.
+/// Reads a recording.
 pub fn read(
     bytes: &mut Bytes<'_>,
     replay: &mut Replay,
@@ -106,7 +103,7 @@ fn failed(bytes: &Bytes<'_>, start: u64, failure: Failure) -> StageError {
     }
 }
 
-/// The chunk that begins here.
+/// Reads the chunk that begins here.
 fn next(bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<Next, StageError> {
     let start = bytes.offset();
     let mut beginning = Vec::with_capacity(HEADER);

@@ -1,4 +1,4 @@
-//! Names of the classes, methods and stacks of a chunk, each worked out once.
+//! Names of the classes, methods and stacks of a chunk, each resolved once.
 
 use super::chunk::Failure;
 use super::constants::{Constants, Held};
@@ -12,16 +12,16 @@ use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
-/// Bytes of an entry of a table, also while it grows.
+/// Bytes per entry of a table, growth included.
 const ENTRY: u64 = 48;
 
-/// Bytes of a frame while its stack is worked out.
+/// Bytes per frame while its stack is resolved.
 const FRAME: u64 = 24;
 
-/// Names of a stack are cut where they are longer, bytes.
+/// Longest text of a stack, bytes.
 const LONGEST: usize = 4 << 10;
 
-/// What is known so far of the constants of a chunk.
+/// Resolved constants of a chunk.
 pub struct Names {
     class: Plan,
     method: Plan,
@@ -31,24 +31,21 @@ pub struct Names {
     classes: FxHashMap<(u32, i64), Class>,
     methods: FxHashMap<(u32, i64), u64>,
     stacks: FxHashMap<(u32, i64), u32>,
-    /// Texts of constants.
+    /// Text ids of constants.
     texts: FxHashMap<(u32, i64), u32>,
-    /// Texts of stacks, and of their innermost functions.
+    /// Text ids of stacks and of their innermost functions.
     shown: FxHashMap<(u32, i64), (u32, u32)>,
     charge: Charge,
 }
 
-/// The frames of a stack, from the innermost one on.
+/// The frames of a stack, innermost first.
 struct Frames {
     methods: Vec<(u32, i64)>,
     truncated: bool,
 }
 
 impl Names {
-    /// Nothing is known yet.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns an empty cache.
     pub fn new(constants: &Constants<'_>, budget: &Budget) -> Result<Self, StageError> {
         let plan = |class: &str, fields: &[&str]| Plan::named(constants.types, class, fields);
         Ok(Self {
@@ -66,10 +63,7 @@ impl Names {
         })
     }
 
-    /// The class of a value; that without a name where there is none.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Returns the class of a value; the unnamed class if there is none.
     pub fn class(
         &mut self,
         value: Value,
@@ -87,16 +81,13 @@ impl Names {
         Ok(known)
     }
 
-    /// The name of a class, as programs write it; empty where it is not there.
+    /// Returns the name of a class as in source code; empty if missing.
     fn name_of(&self, class: u32, key: i64, constants: &mut Constants<'_>) -> Result<String, Failure> {
         let Some([name]) = constants.read(&self.class, (class, key))? else { return Ok(String::new()) };
         Ok(constants.resolve(name)?.map(|name| readable(&name)).unwrap_or_default())
     }
 
-    /// The text of a constant, or of a text that was read from some `fields`.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Returns the text id of a constant, or of a text read from `fields`.
     pub fn text(
         &mut self,
         value: Value,
@@ -127,17 +118,14 @@ impl Names {
         if java.is_some() { Ok(java) } else { constants.resolve(system) }
     }
 
-    /// The node of a stack.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Returns the node of a stack.
     pub fn stack(
         &mut self,
         value: Value,
         constants: &mut Constants<'_>,
         to: &mut Recording<'_>,
     ) -> Result<u32, Failure> {
-        // The key of none is 0.
+        // Key 0 is no stack.
         let Value::Constant(class, key @ (i64::MIN..=-1 | 1..)) = value else { return Ok(EMPTY) };
         if let Some(&node) = self.stacks.get(&(class, key)) {
             return Ok(node);
@@ -162,10 +150,7 @@ impl Names {
         Ok(node)
     }
 
-    /// A stack as text, and its innermost function.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Returns the text ids of a stack and of its innermost function.
     pub fn shown(
         &mut self,
         value: Value,
@@ -198,7 +183,7 @@ impl Names {
         Ok(known)
     }
 
-    /// The frames of a stack, where it is there. Their memory is counted until they are no longer used.
+    /// Returns the frames of a stack, if it exists. Their memory is accounted until the caller releases it.
     fn frames(&mut self, class: u32, key: i64, constants: &mut Constants<'_>) -> Result<Option<Frames>, Failure> {
         let types = constants.types;
         if !self.trace.is_of(class) {
@@ -235,7 +220,7 @@ impl Names {
         Ok(frame)
     }
 
-    /// Name and parameters of a method.
+    /// Returns name and parameters of a method.
     fn method_name(&self, method: (u32, i64), constants: &mut Constants<'_>) -> Result<(String, String), Failure> {
         let Some([class, name, descriptor]) = constants.read(&self.method, method)? else {
             return Ok(("[unknown method]".to_owned(), String::new()));
@@ -251,7 +236,7 @@ impl Names {
     }
 }
 
-/// A class as programs write it: `[Ljava/lang/String;` is `java.lang.String[]`.
+/// Converts a class name to source code form: `[Ljava/lang/String;` is `java.lang.String[]`.
 pub fn readable(name: &str) -> String {
     let element = name.trim_start_matches('[');
     let depth = name.len() - element.len();
@@ -270,7 +255,7 @@ pub fn readable(name: &str) -> String {
         })
     };
     let element = if depth == 0 { element } else { whole.or_else(primitive).unwrap_or(element) };
-    // A hidden class has its address behind its name, and before JDK 21 its hash behind that.
+    // A hidden class has its address after its name, followed by its hash before JDK 21.
     let element = match element.rsplit_once('/') {
         Some((hidden, hash)) if hidden.contains("+0x") && hash.bytes().all(|byte| byte.is_ascii_digit()) => hidden,
         _ => element,

@@ -1,8 +1,8 @@
 //! Old objects and the chains that hold them.
 //!
-//! An old object is a constant; its referrer is another one, which names the field or the element and the object that
-//! has it, which again has a referrer, up to the root. A chain of the virtual machine has 200 objects at most; one that
-//! leads back into itself, or on and on, is cut.
+//! An old object is a constant; its referrer is another one with the field or element and the referring object, which
+//! again has a referrer, up to the root. Chains of the virtual machine have at most 200 objects; cyclic or endless ones
+//! are cut.
 
 use super::chunk::Failure;
 use super::collections::micros;
@@ -30,25 +30,25 @@ pub const SAMPLE: [&str; 9] = [
     "stackTrace",
 ];
 
-/// Objects of a chain, at most.
+/// Most objects of a chain.
 const MOST_STEPS: usize = 1000;
 
-/// Objects of all chains, at most: so many, and as many as the recording has bytes.
+/// Most objects of all chains: this number plus one per byte of the recording.
 const FREE_STEPS: u64 = 1 << 16;
 
-/// A path is cut where it is longer, bytes.
+/// Longest path, bytes.
 const LONGEST: usize = 4 << 10;
 
-/// The bit of static fields among modifiers.
+/// The modifier bit of static fields.
 const STATIC: i64 = 8;
 
-/// The class of classes.
+/// The class of class objects.
 const CLASS: &str = "java.lang.Class";
 
-/// What the runtime writes before the name of a class that is an object.
+/// The runtime's prefix of the name of a class object.
 const CLASS_NAME: &str = "Class Name: ";
 
-/// What the constants of old objects have.
+/// Field selections of the constants of old objects.
 pub struct Chains {
     object: Plan,
     reference: Plan,
@@ -68,7 +68,7 @@ struct Step {
     referrer: Held,
 }
 
-/// How a step refers to the one before.
+/// How a step refers to the previous one.
 #[derive(Default)]
 struct By {
     field: Option<String>,
@@ -77,7 +77,7 @@ struct By {
 }
 
 impl Chains {
-    /// For the classes of a chunk.
+    /// Selects the fields, for the classes of a chunk.
     #[must_use]
     pub fn new(constants: &Constants<'_>) -> Self {
         let plan = |class: &str, fields: &[&str]| Plan::named(constants.types, class, fields);
@@ -90,10 +90,7 @@ impl Chains {
         }
     }
 
-    /// A sample.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Handles a sample.
     pub fn sample(
         &self,
         [time, age, size, heap, object, elements, root, thread, stack]: [Value; 9],
@@ -139,7 +136,7 @@ impl Chains {
         Ok(())
     }
 
-    /// The object and all that hold it, one after the other; whether they go on.
+    /// Returns the object and its chain of referrers; true if the chain is cut.
     fn steps(
         &self,
         object: Value,
@@ -185,7 +182,7 @@ impl Chains {
         };
         let class = if let Held::Constant(of, key) = class { Value::Constant(of, key) } else { Value::None };
         let class = names.class(class, constants, to)?;
-        // A chain is in memory while it is followed.
+        // Cut, since a chain is in memory while it is followed.
         let class_name = cut(&to.replay.types.text(class.type_id)).to_owned();
         let description = constants.resolve(description)?.filter(|text| !text.is_empty());
         let description = description.map(|text| cut(&text).to_owned());
@@ -208,7 +205,7 @@ impl Chains {
         Ok(by)
     }
 
-    /// Description, system and kind of a root.
+    /// Returns description, system and kind of a root.
     fn root(&self, root: Value, constants: &mut Constants<'_>) -> Result<[Option<String>; 3], Failure> {
         let Value::Constant(class, key) = root else { return Ok([const { None }; 3]) };
         let Some(texts) = constants.read::<3>(&self.root, (class, key))? else { return Ok([const { None }; 3]) };
@@ -241,7 +238,7 @@ fn write(steps: &[Step], to: &mut Recording<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// From the root to the object, in classes and fields.
+/// Returns the path from the root to the object, in classes and fields.
 fn path(roots: &[Option<String>; 3], steps: &[Step]) -> String {
     let mut path = roots[1].clone().unwrap_or_else(|| "(root)".to_owned());
     for step in steps.iter().rev() {

@@ -1,8 +1,8 @@
-//! The events of a chunk, handed on.
+//! Passes on the events of a chunk.
 //!
-//! A chunk is gone through three times: once to see where its events are and how many of each kind; then the constants;
-//! then the events that mean something here. Allocation samples and events of TLABs tell of the same allocations: where
-//! a chunk has the latter, which are more, samples are passed over.
+//! Three passes over a chunk: one for the offsets of its events and the number of each kind; one over the constants;
+//! one over the events that a replay uses. Allocation samples and TLAB events describe the same allocations: if a chunk
+//! has the latter, which are more, samples are skipped.
 
 use super::chunk::{Chunk, Failure, HEADER, Window, bad};
 use super::collections;
@@ -19,24 +19,24 @@ use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
-/// The event that describes events.
+/// Class id of the metadata event.
 const METADATA: i64 = 0;
-/// That of constants.
+/// Class id of checkpoint events.
 const CHECKPOINT: i64 = 1;
 
-/// What `jfr summary` calls these two; before JDK 21 it wrote `CheckPoint`.
+/// Names of these in `jfr summary`; before JDK 21 it wrote `CheckPoint`.
 const NAMES: [(i64, &str); 2] = [(METADATA, "jdk.Metadata"), (CHECKPOINT, "jdk.Checkpoint")];
 
-/// The most bytes before the fields of an event.
+/// Most bytes before the fields of an event.
 const HEAD: u64 = 18;
 
-/// Bytes of a kind of event, and of a checkpoint, also while tables grow.
+/// Bytes per kind of event, and per checkpoint, table growth included.
 const ENTRY: u64 = 64;
 
-/// Events between two questions whether the run is cancelled.
+/// Events between two checks for cancellation.
 const CHECKED: u64 = 1 << 12;
 
-/// An event that means something to a replay.
+/// An event that a replay uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Sample,
@@ -50,12 +50,12 @@ enum Kind {
     Loss,
 }
 
-/// Fields of allocations: stack, class, what it stands for, its size.
+/// Fields of allocations: stack, class, weight, size.
 const ALLOCATION: [&str; 4] = ["stackTrace", "objectClass", "weight", "allocationSize"];
-/// The same of a new TLAB.
+/// Fields of a new TLAB, likewise.
 const TLAB: [&str; 4] = ["stackTrace", "objectClass", "tlabSize", "allocationSize"];
 
-/// The events that are read, and their fields.
+/// The events that are read, with their fields.
 const EVENTS: [(&str, Kind, &[&str]); 10] = [
     ("jdk.ObjectAllocationSample", Kind::Sample, &ALLOCATION),
     ("jdk.ObjectAllocationInNewTLAB", Kind::NewTlab, &TLAB),
@@ -69,18 +69,18 @@ const EVENTS: [(&str, Kind, &[&str]); 10] = [
     ("jdk.DataLoss", Kind::Loss, &["amount"]),
 ];
 
-/// Where events are, and how many.
+/// Offsets and counts of events.
 struct Survey {
-    /// By class: events, and their bytes.
+    /// By class: number and bytes of events.
     counts: FxHashMap<i64, (u64, u64)>,
-    /// Places and sizes of the events of constants.
+    /// Offsets and sizes of checkpoints.
     checkpoints: Vec<(u64, u64)>,
-    /// Place and size of the description of events.
+    /// Offset and size of the metadata.
     metadata: Option<(u64, u64)>,
     _charge: Charge,
 }
 
-/// The head of an event: its size and its class.
+/// Reads size and class of an event.
 fn head(chunk: &Chunk, window: &mut Window, at: u64) -> Result<(u64, i64), Failure> {
     let left = chunk.size() - at;
     let mut fields = Cursor::new(window.view(chunk, at, left.min(HEAD))?, chunk.header.compressed);
@@ -122,7 +122,7 @@ fn survey(chunk: &Chunk, window: &mut Window, bytes: &Bytes<'_>, budget: &Budget
     Ok(Survey { counts, checkpoints, metadata, _charge: charge })
 }
 
-/// Whether the header names places where such events begin.
+/// Checks the offsets in the header against the events.
 fn check(chunk: &Chunk, checkpoints: &[(u64, u64)], metadata: Option<(u64, u64)>) -> Result<(), Failure> {
     let header = &chunk.header;
     if metadata.is_none_or(|(at, _)| at != header.metadata) {
@@ -135,9 +135,6 @@ fn check(chunk: &Chunk, checkpoints: &[(u64, u64)], metadata: Option<(u64, u64)>
 }
 
 /// Reads a chunk.
-///
-/// # Errors
-/// [`Failure`].
 pub fn read(chunk: &Chunk, bytes: &Bytes<'_>, budget: &Budget, to: &mut Recording<'_>) -> Result<(), Failure> {
     let mut window = Window::new(budget)?;
     let survey = survey(chunk, &mut window, bytes, budget)?;
@@ -172,7 +169,7 @@ pub fn read(chunk: &Chunk, bytes: &Bytes<'_>, budget: &Budget, to: &mut Recordin
     Ok(to.end_of_chunk(chunk.header.last)?)
 }
 
-/// What the events of a chunk are, by class; counts all of them.
+/// Maps the events of a chunk to their kinds, by class; counts all of them.
 fn kinds(survey: &Survey, types: &Types, to: &mut Recording<'_>) -> Result<FxHashMap<i64, (Kind, Plan)>, StageError> {
     let mut kinds = FxHashMap::default();
     let mut classes: Vec<_> = survey.counts.iter().map(|(&class, &sums)| (class, sums)).collect();
@@ -191,7 +188,7 @@ fn kinds(survey: &Survey, types: &Types, to: &mut Recording<'_>) -> Result<FxHas
     Ok(kinds)
 }
 
-/// Hands events on.
+/// Passes on events.
 struct Events<'a> {
     names: Names,
     chains: Chains,
@@ -215,7 +212,7 @@ impl Events<'_> {
         done.ok_or_else(|| bad(at, "the fields of an event", "the end of it").into())
     }
 
-    /// Nothing where the fields end too early.
+    /// Passes on an event; `None` if its fields end too early.
     fn apply(
         &mut self,
         kind: Kind,

@@ -1,4 +1,4 @@
-//! What is kept of a recording from chunk to chunk.
+//! State of a recording that is kept from chunk to chunk.
 
 use super::texts::{NONE, Texts};
 use crate::replay::Replay;
@@ -13,16 +13,16 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Bytes of an entry of a table, also while it grows.
+/// Bytes per entry of a table, growth included.
 const ENTRY: u64 = 96;
 
-/// Bytes of a collection that has not ended, likewise.
+/// Bytes per unfinished collection, likewise.
 const PENDING: u64 = ENTRY + size_of::<Pending>() as u64;
 
-/// Paths that the summary tells.
+/// Most paths in the summary.
 const MOST_PATHS: usize = 10;
 
-/// A column that is there if anything is in it.
+/// A column that exists only with rows.
 pub struct Rows<T> {
     column: Column<T>,
     writer: Option<ColumnWriter<T>>,
@@ -34,9 +34,6 @@ impl<T: bytemuck::Pod> Rows<T> {
     }
 
     /// Adds a row.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
     pub fn push(&mut self, scratch: &Scratch, row: T) -> Result<(), StageError> {
         let writer = match &mut self.writer {
             Some(writer) => writer,
@@ -50,14 +47,14 @@ impl<T: bytemuck::Pod> Rows<T> {
     }
 }
 
-/// What is known of a collection so far.
+/// An unfinished collection.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
     /// Its pauses.
     pub pauses: u64,
-    /// Heap in use before, after, and its size; absent until told.
+    /// Heap in use before and after it, and heap size; [`ABSENT`](columns::ABSENT) if unknown.
     pub heap: [u64; 3],
-    /// Its event, once it has ended: when that was, and its rows.
+    /// End time and rows, once it has ended.
     pub ended: Option<(i64, CollectionRow, CollectionDetail)>,
 }
 
@@ -74,13 +71,13 @@ pub struct Class {
 pub struct Recording<'a> {
     /// The replay.
     pub replay: &'a mut Replay,
-    /// Where rows go.
+    /// Scratch of the rows.
     pub scratch: &'a Scratch,
     /// Its texts.
     pub texts: Texts,
     /// Samples by type.
     pub weights: Weights,
-    /// Collections that have not ended yet, by number.
+    /// Unfinished collections, by number.
     pub pending: BTreeMap<u32, Pending>,
     /// Old objects.
     pub old_objects: Rows<heaplake_schemas::old_objects::OldObjectRow>,
@@ -92,27 +89,24 @@ pub struct Recording<'a> {
     pub samples: u32,
     /// Steps of chains.
     pub steps: u64,
-    /// Chains that lead back to where they were, or on and on.
+    /// Cyclic or endless chains, which were cut.
     pub cut_chains: u64,
-    /// Stacks of which the outermost frames are missing.
+    /// Stacks without their outermost frames.
     pub truncated_stacks: u64,
     /// Bytes of events that the recorder dropped.
     pub lost_bytes: u64,
-    /// Sampled objects by path.
+    /// Sampled objects by path, a text id.
     paths: FxHashMap<u32, u64>,
-    /// By event: whether it is read, how many there are, their bytes.
+    /// By event, a text id: whether it is read, count, bytes.
     events: BTreeMap<u32, (bool, u64, u64)>,
     collections: BudgetVec<(i64, CollectionRow, CollectionDetail)>,
-    /// Handles of classes, by name.
+    /// Classes by name.
     classes: FxHashMap<Box<str>, Class>,
     charge: Charge,
 }
 
 impl<'a> Recording<'a> {
-    /// Empty.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns an empty recording.
     pub fn new(replay: &'a mut Replay, scratch: &'a Scratch, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             replay,
@@ -136,10 +130,7 @@ impl<'a> Recording<'a> {
         })
     }
 
-    /// The class of a name: one of all that have it, whichever loader defined them.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns the class of a name: one for all loaders.
     pub fn class(&mut self, name: &str) -> Result<Class, StageError> {
         if let Some(&known) = self.classes.get(name) {
             return Ok(known);
@@ -154,9 +145,6 @@ impl<'a> Recording<'a> {
     }
 
     /// Counts events of a kind.
-    ///
-    /// # Errors
-    /// [`StageError`].
     pub fn count(&mut self, event: &str, used: bool, (count, bytes): (u64, u64)) -> Result<(), StageError> {
         let event = self.texts.position(event)?;
         if !self.events.contains_key(&event) {
@@ -168,9 +156,6 @@ impl<'a> Recording<'a> {
     }
 
     /// Counts a sampled object at the end of a path.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
     pub fn held(&mut self, path: u32) -> Result<(), StageError> {
         if !self.paths.contains_key(&path) {
             self.charge.add(ENTRY)?;
@@ -179,10 +164,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// What is known of a collection.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
+    /// Returns the state of an unfinished collection.
     pub fn pending(&mut self, gc: u32) -> Result<&mut Pending, StageError> {
         if !self.pending.contains_key(&gc) {
             self.charge.add(PENDING)?;
@@ -190,10 +172,7 @@ impl<'a> Recording<'a> {
         Ok(self.pending.entry(gc).or_insert(Pending { pauses: 0, heap: [columns::ABSENT; 3], ended: None }))
     }
 
-    /// A chunk is over: collections that ended in it are known, and, where the process has ended, all are.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Completes the collections that have ended; after the last chunk of a process, drops the others.
     pub fn end_of_chunk(&mut self, last: bool) -> Result<(), StageError> {
         let pending = std::mem::take(&mut self.pending);
         for (gc, of) in pending {
@@ -213,10 +192,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Writes what was kept.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Writes the remaining rows.
     pub fn finish(mut self) -> Result<Kept, StageError> {
         self.end_of_chunk(true)?;
         self.collections.sort_unstable_by_key(|&(end, row, _)| (end, row.gc));
@@ -269,16 +245,16 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// What a recording came to besides its rows.
+/// Totals of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Paths to most old objects.
+    /// The most frequent paths to old objects.
     pub held: Vec<HeldPath>,
     /// Old objects.
     pub old_objects: u64,
-    /// Chains that are cut.
+    /// Cut chains.
     pub cut_chains: u64,
-    /// Stacks of which the outermost frames are missing.
+    /// Stacks without their outermost frames.
     pub truncated_stacks: u64,
     /// Bytes of events that the recorder dropped.
     pub lost_bytes: u64,

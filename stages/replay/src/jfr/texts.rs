@@ -1,20 +1,20 @@
-//! Texts of a recording, each once.
+//! String table of a recording.
 
 use heaplake_kit::charge::{Charge, allocated};
 use heaplake_kit::{Budget, Scratch, StageError, StringWriter};
 use heaplake_schemas::replay::RECORDING_TEXTS;
 use rustc_hash::FxHashMap;
 
-/// No text.
+/// Null sentinel of text ids.
 pub const NONE: u32 = u32::MAX;
 
-/// Bytes of a text besides its own, also while the table grows, and at the end.
+/// Bytes of a text besides its own, table growth and [`Texts::all`] included.
 const ENTRY: u64 = 128;
 
-/// A text is cut where it is longer, bytes.
+/// Longest text, bytes.
 const LONGEST: usize = 8 << 10;
 
-/// Writes texts and knows where they are.
+/// Writes texts and maps them to their ids.
 pub struct Texts {
     positions: FxHashMap<Box<str>, u32>,
     writer: StringWriter,
@@ -22,19 +22,13 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// None yet.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns an empty table.
     pub fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         let charge = Charge::new(budget, "the texts of the recording")?;
         Ok(Self { positions: FxHashMap::default(), writer: StringWriter::create(scratch, RECORDING_TEXTS)?, charge })
     }
 
-    /// The position of a text.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns the id of a text.
     pub fn position(&mut self, text: &str) -> Result<u32, StageError> {
         let text = cut(text);
         if let Some(&position) = self.positions.get(text) {
@@ -48,30 +42,24 @@ impl Texts {
         Ok(position)
     }
 
-    /// The position of a text that may be none.
-    ///
-    /// # Errors
-    /// [`StageError`].
+    /// Returns the id of an optional text; [`NONE`] for none.
     pub fn optional(&mut self, text: Option<&str>) -> Result<u32, StageError> {
         text.map_or(Ok(NONE), |text| self.position(text))
     }
 
-    /// All texts, by position.
+    /// All texts, by id.
     #[must_use]
     pub fn all(&self) -> FxHashMap<u32, &str> {
         self.positions.iter().map(|(text, &position)| (position, &**text)).collect()
     }
 
-    /// Ends them.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
+    /// Finishes the column.
     pub fn finish(self) -> Result<(), StageError> {
         self.writer.finish().map(drop)
     }
 }
 
-/// A text, cut where it is too long.
+/// Cuts a text to the longest length.
 pub fn cut(text: &str) -> &str {
     let mut end = text.len().min(LONGEST);
     while !text.is_char_boundary(end) {
