@@ -1,4 +1,4 @@
-//! Whole analyses and replays in this process.
+//! Runs whole analyses and replays in this process.
 
 pub use crate::fast_folder::fast_folder as folder;
 use heaplake::complaint::{Complaint, Exit};
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Characters of an outcome.
+/// Length of an outcome, characters.
 const SHOWN: usize = 200;
 
 /// Every table, chains of all classes, all duplicates.
@@ -47,9 +47,6 @@ fn of_file(name: &str, data: &[u8], options: &Options) -> String {
 }
 
 /// Makes the run of a file, with the smallest budget.
-///
-/// # Errors
-/// What the engine complains of.
 pub fn make(path: &Path, lake: &Path, options: &Options, threads: usize) -> Result<Outcome, Complaint> {
     let request = Request {
         hash: None,
@@ -68,7 +65,7 @@ pub fn make(path: &Path, lake: &Path, options: &Options, threads: usize) -> Resu
     making::make(&request, Mode::Quiet, &AtomicBool::new(false))
 }
 
-/// What came of a run, in short, after checking that it is what it should be.
+/// Checks the result of a run and describes it briefly.
 #[must_use]
 pub fn judged(outcome: &Result<Outcome, Complaint>, path: &Path, lake: &Path) -> String {
     match outcome {
@@ -90,7 +87,7 @@ pub fn judged(outcome: &Result<Outcome, Complaint>, path: &Path, lake: &Path) ->
     }
 }
 
-/// A complaint in short, after checking that the input can be its cause.
+/// Describes a diagnostic briefly, after checking that the input can be its cause.
 #[must_use]
 pub fn refused(complaint: &Complaint) -> String {
     use StageError::{Budget, Input, Overflow, Plan};
@@ -100,7 +97,7 @@ pub fn refused(complaint: &Complaint) -> String {
     told(complaint)
 }
 
-/// A complaint in short, after checking its form.
+/// Describes a diagnostic briefly, after checking its form.
 #[must_use]
 pub fn told(complaint: &Complaint) -> String {
     assert!(complaint.cause.lines().count() == 1, "not one line of cause: {:?}", complaint.cause);
@@ -108,7 +105,6 @@ pub fn told(complaint: &Complaint) -> String {
     without_numbers(&complaint.cause)
 }
 
-/// A message without paths and numbers.
 fn without_numbers(text: &str) -> String {
     let words = text.split(' ').filter(|word| !word.contains('/') && !word.contains(|c: char| c.is_ascii_digit()));
     words.collect::<Vec<_>>().join(" ").chars().take(SHOWN).collect()

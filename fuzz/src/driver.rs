@@ -1,4 +1,4 @@
-//! Watches over workers: starts them, keeps the inputs at which they die, hang or ask for too much memory, and goes on.
+//! Supervises workers: starts them, and keeps the inputs at which they die, hang or exceed the memory limit.
 
 use crate::analysis;
 use crate::subject::Target;
@@ -10,34 +10,34 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// More processor time than this no input may take, and no more time than this without any.
+/// An input may take this much CPU time, and this much time in all.
 const HANGS: Duration = Duration::from_secs(10);
 const SLEEPS: Duration = Duration::from_secs(120);
 
-/// How often a worker is looked after.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// An input at which something went wrong.
+/// An input that failed.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What, in a line.
+    /// Failure, in one line.
     pub what: String,
-    /// Where the input is kept.
+    /// The kept input.
     pub input: PathBuf,
 }
 
-/// What became of a target so far.
+/// Results of a target so far.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Inputs.
+    /// Number of inputs.
     pub inputs: u64,
-    /// Time.
+    /// Seconds.
     pub seconds: f64,
-    /// Findings by what they are, and how often.
+    /// Findings: description, count and input.
     pub findings: BTreeMap<String, (u64, PathBuf)>,
 }
 
-/// The program that runs workers, and where findings go.
+/// The worker program and the folder of findings.
 pub struct Driver {
     /// This program, which understands `--worker`.
     pub program: PathBuf,
@@ -46,7 +46,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Runs a worker for so long and so many inputs; goes on with another seed where one dies.
+    /// Runs a worker until a bound is reached; restarts with another seed where one dies.
     #[must_use]
     pub fn run(&self, target: &Target, seed: u64, time: Duration, inputs: u64, tally: &mut Tally) -> Vec<Finding> {
         let (started, mut found, mut attempt) = (Instant::now(), Vec::new(), 0);
@@ -65,7 +65,7 @@ impl Driver {
         found
     }
 
-    /// Runs one input; why it died, if it did.
+    /// Runs one input; returns why it died, if it did.
     #[must_use]
     pub fn once(&self, target: &Target, input: &Path) -> Option<String> {
         let folder = analysis::folder();
@@ -87,12 +87,12 @@ impl Driver {
     fn spawn(&self, arguments: &[std::ffi::OsString], folder: &Path) -> Child {
         let log = File::create(folder.join("log")).unwrap();
         let mut command = Command::new(&self.program);
-        // What targets leave in the way of temporary files goes with the folder.
+        // Temporary files that targets leave are removed with the folder.
         command.args(arguments).env("TMPDIR", folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         command.spawn().unwrap()
     }
 
-    /// Keeps the input of a finding that is new.
+    /// Keeps the input of a new finding.
     fn keep(&self, target: &Target, what: &str, current: &Path, tally: &mut Tally) -> Option<Finding> {
         if let Some((times, _)) = tally.findings.get_mut(what) {
             *times += 1;
@@ -108,7 +108,7 @@ impl Driver {
     }
 }
 
-/// Waits for a worker; why it died, if it did.
+/// Waits for a worker; returns why it died, if it did.
 fn wait(mut child: Child, folder: &Path) -> Option<String> {
     let (mut input, mut since, mut before) = (None, Instant::now(), Duration::ZERO);
     loop {
@@ -119,7 +119,7 @@ fn wait(mut child: Child, folder: &Path) -> Option<String> {
         if current != input {
             (input, since, before) = (current, Instant::now(), work);
         }
-        // On a busy machine, a worker waits for a processor.
+        // On a busy machine a worker waits for a processor.
         if work.saturating_sub(before) > HANGS || since.elapsed() > SLEEPS {
             child.kill().unwrap();
             child.wait().unwrap();
@@ -129,16 +129,16 @@ fn wait(mut child: Child, folder: &Path) -> Option<String> {
     }
 }
 
-/// Processor time of a process so far; zero where the system does not show it.
+/// CPU time of a process so far; zero where `/proc` does not show it.
 fn work(child: &Child) -> Duration {
     let text = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
-    // The name comes first, and may contain anything. Then the state; eleven fields on, user time and system time, in
+    // The name comes first and may contain anything. Then the state; eleven fields on, user time and system time, in
     // hundredths of a second.
     let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
     Duration::from_millis(10 * fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>())
 }
 
-/// What a worker said at its end: where it panicked, or how it was ended.
+/// How a worker ended: the place of a panic, or its exit status.
 fn cause(folder: &Path, status: &str) -> String {
     let log = String::from_utf8_lossy(&fs::read(folder.join("log")).unwrap_or_default()).into_owned();
     let mut lines = log.lines();

@@ -1,13 +1,12 @@
 //! Hostile inputs for every reader, and for every file that heaplake reads back.
 //!
-//! A [`Target`](subject::Target) is a function of bytes. It runs in the process that calls it, with a small budget, in a temporary folder,
-//! and panics where a property does not hold: no panic anywhere, errors that are those of the input, one line of cause
-//! and one of advice, nothing left in the lake. What a process cannot see of itself (death, hanging, memory past the
-//! limit) its [`driver`] sees.
+//! A [`Target`](subject::Target) is a function of bytes. It runs in the calling process, with a small budget, in a
+//! temporary folder, and panics where a property is violated: no panics in the engine, errors blame the input, one line
+//! of cause and one of advice, no leftovers in the lake. The [`driver`] detects what a process cannot detect itself:
+//! death, hanging, memory past the limit.
 //!
-//! Three things drive the targets: the mutation loop of this crate ([`worker`], [`driver`]), which needs nothing but
-//! stable Rust; `cargo fuzz` over `fuzz/coverage`, which is guided by coverage; and a short pass of the former in
-//! `make test`.
+//! Three things drive the targets: the mutation loop of this crate ([`worker`], [`driver`]), which needs only stable
+//! Rust; `cargo fuzz` over `fuzz/coverage`, guided by coverage; and a short pass of the former in `make test`.
 
 #![expect(clippy::unwrap_used, reason = "a fuzzer may fail loudly")]
 

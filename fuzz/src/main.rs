@@ -1,7 +1,7 @@
-//! `heaplake-fuzz SECONDS [TARGET...]`: changes inputs and runs targets with them, in slices, until the time is over.
+//! `heaplake-fuzz SECONDS [TARGET...]`: mutates inputs and runs targets on them, in turns, until the time is over.
 //!
-//! `FUZZ_SEED` is the first seed, `FUZZ_FINDINGS` the folder of findings (`fuzz/findings`). `--once TARGET FILE` runs one
-//! input; `--list` names the targets; `--seeds TARGET FOLDER` writes what mutation begins with.
+//! `FUZZ_SEED` is the first seed, `FUZZ_FINDINGS` the folder of findings (`fuzz/findings`). `--once TARGET FILE` runs
+//! one input; `--list` names the targets; `--seeds TARGET FOLDER` writes the seed inputs.
 
 use cap::Cap;
 use heaplake::engine::admission::smallest_budget;
@@ -18,17 +18,17 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, exit};
 use std::time::{Duration, Instant};
 
-/// Refuses memory past its limit; then the process ends.
+/// Refuses memory past its limit, which ends the process.
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 /// Bytes that a target may allocate beyond the smallest budget.
 const BEYOND: usize = 48 << 20;
 
-/// How long one target runs before the next one does.
+/// Time of one target's turn.
 const SLICE: Duration = Duration::from_secs(20);
 
-/// The exit code of a worker that panicked.
+/// Exit code of a worker that panicked.
 const PANICKED: i32 = 101;
 
 fn main() -> ExitCode {
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs with the limit on memory; a panic of any thread ends the process.
+/// Runs with the memory limit; a panic of any thread ends the process.
 fn guarded(work: impl FnOnce()) -> ExitCode {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -80,7 +80,7 @@ fn guarded(work: impl FnOnce()) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Target by target, again and again.
+/// Runs the targets in turns.
 fn drive(seconds: u64, names: &[&str]) -> ExitCode {
     let chosen: Vec<&Target> =
         if names.is_empty() { targets::ALL.iter().collect() } else { names.iter().map(|name| known(name)).collect() };
@@ -121,7 +121,7 @@ fn known(name: &str) -> &'static Target {
 }
 
 fn say(line: &str) {
-    // Standard output is closed: there is nobody to tell.
+    // Standard output is closed.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 

@@ -1,8 +1,8 @@
-//! Changes to inputs: blind, but of the kinds that break readers.
+//! Mutates inputs: blindly, but in ways that break readers.
 
 use heaplake_oracle::SplitMix64;
 
-/// Numbers at which readers turn.
+/// Boundary values of readers.
 const NUMBERS: [u64; 20] = [
     0,
     1,
@@ -26,13 +26,13 @@ const NUMBERS: [u64; 20] = [
     0xffff_ffff_ffff_ffff,
 ];
 
-/// Bytes of an input, at most.
+/// Maximum size of an input.
 pub const MOST: usize = 1 << 20;
 
-/// Bytes that a change moves or fills, at most.
+/// Maximum size of a moved or filled piece.
 const PIECE: usize = 400;
 
-/// A changed copy of an input; `other` is another input, from which pieces may come.
+/// A mutated copy of an input; pieces may come from `other`.
 #[must_use]
 pub fn mutated(input: &[u8], other: &[u8], words: &[&[u8]], rng: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = input.to_vec();
@@ -70,7 +70,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], words: &[&[u8]], rng: &mut SplitMix
         }
         9 => bytes[at..end].fill(if rng.one_in(3) { 0xff } else { 0 }),
         10 if rng.one_in(2) => bytes.truncate(at),
-        // A middle or a tail of zeros, as a hole in a file reads.
+        // A middle or a tail of zeros, like a hole in a file.
         10 => {
             let end = if rng.one_in(2) { bytes.len() } else { at + rng.below(bytes.len() - at) };
             bytes[at..end].fill(0);
@@ -90,7 +90,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], words: &[&[u8]], rng: &mut SplitMix
     }
 }
 
-/// A telling number of one to eight bytes in either order, or a small step from the one that is there.
+/// Writes a boundary value of one to eight bytes in either byte order, or changes the present number by a small step.
 fn number(bytes: &mut [u8], at: usize, rng: &mut SplitMix64) {
     let width = (1 << rng.below(4)).min(bytes.len() - at);
     let field = &mut bytes[at..at + width];
@@ -106,7 +106,7 @@ fn number(bytes: &mut [u8], at: usize, rng: &mut SplitMix64) {
     }
 }
 
-/// Another number in place of the next one that is written in digits.
+/// Replaces the next decimal number.
 fn decimal(bytes: &mut Vec<u8>, at: usize, rng: &mut SplitMix64) {
     let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit).map(|from| at + from) else { return };
     let length = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,4 +1,4 @@
-//! What mutation begins with: small inputs from the oracle's writers, and the small fixtures.
+//! Seeds of mutation: small inputs from the oracle's writers, and the small fixtures.
 
 use heaplake_oracle::dotnet::{self, gcdump};
 use heaplake_oracle::random::Draft;
@@ -6,7 +6,7 @@ use heaplake_oracle::{Layout, Shape, jvm};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The fixtures of the tests.
+/// Folder of the tests' fixtures.
 #[must_use]
 pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
@@ -18,7 +18,7 @@ pub fn corpus(name: &str) -> Vec<Vec<u8>> {
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name)).iter().map(|path| read(path)).collect()
 }
 
-/// The files of a folder, by name; none where there is no such folder.
+/// The files of a folder by name; empty if there is no such folder.
 #[must_use]
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
@@ -84,7 +84,7 @@ pub fn logs() -> Vec<Vec<u8>> {
     [LOG.as_bytes().to_vec()].into_iter().chain(corpus("log")).collect()
 }
 
-/// Recordings of Java Flight Recorder: the corpus begins with one that has something of everything, alone and twice.
+/// Recordings of Java Flight Recorder: the corpus begins with one that contains everything, used once and doubled.
 #[must_use]
 pub fn recordings() -> Vec<Vec<u8>> {
     let corpus = corpus("jfr");
@@ -98,7 +98,7 @@ pub fn profiles() -> Vec<Vec<u8>> {
     [PROFILE.as_bytes().to_vec()].into_iter().chain(corpus("heapprofile")).collect()
 }
 
-/// Some words of JSON.
+/// Tokens of JSON.
 pub const JSON: &[&[u8]] = &[
     b"null",
     b"true",
@@ -121,7 +121,7 @@ pub const JSON: &[&[u8]] = &[
     b"\":",
 ];
 
-/// A snapshot with something in every section.
+/// A snapshot with content in every section.
 const SNAPSHOT: &str = r#"{"snapshot":{"meta":{
 "node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],
 "node_types":[["hidden","object","string","native","synthetic"],"string","number","number","number","number","number"],
@@ -160,7 +160,7 @@ const LOG: &str = "# clrprof 1 fuzz\nT 1 X\nT 2 Y[]\nF 1 Some.Type::Method\nF 2 
                    O 508 2\nE 1\nA 1 148 1 18 0\nG 2 11111 0 1\nB 0 100 100 100\nB 1 600 40 40\nB 2 500 100 100\n\
                    V 600 18\nM 508 520 28\nE 2\n# end\n";
 
-/// A profile with calls below calls, and samples.
+/// A profile with nested calls and samples.
 const PROFILE: &str = r#"{"head":{"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1},
 "selfSize":16,"id":1,"children":[
 {"callFrame":{"functionName":"main","scriptId":"9","url":"file:\/\/\/a\u0042.js","lineNumber":0,"columnNumber":0},"selfSize":100,"id":2,"children":[

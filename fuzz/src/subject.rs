@@ -1,15 +1,15 @@
-//! What a target is.
+//! Definition of a target.
 
-/// What is fuzzed.
+/// A function to fuzz.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name, also that of its files.
+    /// Name, also of its files.
     pub name: &'static str,
-    /// Runs it; what came of it in a few words, for telling new outcomes from old ones. Panics where a property does not
-    /// hold.
+    /// Runs an input and describes the outcome in a few words, which tells new outcomes from old ones. Panics where a
+    /// property is violated.
     pub run: fn(&[u8]) -> String,
-    /// What mutation begins with.
+    /// Inputs to start mutation with.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Words that mean something there.
+    /// Words with a meaning in the format.
     pub words: &'static [&'static [u8]],
 }

@@ -1,8 +1,8 @@
-//! The loop inside a process that may die: it changes inputs and runs a target with them.
+//! Mutation loop inside a process that may die.
 //!
-//! Before each run the input lies in the file `current` of a folder, so that whoever started the process has it when it
-//! dies. Inputs whose outcome was new join those that are changed further: blind as the changes are, that leads through
-//! the messages of a reader one by one.
+//! Before each run the input is written to the file `current` of a folder, where the parent finds it if the process
+//! dies. Inputs with a new outcome join those that are mutated further: mutation is blind, but this leads through the
+//! messages of a reader one by one.
 
 use crate::mutate::mutated;
 use crate::subject::Target;
@@ -12,15 +12,15 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// File of the input at hand.
+/// File of the current input.
 pub const CURRENT: &str = "current";
 /// File of the number of inputs so far.
 pub const COUNT: &str = "count";
 
-/// Inputs that are changed further, at most; beyond, new ones replace old ones.
+/// Maximum number of inputs kept for mutation; further ones replace old ones.
 const MOST_INPUTS: usize = 400;
 
-/// How long, and how many inputs at most.
+/// Limits of time and of the number of inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Time.
@@ -29,10 +29,10 @@ pub struct Bounds {
     pub inputs: u64,
 }
 
-/// Runs a target with changed inputs until a bound is reached; how many inputs and different outcomes there were.
+/// Runs a target with mutated inputs until a bound is reached; returns the numbers of inputs and of distinct outcomes.
 ///
 /// # Panics
-/// Where a property does not hold.
+/// Where a property is violated.
 #[must_use]
 pub fn run(target: &Target, seed: u64, bounds: Bounds, folder: &Path) -> (u64, usize) {
     let started = Instant::now();
@@ -43,7 +43,7 @@ pub fn run(target: &Target, seed: u64, bounds: Bounds, folder: &Path) -> (u64, u
     let mut count = 0;
     while count < bounds.inputs && started.elapsed() < bounds.time {
         let input = match inputs.get(count as usize) {
-            // As they are, first.
+            // Seeds run unchanged first.
             Some(input) if (count as usize) < seeds => input.clone(),
             _ => {
                 let (one, other) = (rng.below(inputs.len()), rng.below(inputs.len()));

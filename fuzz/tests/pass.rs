@@ -1,14 +1,14 @@
-//! A short pass of every target with a fixed seed: no input may end a process, hang, or take more memory than it may.
+//! A short pass of every target with a fixed seed: no input may end a process, hang, or exceed the memory limit.
 
 use heaplake_fuzz::driver::{Driver, Tally};
 use heaplake_fuzz::targets;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Inputs of a target; `make fuzz` runs many more.
+/// Inputs per target; `make fuzz` runs many more.
 const INPUTS: u64 = 60;
 
-/// Nobody waits longer for a target.
+/// Time limit per target.
 const LONGEST: Duration = Duration::from_secs(20);
 
 #[test]

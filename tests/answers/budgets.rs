@@ -1,4 +1,4 @@
-//! Tables are the same bytes at any budget and with any number of threads, and right at the smallest one.
+//! Tables are identical for every budget and number of threads, and correct at the smallest budget.
 
 use super::duplicate_sets::sets;
 use crate::lake::Lake;
@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A budget in which nothing is paged.
+/// A budget without paging.
 const PLENTY: u64 = 1 << 30;
 
-/// All tables of a run but that with times.
+/// All tables of a run except the one with times.
 fn files(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = fs::read_dir(run).unwrap().map(|entry| entry.unwrap().path());
     let kept = files.filter(|path| !["run.json", "snapshot.parquet"].iter().any(|name| path.ends_with(name)));
     kept.map(|path| (path.file_name().unwrap().into(), fs::read(&path).unwrap())).collect()
 }
 
-/// Bytes that the stages of a run spilled, by their names.
+/// Bytes spilled per stage.
 fn spilled(run: &Path) -> BTreeMap<String, i64> {
     let snapshot = Table::read(run, "snapshot.parquet");
     let stages = snapshot.0.column_by_name("stages").unwrap();
@@ -33,7 +33,7 @@ fn spilled(run: &Path) -> BTreeMap<String, i64> {
     names.iter().map(|name| name.unwrap().to_owned()).zip(bytes.iter().map(Option::unwrap)).collect()
 }
 
-/// Analyses an input with a budget and a number of threads; the run.
+/// Analyses an input with a budget and a number of threads; returns the run.
 fn analyzed(lake: &Lake, input: &Path, memory: u64, threads: usize) -> PathBuf {
     let (memory, threads) = (memory.to_string(), threads.to_string());
     let options = ["--duplicates", "all", "--edges", "--force", "--memory", &memory, "--threads", &threads];
@@ -41,8 +41,8 @@ fn analyzed(lake: &Lake, input: &Path, memory: u64, threads: usize) -> PathBuf {
     lake.run()
 }
 
-/// Two chains of so many nodes, each with two references to the next one: what is entered twice is compared by
-/// identity at first, so only a comparison of all pairs shows that the chains are equal.
+/// Two chains of `length` nodes, each with two references to the next one: nodes with several retainers are first
+/// compared by identity, so only a comparison of all pairs shows that the chains are equal.
 fn twin_chains(length: usize) -> Snapshot {
     let mut snapshot = Snapshot::new();
     let root = snapshot.add_node("synthetic", "", 0);
@@ -61,8 +61,8 @@ fn twin_chains(length: usize) -> Snapshot {
     snapshot
 }
 
-/// The budget does not decide which duplicates are found. Links at one depth are equal; those at the last few depths
-/// are shown by comparing few pairs, those at the top by comparing nearly all.
+/// The duplicates found do not depend on the budget. Nodes at one depth are equal; at the last few depths few
+/// comparisons show it, at the top nearly all pairs are needed.
 fn check_twins(length: usize, found: bool) {
     let lake = Lake::new();
     let input = lake.input("it.heapsnapshot", &twin_chains(length).to_json(&Layout::default()));
@@ -81,15 +81,14 @@ fn the_budget_does_not_decide_what_is_a_duplicate() {
     check_twins(60_000, true);
 }
 
-/// Beyond the limit of a comparison nothing is decided, at any budget.
 #[test]
 #[ignore = "long"]
 fn the_limit_of_a_comparison_is_the_same_at_any_budget() {
     check_twins(300_000, false);
 }
 
-/// Three nodes of the same class with so many named edges each: the second has those of the first in another order, the
-/// third has another last label.
+/// Three nodes of one class with `edges` named edges each: the second has those of the first in another order, the
+/// third has a different last label.
 fn hubs(edges: usize) -> Snapshot {
     let mut snapshot = Snapshot::new();
     let root = snapshot.add_node("synthetic", "", 0);
@@ -110,7 +109,7 @@ fn hubs(edges: usize) -> Snapshot {
     snapshot
 }
 
-/// Nodes with more edges than a block of edges, or than are sorted in one piece, whether columns are files or in memory.
+/// More edges than a block of edges, and than are sorted in one piece, with columns in files and in memory.
 #[test]
 fn nodes_with_very_many_edges_are_compared() {
     for edges in [30_000, 150_000] {
@@ -132,10 +131,10 @@ fn nodes_with_very_many_edges_are_compared() {
     }
 }
 
-/// Many random graphs below one root, their nodes mixed, so that neighbours lie far apart.
+/// Many random graphs below one root, their nodes interleaved, so that neighbours lie far apart.
 struct Forest {
     snapshot: Snapshot,
-    /// Each graph, and the nodes that are its nodes; the first is held by the root.
+    /// Each graph and its nodes; the root refers to the first node.
     graphs: Vec<(Vec<Arc>, Vec<usize>)>,
 }
 
@@ -170,7 +169,7 @@ impl Forest {
         Self { snapshot, graphs }
     }
 
-    /// Every node of a run against the definition.
+    /// Checks every node of a run against the definition.
     fn check(&self, run: &Path) {
         let nodes = Table::read(run, "nodes.parquet");
         let (kept, dominators, far) = (nodes.u64s("retained_bytes"), nodes.u32s("dominator"), nodes.i32s("distance"));
@@ -191,7 +190,7 @@ impl Forest {
         arcs.push((0, 1));
         let far = distances(n, &arcs, 0);
         let held = |node: u32| arcs.iter().any(|&(from, to)| to == node && from != node);
-        // The root holds what nothing else does.
+        // The root retains all nodes without another retainer.
         let orphans: Vec<Arc> = (1..n as u32).filter(|&node| !held(node)).map(|node| (0, node)).collect();
         arcs.extend(orphans);
         let sizes: Vec<u64> =
@@ -203,8 +202,8 @@ impl Forest {
     }
 }
 
-/// A forest of about so many nodes at the smallest budget, with one thread and with three, and with plenty. These
-/// stages are to spill at the smallest.
+/// A forest of about `nodes` nodes: at the smallest budget with one thread and with three, and with a large budget.
+/// `pages` are the stages that must spill at the smallest budget.
 fn check_forest(seed: u64, nodes: usize, pages: &[&str]) {
     let lake = Lake::new();
     let forest = Forest::new(seed, nodes);
@@ -231,7 +230,6 @@ fn random_graphs_are_right_where_most_stages_page() {
     check_forest(2, 4_200_000, &["candidate classes", "chains", "holders/dominators", "retainers", "shortest paths"]);
 }
 
-/// A snapshot whose allocations were tracked, with the tables of these.
 #[test]
 fn tracked_allocations_are_the_same_bytes() {
     let lake = Lake::new();

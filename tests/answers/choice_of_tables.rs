@@ -23,7 +23,6 @@ fn json(run: &Path) -> serde_json::Value {
     serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap()
 }
 
-/// Tables of a run by their names.
 fn tables(run: &Path) -> BTreeSet<String> {
     let files = fs::read_dir(run).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     files.filter_map(|file| file.strip_suffix(".parquet").map(str::to_owned)).collect()
@@ -53,7 +52,7 @@ fn chosen_tables_are_those_of_a_run_with_all() {
     }
 }
 
-/// The tables of a list have the bytes that they have in a run with all, and the summary says the same.
+/// The tables of a list have the same bytes as in a run with all tables, and the same summary.
 fn check_choice(input: &Path, list: &str, whole: &Path) {
     let there = tables(whole);
     let (_lake, run) = analyze(input, &["--tables", list]);
@@ -65,7 +64,7 @@ fn check_choice(input: &Path, list: &str, whole: &Path) {
     }
     let [ours, all] = [run.as_path(), whole].map(|run| {
         let mut summary = json(run)["summary"].take();
-        // Who else holds the instances is known of a run with trees of holders, or with findings, which need them.
+        // Retainers need retainer trees, or findings, which build them.
         for class in summary["classes"].as_array_mut().unwrap() {
             class.as_object_mut().unwrap().remove("holders");
         }
@@ -92,7 +91,7 @@ fn the_default_is_all() {
     let [v8, jvm] = inputs();
     let tracked = fixtures::path("v8/alloc20.heapsnapshot.zst");
     let of_tracked = ["allocation_types", "allocation_functions", "allocation_callees", "live_allocations", "samples"];
-    // A format lacks a table, and so does a snapshot without tracking. Values are on request.
+    // A format lacks a table, and so does a snapshot without tracking. Values are optional.
     for (input, lacks, tracks) in [(v8, "threads", false), (jvm, "scripts", false), (tracked, "threads", true)] {
         let absent = [lacks, "values"];
         let names = TableName::ALL.into_iter().map(TableName::name);

@@ -1,10 +1,10 @@
-//! Snapshots that are written otherwise than those of V8's present versions, and mean the same.
+//! Snapshots written unlike those of V8's present versions, with the same meaning.
 
 use crate::fixtures;
 use crate::lake::{Lake, complaint};
 use crate::table::Table;
 
-/// A snapshot of a root, an object and another one that it refers to at this place: name or index, and offset.
+/// A snapshot of a root, an object and a second one, referred to by name or index `place` and offset `to`.
 fn referring(kind: usize, place: &str, to: &str) -> String {
     let kinds = r#"["hidden","array","string","object"]"#;
     let edge_kinds = r#"["context","element","property","internal","hidden","shortcut","weak"]"#;
@@ -54,14 +54,13 @@ fn other_negative_numbers_are_damage() {
     assert!(cause.contains("an unsigned integer"), "{cause}");
 }
 
-/// The snapshot with these counts in its header.
 fn with_counts(text: &str, nodes: u64, edges: u64) -> String {
     let at = text.find(r#""node_count":"#).unwrap();
     let end = at + text[at..].find(r#","trace_function_count""#).unwrap();
     format!(r#"{}"node_count":{nodes},"edge_count":{edges}{}"#, &text[..at], &text[end..])
 }
 
-/// Hermes writes 0 for counts, which it does not know when it begins.
+/// Hermes writes 0 for counts, since it does not know them at the start.
 #[test]
 fn counts_of_zero_are_unknown() {
     let text = String::from_utf8(fixtures::content("v8/node24_odd.heapsnapshot")).unwrap();
@@ -77,7 +76,6 @@ fn counts_of_zero_are_unknown() {
     };
     let expected = tables(&text);
     assert!(tables(&with_counts(&text, 0, 0)) == expected);
-    // Edges before nodes.
     let (nodes, edges) = (text.find("\"nodes\":").unwrap(), text.find("\"edges\":").unwrap());
     let end = edges + text[edges..].find(']').unwrap() + 2;
     let turned = [&text[..nodes], &text[edges..end], &text[nodes..edges], &text[end..]].concat();
@@ -89,7 +87,7 @@ fn counts_of_zero_are_unknown() {
     assert!(cause.contains("1 nodes as snapshot.node_count promises"), "{cause}");
 }
 
-/// Bun writes snapshots of JavaScriptCore unless it is asked for V8's.
+/// Bun writes snapshots of JavaScriptCore unless asked for V8's.
 #[test]
 fn snapshots_of_javascript_core_are_refused_by_name() {
     let text = r#"{"version":3,"type":"Inspector","nodes":[0,0,0,0],"nodeClassNames":["<root>"],"edges":[]}"#;

@@ -1,4 +1,4 @@
-//! `heaplake diff`: what grew between two sides.
+//! `heaplake diff`: growth between two sides.
 
 use crate::fixtures;
 use crate::lake::{Lake, complaint, heaplake};
@@ -31,12 +31,12 @@ fn texts(table: &Table, column: &str) -> Vec<String> {
     table.texts(column).into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The rows of the measure that subjects of classes and chains are ranked by.
+/// The rows of the measure that ranks classes and chains.
 fn main_rows(folder: &Path, file: &str) -> Table {
     Table::read(folder, file).only("measure", "retained_bytes")
 }
 
-/// Status of each row, by a column; of classes and chains one row for each subject.
+/// Status of each row by a column; one row per subject for classes and chains.
 fn statuses(folder: &Path, file: &str, by: &str) -> Vec<(String, String)> {
     let is_ranked = file.ends_with("classes.parquet") || file.ends_with("chains.parquet");
     let table = if is_ranked { main_rows(folder, file) } else { Table::read(folder, file) };
@@ -121,7 +121,7 @@ fn runs_of_several_formats_are_compared_format_by_format() {
     assert_eq!(said["format"], "hprof, v8-heapsnapshot");
     let remark = "1 run is of format dotnet, which only release=2 has: they are not compared.";
     assert!(said["remarks"].as_array().unwrap().iter().any(|said| said == remark), "{}", said["remarks"]);
-    // One format alone is what it was.
+    // One format alone gives the same result.
     let alone = compared(&lake, ["release=1,format=v8*", "release=2,format=v8*"], &[]);
     assert_eq!(main_rows(&alone, "diff_classes.parquet").i64s("delta_sum"), [Some(1000), Some(0)]);
     assert_eq!(texts(&main_rows(&alone, "diff_classes.parquet"), "format"), vec!["v8-heapsnapshot"; 2]);
@@ -136,7 +136,7 @@ fn gates_and_what_is_told_are_about_all_formats() {
     assert_eq!(code("retained_bytes.delta > 50 kB"), Some(4));
     assert_eq!(code("format = \"hprof\" and status = \"grew\""), Some(4));
     assert_eq!(code("format like \"v8%\" and retained_bytes.delta > 50 kB"), Some(0));
-    // A gate that says nothing of formats has not seen the run of the third one.
+    // A gate without a format has not seen the run of the third one.
     assert_eq!(code("retained_bytes.delta > 50 MB"), Some(4));
     let output = told(&["--report", page.to_str().unwrap()]);
     let text = String::from_utf8(output.stdout).unwrap();
@@ -151,7 +151,7 @@ fn gates_and_what_is_told_are_about_all_formats() {
     assert_eq!(&formats[..2], ["hprof", "v8-heapsnapshot"]);
 }
 
-/// Sessions held by a cache; with `second`, also by a list.
+/// Sessions retained by a cache; with `second`, also by a list.
 fn service(sessions: i64, second: i64) -> Vec<Class> {
     let mut chains = vec![(vec![("cache", "Map"), ("[]", "Session")], sessions, 100 * sessions)];
     if second > 0 {
@@ -180,7 +180,7 @@ fn a_second_holder_beside_an_old_one_is_a_new_path_with_its_name() {
     assert_eq!(texts(&chains, "status"), ["new_path", "grew"]);
     let shares: Vec<f64> = chains.f64s("share").into_iter().flatten().collect();
     assert!((shares[0] - 40.0 / 41.0).abs() < 1e-9 && (shares[1] - 1.0 / 41.0).abs() < 1e-9, "{shares:?}");
-    // More of the same holder is no new path.
+    // More of the same retainer is no new path.
     let folder = compared(&lake, ["release=1", "release=3"], &[]);
     assert_eq!(statuses(&folder, "diff_classes.parquet", "class")[0].1, "grew");
 }
@@ -197,7 +197,7 @@ fn chains_that_one_side_did_not_look_for_are_not_new() {
     assert_eq!((chains.i64s("base_mean")[0], texts(&chains, "status")[0].as_str()), (None, "grew"));
 }
 
-/// Numbers that only a seed determines (splitmix64).
+/// Splitmix64.
 struct Random(u64);
 
 impl Random {
@@ -248,7 +248,7 @@ fn growth_in_many_runs_is_told_from_noise() {
     assert_eq!((classes.i64s("base_runs")[0], classes.i64s("target_runs_with")[0]), (Some(60), Some(60)));
 }
 
-/// Runs of one release on hosts; the class Leak has so many bytes on some of them.
+/// Runs of one release on hosts; `leak` gives the bytes of the class Leak on each.
 fn hosts(lake: &Lake, release: &str, hosts: usize, leak: impl Fn(usize) -> i64) {
     let mut random = Random(release.len() as u64 + 77);
     for host in 0..hosts {
@@ -260,7 +260,7 @@ fn hosts(lake: &Lake, release: &str, hosts: usize, leak: impl Fn(usize) -> i64) 
     }
 }
 
-/// Status, hosts on which it changed and their names, of a class.
+/// Status of a class, number of hosts on which it changed, and their names.
 fn told(folder: &Path, class: &str) -> (String, Option<i64>, String) {
     let rows = main_rows(folder, "diff_classes.parquet").only("class", class);
     (texts(&rows, "status")[0].clone(), rows.i64s("changed_on")[0], texts(&rows, "changed_on_names")[0].clone())
@@ -300,7 +300,7 @@ fn few_runs_that_lie_apart_have_grown_and_gates_fail() {
         assert!([evidence, "tests"].contains(&texts(&rows, "evidence")[0].as_str()), "{runs} runs");
         let code = |options: &[&str]| diff(&lake, ["release=1", "release=22"], "diff", options).status.code();
         assert_eq!(code(&["--fail-if", "status = \"grew\" and retained_bytes.delta > 1 MiB"]), Some(4), "{runs} runs");
-        // What asks for a statistic that there is not is not decided.
+        // A gate on a missing statistic is undecided.
         if runs < 4 {
             let asks = ["--fail-if", "class = \"Leak\" and q < 0.05"];
             assert_eq!(code(&asks), Some(4), "{runs} runs");
@@ -345,7 +345,7 @@ fn what_is_missing_is_told_and_the_rest_compared() {
     write(&lake.path(), ("2", "b", None), &service(20, 0));
     fs::remove_file(lake.path().join("release=2/snapshot=b/classes.parquet")).unwrap();
     fs::create_dir_all(lake.path().join("release=2/snapshot=half")).unwrap();
-    // It is an error that does not keep the rest from being compared, unless it is allowed.
+    // An error that does not prevent comparing the rest, unless allowed.
     let output = diff(&lake, ["release=1", "release=2"], "diff", &[]);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{error}");
@@ -363,7 +363,7 @@ fn what_is_missing_is_told_and_the_rest_compared() {
     );
     assert_eq!(Table::read(&folder, "diff_classes.parquet").i64s("target_runs")[0], Some(1));
     assert_eq!(Table::read(&folder, "diff_chains.parquet").i64s("target_runs")[0], Some(2));
-    // A run with a damaged table is not seen, and the others are compared.
+    // A run with a damaged table is skipped, and the others are compared.
     fs::write(lake.path().join("release=2/snapshot=a/classes.parquet"), b"PAR1 no").unwrap();
     let output = diff(&lake, ["release=1", "release=2"], "diff", &[]);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-/// Bytes of the budget: enough for any snapshot here, and the least.
+/// Budgets: enough for any snapshot here, and the smallest.
 const BUDGETS: [u64; 2] = [512 << 20, 64 << 20];
 
-/// The runs of snapshots in one lake, in the order of the process.
+/// Runs of one process in one lake, in order.
 struct Runs {
     lake: Lake,
     runs: Vec<PathBuf>,
@@ -53,10 +53,9 @@ fn fixture(name: &str) -> PathBuf {
     fixtures::path(&format!("v8/{name}.heapsnapshot.zst"))
 }
 
-/// Added, removed, their difference; the same of sizes: by class key.
+/// By class key: objects added, removed, their difference; the same for sizes.
 type Rows = BTreeMap<String, [i64; 6]>;
 
-/// What DevTools says.
 fn golden(name: &str) -> Rows {
     let text = String::from_utf8(fixtures::content(&format!("v8/{name}.devtools.tsv.diff"))).unwrap();
     let row = |line: &str| {
@@ -67,12 +66,11 @@ fn golden(name: &str) -> Rows {
     text.lines().skip(1).filter(|line| !line.is_empty()).map(row).collect()
 }
 
-/// A column of numbers with a sign.
 fn signed(table: &Table, name: &str) -> Vec<i64> {
     table.0.column_by_name(name).unwrap().as_primitive::<Int64Type>().values().to_vec()
 }
 
-/// What the table of classes says of classes whose objects differ.
+/// Rows of classes with changed objects.
 fn found(out: &Path) -> Rows {
     let table = Table::read(out, "diff_object_classes.parquet");
     let keys = table.texts("class_key");
@@ -83,7 +81,7 @@ fn found(out: &Path) -> Rows {
     rows.filter(|(_, sums)| sums[0] > 0 || sums[1] > 0).collect()
 }
 
-/// Adds up the table of objects by class.
+/// Sums of the table of objects by class.
 fn added_up(out: &Path) -> Rows {
     let table = Table::read(out, "diff_objects.parquet");
     let (statuses, keys, bytes) = (table.texts("status"), table.texts("class_key"), signed(&table, "shallow_bytes"));
@@ -124,7 +122,7 @@ fn classes_equal_the_comparison_of_devtools() {
     check("steps", &["steps_base", "steps_target"]);
 }
 
-/// Interfaces decide in `steps`: without the tables of edges, objects that stay change their class.
+/// Interfaces matter in `steps`: without the tables of edges, kept objects change their class.
 #[test]
 fn without_edges_plain_objects_keep_their_own_interfaces() {
     let snapshots = ["steps_base", "steps_target"].map(fixture);
@@ -137,7 +135,6 @@ fn without_edges_plain_objects_keep_their_own_interfaces() {
     assert!(!differ.is_empty() && differ.iter().all(|key| key.contains('{')), "{differ:?}");
 }
 
-/// Objects stay the same objects: kept ones of a class, by id, as the nodes of both runs say.
 #[test]
 fn kept_objects_have_both_nodes() {
     let runs = Runs::of(&["steps_base", "steps_target"].map(fixture), &[]);
@@ -168,7 +165,7 @@ fn kept_objects_have_both_nodes() {
     assert!(kept > 1000);
 }
 
-/// Ids of the table of candidates.
+/// Ids in the table of candidates.
 fn candidates(out: &Path) -> Vec<u64> {
     let mut ids: Vec<u64> = Table::read(out, "diff_leak_candidates.parquet").u64s("id").into_iter().flatten().collect();
     ids.sort_unstable();
@@ -188,7 +185,7 @@ fn candidates_equal_those_of_memlab() {
     let found = answer.candidates.unwrap();
     assert_eq!(found.count, expected.len() as u64);
     let of = |class: &str| found.groups.iter().find(|group| group.class == class).map(|group| group.count);
-    // 40 sessions came, 10 of them went; pages came and went; entries of the last step came too late.
+    // 40 sessions came, 10 of these went; pages came and went; entries of the last step came too late.
     assert_eq!((of("Session"), of("Page"), of("Entry")), (Some(30), None, Some(30)));
 }
 
@@ -202,7 +199,7 @@ fn memlab() -> Result<PathBuf, String> {
     Packages::new("memlab", vec![("package.json", wanted)], &words).install()
 }
 
-/// Whole snapshots of this machine's Node.js, with the memlab of `HEAPLAKE_MEMLAB` or of npm.
+/// Whole snapshots of this machine's Node.js, with memlab from `HEAPLAKE_MEMLAB` or npm.
 #[test]
 #[ignore = "long"]
 fn candidates_of_a_fresh_process_equal_those_of_memlab() {

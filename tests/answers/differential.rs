@@ -1,10 +1,10 @@
-//! One random heap in three formats, each through the whole pipeline: the tables say the same of every object.
+//! One random heap in three formats, each through the whole pipeline: the tables of every object agree.
 //!
-//! A heap is told as a V8 snapshot, a Java dump and a .NET walk. Their readers share no code, and the engine behind
-//! them must not care which it was. What is compared for each object: class, targets, shallow and retained size,
-//! immediate dominator, distance, whether it is reachable; and the sets of duplicates of the two formats that have
-//! values (a walk has none). Where a heap has garbage, a dump knows it, while a snapshot and a walk are lists of what
-//! is alive: then these two are compared with each other, and all three with the definition.
+//! A heap is written as a V8 snapshot, a Java dump and a .NET walk. Their readers share no code, and the engine behind
+//! them must not depend on the format. Compared for each object: class, targets, shallow and retained size, immediate
+//! dominator, distance, reachability; and the duplicates of the two formats with values (a walk has none). If a heap
+//! has garbage, a dump shows it, while a snapshot and a walk list live objects only: then these two are compared with
+//! each other, and all three with the definition.
 
 use super::duplicate_sets;
 use crate::cases::cases;
@@ -18,27 +18,27 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// What the tables say about an object.
+/// An object in the tables.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    /// None for texts, which each format names in its own way.
+    /// `None` for texts, which each format names differently.
     class: Option<String>,
     shallow: u64,
     retained: u64,
     dominator: Option<usize>,
     distance: Option<u32>,
-    /// Targets of its edges among the objects, ascending.
+    /// Targets among the objects, ascending.
     targets: Vec<usize>,
     reachable: bool,
 }
 
-/// A set of duplicates: its members, and the bytes that they add.
+/// A set of duplicates: its members and additional bytes.
 type Set = (Vec<usize>, u64);
 
-/// A run of a heap, and the rows of the objects in it.
+/// A run of a heap, and the rows of its objects.
 struct Run {
     place: PathBuf,
-    /// By row the number of the object, for rows that are objects.
+    /// The object of each row, if the row is one.
     object: Vec<Option<usize>>,
     _folder: TempDir,
 }
@@ -62,7 +62,7 @@ impl Run {
         Self { object: rows.map(object).collect(), place, _folder: folder }
     }
 
-    /// What the tables say about each object of the heap.
+    /// The rows of all objects of the heap.
     fn seen(&self, heap: &Heap) -> Vec<Seen> {
         let nodes = Table::read(&self.place, "nodes.parquet");
         let (classes, reachable) = (nodes.texts("class"), nodes.bools("reachable"));
@@ -77,7 +77,7 @@ impl Run {
             let new = Seen {
                 class: classes[row].clone().filter(|_| !text),
                 shallow: shallow[row].unwrap(),
-                // Garbage has a dominator and a retained size in the tables of dumps; they say nothing.
+                // Dominators and retained sizes of garbage in the tables of dumps are meaningless.
                 retained: retained[row].filter(|_| reachable).unwrap_or(0),
                 dominator: dominators[row].filter(|_| reachable).and_then(|row| self.object[row as usize]),
                 distance: distances[row].map(|distance| distance as u32),
@@ -124,7 +124,7 @@ fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
     items
 }
 
-/// What the definition says about each object.
+/// The rows implied by the definition.
 fn expected(heap: &Heap, sizes: &[u64], garbage: Garbage) -> Vec<Seen> {
     let alive = truth::alive(heap);
     let truth = truth::truth(heap, sizes, garbage).into_iter().zip(&heap.objects);
@@ -169,12 +169,12 @@ fn dotnet_layout(seed: u64) -> dotnet::Layout {
     }
 }
 
-/// The three runs of a heap, and the sizes of its objects: a snapshot, a dump, a walk.
+/// The three runs of a heap (snapshot, dump, walk), and the sizes of its objects.
 fn runs(heap: &Heap, seed: u64) -> ([Run; 3], Vec<u64>) {
     let threads = [1, 3][seed as usize % 2];
     let dump = heap.to_java(seed);
     let sizes = heap.sizes(&dump);
-    // Each format has an order of its own.
+    // Each format has its own order.
     let (snapshot, walk) = (heap.to_v8(&sizes, seed ^ 1), heap.to_dotnet(&sizes, seed ^ 2));
     let runs = [
         Run::of(&snapshot.heap.to_json(&Layout::random(seed)), &snapshot.ids, threads),
@@ -194,7 +194,7 @@ fn check(seed: u64) {
     assert_eq!(of_dump, expected(&heap, &sizes, Garbage::Dead), "dump and definition, seed {seed}");
     assert!(!walk.place.join("duplicate_sets.parquet").exists(), "a walk has no values");
     if whole {
-        // In a dump a static field is a step further from the root: its class lies between.
+        // In a dump a static field is a step further from the root, behind its class.
         let placeless =
             |seen: Vec<Seen>| -> Vec<_> { seen.into_iter().map(|seen| Seen { distance: None, ..seen }).collect() };
         assert_eq!(placeless(of_dump), placeless(of_walk), "dump and walk, seed {seed}");

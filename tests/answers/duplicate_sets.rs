@@ -18,7 +18,7 @@ pub struct Set {
     pub preview: Option<String>,
 }
 
-/// Reads both tables, and checks what must hold of them in any case.
+/// Reads both tables and checks their invariants.
 pub fn sets(run: &Path) -> Vec<Set> {
     let table = Table::read(run, "duplicate_sets.parquet");
     let members = Table::read(run, "duplicate_members.parquet");
@@ -49,7 +49,7 @@ pub fn sets(run: &Path) -> Vec<Set> {
         .collect()
 }
 
-/// What must hold of the sets and their members in any case.
+/// Invariants of all sets and members.
 fn check(table: &Table, lists: &BTreeMap<u32, Vec<u32>>, run: &Path) {
     let (numbers, counts, examples) = (table.u32s("set"), table.u64s("members"), table.u32s("example_node"));
     let (statuses, reasons) = (table.texts("status"), table.texts("reason"));

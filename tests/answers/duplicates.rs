@@ -8,17 +8,17 @@ use crate::table::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How DevTools' list shows a text.
+/// A text as in DevTools' list.
 fn shown(text: &str) -> String {
     let text: String = text.chars().take(60).collect();
     text.replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r")
 }
 
-/// The duplicate strings of a snapshot against DevTools' list of them.
+/// Compares the duplicate strings of a snapshot with DevTools' list.
 ///
-/// DevTools puts strings that V8 keeps as two parts (`concatenated string`) with those of the same text; such a one is
-/// another kind of instance here, which refers to its parts. So a row of DevTools may count more strings than there are
-/// plain ones, and only then may it differ.
+/// DevTools merges strings that V8 keeps as two parts (`concatenated string`) with those of the same text; here they
+/// are another kind of instance that refers to its parts. So a row of DevTools may differ only if it counts more
+/// strings than there are plain ones.
 fn check_strings(name: &str) {
     let lake = Lake::new();
     lake.analyze(fixtures::path(&format!("v8/{name}.heapsnapshot.zst"))).assert().success();
@@ -96,7 +96,7 @@ fn duplicate_strings_of_all_snapshots_are_those_of_devtools() {
     ["s2", "alloc20", "insp_plain", "small_internals_numeric"].into_iter().for_each(check_strings);
 }
 
-/// What is planted, and the kind and name of its members; names of strings begin so.
+/// Planted set, kind of its members, and their name (a prefix for strings).
 const PLANTED: [(&str, &str, &str); 10] = [
     ("flags", "object", "DupFlag"),
     ("texts", "string", "twin "),
@@ -110,7 +110,7 @@ const PLANTED: [(&str, &str, &str); 10] = [
     ("near misses", "object", "NearMiss"),
 ];
 
-/// The planted sets of a generated snapshot: all are found, with all members and bytes, and no others of their classes.
+/// All planted sets are found, with all members and bytes, and no others of their classes.
 #[test]
 fn planted_duplicates_are_found_and_none_invented() {
     let plan = planted::realistic(11, 3 << 20);
@@ -134,16 +134,15 @@ fn planted_duplicates_are_found_and_none_invented() {
     }
 }
 
-/// Compares the sets that are found with what was planted.
 fn check_planted(id: &str, planted: &serde_json::Value, strings: bool, found: &[&Set]) {
     assert_eq!(planted["sets"], found.len(), "{id}");
     assert_eq!(planted["additional_bytes"], found.iter().map(|set| set.additional_bytes).sum::<u64>(), "{id}");
-    // The topmost nodes of a tree are dominated by no other set.
+    // No other set dominates the topmost nodes of a tree.
     assert_eq!(planted["outermost"], found.is_empty() || found.iter().any(|set| set.held_by.is_none()), "{id}");
     for set in found {
         assert_eq!(planted["members_per_set"], set.members.len(), "{id}");
         assert!(set.additional_exact, "{id}");
-        // Objects may differ in small integers that the file leaves out; strings are what they are.
+        // Objects may differ in small integers that the file omits; strings may not.
         assert_eq!(set.status, if strings { "exact" } else { "possible" }, "{id}");
     }
 }

@@ -1,4 +1,4 @@
-//! Classes with possible duplicates: a row for each, and the command that settles it, as the page shows it.
+//! Classes with possible duplicates: a row for each, and the page's command that compares them.
 
 use super::duplicate_sets::{Set, sets};
 use crate::fixtures;
@@ -61,7 +61,7 @@ fn every_class_with_possible_duplicates_is_a_row() {
     }
 }
 
-/// The sentence that the page has for a class.
+/// The page's sentence for a class.
 fn next_step(page: &Path, class: &str) -> String {
     let html = fs::read_to_string(page).unwrap();
     let (_, rest) = html.split_once("type=\"application/json\">").unwrap();
@@ -72,7 +72,7 @@ fn next_step(page: &Path, class: &str) -> String {
     text(&row.unwrap_or_else(|| panic!("no {class}"))["next"]).to_owned()
 }
 
-/// Whether some set of a class was left alone, and whether one of another class was.
+/// Whether some set of a class was not compared, and whether one of another class was not.
 fn left_alone(run: &Path, class: &str) -> (bool, bool) {
     let table = Table::read(run, "duplicate_sets.parquet");
     let (classes, reasons) = (table.texts("class"), table.texts("reason"));
@@ -98,7 +98,7 @@ fn the_command_of_a_class_settles_it_whatever_its_name() {
         assert_eq!(left_alone(&run, class), (true, true), "{class:?}");
         let shown = class.replace('\u{7}', "\\u{7}");
         let step = next_step(&run.join("report.html"), &shown);
-        // As the page does it: the place of the run is quoted for the shell.
+        // As on the page: the path of the run is quoted for the shell.
         let place = format!("'{}'", run.display().to_string().replace('\'', "'\\''"));
         let command =
             step.strip_prefix("Run `heaplake duplicates RUN ").unwrap().strip_suffix("` to compare them.").unwrap();
@@ -148,7 +148,7 @@ fn formats_without_values_say_so() {
     );
 }
 
-/// What merging each set would make needless.
+/// The instances that merging each set would remove.
 #[test]
 fn additional_instances_have_the_additional_bytes() {
     for (input, least) in [("v8/node24_app.heapsnapshot.zst", 100), ("jvm/dupfix.hprof.zst", 200)] {

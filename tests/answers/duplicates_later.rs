@@ -1,4 +1,4 @@
-//! `heaplake duplicates` on an existing run: its sets equal those of a run that looked for duplicates at once.
+//! `heaplake duplicates` on an existing run: its sets equal those of a run with duplicates from the start.
 
 use super::duplicate_sets::sets;
 use crate::fixtures;
@@ -15,7 +15,7 @@ fn files(run: &Path) -> BTreeMap<String, Vec<u8>> {
     kept.map(|path| (name(&path), fs::read(&path).unwrap())).collect()
 }
 
-/// Analyses a snapshot without duplicates and then looks for them; its file, its run, and the files of that.
+/// Analyses a snapshot without duplicates and then finds them; returns its file, its run, and the run's files.
 fn looked_for_later(lake: &Lake) -> (PathBuf, PathBuf, BTreeMap<String, Vec<u8>>) {
     let input = lake.input("Heap.heapsnapshot", &fixtures::content("v8/small.heapsnapshot"));
     lake.analyze(&input).args(["--duplicates", "none", "--label", "a=b", "--report"]).assert().success();
@@ -47,7 +47,7 @@ fn duplicates_can_be_looked_for_later() {
         .success();
     assert_eq!(files(&run), later, "the same with less memory");
 
-    // Of some classes only.
+    // Some classes only.
     heaplake()
         .arg("duplicates")
         .arg(&run)
@@ -59,7 +59,6 @@ fn duplicates_can_be_looked_for_later() {
     }
 }
 
-/// The input changed, is gone, or lies elsewhere.
 #[test]
 fn a_foreign_run_json_moves_no_folder() {
     let lake = Lake::new();

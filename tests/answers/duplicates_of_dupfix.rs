@@ -6,12 +6,12 @@ use crate::lake::Lake;
 use crate::table::Table;
 use std::collections::BTreeMap;
 
-/// The heap of the program, with its sets.
+/// The program's heap and its sets.
 struct Heap {
     sets: Vec<Set>,
     by_node: Vec<Option<u32>>,
     nodes: Table,
-    /// Targets of each node, with the name of the field or the index.
+    /// Targets of each node, with the field's name or the index.
     edges: BTreeMap<u32, Vec<(String, u32)>>,
 }
 
@@ -39,20 +39,19 @@ impl Heap {
         found.unwrap_or_else(|| panic!("no {label} in {edges:?}")).1
     }
 
-    /// What a static field of DupFixture refers to.
+    /// Target of a static field of DupFixture.
     fn fixture(&self, field: &str) -> u32 {
         let (names, kinds) = (self.nodes.texts("name"), self.nodes.texts("kind"));
         let is = |&i: &usize| kinds[i].as_deref() == Some("class") && names[i].as_deref() == Some("DupFixture");
         self.target((0..names.len()).find(is).unwrap() as u32, field)
     }
 
-    /// Elements of an array.
     fn elements(&self, array: u32) -> Vec<u32> {
         let edges = &self.edges[&array];
         edges.iter().filter(|(name, _)| name.parse::<u32>().is_ok()).map(|&(_, to)| to).collect()
     }
 
-    /// Elements of the array that a static field of DupFixture refers to.
+    /// Elements of the array in a static field of DupFixture.
     fn elements_of(&self, field: &str) -> Vec<u32> {
         self.elements(self.fixture(field))
     }
@@ -62,7 +61,7 @@ impl Heap {
         self.elements_of(field).into_iter().map(|row| self.elements(row)).collect()
     }
 
-    /// What a field of each node refers to.
+    /// Target of a field of each node.
     fn targets(&self, nodes: &[u32], label: &str) -> Vec<u32> {
         nodes.iter().map(|&node| self.target(node, label)).collect()
     }
@@ -71,7 +70,6 @@ impl Heap {
         self.by_node[node as usize].map(|set| &self.sets[set as usize])
     }
 
-    /// All these are one set with so many members.
     fn one_set(&self, nodes: &[u32], members: usize) {
         let set = self.by_node[nodes[0] as usize];
         assert!(nodes.iter().all(|&node| self.by_node[node as usize] == set), "{nodes:?}");
@@ -79,7 +77,7 @@ impl Heap {
         assert_eq!((set.members.len(), set.status.as_str(), set.additional_exact), (members, "exact", true));
     }
 
-    /// All these are in one set, with at least so many members: the platform has equal objects of its own.
+    /// All nodes are in one set with at least `members` members: the platform has equal objects of its own.
     fn at_least(&self, nodes: &[u32], members: usize) {
         assert!(nodes.iter().all(|&node| self.by_node[node as usize] == self.by_node[nodes[0] as usize]));
         assert!(self.set(nodes[0]).unwrap().members.len() >= members);
@@ -90,7 +88,7 @@ impl Heap {
         assert!(self.set(node).is_none(), "{node}");
     }
 
-    /// Both have duplicates, but are none of each other.
+    /// Both have duplicates, but not each other.
     fn in_different_sets(&self, one: u32, other: u32) {
         assert_ne!(self.by_node[one as usize], self.by_node[other as usize]);
     }
@@ -116,7 +114,7 @@ fn sets_have_previews() {
     // Fields are in the order of the dump.
     let found: Vec<_> = expected.iter().map(|&(field, at, _)| preview(heap.elements_of(field)[at])).collect();
     assert_eq!(found, expected.map(|(_, _, preview)| preview));
-    // The fields of a class come before those above it.
+    // The fields of a class precede those of its superclasses.
     let of_rows = |field: &str| heap.rows_of(field).iter().map(|row| preview(row[0])).collect::<Vec<_>>();
     let subs = of_rows("SUB");
     assert_eq!(subs, ["DupFixture$Sub{x: 2, x: 1}", "DupFixture$Sub{x: 1, x: 2}"]);
@@ -140,14 +138,14 @@ fn groups_are_those_of_the_header() {
 }
 
 fn strings(heap: &Heap) {
-    // S: strings with arrays of their own. One more is the constant that they are copies of, and one array belongs to
-    // the program itself.
+    // S: strings with their own arrays. One more string is the constant that they were copied from, and one array
+    // belongs to the program itself.
     let strings = heap.elements_of("S");
     heap.one_set(&strings, 1001);
     heap.one_set(&heap.targets(&strings, "value"), 1002);
-    // SH: strings that share one array. The set has two more members: the string that they are copies of, and the
-    // constant, which has an array of its own. A string with its own array is a duplicate of any other, whoever else
-    // refers to that array.
+    // SH: strings that share one array. The set has two more members: the string that they were copied from, and the
+    // constant, which has its own array. A string with its own array is a duplicate of any other, whatever else refers
+    // to that array.
     let shared = heap.elements_of("SH");
     heap.one_set(&shared, 502);
     let array = heap.target(shared[0], "value");
@@ -155,7 +153,7 @@ fn strings(heap: &Heap) {
     heap.one_set(&[array], 2);
 }
 
-/// AL: lists with arrays and boxes of their own. ALN differs in its last box; its other two boxes are duplicates.
+/// AL: lists with their own arrays and boxes. ALN differs in its last box; its other two boxes are duplicates.
 fn lists(heap: &Heap) {
     let lists = heap.elements_of("AL");
     heap.one_set(&lists, 200);
@@ -171,7 +169,7 @@ fn lists(heap: &Heap) {
 }
 
 fn rings(heap: &Heap) {
-    // CY: rings of five, each place a set; CYN differs in one place.
+    // CY: rings of five, each position a set; CYN differs in one position.
     let mut rings = heap.elements_of("CY");
     for _ in 0..5 {
         heap.one_set(&rings, 100);
@@ -199,7 +197,7 @@ fn chains(heap: &Heap) {
     }
 }
 
-/// OW: two parents share a child that knows only one of them. OWP: each has its own.
+/// OW: two parents share a child that refers to only one of them. OWP: each has its own.
 fn parents_and_children(heap: &Heap) {
     let owners = heap.rows_of("OW");
     let [first, second]: [Vec<u32>; 2] = [0, 1].map(|i| owners.iter().map(|pair| pair[i]).collect());
@@ -212,12 +210,12 @@ fn parents_and_children(heap: &Heap) {
 }
 
 fn numbers_and_classes(heap: &Heap) {
-    // FL: the bits of numbers count. The virtual machine writes one bit pattern for all that are no number.
+    // FL: the bits of numbers count. The virtual machine writes one bit pattern for all NaNs.
     let numbers = heap.rows_of("FL");
     heap.one_set(&[&numbers[0][..], &numbers[1][..]].concat(), 200);
     heap.one_set(&numbers[2], 100);
     heap.one_set(&numbers[3], 100);
-    // ID: the class counts. SUB: so does which class has which field.
+    // ID: the class counts. SUB: so does which class declares which field.
     heap.one_set(&heap.elements_of("ID1"), 100);
     heap.one_set(&heap.elements_of("ID2"), 100);
     for list in heap.rows_of("SUB") {

@@ -1,4 +1,4 @@
-//! Snapshots in V8's format by other runtimes: `tests/programs/engines.cjs`, whose array of sessions only grows.
+//! Snapshots in V8's format by other runtimes: `tests/programs/engines.cjs`, with an array of sessions that only grows.
 
 use crate::fixtures;
 use crate::lake::{Lake, heaplake};
@@ -17,7 +17,7 @@ fn analyzed(name: &str) -> (Lake, PathBuf, Run) {
     (lake, place, run)
 }
 
-/// Rows of the nodes of a class that are objects.
+/// Rows of the objects of a class.
 fn objects(nodes: &Table, class: &str) -> Vec<usize> {
     let (kinds, classes) = (nodes.texts("kind"), nodes.texts("class"));
     let is = |&row: &usize| kinds[row].as_deref() == Some("object") && classes[row].as_deref() == Some(class);
@@ -38,7 +38,7 @@ fn bun_has_roots_distances_and_arrays() {
     assert_eq!(all.len(), 4000);
     assert!(all.iter().all(|&row| distance(row) == 4));
     assert!((0..nodes.rows()).any(|row| distances[row].is_some_and(|distance| distance >= SYSTEM)));
-    // JavaScriptCore's arrays have no store that is a node: their entries are their own edges.
+    // JavaScriptCore's arrays have no backing store node: their entries are their own edges.
     let first = &run.summary.findings[0];
     assert!(first.message.contains("Sessions.open") && first.message.contains("4,000 Session"), "{}", first.message);
 }
@@ -48,7 +48,7 @@ fn deno_has_globals_scripts_and_arrays() {
     let (_lake, place, _) = analyzed("deno29_sessions");
     let nodes = Table::read(&place, "nodes.parquet");
     let distances = nodes.i32s("distance");
-    // Its snapshots name no root of the program, so distances count from the root, as in DevTools.
+    // Its snapshots have no user root, so distances count from the root, as in DevTools.
     assert_eq!(distances[0], Some(0));
     assert!(distances.iter().flatten().all(|&distance| distance < SYSTEM));
     assert_eq!(objects(&nodes, "Session").len(), 4000);
@@ -62,7 +62,7 @@ fn deno_has_globals_scripts_and_arrays() {
     assert!(located > 3000, "{located}");
 }
 
-/// What only the runtime holds is said to be so, not to be a hundred million edges away.
+/// Not a hundred million edges.
 #[test]
 fn the_distance_of_what_only_the_runtime_holds_is_system() {
     let (_lake, place, _) = analyzed("bun14_sessions");

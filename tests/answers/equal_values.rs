@@ -1,12 +1,11 @@
-//! Equal values of nodes whose hashes are equal although the values are not, or the other way round: columns in memory
-//! and in files give the same.
+//! Nodes with equal hashes and different values, and the reverse: columns in memory and in files give the same result.
 
 use super::duplicate_sets::sets;
 use crate::lake::Lake;
 use heaplake_oracle::{Layout, Snapshot};
 use std::fs;
 
-/// Objects that the root holds, by what builds the edges of each from its number and two symbols.
+/// Objects below the root; `edges` adds the edges of each from its number and two symbols.
 fn objects(count: usize, edges: impl Fn(&mut Snapshot, usize, usize, [usize; 2])) -> Snapshot {
     let mut snapshot = Snapshot::new();
     let root = snapshot.add_node("synthetic", "", 0);
@@ -19,7 +18,7 @@ fn objects(count: usize, edges: impl Fn(&mut Snapshot, usize, usize, [usize; 2])
     snapshot
 }
 
-/// Checks how many members each set has, in descending order, with columns in memory and in files.
+/// Checks the sizes of all sets, in descending order, with columns in memory and in files.
 fn check(snapshot: &Snapshot, expected: &[usize]) {
     let lake = Lake::new();
     let input = lake.input("it.heapsnapshot", &snapshot.to_json(&Layout::default()));
@@ -39,7 +38,7 @@ fn check(snapshot: &Snapshot, expected: &[usize]) {
 
 #[test]
 fn one_label_twice_is_told_apart_by_order() {
-    // A sum over the edges does not depend on their order. Where there are few such nodes, they are compared one by one.
+    // A sum over the edges does not depend on their order. Few such nodes are compared one by one.
     for count in [20, 3000] {
         let snapshot = objects(count, |snapshot, number, object, symbols| {
             snapshot.add_edge(object, "weak", "x", symbols[number % 2]);
@@ -51,7 +50,7 @@ fn one_label_twice_is_told_apart_by_order() {
 
 #[test]
 fn labels_in_any_order_are_equal() {
-    // Beyond some thousand edges only sorting tells.
+    // Beyond some thousand edges only sorting decides.
     for labels in [10, 6000] {
         let snapshot = objects(4, |snapshot, number, object, symbols| {
             for at in 0..labels {
@@ -73,6 +72,6 @@ fn every_part_of_a_value_counts() {
             snapshot.add_edge(object, "property", "z", symbols[number >> 4 & 1]);
         }
     });
-    // Without a last edge, two bits more do not count.
+    // Without a last edge, two more bits do not count.
     check(&snapshot, &[[4; 8].as_slice(), &[2; 16]].concat());
 }

@@ -1,4 +1,4 @@
-//! Findings on small real programs that do what the rules look for, and on healthy ones.
+//! Findings on small real programs that misbehave on purpose, and on healthy ones.
 
 use crate::fixtures;
 use crate::lake::{Lake, heaplake};
@@ -13,7 +13,7 @@ pub fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs").join(name)
 }
 
-/// Runs a program that writes a snapshot; false where the machine lacks node or java.
+/// Runs a program that writes a snapshot; false if the machine lacks node or java.
 pub fn took(tool: &str, arguments: &[&str]) -> bool {
     match Command::new(tool).args(arguments).output() {
         Err(error) => {
@@ -27,7 +27,7 @@ pub fn took(tool: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// Analyses a snapshot; its run and its findings.
+/// Analyses a snapshot; returns its run and its findings.
 pub fn analyzed(lake: &Lake, snapshot: &Path) -> (PathBuf, Vec<Value>) {
     let json = lake.folder().join("findings.json");
     lake.analyze(snapshot).arg("--findings-json").arg(&json).assert().success();
@@ -54,7 +54,7 @@ pub fn says(finding: &Value, words: &[&str]) {
     }
 }
 
-/// Retained sizes of all objects of a class, as the table of nodes has them.
+/// Retained sizes of all objects of a class in the table of nodes.
 fn retained_by_class(run: &Path, name: &str) -> u64 {
     let nodes = Table::read(run, "nodes.parquet");
     let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
@@ -74,7 +74,7 @@ fn leaks_of_a_service_are_found() {
     assert!([cache, listeners, buffer].iter().all(|finding| finding["severity"] == "high"), "{findings:?}");
     assert_eq!([&cache["rule"], &listeners["rule"], &buffer["rule"]], ["leak-suspect", "listeners", "leak-suspect"]);
 
-    // The cache: where it is, the path to it, its code, and bytes as the table of nodes has them.
+    // The cache: its location, the path to it, its code, and its bytes in the table of nodes.
     says(
         cache,
         &["SessionCache.sessions (Map @", "holds 40,000 Session objects", "It belongs to the application (leaks.js:"],
@@ -98,7 +98,7 @@ fn leaks_of_a_service_are_found() {
     assert_eq!(listeners["subject"], "Ticker \"tick\"");
     says(buffer, &["Buffer", "12.0 MiB", "a closure keeps", ".upload → Buffer"]);
 
-    // What says the same of the same bytes is evidence of them.
+    // Findings about the same bytes become evidence.
     says(listeners, &["leak-suspect (5,001 × Ticker._events.tick, ", "many-instances (5,000 × Subscription, "]);
     says(buffer, &["big-context", "native-memory"]);
     for rule in ["many-instances", "big-context", "native-memory"] {
@@ -106,7 +106,7 @@ fn leaks_of_a_service_are_found() {
     }
     assert!(findings.iter().filter(|finding| finding["severity"] != "low").count() == 3, "{findings:?}");
 
-    // The summary ends with them.
+    // The summary ends with the findings.
     let shown = heaplake().arg("show").arg(&run).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("40,000 Session objects") && shown.contains("HIGH"), "{shown}");
@@ -167,7 +167,7 @@ fn check_list(length: u32) {
     assert!(page.len() < 2_000_000);
     let (_, rest) = page.split_once("type=\"application/json\">").unwrap();
     let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
-    // The root, the holder, and all elements.
+    // The root, the retainer, and all elements.
     assert_eq!(data["groups"]["of"], 3);
     assert_eq!(data["groups"]["rows"][2][2], length);
 }
@@ -225,7 +225,7 @@ fn sins_of_java_are_found() {
             .any(|finding| finding["subject"] == "java.lang.Long" && finding["count"].as_u64() >= Some(150_000)),
         "{findings:?}"
     );
-    // With references of four bytes: 2,000 tables of 1,024 slots, of which an entry needs two.
+    // With references of four bytes: 2,000 tables of 1,024 slots; an entry needs two.
     of_collections(&findings, "collection-slack", "java.util.HashMap", "Sins", 2_000, 2_000 * (4_112 - 24));
     let orders = [
         ("one-entry-collections", "java.util.HashMap", 48 + 80),
@@ -238,19 +238,19 @@ fn sins_of_java_are_found() {
     let sparse = of_rule(&findings, "sparse-array");
     let board = sparse.iter().find(|finding| finding["subject"] == "java.lang.Object[]").unwrap();
     assert!((4_000_000..4_300_000).contains(&board["bytes"].as_u64().unwrap()), "{board}");
-    // What a class keeps in one piece may be meant so.
+    // Objects that a class keeps in one piece may be intended.
     let huge =
         of_rule(&findings, "large-constant").into_iter().find(|finding| finding["subject"] == "Sins.huge").unwrap();
     says(huge, &["Sins.huge → byte[]", "Also seen as huge-array (byte[], 16.0 MiB)"]);
     assert_eq!(huge["severity"], "low");
     let loaders = of_rule(&findings, "class-loader-leak");
     let [loaders] = loaders[..] else { panic!("{findings:?}") };
-    // All are in one list, so it may be that all are in use.
+    // All are in one list, so they may all be in use.
     assert_eq!((&loaders["subject"], &loaders["severity"]), (&Value::from("Sins$Loader"), &Value::from("low")));
     says(loaders, &["6 class loaders", "define the same class, Sins$Plugin"]);
     let locals = of_rule(&findings, "thread-locals");
     assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
-    // Buffers that are all alike: who holds them says more.
+    // The buffers are all alike, so their retainer is more informative.
     says(locals[0], &["Also seen as ", "duplicate-arrays (", "Sins.BUFFER → "]);
     let finalizers = of_rule(&findings, "finalizer-queue");
     assert!(finalizers.iter().any(|finding| finding["count"].as_u64() >= Some(12_000)), "{findings:?}");
@@ -285,7 +285,7 @@ fn leaks_of_a_java_service_are_found() {
     let locals = of_rule(&findings, "thread-locals");
     assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
     says(locals[0], &["above all ", "Service.BUFFER → ", ": 4 × byte[] (12.0 MiB)", "worker-"]);
-    // Nothing else comes before them.
+    // They come first.
     let first: Vec<&Value> = findings.iter().take(3).map(|finding| &finding["rule"]).collect();
     assert!(first.iter().all(|rule| **rule == "leak-suspect" || **rule == "thread-locals"), "{first:?}");
 }
@@ -416,7 +416,7 @@ fn check_texts_and_buffers(findings: &[Value]) {
     let huge = findings.iter().find(|finding| finding["subject"] == "global.sins.huge").unwrap();
     says(huge, &["data in one piece", "Also seen as huge-string ((string), 3.0 MiB)"]);
     assert!(huge["bytes"].as_u64() >= Some(3 << 20), "{huge}");
-    // The buffers are in one array, which says where they come from.
+    // The buffers are in one array, which shows their origin.
     let uploads = findings.iter().find(|finding| finding["subject"] == "global.sins.uploads").unwrap();
     says(uploads, &["holds 40 ", "Also seen as native-memory (40 × ArrayBuffer, 10.0 MiB)"]);
 }

@@ -1,5 +1,5 @@
-//! Findings about what nobody ends (realms, timers, listeners, promises, caches of functions, memories of
-//! WebAssembly), on a program that does each of it, and on the same program where all of it is ended.
+//! Findings about resources that are never released (realms, timers, listeners, promises, caches of functions,
+//! WebAssembly memories), on a program that leaks each, and on the same program with all of them released.
 
 use crate::findings::{analyzed, of_rule, program, says, took};
 use crate::fixtures;
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 
 /// Rules of this file.
 const RULES: [&str; 6] = ["realms", "timers", "listeners", "pending-promises", "closure-cache", "wasm-memory"];
-/// Bytes of a `Report` and of all that it holds alone, at least: 60 rows of two fields each.
+/// Minimum retained bytes of a `Report`: 60 rows of two fields each.
 const REPORT: u64 = 60 * 24;
 
-/// What is found in the program that does one thing; nothing where node is missing.
+/// Findings of the program in one mode; `None` if node is missing.
 fn found(lake: &Lake, sin: &str) -> Option<(PathBuf, Vec<Value>)> {
     found_with(&[], lake, sin)
 }
 
-/// The same of a program that has these options of V8.
+/// The same with options of V8.
 fn found_with(options: &[&str], lake: &Lake, sin: &str) -> Option<(PathBuf, Vec<Value>)> {
     let snapshot = lake.folder().join(format!("{sin}.heapsnapshot"));
     let program = program("resources.js");
@@ -26,7 +26,7 @@ fn found_with(options: &[&str], lake: &Lake, sin: &str) -> Option<(PathBuf, Vec<
     took("node", &[options, &arguments].concat()).then(|| analyzed(lake, &snapshot))
 }
 
-/// The only finding of these rules, which is the first or second of all and speaks of so many and of these words.
+/// The only finding of these rules, which is first or second of all and has this count and these words.
 fn culprit<'a>(findings: &'a [Value], rule: &str, count: u64, words: &[&str]) -> &'a Value {
     let ours: Vec<usize> =
         (0..findings.len()).filter(|&at| RULES.iter().any(|rule| findings[at]["rule"] == *rule)).collect();
@@ -38,7 +38,6 @@ fn culprit<'a>(findings: &'a [Value], rule: &str, count: u64, words: &[&str]) ->
     finding
 }
 
-/// Retained sizes of the nodes of a class.
 fn retained_sizes(run: &Path, class: &str) -> Vec<u64> {
     let nodes = Table::read(run, "nodes.parquet");
     let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
@@ -64,7 +63,7 @@ fn realms_that_callbacks_hold_are_found() {
     assert!(nodes.u64s("retained_bytes")[holder] >= finding["bytes"].as_u64());
 }
 
-/// While its functions are compiled, handles of the compiler hold a realm too.
+/// While its functions are compiled, the compiler's handles retain a realm too.
 #[test]
 fn realms_whose_functions_are_compiled_are_found() {
     let lake = Lake::new();
@@ -144,7 +143,7 @@ fn what_is_ended_is_no_finding() {
     assert!(RULES.iter().all(|rule| of_rule(&findings, rule).is_empty()), "{findings:#?}");
 }
 
-/// The finding of a rule that says these words, with its count; its bytes.
+/// The bytes of a rule's finding with these words and this count.
 fn one_of(findings: &[Value], rule: &str, count: u64, words: &[&str]) -> u64 {
     let said = |finding: &&Value| words.iter().all(|word| finding["message"].as_str().unwrap().contains(word));
     let found: Vec<&Value> = of_rule(findings, rule).into_iter().filter(said).collect();
@@ -153,7 +152,7 @@ fn one_of(findings: &[Value], rule: &str, count: u64, words: &[&str]) -> u64 {
     finding["bytes"].as_u64().unwrap()
 }
 
-/// All kinds together, of Node 20 and 26: what is reachable from the program's objects in snapshots of `resources.js`.
+/// All kinds in snapshots of `resources.js` from Node 20 and 26.
 #[test]
 fn all_kinds_are_found_in_files_of_node_20_and_26() {
     // A report has an array of 1,500 slots.

@@ -1,4 +1,4 @@
-//! Real snapshots against the answers that Chrome DevTools' own worker gave for them: every node, every class row.
+//! Real snapshots against Chrome DevTools' own worker: every node, every class row.
 //!
 //! Snapshots of Node 20 and 24 (plain, with allocation tracking, with captured numbers, with odd names) and of Chromium
 //! (windows, detached trees, contexts without user roots). benches/peers makes more of both.
@@ -9,8 +9,8 @@ use crate::table::Table;
 use heaplake::engine::admission::smallest_budget;
 use std::collections::BTreeMap;
 
-/// Class keys of which DevTools loses rows: an object has the same name as a class that DevTools makes up, and the row
-/// of one overwrites that of the other. heaplake merges them.
+/// Class keys with rows lost by DevTools: an object is named like a class that DevTools makes up, and the row of one
+/// overwrites that of the other. heaplake merges them.
 const LOST_ROWS: [&str; 4] = [",(string)", ",(system)", ",Function", ",RegExp"];
 
 struct Golden {
@@ -45,7 +45,7 @@ fn signed<T: TryInto<i64>>(values: Vec<Option<T>>) -> Vec<i64> {
     values.into_iter().map(|value| value.map_or(-5, |value| value.try_into().ok().unwrap())).collect()
 }
 
-/// Analyses a committed snapshot with these options and compares everything.
+/// Analyses a fixture with these options and compares everything.
 fn check(name: &str, options: &[&str]) {
     let lake = Lake::new();
     lake.analyze(fixtures::path(&format!("v8/{name}.heapsnapshot.zst"))).args(options).assert().success();

@@ -1,4 +1,4 @@
-//! Allocations of snapshots with tracking: equal to the allocation view and the time line of Chrome DevTools' worker,
+//! Allocations of snapshots with tracking: equal to the allocation view and the timeline of Chrome DevTools' worker,
 //! and to sums over the table of nodes.
 
 use crate::fixtures;
@@ -23,10 +23,10 @@ fn u32s(table: &Table, name: &str) -> Vec<u32> {
     table.u32s(name).into_iter().map(Option::unwrap).collect()
 }
 
-/// Name, script, its number, line and column; texts that are missing are empty, numbers 0.
+/// Name, script, its number, line and column; missing texts are empty, missing numbers 0.
 type Place = (String, String, [u32; 3]);
 
-/// Count and bytes that were allocated, and that are alive.
+/// Count and bytes of allocations, and of live objects.
 type Amounts = [u64; 4];
 
 /// The functions of a run by their numbers.
@@ -41,16 +41,16 @@ fn places(run: &Path) -> BTreeMap<u32, Place> {
     u32s(&table, "function_id").into_iter().zip(rows).collect()
 }
 
-/// What DevTools says.
+/// DevTools' results.
 #[derive(Default)]
 struct Answer {
     /// Amounts by the path from a function over its callers.
     stacks: BTreeMap<Vec<Place>, Vec<Amounts>>,
-    /// Living bytes by function and class.
+    /// Live bytes by function and class.
     functions: BTreeMap<(Place, String), u64>,
-    /// Living bytes by sample and class.
+    /// Live bytes by sample and class.
     ranges: BTreeMap<(u32, String), u64>,
-    /// Milliseconds, last id, living bytes.
+    /// Milliseconds, last id, live bytes.
     samples: Vec<(f64, u64, u64)>,
 }
 
@@ -79,8 +79,8 @@ fn answer(name: &str) -> Answer {
     answer
 }
 
-/// The call tree from below: for each function the callers, their callers and so on, with what the function allocated
-/// itself when it was called so. As in DevTools, functions of one path are told apart by their numbers.
+/// The bottom-up call tree: for each function the callers, their callers and so on, with the function's own allocations
+/// in that context. As in DevTools, functions of one path are distinguished by their numbers.
 fn from_below(run: &Path) -> BTreeMap<Vec<Place>, Vec<Amounts>> {
     let places = places(run);
     let tree = Table::read(run, "allocation_callees.parquet");
@@ -113,7 +113,7 @@ fn stacks_are_those_of_devtools() {
         let (run, expected) = (analyzed(&lake, name), answer(name));
         assert!(expected.stacks.len() > 20);
         assert_eq!(from_below(&run), expected.stacks, "{name}");
-        // Functions by themselves are the paths of one function.
+        // Functions by themselves are paths of length one.
         let table = Table::read(&run, "allocation_functions.parquet");
         let names = ["exclusive_count", "exclusive_bytes", "exclusive_live_count", "exclusive_live_bytes"];
         let columns = names.map(|name| u64s(&table, name));
@@ -152,7 +152,7 @@ fn classes_of_stacks_and_ranges_are_those_of_devtools() {
             }
         }
         assert_eq!(of_functions, expected.functions, "{name}");
-        // DevTools lists parts of the runtime in a range, whose bytes it leaves out of the time line.
+        // DevTools lists parts of the runtime in a range, but omits their bytes from the timeline.
         let table = Table::read(&run, "nodes.parquet");
         let ends: Vec<u64> = expected.samples.iter().map(|&(_, end, _)| end).collect();
         let names = table.texts("class").into_iter().map(Option::unwrap);
@@ -177,7 +177,7 @@ fn the_time_line_is_that_of_devtools() {
         let found: Vec<(f64, u64, u64)> =
             times.zip(ids).zip(bytes).map(|((time, id), size)| (time, id, size)).collect();
         assert_eq!(found, expected.samples, "{name}");
-        // Rows of the time line are sums of those by class and stack.
+        // Rows of the timeline are sums over class and stack.
         let live = Table::read(&run, "live_allocations.parquet");
         let mut sums = vec![[0; 2]; samples.rows()];
         let amounts = u64s(&live, "live_count").into_iter().zip(u64s(&live, "live_bytes"));
@@ -191,7 +191,6 @@ fn the_time_line_is_that_of_devtools() {
     }
 }
 
-/// Each row is a sum over the table of nodes, which names the trace node of each.
 #[test]
 fn rows_are_sums_over_nodes() {
     let lake = Lake::new();
@@ -233,8 +232,8 @@ fn rows_are_sums_over_nodes() {
     assert!(located.iter().all(|(script, url)| urls[script] == *url));
 }
 
-/// What an analysis says of functions is what a replay of the same snapshot says, which does not tell apart functions
-/// of one name that have no place, and has nothing of the root above all functions.
+/// An analysis and a replay of the same snapshot agree on functions, except that the replay merges functions of one
+/// name without a location, and omits the root above all functions.
 #[test]
 fn functions_are_those_of_a_replay() {
     for name in TRACKED {
@@ -270,7 +269,7 @@ fn snapshots_have_what_they_tracked() {
     let lake = Lake::new();
     assert!(tables(&analyzed(&lake, "small")).is_empty());
     let text = String::from_utf8(fixtures::content("v8/alloc20.heapsnapshot")).unwrap();
-    // A recording on the time line without stacks has samples only.
+    // A timeline recording without stacks has samples only.
     let (before, rest) = text.split_once("\"trace_function_infos\":").unwrap();
     let (_, rest) = rest.split_once("\"samples\":").unwrap();
     let lake = Lake::new();
@@ -279,7 +278,7 @@ fn snapshots_have_what_they_tracked() {
     assert_eq!(tables(&lake.run()), ["live_allocations", "samples"]);
     let live = Table::read(&lake.run(), "live_allocations.parquet");
     assert!(live.rows() > 10 && live.u32s("node").iter().all(Option::is_none));
-    // The other way round, a snapshot can have stacks and no samples.
+    // The reverse: stacks without samples.
     let (before, rest) = text.split_once("\"samples\":[").unwrap();
     let (_, rest) = rest.split_once(']').unwrap();
     let lake = Lake::new();
@@ -290,7 +289,6 @@ fn snapshots_have_what_they_tracked() {
     assert!(live.rows() > 10 && live.u32s("sample").iter().all(Option::is_none));
 }
 
-/// Each table can be chosen alone.
 #[test]
 fn tables_can_be_chosen() {
     for table in TABLES {

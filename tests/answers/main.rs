@@ -1,5 +1,4 @@
-//! Right answers: what the tables of snapshots say, against other programs, a naive oracle, and answers that are known
-//! by construction.
+//! Correct answers: tables of snapshots against other programs, a naive oracle, and answers known by construction.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 

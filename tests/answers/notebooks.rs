@@ -1,8 +1,7 @@
-//! A lake as people read it: in polars, pandas, pyarrow, DuckDB and Spark, without a cast.
+//! Reads a lake in polars, pandas, pyarrow, DuckDB and Spark, without a cast.
 //!
 //! The scripts are in `tests/notebooks`. `HEAPLAKE_PYTHON` names the Python that runs them; `make test-notebooks`
-//! installs the packages for one. A reader that is not there is skipped, unless `HEAPLAKE_NOTEBOOKS=all` says that all
-//! must be.
+//! installs the packages for one. Missing readers are skipped, unless `HEAPLAKE_NOTEBOOKS=all` requires all.
 
 use crate::fixtures;
 use crate::lake::{Lake, heaplake};
@@ -13,7 +12,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Names that look like a number and a date, on purpose.
+/// Release names that look like a number and a date.
 const AWKWARD: [&str; 2] = ["1.4", "2024-01-01"];
 
 const READERS: [&str; 5] = ["polars", "pandas", "pyarrow", "duckdb", "spark"];
@@ -33,7 +32,7 @@ fn python(arguments: &[&str], folder: &Path) -> std::io::Result<Output> {
     Command::new(python).args(arguments).current_dir(folder).env("PYTHONWARNINGS", "ignore").output()
 }
 
-/// Whether Python has what a reader needs; says so if not.
+/// Whether Python has the packages of a reader; prints a note if not.
 fn has(reader: &str) -> bool {
     let module = if reader == "spark" { "pyspark" } else { reader };
     let imports = match reader {
@@ -160,7 +159,7 @@ fn duplicates(run: &Path) -> Vec<Vec<Value>> {
     by_class.into_iter().map(|(class, [sets, bytes])| vec![class.clone().into(), sets.into(), bytes.into()]).collect()
 }
 
-/// Blocks of Python on a page.
+/// Python code blocks on a page.
 fn blocks(page: &str) -> Vec<String> {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page)).unwrap();
     let starts = text.split("```python\n").skip(1);

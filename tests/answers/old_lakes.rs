@@ -1,8 +1,8 @@
-//! Lakes of earlier versions: what heaplake itself reads of them.
+//! heaplake reads lakes of earlier versions.
 //!
-//! `tests/fixtures/version-1` was made by heaplake with schema version 1, in which sizes and counts have no sign,
-//! `version-2` with schema version 2, in which rows have no signatures, `version-3` with schema version 3, whose comparisons were wide, and `version-4` with schema version 4. There is
-//! one of every version that was published or used, that of today among them.
+//! `tests/fixtures/version-N` was made by heaplake with schema version N. In version 1 sizes and counts are unsigned,
+//! in version 2 rows have no signatures, in version 3 comparisons are wide. There is one of every version that was
+//! published or used, today's included.
 
 use crate::lake::{Lake, complaint, heaplake};
 use heaplake_schemas::SCHEMA_VERSION;
@@ -36,7 +36,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What a command says of a run.
+/// Standard output of a command on a run.
 fn said(command: &str, run: &Path, options: &[&str]) -> String {
     let output = heaplake().arg(command).arg(run).args(options).output().unwrap();
     assert!(output.status.success(), "{command} {}", String::from_utf8_lossy(&output.stderr));
@@ -83,7 +83,7 @@ fn runs_of_old_versions_are_made_anew_and_never_mixed() {
     }
 }
 
-/// A lake of today is there for the versions to come, and what is made today says so in every file.
+/// A lake of today's version is committed for future versions, and every new file names its version.
 #[test]
 fn the_version_is_in_every_file_and_that_of_today_is_committed() {
     assert!(VERSIONS.contains(&SCHEMA_VERSION), "commit a lake of schema version {SCHEMA_VERSION} in tests/fixtures");
@@ -103,7 +103,6 @@ fn the_version_is_in_every_file_and_that_of_today_is_committed() {
     }
 }
 
-/// Whoever has a lake of this version goes on with it.
 #[test]
 fn runs_of_this_version_stand() {
     let lake = old(SCHEMA_VERSION);
@@ -122,7 +121,7 @@ fn runs_of_newer_versions_are_refused() {
     let mut json: Value = serde_json::from_str(&text).unwrap();
     json["schema_version"] = Value::from(SCHEMA_VERSION + 1);
     json["heaplake_version"] = Value::from("9.0.0");
-    // As it may be said then.
+    // As a later version may write it.
     json["summary"] = Value::from("elsewhere");
     fs::write(run.join("run.json"), json.to_string()).unwrap();
     for verb in ["show", "top", "report", "duplicates"] {

@@ -1,4 +1,4 @@
-//! Places of closures and objects in the files from which their scripts were made.
+//! Original locations of closures and objects, in the sources of their scripts.
 
 use crate::lake::{Lake, heaplake};
 use crate::table::Table;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The line of a source that has a text, from 1.
+/// Counts from 1.
 fn line_of(source: &Path, text: &str) -> u32 {
     let source = fs::read_to_string(source).unwrap();
     source.lines().position(|line| line.contains(text)).unwrap() as u32 + 1
@@ -61,7 +61,7 @@ fn a_damaged_map_is_named_and_left_out() {
     assert!(Table::read(&lake.run(), "nodes.parquet").texts("original_file").iter().all(Option::is_none));
 }
 
-/// The functions of a call tree have the places that a map of their script gives, and so do those of a replay.
+/// The functions of a call tree have the locations given by their script's map, in an analysis and in a replay.
 #[test]
 fn functions_of_call_trees_have_their_originals() {
     // `Order(` at 1:19 is from 10:7, `makeOrders(` at 2:32 from 20:3.

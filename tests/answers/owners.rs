@@ -1,4 +1,4 @@
-//! Owners: sums that must equal the heap, real programs with packages, the file of rules.
+//! Owners: sums that must equal the heap, real programs with packages, the rule file.
 
 use crate::fixtures;
 use crate::lake::{Lake, complaint, heaplake};
@@ -9,10 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Count, shallow size, retained size of an owner, and freed size.
+/// Count, shallow, retained and freed size of an owner.
 type Share = (u64, u64, u64, Option<u64>);
 
-/// The owners of a run, whose sums are right.
 pub fn check_sums(run: &Path) -> BTreeMap<String, Share> {
     check_owner_sums(run);
     owners(run)
@@ -111,7 +110,7 @@ fn packages_and_loaders_of_a_java_heap() {
     assert!(shown.contains("Largest owners") && shown.contains("maps"), "{shown}");
 }
 
-/// Compiles the Java program of this test and runs it; its dump, or nothing where there is no Java.
+/// Compiles and runs this test's Java program; returns its dump, or `None` without Java.
 fn dumped(lake: &Lake) -> Option<PathBuf> {
     let (classes, dump) = (lake.folder().join("classes"), lake.folder().join("shop.hprof"));
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/owners");
@@ -146,7 +145,7 @@ fn packages_of_a_java_program() {
     // 500 orders with their strings; without the shop the entries of the cache would be unreachable, too.
     assert!(shop.0 >= 502 && (500 * 50..500 * 150).contains(&shop.2), "{shop:?}");
     assert!(shop.3 >= Some(shop.2 + 2000 * 1000), "{shop:?}");
-    // What a static field refers to counts for its class.
+    // Targets of a static field count for its class.
     assert!((100 * 800..100 * 1000).contains(&plugin.2) && plugin.3 >= Some(plugin.2), "{plugin:?}");
 
     let rules = lake.input(

@@ -1,4 +1,4 @@
-//! Owners by script, against a computation from the files of the snapshots.
+//! Owners by script, against a computation from the snapshot files.
 
 use super::owners::check_sums;
 use crate::fixtures;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Allocated bytes as the file states them, by the script of the allocating function.
+/// Allocated bytes in the file, by the script of the allocating function.
 fn traced(text: &str) -> BTreeMap<String, u64> {
     let file: Value = serde_json::from_str(text).unwrap();
     let numbers = |name: &str| -> Vec<u64> {
@@ -18,8 +18,7 @@ fn traced(text: &str) -> BTreeMap<String, u64> {
     let width = file["snapshot"]["meta"]["trace_function_info_fields"].as_array().unwrap().len();
     let script = |function: u64| file["strings"][infos[function as usize * width + 2] as usize].as_str().unwrap();
     let mut sums = BTreeMap::new();
-    // A node is five elements, the last of which is the list of its callees. Each list comes with the nearest script
-    // of its callers.
+    // A node has five elements, the last is its list of callees. Each list comes with its callers' nearest script.
     let mut open = vec![(&file["trace_tree"], "")];
     while let Some((list, above)) = open.pop() {
         for node in list.as_array().unwrap().chunks(5) {
@@ -57,12 +56,12 @@ fn allocations_belong_to_the_innermost_owned_function() {
     }
 }
 
-/// A snapshot as its file states it, and the script of each node as far as it is known.
+/// A snapshot file, and the known scripts of its nodes.
 struct Scripts<'a> {
     file: &'a Value,
     nodes: Vec<usize>,
     edges: Vec<usize>,
-    /// Fields of a node, and the places of its type, name and number of edges among them.
+    /// Fields per node, and the positions of its type, name and number of edges.
     width: usize,
     kind: usize,
     name: usize,
@@ -104,7 +103,7 @@ impl<'a> Scripts<'a> {
         (0..self.scripts.len()).filter(|&node| self.kind_of(node) == wanted).collect()
     }
 
-    /// Targets of the internal edges of a node with one of these names, as far as they are of kind code.
+    /// Targets of kind code of a node's internal edges with one of these names.
     fn internal(&self, node: usize, names: &[&str]) -> Vec<usize> {
         let kinds = &self.file["snapshot"]["meta"]["edge_types"][0];
         (self.starts[node]..self.starts[node + 1])
@@ -115,14 +114,14 @@ impl<'a> Scripts<'a> {
             .collect()
     }
 
-    /// The first script that is found for a node counts.
+    /// The first script found for a node counts.
     fn set(&mut self, node: usize, script: Option<String>) {
         if self.scripts[node].is_none() {
             self.scripts[node] = script;
         }
     }
 
-    /// Code knows its script, and hands it on to the scopes that it describes.
+    /// Code knows its script, and passes it on to the scopes that it describes.
     fn of_code(&mut self) {
         for node in self.of_kind("code") {
             for to in self.internal(node, &["script", "script_or_debug_info", "raw_script"]) {
@@ -139,7 +138,7 @@ impl<'a> Scripts<'a> {
         }
     }
 
-    /// Nodes of a kind have the script of what an edge of this name leads to.
+    /// Gives nodes the script of the target of an edge of this name.
     fn inherit(&mut self, nodes: &[usize], edge: &str) {
         for &node in nodes {
             for to in self.internal(node, &[edge]) {
@@ -148,8 +147,7 @@ impl<'a> Scripts<'a> {
         }
     }
 
-    /// Locations name scripts by number: the located nodes whose script is known say which number is which script.
-    /// Returns all numbers.
+    /// Locations name scripts by number: located nodes with a known script map numbers to scripts. Returns all numbers.
     fn of_locations(&mut self) -> BTreeMap<u32, Option<String>> {
         let width = self.file["snapshot"]["meta"]["location_fields"].as_array().unwrap().len();
         let locations = numbers(self.file, "locations");
@@ -169,7 +167,7 @@ impl<'a> Scripts<'a> {
     }
 }
 
-/// Owners of the nodes of a snapshot by their scripts, and the scripts by their numbers, computed from the file itself.
+/// Owners of a snapshot's nodes by script, and the scripts by number, computed from the file itself.
 fn owners_by_script(file: &Value) -> (Vec<Option<String>>, BTreeMap<u32, Option<String>>) {
     let mut scripts = Scripts::new(file);
     scripts.of_code();
@@ -183,7 +181,7 @@ fn owners_by_script(file: &Value) -> (Vec<Option<String>>, BTreeMap<u32, Option<
     ((0..scripts.scripts.len()).map(|node| owned(node).map(owner)).collect(), numbers)
 }
 
-/// The table of scripts, and that it has all scripts of nodes.
+/// Checks the table of scripts, and that it has all scripts of nodes.
 fn check_scripts(run: &Path, expected: &BTreeMap<u32, Option<String>>) {
     let scripts = Table::read(run, "scripts.parquet");
     let ids: Vec<u32> = scripts.u32s("script_id").into_iter().map(Option::unwrap).collect();
@@ -194,7 +192,6 @@ fn check_scripts(run: &Path, expected: &BTreeMap<u32, Option<String>>) {
     assert!(of_nodes.iter().flatten().all(|id| expected.contains_key(id)));
 }
 
-/// Functions of allocation traces name their scripts, too.
 #[test]
 fn scripts_of_traces_are_known() {
     for name in ["alloc20.heapsnapshot", "node24_alloc.heapsnapshot"] {

@@ -1,6 +1,6 @@
-//! Values that differ are never called exact duplicates, and equal ones are: the pairs and twins of
-//! `tests/programs/pairs.cjs`, in trimmed snapshots of two versions of Node.js (`trim-pairs.py`), in one of the version
-//! that is installed, and in those of versions from the registry.
+//! Different values are never called exact duplicates, and equal ones are: the pairs and twins of
+//! `tests/programs/pairs.cjs`, in trimmed snapshots of two versions of Node.js (`trim-pairs.py`), in one of the
+//! installed version, and in those of versions from the registry.
 
 use super::duplicate_sets::sets;
 use crate::fixtures;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What became of the two values of a pair or twin.
+/// Verdict on the two values of a pair or twin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Exact,
@@ -54,7 +54,7 @@ fn verdicts(snapshot: &Path) -> BTreeMap<String, Verdict> {
     holders.into_iter().map(|(name, holder)| (name, verdict(holder))).collect()
 }
 
-/// Checks a snapshot in which numbers were captured, or were not.
+/// Checks a snapshot with or without captured numbers.
 fn check(snapshot: &Path, captured: bool) {
     let verdicts = verdicts(snapshot);
     let count = |prefix: &str| verdicts.keys().filter(|name| name.starts_with(prefix)).count();
@@ -106,7 +106,6 @@ fn pairs_of_many_versions_are_told_apart() {
     }
 }
 
-/// Installs a version of Node.js.
 fn installed(version: &str, folder: &Path) -> Option<PathBuf> {
     std::fs::write(folder.join("package.json"), "{}").unwrap();
     let install = ["install", "--no-audit", "--no-fund", &format!("node@{version}")].map(str::to_owned);

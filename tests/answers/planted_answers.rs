@@ -1,5 +1,5 @@
-//! Planted answers: files whose right numbers are known by construction. Some are so deep that recursion would
-//! overflow the stack, some larger than other programs can read.
+//! Planted answers: files with numbers known by construction. Some are so deep that recursion would overflow the stack,
+//! some larger than other programs can read.
 
 use crate::lake::Lake;
 use crate::planted;
@@ -9,7 +9,7 @@ use heaplake_generator::plan::{Plan, Shape, Target};
 use std::collections::BTreeMap;
 use tempfile::TempDir;
 
-/// Writes the planned file, analyses it with these options, and compares every planted answer; the lake.
+/// Writes the planned file, analyses it, and compares every planted answer; returns the lake.
 fn check(plan: &Plan, options: &[&str]) -> Lake {
     let lake = Lake::new();
     // On disk, unlike the lake: the long tests write files of hundreds of megabytes.
@@ -20,7 +20,7 @@ fn check(plan: &Plan, options: &[&str]) -> Lake {
     lake
 }
 
-/// A list has two chains, however long it is: one to its first node and one to the others.
+/// A list of any length has two chains: one to its first node and one to the others.
 fn check_chains_of_list(nodes: u64) {
     let lake = check(&list(nodes), &["--class", "ListNode"]);
     let chains = Table::read(&lake.run(), "chains.parquet");

@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Everything that the tables say, against the truth.
+/// Compares all tables with the oracle.
 fn check(snapshot: &Snapshot, run: &Path) {
     let truth = truth(snapshot);
     check_nodes(&truth, run);
@@ -27,7 +27,7 @@ fn check(snapshot: &Snapshot, run: &Path) {
     check_owner_sums(run);
 }
 
-/// The values of a column that has no nulls.
+/// The values of a column without nulls.
 fn all<T>(column: Vec<Option<T>>) -> Vec<T> {
     column.into_iter().map(Option::unwrap).collect()
 }
@@ -140,7 +140,7 @@ fn chains_of_table(run: &Path) -> Vec<Chain> {
     chains
 }
 
-/// The first 120 characters: names in paths are cut there.
+/// The first 120 characters, where names in paths are cut.
 fn cut(name: String) -> String {
     if name.chars().count() <= 120 { name } else { name.chars().take(120).chain(['…']).collect() }
 }
@@ -164,7 +164,7 @@ fn check_duplicates(snapshot: &Snapshot, run: &Path) {
     assert_eq!(ours, theirs, "duplicates");
 }
 
-/// The tables that must not depend on anything but input and options.
+/// The tables that depend on nothing but input and options.
 fn bytes(run: &Path) -> Vec<Vec<u8>> {
     ["nodes.parquet", "edges.parquet", "classes.parquet", "chains.parquet"]
         .map(|file| fs::read(run.join(file)).unwrap())
@@ -180,12 +180,11 @@ fn shape() -> heaplake_oracle::Shape {
     heaplake_oracle::Shape { max_nodes: 40, max_links_per_node: 4, collisions: true, root_last: true }
 }
 
-/// So many cases.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// In quarters that run side by side: on one processor, these cases would take longer than all other tests on the rest.
+/// In concurrent quarters: on one core, these cases would take longer than all other tests on the rest.
 #[test]
 fn tables_equal_the_oracle() {
     let quarter = || {

@@ -1,4 +1,4 @@
-//! All holders of big classes, where a map and a plain object hold the same sessions.
+//! Retainer trees of big classes, with sessions in a map and in a plain object.
 
 use crate::findings::analyzed;
 use crate::lake::{Lake, heaplake};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Sessions in a map of a cache and in an object by user; each tenth in a list, too. A list states its elements with
-/// its backing store once more.
+/// Sessions in a map of a cache and in an object by user; each tenth in a list, too. A list refers to its elements a
+/// second time by its backing store.
 fn snapshot(size: u64) -> Snapshot {
     let mut it = Snapshot::new();
     let root = it.add_node("synthetic", "", 0);
@@ -37,7 +37,7 @@ fn snapshot(size: u64) -> Snapshot {
             it.add_numbered_edge(list, "element", index, session);
             it.add_numbered_edge(store, "element", index, session);
         }
-        // It knows its cache, which does not make it a holder.
+        // It refers to its cache, which is not thereby a retainer.
         it.add_edge(session, "property", "cache", cache);
     }
     it
@@ -86,7 +86,7 @@ fn a_finding_names_both_holders() {
     assert!(table.texts("message").iter().flatten().any(|message| both(message)));
 }
 
-/// What `why --all` says of a node, as level, class, edge and whether the branch holds it alone.
+/// `why --all` for a node: level, class, edge and whether the branch retains it alone.
 fn holders(run: &Path, node: usize) -> Vec<(u64, String, String, bool)> {
     let output = heaplake().arg("why").arg(run).arg(node.to_string()).args(["--all", "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -97,7 +97,7 @@ fn holders(run: &Path, node: usize) -> Vec<(u64, String, String, bool)> {
     answer["holders"].as_array().unwrap().iter().map(one).collect()
 }
 
-/// Nodes that hold a node directly, by the table of edges.
+/// Direct retainers of a node in the table of edges.
 fn holding(run: &Path, node: usize) -> BTreeSet<u32> {
     let edges = Table::read(run, "edges.parquet");
     let (from, to, essential) = (edges.u32s("from"), edges.u32s("to"), edges.bools("essential"));
@@ -120,7 +120,7 @@ fn walks_and_dumps_have_trees_and_all_holders() {
         let (of, level, kind) = (trees.u32s("class_id"), trees.u32s("level"), trees.texts("kind"));
         let (count, holder_class) = (trees.u64s("count"), trees.texts("holder_class"));
         let mut single = 0;
-        // Classes with one object: the tree of the class begins as that of the object, and as the table of edges says.
+        // Classes with one object: the class's tree begins like the object's, and agrees with the table of edges.
         let of_one = |class: u32| ids.iter().filter(|one| **one == Some(class)).count() == 1;
         let big: BTreeSet<u32> = of.iter().flatten().copied().filter(|&class| of_one(class)).take(12).collect();
         for class in big {
@@ -136,7 +136,7 @@ fn walks_and_dumps_have_trees_and_all_holders() {
                 assert_eq!(count[row], Some(1), "{file}, row {row}");
                 assert!(by_edges.contains(holder_class[row].as_ref().unwrap()), "{file}, row {row}");
             }
-            // Who alone holds it and is one object dominates it.
+            // A sole retainer that is one object dominates it.
             if reachable[node] == Some(true)
                 && found.iter().filter(|one| one.0 == 1).count() == 1
                 && holding(&run, node).len() == 1

@@ -1,4 +1,4 @@
-//! What a holder is called: the same when nodes have other numbers, and when the shortest path to it moves.
+//! Names of retainers do not depend on node numbers or on the shortest path.
 
 use crate::fixtures;
 use crate::lake::{Lake, heaplake};
@@ -13,18 +13,17 @@ fn texts(run: &Path, table: &str, column: &str) -> Vec<String> {
     Table::read(run, &format!("{table}.parquet")).texts(column).into_iter().map(Option::unwrap).collect()
 }
 
-/// The numbers of a list of the snapshot.
 fn numbers(snapshot: &Value, name: &str) -> Vec<u64> {
     snapshot[name].as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// Rows of so many fields.
+/// Rows as wide as the list `fields`.
 fn rows(snapshot: &Value, name: &str, fields: &str) -> Vec<Vec<u64>> {
     let width = snapshot["snapshot"]["meta"][fields].as_array().unwrap().len();
     numbers(snapshot, name).chunks(width).map(<[u64]>::to_vec).collect()
 }
 
-/// The same heap with its nodes, but for the root, in another order.
+/// The same heap with its nodes, except the root, in another order.
 fn renumbered(content: &[u8], seed: u64) -> Vec<u8> {
     let mut snapshot: Value = serde_json::from_slice(content).unwrap();
     let fields = snapshot["snapshot"]["meta"]["node_fields"].as_array().unwrap().clone();

@@ -1,4 +1,4 @@
-//! The tables of a run: their schemas, their order, and that nothing but input and options shapes their bytes.
+//! Tables of a run: their schemas and order; their bytes depend on input and options only.
 
 use crate::fixtures;
 use crate::generated::generated;
@@ -15,7 +15,6 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// `run.json`.
 fn run_json(run: &Path) -> Value {
     serde_json::from_slice(&fs::read(run.join(run::FILE)).unwrap()).unwrap()
 }
@@ -28,13 +27,13 @@ const TRACKED: [&str; 5] =
 fn tables_have_their_schemas() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &generated(1, 300_000));
-    // Snapshots of V8 know of no threads.
+    // V8 snapshots have no threads.
     check_tables(&lake, &input, |table| table != "threads" && !TRACKED.contains(&table));
     let lake = Lake::new();
     check_tables(&lake, &fixtures::path("v8/alloc20.heapsnapshot.zst"), |table| table != "threads");
 }
 
-/// A run of an input has these tables, with their schemas.
+/// Checks that a run has exactly these tables, with their schemas.
 fn check_tables(lake: &Lake, input: &Path, has: impl Fn(&str) -> bool) {
     lake.analyze(input).args(["--edges", "--values", "--duplicates", "all"]).assert().success();
     let run = lake.run();
@@ -77,7 +76,7 @@ fn check_table(run: &Path, file: &str, schema: &SchemaRef) {
     assert_eq!(listed["bytes"], fs::metadata(run.join(file)).unwrap().len(), "{file}");
 }
 
-/// A reader that looks for a release need not read the rows of others.
+/// A query for one release can skip the rows of others.
 #[test]
 fn statistics_tell_the_release() {
     let lake = Lake::new();
@@ -93,7 +92,7 @@ fn statistics_tell_the_release() {
     }
 }
 
-/// V8 does not say when a snapshot was taken: the time of its file counts. Java does say.
+/// V8 snapshots have no capture time, so the file's time counts. Java dumps have one.
 #[test]
 fn captured_at_says_where_it_comes_from() {
     let lake = Lake::new();

@@ -1,4 +1,4 @@
-//! Signatures and fingerprints: every table that comparisons match has them, and they are those of other processes.
+//! Signatures and fingerprints: every table matched by comparisons has them, and they agree across processes.
 
 use crate::fixtures;
 use crate::lake::{Lake, complaint, heaplake};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Texts of a column that has no nulls.
+/// Texts of a column without nulls.
 fn texts(table: &Table, column: &str) -> Vec<String> {
     table.texts(column).into_iter().map(Option::unwrap).collect()
 }
@@ -65,7 +65,7 @@ fn classes(run: &Path) -> BTreeMap<String, BTreeSet<u64>> {
     classes
 }
 
-/// The same program in two processes: numbers of scripts and addresses differ, fingerprints do not.
+/// The same program in two processes: script numbers and addresses differ, fingerprints do not.
 #[test]
 fn processes_agree_on_fingerprints() {
     for [one, other, class] in [
@@ -86,7 +86,7 @@ fn processes_agree_on_fingerprints() {
     }
 }
 
-/// Signatures of call paths by hand: each from its own row up to the root.
+/// Recomputes signatures of call paths, each from its own row up to the root.
 #[test]
 fn call_paths_are_signed_by_all_their_functions() {
     let (_lake, runs) = runs();
@@ -114,7 +114,7 @@ fn call_paths_are_signed_by_all_their_functions() {
             if path.len() == 1 {
                 assert_eq!(fingerprints[row], Some(fingerprint(path[0])));
             }
-            // Equal paths and no others have equal fingerprints.
+            // Fingerprints are equal exactly for equal paths.
             assert_eq!(*paths.entry(fingerprints[row]).or_insert(path.clone()), path);
         }
         assert_eq!(paths.values().collect::<BTreeSet<_>>().len(), paths.len());
@@ -122,7 +122,7 @@ fn call_paths_are_signed_by_all_their_functions() {
     assert!(cut > 10, "{cut} long paths");
 }
 
-/// Two programs made of the same sources by esbuild and webpack: with their maps, they have the same classes.
+/// Two programs built from the same sources by esbuild and webpack have the same classes with their maps.
 #[test]
 fn source_maps_undo_minification() {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/minified");
@@ -172,7 +172,6 @@ fn bad_source_maps_are_refused() {
     lake.assert_empty();
 }
 
-/// Rules of the user say what names are, and a run with other rules is another run.
 #[test]
 fn rules_of_the_user_name_classes_and_functions() {
     let lake = Lake::new();
@@ -191,7 +190,7 @@ fn rules_of_the_user_name_classes_and_functions() {
     assert!(cause.contains("differs in --names"), "{cause}");
     analyze(&rules).arg("--force").assert().success();
     assert!(named(&lake.run()));
-    // The run keeps its rules when it is made again for duplicates.
+    // The run keeps its rules when duplicates are added.
     heaplake().arg("duplicates").arg(lake.run()).arg("--quiet").assert().success();
     assert!(named(&lake.run()));
 

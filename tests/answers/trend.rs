@@ -1,4 +1,4 @@
-//! `heaplake trend`: what grows along a series of runs.
+//! `heaplake trend`: growth along a series of runs.
 
 use crate::fixtures;
 use crate::lake::{Lake, complaint, heaplake};
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// `heaplake trend SELECTIONS --lake LAKE --out FOLDER` with further options; the folder.
+/// Runs `heaplake trend SELECTIONS --lake LAKE --out FOLDER` with further options; returns the folder.
 fn followed(lake: &Lake, selections: &[&str], out: &str, options: &[&str]) -> PathBuf {
     let folder = lake.folder().join(out);
     let mut command = heaplake();
@@ -23,7 +23,7 @@ fn json(folder: &Path) -> Value {
     serde_json::from_slice(&fs::read(folder.join("trend.json")).unwrap()).unwrap()
 }
 
-/// What each step of a series is called.
+/// The names of the steps of a series.
 fn steps(folder: &Path) -> Vec<String> {
     let steps = json(folder)["steps"].as_array().unwrap().clone();
     steps.iter().map(|step| step["selection"].as_str().unwrap().to_owned()).collect()
@@ -33,7 +33,6 @@ fn texts(table: &Table, column: &str) -> Vec<String> {
     table.texts(column).into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The rows of a measure.
 fn rows(folder: &Path, file: &str, measure: &str) -> Table {
     Table::read(folder, file).only("measure", measure)
 }
@@ -46,7 +45,7 @@ fn shapes(folder: &Path) -> Vec<(String, String)> {
     all.filter_map(|(row, is_first)| is_first.then_some(row)).collect()
 }
 
-/// A service of which some classes change along six runs.
+/// A service with classes that change along six runs.
 fn ladder(lake: &Lake) {
     let leak = [100, 150, 210, 260, 300, 360];
     let cache = [200, 400, 600, 800, 800, 800];
@@ -59,7 +58,7 @@ fn ladder(lake: &Lake) {
             Class::plain("Young", young, 10 * young),
             Class::plain("Config", 3, 300),
         ];
-        // Three of the steps lack this one: a run without a row has 0 of it.
+        // Three of the steps lack this one: a run without a row counts as 0.
         let late = [Class::plain("Late", 50 * (step as i64 - 2), 5000 * (step as i64 - 2))];
         let classes: Vec<Class> = classes.into_iter().chain(late.into_iter().filter(|_| step > 2)).collect();
         write(&lake.path(), ("1", &format!("hour{step}"), None), &classes).unwrap();
@@ -100,7 +99,7 @@ fn what_grew_and_is_flat_is_a_plateau() {
     assert!(!text.lines().any(|line| line.contains("Cache") && line.contains("growing")), "{text}");
 }
 
-/// Three releases of ten hosts each: the middle one is named so that characters would put it last.
+/// Three releases of ten hosts each; by characters the middle one would come last.
 #[test]
 fn releases_are_in_the_order_of_versions_and_bytes_depend_on_nothing_else() {
     let lake = Lake::new();

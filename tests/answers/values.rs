@@ -1,4 +1,4 @@
-//! The table of values, and `heaplake object`, against what other tables say of the same objects.
+//! The table of values, and `heaplake object`, against other tables.
 
 use super::duplicate_sets::sets;
 use crate::fixtures;
@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A row of `values`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     name: Option<String>,
@@ -19,7 +18,6 @@ struct Row {
     to: Option<u32>,
 }
 
-/// What each node contains.
 fn values(run: &Path) -> BTreeMap<u32, Vec<Row>> {
     let table = Table::read(run, "values.parquet");
     let (nodes, positions, to) = (table.u32s("node"), table.u32s("position"), table.u32s("to"));
@@ -59,7 +57,7 @@ fn cut(text: &str) -> String {
 
 type Edge = (Option<String>, Option<u32>, u32);
 
-/// The edges that have a row, by node.
+/// The edges with a row, by node.
 fn edges(run: &Path, most: usize) -> BTreeMap<u32, Vec<Edge>> {
     let table = Table::read(run, "edges.parquet");
     let (from, to, kinds) = (table.u32s("from"), table.u32s("to"), table.texts("kind"));
@@ -110,7 +108,7 @@ fn v8_has_texts_edges_and_captured_numbers() {
     assert!(numbers > 1000, "{numbers}");
 }
 
-/// In an exact set no value differs, but for references to members of one set.
+/// In an exact set no value differs, except for references to members of one set.
 fn members_are_alike(run: &Path, least: usize) {
     let values = values(run);
     let sets_of = Table::read(run, "nodes.parquet").u32s("duplicate_set");
@@ -144,7 +142,7 @@ fn members_of_exact_sets_of_java_contain_the_same() {
     }
 }
 
-/// The first fields of an object, as its preview has them: `Point{x: 1, y: 2}`.
+/// The first fields of an object in its preview: `Point{x: 1, y: 2}`.
 fn previewed(preview: &str) -> Option<Vec<(&str, &str)>> {
     let (head, fields) = preview.strip_suffix('}')?.split_once('{')?;
     if head.ends_with(']') {
@@ -161,7 +159,7 @@ fn java_has_all_fields_and_elements() {
     let mut checked = 0;
     for set in sets(&run) {
         let rows = values.get(&set.members[0]).cloned().unwrap_or_default();
-        // In the same order: a field can hide one of a superclass that has its name.
+        // In the same order: a field can hide a superclass's field of the same name.
         let fields = set.preview.as_deref().and_then(previewed).unwrap_or_default();
         assert!(fields.len() <= rows.len(), "{set:?} {rows:?}");
         for ((name, value), row) in fields.into_iter().zip(&rows) {
@@ -176,7 +174,7 @@ fn java_has_all_fields_and_elements() {
         }
     }
     assert!(checked > 200, "{checked}");
-    // References of instances and arrays are edges, whatever order these have.
+    // References of instances and arrays are edges, in any order.
     let kinds = Table::read(&run, "nodes.parquet").texts("kind");
     for (&node, rows) in values.iter().filter(|(node, _)| kinds[**node as usize].as_deref() == Some("object array")) {
         let length: usize =
@@ -234,7 +232,7 @@ fn values_are_read_later_from_the_same_input_only() {
     let before = fs::read(run.join("duplicate_sets.parquet")).unwrap();
     let (cause, advice) = complaint(heaplake().arg("object").arg(&run).arg("5"), 2);
     assert!(cause.ends_with("this run has no table of values"), "{cause}");
-    // The advice has a command that is ready to be pasted.
+    // The advice contains a command ready to paste.
     let command = advice.split_once(": heaplake ").unwrap().1.to_owned();
     let script = format!("\"$0\" {command} --quiet");
     let shell = |script: &str| {

@@ -1,4 +1,4 @@
-//! Pages of comparisons whose rows are written down here, and of a trend.
+//! Pages of comparisons with rows given here, and of a trend.
 
 use crate::diff_tables::Cell::{Real, Text, Truth, Whole};
 use crate::diff_tables::{self, Cell, Row, comparison, row};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-/// Makes the page of a comparison.
+/// Writes the page of a comparison.
 pub fn page(folder: &TempDir) -> PathBuf {
     let page = folder.path().join("diff.html");
     let context =
@@ -22,7 +22,7 @@ pub fn page(folder: &TempDir) -> PathBuf {
     page
 }
 
-/// The columns of a subject that all tables have; `base` and `target` are what each of five runs has.
+/// A subject's columns common to all tables; `base` and `target` are the values of each of five runs.
 fn numbers(fingerprint: i64, status: &'static str, base: i64, target: i64) -> Row {
     let decided = status != "same";
     let mut row = row(&[
@@ -58,7 +58,7 @@ fn numbers(fingerprint: i64, status: &'static str, base: i64, target: i64) -> Ro
     row
 }
 
-/// Writes subjects: a row for each measure, of which only the first has sums, means and medians.
+/// Writes subjects: a row per measure; only the first has sums, means and medians.
 fn write(folder: &Path, table: &DiffTable, subjects: &[Row]) {
     let of_first = |(name, cell): (&String, &Cell)| match name.contains("_sum") || name.contains("_me") {
         true => (format!("{name}_{}", table.measures[0]), cell.clone()),
@@ -68,7 +68,7 @@ fn write(folder: &Path, table: &DiffTable, subjects: &[Row]) {
     diff_tables::write(folder, table, &subjects);
 }
 
-/// The subject as a part of the growth of another one.
+/// The subject as a part of another subject's growth.
 fn part_of(whole: i64, mut subject: Row) -> Row {
     subject.insert("part_of".to_owned(), Whole(whole));
     subject
@@ -112,7 +112,7 @@ fn finding(message: &'static str, severity: &'static str, status: &'static str, 
     all
 }
 
-/// A finding of what may be duplicates.
+/// A finding about possible duplicates.
 fn possible(message: &'static str, base: i64, target: i64) -> Row {
     let mut all = finding(message, "low", "appeared", base, target);
     all.insert("rule".to_owned(), Text("possible-duplicates"));
@@ -125,7 +125,7 @@ fn owner(name: &'static str, base: i64, target: i64) -> Row {
     all
 }
 
-/// A cache that leaks, with 1,700 classes beside it.
+/// A leaking cache, with 1,700 classes beside it.
 pub fn usual() -> TempDir {
     let folder = comparison(5);
     let mut leak = class("Session", 1, "new_path", 1 << 20, 9 << 20);
@@ -173,7 +173,7 @@ pub fn usual() -> TempDir {
     folder
 }
 
-/// Names that want to be markup, or are a megabyte long.
+/// Names that try to be markup, or are a megabyte long.
 pub fn hostile() -> TempDir {
     let folder = comparison(1);
     let markup = "x</script><img src=x onerror=window.hacked=1><b onclick=\"a\">'\u{202e}\u{2028}{{data}}";
@@ -191,7 +191,6 @@ pub fn hostile() -> TempDir {
     folder
 }
 
-/// A comparison whose sides have no table in common.
 pub fn empty() -> TempDir {
     comparison(1)
 }

@@ -1,4 +1,4 @@
-//! Packages are installed once, whole, and again after damage. A script stands for npm, so no registry is needed.
+//! Packages are installed once, completely, and again after damage. A script replaces npm, so no registry is needed.
 
 use crate::npm::Packages;
 use std::fs;
@@ -6,12 +6,12 @@ use std::path::Path;
 use std::thread;
 use tempfile::TempDir;
 
-/// Makes the folder of a package first and fills it a while later, as npm does on a slow network.
+/// Creates the folder of a package first and fills it a while later, as npm does on a slow network.
 const SLOW: &str = "mkdir -p node_modules/one; sleep 0.3; echo main > node_modules/one/main.js; cp package.json \
                     node_modules/one; ln -s one node_modules/link";
 
-/// A set with this `package.json`, and a script in place of npm that notes its calls and does this. The shell reads the
-/// script, so no file is run that another thread's child may still have open for writing.
+/// A set with this `package.json`, and a script in place of npm that records its calls and does `does`. The shell reads
+/// the script, so no executed file may be open for writing in another thread's child.
 fn packages(folder: &Path, json: &str, does: &str) -> Packages {
     let script = format!("echo call >> '{}'\n{does}\n", folder.join("calls").display());
     let files = vec![("package.json", json.as_bytes().to_vec()), ("npm.sh", script.into_bytes())];
@@ -58,7 +58,7 @@ fn damaged_packages_are_installed_anew() {
         assert_whole(&packages);
         assert_eq!(calls(folder.path()), nth + 2);
     }
-    // Files that tools add are no damage.
+    // Files added by tools are no damage.
     fs::write(modules.join("cache"), "").unwrap();
     assert_whole(&packages);
     assert_eq!(calls(folder.path()), damages.len() + 1);

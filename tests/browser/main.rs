@@ -1,5 +1,6 @@
-//! The pages of runs and of comparisons in a real browser: `report.mjs`, `alive.mjs` and `comparison.mjs` open them with Chromium
-//! through playwright-core. Where the machine has no browser or no node, this says so and passes. Screenshots go to `target/browser`.
+//! The pages of runs and of comparisons in a real browser: `report.mjs`, `alive.mjs` and `comparison.mjs` open them
+//! with Chromium through playwright-core. Without a browser or node the tests print a note and pass. Screenshots go to
+//! `target/browser`.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
@@ -31,7 +32,6 @@ use std::process::Command;
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A program of the machine.
 fn find(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
@@ -66,10 +66,10 @@ fn leaking(lake: &Lake) -> PathBuf {
     page(lake, &snapshot)
 }
 
-/// The page of a snapshot whose class names want to be markup, or are a megabyte long.
+/// The page of a snapshot with class names that try to be markup, or are a megabyte long.
 fn hostile(lake: &Lake) -> PathBuf {
     let text = String::from_utf8(fixtures::content("v8/node24_app.heapsnapshot")).unwrap();
-    // DevTools cuts names that begin as a tag.
+    // DevTools cuts names that begin like a tag.
     let markup = r#""x</script><img src=x onerror=window.hacked=1><b onclick=\"a\">'\u202e\u2028{{data}}","#;
     let (customer, order) = ("\"Customer\",", "\"Order\",");
     assert!(text.contains(customer) && text.contains(order));
@@ -82,12 +82,11 @@ fn page(lake: &Lake, snapshot: &Path) -> PathBuf {
     lake.run().join("report.html")
 }
 
-/// The page of a real trace.
 fn trace(lake: &Lake) -> PathBuf {
     replayed(lake, &fixtures::path("dotnet/net8_exact.log.zst"))
 }
 
-/// The page of the same trace, whose names of functions and types want to be markup, or are long.
+/// The page of the same trace, with function and type names that try to be markup, or are long.
 fn hostile_trace(lake: &Lake) -> PathBuf {
     let log = fixtures::content("dotnet/net8_exact.log");
     let text = String::from_utf8(log).unwrap();
@@ -105,7 +104,7 @@ fn replayed(lake: &Lake, log: &Path) -> PathBuf {
     page
 }
 
-/// Opens pages with a script, which says what is wrong with them.
+/// Opens pages with a script, which reports defects.
 fn open(script: &str, pages: impl Fn() -> Vec<PathBuf>) {
     let lake = Lake::new();
     let (browser, scripts) = match scripts(&lake) {

@@ -11,7 +11,7 @@ pub fn small() -> Vec<u8> {
     generated(1, 300_000)
 }
 
-/// `heaplake analyze --out LAKE` with no further option and no input.
+/// `heaplake analyze --out LAKE` without input.
 pub fn analyze(lake: &Lake) -> assert_cmd::Command {
     let mut command = heaplake();
     command.arg("analyze").arg("--out").arg(lake.path());
@@ -26,12 +26,11 @@ pub fn stdout(command: &mut assert_cmd::Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// `run.json`.
 pub fn run_json(run: &Path) -> Value {
     serde_json::from_slice(&fs::read(run.join(run::FILE)).unwrap()).unwrap()
 }
 
-/// The names of release and snapshot in a run's path.
+/// Release and snapshot names in a run's path.
 pub fn names(run: &Path) -> (String, String) {
     let part = |path: &Path| path.file_name().unwrap().to_str().unwrap().split_once('=').unwrap().1.to_owned();
     (part(run.parent().unwrap()), part(run))

@@ -5,7 +5,7 @@ use crate::written::{Class, write};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Five runs of a release; sessions grow in the second.
+/// Five runs per release; sessions grow in the second.
 fn lake() -> Lake {
     let lake = Lake::new();
     for (release, sessions) in [("one", 1000), ("two", 3000)] {
@@ -21,7 +21,6 @@ fn lake() -> Lake {
     lake
 }
 
-/// `heaplake diff` of both releases.
 fn diff(lake: &Lake, options: &[&str]) -> assert_cmd::Command {
     let mut command = heaplake();
     command.args(["diff", "release=one", "release=two", "--lake"]).arg(lake.path()).args(options);
@@ -50,7 +49,7 @@ fn a_gate_that_fails_ends_with_4_and_names_the_rows() {
     let text = fs::read_to_string(&xml).unwrap();
     assert!(text.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{text}");
     assert!(fs::read_to_string(&markdown).unwrap().contains("1 of 2 gates pass"));
-    // Another run replaces the files; the summary of a step is continued.
+    // Another run replaces the files; a CI step's summary is appended to.
     let replaced = |options: &[&str]| diff(&lake, options).args(["--markdown", &markdown_name]).output().unwrap();
     assert_eq!(replaced(&["--fail-if", "false"]).status.code(), Some(0));
     assert_eq!(fs::read_to_string(&markdown).unwrap().matches("## heaplake").count(), 1);
@@ -89,7 +88,7 @@ fn a_comparison_has_a_page() {
     assert_eq!(fs::read_to_string(other).unwrap(), page);
 }
 
-/// What a diff of both releases ends with and says: code, standard output, standard error.
+/// Exit code, standard output and standard error of a diff of both releases.
 fn ended(lake: &Lake, options: &[&str]) -> (Option<i32>, String, String) {
     let output = diff(lake, options).output().unwrap();
     let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -133,7 +132,7 @@ fn a_run_that_is_not_seen_fails_the_gate() {
         assert!(text.contains("<error message=\"not seen: "), "{what}: {text}");
         let text = fs::read_to_string(&markdown).unwrap();
         assert!(text.contains("❌") && text.contains("1 run was not seen"), "{what}: {text}");
-        // A gate that fails counts more; a run that no side names counts nothing.
+        // A failing gate takes precedence; a run that no side selects does not count.
         assert_eq!(ended(&lake, &FAILING).0, Some(4), "{what}");
         let (code, out, _) = ended(&lake, &["--json"]);
         let said: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -143,7 +142,7 @@ fn a_run_that_is_not_seen_fails_the_gate() {
         trend.assert().code(1);
         let mut other = heaplake();
         other.args(["diff", "release=one", "release=one", "--lake"]).arg(lake.path()).args(CALM).assert().success();
-        // Who allows it is told in a remark.
+        // With permission it is only a remark.
         let (code, out, error) = ended(&lake, &[&CALM[..], &["--skip-damaged"]].concat());
         assert_eq!((code, error.as_str()), (Some(0), ""), "{what}");
         assert!(out.contains("snapshot=run2 is ") && !out.contains("not seen"), "{what}: {out}");

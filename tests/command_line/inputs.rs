@@ -1,4 +1,4 @@
-//! What `heaplake analyze` takes: files in all forms, patterns, folders, standard input.
+//! Inputs of `heaplake analyze`: files in all forms, patterns, folders, standard input.
 
 use super::common::{analyze, names, run_json, small, stdout};
 use crate::compress::{gzip, zstd};
@@ -55,7 +55,7 @@ fn files_patterns_and_folders_in_one_call() {
     let single = lake.input("e.json", &small);
     let mut command = analyze(&lake);
     command.arg("--json").arg("--quiet").arg(lake.folder().join("nightly")).arg(lake.folder().join("other/d?.heap*"));
-    // A file that was named already is not analysed again.
+    // A file named twice is analysed once.
     command.arg(&single).arg(lake.folder().join("nightly/a.heapsnapshot"));
     let reports: Value = serde_json::from_str(&stdout(&mut command)).unwrap();
     let inputs: Vec<_> = reports.as_array().unwrap().iter().map(|report| report["input"].as_str().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! The command line as a user sees it: what goes in, what comes out on which stream, and what is in the lake then.
+//! The command line as a user sees it: inputs, output streams, and the resulting lake.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 

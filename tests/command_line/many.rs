@@ -1,4 +1,4 @@
-//! Many inputs in one call: several are worked on at a time, and nobody can tell from what comes out.
+//! Many inputs in one call: several are processed at a time, without a visible difference.
 
 use crate::fixtures;
 use crate::lake::{Lake, heaplake};
@@ -24,7 +24,7 @@ fn night(folder: &Path) {
     }
 }
 
-/// Status, input and kind of failure of each input, and the bytes of all tables that tell no times.
+/// Status, input and kind of failure of each input, and the bytes of all tables without times.
 type Made = (Vec<[String; 3]>, BTreeMap<String, Vec<u8>>);
 
 fn analyse(lake: &Lake, night: &Path, more: &[&str]) -> Made {
@@ -66,7 +66,6 @@ fn inputs_side_by_side_become_what_they_become_one_after_the_other() {
     }
 }
 
-/// What people read comes in the order of the inputs too.
 #[test]
 fn summaries_are_printed_in_the_order_of_the_inputs() {
     let (inputs, lake) = (Lake::new(), Lake::new());

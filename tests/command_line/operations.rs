@@ -1,4 +1,4 @@
-//! What a scheduler reads: the log as JSON, the metrics of a batch, the line that counts its outcomes.
+//! Output for schedulers: the JSON log, the metrics of a batch, the line with its outcomes.
 
 use super::common::small;
 use crate::lake::{Lake, heaplake};
@@ -54,7 +54,7 @@ fn the_log_is_one_object_a_line() {
     let [finished] = of(&all, "finished")[..] else { panic!("{all:?}") };
     let counted = ["inputs", "committed", "unchanged", "failed", "not_started"].map(|field| finished[field].as_u64());
     assert_eq!(counted, [3, 1, 0, 2, 0].map(Some), "{finished}");
-    // A second time there is nothing to do, and nothing but what went wrong is told when quiet.
+    // The second time nothing is done, and with --quiet only failures are printed.
     let (_, again) = events(&lake, &[]);
     assert_eq!((of(&again, "unchanged").len(), of(&again, "stage").len()), (1, 0));
     let (_, quiet) = events(&lake, &["--quiet", "--force"]);

@@ -1,4 +1,4 @@
-//! What commands print, on which stream.
+//! Output of commands, by stream.
 
 use super::common::{analyze, run_json, small, stdout};
 use crate::fixtures;
@@ -71,7 +71,7 @@ fn a_log_has_one_line_per_stage() {
         }
         let graph = graph(&V8, &Options::Analysis(wanted));
         let mut expected: Vec<&str> = graph.steps.iter().map(|step| step.name.as_str()).collect();
-        // Stages run side by side, so their lines come in any order.
+        // Stages run concurrently, so their lines come in any order.
         logged.sort_unstable();
         expected.sort_unstable();
         assert_eq!(logged, expected);

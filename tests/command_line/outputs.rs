@@ -1,5 +1,4 @@
-//! Files that the user names for output: whatever has the path already is written through, replaced or refused, and never
-//! damaged.
+//! Output files named by the user: an existing path is written through, replaced or refused, and never damaged.
 
 use super::common::{analyze, small};
 use crate::lake::{Lake, complaint, heaplake};
@@ -10,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A lake with one run, and a folder for outputs: not in memory, where no device can be opened.
+/// A lake with one run, and a folder for outputs: on disk, since no device can be opened in memory.
 struct Made {
     lake: Lake,
     input: PathBuf,
@@ -31,7 +30,7 @@ impl Made {
         self.folder.path().join(name)
     }
 
-    /// The words of each command that writes a file, and what the file holds.
+    /// The arguments of each command that writes a file, and a text in that file.
     fn commands(&self, to: &Path) -> Vec<(Vec<String>, &'static str)> {
         let (run, input, lake) = (self.run.display(), self.input.display(), self.lake.path());
         let (lake, to) = (lake.display(), to.display());
@@ -56,7 +55,7 @@ impl Made {
         }
     }
 
-    /// The names in the folder of outputs: nothing else may be left there.
+    /// The names in the folder of outputs, to detect leftovers.
     fn names(&self) -> Vec<String> {
         let names =
             fs::read_dir(self.folder.path()).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
@@ -76,7 +75,7 @@ fn succeed(mut command: assert_cmd::Command, words: &str) {
     assert!(output.status.success() && error.is_empty(), "{words}: {error}");
 }
 
-/// Makes a device of the kind of /dev/null (3) or /dev/full (7); nothing where only root may.
+/// Makes a device like /dev/null (3) or /dev/full (7); `None` without root's rights.
 fn device(path: &Path, minor: &str) -> Option<()> {
     let made = Command::new("mknod").args(["-m", "666"]).arg(path).args(["c", "1", minor]).output();
     let usable = || fs::File::options().write(true).open(path).is_ok();
@@ -195,7 +194,7 @@ fn a_pipe_without_a_reader_hears_signals_and_ends() {
     let words = |with: &str| {
         made.commands(&pipe).into_iter().map(|(words, _)| words).find(|words| words.contains(&with.to_owned()))
     };
-    // Which of the commands it is makes no difference to the wait, so one of each kind.
+    // The wait does not depend on the command, so one of each kind.
     for with in ["--report", "--metrics"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
         let mut child = command.args(words(with).unwrap()).stderr(Stdio::null()).spawn().unwrap();
@@ -250,7 +249,7 @@ fn the_summary_of_a_step_is_appended_to() {
     assert!(text.starts_with("before\n") && once > 20 && text[7..7 + once] == text[7 + once..], "{text}");
 }
 
-/// A disk that is full while the output is written: the file of before stays, and nothing is left beside it.
+/// A disk that fills up while the output is written.
 #[test]
 fn a_full_disk_leaves_the_file_of_before() {
     let made = Made::new();
@@ -276,7 +275,7 @@ fn a_full_disk_leaves_the_file_of_before() {
     });
 }
 
-/// Standard output on a disk without space, and one whose reader went away.
+/// Standard output on a full disk, and to a closed pipe.
 #[test]
 fn standard_output_that_cannot_be_written_to() {
     let made = Made::new();
@@ -314,7 +313,7 @@ fn what_killed_outputs_leave_goes_and_what_looks_alike_stays() {
         fs::create_dir(folder).unwrap();
         fs::write(folder.join("thesis"), "mine").unwrap();
     }
-    // As names are made: a random part and its checksum.
+    // In the format of temporary names: a random part and its checksum.
     let begin = format!(".heaplake-output-{:016x}", 7);
     let left = made.at(&format!("{begin}{:016x}", xxhash_rust::xxh3::xxh3_64(begin.as_bytes())));
     made.each(&made.at("file"), |command, _, words| {

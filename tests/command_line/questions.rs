@@ -1,4 +1,4 @@
-//! Questions about one object, asked of the real binary.
+//! Questions about one object, answered by the real binary.
 
 use crate::lake::{Lake, complaint, heaplake};
 use heaplake_oracle::{Layout, Snapshot};
@@ -32,7 +32,6 @@ fn snapshot() -> Snapshot {
     it
 }
 
-/// The run of the snapshot, with these options.
 fn run(lake: &Lake, options: &[&str]) -> PathBuf {
     let input = lake.input("Heap.heapsnapshot", &snapshot().to_json(&Layout::default()));
     lake.analyze(input).args(options).args(["--force", "--snapshot=it"]).assert().success();
@@ -49,7 +48,7 @@ fn json(command: &str, run: &Path, options: &[&str]) -> Value {
     serde_json::from_str(&ask(command, run, &[options, &["--json"]].concat())).unwrap()
 }
 
-/// Classes of a list of steps, each with the edge that leads there.
+/// Classes of a list of steps, each with its incoming edge.
 fn steps(path: &Value) -> Vec<(&str, &str)> {
     let steps = path["steps"].as_array().unwrap().iter();
     steps.map(|step| (step["edge"].as_str().unwrap_or(""), step["class"].as_str().unwrap())).collect()
@@ -71,7 +70,7 @@ fn why_knows_the_paths_of_findings_without_edges() {
     let input = lake.input("Heap.heapsnapshot", &it.to_json(&Layout::default()));
     lake.analyze(input).args(["--no-edges", "--snapshot=it"]).assert().success();
     let run = lake.run();
-    // The cache is what the finding is about.
+    // The finding is about the cache.
     let why = json("why", &run, &["2"]);
     let path: Vec<&str> =
         why["stored_path"]["steps"].as_array().unwrap().iter().map(|step| step.as_str().unwrap()).collect();
@@ -95,7 +94,6 @@ fn why_an_object_is_there() {
     assert_eq!(why["shortest_path"]["steps"][2]["retained_bytes"], 102);
     let text = ask("why", &edges, &["5"]);
     assert!(text.contains("[2] → Session @") && text.contains("Dominators"), "{text}");
-    // By id it is the same.
     let id = why["shortest_path"]["steps"][2]["id"].as_u64().unwrap();
     assert_eq!(ask("why", &edges, &[&format!("@{id}")]), text);
     assert_eq!(ask("why", &edges, &[&format!("@{id:#x}")]), text);
@@ -114,7 +112,7 @@ fn why_an_object_is_there() {
     let text = ask("why", &without, &["5"]);
     assert!(!text.contains("Shortest path from"), "{text}");
     assert!(text.contains("needs the table of edges"), "{text}");
-    // The command that it prints can be pasted as it is, and does what it says.
+    // The printed command can be pasted and works.
     let command = text.lines().find_map(|line| line.trim().strip_prefix("heaplake ")).unwrap();
     let script = format!("{} {command} --quiet", env!("CARGO_BIN_EXE_heaplake"));
     assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success(), "{script}");
@@ -138,7 +136,7 @@ fn all_that_holds_an_object() {
     let level = |level: u64| holders.iter().filter(move |one| one.0 == level).map(|one| format!("{}.{}", one.1, one.2));
     assert_eq!(level(1).collect::<Vec<_>>(), ["Shop.current", "Cache.[]"]);
     assert!(level(2).any(|holder| holder == "Shop.cache"), "{holders:?}");
-    // Only one thing holds the third one.
+    // The third one has a sole retainer.
     let text = ask("why", &run, &["5", "--all"]);
     assert!(text.contains("Cache[], alone") && text.contains("  Shop.cache, alone"), "{text}");
     assert_eq!(json("why", &run, &["5", "-n", "1"])["paths"].as_array().unwrap().len(), 1);
@@ -159,7 +157,7 @@ fn the_largest_objects() {
     assert_eq!(top["objects"][0]["dominators"].as_array().unwrap().last().unwrap()["class"], "Cache");
     let text = ask("top", &run, &["--class", "Item", "-n", "1"]);
     assert!(text.contains("1.6 KiB") && text.contains("Shop"), "{text}");
-    // Without regard to case where nothing matches with it.
+    // Ignores case if nothing matches otherwise.
     let text = ask("top", &run, &["--class", "session", "--class", "Quux"]);
     assert!(text.contains("102 B") && text.contains("\"session\" matches only without regard to case"), "{text}");
     assert!(text.contains("no class matches \"Quux\""), "{text}");
@@ -176,7 +174,7 @@ fn what_an_object_holds() {
     assert_eq!((&tree["others"], &tree["others_retained_bytes"]), (&1.into(), &100.into()));
     let text = ask("dominators", &run, &["2", "--children", "1"]);
     assert!(text.contains("… 1 more that retain 100 B"), "{text}");
-    // From the root, as deep as was asked for.
+    // From the root, to the requested depth.
     let tree = json("dominators", &run, &["--depth", "1"]);
     assert_eq!(tree["node"], 0);
     assert!(tree["children"][0]["children"].as_array().unwrap().is_empty());

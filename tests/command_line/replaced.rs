@@ -1,4 +1,4 @@
-//! An output that would replace what the command reads, or writes elsewhere, is refused before any work.
+//! An output that would replace an input or another output of the command is refused before any work.
 
 use crate::common::small;
 use crate::lake::{Lake, complaint, heaplake};
@@ -11,7 +11,7 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Fails unless the command ends with 2, names the file, and leaves it as it was.
+/// Fails unless the command exits with 2, names the file, and leaves it unchanged.
 fn assert_refused(words: &[&str], file: &Path) {
     let before = fs::read(file).ok();
     let (cause, _) = complaint(heaplake().args(words), 2);
@@ -52,7 +52,7 @@ fn outputs_do_not_replace_each_other() {
         assert_refused(&words, file);
     };
     diff(&["--gates", &text(&gates), "--junit", &text(&gates)], &gates);
-    // Neither is there yet; the paths are those of one file.
+    // Neither exists yet; the paths are those of one file.
     let (new, other): (PathBuf, PathBuf) = (lake.folder().join("new"), lake.folder().join("lake/../new"));
     diff(&["--junit", &text(&other), "--markdown", &text(&new)], &new);
     diff(&["--markdown", &text(&other), "--report", &text(&new)], &new);
@@ -85,7 +85,7 @@ fn files_of_runs_and_comparisons_are_not_replaced() {
     for file in ["diff.json", "diff_classes.parquet"] {
         assert_refused(&["report", &text(&out), "-o", &text(&out.join(file))], &out.join(file));
     }
-    // The same comparison is made again, and its page lies beside it.
+    // The same comparison is repeated, with its page beside it.
     heaplake().args(diff).arg(&out).arg("--report").arg(out.join("diff.html")).assert().success();
     let nowhere = lake.folder().join("nowhere/page.html");
     let (cause, _) = complaint(heaplake().arg("report").arg(&run).arg("-o").arg(&nowhere), 2);

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The data of a page.
 fn data(page: &Path) -> Value {
     let html = fs::read_to_string(page).unwrap();
     let (_, rest) = html.split_once("type=\"application/json\">").unwrap();
@@ -35,7 +34,7 @@ fn a_page_says_what_the_tables_say() {
     }
 }
 
-/// The root holds all; each group has the bytes of its own and those of the groups below it, and no others.
+/// The root contains everything; each group's bytes are its own plus those of its subgroups.
 fn check_groups(data: &Value, run: &Path) {
     let nodes = Table::read(run, "nodes.parquet");
     let reachable: u64 = nodes
@@ -56,7 +55,6 @@ fn check_groups(data: &Value, run: &Path) {
     assert_eq!(totals, groups.iter().map(|group| group[4].as_u64().unwrap()).collect::<Vec<_>>());
 }
 
-/// The text that a row of the page names.
 fn name<'a>(data: &'a Value, row: &Value) -> &'a Value {
     &data["texts"][row["name"].as_u64().unwrap() as usize]
 }
@@ -77,7 +75,7 @@ fn check_owners(data: &Value, run: &Path) {
     assert_eq!(*name(data, first), owners.texts("owner")[0].clone().unwrap());
 }
 
-/// The trees of all holders: those of classes that findings name first, and each branch as the table has it.
+/// Retainer trees: those of classes that findings name come first, and each branch equals the table.
 fn check_holders(data: &Value, run: &Path) {
     let table = Table::read(run, "retainer_trees.parquet");
     let (classes, counts, alone) = (table.u32s("class_id"), table.u64s("count"), table.u64s("exclusive_count"));

@@ -1,4 +1,4 @@
-//! The runs of a lake: when one is made or replaced, its name and labels, its scratch, and several processes at once.
+//! The runs of a lake: when one is made or replaced, its name and labels, its scratch, and concurrent processes.
 
 use super::common::{analyze, names, run_json, small, stdout};
 use crate::compress::gzip;
@@ -22,12 +22,12 @@ fn the_same_input_again_is_nothing_to_do() {
     let text = stdout(analyze(&lake).arg(&input));
     assert!(text.contains("in the lake already, nothing to do") && text.contains("--force"), "{text}");
     assert!(text.contains(&run.display().to_string()), "{text}");
-    // Standard input cannot be hashed beforehand; the existing run is recognised in the end.
+    // Standard input cannot be hashed beforehand; the existing run is recognised at the end.
     lake.analyze("-").args(["--snapshot", "it"]).write_stdin(small()).assert().success();
     let text = stdout(analyze(&lake).args(["-", "--quiet", "--json", "--snapshot", "it"]).write_stdin(small()));
     assert!(text.contains("\"unchanged\""), "{text}");
     assert_eq!(lake.runs().len(), 2);
-    // Times are in this table, so another run would have changed it.
+    // This table contains times, so another run would have changed it.
     assert_eq!(fs::read(run.join(snapshot::FILE)).unwrap(), before);
 }
 
@@ -82,7 +82,7 @@ fn labels_come_from_names_of_files_and_folders() {
     let found = |day: &str| serde_json::json!({"host": "web7", "when": format!("on {day}, web7"), "other": "{else}"});
     let runs: Vec<_> = lake.runs().iter().map(|run| run_json(run)["options"]["labels"].clone()).collect();
     assert_eq!(runs, [found("monday"), found("tuesday")]);
-    // They are told of the same inputs again, from wherever they are named.
+    // Labels apply to the same inputs again, whatever the working folder.
     lake.analyze("web7").args(labels).current_dir(folder.parent().unwrap()).assert().success();
     assert_eq!(lake.runs().len(), 2);
     assert_eq!(run_json(&lake.runs()[0])["options"]["labels"], found("monday"));
@@ -162,7 +162,7 @@ fn a_lake_is_listed() {
     for (release, name) in [("2", "b"), ("2", "a"), ("1", "c")] {
         lake.analyze(&input).args(["--release", release, "--snapshot", name]).assert().success();
     }
-    // What is no run is named, and the others are listed all the same.
+    // An invalid run is named, and the others are listed all the same.
     for (place, content) in [("release=2/snapshot=torn", Some("{")), ("release=3/snapshot=empty", None)] {
         let place = lake.path().join(place);
         fs::create_dir_all(&place).unwrap();

@@ -1,4 +1,4 @@
-//! Names come from anybody: what a terminal would obey, and what hides or turns other text, is shown as an escape.
+//! Hostile names: terminal control sequences, and characters that hide or reverse text, are shown as escapes.
 
 use crate::fixtures;
 use crate::lake::{Lake, heaplake};
@@ -7,10 +7,10 @@ use heaplake_kit::text::is_unseen;
 use serde_json::Value;
 use std::fs;
 
-/// Clears the screen, sets the title, paints, begins a line of its own, turns what follows, hides.
+/// Clears the screen, sets the title, colours, begins a new line, reverses the following text, hides.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;title\u{7}\u{1b}[31mRED\r\nFAKE line\u{202e}\u{200b}\u{9b}2J\u{e0041}";
 
-/// Runs a command; nothing that it prints is obeyed by a terminal but its own colours.
+/// Runs a command; its output contains no terminal control sequences except its own colours.
 fn assert_inert(command: &mut Command) -> String {
     let output = command.env("CLICOLOR_FORCE", "1").output().unwrap();
     let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -55,7 +55,7 @@ fn names_of_snapshots_and_files_are_inert() {
     assert_inert(heaplake().arg("diff").arg(&run).arg(&run));
 }
 
-/// Puts the hostile text behind every text of a document.
+/// Appends the hostile text to every text of a document.
 fn spoil(value: &mut Value) {
     match value {
         Value::String(text) => text.push_str(HOSTILE),
@@ -72,7 +72,7 @@ fn run_json_is_inert() {
     let path = lake.run().join("run.json");
     let mut run: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     let whole = run.clone();
-    // One field at a time, for a text that is none of a list makes the whole document unreadable.
+    // One field at a time: an unknown value of an enumeration makes the whole document unreadable.
     let fields: Vec<String> = whole.as_object().unwrap().keys().cloned().collect();
     let summary: Vec<String> = whole["summary"].as_object().unwrap().keys().cloned().collect();
     let all = fields.iter().map(|field| (None, field)).chain(summary.iter().map(|field| (Some("summary"), field)));

@@ -1,9 +1,9 @@
-//! What people read on the terminal: the help of every verb, a plan, the summary of an analysis.
+//! Terminal output: the help of every verb, a plan, the summary of an analysis.
 //!
-//! The texts are in `snapshots`, and any difference fails. Where one is intended, accept the new texts, look through
-//! them and commit them:
+//! The texts are in `snapshots`, and any difference fails. To accept intended changes, update, review and commit the
+//! texts:
 //!
-//!     INSTA_UPDATE=always cargo test -p heaplake --test command_line terminal
+//! INSTA_UPDATE=always cargo test -p heaplake --test command_line terminal
 
 use super::common::{analyze, small, stdout};
 use crate::lake::{Lake, heaplake};
@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/command_line/snapshots")
 }
 
-/// Compares a text with the accepted one of this name. Times, sizes of memory and paths differ from run to run.
+/// Compares a text with the accepted one of this name. Times, memory sizes and paths are masked.
 fn assert_accepted(name: &str, text: &str, lake: Option<&Lake>) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(folder());
@@ -25,24 +25,24 @@ fn assert_accepted(name: &str, text: &str, lake: Option<&Lake>) {
         settings.add_filter(&lake.folder().display().to_string(), "FOLDER");
     }
     settings.add_filter(r"\d+\.\d+ s\b", "TIME s");
-    // Sizes of compressed tables depend on the length of paths in them.
+    // Sizes of compressed tables depend on the length of the paths in them.
     settings.add_filter(r" +[\d.]+ [KM]iB( +[\d,]+ rows? )", "  SIZE$1");
     settings.add_filter(r"peak memory [\d.]+ [KMG]iB, scratch [\d.]+ [KMG]?i?B", "peak memory SIZE, scratch SIZE");
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// Help as a terminal of 100 columns shows it.
+/// Help at 100 columns.
 fn help(verb: &[String]) -> String {
     stdout(heaplake().args(verb).arg("--help").env("COLUMNS", "100"))
 }
 
-/// The verbs that the help lists, each with the words that lead to it: `lake`, `lake verify`.
+/// The verbs in the help, each with its parents: `lake`, `lake verify`.
 fn verbs() -> Vec<Vec<String>> {
     let below = |above: &[String]| -> Vec<Vec<String>> {
         let help = help(above);
         let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
         let lines = list.lines().take_while(|line| !line.is_empty());
-        // Lines that go on are indented more.
+        // Continuation lines are indented more.
         let verbs = lines.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
         let names = verbs.map(|line| line.split_whitespace().next().unwrap()).filter(|verb| *verb != "help");
         names.map(|name| above.iter().cloned().chain([name.to_owned()]).collect()).collect()
@@ -58,14 +58,14 @@ fn help_of_every_verb() {
     for verb in verbs() {
         assert_accepted(&format!("help-{}", verb.join("-")), &help(&verb), None);
     }
-    // No text is left of a verb that is gone.
+    // No text is left of a removed verb.
     let files = fs::read_dir(folder()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     let accepted: BTreeSet<String> =
         files.filter_map(|file| Some(file.strip_prefix("help-")?.strip_suffix(".snap")?.to_owned())).collect();
     assert_eq!(accepted, verbs().into_iter().map(|verb| verb.join("-")).collect());
 }
 
-/// Names of options, `--so`, of which a text has those that stand alone.
+/// Names of options in a text, such as `--so`.
 fn options(text: &str) -> BTreeSet<String> {
     let word = |c: char| c.is_ascii_lowercase() || c == '-';
     let parts = text.split("--").skip(1).map(|part| part.split(|c| !word(c)).next().unwrap_or_default());
@@ -81,7 +81,7 @@ fn short_help_has_a_line_for_each_option() {
             assert!(line.trim_start().starts_with('-'), "{verb:?}: {line:?} goes on from the line before");
         }
         assert!(text.contains("Example"), "{verb:?}");
-        // The long help says no less.
+        // The long help has at least as many.
         assert!(options(&help(&verb)).is_superset(&options(listed)), "{verb:?}");
     }
 }

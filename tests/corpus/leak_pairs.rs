@@ -1,6 +1,6 @@
-//! Leaks in pairs of runs: in two versions of Node, in a bundle before and after a change elsewhere in it, in two runs
-//! of Java with lambdas and proxies renumbered. What the tables call a leak is the same in both runs, and different for
-//! different leaks. `HEAPLAKE_UPDATE=1` keeps the names of all as a fixture, which the tests of `stages/names` read.
+//! Leaks in pairs of runs: in two versions of Node, in a bundle before and after an unrelated change, in two runs of
+//! Java with lambdas and proxies renumbered. The tables' names of a leak agree in both runs, and differ between leaks.
+//! `HEAPLAKE_UPDATE=1` stores all names as a fixture, which the tests of `stages/names` read.
 
 mod side;
 
@@ -16,10 +16,10 @@ use std::process::Command;
 
 /// Bundlers of `bundle.mjs`.
 const BUNDLERS: [&str; 7] = ["webpack", "webpack_terser", "webpack_eval", "rollup", "vite", "esbuild", "esbuild_dense"];
-/// Leaks that are tried in each bundle.
+/// Leaks tried in each bundle.
 const BUNDLED: [&str; 7] = ["closures", "linked_list", "listeners", "map_cache", "memoize", "static_field", "timers"];
 
-/// A leak, and the commands that make its two snapshots; each wants a path.
+/// A leak, and the commands that make its two snapshots; each takes a path.
 struct Pair {
     family: String,
     leak: String,
@@ -62,7 +62,6 @@ fn kinds(programs: &Path) -> Vec<String> {
     kinds
 }
 
-/// Pairs of Node, and of bundles.
 fn pairs_of_node(folder: &Path) -> Result<Vec<Pair>, String> {
     let programs = folder.join("programs");
     let wanted = vec![("package.json", fs::read(programs.join("package.json")).unwrap())];
@@ -90,7 +89,6 @@ fn pairs_of_node(folder: &Path) -> Result<Vec<Pair>, String> {
     Ok(pairs)
 }
 
-/// Pairs of Java.
 fn pairs_of_java(folder: &Path) -> Result<Vec<Pair>, String> {
     let programs = folder.join("programs");
     let classes = folder.display().to_string();
@@ -107,7 +105,7 @@ fn pairs_of_java(folder: &Path) -> Result<Vec<Pair>, String> {
     Ok(kinds.map(pair).collect())
 }
 
-/// What the tables of both runs call the leak, which must be the same.
+/// The leak's names in the tables of both runs, which must agree.
 fn sides(pair: &Pair) -> [Side; 2] {
     let sides = [0, 1].map(|at: usize| {
         let lake = Lake::new();

@@ -1,6 +1,6 @@
-//! Findings on real programs: each leaks in a known way or is healthy. Programs of `tests/programs` run one after the
-//! other, what they write is analysed with the real binary, and a table shows what it found beside the truth. Where a
-//! tool or the registry of npm is missing, this says so and leaves those programs out.
+//! Findings on real programs: each leaks in a known way or is healthy. The programs of `tests/programs` run one after
+//! the other, the real binary analyses their snapshots, and a table compares the findings with the truth. If a tool or
+//! the npm registry is missing, the tests print a note and skip those programs.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
@@ -28,7 +28,7 @@ use std::path::Path;
 use std::process::Command;
 use verdicts::{Verdict, judge, table as verdict_table};
 
-/// Runs a program to its end: it writes its snapshot.
+/// Runs a program until it has written its snapshot and ended.
 fn run(mut command: Command, program: &Program, snapshot: &Path) {
     if !program.mode.is_empty() {
         command.arg(program.mode);
@@ -38,7 +38,7 @@ fn run(mut command: Command, program: &Program, snapshot: &Path) {
     assert!(output.status.success() && snapshot.exists(), "{} {}: {said}", program.file, program.mode);
 }
 
-/// The findings of the snapshot of a program in this folder.
+/// The findings of a program's snapshot in this folder.
 fn findings(program: &Program, folder: &Path) -> Vec<Value> {
     let lake = Lake::new();
     if program.file.ends_with(".java") {

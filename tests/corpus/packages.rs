@@ -1,4 +1,4 @@
-//! The programs in a folder of their own, with the packages that they use beside them.
+//! The programs in their own folder, with their packages.
 
 use crate::lake::Lake;
 use crate::npm::Packages;
@@ -10,7 +10,6 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file of `tests/programs`.
 pub fn source(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs").join(file)
 }
@@ -23,7 +22,7 @@ pub fn node_version() -> u32 {
     major.and_then(|major| major.parse().ok()).unwrap_or_else(|| panic!("node --version: {text:?}"))
 }
 
-/// Copies the programs into a folder of a test, beside the packages that they use: there Node.js looks for them.
+/// Copies the programs into a test's folder, beside their packages, where Node.js looks for them.
 pub fn copy(lake: &Lake, modules: Option<&Path>) -> PathBuf {
     let folder = lake.folder().join("corpus");
     fs::create_dir(&folder).unwrap();
@@ -48,7 +47,6 @@ fn json(file: &str) -> Value {
     serde_json::from_slice(&fs::read(source(file)).unwrap()).unwrap()
 }
 
-/// The version of a package that the programs run with.
 pub fn version(package: &str) -> String {
     json("corpus/package.json")["dependencies"][package].as_str().unwrap_or_else(|| panic!("{package}")).to_owned()
 }

@@ -1,13 +1,13 @@
 //! The programs of the corpus, and the truth about each.
 
-/// What is true of a program.
+/// The truth about a program.
 #[derive(Clone, Copy)]
 pub enum Truth {
-    /// It leaks, and this text is in the subject, message, path or place of the first finding.
+    /// It leaks, and this text is in the subject, message, path or location of the first finding.
     Culprit(&'static str),
-    /// It leaks, and the rules do not name this yet. Once they do, it is a culprit.
+    /// It leaks, and the rules do not find this yet. Once they do, it is a culprit.
     Missed(&'static str),
-    /// It keeps what it needs.
+    /// It keeps only what it needs.
     Healthy,
 }
 
@@ -17,9 +17,9 @@ pub struct Program {
     pub file: &'static str,
     /// Its arguments before the path.
     pub mode: &'static str,
-    /// The packages that it uses, whose versions `corpus/package.json` has.
+    /// Its packages; `corpus/package.json` has their versions.
     pub packages: &'static [&'static str],
-    /// The first version of Node.js that it can be run with.
+    /// The first version of Node.js that can run it.
     pub since: u32,
     pub truth: Truth,
 }
@@ -34,7 +34,7 @@ const fn with(packages: &'static [&'static str], file: &'static str, mode: &'sta
     Program { file, mode, packages, since: 20, truth }
 }
 
-/// Of Node.js alone; run every time.
+/// Node.js alone; run every time.
 pub const PLAIN: [Program; 13] = [
     plain("leaks.js", "leaking", Culprit("SessionCache.sessions")),
     plain("leaks.js", "healthy", Healthy),
@@ -51,7 +51,7 @@ pub const PLAIN: [Program; 13] = [
     plain("corpus/job_deadlines.cjs", "healthy", Healthy),
 ];
 
-/// Of Node.js alone, too.
+/// Node.js alone, too.
 pub const MORE: [Program; 8] = [
     plain("resources.js", "timers", Culprit("resources.js:27")),
     plain("resources.js", "listeners", Culprit("onOrder (corpus/resources.js:35)")),
@@ -59,7 +59,8 @@ pub const MORE: [Program; 8] = [
     plain("resources.js", "thens", Culprit("whenOpen (corpus/resources.js:59)")),
     plain("resources.js", "memo", Culprit("variable cache of memoize")),
     plain("resources.js", "wasm", Culprit("6 memories of WebAssembly")),
-    // A list whose elements hold each other through closures: the first closure is named, not the variable.
+    // A list with elements that retain each other through closures: the finding names the first closure, not the
+    // variable.
     plain("corpus/shared_context.cjs", "leaking", Missed("previous")),
     plain("corpus/shared_context.cjs", "healthy", Healthy),
 ];
@@ -89,7 +90,6 @@ pub const PACKAGES: [Program; 16] = [
     Program { file: "corpus/typescript.cjs", mode: "healthy", packages: &["typescript"], since: 22, truth: Healthy },
 ];
 
-/// Of Java.
 pub const JAVA: [Program; 5] = [
     plain("Service.java", "leaking", Culprit("Service$SessionCache.SESSIONS")),
     plain("Service.java", "healthy", Healthy),

@@ -1,14 +1,13 @@
-//! What is asked of the findings of a program, and the table of all answers.
+//! Verdicts on the findings of programs, and their table.
 
 use crate::packages::version;
 use crate::programs::{Program, Truth};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// How many findings over LOW a healthy program may have.
+/// Findings over LOW allowed in a healthy program.
 const MOST: usize = 3;
 
-/// What was found in a program.
 pub struct Verdict {
     program: String,
     truth: &'static str,
@@ -50,7 +49,6 @@ pub fn judge(program: &Program, findings: &[Value]) -> Verdict {
     }
 }
 
-/// Whether a finding names this.
 fn names(finding: &Value, text: &str) -> bool {
     let said = |key: &str| finding[key].as_str().is_some_and(|said| said.contains(text));
     let path = finding["path"].as_array().into_iter().flatten();
@@ -63,7 +61,7 @@ fn shown(finding: &Value) -> String {
     format!("{} {}: {}", text("severity").to_uppercase(), text("rule"), text("message"))
 }
 
-/// All verdicts, one below the other. Of wrong ones, the whole message of the first finding.
+/// All verdicts, one below the other; wrong ones with the whole message of the first finding.
 pub fn table(verdicts: &[Verdict]) -> String {
     let mut out = String::new();
     writeln!(out, "{:<8}{:<10}{:<39}{:<60} first finding", "verdict", "over LOW", "truth", "program").unwrap();

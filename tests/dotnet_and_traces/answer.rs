@@ -1,4 +1,4 @@
-//! What the reference replay says of the committed traces, and what the tables of a run say.
+//! Answers of the reference replay for the trace fixtures, and the tables of a run.
 
 use crate::fixtures;
 use crate::lake::Lake;
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Replays a trace exactly; its run.
+/// Replays a trace exactly; returns its run.
 pub fn exactly(lake: &Lake, trace: impl AsRef<Path>) -> PathBuf {
     replay(lake, trace).args(["--sample-interval", "1"]).assert().success();
     lake.run()
 }
 
-/// A collection, as the answers of the reference state it.
+/// A garbage collection in the reference's answer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Collection {
     pub gc: u32,
@@ -41,7 +41,7 @@ pub struct Type {
 /// Inclusive and exclusive bytes, and the name of a function.
 pub type Function = (u64, u64, String);
 
-/// What `*.replay.txt` says.
+/// Content of `*.replay.txt`.
 #[derive(Default)]
 pub struct Answer {
     pub collections: Vec<Collection>,
@@ -50,7 +50,7 @@ pub struct Answer {
     pub functions: Vec<Function>,
 }
 
-/// A line of an answer: words, some of which follow a key.
+/// A line of an answer: words, some after a key.
 struct Line<'a>(&'a str);
 
 impl Line<'_> {
@@ -111,7 +111,6 @@ impl Answer {
     }
 }
 
-/// The collections of a run.
 pub fn collections(run: &Path) -> Vec<Collection> {
     let table = Table::read(run, "collections.parquet");
     let lists = table.0.column_by_name("condemned").unwrap().as_list::<i32>();
@@ -134,7 +133,6 @@ pub fn collections(run: &Path) -> Vec<Collection> {
         .collect()
 }
 
-/// The types of a run.
 pub fn types(run: &Path) -> Vec<Type> {
     let table = Table::read(run, "object_lifetimes.parquet");
     let mut died: BTreeMap<u32, [u64; 4]> = BTreeMap::new();
@@ -162,7 +160,6 @@ pub fn types(run: &Path) -> Vec<Type> {
         .collect()
 }
 
-/// The functions of a run, in the order of the table.
 pub fn functions(run: &Path) -> Vec<Function> {
     let table = Table::read(run, "allocation_functions.parquet");
     let (inclusive, exclusive) = (table.u64s("inclusive_bytes"), table.u64s("exclusive_bytes"));

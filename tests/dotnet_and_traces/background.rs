@@ -1,5 +1,4 @@
-//! Real traces with collections beside the program: at each walk of the heap, the objects that are alive in the replay are
-//! those of the walk.
+//! Real traces with background garbage collections: at each heap walk, the replay's live objects are those of the walk.
 
 use super::answer::exactly;
 use crate::fixtures;
@@ -8,11 +7,11 @@ use crate::table::Table;
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Of .NET 8, with workstation collections: the program of `net8_background.nettrace.zst` keeps lists of linked items in
-/// three threads. What died before collection 14 was taken out of it, and so were stacks.
+/// .NET 8 with workstation garbage collections: the program of `net8_background.nettrace.zst` keeps lists of linked
+/// items in three threads. Objects that died before collection 14 were removed from the trace, and so were stacks.
 const TRACE: &str = "dotnet/net8_background.nettrace.zst";
 
-/// Walks in a run: the collection, objects walked, missing, extra.
+/// Walks in a run: the garbage collection, objects walked, missing, extra.
 fn walks(run: &Path) -> Vec<(u32, u64, u64, u64)> {
     let table = Table::read(run, "collections.parquet");
     let column = |name: &str| table.u64s(name);
@@ -22,7 +21,7 @@ fn walks(run: &Path) -> Vec<(u32, u64, u64, u64)> {
     (0..table.rows()).filter_map(row).collect()
 }
 
-/// At most one of a thousand objects is missing (its allocation is not in the trace), and one too many.
+/// At most one of a thousand objects is missing (its allocation is not in the trace), and at most one is extra.
 fn agrees(run: &Path) -> usize {
     let walks = walks(run);
     for &(gc, walked, missing, extra) in &walks {
@@ -39,12 +38,12 @@ fn walks_find_what_is_alive() {
     assert_eq!(walks(&run), [(27, 41_528, 11, 0)]);
     let table = Table::read(&run, "collections.parquet");
     assert!(table.u64s("doubtful_objects").iter().all(|doubtful| *doubtful == Some(0)));
-    // Collection 14 is the first that was to run beside the program, 15 to 25 did.
+    // Collection 14 is the first that was to run in the background, 15 to 25 did.
     let dead: Vec<u64> = table.u64s("dead_objects").into_iter().map(Option::unwrap).collect();
     assert_eq!(dead[13..26], [8614, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
 
-/// Traces of any size, in `HEAPLAKE_TRACES`, apart by colons.
+/// Traces of any size, from `HEAPLAKE_TRACES`, separated by colons.
 #[test]
 fn walks_of_other_traces_find_what_is_alive() {
     let Some(traces) = env::var_os("HEAPLAKE_TRACES") else {

@@ -1,4 +1,4 @@
-//! Runs on walks of .NET heaps, against what the oracle says.
+//! Compares runs on walks of .NET heaps with the oracle.
 
 use crate::chain_sums::check_chain_sums;
 use crate::table::Table;
@@ -7,13 +7,13 @@ use heaplake_oracle::dotnet::{Truth, gcdump};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Address of each row of `nodes`; nothing for the root.
+/// Address of each row of `nodes`; `None` for the root.
 fn addresses(nodes: &Table) -> Vec<Option<u64>> {
     let ids = nodes.u64s("id").into_iter().zip(nodes.texts("kind"));
     ids.map(|(id, kind)| id.filter(|_| kind.as_deref() != Some("root"))).collect()
 }
 
-/// Everything that the tables say, against the truth.
+/// Compares all tables with the oracle.
 pub fn check(truth: &Truth, run: &Path) {
     let nodes = Table::read(run, "nodes.parquet");
     let addresses = addresses(&nodes);
@@ -60,10 +60,10 @@ fn known(kind: &str) -> &'static str {
 /// Targets and kinds or names of edges.
 type Targets = Vec<(u64, String)>;
 
-/// How many edges enter each node.
+/// Number of incoming edges per node.
 type Retainers = BTreeMap<Option<u64>, u64>;
 
-/// Edges of the objects, those of the root, and how many enter each node.
+/// Edges of the objects, those of the root, and the number of incoming edges per node.
 fn edges(addresses: &[Option<u64>], run: &Path) -> (BTreeMap<u64, Targets>, Targets, Retainers) {
     let table = Table::read(run, "edges.parquet");
     let (mut edges, mut roots, mut retainers) = (BTreeMap::<u64, Targets>::new(), Vec::new(), BTreeMap::new());

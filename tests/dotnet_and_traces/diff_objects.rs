@@ -38,7 +38,8 @@ fn write(folder: &Path, file: &'static str, columns: &[(&str, ArrayRef)]) {
     table.finish().unwrap();
 }
 
-/// A run of a walk, of which the trace's log knows addresses and sizes: the root, then the objects, all of one class.
+/// A run of a walk whose objects have addresses and sizes from the trace's log: the root, then the objects, all of one
+/// class.
 fn walk(folder: PathBuf, replayed: &Run, number: u32, objects: &[(u64, u64)]) -> PathBuf {
     fs::create_dir_all(&folder).unwrap();
     let options = AnalysisOptions { walk: Some(number), ..AnalysisOptions::default() };
@@ -78,7 +79,7 @@ fn walk(folder: PathBuf, replayed: &Run, number: u32, objects: &[(u64, u64)]) ->
     folder
 }
 
-/// Five walks of a real process, each pair of neighbours: objects stay the same where collections moved them.
+/// Five walks of a real process, each pair of neighbours.
 #[test]
 fn objects_that_moved_are_kept() {
     let lake = Lake::new();
@@ -87,7 +88,7 @@ fn objects_that_moved_are_kept() {
     let table = Table::read(&tracks, "walk_objects.parquet");
     let rows =
         table.u32s("gc").into_iter().zip(table.u64s("address")).zip(table.u32s("object")).zip(table.u64s("bytes"));
-    // By collection: objects with addresses and sizes.
+    // Per garbage collection: objects with addresses and sizes.
     let mut walks: BTreeMap<u32, BTreeMap<u32, (u64, u64)>> = BTreeMap::new();
     for (((gc, address), object), bytes) in rows {
         walks.entry(gc.unwrap()).or_default().insert(object.unwrap(), (address.unwrap(), bytes.unwrap()));
@@ -128,7 +129,7 @@ fn objects_that_moved_are_kept() {
     assert!(moved > 300, "{moved}");
 }
 
-/// The walk of a real `.nettrace`: what the trace has no allocation of is left out and said; the rest is itself.
+/// The walk of a real `.nettrace`: objects without an allocation in the trace are left out and reported.
 #[test]
 fn a_walk_against_itself() {
     let lake = Lake::new();

@@ -1,4 +1,4 @@
-//! Dumps of .NET heaps (`.gcdump`): thousands of small odd ones against the naive oracle, and damaged ones.
+//! .NET heap dumps (`.gcdump`): thousands of small odd ones against the naive oracle, and damaged ones.
 
 use super::check::check_dump;
 use super::walks::{analyzed, bytes};
@@ -26,7 +26,7 @@ fn dumps_equal_the_oracle() {
     }
 }
 
-/// Cut anywhere up to the end of the graph, or changed: an error that names the place, or a graph that adds up.
+/// Cut anywhere up to the end of the graph, or changed: an error that names the position, or a consistent graph.
 #[test]
 fn damaged_dumps() {
     let folder = fast_folder();
@@ -47,7 +47,6 @@ fn damaged_dumps() {
     assert!(taken > rounds / 20 && taken < rounds, "{taken}");
 }
 
-/// Unsupported variants of dumps are refused by name.
 #[test]
 fn other_dumps_are_refused() {
     let lake = Lake::new();

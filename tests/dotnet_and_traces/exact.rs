@@ -1,5 +1,5 @@
-//! Where a trace has the bytes of each allocation, they are what is told of each type: in the table, the summary, the
-//! page and the profile, with the options as they are, so with a sample of the stacks.
+//! With exact allocation sizes in a trace, each type's numbers are exact in the table, the summary, the page and the
+//! profile, under default options, which sample the stacks.
 
 use super::golden::plain;
 use super::profiles;
@@ -17,7 +17,7 @@ const TRACE: &str = "dotnet/net8_both.nettrace.zst";
 /// Objects and bytes by type.
 type Types = BTreeMap<String, (u64, u64)>;
 
-/// What the profiler logged and the trace has not, as it began later and ended earlier: objects and bytes.
+/// Objects and bytes logged by the profiler but not in the trace, which began later and ended earlier.
 const MISSING: [(&str, u64, u64); 14] = [
     ("Order", 1, 40),
     ("System.Byte[]", 1, 40),
@@ -44,7 +44,7 @@ fn sum(types: impl IntoIterator<Item = (String, u64, u64)>) -> Types {
     sums
 }
 
-/// The allocations of the profiler's log, read here line by line.
+/// The allocations in the profiler's log, parsed here line by line.
 fn logged() -> Types {
     let log = zstd::decode_all(fs::File::open(fixtures::path(LOG)).unwrap()).unwrap();
     let mut names: BTreeMap<&str, &str> = BTreeMap::new();
@@ -62,7 +62,6 @@ fn logged() -> Types {
     sum(found)
 }
 
-/// What the table says.
 fn table(run: &Path) -> Types {
     let table = Table::read(run, "allocation_types.parquet");
     let (names, counts, bytes) = (table.texts("type"), table.u64s("allocated_count"), table.u64s("bytes"));
@@ -74,7 +73,6 @@ fn table(run: &Path) -> Types {
     sum((0..table.rows()).map(|row| (names[row].clone().unwrap(), counts[row].unwrap(), bytes[row].unwrap())))
 }
 
-/// What a page shows of types.
 fn page(run: &Path, lake: &Lake) -> Types {
     let page = lake.folder().join("page.html");
     heaplake().arg("report").arg(run).arg("--output").arg(&page).assert().success();
@@ -87,7 +85,6 @@ fn page(run: &Path, lake: &Lake) -> Types {
     sum(rows.iter().map(|row| (text(&row["name"]), row["count"].as_u64().unwrap(), row["bytes"].as_u64().unwrap())))
 }
 
-/// The types that the summary shows.
 fn summary(run: &Path) -> Vec<(String, u64, u64)> {
     let run: serde_json::Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
     let types = run["replay"]["types"].as_array().unwrap().iter();
@@ -117,7 +114,7 @@ fn each_type_has_the_bytes_of_the_profiler() {
         assert_eq!(shown.len(), 10);
         assert!(shown.is_sorted_by_key(|row| u64::MAX - row.2));
         for (name, count, bytes) in shown {
-            // One name of the log may be that of several types.
+            // One name of the log may belong to several types.
             assert!(truth[&plain(&name)].0 >= count && truth[&plain(&name)].1 >= bytes, "{name}");
             assert!(
                 truth[&plain(&name)] == (count, bytes) || name.starts_with("Entry") || name.contains("[]"),
@@ -127,7 +124,7 @@ fn each_type_has_the_bytes_of_the_profiler() {
     }
 }
 
-/// .NET Core 3.1 tells ticks only. What the log of the same run says of a type lies within its interval.
+/// .NET Core 3.1 records ticks only. The same run's log lies within each type's interval.
 #[test]
 fn ticks_have_intervals_that_hold() {
     let (one, other) = (Lake::new(), Lake::new());
@@ -151,7 +148,7 @@ fn ticks_have_intervals_that_hold() {
     assert!(high[0].unwrap() - low[0].unwrap() < bytes[0].unwrap() * 6 / 10);
 }
 
-/// Calls sum to what was allocated with a stack; with what has none, to all of it.
+/// Calls sum to all allocations with a stack; with those without one, to all allocations.
 #[test]
 fn sampled_calls_sum_to_what_was_allocated() {
     for (input, start) in

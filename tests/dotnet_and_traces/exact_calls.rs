@@ -1,5 +1,5 @@
-//! Where a trace has each allocation with its stack, each path of calls has the objects and the bytes that were
-//! allocated on it, with the options as they are: against sums of the log, line by line.
+//! With a stack for every allocation in a trace, each call path has exact objects and bytes under default options:
+//! compared with sums over the log, line by line.
 
 use crate::fixtures;
 use crate::lake::Lake;
@@ -14,7 +14,6 @@ const LOGS: [&str; 2] = ["dotnet/net8_exact.log.zst", "dotnet/both.log.zst"];
 /// Objects and bytes.
 type Sum = (u64, u64);
 
-/// Sums by key.
 type Sums = BTreeMap<String, Sum>;
 
 fn add(sums: &mut Sums, key: String, (count, bytes): Sum) {
@@ -22,20 +21,20 @@ fn add(sums: &mut Sums, key: String, (count, bytes): Sum) {
     *sum = (sum.0 + count, sum.1 + bytes);
 }
 
-/// What was allocated, by what the tables tell of it.
+/// Allocations by the tables' keys.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Calls {
-    /// On a path itself, from the outermost function on.
+    /// On a path itself, outermost function first.
     own: Sums,
     /// On a path and below.
     all: Sums,
-    /// While a function was on the stack, each once.
+    /// With a function on the stack, counted once each.
     functions: Sums,
     /// By type and innermost function.
     sites: Sums,
 }
 
-/// Sums of the lines of a log.
+/// Sums over the lines of a log.
 fn logged(fixture: &str) -> Calls {
     let log = zstd::decode_all(fs::File::open(fixtures::path(fixture)).unwrap()).unwrap();
     let log = String::from_utf8_lossy(&log);
@@ -65,14 +64,14 @@ fn logged(fixture: &str) -> Calls {
         let Some(last) = path.last() else { continue };
         add(&mut calls.own, path.join(";"), sum);
         add(&mut calls.sites, format!("{} {last}", types[of_type]), sum);
-        // Two functions of one name are two.
+        // Two functions of one name are distinct.
         let known = frames.iter().filter(|frame| functions.contains_key(*frame));
         known.collect::<BTreeSet<_>>().iter().for_each(|of| add(&mut calls.functions, functions[*of].to_owned(), sum));
     }
     calls
 }
 
-/// The same of the tables.
+/// The same from the tables.
 fn told(run: &Path) -> Calls {
     let mut calls = Calls::default();
     let functions = Table::read(run, "allocation_functions.parquet");

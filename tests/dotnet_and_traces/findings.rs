@@ -41,7 +41,7 @@ impl Program {
         }
     }
 
-    /// A garbage collection of the generations up to `oldest`; young generations that survive are promoted as a whole.
+    /// A garbage collection of the generations up to `oldest`; surviving young generations are promoted as a whole.
     fn collect(&mut self, oldest: usize, survives: &[usize], induced: bool) {
         self.collections += 1;
         let condemned = ["10000", "11000", "11111"][oldest];
@@ -91,7 +91,6 @@ fn found(lake: &Lake, trace: &Path, options: &[&str]) -> Vec<Value> {
     findings
 }
 
-/// The only finding of a rule.
 fn only<'a>(findings: &'a [Value], rule: &str) -> &'a Value {
     let of_rule: Vec<&Value> = findings.iter().filter(|finding| finding["rule"] == rule).collect();
     let [finding] = of_rule[..] else { panic!("{rule}: {} in {findings:#?}", of_rule.len()) };
@@ -105,7 +104,7 @@ fn rules(findings: &[Value]) -> Vec<&str> {
     rules
 }
 
-/// Orders that survive two collections and die in the third, beside small objects that die young.
+/// Orders that survive two garbage collections and die in the third, beside small objects that die young.
 fn mid_life() -> Program {
     let mut program = Program::new();
     for _ in 0..4 {
@@ -134,7 +133,7 @@ fn what_dies_in_generation_2_is_found_with_its_maker() {
     }
 }
 
-/// The same program, when its orders die young.
+/// The same program with orders that die young.
 #[test]
 fn what_dies_young_is_no_crisis() {
     let mut program = Program::new();
@@ -156,7 +155,7 @@ fn large_and_pinned_objects_that_do_not_stay_are_found() {
         for round in 0..8 {
             program.allocate(generation, 1, 200_000, 10);
             program.allocate(0, 3, 64, 5000);
-            // In the first round they stay, in the others they are gone.
+            // They survive the first round only.
             program.collect(2, if round == 0 { &[3, 4] } else { &[] }, false);
         }
         let findings = program.findings(&[]);
@@ -170,7 +169,6 @@ fn large_and_pinned_objects_that_do_not_stay_are_found() {
     }
 }
 
-/// Large buffers that stay alive are no churn.
 #[test]
 fn large_objects_that_stay_are_no_churn() {
     let mut program = Program::new();

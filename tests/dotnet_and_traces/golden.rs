@@ -1,4 +1,4 @@
-//! Real traces, against what the reference replay of the same run says.
+//! Real traces against the reference replay of the same run.
 
 use super::answer::{Answer, Collection, Function, Type, collections, exactly, functions, types};
 use crate::fixtures;
@@ -7,7 +7,8 @@ use crate::table::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A log equals its answer in every number: collections, types, functions; each heap walk equals the live objects.
+/// A log equals its answer in every number: garbage collections, types, functions; each heap walk equals the live
+/// objects.
 fn equals(name: &str) {
     let answer = Answer::read(&format!("{name}.log.replay.txt"));
     let lake = Lake::new();
@@ -39,7 +40,7 @@ fn log_of_dotnet_core_3() {
     equals("both");
 }
 
-/// A name as both sources write it: agents write `List<T>`, the runtime `List[T]`; agents omit the types around a nested
+/// A name common to both sources: agents write `List<T>`, the runtime `List[T]`; agents omit the types around a nested
 /// one, and the dimensions of arrays.
 pub fn plain(name: &str) -> String {
     let name = name.replace('<', "[").replace('>', "]").replace("[,]", "[]");
@@ -50,8 +51,8 @@ pub fn plain(name: &str) -> String {
     }
 }
 
-/// Allocations that the log has and the trace has not, by type: EventPipe started after the first seven, loses the
-/// first one of some threads, and stopped before the last ones.
+/// Allocations in the log but not in the trace, by type: EventPipe started after the first seven, loses the first one
+/// of some threads, and stopped before the last ones.
 const MISSING: [(&str, u64); 14] = [
     ("Order", 1),
     ("System.Byte[]", 1),
@@ -69,8 +70,8 @@ const MISSING: [(&str, u64); 14] = [
     ("System.String", 2),
 ];
 
-/// Bytes of functions whose code the trace does not report. They count for the callers, so they differ twice: once as
-/// missing and once as surplus.
+/// Bytes of functions without code in the trace. They count for the callers, so they differ twice: once as missing and
+/// once as surplus.
 const UNRESOLVED: u64 = 2 * 8000;
 
 #[test]
@@ -84,19 +85,19 @@ fn trace_of_dotnet_8_agrees_with_its_log() {
 }
 
 fn check_collections(log: &Path, trace: &Path) {
-    // All collections but the last, which came when the recorder had stopped.
+    // All garbage collections but the last, which came after the recorder had stopped.
     let (logged, traced) = (collections(log), collections(trace));
     assert_eq!((logged.len(), traced.len()), (16, 15));
     for (logged, traced) in logged.iter().zip(&traced) {
         let ranges = |row: &Collection| (row.gc, row.condemned.clone(), row.moved_ranges, row.surviving_ranges);
         assert_eq!(ranges(logged), ranges(traced));
-        // Seven objects from before the recorder are never seen to live; a few others not to die.
+        // Seven objects from before the recorder are never seen to live; a few others are not seen to die.
         assert_eq!(logged.live - traced.live, 7);
         assert!(logged.dead - traced.dead <= 4, "{logged:?} {traced:?}");
     }
 }
 
-/// The trace lacks [`MISSING`] and nothing else; the bytes of that.
+/// The trace lacks exactly [`MISSING`]; returns its bytes.
 fn check_types(log: &Path, trace: &Path) -> u64 {
     let mut missing = BTreeMap::new();
     let mut by_type: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -120,7 +121,7 @@ fn check_types(log: &Path, trace: &Path) -> u64 {
     missing_bytes
 }
 
-/// What functions allocate differs by no more than what is missing.
+/// Allocations of functions differ by no more than the missing bytes.
 fn check_functions(log: &Path, trace: &Path, missing_bytes: u64) {
     let exclusive = |run: &Path| {
         let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -142,7 +143,7 @@ fn check_functions(log: &Path, trace: &Path, missing_bytes: u64) {
     assert!(unheard.is_empty(), "{unheard:?}");
 }
 
-/// .NET Core 3.1 reports ticks only, no single objects, so no lifetimes are known. Collections are the same.
+/// .NET Core 3.1 reports ticks only, no single objects, so no lifetimes are known. Garbage collections agree.
 #[test]
 fn trace_of_dotnet_core_3_has_ticks() {
     let (one, other) = (Lake::new(), Lake::new());

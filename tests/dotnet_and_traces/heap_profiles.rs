@@ -1,4 +1,4 @@
-//! Profiles of V8's sampling heap profiler: every figure is the file's own.
+//! Profiles of V8's sampling heap profiler: every number equals the file's.
 
 use crate::fixtures;
 use crate::lake::Lake;
@@ -7,10 +7,10 @@ use crate::table::Table;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Bytes and samples by path: the name and the line of each function, from the outermost one on.
+/// Bytes and samples by path: each function's name and line, outermost first.
 type Sums = BTreeMap<Vec<(String, i64)>, [u64; 2]>;
 
-/// What the file says of a node and of all below.
+/// Sums of a node and its descendants in the file.
 fn read(node: &Value, samples: &BTreeMap<u64, u64>, path: &[(String, i64)], sums: &mut Sums) {
     let (name, line) = (node["callFrame"]["functionName"].as_str().unwrap(), &node["callFrame"]["lineNumber"]);
     let mut path = path.to_vec();
@@ -65,7 +65,7 @@ fn figures_are_those_of_the_file() {
         let sum = found.entry(path).or_default();
         *sum = [sum[0] + bytes, sum[1] + samples];
     }
-    // What the root allocated itself is on no stack.
+    // The root's own allocations have no stack.
     expected.remove(&Vec::new());
     assert_eq!(found, expected);
 }

@@ -1,5 +1,5 @@
-//! Walks in profiler logs, and what tracking tells of real ones: against the oracle, and against a replay so naive that
-//! it is obviously right.
+//! Walks in profiler logs, and tracks of objects in real logs: against the oracle, and against an obviously correct
+//! naive replay.
 
 use super::check::check;
 use super::walks::{analyzed, bytes};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// A heap as far as a log can tell of it: without modules, static fields, dependent handles and rare kinds of roots.
+/// The part of a heap that a log can express: no modules, static fields, dependent handles or rare kinds of roots.
 fn tellable(mut heap: Heap) -> Heap {
     heap.modules.clear();
     for of in &mut heap.types {
@@ -26,14 +26,15 @@ fn tellable(mut heap: Heap) -> Heap {
         walk.statics.clear();
         walk.dependents.clear();
         for root in &mut walk.roots {
-            // The runtime's kinds beyond handles are all others.
+            // The runtime's kinds beyond handles become one.
             root.kind = if root.kind > 2 { 9 } else { root.kind };
         }
     }
     heap
 }
 
-/// Its log: the objects of a walk are allocated elsewhere and moved to their places by the collection that walks.
+/// Its log: the objects of a walk are allocated elsewhere, and the walking garbage collection moves them to their
+/// places.
 fn log_of(heap: &Heap) -> String {
     let mut log = "# clrprof 1\n".to_owned();
     for of in &heap.types {
@@ -44,7 +45,7 @@ fn log_of(heap: &Heap) -> String {
         for (at, object) in walk.objects.iter().enumerate() {
             writeln!(log, "A 1 {:x} {} {} 0", before(at), object.type_id, object.size).unwrap();
         }
-        // What an earlier walk showed is condemned, too, and dead.
+        // The objects of earlier walks are condemned, too, and dead.
         writeln!(log, "G {number} 11111 1\nB 2 1 fffffffffffffff fffffffffffffff").unwrap();
         for (at, object) in walk.objects.iter().enumerate() {
             writeln!(log, "M {:x} {:x} {:x}", before(at), object.address, object.size.max(1)).unwrap();
@@ -91,13 +92,13 @@ fn neither_threads_nor_budget_change_a_walk_of_a_log() {
     }
 }
 
-/// The first walk of the log is the one that the trace of the same process has: the runtime itself tells its sizes.
+/// The first walk of the log equals that of the same process's trace, whose sizes come from the runtime.
 #[test]
 fn walk_of_a_real_log_is_that_of_its_trace() {
     let (one, other) = (fast_folder(), fast_folder());
     let log = analyzed(one.path(), &fixtures::content("dotnet/both.log"), Some(1), 2, 96 << 20).unwrap();
     let trace = analyzed(other.path(), &fixtures::content("dotnet/both.nettrace"), None, 2, 96 << 20).unwrap();
-    // The empty string was allocated with 24 bytes, of which the runtime counts 22.
+    // The empty string was allocated with 24 bytes; the runtime counts 22.
     let sizes = [&log, &trace].map(|outcome| (outcome.run.summary.node_count - 1, outcome.run.summary.shallow_bytes));
     assert_eq!(sizes, [(232, 61_114), (232, 61_112)]);
     let nodes = |run: &Path| -> BTreeMap<Option<u64>, (Option<u64>, Option<u64>)> {
@@ -109,7 +110,7 @@ fn walk_of_a_real_log_is_that_of_its_trace() {
     let (logged, traced) = (nodes(&log.place), nodes(&trace.place));
     let different: Vec<_> = logged.iter().filter(|(id, node)| traced.get(*id) != Some(*node)).collect();
     assert_eq!(different, [(&Some(0x7fc0_4bff_f360), &(Some(24), Some(0)))]);
-    // Both have the same roots, and the trace static fields besides, which profilers are not told.
+    // Both have the same roots; the trace also has static fields, which profilers do not get.
     let roots = |run: &Path| -> Vec<String> {
         let table = Table::read(run, "edges.parquet");
         let rows = table.texts("kind").into_iter().zip(table.texts("name"));
@@ -157,19 +158,20 @@ fn logs_without_the_walk_are_refused() {
     assert!(bad.contains("O address type reference..."), "{bad}");
 }
 
-/// What is known of an object at the end.
+/// State of an object at the end.
 #[derive(Debug, PartialEq, Eq)]
 struct Fate {
     address: u64,
     generation: Option<u8>,
 }
 
-/// Follows each object of a log by looking at all of them in each collection: objects alive at the end, by number.
+/// Follows each object of a log by visiting all objects in each garbage collection; returns those alive at the end, by
+/// number.
 fn naive(log: &str) -> BTreeMap<u64, Fate> {
     let mut alive: BTreeMap<u64, u64> = BTreeMap::new();
     let (mut allocations, mut condemned) = (0, String::new());
     let (mut begin, mut survivors) = (Vec::new(), Vec::new());
-    // Generation, first address, bytes reserved: of the last report.
+    // Generation, first address, reserved bytes of the last report.
     let (mut last, mut starts) = (Vec::new(), Vec::new());
     for line in log.lines() {
         let fields: Vec<&str> = line.split(' ').collect();
@@ -185,7 +187,7 @@ fn naive(log: &str) -> BTreeMap<u64, Fate> {
             }
             "B" => {
                 let generation: u8 = fields[1].parse().unwrap();
-                // The second time, they are as the collection leaves them.
+                // The second report shows the generations after the garbage collection.
                 if starts.contains(&hex(2)) || !survivors.is_empty() {
                     last.push((generation, hex(2), hex(4)));
                 } else {
@@ -251,7 +253,7 @@ fn tracks_of_real_logs_are_those_of_a_naive_replay() {
     }
 }
 
-/// A column of numbers of objects or collections.
+/// A column of numbers of objects or garbage collections.
 fn ids(table: &Table, name: &str) -> Vec<Option<u64>> {
     table.u32s(name).into_iter().map(|id| id.map(u64::from)).collect()
 }
@@ -285,7 +287,7 @@ fn histories(run: &Path, tracks: &Table) {
     assert_eq!(at, objects.len());
 }
 
-/// All ranges and roots of the log are there, and roots refer to objects that are known to be alive.
+/// The tables have all ranges and roots of the log, and roots refer to live objects.
 fn reports(run: &Path, log: &str) {
     let lines = |letter: char| log.lines().filter(|line| line.starts_with(letter)).count();
     let bounds = Table::read(run, "generation_bounds.parquet");

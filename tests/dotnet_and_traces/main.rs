@@ -1,4 +1,4 @@
-//! Heaps of .NET and traces of allocations: walks, dumps, replays, and what is found in them.
+//! .NET heaps and allocation traces: walks, dumps, replays, and their findings.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 

@@ -1,5 +1,5 @@
-//! Old objects of recordings of Java: what the page shows of them, and what is found. The program of the fixtures
-//! (`tests/fixtures/jfr/Flight.java`) never lets go of its sessions.
+//! Old objects in Java recordings: their display on the page, and findings. The fixtures' program
+//! (`tests/fixtures/jfr/Flight.java`) leaks its sessions.
 
 use crate::fixtures;
 use crate::lake::Lake;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// What the planted leak is held by, whichever bucket of the map and however long the list in it.
+/// Path to the planted leak, whatever the map's bucket and the length of the list in it.
 const LEAK: [&str; 8] = [
     "Class Loader Data",
     "sun.launcher.LauncherHelper.appClass",
@@ -25,7 +25,7 @@ fn recordings(names: &[&str]) -> Vec<u8> {
     names.iter().flat_map(|name| fixtures::content(&format!("jfr/{name}.jfr"))).collect()
 }
 
-/// The findings about old objects in recordings, one behind the other.
+/// Findings about old objects in concatenated recordings.
 fn found(names: &[&str]) -> Vec<Value> {
     let lake = Lake::new();
     let (trace, file) = (lake.input("x.jfr", &recordings(names)), lake.folder().join("findings.json"));
@@ -54,7 +54,7 @@ fn the_leak_of_a_recording_is_found() {
         );
         assert_eq!((finding["scope"].as_str(), finding["subject"].as_str()), (Some("type"), Some("byte[]")));
         assert_eq!(finding["path"], serde_json::to_value(LEAK).unwrap());
-        // The JDK tells sizes from 19 on.
+        // The JDK records sizes from 19 on.
         assert_eq!(finding["bytes"].as_u64(), Some(if names[0] == "jdk25-g1" { 4 * 528 } else { 0 }));
         let message = finding["message"].as_str().unwrap();
         assert!(
@@ -70,7 +70,7 @@ fn the_leak_of_a_recording_is_found() {
     assert!(message.contains(", 0.6 s to 2.6 s old; "), "{message}");
 }
 
-/// Single samples, and what nothing is known to hold, are no leaks.
+/// Single samples, and objects without a known retainer, are no leaks.
 #[test]
 fn few_samples_are_no_finding() {
     for name in ["jdk25-zgc", "jdk25-parallel-tlab"] {
@@ -78,14 +78,13 @@ fn few_samples_are_no_finding() {
     }
 }
 
-/// The data of the page of a run.
 fn data(run: &Path) -> Value {
     let html = fs::read_to_string(run.join("report.html")).unwrap();
     let (_, rest) = html.split_once("type=\"application/json\">").unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// Each object as the table has it, those that something holds first, then the oldest; what is left out is known.
+/// Each object equals the table, retained ones first, then the oldest; omissions are reported.
 #[test]
 fn the_page_shows_old_objects() {
     for names in [&["jdk17-serial"][..], &["jdk25-g1"], &["jdk25-g1", "jdk25-g1", "jdk25-g1"]] {

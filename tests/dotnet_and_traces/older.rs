@@ -1,4 +1,4 @@
-//! Recordings and traces of older runtimes: read where their layout is that of today, named where it is not.
+//! Recordings and traces of older runtimes: read if their layout is today's, refused by name otherwise.
 
 use crate::fixtures;
 use crate::lake::{Lake, complaint};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// JDK 9 writes version 1.0 with the layout of version 2 and other names of classes. Counts are those of `jfr summary`.
+/// JDK 9 writes version 1.0 with the layout of version 2 and other class names. Counts are those of `jfr summary`.
 #[test]
 fn recordings_of_jdk_9_are_read() {
     let lake = Lake::new();
@@ -34,7 +34,7 @@ fn recordings_of_jdk_9_are_read() {
     }
 }
 
-/// Cut off, and with headers that lie.
+/// Cut off, and with wrong headers.
 #[test]
 fn damaged_recordings_of_jdk_9_are_refused() {
     let whole = fixtures::content("jfr/jdk9.jfr");
@@ -43,7 +43,7 @@ fn damaged_recordings_of_jdk_9_are_refused() {
         complaint(&mut replay(&lake, lake.input("x.jfr", &whole[..kept])), 1);
         lake.assert_empty();
     }
-    // Size, constants, metadata, ticks of a second.
+    // Size, constants, metadata, ticks per second.
     for at in [8, 16, 24, 56] {
         let lake = Lake::new();
         let lying = [&whole[..at], &[0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], &whole[at + 8..]].concat();
@@ -72,22 +72,22 @@ fn what_no_command_reads_is_named() {
     }
 }
 
-/// A number of seven bits a byte, and what follows it.
+/// A number of seven bits per byte, and the bytes after it.
 fn number(bytes: &[u8]) -> (u64, &[u8]) {
     let length = bytes.iter().position(|byte| *byte < 0x80).unwrap() + 1;
     let value = bytes[..length].iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f));
     (value, &bytes[length..])
 }
 
-/// A number below 2^28 in four bytes, which may be longer than it must.
+/// A number below 2^28 in four bytes, possibly longer than necessary.
 fn padded(value: usize) -> [u8; 4] {
     [0, 7, 14, 21].map(|shift| (value >> shift & 0x7f) as u8 | if shift < 21 { 0x80 } else { 0 })
 }
 
-/// The description of events with the names of classes that JDK 9 has.
+/// The metadata event with the class names of JDK 9.
 fn with_former_names(event: &[u8]) -> Vec<u8> {
     let mut rest = number(event).1;
-    // Class of the event, start, duration, number of the description.
+    // Class of the event, start, duration, id of the metadata.
     for _ in 0..4 {
         rest = number(rest).1;
     }

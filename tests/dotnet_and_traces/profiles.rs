@@ -1,4 +1,4 @@
-//! The files that `--collapsed` and `--pprof` write for other programs.
+//! Output of `--collapsed` and `--pprof` for other programs.
 
 use crate::fixtures;
 use crate::lake::{Lake, heaplake};
@@ -45,7 +45,7 @@ fn varint(bytes: &mut &[u8]) -> u64 {
     value
 }
 
-/// A message of protobuf: the number of each field, and the number or the bytes in it.
+/// A protobuf message: each field's number, and its number or bytes.
 struct Message<'a>(Vec<(u64, u64, &'a [u8])>);
 
 impl<'a> Message<'a> {
@@ -68,22 +68,21 @@ impl<'a> Message<'a> {
         Self(fields)
     }
 
-    /// Contents of all fields of a number.
+    /// Contents of all fields with a number.
     fn all(&self, field: u64) -> impl Iterator<Item = &'a [u8]> {
         self.0.iter().filter(move |(number, ..)| *number == field).map(|(_, _, content)| *content)
     }
 
-    /// Content of the first field of a number.
+    /// Content of the first field with a number.
     fn content(&self, field: u64) -> &'a [u8] {
         self.all(field).next().unwrap()
     }
 
-    /// The number in a field; 0 where there is none.
+    /// The number in a field; 0 if absent.
     fn number(&self, field: u64) -> u64 {
         self.0.iter().find(|(number, ..)| *number == field).map_or(0, |(_, value, _)| *value)
     }
 
-    /// The list of numbers in a field.
     fn packed(&self, field: u64) -> Vec<u64> {
         let (mut list, mut rest) = (Vec::new(), self.content(field));
         while !rest.is_empty() {
@@ -140,7 +139,7 @@ fn profiles_add_up() {
     assert_eq!(by_type["Node"], 4_587);
 }
 
-/// A recursion of so many functions with long names, each of which allocates 16 bytes.
+/// A recursion of `functions` functions with long names, each of which allocates 16 bytes.
 fn deep(functions: usize) -> Vec<u8> {
     let long = "x".repeat(400);
     let open = |at: usize| {

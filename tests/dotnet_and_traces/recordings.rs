@@ -1,4 +1,4 @@
-//! Recordings of Java Flight Recorder, against what the JDK's own tool says of them (`tests/fixtures/jfr/answers.py`).
+//! Recordings of Java Flight Recorder, against the JDK's own tool (`tests/fixtures/jfr/answers.py`).
 
 use crate::compress::{gzip, zstd};
 use crate::fixtures;
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Recordings of three collectors and two JDKs, and one with events of TLABs.
+/// Recordings of three garbage collectors and two JDKs, and one with TLAB events.
 const ALL: [&str; 6] = ["jdk17-serial", "jdk17-parallel", "jdk17-g1", "jdk25-g1", "jdk25-zgc", "jdk25-parallel-tlab"];
 
 fn recording(name: &str) -> Vec<u8> {
@@ -31,7 +31,7 @@ fn run_json(run: &Path) -> Value {
     serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap()
 }
 
-/// Events by name: how many, and their bytes.
+/// Events by name: count and bytes.
 fn events(run: &Path) -> BTreeMap<String, (u64, u64)> {
     let table = Table::read(run, "recorded_events.parquet");
     let numbers = table.u64s("count").into_iter().zip(table.u64s("bytes"));
@@ -39,7 +39,7 @@ fn events(run: &Path) -> BTreeMap<String, (u64, u64)> {
     names.zip(numbers.map(|(count, bytes)| (count.unwrap(), bytes.unwrap()))).collect()
 }
 
-/// An event as newer tools call it.
+/// An event's name in newer tools.
 fn renamed(event: &str) -> String {
     event.replace("jdk.CheckPoint", "jdk.Checkpoint")
 }
@@ -49,7 +49,7 @@ fn summary(answer: &Value) -> BTreeMap<String, (u64, u64)> {
     answer["summary"].as_object().unwrap().iter().map(|(name, counts)| (renamed(name), pair(counts))).collect()
 }
 
-/// Types: samples, and the bytes that they stand for.
+/// Types: samples, and the bytes that they represent.
 fn allocations(run: &Path) -> BTreeMap<String, (u64, u64)> {
     let table = Table::read(run, "allocation_types.parquet");
     let (low, high) = (table.u64s("estimated_low_bytes"), table.u64s("estimated_high_bytes"));
@@ -156,7 +156,7 @@ fn object_counts_are_those_of_the_jdk() {
     }
 }
 
-/// The steps of a chain: type, field, index, what is left out, address.
+/// The steps of a chain: type, field, index, omissions, address.
 fn chains(run: &Path) -> BTreeMap<u32, Vec<Value>> {
     let table = Table::read(run, "old_object_chains.parquet");
     let (samples, types, fields) = (table.u32s("sample"), table.texts("type"), table.texts("field"));
@@ -193,7 +193,7 @@ fn old_objects_have_the_chains_of_the_jdk() {
             .collect();
         let answer = answer(name);
         let expected = answer["old_objects"].as_array().unwrap();
-        // What is no array has a negative length there.
+        // Objects other than arrays have a negative length there.
         let expected = expected.iter().map(|row| {
             let mut row = row.clone();
             if row[1].as_i64().is_some_and(|length| length < 0) {
@@ -237,7 +237,7 @@ fn a_recording_is_the_same_however_it_comes() {
     assert_eq!(allocations(&lake.run()), expected);
 }
 
-/// Recordings one behind the other are one, as for the JDK.
+/// Concatenated recordings are one, as for the JDK.
 #[test]
 fn joined_recordings_add_up() {
     let names = ["jdk17-parallel", "jdk25-g1"];
@@ -254,7 +254,7 @@ fn joined_recordings_add_up() {
     assert_eq!(Table::read(&run, "collections.parquet").rows(), gcs);
 }
 
-/// The whole chunks are read; the tail is named, in the summary and in `run.json`.
+/// The whole chunks are read; the summary and `run.json` name the tail.
 #[test]
 fn what_ends_inside_a_chunk_is_read_up_to_it() {
     let (first, second) = (recording("jdk17-serial"), recording("jdk17-g1"));
@@ -274,7 +274,7 @@ fn what_ends_inside_a_chunk_is_read_up_to_it() {
     lake.assert_empty();
 }
 
-/// A recording made here and now, in several chunks, with the JDK that is there.
+/// A new recording in several chunks, with the installed JDK.
 #[test]
 fn a_recording_of_this_machine() {
     let lake = Lake::new();

@@ -89,7 +89,7 @@ fn counts_are_exact_at_any_interval_and_estimates_near() {
     let (estimates, truth) = (by_type(&run, "estimated_bytes"), by_type(&exact, "exact_bytes"));
     let (estimate, all): (u64, u64) = (estimates.values().flatten().sum(), truth.values().flatten().sum());
     assert!(estimate.abs_diff(all) < all / 10, "{estimate} {all}");
-    // Functions and call trees agree with each other.
+    // Functions and call trees agree.
     let sum =
         |run: &Path, file: &str, column: &str| -> u64 { Table::read(run, file).u64s(column).iter().flatten().sum() };
     let samples = sum(&run, "allocation_functions.parquet", "exclusive_samples");
@@ -99,7 +99,7 @@ fn counts_are_exact_at_any_interval_and_estimates_near() {
     assert_eq!(Table::read(&exact, "object_lifetimes.parquet").0, Table::read(&run, "object_lifetimes.parquet").0);
 }
 
-/// Where the Nth object is the first to be taken, small types have no sample; else each type has one.
+/// If the Nth object is the first sampled, small types have no sample; otherwise each type has one.
 #[test]
 fn the_rule_of_the_document_is_an_option() {
     for (start, all_sampled) in [("nth", false), ("random", true)] {
@@ -125,7 +125,7 @@ fn creation_alone_says_nothing_of_deaths() {
     assert!(Table::read(&run, "collections.parquet").u64s("dead_objects").iter().all(Option::is_none));
 }
 
-/// Objects are found by their address after any collection.
+/// Objects are found by their address after any garbage collection.
 #[test]
 fn objects_are_found_by_address_and_time() {
     let lake = Lake::new();
@@ -171,7 +171,6 @@ fn walks_are_joined_by_object() {
     let table = Table::read(&run, "walk_objects.parquet");
     let (gcs, addresses) = (table.u32s("gc"), table.u64s("address"));
     let (objects, type_ids, sizes) = (table.u32s("object"), table.u32s("type_id"), table.u64s("bytes"));
-    // What the log says of its walks.
     let log = zstd::decode_all(fs::File::open(&trace).unwrap()).unwrap();
     let (mut gc, mut said) = (0, BTreeMap::new());
     let mut walked: BTreeMap<(u32, u64), String> = BTreeMap::new();
@@ -208,7 +207,7 @@ fn what_is_no_trace_is_refused() {
     let (cause, _) = complaint(&mut replay(&lake, lake.input("empty.nettrace", b"")), 1);
     assert!(cause.contains("not a trace of allocations"), "{cause}");
     lake.assert_empty();
-    // A log that is cut within a line.
+    // A log cut within a line.
     let mut log = Vec::new();
     zstd::Decoder::new(fs::File::open(fixtures::path(LOG)).unwrap()).unwrap().read_to_end(&mut log).unwrap();
     let (cause, advice) = complaint(&mut replay(&lake, lake.input("cut.log", &log[..100_003])), 1);
@@ -216,7 +215,7 @@ fn what_is_no_trace_is_refused() {
     lake.assert_empty();
 }
 
-/// Logs that need much memory: for objects that stay alive, for types, for stacks.
+/// Logs that need much memory: for live objects, for types, for stacks.
 fn large_logs() -> [(&'static str, u64, Vec<u8>); 3] {
     let log = |count: u64, lines: fn(u64) -> String| {
         let mut log = b"# clrprof 1\nT 0 X\n".to_vec();
@@ -230,7 +229,7 @@ fn large_logs() -> [(&'static str, u64, Vec<u8>); 3] {
     [("objects", 48, objects), ("types", 40, types), ("stacks", 40, stacks)]
 }
 
-/// A refusal names a budget that suffices.
+/// A refusal names a sufficient budget.
 #[test]
 fn what_does_not_fit_the_budget_is_refused() {
     for (name, budget, log) in large_logs() {

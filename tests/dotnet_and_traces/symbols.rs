@@ -16,13 +16,13 @@ fn texts(table: &Table, column: &str) -> Vec<Option<String>> {
     table.texts(column)
 }
 
-/// The line of a source that has a text, from 1.
+/// Counts from 1.
 fn line_of(source: &Path, text: &str) -> u32 {
     let source = fs::read_to_string(source).unwrap();
     source.lines().position(|line| line.contains(text)).unwrap() as u32 + 1
 }
 
-/// File, line and who says it, of each function.
+/// File, line and their source, for each function.
 type Places = BTreeMap<String, (Option<String>, Option<u32>, Option<String>)>;
 
 fn places(run: &Path) -> Places {
@@ -32,7 +32,7 @@ fn places(run: &Path) -> Places {
     texts(&table, "function").into_iter().map(Option::unwrap).zip(places).collect()
 }
 
-/// Functions of the program, and what their first lines contain.
+/// Functions of the program, and texts in their first lines.
 const FUNCTIONS: [(&str, &str); 3] = [
     ("Shop.Order::.ctor", "public Order(int number)"),
     ("Shop.Program::Fill", "long bytes = 0;"),
@@ -115,7 +115,6 @@ fn damaged_files_are_named_in_one_line_and_the_run_goes_on() {
     assert!(places(&lake.run()).values().all(|(_, line, _)| line.is_none()));
 }
 
-/// A log has nothing but names of functions.
 #[test]
 fn functions_of_logs_are_found_by_name() {
     let log = b"# clrprof 1\nT 1 System.Byte[]\nF 1 Shop.Order::.ctor\nF 2 Shop.Program::Main\nF 3 Nobody::Knows\n\
@@ -149,7 +148,7 @@ fn types_of_walks_have_the_names_of_assemblies() {
     assert_eq!(after["Shop.Order"], Some(1000));
     assert_eq!(after["Shop.Basket`1[Shop.Order]"], Some(1));
     assert_eq!(before.values().flatten().sum::<i64>(), after.values().flatten().sum::<i64>());
-    // Of modules that nobody gave, the tokens stay.
+    // Types of modules not given keep their tokens.
     assert!(after.keys().any(|class| class.starts_with("[System.Private.CoreLib.dll!0x0200")), "{after:?}");
     assert!(remarks(&named.run()).contains("types have no names"), "{}", remarks(&named.run()));
     let other = Lake::new();
@@ -163,7 +162,7 @@ fn types_of_walks_have_the_names_of_assemblies() {
     assert!(remarks(&other.run()).contains("so it is not used"));
 }
 
-/// A profile of the bundle that esbuild made of `tests/programs/minified/src`.
+/// A profile of esbuild's bundle of `tests/programs/minified/src`.
 #[test]
 fn functions_of_scripts_have_their_originals() {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/minified");

@@ -1,5 +1,5 @@
-//! Allocations of types that a trace describes by module and token alone: the trace of a walk, which has such types,
-//! with allocations of some of them put at its end.
+//! Allocations of types that a trace describes by module and token only: the trace of a walk with such types, with
+//! allocations of some of them appended.
 
 use crate::fixtures;
 use crate::lake::Lake;
@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The allocation event of the runtime, and the number that its description gets.
+/// The runtime's allocation event, and its metadata id.
 const ALLOCATION: (u32, u8) = (20, 120);
 
-/// Objects that are allocated: the token of their type, how many, and the size of each.
+/// Allocated objects: token of their type, count, and size of each.
 const ORDERS: (u32, u64, u64) = (0x0200_0002, 700, 40);
-/// The same of a type of another module.
+/// The same for a type of another module.
 const OTHERS: (u32, u64, u64) = (0x0200_0075, 30, 24);
 
 fn utf16(text: &str) -> Vec<u8> {
@@ -31,7 +31,7 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// Appends a block, whose content begins at a multiple of four.
+/// Appends a block; its content is aligned to four bytes.
 fn block(trace: &mut Vec<u8>, name: &str, events: &[u8]) {
     trace.extend([5, 5, 1, 2, 0, 0, 0, 2, 0, 0, 0]);
     trace.extend((name.len() as u32).to_le_bytes());
@@ -48,15 +48,14 @@ fn block(trace: &mut Vec<u8>, name: &str, events: &[u8]) {
     trace.push(6);
 }
 
-/// The handle of the type that is described with a token and without a name: type, module, token, flags, element, no
-/// name, no parameters.
+/// The handle of a type described by a token without a name: type, module, token, flags, element, no name, no
+/// parameters.
 fn handle(trace: &[u8], token: u32) -> u64 {
     let told = |at: &usize| trace[*at..at + 4] == token.to_le_bytes() && trace[at + 9..at + 15] == [0; 6];
     let at = (16..trace.len() - 16).find(told).expect("the walk has the type");
     u64::from_le_bytes(trace[at - 16..at - 8].try_into().unwrap())
 }
 
-/// The trace with the allocations.
 fn trace() -> Vec<u8> {
     let walk = fixtures::path("symbols/traces/walk.nettrace.zst");
     let mut trace = zstd::decode_all(fs::File::open(walk).unwrap()).unwrap();
@@ -75,7 +74,7 @@ fn trace() -> Vec<u8> {
     let mut events = Vec::new();
     let each = of.into_iter().flat_map(|(handle, count, bytes)| (0..count).map(move |_| (handle, bytes)));
     for ((handle, bytes), at) in each.zip(0_u64..) {
-        // Description, thread, a time behind all others or one tick later, and the size of what follows.
+        // Metadata id, thread, a time after all others or one tick later, and the payload's size.
         events.extend([1 | 4 | 128, number]);
         events.extend(varint(4242));
         events.extend(varint(if at == 0 { 1 << 60 } else { 1 }));
@@ -91,7 +90,6 @@ fn trace() -> Vec<u8> {
     trace
 }
 
-/// Objects and bytes by type.
 fn types(run: &Path) -> BTreeMap<String, (u64, u64)> {
     let table = Table::read(run, "allocation_types.parquet");
     let sums = table.u64s("allocated_count").into_iter().zip(table.u64s("bytes"));
@@ -118,7 +116,7 @@ fn types_of_allocations_have_the_names_of_assemblies() {
     assert_eq!(plain.len(), 2, "{plain:?}");
     let named = with(Some("Shop.dll"));
     assert_eq!(named["Shop.Order"], sum(ORDERS), "{named:?}");
-    // Of a module that nobody gave, the token stays.
+    // A type of a module not given keeps its token.
     let other = "[System.Private.CoreLib.dll!0x02000075]";
     assert_eq!((plain[other], named[other], named.len()), (sum(OTHERS), sum(OTHERS), 2), "{named:?}");
     // An assembly of another build is not used.

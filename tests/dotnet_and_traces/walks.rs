@@ -16,12 +16,12 @@ use heaplake_schemas::options::AnalysisOptions;
 use std::fs;
 use std::path::Path;
 
-/// A committed trace, decompressed.
+/// A trace fixture, decompressed.
 fn fixture(name: &str) -> Vec<u8> {
     fixtures::content(&format!("dotnet/{name}.nettrace"))
 }
 
-/// Analyses a file in this process, edges and all.
+/// Analyses a file in this process, edges included.
 pub fn analyzed(
     folder: &Path,
     bytes: &[u8],
@@ -36,7 +36,7 @@ pub fn analyzed(
     analyze(&folder.join("lake"), &input, analysis).map_err(|failure| failure.to_string())
 }
 
-/// The tables that must not depend on anything but input and options.
+/// The tables that depend on nothing but input and options.
 pub fn bytes(run: &Path) -> Vec<Vec<u8>> {
     ["nodes", "edges", "classes", "chains", "findings"]
         .map(|table| fs::read(run.join(format!("{table}.parquet"))).unwrap())
@@ -83,7 +83,7 @@ fn neither_threads_nor_budget_change_a_byte() {
     }
 }
 
-/// Real walks, object for object; each trace read a second time by a decoder of its own.
+/// Object for object; the oracle's own reader reads each trace a second time.
 #[test]
 fn real_walks_equal_the_oracle() {
     for (name, objects, shallow) in [("heap8_2", 7362, 889_418), ("both", 232, 61_112)] {
@@ -180,7 +180,7 @@ fn lost_events_are_noticed() {
                 noticed += 1;
                 assert!(error.contains("the recorder lost events") || error.contains("references"), "{error}");
             }
-            // Nothing follows the last event of roots or handles, so its loss shows nowhere.
+            // The loss of the last event of roots or handles cannot be noticed.
             Ok(outcome) => assert_eq!(outcome.run.summary.node_count, heap.walks[0].objects.len() as u64 + 1),
         }
         lost += 1;
@@ -188,7 +188,7 @@ fn lost_events_are_noticed() {
     assert!(noticed >= 36, "{noticed} of {lost}");
 }
 
-/// Cut anywhere: an error that names the place.
+/// Cut anywhere: an error that names the position.
 #[test]
 fn truncated_anywhere() {
     let folder = fast_folder();
@@ -201,7 +201,7 @@ fn truncated_anywhere() {
     }
 }
 
-/// Bytes changed at random: an error, or a walk that still adds up; never a panic.
+/// Random byte changes: an error or a consistent walk, never a panic.
 #[test]
 fn changed_anywhere() {
     let folder = fast_folder();
@@ -224,7 +224,7 @@ fn changed_anywhere() {
     assert!(taken > rounds / 20, "{taken}");
 }
 
-/// Two objects at one address, sizes beyond all sums, and counts that promise too much.
+/// Two objects at one address, overflowing sizes, and exaggerated counts.
 #[test]
 fn lies_are_named() {
     let folder = fast_folder();

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Stops a case when its first stage is done, which reads the input, and does something to the input; its exit code and
+/// Stops a case after its first stage, which reads the input, and changes the input; returns the exit code and
 /// messages.
 fn meanwhile(case: &Case, lake: &Lake, input: &Path, change: impl FnOnce()) -> (Option<i32>, String) {
     let child = stopped(&mut case.command(lake, input), "rename:1:stop:journal.json").expect("it never stopped");
@@ -49,7 +49,7 @@ fn a_file_that_changes_in_place_is_noticed() {
     }
 }
 
-/// Nothing but the content tells: length, time and inode are the same.
+/// Only the content differs: length, time and inode are the same.
 #[test]
 fn the_second_reading_of_a_dump_has_the_hash_of_the_first() {
     let case = &CASES[1];
@@ -59,7 +59,7 @@ fn the_second_reading_of_a_dump_has_the_hash_of_the_first() {
     let content = fs::read(&input).unwrap();
     let ended = meanwhile(case, &lake, &input, || {
         let file = File::options().write(true).open(&input).unwrap();
-        // The time at which the dump was made, in its header.
+        // The dump's capture time, in its header.
         file.write_all_at(&[content[26] ^ 1], 26).unwrap();
         file.set_modified(modified).unwrap();
     });

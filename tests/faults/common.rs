@@ -1,4 +1,4 @@
-//! Inputs of all formats, what a run of each must look like, and faults that are asked for.
+//! Inputs of all formats, checks of their runs, and fault injection.
 
 use crate::fixtures;
 use crate::generated::generated;
@@ -19,7 +19,7 @@ pub struct Case {
     options: &'static [&'static str],
 }
 
-/// One of each reader.
+/// One per reader.
 pub const CASES: [Case; 5] = [
     Case { name: "v8", verb: "analyze", file: "a.heapsnapshot", options: &["--edges", "--duplicates", "all"] },
     Case { name: "java", verb: "analyze", file: "a.hprof", options: &["--edges", "--duplicates", "all"] },
@@ -29,7 +29,6 @@ pub const CASES: [Case; 5] = [
 ];
 
 impl Case {
-    /// Writes the input beside a lake.
     pub fn input(&self, lake: &Lake) -> PathBuf {
         let content = match self.name {
             "v8" => generated(7, 60_000),
@@ -41,8 +40,7 @@ impl Case {
         lake.input(self.file, &content)
     }
 
-    /// The command, quiet, to be given further options; what it leaves when it is killed can be gone on with. It dies
-    /// with the test.
+    /// The quiet command, ready for further options; a killed one can be resumed. It dies with the test.
     pub fn command(&self, lake: &Lake, input: &Path) -> Command {
         let mut command = heaplake(self.verb);
         command.arg(input).arg("--out").arg(lake.path()).args(self.options).args(["--quiet", "--resume", "always"]);
@@ -50,14 +48,14 @@ impl Case {
     }
 }
 
-/// The binary, with outputs that are kept.
+/// The binary with captured output.
 pub fn heaplake(verb: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
     command.arg(verb).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-/// The tables of a run by their name; their bytes depend on input and options alone. The table `snapshot` has times.
+/// The tables of a run by name, which depend on input and options only; without `snapshot`, which has times.
 pub fn tables(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(run).unwrap().map(|entry| entry.unwrap().path());
     let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
@@ -66,7 +64,7 @@ pub fn tables(run: &Path) -> BTreeMap<String, Vec<u8>> {
     same.map(|(name, path)| (name, fs::read(path).unwrap())).collect()
 }
 
-/// Panics unless a run is complete and of one piece: its tables are those that `run.json` names, of its input.
+/// Panics unless a run is complete and consistent: its tables are those that `run.json` names, of its input.
 pub fn assert_whole(run: &Path, what: &str) {
     let text = fs::read(run.join("run.json")).unwrap_or_else(|error| panic!("{what}: {}: {error}", run.display()));
     let json: Value = serde_json::from_slice(&text).unwrap();
@@ -100,32 +98,31 @@ pub fn assert_all_whole(lake: &Lake, what: &str) {
     }
 }
 
-/// Runs a command; fails where it does not end.
+/// Runs a command; fails if it does not end.
 pub fn ended(command: &mut Command, what: &str) -> Output {
     let mut child = command.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
     end(&mut child);
     child.wait_with_output().unwrap()
 }
 
-/// Starts a command that stops itself before a call to the system, and waits until it does; `None` if it ends before.
+/// Starts a command that stops itself before a system call, and waits until it does; `None` if it ends before.
 pub fn stopped(command: &mut Command, fault: &str) -> Option<Child> {
     let mut child = command.env("HEAPLAKE_FAULT", fault).spawn().unwrap();
     wait_until_it_stops(&mut child).then_some(child)
 }
 
-/// Lets a stopped command go on to its end.
+/// Continues a stopped command to its end.
 pub fn gone_on(child: Child) -> Output {
     signal(&child, "-CONT");
     child.wait_with_output().unwrap()
 }
 
-/// Runs a command that must succeed.
 pub fn succeed(command: &mut Command, what: &str) {
     let output = ended(command, what);
     assert!(output.status.success(), "{what}: {:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
 }
 
-/// A case, its input, and the tables of a run without faults; the lake is empty.
+/// A case's input, and the tables of a run without faults; the lake is empty.
 pub fn undisturbed(case: &Case) -> (Lake, PathBuf, BTreeMap<String, Vec<u8>>) {
     let lake = Lake::new();
     let input = case.input(&lake);
@@ -136,7 +133,7 @@ pub fn undisturbed(case: &Case) -> (Lake, PathBuf, BTreeMap<String, Vec<u8>>) {
     (lake, input, expected)
 }
 
-/// Asks for a fault. Returns the file that is there once it happened.
+/// Requests a fault. Returns a file that exists once the fault has happened.
 pub fn with_fault(command: &mut Command, lake: &Lake, fault: &str) -> PathBuf {
     let hit = lake.folder().join("hit");
     let _ = fs::remove_file(&hit);
@@ -144,7 +141,7 @@ pub fn with_fault(command: &mut Command, lake: &Lake, fault: &str) -> PathBuf {
     hit
 }
 
-/// Runs the command again, without faults: it must give the expected tables and leave nothing else.
+/// Runs the command again without faults: it must give the expected tables and leave nothing else.
 pub fn assert_repeats(case: &Case, lake: &Lake, input: &Path, expected: &BTreeMap<String, Vec<u8>>, what: &str) {
     succeed(&mut case.command(lake, input), what);
     assert_whole(&lake.run(), what);
@@ -156,7 +153,7 @@ pub fn assert_repeats(case: &Case, lake: &Lake, input: &Path, expected: &BTreeMa
     }
 }
 
-/// Numbers that look random, the same ones for each seed.
+/// Pseudo-random numbers from a seed.
 pub struct Numbers(pub u64);
 
 impl Numbers {
@@ -166,7 +163,7 @@ impl Numbers {
     }
 }
 
-/// How many to do: some in every test run, more where `HEAPLAKE_FAULTS` says so.
+/// Number of rounds: `usual`, or `HEAPLAKE_FAULTS` if set.
 pub fn rounds(usual: u64) -> u64 {
     std::env::var("HEAPLAKE_FAULTS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
 }

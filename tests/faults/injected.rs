@@ -1,11 +1,11 @@
-//! Calls to the system that fail, at any moment, in any stage: an error with its cause, no part of a run, no panic, and
-//! the same command succeeds afterwards, with the same bytes.
+//! System calls that fail, at any moment, in any stage: an error with its cause, no partial run, no panic, and the same
+//! command succeeds afterwards, with the same bytes.
 
 use crate::common::{CASES, Case, Numbers, assert_all_whole, assert_repeats, ended, rounds, undisturbed, with_fault};
 use std::fs;
 use std::path::PathBuf;
 
-/// Operations, with what may come of them.
+/// Operations and their possible faults.
 const FAULTS: [(&str, &[&str]); 10] = [
     ("open", &["5", "24", "28", "13", "4"]),
     ("read", &["5", "4", "short", "torn"]),
@@ -19,15 +19,15 @@ const FAULTS: [(&str, &[&str]); 10] = [
     ("thread", &["11"]),
 ];
 
-/// What one fault came to.
+/// Result of a fault.
 enum Outcome {
-    /// The command was done before.
+    /// The command ended before.
     Missed,
     Failed,
     Survived,
 }
 
-/// Runs a case with a fault and checks everything that must hold then.
+/// Runs a case with a fault and checks all invariants.
 fn inject(
     case: &Case,
     fault: &str,
@@ -128,7 +128,7 @@ fn without_threads_there_are_fewer_or_an_error() {
         let known = undisturbed(case);
         assert!(matches!(inject(case, "thread:1+:11", &known), Outcome::Failed), "{}", case.name);
         for call in [2, 3, 5, 9] {
-            // With one thread or none, what cannot be started is left out or is an error.
+            // With one thread or none, whatever cannot be started is left out or is an error.
             inject(case, &format!("thread:{call}+:11"), &known);
         }
     }

@@ -1,4 +1,4 @@
-//! Processes that are killed: before any call to the system, at any moment, and while a run is committed.
+//! Killed processes: before any system call, at any moment, and while a run is committed.
 
 use crate::common::{
     CASES, Case, Numbers, assert_all_whole, assert_repeats, ended, rounds, succeed, tables, undisturbed, with_fault,
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const KILLED: Option<i32> = Some(9);
 
-/// Kills a case before calls to the system; returns how often.
+/// Kills a case before system calls; returns the number of kills.
 fn kill_before_calls(case: &Case, rounds: u64, seed: u64) -> u64 {
     let (lake, input, expected) = undisturbed(case);
     let mut numbers = Numbers(seed);
@@ -35,7 +35,7 @@ fn kill_before_calls(case: &Case, rounds: u64, seed: u64) -> u64 {
     killed
 }
 
-/// Kills a case at random moments; returns how often.
+/// Kills a case at random moments; returns the number of kills.
 fn kill_in_time(case: &Case, rounds: u64, seed: u64) -> u64 {
     let (lake, input, expected) = undisturbed(case);
     let started = Instant::now();
@@ -59,7 +59,7 @@ fn kill_in_time(case: &Case, rounds: u64, seed: u64) -> u64 {
     killed
 }
 
-/// What a commit calls, and on which paths.
+/// System calls of a commit, and their paths.
 const COMMIT: [(&str, &str); 9] = [
     ("sync", ""),
     ("exchange", ""),
@@ -72,9 +72,9 @@ const COMMIT: [(&str, &str); 9] = [
     ("folder", "release="),
 ];
 
-/// Makes a run, and kills the command that makes it anew at each `step`th of the calls of its commit, with and without
-/// the exchange of folders in one step; returns how often. The old run or the new one must stand, at once where folders
-/// can be exchanged, and else after the next command.
+/// Makes a run, and kills the command that replaces it at each `step`th call of its commit, with and without the atomic
+/// exchange of folders; returns the number of kills. The old run or the new one must exist: at once with the exchange,
+/// otherwise after the next command.
 fn kill_in_commits(case: &Case, step: u64) -> u64 {
     let (lake, input, expected) = undisturbed(case);
     let mut killed = 0;
@@ -103,7 +103,7 @@ fn kill_in_commits(case: &Case, step: u64) -> u64 {
     killed
 }
 
-/// The next command finds a run, of the expected bytes. What it leaves is scratch to go on with, if anything.
+/// The next command finds a run of the expected bytes. Leftovers may only be scratch to resume from.
 fn check(case: &Case, lake: &Lake, input: &Path, expected: &BTreeMap<String, Vec<u8>>, what: &str) {
     succeed(&mut case.command(lake, input), what);
     assert!(tables(&lake.run()) == *expected, "{what}: other bytes");

@@ -1,4 +1,4 @@
-//! What killed processes leave: the next command on the lake removes it, unless somebody needs it.
+//! Leftovers of killed processes: the next command on the lake removes them, unless another process needs them.
 
 use crate::common::{CASES, heaplake, stopped, succeed, tables, undisturbed};
 use crate::journal::resealed;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-/// The names in the lake that are no release.
+/// The names in the lake other than releases.
 fn hidden(lake: &Lake) -> Vec<String> {
     let entries = fs::read_dir(lake.path()).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -27,7 +27,7 @@ fn killed(command: &mut Command, fault: &str) {
 fn scratch_of_a_committed_run_goes() {
     let case = &CASES[1];
     let (lake, input, expected) = undisturbed(case);
-    // The last synced is the lake, whose run is in its place by then.
+    // The lake is synced last, with its run already in place.
     let place = lake.path().join("release=none");
     killed(&mut case.command(&lake, &input), &format!("sync:1:kill:{}", place.display()));
     if lake.runs().is_empty() {
@@ -120,7 +120,7 @@ fn what_a_process_at_work_needs_stays() {
     let other = &CASES[0];
     let other_input = other.input(&lake);
     let mut stops = 0;
-    // Calls all the way from making the first folder to removing the last.
+    // Calls all the way from creating the first folder to removing the last.
     let mut slow = stopped(&mut case.command(&lake, &input), "any:%64:stop").expect("it never stopped");
     loop {
         stops += 1;
@@ -154,7 +154,7 @@ fn a_lock_that_leads_elsewhere_is_refused() {
     assert!(cause.contains("cannot lock"), "{cause}");
 }
 
-/// Times of files only tell whether they are the same: what a clock says, or whether it jumps, does not matter.
+/// File times only show whether files are unchanged: clocks and their jumps do not matter.
 #[test]
 fn files_of_any_time_resume() {
     let case = &CASES[1];
@@ -176,7 +176,7 @@ fn files_of_any_time_resume() {
     }
 }
 
-/// A disk that cannot be synced after the run is in its place: the run stands, and the error says so.
+/// A disk that cannot be synced after the run is in place: the run stays, and the error says so.
 #[test]
 fn a_run_that_could_not_be_synced_stands_and_is_said_to() {
     let case = &CASES[1];

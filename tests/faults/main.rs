@@ -1,7 +1,7 @@
-//! Faults of the system, kills, and other processes at work on the same lake.
+//! System faults, kills, and concurrent processes on the same lake.
 //!
-//! The binary is built with the feature `faults` of heaplake-kit here: the variable `HEAPLAKE_FAULT` makes any call to
-//! the system fail, or the process end.
+//! The binary is built with the feature `faults` of heaplake-kit here: the variable `HEAPLAKE_FAULT` makes any system
+//! call fail, or the process end.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 

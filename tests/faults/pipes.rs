@@ -1,4 +1,4 @@
-//! Pipes that nobody writes to: they are not opened where they were not named, and waiting for one hears signals.
+//! Pipes without a writer: they are not opened unless named, and waiting for one reacts to signals.
 
 use crate::common::{CASES, heaplake};
 use crate::lake::{Lake, complaint};
@@ -11,7 +11,7 @@ fn make_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Interrupts a process that waits or reads; it must end with 130.
+/// Interrupts a process that waits or reads; it must exit with 130.
 fn interrupt(mut child: Child) {
     wait_until_it_hears(&mut child);
     assert!(child.try_wait().unwrap().is_none(), "it did not wait");
@@ -74,7 +74,7 @@ fn files_of_rules_names_and_symbols_are_regular_files() {
             assert!(cause.contains(&format!("{}: cannot read: this is no regular file", odd.display())), "{cause}");
         }
     }
-    // What is welcome and not needed is left out.
+    // Optional files are skipped.
     for odd in [&folder, &folder.join("a.js.map"), &folder.join("zero.js")] {
         let mut analyze = heaplake("analyze");
         let output =
@@ -103,7 +103,7 @@ fn hashing_hears_signals() {
     let lake = Lake::new();
     let input = case.input(&lake);
     assert!(lake.analyze(&input).args(["--snapshot", "n"]).output().unwrap().status.success());
-    // As many bytes as the run was made of, slowly: only a look at the signals ends it in time.
+    // As many bytes as the run's input, slowly: only checking for signals ends it in time.
     let mut command = heaplake("analyze");
     command.arg(&input).arg("--out").arg(lake.path()).args(["--snapshot", "n", "--quiet"]);
     let large = lake.folder().join("large.hprof");

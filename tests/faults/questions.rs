@@ -1,4 +1,4 @@
-//! Commands that ask a run hear signals, and leave nothing when they are stopped.
+//! Commands that query a run react to signals, and leave nothing when stopped.
 
 use crate::common::{CASES, heaplake, stopped, succeed};
 use crate::lake::Lake;
@@ -19,7 +19,7 @@ fn a_signal_ends_a_question_with_130() {
     let input = case.input(&lake);
     succeed(&mut case.command(&lake, &input), case.name);
     let run = lake.run();
-    // Most of the work comes after these calls: a signal is handled on a thread of its own.
+    // Most of the work comes after these calls: a signal is handled on its own thread.
     for (verb, fault) in
         [("report", "folder:1:stop"), ("report", "open:1:stop:run.json"), ("top", "open:1:stop:run.json")]
     {

@@ -1,4 +1,4 @@
-//! Scratch among other users: private, not written through links, and not trusted once it was cut off.
+//! Scratch among other users: private, not written through links, and not trusted once truncated.
 
 use crate::common::{CASES, gone_on, stopped, succeed, tables, undisturbed};
 use crate::lake::{Lake, complaint};
@@ -58,8 +58,7 @@ fn scratch_is_private_and_never_behind_a_link() {
     assert!(tables(&lake.run()) == expected);
 }
 
-/// Cuts files of scratch off at half of their length: those that finished stages left, when they are longer than so many
-/// bytes.
+/// Truncates the scratch files of finished stages to half of their length, if longer than `least` bytes.
 fn cut_off(lake: &Lake, least: u64) -> usize {
     let mut cut = 0;
     let scratch = lake.path().join(".heaplake-scratch");
@@ -83,7 +82,7 @@ fn scratch_that_is_cut_off_is_an_error() {
     for case in &CASES {
         let (lake, input, expected) = undisturbed(case);
         for stage in (2..).step_by(4) {
-            // Before the next stage is noted in the journal.
+            // Before the next stage is recorded in the journal.
             let fault = format!("rename:{stage}:stop:journal.json");
             let Some(child) = stopped(&mut case.command(&lake, &input), &fault) else { break };
             let cut = cut_off(&lake, 64);
@@ -91,7 +90,7 @@ fn scratch_that_is_cut_off_is_an_error() {
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(!text.contains("panicked"), "{}: {text}", case.name);
             match output.status.code() {
-                // It was done with what was cut off.
+                // Completed despite the truncated files.
                 Some(0) => assert!(
                     tables(&lake.run()) == expected,
                     "{}: published from {cut} files that were cut off",
@@ -115,7 +114,7 @@ fn columns_that_are_cut_off_while_they_are_mapped_publish_nothing() {
     let case = &CASES[0];
     let (lake, input, expected) = undisturbed(case);
     let mut failed = 0;
-    // Columns that were mapped before this call stay mapped.
+    // Columns mapped before this call stay mapped.
     for call in (8..).step_by(12) {
         let fault = format!("map:{call}:stop");
         let Some(child) = stopped(&mut case.command(&lake, &input), &fault) else { break };
@@ -139,7 +138,7 @@ fn columns_that_are_cut_off_while_they_are_mapped_publish_nothing() {
     assert!(failed > 0, "nothing was cut off in time");
 }
 
-/// Changes files that a killed run left, one at a time, and lets the next command go on.
+/// Changes files that a killed run left, one at a time, and lets the next command resume.
 #[test]
 fn a_run_never_goes_on_with_scratch_that_is_not_what_was_written() {
     let case = &CASES[1];

@@ -1,4 +1,4 @@
-//! Several processes that write the same run: one of them makes it, the others are told or find it; never a mixture.
+//! Several processes that write the same run: one of them makes it, the others fail or find it; never a mixture.
 
 use crate::common::{CASES, Case, assert_all_whole, heaplake, rounds, succeed};
 use crate::generated::generated;
@@ -10,14 +10,14 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Starts all at once and waits; the exit code and the messages of each.
+/// Starts all at once and waits; returns the exit code and messages of each.
 fn at_once(commands: Vec<Command>) -> Vec<(Option<i32>, String)> {
     let children: Vec<Child> = commands.into_iter().map(|mut command| command.spawn().unwrap()).collect();
     let ended = children.into_iter().map(|child| child.wait_with_output().unwrap());
     ended.map(|output| (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())).collect()
 }
 
-/// One of them at least succeeds; whoever does not says that another one is at work, or that a run stands there.
+/// At least one succeeds; the others say that another one is at work, or that a run exists.
 fn assert_told(ended: &[(Option<i32>, String)], what: &str) {
     for (code, text) in ended {
         let told = ["another heaplake is", "a run stands here", "another run took this place"];
@@ -122,7 +122,7 @@ fn two_analyses_of_standard_input() {
                 let mut command = analyze(&lake.path(), Path::new("-"), &["--snapshot", "n"]);
                 let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
                 let mut pipe = child.stdin.take().unwrap();
-                // Who is refused does not read it.
+                // A refused process does not read it.
                 std::thread::spawn(move || drop(pipe.write_all(&generated(seed, 60_000))));
                 child
             })
@@ -137,7 +137,7 @@ fn two_analyses_of_standard_input() {
     }
 }
 
-/// Twenty writers of five runs, and readers of whatever there is.
+/// Twenty writers of five runs, and readers of any run.
 #[test]
 fn twenty_processes_on_one_lake() {
     let lake = Lake::new();
@@ -169,25 +169,25 @@ fn twenty_processes_on_one_lake() {
         commands.push(list);
     }
     for (code, text) in at_once(commands) {
-        // A reader whose run is replaced may find it gone.
+        // A reader may find a replaced run gone.
         assert!(matches!(code, Some(0..=2)) && !text.contains("panicked"), "{code:?} {text}");
     }
     assert_clean(&lake, "with readers");
 }
 
-/// A run that somebody puts in the place meanwhile, with what is no heaplake of today, is not touched.
+/// A run put in place meanwhile, without heaplake, is not touched.
 #[test]
 fn what_somebody_else_puts_in_the_place_stays() {
     let lake = Lake::new();
     let [input, _] = two_inputs(&lake);
     let place = lake.path().join("release=none/snapshot=n");
-    // It waits for its input, while it holds the place.
+    // It waits for its input, while it has the place locked.
     let mut command = analyze(&lake.path(), Path::new("-"), &["--snapshot", "n"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let content = fs::read(&input).unwrap();
     pipe.write_all(&content[..1000]).unwrap();
-    // It makes scratch once it has the place, and has looked at it.
+    // It makes scratch after locking and checking the place.
     let scratch = lake.path().join(".heaplake-scratch");
     wait_for("it makes no scratch", || scratch.exists().then_some(()));
     fs::create_dir_all(&place).unwrap();

@@ -1,4 +1,4 @@
-//! `heaplake fleet analyze` becomes a Python that has the package.
+//! `heaplake fleet analyze` runs a Python that has the package.
 
 use crate::lake::{Lake, complaint, heaplake};
 use std::fs;
@@ -6,14 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A program in the place of Python. It has the packages if `status` is 0; then it prints what it is given.
+/// A replacement for Python. It has the packages if `status` is 0, and prints its arguments.
 fn python(lake: &Lake, status: u8) -> PathBuf {
     let path = lake.folder().join(format!("python{status}"));
     let script = format!(
         "#!/bin/sh\nif [ \"$1\" = -c ]; then exit {status}; fi\nprintf '%s\\n' \"$HEAPLAKE_BINARY\" \"$@\"\nexit 3\n"
     );
     let text = lake.input("python.sh", script.as_bytes());
-    // A file that was open for writing here may still be so in a child of another thread, and then it cannot be run.
+    // A file written here may still be open for writing in another thread's child, and then it cannot be executed.
     assert!(Command::new("cp").arg(text).arg(&path).status().unwrap().success());
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path

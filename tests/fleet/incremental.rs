@@ -1,11 +1,11 @@
-//! What is added, dropped or replaced changes its group alone, and the result is that of a rollup made anew.
+//! Adding, dropping or replacing runs changes their group only, and the result equals a full rollup.
 
 use crate::lake::{Lake, complaint, heaplake};
 use crate::shared::{assert_same, groups, releases, rollup, run};
 use heaplake_lake::lock::Lock;
 use std::fs;
 
-/// Sums up in steps and anew: both are the same. How many groups the step made.
+/// Rolls up incrementally and from scratch; both must be equal. Returns the number of updated groups.
 fn step(lake: &Lake, number: usize) -> u64 {
     let steps = lake.path().join("fleet");
     let anew = lake.path().join(format!("anew{number}"));
@@ -30,7 +30,6 @@ fn only_groups_that_changed_are_made() {
     assert_eq!(step(&lake, 4), 1);
     fs::remove_dir_all(lake.path().join("release=3.0")).unwrap();
     assert_eq!(step(&lake, 5), 0);
-    // Another run in the place of one.
     run(&lake, "2.0", "run2", 102);
     assert_eq!(step(&lake, 6), 1);
     // Several at once.
@@ -44,7 +43,7 @@ fn only_groups_that_changed_are_made() {
 fn tables_of_runs_that_are_known_are_not_read() {
     let lake = releases();
     step(&lake, 0);
-    // Of this run only its description is still whole.
+    // Only this run's description is still intact.
     let known = lake.path().join("release=1.0/snapshot=run1/classes.parquet");
     let bytes = fs::read(&known).unwrap();
     fs::write(&known, vec![0; bytes.len()]).unwrap();
@@ -64,7 +63,7 @@ fn a_step_in_little_memory_is_the_same() {
     for out in [&out, &little] {
         rollup(&lake.path(), out, &[]);
     }
-    // The numbers of the runs that were there change, too.
+    // The numbers of the other runs change, too.
     fs::remove_dir_all(lake.path().join("release=1.1/snapshot=run0")).unwrap();
     for (name, seed) in [("a", 106), ("run1b", 107), ("z", 108)] {
         run(&lake, "1.1", name, seed);
@@ -87,7 +86,7 @@ fn a_group_that_was_damaged_is_made_anew() {
     assert_eq!(step(&lake, 0), 1);
     fs::remove_file(&table).unwrap();
     assert_eq!(step(&lake, 1), 1);
-    // Of another version, whose groups are made anew.
+    // Groups of another version are rebuilt.
     let description = fs::read_to_string(out.join("rollup.json")).unwrap();
     fs::write(out.join("rollup.json"), description.replace("\"heaplake_version\": \"", "\"heaplake_version\": \"9"))
         .unwrap();

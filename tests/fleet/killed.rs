@@ -1,4 +1,4 @@
-//! A rollup that is killed leaves the one of before, or its own; the next one is as if nothing had happened.
+//! A killed rollup leaves the previous one, or its own; the next one is unaffected.
 
 use crate::shared::{assert_same, files, groups, releases, rollup, run};
 use std::fs;
@@ -6,10 +6,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Kills of the fast test, at least.
+/// Minimum number of kills in the fast test.
 const FEW: usize = 50;
 
-/// A rollup that ends before its call to the system of this number, if it has so many; whether it was killed.
+/// A rollup killed before its `call`th system call, if it makes that many; returns whether it was killed.
 fn killed(lake: &Path, call: usize) -> bool {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
     command.args(["fleet", "rollup", "--quiet"]).arg(lake).stdout(Stdio::null()).stderr(Stdio::null());
@@ -18,7 +18,7 @@ fn killed(lake: &Path, call: usize) -> bool {
     !status.success()
 }
 
-/// Files of a rollup that count: the description, and the groups that it names.
+/// Files of a valid rollup: the description, and the groups that it names.
 fn counting(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let description = (PathBuf::from("rollup.json"), fs::read(out.join("rollup.json")).unwrap());
     let of_group = |group: PathBuf| {
@@ -29,9 +29,9 @@ fn counting(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     [description].into_iter().chain(groups).collect()
 }
 
-/// Kills rollups before each `step`th call until one comes to its end; returns how many were killed.
+/// Kills rollups before each `step`th call until one completes; returns the number of kills.
 fn kill_rollups(step: usize) -> usize {
-    // A rollup is there; since then, a run came into one of the three groups, one group went, and one came.
+    // Since the last rollup, a run came into one of the three groups, one group went, and one came.
     let lake = releases();
     let (out, anew) = (lake.path().join("fleet"), lake.path().join("anew"));
     rollup(&lake.path(), &out, &[]);

@@ -1,4 +1,4 @@
-//! `heaplake fleet`: all runs of a lake, summed up.
+//! `heaplake fleet`: aggregates over all runs of a lake.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 

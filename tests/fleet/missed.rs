@@ -1,4 +1,4 @@
-//! Runs of a lake that a rollup does not see.
+//! Runs of a lake that a rollup cannot read.
 
 use crate::lake::heaplake;
 use crate::shared::{releases, rollup};
@@ -26,12 +26,11 @@ fn a_run_that_is_not_seen_is_named_and_the_rest_summed_up() {
     assert_eq!(said()["missed"].as_array().unwrap().len(), 1);
     let runs: usize = said()["groups"].as_array().unwrap().iter().map(|of| of["runs"].as_array().unwrap().len()).sum();
     assert_eq!(runs, 11);
-    // The page tells it.
     heaplake().arg("report").arg(&out).assert().success();
     assert!(fs::read_to_string(out.join("fleet.html")).unwrap().contains("snapshot=run2 is left out"));
     assert_eq!(run(&["--skip-damaged"]).0, Some(0));
     assert_eq!(said().get("missed"), None);
-    // A table that is gone is a run that is not seen; once it is back, so are its rows.
+    // A run without one of its tables is missed; once the table is back, so are its rows.
     fs::write(&description, &whole).unwrap();
     let table = description.with_file_name("classes.parquet");
     let rows = fs::read(&table).unwrap();

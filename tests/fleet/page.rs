@@ -5,7 +5,6 @@ use crate::shared::{releases, rollup};
 use serde_json::Value;
 use std::fs;
 
-/// The data of a page.
 fn data(page: &str) -> Value {
     let begin = page.find("type=\"application/json\">").unwrap() + 24;
     serde_json::from_str(&page[begin..begin + page[begin..].find("</script>").unwrap()]).unwrap()

@@ -1,4 +1,4 @@
-//! Lakes to sum up, and what a rollup says.
+//! Lakes to roll up, and rollups.
 
 use crate::lake::{Lake, heaplake};
 use crate::written::{Class, write};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes a run of a few dozen classes, of which each run lacks some.
+/// Writes a run of a few dozen classes; each run lacks some.
 pub fn run(lake: &Lake, release: &str, name: &str, seed: u64) {
     let mut rng = Rng::new(seed);
     let mut classes = Vec::new();
@@ -33,7 +33,7 @@ pub fn releases() -> Lake {
     lake
 }
 
-/// `heaplake fleet rollup LAKE --out FOLDER --json` with more options: the answer.
+/// Runs `heaplake fleet rollup LAKE --out FOLDER --json` with more options; returns its answer.
 pub fn rollup(lake: &Path, out: &Path, more: &[&str]) -> Value {
     let mut command = heaplake();
     command.args(["fleet", "rollup"]).arg(lake).arg("--out").arg(out).arg("--json").args(more);
@@ -42,14 +42,14 @@ pub fn rollup(lake: &Path, out: &Path, more: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The folders of the groups that count.
+/// The folders of the current groups.
 pub fn groups(folder: &Path) -> Vec<PathBuf> {
     let rollup: Value = serde_json::from_slice(&fs::read(folder.join("rollup.json")).unwrap()).unwrap();
     let groups = rollup["groups"].as_array().unwrap();
     groups.iter().map(|group| folder.join(group["folder"].as_str().unwrap())).collect()
 }
 
-/// All files below a folder with what is in them.
+/// All files below a folder with their content.
 pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -66,7 +66,7 @@ pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// Fails where two folders differ, and names the file.
+/// Fails if two folders differ, and names the file.
 pub fn assert_same(one: &Path, other: &Path) {
     let (one, other) = (files(one), files(other));
     assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());

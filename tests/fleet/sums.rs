@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// What the runs of a release say of a class: run, host, retained bytes, count.
+/// A class in the runs of a release: run, host, retained bytes, count.
 type Said = Vec<(String, Option<String>, i64, i64)>;
 
 /// By release and signature.
@@ -95,7 +95,7 @@ fn runs_are_grouped_by_what_is_asked_for() {
     assert!(hosts.contains(&&json!({})) && hosts.contains(&&json!({ "host": "host1" })), "{hosts:?}");
     let runs: usize = groups.iter().map(|group| group["runs"].as_array().unwrap().len()).sum();
     assert_eq!(runs, 12);
-    // Another way to group them is another rollup, in the same place too.
+    // Another grouping is another rollup, in the same folder too.
     let answer = rollup(&lake.path(), &out, &["--by", "release,label.host"]);
     assert_eq!(answer["updated_groups"], answer["groups"].as_array().unwrap().len());
     heaplake().args(["fleet", "rollup"]).arg(lake.path()).args(["--by", "host"]).assert().code(2);
@@ -142,12 +142,12 @@ fn damaged_tables_of_runs_are_named() {
     let out = lake.folder().join("out");
     let (cause, _) = complaint(heaplake().args(["fleet", "rollup"]).arg(lake.path()).arg("--out").arg(&out), 1);
     assert!(cause.contains("release=3.0") && cause.contains("classes.parquet"), "{cause}");
-    // The others are summed up.
+    // The others are rolled up.
     let rollup: serde_json::Value = serde_json::from_slice(&fs::read(out.join("rollup.json")).unwrap()).unwrap();
     assert_eq!((rollup["missed"].as_array().unwrap().len(), rollup["groups"].as_array().unwrap().len()), (1, 3));
 }
 
-/// A leak on all runs is more than one large run.
+/// A leak on all runs ranks above one large run.
 #[test]
 fn first_rows_are_those_with_the_most_on_all_runs() {
     let lake = Lake::new();

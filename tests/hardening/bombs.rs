@@ -1,14 +1,14 @@
-//! Compressed files that grow without measure, and files that are compressed twice.
+//! Compressed files that expand without limit, and files compressed twice.
 
 use super::good::{GOOD, assert_as_good};
 use super::refusal::failure;
 use crate::compress::{gzip, zstd};
 use crate::lake::{Lake, complaint, heaplake};
 
-/// Bytes of white space: more than what is read of any file.
+/// Bytes of white space: more than is read of any file.
 const BLANK: usize = 200 << 20;
 
-/// A snapshot with much white space at its end, which is sound.
+/// A valid snapshot with much white space at its end.
 fn blown_up() -> Vec<u8> {
     [GOOD.as_bytes(), &vec![b' '; BLANK]].concat()
 }

@@ -6,10 +6,9 @@ use crate::lake::{Lake, complaint, heaplake};
 use flate2::{Compression, GzBuilder};
 use std::io::Write;
 
-/// What `pzstd` and the seekable format write for other programs.
+/// A skippable frame, as written by `pzstd` and the seekable format.
 const SKIPPABLE: &[u8] = b"\x50\x2a\x4d\x18\x04\0\0\0size";
 
-/// The two halves of the snapshot.
 fn halves() -> (&'static [u8], &'static [u8]) {
     GOOD.as_bytes().split_at(GOOD.len() / 2)
 }
@@ -35,9 +34,9 @@ fn zstd_in_frames_is_read() {
     assert!(cause.ends_with("found another compressed file (zstd)"), "{cause}");
 }
 
-/// A frame whose header asks for a window of so many bytes, as a power of two.
+/// A frame with a window of 2^`log` bytes.
 fn windowed(log: u8) -> Vec<u8> {
-    // Written piece by piece: its header does not say how long the content is.
+    // Written piece by piece, so that its header does not contain the content's length.
     let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
     encoder.write_all(GOOD.as_bytes()).unwrap();
     encoder.flush().unwrap();
@@ -50,9 +49,9 @@ fn windowed(log: u8) -> Vec<u8> {
 #[test]
 fn a_window_is_decoded_if_the_memory_suffices() {
     let lake = Lake::new();
-    // As `zstd --long=28` and `--long=31`.
+    // Like `zstd --long=28` and `--long=31`.
     let (large, largest) = (lake.input("a.heapsnapshot", &windowed(28)), lake.input("b.heapsnapshot", &windowed(31)));
-    // As much as the refusal below names.
+    // The size that the refusal below names.
     lake.analyze(&large).arg("--memory=345MiB").assert().success();
     assert_eq!(lake.runs().len(), 1);
     for (input, window) in [(&large, 1_u64 << 28), (&largest, 1 << 31)] {

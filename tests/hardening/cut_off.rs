@@ -49,7 +49,7 @@ fn compressed_and_damaged() {
         accepted(&bytes);
         let cuts = [5, 20, bytes.len() / 3, bytes.len() / 2, bytes.len() - 9, bytes.len() - 1];
         let mut damaged: Vec<Vec<u8>> = cuts.iter().map(|&cut| bytes[..cut].to_vec()).collect();
-        // Neither content nor checksum survive this.
+        // Corrupts the content, then the checksum.
         for at in [bytes.len() / 2, bytes.len() - 3] {
             let mut flipped = bytes.clone();
             flipped[at] ^= 0xff;

@@ -1,11 +1,10 @@
-//! A small snapshot with something in every section, for tests that change it.
+//! A small snapshot with content in every section, for tests that change it.
 
 use crate::in_process::{Analysis, analyze};
 use crate::lake::Lake;
 use crate::table::Table;
 use std::path::PathBuf;
 
-/// A snapshot with something in every section.
 pub const GOOD: &str = r#"{"snapshot":{"meta":{
 "node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],
 "node_types":[["hidden","object","string","native","synthetic"],"string","number","number","number","number","number"],
@@ -45,7 +44,7 @@ pub const GOOD: &str = r#"{"snapshot":{"meta":{
 "app.js",
 "make"]}"#;
 
-/// [`GOOD`] with each `from` replaced by its `to`; it must occur once.
+/// [`GOOD`] with each `from`, which must occur once, replaced by its `to`.
 pub fn edited(edits: &[(&str, &str)]) -> String {
     edits.iter().fold(GOOD.to_owned(), |text, (from, to)| {
         assert_eq!(text.matches(from).count(), 1, "{from:?} in {text}");
@@ -67,7 +66,6 @@ pub fn nodes(bytes: impl AsRef<[u8]>) -> Table {
     Table::read(&run, "nodes.parquet")
 }
 
-/// Asserts that the run of a text equals that of [`GOOD`].
 pub fn assert_as_good(text: impl AsRef<[u8]>) {
     let nodes = nodes(text);
     assert_eq!(nodes.u64s("retained_bytes"), [72, 16, 56, 32].map(Some));

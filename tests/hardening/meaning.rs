@@ -1,4 +1,4 @@
-//! Snapshots that are valid JSON but inconsistent: headers, counts that disagree, missing strings.
+//! Snapshots of valid JSON that are inconsistent: headers, counts that disagree, missing strings.
 
 use super::good::{GOOD, assert_as_good, edited};
 use super::refusal::{NUMBER, assert_all_refused, assert_refused, failure};

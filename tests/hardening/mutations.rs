@@ -16,9 +16,9 @@ pub enum Mutation {
     Flip(u8),
     Delete(usize),
     Insert(Vec<u8>),
-    /// Another number in place of the next one.
+    /// Replaces the next number.
     Number(u64),
-    /// Another piece of the file in place of this one.
+    /// Overwrites with another piece of the file.
     Copy(prop::sample::Index, usize),
     Truncate,
 }
@@ -67,14 +67,14 @@ pub fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-/// The same few thousand cases every time, or other ones and as many as HEAPLAKE_CASES says (`make test-long`).
+/// A few thousand fixed cases, or `HEAPLAKE_CASES` random ones if set (`make test-long`).
 pub fn chance() -> ProptestConfig {
     let cases = std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok());
     let rng_seed = if cases.is_some() { RngSeed::Random } else { RngSeed::Fixed(7) };
     ProptestConfig { cases: cases.unwrap_or(3000), rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Whether an input may cause this failure. Any other failure would be a defect of heaplake.
+/// Whether an input may cause this failure. Any other failure is a defect of heaplake.
 pub fn is_of_the_input(failure: &Complaint) -> bool {
     use StageError::{Budget, Input, Overflow, Plan};
     matches!(failure.error.as_deref(), Some(Input(_) | Budget { .. } | Plan { .. } | Overflow(_)))

@@ -16,7 +16,7 @@ pub fn failure(bytes: &[u8]) -> (Complaint, String) {
     (failure, input.display().to_string())
 }
 
-/// Asserts that a text is refused at this offset, and what the message begins with.
+/// Asserts that a text is refused at this offset, and the beginnings of the expected and found parts of the message.
 pub fn assert_refused(text: impl AsRef<[u8]>, offset: usize, expected: &str, found: &str) {
     let (failure, file) = failure(text.as_ref());
     let message = failure.to_string();
@@ -27,8 +27,8 @@ pub fn assert_refused(text: impl AsRef<[u8]>, offset: usize, expected: &str, fou
     assert!(failure.exit == Exit::Failed);
 }
 
-/// Edits of [`GOOD`], with a `^` where the error must be reported (else at the end of the file); the beginnings of what
-/// the message must name as expected and as found.
+/// Edits of [`GOOD`], with a `^` at the position of the error (else it is the end of the file); the beginnings of the
+/// message's expected and found parts.
 pub type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str);
 
 pub fn assert_all_refused(cases: &[Case<'_>]) {

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-// What cannot be read or written.
+// Unreadable inputs and unwritable outputs.
 
 #[test]
 fn inputs_that_are_not_there() {
@@ -42,7 +42,7 @@ fn inputs_that_cannot_be_read() {
         assert!(advice.contains("that you may use it"), "{advice}");
         lake.assert_empty();
     }
-    // Opens well and then fails to read.
+    // Opens successfully and then fails to read.
     let (cause, _) = complaint(&mut lake.analyze("/proc/self/mem"), 1);
     assert!(cause.starts_with("/proc/self/mem: cannot read: Input/output error"), "{cause}");
     lake.assert_empty();
@@ -82,7 +82,7 @@ fn large() -> Vec<u8> {
 fn files_that_may_not_grow() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &large());
-    // The signal of that limit would end the process before the error is seen.
+    // heaplake ignores the limit's signal, which would end it before the error.
     let mut command = in_a_shell("ulimit -f 100", &lake.path(), &input, &["--resume", "always"]);
     let (cause, advice) = complaint(&mut command, 3);
     assert!(cause.contains("cannot write: File too large"), "{cause}");
@@ -115,13 +115,13 @@ fn small_address_spaces() {
     assert!(refused > 0);
 }
 
-/// A folder on which commands find a small disk mounted. Only their process tree sees the mount.
+/// A folder with a small disk mounted; only the command's process tree sees the mount.
 struct Disk {
     folder: PathBuf,
 }
 
 impl Disk {
-    /// Runs a script in which the disk is `$1`, and `$2` and the following are these words.
+    /// Runs a script with the disk as `$1`, and these words as `$2` and following.
     fn run(&self, limit: &str, script: &str, words: &[&Path]) -> assert_cmd::Command {
         let script = format!("mount -t tmpfs -o {limit} none \"$1\" && cd \"$1\" || exit 99; {script}");
         let mut command = assert_cmd::Command::new("unshare");
@@ -129,7 +129,7 @@ impl Disk {
         command
     }
 
-    /// `heaplake analyze` with its lake on the disk; what it leaves behind there is listed on standard output.
+    /// `heaplake analyze` with its lake on the disk; lists its leftovers on standard output.
     fn analyze(&self, limit: &str, input: &Path, options: &str) -> assert_cmd::Command {
         let script = format!(
             "\"$2\" analyze \"$3\" --out \"$1\" --quiet --resume always {options}; code=$?; find \"$1\" -mindepth 1; exit $code"
@@ -156,7 +156,7 @@ fn full_disks() {
     let elsewhere = format!("--scratch '{}' --edges", scratch.display());
     let mut limits: Vec<(String, &str)> = ["64k", "1m", "3m"].map(|size| (format!("size={size}"), "")).to_vec();
     limits.extend(["64k", "400k"].map(|size| (format!("size={size}"), elsewhere.as_str())));
-    // Room for so many files and folders, the disk's own among them.
+    // Room for `most` files and folders, including the disk's own.
     limits.extend((1..12).flat_map(|most| ["", &elsewhere].map(|options| (format!("nr_inodes={most}"), options))));
     for (limit, options) in limits {
         let mut command = disk.analyze(&limit, &input, options);
@@ -172,11 +172,11 @@ fn full_disks() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{limit} {options}: left behind");
         assert_eq!(fs::read_dir(&scratch).into_iter().flatten().count(), 0, "{limit}");
     }
-    // A disk that is large enough is no problem.
+    // A large enough disk.
     disk.analyze("size=200m", &input, "").assert().success();
 }
 
-// What does not fit into memory.
+// Memory limits.
 
 /// The size that the advice names for `--memory`.
 fn advised(advice: &str) -> String {
@@ -202,7 +202,7 @@ fn budgets_that_are_too_small() {
     assert_eq!(lake.runs().len(), 1);
 }
 
-/// What a refusal names suffices at once.
+/// The size named by a refusal suffices at once.
 #[test]
 fn budgets_that_are_named_suffice() {
     for fixture in ["v8/node24_app.heapsnapshot.zst", "jvm/dupfix.hprof.zst"] {
@@ -223,7 +223,7 @@ fn more_nodes_than_the_budget_holds() {
     let (cause, advice) = complaint(lake.analyze(&input).args(["--memory", "128MiB"]), 3);
     assert!(cause.contains("budget of 134217728 bytes is too small for stage "), "{cause}");
     lake.assert_empty();
-    // With that much the header is believed, and the rows contradict it.
+    // With that much the header is accepted, and the rows contradict it.
     let (cause, _) = complaint(lake.analyze(&input).args(["--memory", &advised(&advice)]), 1);
     assert!(cause.contains("expected 4000000000 nodes as snapshot.node_count promises, found 4"), "{cause}");
     lake.assert_empty();

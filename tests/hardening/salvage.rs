@@ -1,4 +1,4 @@
-//! Damaged snapshots with `--salvage`: what is there is analysed, and what is missing is said.
+//! Damaged snapshots with `--salvage`: intact parts are analysed, and missing parts are reported.
 
 use super::good::{GOOD, edited};
 use super::mutations::{chance, is_of_the_input, mutation};
@@ -13,7 +13,6 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Analyses bytes with `--salvage` on so many threads.
 fn try_salvage(bytes: &[u8], threads: usize) -> (Lake, Result<PathBuf, Complaint>) {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", bytes);
@@ -23,7 +22,7 @@ fn try_salvage(bytes: &[u8], threads: usize) -> (Lake, Result<PathBuf, Complaint
     (lake, outcome.map(|outcome| outcome.place))
 }
 
-/// The run of what must be salvaged, and what it says is left out.
+/// The run of a salvageable input, its omissions, and its remarks.
 fn salvaged(bytes: impl AsRef<[u8]>) -> (Lake, PathBuf, Option<String>, Vec<String>) {
     let (lake, place) = try_salvage(bytes.as_ref(), 2);
     let place = place.unwrap_or_else(|failure| panic!("{failure}"));
@@ -34,13 +33,13 @@ fn salvaged(bytes: impl AsRef<[u8]>) -> (Lake, PathBuf, Option<String>, Vec<Stri
     (lake, place, run.summary.partial, run.summary.remarks)
 }
 
-/// What is left out of [`GOOD`] after these edits, and the remarks.
+/// Omissions and remarks for [`GOOD`] after these edits.
 fn left_out(edits: &[(&str, &str)]) -> (String, Vec<String>) {
     let (_lake, _, partial, remarks) = salvaged(edited(edits));
     (partial.unwrap_or_else(|| panic!("{edits:?}")), remarks)
 }
 
-/// Ids, own sizes and kinds of the nodes, which damage behind them does not change.
+/// Ids, own sizes and kinds of the nodes, unaffected by damage behind them.
 fn own(run: &Path) -> Vec<(Option<u64>, Option<u64>, Option<String>)> {
     let nodes = Table::read(run, "nodes.parquet");
     let sizes = nodes.u64s("self_bytes");
@@ -70,7 +69,7 @@ fn cut_at_every_byte_what_stands_before_stays() {
         ["\n,1,1,3", "\n,1,2,5", "\n,2,3,7", "\n],\n\"edges"].map(|row| GOOD.find(row).unwrap()).to_vec();
     for length in 1..GOOD.len() {
         let bytes = &GOOD.as_bytes()[..length];
-        // A row is whole when a comma or the end of its array follows.
+        // A row is complete when a comma or the end of its array follows.
         let nodes = rows.iter().filter(|&&end| length > end + 1).count();
         let (lake, place) = try_salvage(bytes, 1 + length % 3);
         match place {
@@ -94,7 +93,7 @@ fn edges_and_strings_before_a_cut_stay() {
     let cut = GOOD.find("\n,2,6,21").unwrap() + 1;
     let (_lake, run, partial, _) = salvaged(&GOOD[..cut]);
     let edges = Table::read(&run, "edges.parquet");
-    // The third edge is not followed by a comma.
+    // No comma follows the third edge.
     assert_eq!(edges.rows(), 2);
     let partial = partial.unwrap();
     for part in [
@@ -115,7 +114,6 @@ fn edges_and_strings_before_a_cut_stay() {
     assert!(partial.unwrap().contains("names, whose strings are missing"));
 }
 
-/// Reading goes on with the next section.
 #[test]
 fn what_follows_a_broken_section_is_read() {
     for (edit, section, rows, nodes) in [
@@ -136,7 +134,7 @@ fn what_follows_a_broken_section_is_read() {
         let edges = Table::read(&run, "edges.parquet").rows();
         assert!(edges <= rows, "{section}: {edges}");
     }
-    // A section that does not come at all.
+    // A missing section.
     let strings = GOOD.find(",\n\"strings\"").unwrap();
     let (_lake, _, partial, _) = salvaged(format!("{}}}", &GOOD[..strings]));
     assert!(partial.unwrap().contains("the section strings, which is missing"));
@@ -166,7 +164,7 @@ fn bad_references_are_passed_over_and_told() {
         assert!(partial.starts_with("1 bad references"), "{partial}");
         assert!(remarks[0].starts_with("bad reference in row 3 of ") && remarks[0].ends_with("below 9, found 9"));
     }
-    // The rest is as it was.
+    // The rest is unchanged.
     let (_lake, run, ..) = salvaged(edited(&[(",2,6,21", ",2,6,28")]));
     let nodes = Table::read(&run, "nodes.parquet");
     assert_eq!(nodes.u64s("retained_bytes"), [72, 16, 24, 32].map(Some));
@@ -190,7 +188,7 @@ fn ten_bad_references_are_told() {
     assert!(remarks.is_sorted_by_key(String::len), "{remarks:?}");
     let count: u64 = partial.unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(count > 1000, "{count}");
-    // The same with any number of threads, to the byte.
+    // The same bytes with any number of threads.
     let tables = |threads| {
         let (lake, run) = try_salvage(damaged.as_bytes(), threads);
         let run = run.unwrap();
@@ -219,7 +217,7 @@ fn headers_that_lie_are_not_believed() {
     }
 }
 
-/// Names that are missing make nothing equal, and objects whose edges may be missing are not surely equal.
+/// Missing names make nothing equal, and objects with possibly missing edges are not surely equal.
 #[test]
 fn nothing_is_an_exact_duplicate_by_what_is_missing() {
     let mut snapshot = heaplake_oracle::Snapshot::new();
@@ -271,7 +269,7 @@ fn as_the_user_sees_it() {
     let output = command.arg("analyze").arg(&input).arg("--out").arg(lake.path()).arg("--salvage").output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && said.contains("PARTIAL: the input is damaged; this leaves out what"), "{said}");
-    // Nothing to be saved: no nodes.
+    // Nothing to salvage: no nodes.
     let (cause, advice) = {
         let lake = Lake::new();
         let input = lake.input("cut.heapsnapshot", &GOOD.as_bytes()[..300]);
@@ -298,7 +296,7 @@ proptest! {
         let plain = analyze(&lake.path(), &input, Analysis::default()).map(|outcome| outcome.place);
         let (_other, damaged) = try_salvage(&bytes, 2);
         match (plain, damaged) {
-            // What is whole is the same with it.
+            // Complete inputs give the same result with `--salvage`.
             (Ok(plain), Ok(damaged)) => {
                 for table in ["nodes.parquet", "edges.parquet", "chains.parquet"] {
                     prop_assert_eq!(fs::read(plain.join(table)).unwrap(), fs::read(damaged.join(table)).unwrap());

@@ -1,4 +1,4 @@
-//! Snapshots that are no valid JSON, or have invalid numbers, rows, trees, strings or objects.
+//! Snapshots of invalid JSON, or with invalid numbers, rows, trees, strings or objects.
 
 use super::refusal::{NUMBER, assert_all_refused, assert_refused, failure};
 

@@ -1,4 +1,4 @@
-//! Tables of a lake that are damaged in ways that a reader of Parquet does not expect.
+//! Tables of a lake with damage that a Parquet reader does not expect.
 
 use crate::lake::{Lake, complaint, heaplake};
 use crate::table::Table;
@@ -22,7 +22,7 @@ fn old_run(lake: &Lake) -> (PathBuf, PathBuf) {
     (whole, run)
 }
 
-/// Lists a table of such a run as it is now.
+/// Updates the entry of a table in `run.json`.
 fn list(run: &Path, file: &str) {
     let path = run.join("run.json");
     let mut said: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -56,7 +56,7 @@ fn a_page_that_expands_without_bound_is_refused() {
     assert!(cause.contains("column class") && cause.contains("bytes uncompressed"), "{cause}");
 }
 
-/// The schema of Arrow inside the file names a type that is none.
+/// The Arrow schema in the file names an invalid type.
 #[test]
 fn a_table_whose_arrow_schema_is_damaged_is_read_or_refused() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures");

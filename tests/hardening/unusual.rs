@@ -42,7 +42,7 @@ fn keys_that_nobody_knows() {
         assert_as_good(GOOD.replace("\"nodes\":", &format!("\"new\":{value},\"newer\":{value},\"nodes\":")));
         assert_as_good(GOOD.replace("\"make\"]}", &format!("\"make\"],\"new\":{value}\r\n}}")));
     }
-    // As V8 writes them since 2025.
+    // As in V8 since 2025.
     assert_as_good(GOOD.replace(
         "\"strings\":",
         "\"scopes\":[-1,0,3,-1,2,7],\"scope_context_vars\":[0,-1],\"scope_uses\":[],\"strings\":",
@@ -64,7 +64,7 @@ fn white_space_of_all_kinds() {
     assert_as_good(GOOD.replace('\n', "\r\n"));
     assert_as_good(format!("\r\n\t {GOOD} \n\n\t\r"));
     assert_as_good(GOOD.replace('\n', ""));
-    // Not inside numbers or strings: no string of the file holds a comma, bracket or colon.
+    // Not inside numbers or strings: no string of the file has a comma, bracket or colon.
     let airy = GOOD.replace(',', "\t,\r\n ").replace('[', " [ ").replace(']', "\n]\n").replace(':', " :\t");
     assert_as_good(airy);
     // More of it than a block of the reader.
@@ -110,7 +110,7 @@ fn prose(bytes: usize) -> String {
     text
 }
 
-/// Longest text that tables have in full, bytes.
+/// Longest text stored in full, bytes.
 const MEBIBYTE: usize = 1 << 20;
 
 #[test]
@@ -125,7 +125,7 @@ fn names_of_megabytes() {
         ]);
         let nodes = nodes(text);
         let names = nodes.texts("name");
-        // Tables have the beginning of what is longer than a mebibyte.
+        // Texts longer than a mebibyte are truncated in tables.
         let is_told = |name: &Option<String>, text: &str| match (name.as_deref(), text.len()) {
             (Some(name), 0..=MEBIBYTE) => name == text,
             (Some(name), _) => name.strip_suffix('…').is_some_and(|beginning| {

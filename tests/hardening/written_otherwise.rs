@@ -1,4 +1,4 @@
-//! Snapshots that other writers, shells and tools left: read with a remark, or named for what they are.
+//! Snapshots from other writers, shells and tools: read with a remark, or identified.
 
 use super::good::{GOOD, edited};
 use crate::compress::{gzip, zstd};
@@ -12,7 +12,7 @@ fn fixture(name: &str) -> Vec<u8> {
     fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/v8").join(name)).unwrap()
 }
 
-/// Analyses bytes; the lake, the remarks, and kinds and names of the nodes.
+/// Analyses bytes; returns the lake, the remarks, and kinds and names of the nodes.
 fn analyzed(bytes: &[u8], options: &[&str]) -> (Lake, Vec<String>, Vec<(String, String)>) {
     let lake = Lake::new();
     let input = lake.input("a.heapsnapshot", bytes);
@@ -33,7 +33,7 @@ fn refused(bytes: &[u8]) -> String {
     cause
 }
 
-/// Node.js 8 to 11 writes symbols and bigints whose type its list of names lacks.
+/// Node.js 8 to 11 writes symbols and bigints with a type missing from its list of names.
 #[test]
 fn types_beyond_the_names_are_those_of_v8() {
     let file = fixture("unnamed_types.heapsnapshot");
@@ -49,12 +49,12 @@ fn types_beyond_the_names_are_those_of_v8() {
         assert_eq!(nodes[2].0, kind);
         assert!(remarks[0].contains(kind), "{remarks:?}");
     }
-    // A number that no V8 has.
+    // Numbers unknown in any V8.
     for number in ["16", "255", "256", "4294967308"] {
         let cause = refused(text.replace(",12,2,5", &format!(",{number},2,5")).as_bytes());
         assert!(cause.contains(&format!("expected a node type below 16, found {number} (row 2)")), "{cause}");
     }
-    // Names that are not V8's say nothing of others.
+    // Names other than V8's imply nothing about further types.
     let (_lake, remarks, nodes) = analyzed(edited(&[(",2,3,7,32", ",^7,3,7,32")]).replace('^', "").as_bytes(), &[]);
     assert_eq!(nodes[3].0, "(unknown type 7)");
     assert!(remarks[0].ends_with(": 1 ((unknown type 5), (unknown type 6), (unknown type 7))"), "{remarks:?}");
@@ -92,7 +92,7 @@ fn what_stands_behind_the_end_is_said() {
     assert_eq!(behind(b" \n\0 \n\0\0").len(), 1);
     let text = behind(b"\nWritten to disk.\n");
     assert!(text[0].starts_with("17 bytes of text behind the end of the JSON are left out, from byte "), "{text:?}");
-    // A second text of JSON, the rest of one, or much.
+    // A second JSON text, the rest of one, or a long tail.
     let long = [b'x'; 1025];
     for tail in [&b"{}"[..], b"\0{", b"]", b",1", b"done: {", b"\"a\"", &long, &[&[0; 9][..], b"[1]"].concat()] {
         let cause = refused(&[GOOD.as_bytes(), tail].concat());
@@ -112,7 +112,7 @@ fn the_layout_of_2012_is_named() {
     }
     let cause = refused(&fixture("chrome2012.heapsnapshot"));
     assert!(cause.ends_with("found the layout of 2012 and before (\"edges_index\")"), "{cause}");
-    // Without the field of that time, the missing one is named.
+    // Without that version's field, the missing one is named.
     let other = refused(edited(&[("\"edge_count\",", "\"edges\",")]).as_bytes());
     assert!(other.contains("expected \"edge_count\" among snapshot.meta.node_fields"), "{other}");
 }

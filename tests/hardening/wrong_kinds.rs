@@ -1,10 +1,10 @@
-//! Files that are no input of a command: each is named for what it is, with the command that reads it, if one does.
+//! Files of the wrong kind: each is identified, with the command that reads it, if there is one.
 
 use super::good::{GOOD, edited};
 use crate::lake::{Lake, complaint, heaplake};
 use std::path::Path;
 
-/// What `analyze` and `replay` say of a file, and `plan`, which says the same as `analyze`.
+/// Messages of `analyze` and `replay` for a file; `plan` must agree with `analyze`.
 fn said(lake: &Lake, input: &Path) -> [(String, String); 2] {
     let analyze = complaint(&mut lake.analyze(input), 1);
     let replay = complaint(heaplake().arg("replay").arg(input).arg("--out").arg(lake.path()).arg("--quiet"), 1);
@@ -93,7 +93,7 @@ fn what_another_command_reads_is_named_with_it() {
     assert!(GOOD.starts_with("{\"snapshot\""));
 }
 
-/// Files in the place of a run: each is named for what it is, with the command that reads it.
+/// Files given instead of a run: each is identified, with the command that reads it.
 #[test]
 fn a_file_that_is_no_run_is_named() {
     let lake = Lake::new();
@@ -122,7 +122,6 @@ fn a_file_that_is_no_run_is_named() {
             assert!(hint.contains(advice), "{hint}");
         }
     }
-    // Files of a run.
     lake.analyze(lake.input("b.heapsnapshot", GOOD.as_bytes())).assert().success();
     for file in ["run.json", "classes.parquet"] {
         let (cause, hint) = complaint(heaplake().arg("show").arg(lake.run().join(file)), 2);
@@ -131,7 +130,7 @@ fn a_file_that_is_no_run_is_named() {
     }
 }
 
-/// A snapshot under the name that DevTools gives to a recorded time line.
+/// A snapshot under DevTools' name for a recorded timeline.
 #[test]
 fn time_lines_are_snapshots() {
     let lake = Lake::new();

@@ -21,7 +21,7 @@ fn complaint(source: &Source, (at, attribute): (usize, &str)) -> Option<String> 
     refused.then(|| format!("{place}: `{attribute}`; mend what the lint says, or `expect` it with a reason"))
 }
 
-/// What every `#[...]` and `#![...]` of `source` says, and where it is.
+/// The content and position of every `#[...]` and `#![...]` of `source`.
 fn attributes(source: &Source) -> impl Iterator<Item = (usize, &str)> {
     let code = source.code.as_str();
     code.match_indices('#').filter_map(move |(at, _)| {
@@ -35,7 +35,7 @@ fn attributes(source: &Source) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether the file is one of tests: below a folder `tests`, and not the source of a crate there.
+/// Whether the file is a test: below a folder `tests`, and not the source of a crate there.
 fn is_test(path: &str) -> bool {
     let mut folders = path.split('/').rev();
     folders.find(|folder| ["src", "tests"].contains(folder)) == Some("tests")

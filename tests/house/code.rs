@@ -1,9 +1,9 @@
-//! The text of a source without what is no code: comments, the insides of texts and characters, tests. What is left out
-//! becomes spaces, so that every byte keeps its place and its line.
+//! The code of a source without comments, the insides of strings and characters, and tests. These become spaces, so
+//! that every byte keeps its position and line.
 
 use std::ops::Range;
 
-/// `text` without comments and without the insides of texts and characters.
+/// `text` without comments and without the insides of strings and characters.
 pub fn blanked(text: &str) -> String {
     let mut code = text.as_bytes().to_vec();
     let mut at = 0;
@@ -15,7 +15,6 @@ pub fn blanked(text: &str) -> String {
     code.iter().map(|&byte| if byte.is_ascii() { char::from(byte) } else { ' ' }).collect()
 }
 
-/// `code` without the modules that are built for tests only.
 pub fn without_tests(code: &str) -> String {
     let mut bytes = code.as_bytes().to_vec();
     let mut from = 0;
@@ -45,7 +44,7 @@ pub fn block_end(code: &str, open: usize) -> usize {
     code.len()
 }
 
-/// Every word (name, keyword, number) of `code` and where it is.
+/// Every word (name, keyword, number) of `code` and its position.
 pub fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -55,12 +54,10 @@ pub fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The length of the word that `code` starts with.
 pub fn word_length(code: &str) -> usize {
     code.bytes().take_while(|&byte| is_of_word(byte)).count()
 }
 
-/// The number of the line at byte `at` of `text`.
 pub fn line(text: &str, at: usize) -> usize {
     text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
@@ -77,7 +74,7 @@ fn blank(code: &mut [u8], range: Range<usize>) {
     }
 }
 
-/// What starts at `at` and is no code; an empty range where code goes on.
+/// The comment, string or character at `at`; empty for other code.
 fn not_code(text: &[u8], at: usize) -> Range<usize> {
     let rest = &text[at..];
     let end = match rest[0] {
@@ -110,7 +107,7 @@ fn comment_length(rest: &[u8]) -> usize {
     at
 }
 
-/// The length of a text or character between two `quote`s.
+/// The length of a string or character between two `quote`s.
 fn text_length(rest: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while at < rest.len() && rest[at] != quote {
@@ -119,7 +116,7 @@ fn text_length(rest: &[u8], quote: u8) -> usize {
     at + 1
 }
 
-/// The length of `r#"a text"#`; 0 where `rest` is none.
+/// The length of `r#"a text"#`; 0 if `rest` is not one.
 fn raw_length(rest: &[u8]) -> usize {
     let hashes = rest[1..].iter().take_while(|&&byte| byte == b'#').count();
     if rest.get(1 + hashes) != Some(&b'"') {
@@ -131,7 +128,7 @@ fn raw_length(rest: &[u8]) -> usize {
     hashes + 2 + length + end.len()
 }
 
-/// Whether `'...` is a character and no lifetime.
+/// Whether `'...` is a character, not a lifetime.
 fn is_character(rest: &[u8]) -> bool {
     let characters = String::from_utf8_lossy(&rest[1..rest.len().min(9)]).into_owned();
     characters.starts_with('\\') || characters.chars().nth(1) == Some('\'')

@@ -1,10 +1,10 @@
-//! The crates and the one way they point: schemas <- kit <- input, names, symbols, lake <- stage crates <- pipeline. Beside them stand
-//! the oracle and the generator, which share no code with what they check. Dev-dependencies are free.
+//! Allowed dependencies of the crates: schemas <- kit <- input, names, symbols, lake <- stage crates <- pipeline. The
+//! oracle and the generator share no code with the engine. Dev-dependencies are free.
 
 use std::fs;
 use std::path::Path;
 
-/// What each crate may depend on; a crate of `stages/` that is not named is a stage crate.
+/// Allowed dependencies of each crate; any other crate of `stages/` is a stage crate.
 const BELOW: [(&str, &[&str]); 8] = [
     ("schemas", &[]),
     ("stages/kit", &["schemas"]),
@@ -17,7 +17,7 @@ const BELOW: [(&str, &[&str]); 8] = [
 ];
 const BELOW_STAGES: &[&str] = &["schemas", "kit", "input", "names", "symbols", "lake"];
 
-/// Every dependency that points the wrong way.
+/// Every dependency in the wrong direction.
 pub fn backwards(root: &Path) -> Vec<String> {
     let mut folders: Vec<_> = BELOW.iter().map(|(folder, _)| (*folder).to_owned()).collect();
     let stages = fs::read_dir(root.join("stages")).into_iter().flatten().flatten();
@@ -42,7 +42,7 @@ fn backwards_in(folder: &str, manifest: &str) -> Vec<String> {
     dependencies(manifest).into_iter().filter_map(refused).collect()
 }
 
-/// The crates of ours, without `heaplake-`, that a manifest depends on for more than tests, and their lines.
+/// A manifest's dependencies on our crates, without `heaplake-`, except for tests, and their lines.
 fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut counts = false;

@@ -1,9 +1,9 @@
-//! Whether each capability of `docs/documents.md` names a test that exists.
+//! Checks that each capability in `docs/documents.md` names an existing test.
 
 use std::fs;
 use std::path::Path;
 
-/// Rows that name no test, or one that is not there.
+/// Rows that name no test, or a missing one.
 pub fn unproved(root: &Path) -> Vec<String> {
     let page = fs::read_to_string(root.join("docs/documents.md")).unwrap_or_default();
     let rows: Vec<&str> = page.lines().filter(|line| is_row(line)).collect();
@@ -32,7 +32,6 @@ fn complaint(root: &Path, row: &str) -> Option<String> {
     }
 }
 
-/// Whether there is a test, written as `path::name`.
 fn exists(root: &Path, test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else { return false };
     let Ok(text) = fs::read_to_string(root.join(path)) else { return false };

@@ -1,15 +1,13 @@
-//! The functions of the sources and how long they are.
+//! The functions of the sources and their lengths.
 
 use crate::code;
 use crate::sources::Source;
 
-/// One function that has a body.
 pub struct Function {
     /// Its file and line.
     pub place: String,
-    /// What it is called.
     pub name: String,
-    /// Its lines, from `fn` to the brace that closes it.
+    /// Its lines, from `fn` to its closing brace.
     pub lines: usize,
 }
 
@@ -38,7 +36,7 @@ pub fn long(functions: &[Function], most: usize) -> Vec<String> {
     functions.iter().filter(|it| it.lines > most).map(say).collect()
 }
 
-/// The functions that are too long where fewer than nine of ten keep to `most` lines; else none.
+/// The functions longer than `most` lines if they are more than one in ten; else none.
 pub fn mostly_long(functions: &[Function], most: usize) -> Vec<String> {
     let mut by_length: Vec<_> = functions.iter().collect();
     by_length.sort_by(|a, b| (b.lines, &a.place).cmp(&(a.lines, &b.place)));
@@ -50,7 +48,7 @@ pub fn mostly_long(functions: &[Function], most: usize) -> Vec<String> {
     if excess == 0 { Vec::new() } else { by_length.iter().take(excess + 20).map(say).collect() }
 }
 
-/// Where the body of the function at `at` opens; `None` for a declaration without one.
+/// The opening brace of the function at `at`; `None` for a declaration.
 fn body(code: &str, at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in code.bytes().enumerate().skip(at) {

@@ -1,9 +1,9 @@
-//! The shape of the repository's own Rust sources, checked so that it cannot drift: short files and functions, no circle
-//! of files inside a crate, crates that point one way, no silenced lint without a reason; files of users are opened in one
-//! module, and changed by its functions only.
+//! Checks the shape of the repository's Rust sources: short files and functions, no cycle of files inside a crate,
+//! allowed dependencies only, no silenced lint without a reason; one module opens users' files, and only its functions
+//! change them.
 //!
-//! Uses the standard library only, so that it builds in a second and runs without the product. It reads the sources as
-//! rustfmt leaves them; it is no compiler, and what a macro makes it does not see.
+//! Uses the standard library only, so that it builds in a second and runs without the product. It parses sources
+//! formatted by rustfmt, without a compiler: it does not see the output of macros.
 
 mod attributes;
 mod code;
@@ -18,7 +18,7 @@ mod sources;
 
 use sources::Source;
 
-/// The longest file and function, in lines, and the length that nine of ten functions stay below.
+/// Maximum length of a file and of a function, in lines, and the length that nine of ten functions stay below.
 const FILE_LINES: usize = 450;
 const FUNCTION_LINES: usize = 60;
 const MOST_FUNCTIONS_LINES: usize = 25;

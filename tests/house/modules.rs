@@ -1,7 +1,7 @@
-//! The modules of each crate, which file uses which, and the circles among them.
+//! The modules of each crate, their uses of each other, and cycles.
 //!
-//! A path that leads through a re-export (`crate::Budget` where lib.rs says `pub use budget::Budget`) is a use of the
-//! module that defines the item. `mod a;` alone is no use. What only tests see does not count.
+//! A path through a re-export (`crate::Budget` where lib.rs says `pub use budget::Budget`) uses the module that defines
+//! the item. `mod a;` alone is no use. Test-only code does not count.
 
 use crate::code;
 use crate::paths::{self, Path};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The path of a module from the root of its crate.
 type Name = Vec<String>;
 
-/// Every circle of files.
+/// Every cycle of files.
 pub fn circles(sources: &[Source]) -> Vec<String> {
     let mut reached = BTreeSet::new();
     let mut findings = BTreeSet::new();
@@ -25,7 +25,7 @@ pub fn circles(sources: &[Source]) -> Vec<String> {
     findings.into_iter().collect()
 }
 
-/// The files that may be the root of a crate: lib.rs and main.rs, then the others, for those that no other declares.
+/// Possible crate roots: lib.rs and main.rs, then the others, for files that no other declares.
 fn roots(sources: &[Source]) -> Vec<usize> {
     let mut roots: Vec<_> = (0..sources.len()).collect();
     roots.sort_by_key(|&at| !is_crate_root(&sources[at].path));
@@ -41,10 +41,10 @@ struct Module<'a> {
     name: Name,
     file: usize,
     code: &'a str,
-    /// Where `code` starts in the file, and the folder of the files of modules that it declares.
+    /// Start of `code` in the file, and the folder of the modules that it declares.
     start: usize,
     folder: String,
-    /// The paths that it names, but for those inside its blocks.
+    /// The paths in its code, without those in nested blocks.
     paths: Vec<Path>,
 }
 
@@ -58,7 +58,7 @@ struct Declaration<'a> {
 struct Crate<'a> {
     sources: &'a [Source],
     modules: Vec<Module<'a>>,
-    /// For each module, what it re-exports under which name.
+    /// Re-exports of each module by name.
     exports: BTreeMap<Name, BTreeMap<String, Vec<String>>>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Crate<'a> {
         tree
     }
 
-    /// Adds `module` and those that it declares.
+    /// Adds `module` and the modules that it declares.
     fn add(&mut self, module: Module<'a>) {
         let source = &self.sources[module.file];
         let mut below = Vec::new();
@@ -126,7 +126,7 @@ impl<'a> Crate<'a> {
         code.into_iter().map(char::from).collect()
     }
 
-    /// The circles, each with the uses that close it.
+    /// The cycles, each with the uses that close it.
     fn circles(&self) -> Vec<String> {
         let uses = self.uses();
         let reachable: BTreeMap<_, _> = uses.keys().map(|&(from, _)| (from, reach(&uses, from))).collect();
@@ -150,7 +150,7 @@ impl<'a> Crate<'a> {
         circles
     }
 
-    /// Which file uses which, and the first place where it does.
+    /// The uses between files, and the first position of each.
     fn uses(&self) -> BTreeMap<(usize, usize), String> {
         let mut uses = BTreeMap::new();
         for module in &self.modules {
@@ -166,7 +166,7 @@ impl<'a> Crate<'a> {
         uses
     }
 
-    /// The file that defines what `path` names; `None` where it leads out of the crate.
+    /// The file that defines the item of `path`; `None` if outside the crate.
     fn used_file(&self, module: &Module, path: &Path) -> Option<usize> {
         let name = self.resolve(&module.name, &path.words, 0)?;
         self.modules.iter().find(|module| module.name == name).map(|module| module.file)
@@ -198,7 +198,7 @@ impl<'a> Crate<'a> {
     }
 }
 
-/// The modules that `code`, at `start` of `source`, declares; those inside a block are the block's.
+/// The modules that `code`, at `start` of `source`, declares, without those inside a block.
 fn declarations<'a>(source: &'a Source, start: usize, code: &'a str) -> Vec<Declaration<'a>> {
     let mut found = Vec::new();
     let mut reached = 0;
@@ -218,7 +218,6 @@ fn declarations<'a>(source: &'a Source, start: usize, code: &'a str) -> Vec<Decl
     found
 }
 
-/// What `#[path = "..."]` says among `attributes`.
 fn path_attribute(attributes: &str) -> Option<&str> {
     let (_, path) = attributes.split_once("#[path = \"")?;
     path.split('"').next()
@@ -241,7 +240,7 @@ fn normal(path: &str) -> String {
     parts.join("/")
 }
 
-/// The files that `from` leads to.
+/// The files reachable from `from`.
 fn reach(uses: &BTreeMap<(usize, usize), String>, from: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut open = vec![from];

@@ -1,11 +1,11 @@
-//! Who may change files: everything goes through `heaplake_kit::fs`, which replaces nothing but regular files and follows no
-//! link, and only the crates that keep runs and outputs rename over what is there.
+//! Who may change files: everything goes through `heaplake_kit::fs`, which replaces only regular files and follows no
+//! link, and only the crates that store runs and outputs rename over existing files.
 
 use crate::paths;
 use crate::sources::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What changes files without the care of `heaplake_kit::fs`.
+/// Functions that change files without the checks of `heaplake_kit::fs`.
 const CARELESS: [&str; 12] = [
     "std::fs::write",
     "std::fs::rename",
@@ -21,16 +21,16 @@ const CARELESS: [&str; 12] = [
     "tempfile::Builder",
 ];
 
-/// What puts something in the place of something else.
+/// Functions that replace one file by another.
 const REPLACING: [&str; 2] = ["heaplake_kit::fs::rename", "heaplake_kit::fs::exchange"];
 
-/// Where that is done, besides the kit and the lake: with a manifest, and in scratch.
+/// Files that may use them, besides the kit and the lake: with a manifest, and in scratch.
 const REPLACERS: [&str; 2] = ["stages/compare/src/rollup/place.rs", "pipeline/src/engine/seal.rs"];
 
-/// What is no file: it tells the system to count anew.
+/// Writes to `/proc`, which resets a kernel counter.
 const OF_THE_SYSTEM: &str = "pipeline/src/memory.rs";
 
-/// Every use of what changes files around the functions for that.
+/// Every call that bypasses `heaplake_kit::fs` to change files.
 pub fn careless(sources: &[Source]) -> Vec<String> {
     let tests = of_tests(sources);
     let product = |source: &&Source| {
@@ -72,7 +72,7 @@ fn of_source(source: &Source) -> Vec<String> {
     findings
 }
 
-/// The files and folders of modules that only tests have, without ending.
+/// The files and folders of test-only modules, without extension.
 fn of_tests(sources: &[Source]) -> BTreeSet<String> {
     let mut tests = BTreeSet::new();
     for source in sources {

@@ -1,16 +1,16 @@
-//! The paths (`crate::a::B`, `use super::{c, d}`) that a source names.
+//! The paths (`crate::a::B`, `use super::{c, d}`) in a source.
 
 use crate::code;
 
 /// One path; a `use` of several is several.
 pub struct Path {
-    /// Where it starts: the byte.
+    /// Position of its first byte.
     pub at: usize,
     /// Its words; `*` for everything.
     pub words: Vec<String>,
-    /// What it is called where it is named.
+    /// Its name in this source.
     pub name: String,
-    /// Whether it is one of a `pub use`, which others may use in turn.
+    /// Whether it belongs to a `pub use`, which others may use in turn.
     pub exported: bool,
 }
 
@@ -34,7 +34,7 @@ pub fn of(code: &str) -> Vec<Path> {
     paths
 }
 
-/// Whether what ends here ends with `pub` or `pub(...)`.
+/// Whether `before` ends with `pub` or `pub(...)`.
 fn is_public(before: &str) -> bool {
     let before = before.trim_end();
     let scope = before.rfind("pub(").map(|at| &before[at..]);
@@ -64,7 +64,7 @@ impl Tree<'_> {
             let words = [before, &[rest[..length].to_owned()]].concat();
             if self.takes("::") { self.read(&words) } else { self.push_named(at, &words) }
         } else if !before.is_empty() {
-            // What follows is no name, as in `a::b::<C>`.
+            // Not followed by a name, as in `a::b::<C>`.
             self.push_named(at, before);
         }
     }
@@ -81,7 +81,7 @@ impl Tree<'_> {
         self.takes("}");
     }
 
-    /// Pushes the path `words`, called by its last word or by what `as` says.
+    /// Pushes the path `words`, named by its last word or by `as`.
     fn push_named(&mut self, at: usize, words: &[String]) {
         let code = self.code;
         let Some(alias) = code[self.at..].trim_start().strip_prefix("as ") else {

@@ -1,15 +1,15 @@
-//! Files of users are opened by `heaplake_kit::fs`, which refuses what is no regular file and bounds what is read whole.
+//! `heaplake_kit::fs` opens users' files: it accepts only regular files and bounds whole reads.
 
 use crate::sources::Source;
 
-/// Files that open others by the standard library, and why.
+/// Files that use the standard library to open others, and why.
 const EXCEPTIONS: [(&str, &str); 3] = [
     ("stages/input/src/stored.rs", "an input may be a pipe"),
     ("pipeline/src/memory.rs", "files of the system"),
     ("pipeline/src/engine/checks.rs", "only tests see it"),
 ];
 
-/// Files that only tests see, beside those whose names say so.
+/// Test-only files, besides those recognised by name.
 const OF_TESTS: [&str; 3] = ["against_library.rs", "objects/refusals.rs", "objects/made.rs"];
 
 /// Every call that opens or reads a file by the standard library.
@@ -37,7 +37,7 @@ fn calls(source: &Source) -> Vec<String> {
         for (at, _) in code.match_indices(call) {
             let before = &code[..at];
             let is_of_std = before.ends_with("std::") || (is_of_std && !before.ends_with("::"));
-            // What the system says of itself has no end to fear.
+            // Files of `/proc` are bounded.
             let is_of_system = source.text[at + call.len()..].starts_with("\"/proc/");
             if is_of_std && !is_of_system {
                 let line = source.line(at);

@@ -5,24 +5,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Where the sources are.
+/// Folders with sources.
 const FOLDERS: [&str; 6] = ["schemas", "stages", "pipeline", "tests", "benches", "fuzz"];
 
-/// What is not ours to shape: build outputs, and the peers' programs that the benchmarks build.
+/// Folders excluded from the checks: build outputs, and the peers' programs that the benchmarks build.
 const SKIPPED: [&str; 3] = ["target", "node_modules", "benches/peers"];
 
-/// One file.
 pub struct Source {
     /// Its path from the root of the repository, with `/`.
     pub path: String,
-    /// What it says.
     pub text: String,
-    /// The same without comments, texts and tests, byte for byte at the same places.
+    /// The text with comments, strings and tests blanked; all positions are equal.
     pub code: String,
 }
 
 impl Source {
-    /// The file at `path`, which says `text`.
     pub fn new(path: &str, text: &str) -> Self {
         Self { path: path.into(), text: text.into(), code: code::without_tests(&code::blanked(text)) }
     }
@@ -33,7 +30,6 @@ impl Source {
     }
 }
 
-/// The root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

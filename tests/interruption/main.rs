@@ -1,4 +1,4 @@
-//! Runs that are interrupted, killed and resumed. They have a binary of their own because of their time limits.
+//! Interrupted, killed and resumed runs, in their own binary because of their time limits.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 

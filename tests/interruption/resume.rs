@@ -1,4 +1,4 @@
-//! Killed runs resume behind the last finished stage, and their tables equal those of an undisturbed run.
+//! Killed runs resume after the last finished stage, and their tables equal those of an undisturbed run.
 
 use crate::fixtures;
 use crate::generated::generated;
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Tables whose bytes depend on input and options alone.
+/// Tables that depend on input and options only.
 const TABLES: [&str; 3] = ["nodes.parquet", "edges.parquet", "classes.parquet"];
 
 fn bytes(run: &Path) -> Vec<Vec<u8>> {
     TABLES.map(|table| fs::read(run.join(table)).unwrap()).to_vec()
 }
 
-/// Heaplake with a log; what it leaves when it is killed can be gone on with, unless the options say more.
+/// heaplake with a log; it can be resumed when killed, unless the options say otherwise.
 fn command(lake: &Lake, verb: &str, input: &Path, options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
     command.arg(verb).arg(input).arg("--out").arg(lake.path()).args(options);
@@ -54,7 +54,7 @@ fn finish(lake: &Lake, input: &Path, options: &[&str]) -> String {
     log_of(start(lake, input, options))
 }
 
-/// Kills a run when its log mentions a stage, if it is not done before.
+/// Kills a run when its log mentions a stage, unless it has ended.
 fn kill_at(mut run: Child, stage: &str) {
     let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
     lines.any(|line| line.contains(&format!(": {stage}: ")));
@@ -62,7 +62,7 @@ fn kill_at(mut run: Child, stage: &str) {
     run.wait().unwrap();
 }
 
-/// Starts an analysis and kills it when its log mentions a stage, if it is not done before.
+/// Starts an analysis and kills it when its log mentions a stage, unless it has ended.
 fn kill_after(lake: &Lake, input: &Path, stage: &str) {
     kill_at(start(lake, input, &[]), stage);
 }
@@ -77,8 +77,8 @@ fn undisturbed() -> (Lake, PathBuf, Vec<Vec<u8>>) {
     (lake, input, expected)
 }
 
-/// A run dies before each entry in its journal but the first: a stage is done then, and only those before it are noted. Where
-/// that stage replaced a file of another one, the next run begins anew.
+/// A run is killed before each journal entry but the first: a stage has finished then, but only the earlier ones are
+/// recorded. If that stage replaced a file of another one, the next run starts over.
 #[test]
 fn a_run_killed_after_any_stage_goes_on_behind_it() {
     let lake = Lake::new();
@@ -106,7 +106,7 @@ fn a_run_killed_after_any_stage_goes_on_behind_it() {
     assert!(killed > 20 && went_on + 5 >= killed, "{went_on} of {killed} went on");
 }
 
-/// Replaces the content of a file by zeros, so that only who does not read it again can go on.
+/// Replaces the content of a file by zeros, so that only a run that does not read it again can resume.
 fn blank(path: &Path) {
     let modified = fs::metadata(path).unwrap().modified().unwrap();
     let mut file = File::options().write(true).open(path).unwrap();
@@ -194,8 +194,8 @@ fn a_run_that_kept_its_columns_in_memory_begins_anew() {
     }
 }
 
-/// Waits for the end of a signalled process, which is allowed a second. On a busy machine, the work counts that its threads
-/// do in a second.
+/// Waits for the end of a signalled process, which is allowed a second; on a busy machine, a second of its threads' CPU
+/// time.
 fn end_within_a_second(mut child: Child, name: &str) -> Option<i32> {
     let (signalled, before) = (Instant::now(), processor_time(&child));
     let mut work = Duration::ZERO;

@@ -16,13 +16,13 @@ fn start(lake: &Lake, input: &Path, stdin: Stdio) -> Child {
     command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Repeats an attempt whose signal came too late.
+/// Repeats an attempt with a late signal.
 fn in_time<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     (0..20).find_map(|_| attempt()).expect("always too late")
 }
 
-/// Starts a run and signals it when its log mentions a stage; returns the process and the rest of its log. None if an
-/// earlier run, whose signal came late, has done that stage; then this run goes to its end.
+/// Starts a run and signals it when its log mentions a stage; returns the process and the rest of its log. `None` if an
+/// earlier run, signalled late, has finished that stage; then this run completes.
 fn signal_after(
     lake: &Lake,
     input: &Path,
@@ -127,14 +127,14 @@ fn an_interrupt_stops_before_the_next_input() {
         fs::hard_link(&first, lake.folder().join(format!("a{nth}.heapsnapshot"))).unwrap();
     }
     let words = interrupt_after(&lake, lake.folder(), "read", "-INT");
-    // As many inputs as there are threads were being worked on.
+    // As many inputs as there are threads were in progress.
     let interrupted = words.matches(".heapsnapshot: interrupted").count();
     assert!((1..=threads).contains(&interrupted), "{words}");
     assert!(words.contains(&first.display().to_string()), "{words}");
     assert!(lake.runs().is_empty());
 }
 
-/// A stack of each depth, in deep trees and deep stacks: no loop over them is deaf.
+/// Deep trees and deep stacks of each kind: every loop over them checks for signals.
 #[test]
 fn extreme_traces_hear_signals() {
     for name in ["levels", "java-deep-stack", "types", "collections"] {
@@ -147,7 +147,7 @@ fn extreme_traces_hear_signals() {
         command.arg(shape.command).arg(&input).arg("--out").arg(lake.path()).arg("--quiet");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         wait_until_it_hears(&mut child);
-        // It is in the middle of its work, on a fast machine; anywhere in it is as good.
+        // In the middle of its work on a fast machine; any other moment works too.
         std::thread::sleep(Duration::from_millis(700));
         signal(&child, "-TERM");
         let code = end(&mut child).code();

@@ -1,4 +1,4 @@
-//! Runs on heap dumps of Java virtual machines, against what the oracle says.
+//! Compares runs on Java heap dumps with the oracle.
 
 use crate::chain_paths::paths;
 use crate::chain_sums::check_chain_sums;
@@ -10,7 +10,7 @@ use heaplake_oracle::jvm::truth::{ClassId, ClassRow, NodeTruth, ThreadTruth};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Address of each row of `nodes`; the root has none.
+/// Address of each row of `nodes`; `None` for the root.
 pub fn addresses(nodes: &Table) -> Vec<Option<u64>> {
     let ids = nodes.u64s("id");
     let has = nodes.texts("kind").into_iter().map(|kind| kind.as_deref() != Some("root"));
@@ -23,18 +23,18 @@ pub fn addresses(nodes: &Table) -> Vec<Option<u64>> {
 struct Row {
     kind: String,
     class: String,
-    /// Only of strings.
+    /// Only for strings.
     text: Option<String>,
     shallow: u64,
     retained: u64,
     dominator: Option<Option<u64>>,
     distance: Option<i32>,
     weakly: bool,
-    /// Targets, and whether the edge is essential: one to itself is not.
+    /// Targets, and whether the edge is essential: self edges are not.
     edges: Vec<(Option<u64>, bool)>,
 }
 
-/// Everything that the tables say, against the truth.
+/// Compares all tables with the oracle.
 pub fn check(truth: &Truth, run: &Path) {
     let nodes = Table::read(run, "nodes.parquet");
     let address = addresses(&nodes);
@@ -94,7 +94,7 @@ fn rows(nodes: &Table, address: &[Option<u64>], run: &Path) -> BTreeMap<Option<u
             retained: if reached { retained[at].unwrap() } else { 0 },
             dominator: reached.then(|| address[dominators[at].unwrap() as usize]),
             distance: distances[at],
-            // Null where the dump has no weak references.
+            // Null if the dump has no weak references.
             weakly: weakly[at].unwrap_or_default(),
             edges: edges.remove(&address[at]).unwrap_or_default(),
         }
@@ -129,7 +129,7 @@ fn check_classes(truth: &Truth, nodes: &Table, address: &[Option<u64>], run: &Pa
     let classes = Table::read(run, "classes.parquet");
     let by_address: BTreeMap<Option<u64>, Option<ClassId>> =
         truth.nodes.iter().map(|node| (node.address, node.class)).collect();
-    // A class id is matched to a class of the truth by the objects that have it.
+    // Objects map class ids to the oracle's classes.
     let mut meaning: BTreeMap<u32, ClassId> = BTreeMap::new();
     for (class, address) in nodes.u32s("class_id").into_iter().zip(address) {
         if let Some(known) = by_address[address] {
@@ -161,7 +161,6 @@ fn check_threads(truth: &[ThreadTruth], address: &[Option<u64>], run: &Path) {
     assert_eq!(threads(address, run), truth, "threads");
 }
 
-/// The table of threads, sorted by address.
 fn threads(address: &[Option<u64>], run: &Path) -> Vec<ThreadTruth> {
     let table = Table::read(run, "threads.parquet");
     let (nodes, names, locals, retained) =
@@ -183,10 +182,11 @@ fn threads(address: &[Option<u64>], run: &Path) -> Vec<ThreadTruth> {
     threads
 }
 
-/// The last step of the shortest path to a node: the node before, the label of the edge, and whether it is a static field.
+/// The last step of the shortest path to a node: the previous node, the label of the edge, and whether it is a static
+/// field.
 type Step = (usize, Option<String>, bool);
 
-/// The last step of the shortest path to each node that reads least, from its end upwards: see [`words`].
+/// The last step of the shortest path to each node, the least one in the order of [`words`].
 fn first_paths(nodes: &Table, run: &Path) -> BTreeMap<usize, Step> {
     let edges = Table::read(run, "edges.parquet");
     let (from, to, essential) = (edges.u32s("from"), edges.u32s("to"), edges.bools("essential"));
@@ -224,8 +224,8 @@ fn first_paths(nodes: &Table, run: &Path) -> BTreeMap<usize, Step> {
     paths
 }
 
-/// What a path reads from its end upwards: a label, then the class and the name of the node that it leads from. Labels
-/// that begin with a letter come first; numbers, and names with numbers, read as nothing.
+/// The words of a path from its end upwards: a label, then the class and the name of the source node. Labels that begin
+/// with a letter come first; numbers, and names with numbers, count as empty.
 fn words<'a>(
     step: &'a Step,
     paths: &'a BTreeMap<usize, Step>,
@@ -247,7 +247,7 @@ fn words<'a>(
 }
 
 /// Checks that unfolded chains show the classes and labels on the shortest path of their example; returns the number of
-/// edges that were compared.
+/// edges compared.
 pub fn check_chain_names(run: &Path) -> usize {
     let nodes = Table::read(run, "nodes.parquet");
     let (kinds, classes) = (nodes.texts("kind"), nodes.texts("class"));

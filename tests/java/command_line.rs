@@ -35,7 +35,7 @@ fn the_content_counts_not_the_name() {
         assert_eq!(snapshot.u64s("content_bytes"), [Some(plain.len() as u64)]);
     }
     assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
-    // A snapshot of V8 that is called a dump.
+    // A V8 snapshot named as a dump.
     let v8 = fs::read(fixtures::path("v8/small.heapsnapshot.zst")).unwrap();
     let lake = Lake::new();
     lake.analyze(lake.input("v8.hprof", &v8)).assert().success();
@@ -69,7 +69,6 @@ fn options_that_make_no_sense() {
     assert!(advice.contains("--force"), "{advice}");
 }
 
-/// The budget is an upper bound, whatever the dump says.
 #[test]
 fn memory_stays_within_the_budget() {
     let lake = Lake::new();

@@ -1,4 +1,4 @@
-//! Heap dumps of Java virtual machines that are damaged.
+//! Damaged Java heap dumps.
 //!
 //! Each is refused with one line of cause, which has the offset and the number of objects read, one line of advice and
 //! the right exit code, and nothing is left in the lake.
@@ -76,7 +76,7 @@ fn cut_off_at_every_kilobyte() {
     }
 }
 
-/// What every dump begins with.
+/// Beginning of every dump.
 const MAGIC: &[u8] = b"JAVA PROFILE 1.0.";
 
 #[test]
@@ -87,7 +87,7 @@ fn cut_off_at_every_byte_of_a_small_dump() {
     for length in 0..whole.len() {
         let (failure, _) = failure(&whole[..length]);
         let message = failure.to_string();
-        // What is shorter than the first word of a dump may be anything.
+        // A file shorter than a dump's first word may be anything.
         let unknown = length < MAGIC.len() && message.contains("not a heap snapshot");
         assert!((unknown || message.contains(": byte ")) && message.lines().count() == 1, "{length}: {message}");
         if length > first {
@@ -99,7 +99,7 @@ fn cut_off_at_every_byte_of_a_small_dump() {
     }
 }
 
-/// What `--salvage` makes of a file.
+/// The run of a file with `--salvage`.
 fn salvaged(bytes: &[u8]) -> (Lake, PathBuf) {
     let lake = Lake::new();
     let input = lake.input("heap.hprof", bytes);
@@ -114,7 +114,7 @@ fn salvage_analyses_what_was_read_and_says_so() {
     let records = heap(&dump);
     let (whole, starts) = file_of(&dump, &records);
     for kept in [dump.roots.len() + 1, dump.roots.len() + 5, 20, 43, records.len() - 1] {
-        // In the middle of a record: those before it are whole.
+        // In the middle of a record: the previous ones are complete.
         let cut = starts[kept] + records[kept].len() / 2;
         let (_lake, run) = salvaged(&whole[..cut]);
         let objects = kept - dump.roots.len();
@@ -125,13 +125,13 @@ fn salvage_analyses_what_was_read_and_says_so() {
         check(&truth(&rest, Referents::Hold), &run);
         assert_partial(&run, true);
     }
-    // A whole dump is not partial, though salvage was asked for.
+    // A complete dump is not partial under `--salvage`.
     let (_lake, run) = salvaged(&whole);
     check(&truth(&dump, Referents::Hold), &run);
     assert_partial(&run, false);
 }
 
-/// A dump that was cut between two of its segments looks whole up to there.
+/// A dump cut between two of its segments looks complete up to there.
 #[test]
 fn cut_off_between_segments() {
     let dump = chain(40);
@@ -143,11 +143,11 @@ fn cut_off_between_segments() {
         let (_lake, run) = salvaged(&whole[..segment]);
         assert_partial(&run, true);
     }
-    // A heap dump that is one record says by its length where it ends.
+    // A heap dump of one record has its end in its length.
     assert_means(&dump.to_bytes(&Layout { segment: 0, version: "1.0.1", ..Layout::default() }), &dump);
 }
 
-/// Where segments begin, and what ends them.
+/// Start of every segment and of their end record.
 fn segments(file: &[u8]) -> Vec<usize> {
     let mut at = MAGIC.len() + 2 + 12;
     let mut starts = Vec::new();
@@ -210,7 +210,7 @@ proptest! {
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
-    /// Bytes of a dump are changed, a part of it is zero, or it is cut: a run or one line of cause, never a panic, and nothing left.
+    /// Changed bytes, zeros, or a cut: a run or one line of cause, never a panic, and nothing left.
     #[test]
     fn damage_of_any_kind(
         draft in strategies::dump_drafts(20),
@@ -224,7 +224,7 @@ proptest! {
             let at = at.index(file.len() - 31) + 31;
             file[at] = value;
         }
-        // A part that reads as zeros: what a copy of a file with a hole has in the middle or at the end.
+        // A part that reads as zeros, like a hole in the middle or at the end of a copied file.
         if let Some((from, until)) = hole {
             let (from, until) = (from.index(file.len() - 31) + 31, until.index(2 * file.len()).min(file.len()));
             file[from.min(until)..until].fill(0);

@@ -10,7 +10,6 @@ use heaplake_oracle::jvm::{Draft, Layout, Referents, truth};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates};
 use std::path::PathBuf;
 
-/// A dump of some classes and a list of objects.
 pub fn chain(objects: usize) -> Dump {
     let mut dump = Dump::new(8);
     let base = dump.add_base_classes();
@@ -32,7 +31,7 @@ pub fn chain(objects: usize) -> Dump {
 /// Bytes of the record that ends segments.
 pub const END: usize = 9;
 
-/// A dump of 50 kilobytes or more, with records of all kinds.
+/// A dump of at least 50 kilobytes, with records of all kinds.
 pub fn large() -> Dump {
     let mut dumps = (0..).map(|seed| Draft::random(seed, 3000).build());
     dumps.find(|dump| bytes(dump).len() > 50_000).unwrap()
@@ -68,14 +67,14 @@ pub fn accepted(bytes: &[u8]) -> (Lake, PathBuf) {
     (lake, run)
 }
 
-/// Asserts that the run of these bytes equals the truth about a dump.
+/// Asserts that the run of these bytes equals the oracle's results for a dump.
 pub fn assert_means(bytes: &[u8], dump: &Dump) {
     let (_lake, run) = accepted(bytes);
     check(&truth(dump, Referents::Hold), &run);
 }
 
-/// A file of these heap records behind the texts and names of a dump, with the record that ends it ([`END`] bytes), and
-/// where each begins.
+/// A file of these heap records after the texts and names of a dump, with the end record ([`END`] bytes); returns it
+/// and the offset of each record.
 pub fn file_of(dump: &Dump, heap: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     let names = Dump { classes: Vec::new(), objects: Vec::new(), roots: Vec::new(), ..dump.clone() };
     let mut file = names.to_bytes(&Layout { end: false, ..Layout::default() });
@@ -87,7 +86,7 @@ pub fn file_of(dump: &Dump, heap: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     (file, starts)
 }
 
-/// The heap records of a dump, in the order of HotSpot.
+/// The heap records of a dump, in HotSpot's order.
 pub fn heap(dump: &Dump) -> Vec<Vec<u8>> {
     let size = dump.id_size;
     let roots = dump.roots.iter().map(|root| root_record(size, root));
@@ -100,8 +99,7 @@ pub fn bytes(dump: &Dump) -> Vec<u8> {
     dump.to_bytes(&Layout::default())
 }
 
-/// Asserts that bytes are accepted or refused in one line, and that nothing is left behind in the latter case; the same
-/// when damage is tolerated.
+/// Asserts that bytes are accepted or refused in one line without leftovers, with and without `--salvage`.
 pub fn assert_survives(bytes: &[u8]) {
     [false, true].into_iter().for_each(|salvage| assert_ends_well(bytes, salvage));
 }
@@ -123,7 +121,7 @@ fn assert_ends_well(bytes: &[u8], salvage: bool) {
     }
 }
 
-/// A file whose last heap record is this one, and its offset.
+/// A file with this last heap record, and the record's offset.
 pub fn with_last(dump: &Dump, last: &[u8]) -> (Vec<u8>, usize) {
     let mut records = heap(dump);
     records.push(last.to_vec());

@@ -1,7 +1,7 @@
-//! Real heap dumps of Java virtual machines against what Eclipse MAT says: every reachable object, every class.
+//! Real Java heap dumps against Eclipse MAT: every reachable object, every class.
 //!
-//! Dumps of OpenJDK 17: `hello-live` (a small program), `dupfix` and `weakfix` (the programs beside them). MAT's answers
-//! are compared by address. `--referents skip`, which MAT does not have, is compared with the oracle.
+//! Dumps of OpenJDK 17: `hello-live` (a small program), `dupfix` and `weakfix` (the programs beside them). MAT's
+//! answers are compared by address. The oracle checks `--referents skip`, which MAT does not have.
 
 #[path = "../oracle/examples/check_golden/dominators.rs"]
 mod dominators;
@@ -119,11 +119,11 @@ fn chains_show_the_names_of_fields() {
     let texts: Vec<String> = chains.texts("text").into_iter().flatten().collect();
     let one = "java.lang.Class.DupFixture.DE → DupFixture$Deep[][] → DupFixture$Deep";
     assert!(texts.iter().any(|text| text.ends_with(one)), "{texts:#?}");
-    // They do not depend on which other tables are written.
+    // They do not depend on the other tables written.
     let table = fs::read(run.join("chains.parquet")).unwrap();
     lake.analyze(packed("dupfix")).args(["--min-retained=4KiB", "--tables=chains", "--force"]).assert().success();
     assert_eq!(fs::read(lake.run().join("chains.parquet")).unwrap(), table);
-    // Shortest paths show them where the run has the table of edges.
+    // Shortest paths show them if the run has the table of edges.
     lake.analyze(packed("dupfix")).args(["--edges", "--force"]).assert().success();
     let node = chains.u32s("example_node")[texts.iter().position(|text| text.ends_with(one)).unwrap()].unwrap();
     let why = heaplake().arg("why").arg(lake.run()).arg(node.to_string()).output().unwrap();
@@ -169,7 +169,7 @@ fn gzip_in_blocks() {
     }
 }
 
-/// The smallest budget that `heaplake plan` names for a file.
+/// The smallest budget in `heaplake plan` for a file.
 fn least_memory(input: &Path) -> String {
     let output = heaplake().arg("plan").arg(input).arg("--json").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -177,7 +177,7 @@ fn least_memory(input: &Path) -> String {
     format!("{}KiB", plan["least_memory"].as_u64().unwrap().div_ceil(1024))
 }
 
-/// The same bytes in all tables but `snapshot`, whatever the threads and the budget.
+/// All tables except `snapshot` are identical.
 #[test]
 fn threads_and_budgets_change_nothing() {
     let input = packed("weakfix");
@@ -232,7 +232,7 @@ fn all_dumps_equal_the_oracle() {
     }
 }
 
-/// The memory layouts of the Java on this machine, against the oracle.
+/// The memory layouts of the installed Java, against the oracle.
 #[test]
 #[ignore = "long"]
 fn dumps_of_the_java_that_is_here() {

@@ -1,6 +1,6 @@
-//! Sizes of objects against what the virtual machine itself counts (`GC.class_histogram`).
+//! Sizes of objects against the virtual machine's own count (`GC.class_histogram`).
 //!
-//! Dumps of JDK 25, with compact object headers and without; `Headers.java` says how they were made.
+//! Dumps of JDK 25, with compact object headers and without, made as described in `Headers.java`.
 
 use crate::fixtures;
 use crate::lake::Lake;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Number of objects and their bytes by class.
 type Histogram = BTreeMap<String, [u64; 2]>;
 
-/// What the virtual machine counted, with names as in Java.
+/// The virtual machine's count, with names as in Java.
 fn counted(name: &str) -> Histogram {
     let text = String::from_utf8(fixtures::content(&format!("jvm/headers-{name}.jvm.histogram.csv"))).unwrap();
     let line = |line: &str| {
@@ -50,7 +50,7 @@ fn analyzed(run: &Path) -> Histogram {
     let (ids, sizes) = (nodes.u64s("id"), nodes.u64s("shallow_bytes"));
     let mut all = Histogram::new();
     for row in 0..nodes.rows() {
-        // The root, and MAT's stand-in for the boot loader.
+        // The root, and MAT's placeholder of the boot loader.
         if kinds[row].as_deref() == Some("root") || ids[row] == Some(0) {
             continue;
         }
@@ -102,7 +102,7 @@ fn the_rule_of_mat_is_an_option_and_the_default_without_compact_headers() {
         let wide = name.ends_with("wide");
         let expected = if wide { [48, 16] } else { [32, 16] };
         assert_eq!(both, [[node, object], expected], "{name}");
-        // It is said which rule was taken.
+        // The chosen rule is reported.
         let run: serde_json::Value =
             serde_json::from_slice(&std::fs::read(lake.run().join("run.json")).unwrap()).unwrap();
         assert!(run.to_string().contains("headers are compact"), "{run}");

@@ -29,8 +29,7 @@ fn huge(lengths: [u32; 3]) -> (Dump, Vec<(Vec<u8>, u64)>) {
     (dump, parts)
 }
 
-/// A heap dump in one record of more than 4 GiB: its stated length is the low 32 bits of the real one, which may be
-/// zero.
+/// The length in the record has the low 32 bits of the real one, which may be zero.
 #[test]
 #[ignore = "long"]
 fn heap_dumps_of_more_than_four_gibibytes() {

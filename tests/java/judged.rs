@@ -1,4 +1,4 @@
-//! What is said of heaps of Java: holders, findings, duplicates, sizes.
+//! Results on Java heaps: retainers, findings, duplicates, sizes.
 
 use super::dumps::{accepted, bytes, chain};
 use crate::lake::{Lake, heaplake};
@@ -12,7 +12,6 @@ const NULL: Value = Value::Object(0);
 const INT: Value = Value::Primitive(Primitive::Int, 0);
 const LONG: Value = Value::Primitive(Primitive::Long, 0);
 
-/// An empty heap.
 fn heap() -> (Dump, Base) {
     let mut dump = Dump::new(8);
     let base = dump.add_base_classes();
@@ -20,7 +19,7 @@ fn heap() -> (Dump, Base) {
     (dump, base)
 }
 
-/// Adds a class with a static field, a root, that refers to an object.
+/// Adds a class with a static field that refers to an object and is a root.
 fn hold(dump: &mut Dump, base: &Base, class: &str, field: &str, object: u64) {
     let address = dump.add_class(class, Some(base.object), &[]);
     let name = dump.intern(field);
@@ -50,7 +49,7 @@ fn summary(run: &Path) -> Json {
     json["summary"].clone()
 }
 
-/// A field and an array of one object hold the same: neither holds it alone.
+/// A field and an array of one object retain the same object: neither retains it alone.
 #[test]
 fn an_array_is_a_holder_beside_the_field_of_its_object() {
     let (mut dump, base) = heap();
@@ -78,7 +77,7 @@ fn an_array_is_a_holder_beside_the_field_of_its_object() {
     let expected =
         [("app.Payload[][] → app.Payload".to_owned(), 100, 50), ("app.Holder.first → app.Payload".to_owned(), 50, 0)];
     assert_eq!(rows, expected);
-    // The same of one object, from the table of edges.
+    // The same for one object, from the table of edges.
     let both = Table::read(&lake.run(), "nodes.parquet");
     let classes = both.texts("class");
     let node = classes.iter().position(|class| class.as_deref() == Some("app.Payload")).unwrap();
@@ -114,7 +113,7 @@ fn stacks_of_virtual_threads_are_never_exact_duplicates() {
     assert_eq!(sets.texts("reason"), [Some(reason.to_owned())]);
 }
 
-/// Lengths are those of the virtual machine, unless MAT's rule is asked for: words, and a bit for each place of a reference.
+/// Lengths are the virtual machine's, unless MAT's rule is chosen: words, and a bit for each position of a reference.
 #[test]
 fn stacks_of_virtual_threads_have_their_true_sizes() {
     let sizes = |options: &[&str]| {
@@ -136,7 +135,7 @@ fn stacks_of_virtual_threads_have_their_true_sizes() {
     assert_eq!((mat, remarks.contains("virtual threads")), (vec![40; 4], false));
 }
 
-/// The class of direct buffers with all above it.
+/// The class of direct buffers with all its superclasses.
 fn buffer_class(dump: &mut Dump, base: &Base) -> u64 {
     let fields = [("mark", INT), ("position", INT), ("limit", INT), ("capacity", INT), ("address", LONG)];
     let buffer = dump.add_class("java/nio/Buffer", Some(base.object), &fields);
@@ -145,19 +144,18 @@ fn buffer_class(dump: &mut Dump, base: &Base) -> u64 {
     dump.add_class("java/nio/DirectByteBuffer", Some(mapped), &[("att", NULL), ("cleaner", NULL)])
 }
 
-/// A buffer that shows another, with a cleaner, of a file, of so many bytes.
+/// A buffer of `capacity` bytes; `of` are the buffer that it is a view of, its cleaner, and its file.
 fn buffer(dump: &mut Dump, class: u64, of: [u64; 3], capacity: u64) -> u64 {
     buffer_at(dump, class, of, [capacity, 0])
 }
 
-/// The same at an address.
 fn buffer_at(dump: &mut Dump, class: u64, [shown, cleaner, file]: [u64; 3], [capacity, address]: [u64; 2]) -> u64 {
     let (capacity, address) = (Value::Primitive(Primitive::Int, capacity), Value::Primitive(Primitive::Long, address));
     let own = [Value::Object(shown), Value::Object(cleaner), Value::Object(file), NULL, INT];
     dump.add_instance(class, &[&own[..], &[INT, INT, INT, capacity, address]].concat())
 }
 
-/// A library may free its buffers itself. Where several show the same memory, it counts once.
+/// A library may free its buffers itself. Several buffers of the same memory count once.
 #[test]
 fn direct_buffers_without_cleaners_count_once() {
     let (mut dump, base) = heap();
@@ -194,7 +192,7 @@ fn direct_buffers_are_told_by_what_holds_them() {
     for at in 0..100 {
         let buf = buffer(&mut dump, class, [0, cleaner, 0], 1 << 20);
         uploads.push(dump.add_instance(upload, &[Value::Object(buf)]));
-        // What shows another, has no address or is of a file owns nothing.
+        // A view of another buffer, a buffer without an address, or of a file owns nothing.
         let of = [[buf, 0, 0], [0, 0, 0], [0, cleaner, base.object]][at % 3];
         let other = if at % 2 == 0 { class } else { read_only };
         let other = buffer(&mut dump, other, of, 1 << 30);
@@ -221,7 +219,7 @@ fn few_direct_buffers_and_those_of_several_places() {
     let class = buffer_class(&mut dump, &base);
     let node = dump.add_class("app/Link", Some(base.object), &[("next", NULL), ("buf", NULL)]);
     let cleaner = dump.add_instance(base.object, &[]);
-    // A list of the program's own, a single buffer, and too little to be told.
+    // A list of the program's own, a single buffer, and one too small to report.
     let mut next = 0;
     for _ in 0..60 {
         let buf = buffer(&mut dump, class, [0, cleaner, 0], 1 << 20);
@@ -241,7 +239,7 @@ fn few_direct_buffers_and_those_of_several_places() {
     assert!(pool.2.starts_with("1 direct buffer keeps 50.0 MiB") && pool.2.contains("app.Pool.buffer"), "{pool:?}");
 }
 
-/// Where many objects of one class each hold a few buffers, the class is named.
+/// If many objects of one class each retain a few buffers, the finding names the class.
 #[test]
 fn direct_buffers_in_many_places_are_told_by_the_class_that_holds_them() {
     let (mut dump, base) = heap();
@@ -262,7 +260,7 @@ fn direct_buffers_in_many_places_are_told_by_the_class_that_holds_them() {
     assert!(message.contains(expected), "{message}");
 }
 
-/// What the root does not reach is no part of the heap: only the finding about garbage tells of it.
+/// Unreachable objects are outside the heap: only the finding about garbage reports them.
 #[test]
 fn garbage_is_told_as_garbage_only() {
     let mut dump = chain(1000);
@@ -279,7 +277,7 @@ fn garbage_is_told_as_garbage_only() {
     assert!(!largest.contains("byte[]"), "{largest}");
 }
 
-/// Nothing is said of what fills gaps between objects.
+/// Fillers of gaps between objects.
 #[test]
 fn fillers_are_no_finding() {
     let mut dump = chain(1000);
@@ -296,7 +294,7 @@ fn fillers_are_no_finding() {
     assert!(found.iter().all(|finding| finding.0.contains("possible-duplicates")), "{found:?}");
 }
 
-/// Contents that a tool has overwritten make no duplicates.
+/// Contents overwritten by a tool make no duplicates.
 #[test]
 fn duplicates_of_sanitized_texts_are_not_told() {
     let texts = |value: &dyn Fn(usize) -> u64| {
@@ -324,7 +322,7 @@ fn duplicates_of_sanitized_texts_are_not_told() {
     assert!(!remarks.contains("sanitized"), "{remarks}");
 }
 
-/// Variables of Clojure are called by their symbols, and paths begin with them.
+/// Variables of Clojure have their symbols as names, and paths begin with them.
 #[test]
 fn variables_of_clojure_have_their_names() {
     let (mut dump, base) = heap();

@@ -1,4 +1,4 @@
-//! Heap dumps of Java virtual machines: right answers, and dumps that are damaged or unusual.
+//! Java heap dumps: correct answers, and damaged or unusual dumps.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 

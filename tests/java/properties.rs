@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Analyses a dump in this process; the folder of its run.
+/// Analyses a dump in this process; returns its run.
 fn analyzed(folder: &Path, bytes: &[u8], threads: usize, referents: Referents) -> PathBuf {
     let input = folder.join("input.hprof");
     fs::write(&input, bytes).unwrap();
@@ -27,14 +27,13 @@ fn policy(referents: Referents) -> options::Referents {
     }
 }
 
-/// The tables that must not depend on anything but input and options.
+/// The tables that depend on nothing but input and options.
 fn bytes(run: &Path) -> Vec<Vec<u8>> {
     ["nodes", "edges", "classes", "threads", "chains", "owners"]
         .map(|table| fs::read(run.join(format!("{table}.parquet"))).unwrap())
         .to_vec()
 }
 
-/// So many cases, or as many as HEAPLAKE_CASES says.
 fn config(default: u32) -> ProptestConfig {
     ProptestConfig { cases: cases(default), failure_persistence: None, ..ProptestConfig::default() }
 }

@@ -12,7 +12,7 @@ fn unknown_tags() {
         let message = refused(&file, offset);
         assert!(message.contains(&format!("{tag:#04x}")), "{message}");
     }
-    // At the top, those whose length leads nowhere.
+    // At the top, those with a length that leads nowhere.
     let good = bytes(&chain(3));
     for tag in [0x00, 0x08, 0x0f, 0x1d, 0x50, 0xff] {
         let file = [&good[..], &record_of_length(tag, 4, &[1, 2, 3])].concat();
@@ -39,11 +39,11 @@ fn lengths_that_lie() {
     ] {
         let file = [&front[..], &record_of_length(tag, length, &body)].concat();
         failure(&file);
-        // And with something behind it.
+        // And with another record after it.
         let file = [&file[..], &record(0x2c, &[])].concat();
         failure(&file);
     }
-    // Texts, names, frames and stacks that are too short, or whose counts are too large.
+    // Texts, names, frames and stacks that are too short, or have too large counts.
     for (tag, body) in [
         (0x01, vec![1, 2, 3]),
         (0x02, vec![0; 23]),
@@ -105,7 +105,7 @@ fn classes_that_cannot_be() {
         u2(0xffff),
         [u2(0), u2(0xffff)].concat(),
         [u2(0), u2(0), u2(0xffff)].concat(),
-        // Types that do not exist: in the constant pool, of a static field, of an instance field.
+        // Invalid types: in the constant pool, of a static field, of an instance field.
         [u2(1), u2(1), vec![3], vec![0; 8], u2(0), u2(0)].concat(),
         [u2(0), u2(1), id(8, 0x7000), vec![12], vec![0; 8], u2(0)].concat(),
         [u2(0), u2(0), u2(1), id(8, 0x7000), vec![0]].concat(),

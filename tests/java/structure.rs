@@ -10,7 +10,6 @@ use heaplake_oracle::jvm::model::{
 };
 use heaplake_schemas::options::AnalysisOptions;
 
-/// A class of no fields.
 fn class(address: u64, parent: u64) -> Class {
     let (unused, constants, statics, fields) = ([0; 2], Vec::new(), Vec::new(), Vec::new());
     Class { address, parent, loader: 0, unused, constants, statics, fields }
@@ -36,7 +35,7 @@ fn superclasses_in_a_circle() {
             for order in [0, 1, 5] {
                 let file = dump.to_bytes(&Layout { order, ..Layout::default() });
                 assert_survives(&file);
-                // Where damage is tolerated, the ring is cut, and the run says so.
+                // With `salvage` the cycle is cut, and the run reports it.
                 let (lake, options) = (Lake::new(), Analysis::default().options);
                 let analysis =
                     Analysis { options: AnalysisOptions { salvage: true, ..options }, ..Analysis::default() };
@@ -170,7 +169,7 @@ fn addresses_of_all_sizes() {
     }
 }
 
-/// Objects so far apart that no array indexed by address fits into memory.
+/// No array indexed by address fits into memory.
 #[test]
 fn addresses_far_apart() {
     let mut dump = chain(1);

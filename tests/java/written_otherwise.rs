@@ -1,4 +1,4 @@
-//! Dumps that tools rewrote, and files of several dumps.
+//! Dumps rewritten by tools, and files of several dumps.
 
 use super::dumps::{accepted, bytes, chain, failure, heap, refused};
 use crate::compress::zstd;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Bytes of the header of a file.
+/// Bytes of a file's header.
 const HEADER: usize = 31;
 
 fn summary(run: &Path) -> Value {
@@ -47,7 +47,7 @@ fn records_with_unknown_tags_are_passed_over() {
     }
 }
 
-/// Lengths that lie, and what leads to no record.
+/// Wrong lengths, and offsets that lead to no record.
 #[test]
 fn what_may_be_damage_is_refused() {
     let good = bytes(&chain(3));
@@ -77,7 +77,7 @@ fn agent(dumps: &[&Dump]) -> Vec<u8> {
     file
 }
 
-/// Analyses with these options; the number of nodes, and the remarks.
+/// Analyses with these options; returns the number of nodes, and the remarks.
 fn counted(lake: &Lake, file: &Path, options: &[&str]) -> (usize, Vec<String>) {
     let before = lake.runs();
     lake.analyze(file).args(options).assert().success();
@@ -117,7 +117,7 @@ fn of_several_dumps_the_last_is_taken_or_that_of_a_number() {
     );
 }
 
-/// The last one is cut: the one before is whole.
+/// The last one is cut: the previous one is complete.
 #[test]
 fn of_several_dumps_the_last_whole_one_is_taken() {
     let (small, large) = (chain(3), chain(9));
@@ -137,7 +137,7 @@ fn of_several_dumps_the_last_whole_one_is_taken() {
     }
 }
 
-/// Two dumps of the agent of JDK 6, with classes and ids of its own.
+/// Two dumps by the agent of JDK 6, each with its own classes and ids.
 #[test]
 fn two_dumps_of_a_program() {
     let lake = Lake::new();

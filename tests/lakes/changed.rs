@@ -1,4 +1,4 @@
-//! Runs that somebody changed: no command that compares believes them, and each says which run it did not see.
+//! Tampered runs: commands that compare runs skip them, and each names the skipped run.
 
 use crate::common::{command, describe, json};
 use crate::lake::{Lake, complaint, heaplake};
@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// Three runs of release `one`, and three of `two`, of which `leak` holds far more.
+/// Three runs of release `one`, and three of `two`, one of which, `leak`, retains far more.
 fn lake() -> Lake {
     let lake = Lake::new();
     for (release, snapshot, sessions) in [
@@ -42,7 +42,7 @@ fn comparing<'a>(path: &'a str, out: &'a str) -> [Vec<&'a str>; 3] {
     ]
 }
 
-/// Fails unless every command says that it did not see the run `named`, which `said` tells, and ends with 1.
+/// Fails unless every command reports the skipped run `named` with the reason `said`, and exits with 1.
 fn assert_told(lake: &Lake, what: &str, (named, said): (&str, &str)) {
     let (path, out) = (lake.path().display().to_string(), lake.folder().join("rolled").display().to_string());
     for command in comparing(&path, &out) {
@@ -82,7 +82,7 @@ fn a_table_of_another_run_is_not_believed() {
         let table = |name: &str| run(&lake.path(), name).join("classes.parquet");
         change(&table("a"), &table("leak"));
         assert_told(&lake, what, ("snapshot=leak", said));
-        // Of two runs, none is left to compare with.
+        // One of two runs cannot be compared.
         let leak = run(&lake.path(), "leak").display().to_string();
         let other = run(&lake.path(), "a").display().to_string();
         complaint(heaplake().args(["diff", &other, &leak, "--quiet"]).args(GATE), 1);
@@ -201,7 +201,7 @@ fn what_hides_a_run_is_told() {
     }
 }
 
-/// The name of a path with some bytes behind it.
+/// The name of a path with bytes appended.
 fn name(path: &Path, end: &[u8]) -> std::ffi::OsString {
     OsStr::from_bytes(&[path.file_name().unwrap().as_bytes(), end].concat()).to_owned()
 }
@@ -211,7 +211,7 @@ fn objects_are_not_asked_of_tables_of_other_runs() {
     let lake = lake();
     let leak = run(&lake.path(), "leak");
     fs::copy(run(&lake.path(), "a").join("classes.parquet"), leak.join("classes.parquet")).unwrap();
-    // The summary is in run.json, which is whole.
+    // The summary is in run.json, which is intact.
     heaplake().arg("show").arg(&leak).assert().success();
     let (cause, _) = complaint(heaplake().arg("report").arg(&leak), 1);
     assert!(cause.contains("classes.parquet") && cause.contains("as run.json says"), "{cause}");

@@ -1,4 +1,4 @@
-//! Readers while other commands drop and replace the runs that they read: whole answers, and no error.
+//! Readers while other commands drop and replace the runs that they read: complete answers, and no error.
 
 use crate::common::add;
 use crate::lake::{Lake, heaplake};
@@ -11,14 +11,14 @@ use std::process::Output;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Rounds of readers in every test run.
+/// Rounds of readers in the fast test.
 const ROUNDS: usize = 12;
 
-/// Runs that are replaced, and runs that are dropped and come again.
+/// Runs that are replaced, and runs that are dropped and written again.
 const REPLACED: [&str; 2] = ["a", "b"];
 const DROPPED: [&str; 2] = ["x", "y"];
 
-/// Writes to a lake until it is told to stop: runs of other content take the places of others all the time.
+/// Writes to a lake until stopped: runs constantly replace others of different content.
 fn churn(lake: &Path, stop: &AtomicBool) {
     let mut number = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -71,8 +71,8 @@ fn readers_need_no_lock() {
     });
 }
 
-/// Whether a comparison has a run's description and its tables of one version: a run of number N has N + 1 objects of the
-/// class `ClassN`, and no other class.
+/// Checks that a comparison reads a run's description and tables of one version: run N has N + 1 objects of the class
+/// `ClassN`, and no other class.
 fn one_version(lake: &Path, run: &Path) -> Result<(), String> {
     let base = lake.join("release=1/snapshot=a");
     let output = heaplake().arg("diff").arg(base).arg(run).arg("--json").output().unwrap();
@@ -90,7 +90,6 @@ fn one_version(lake: &Path, run: &Path) -> Result<(), String> {
     }
 }
 
-/// Each reader with its name.
 fn readers_of(lake: &Path, run: &Path, out: &Path) -> Vec<(&'static str, assert_cmd::Command)> {
     let command = |words: &[&str]| {
         let mut command = heaplake();

@@ -1,4 +1,4 @@
-//! Small runs, and what commands say of a lake.
+//! Small runs, and commands on a lake.
 
 use crate::lake::{Lake, heaplake};
 use crate::written::{Class, write};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A day in microseconds.
 pub const DAY: i64 = 86_400_000_000;
 
-/// Adds a run of two tables to a lake. Its content is its own: that of its number.
+/// Adds a run of two tables to a lake. `number` determines its content.
 pub fn add(lake: &Path, (release, snapshot, host): (&str, &str, Option<&str>), number: i64) -> PathBuf {
     write(lake, (release, snapshot, host), &[Class::plain(format!("Class{number}"), 1 + number, 100)]).unwrap();
     heaplake_lake::place::path(lake, release, snapshot)
@@ -27,7 +27,7 @@ pub fn describe(place: &Path, change: impl FnOnce(&mut Run)) {
     fs::write(path, sealed).unwrap();
 }
 
-/// Adds a run that was captured so many days after 1970.
+/// Adds a run captured `day` days after 1970.
 pub fn add_of_day(lake: &Path, named: (&str, &str, Option<&str>), day: i64) -> PathBuf {
     let place = add(lake, named, day);
     describe(&place, |run| run.captured_at_us = Some(day * DAY));
@@ -41,14 +41,14 @@ pub fn command(verb: &str) -> assert_cmd::Command {
     command
 }
 
-/// What a command prints as JSON, which must end with this code.
+/// Output of a command as JSON; the command must exit with this code.
 pub fn json(command: &mut assert_cmd::Command, code: i32) -> Value {
     let output = command.arg("--json").output().unwrap();
     assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The names of the runs in an answer that has them in this list.
+/// The names of the runs in a list of an answer.
 pub fn names(answer: &Value, list: &str) -> Vec<String> {
     let runs = answer[list].as_array().unwrap().iter();
     runs.map(|run| run["snapshot"].as_str().unwrap().to_owned()).collect()
@@ -59,7 +59,7 @@ pub fn all(lake: &Path) -> Vec<String> {
     names(&json(command("ls").arg(lake), 0), "runs")
 }
 
-/// The files of all runs of a lake, by their paths in it, with their contents.
+/// The files of all runs of a lake, by relative path, with their contents.
 pub fn files(lake: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let list = |folder: &Path| -> Vec<PathBuf> {
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()

@@ -1,4 +1,4 @@
-//! Descriptions that are longer than anybody reads, and what a check leaves alone.
+//! Oversized descriptions, and files that a check leaves alone.
 
 use crate::common::{add, all, command, json, names};
 use crate::lake::{Lake, complaint, heaplake};
@@ -6,7 +6,7 @@ use assert_cmd::Command;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// A terabyte that takes no space: who reads it has not ended when the test is given up, or has no memory left.
+/// A terabyte that takes no space: a command that reads it takes longer than the test, or runs out of memory.
 fn make_huge(path: &Path) {
     File::create(path).unwrap().set_len(1 << 40).unwrap();
 }
@@ -36,7 +36,7 @@ fn a_run_with_a_huge_description_is_damaged_and_the_others_are_read() {
         let (cause, _) = complaint(&mut confined(words), 1);
         assert!(cause.contains("run.json") && cause.contains("at most"), "{cause}");
     }
-    // What a rollup makes of a lake with a damaged run is its own affair; it comes to its end.
+    // The result of a rollup with a damaged run does not matter here, only that it ends.
     let rollup = lake.folder().join("rollup").display().to_string();
     let output = confined(&["fleet", "rollup", &path, "--out", &rollup]).output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
@@ -53,7 +53,7 @@ fn huge_documents_of_comparisons_and_rollups_are_refused() {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(codes.contains(&output.status.code().unwrap()) && told.lines().count() == 2, "{name}: {told}");
     }
-    // What has the name of a manifest and is none is not replaced.
+    // An invalid manifest is not replaced.
     let lake = Lake::new();
     add(&lake.path(), ("1", "a", None), 1);
     let (path, rollup) = (lake.path().display().to_string(), lake.folder().join("rollup"));
@@ -77,7 +77,7 @@ fn a_check_removes_nothing_that_a_killed_command_left() {
     let text = command("verify").arg(lake.path()).output().unwrap().stdout;
     assert!(String::from_utf8(text).unwrap().contains("snapshot=z: of a run in the making"), "{answer}");
     assert!(left.join("nodes.parquet").exists());
-    // The next command that changes the lake puts it right.
+    // The next command that changes the lake removes it.
     heaplake().args(["lake", "drop"]).arg(lake.path()).args(["nobody", "--yes"]).output().unwrap();
     assert!(!left.exists());
 }

@@ -18,7 +18,7 @@ fn lake() -> Lake {
     lake
 }
 
-/// The names of the runs that would go.
+/// The names of the runs that would be dropped.
 fn would_go(lake: &Lake, options: &[&str]) -> String {
     let answer = json(command("drop").arg(lake.path()).args(options), 0);
     assert_eq!(answer["dry_run"], true);
@@ -48,7 +48,7 @@ fn runs_are_chosen_by_name_release_label_time_and_number() {
     let answer = json(command("drop").arg(lake.path()).args(["--keep-last", "0", "--per", "host"]), 0);
     let kept = |list: &str| answer[list].as_array().unwrap().iter().map(ToString::to_string).collect::<String>();
     assert!(kept("kept_without_time").contains("snapshot=g") && kept("kept_without_label").contains("snapshot=h"));
-    // Nothing of all this was done.
+    // Nothing was dropped.
     assert_eq!(files(&lake.path()), before);
 }
 
@@ -62,7 +62,6 @@ fn what_cannot_be_meant_is_refused() {
     refused(&["--yes"], "nothing says which runs");
     refused(&["a", "nobody", "--yes"], "there is no run nobody");
     refused(&["z*", "--yes"], "there is no run z*");
-    // A run of another lake.
     let other = add(&lake.folder().join("other"), ("1", "a", None), 1);
     refused(&[other.to_str().unwrap(), "--yes"], "there is no run /");
     for options in [&["a", "--per", "host"][..], &["--older-than", "30"], &["--older-than", "2026-01-01"], &["["]] {
@@ -108,7 +107,7 @@ fn a_run_in_the_making_stays() {
     let (cause, advice) = complaint(command("drop").arg(lake.path()).args(["a", "--yes", "--quiet"]), 1);
     assert!(cause.contains("snapshot=a: another heaplake is making this run"), "{cause}");
     assert!(advice.contains("wait"), "{advice}");
-    // The others go all the same.
+    // The others are dropped all the same.
     let answer = json(command("drop").arg(lake.path()).args(["--release", "1", "--yes"]), 1);
     let dropped: Vec<bool> = answer["runs"].as_array().unwrap().iter().map(|run| run["dropped"] == true).collect();
     assert_eq!(dropped, [false, true, true, true]);
@@ -123,7 +122,7 @@ fn a_damaged_run_goes_only_where_it_is_named() {
     let lake = lake();
     let place = lake.path().join("release=1/snapshot=a");
     let path = place.join("run.json");
-    // It seems to be a run of the host y now.
+    // It now claims to be a run of the host y.
     let text = fs::read_to_string(&path).unwrap().replacen("\"x\"", "\"y\"", 1);
     fs::write(&path, text).unwrap();
     fs::remove_file(lake.path().join("release=2/snapshot=d/run.json")).unwrap();
@@ -161,7 +160,7 @@ fn links_in_the_place_of_runs_stay_and_are_named() {
     assert!(cause.contains("release=1/snapshot=a: this is a symbolic link"), "{cause}");
     assert!(elsewhere.join("run.json").exists() && lake.path().join("release=1/snapshot=a").is_symlink());
     fs::remove_file(lake.path().join("release=1/snapshot=a")).unwrap();
-    // A release that lies elsewhere is one of this lake.
+    // A release behind a link belongs to this lake.
     command("drop").arg(lake.path()).args(["d", "--yes"]).assert().success();
     assert!(!lake.folder().join("release=2/snapshot=d").exists());
     assert_eq!(all(&lake.path()), ["b", "c", "g", "e", "f", "h"]);

@@ -1,4 +1,4 @@
-//! What users keep beside what heaplake writes: it stays, or the command names it and changes nothing.
+//! Users' files beside heaplake's: they stay, or the command names them and changes nothing.
 
 use crate::common::{add, command, files, json};
 use crate::generated::generated;
@@ -57,7 +57,7 @@ fn comparisons_leave_what_they_did_not_write() {
         let (mut first, manifest) = run();
         let prefix = manifest.replace(".json", "_");
         fs::create_dir(&out).unwrap();
-        // Files of the user with names that are like those of tables.
+        // Files of the user with names similar to tables.
         let mine = [format!("{prefix}notes.txt"), format!("{prefix}mine.parquet"), "notes.txt".to_owned()];
         mine.iter().for_each(|name| fs::write(out.join(name), "mine").unwrap());
         first.assert().success();
@@ -65,7 +65,7 @@ fn comparisons_leave_what_they_did_not_write() {
         run().0.assert().success();
         assert_eq!(names(&out), written);
         assert!(mine.iter().all(|name| fs::read(out.join(name)).unwrap() == b"mine"));
-        // A table that the manifest lists and that is not written any more goes; what a manifest could list elsewhere stays.
+        // A table in the manifest that is no longer written is removed; entries outside the folder are ignored.
         let path = out.join(manifest);
         let mut listing: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         let precious = lake.input("diff_precious.parquet", b"precious");
@@ -85,7 +85,7 @@ fn comparisons_leave_what_they_did_not_write() {
         let left: Vec<String> = names(&out).into_iter().filter(|name| !name.ends_with("link.parquet")).collect();
         assert_eq!(left, written);
         assert_eq!(fs::read(&precious).unwrap(), b"precious");
-        // Without the manifest, tables are somebody's files; a manifest that is none is one, too.
+        // Without a valid manifest, tables are the user's files, and so is an invalid manifest.
         for (name, text) in [(&*prefix, None), (manifest, Some("{\"input\": \"src/main.js\"}"))] {
             let before = fs::read(&path).unwrap();
             text.map_or_else(|| fs::remove_file(&path), |text| fs::write(&path, text)).unwrap();
@@ -117,7 +117,7 @@ fn a_rollup_leaves_what_it_did_not_write() {
     let groups: Vec<String> =
         names(&out).into_iter().filter(|name| name.starts_with("group-") && !mine.contains(&name.as_str())).collect();
     assert_eq!(groups.len(), 4);
-    // A group that goes leaves the file that somebody put there.
+    // A removed group keeps the user's file in it.
     fs::write(out.join(&groups[0]).join("notes.txt"), "mine").unwrap();
     for run in &runs {
         fs::remove_dir_all(run).unwrap();
@@ -127,7 +127,7 @@ fn a_rollup_leaves_what_it_did_not_write() {
     assert_eq!(names(&out.join(&groups[0])), ["notes.txt"]);
     assert!(groups[1..].iter().all(|group| !out.join(group).exists()));
     assert!(mine.iter().all(|name| fs::read(out.join(name).join("beach.jpg")).unwrap() == b"mine"));
-    // What stands in the way of a group is named, and so is a rollup.json of another program.
+    // An obstacle in the place of a group is named, and so is a rollup.json of another program.
     let is_new = |name: &String| name.starts_with("group-") && !mine.contains(&name.as_str()) && *name != groups[0];
     let group = out.join(names(&out).into_iter().find(is_new).unwrap());
     let description = fs::read(out.join("rollup.json")).unwrap();
@@ -158,7 +158,7 @@ fn a_run_with_a_file_of_the_user_is_neither_dropped_nor_taken_away() {
     let merged = command("merge").arg(&runs[0]).arg("--out").arg(&other).args(["--move", "--quiet"]).output().unwrap();
     assert!(!merged.status.success() && String::from_utf8_lossy(&merged.stderr).contains("notes.txt"));
     assert!(files(&lake.path()) == before && files(&other).is_empty());
-    // The others go, and so does this one once the file is out of it.
+    // The others are dropped, and so is this one once the file is out of it.
     json(command("drop").arg(lake.path()).args(["*", "--yes"]), 2);
     assert_eq!(lake.runs(), [runs[0].clone()]);
     fs::rename(&notes, lake.folder().join("notes.txt")).unwrap();
@@ -210,7 +210,7 @@ fn what_stands_in_the_place_of_a_run_is_named() {
     assert!(everything(&lake.path()) == before);
 }
 
-/// Folders with names like those of scratch hold what users put there.
+/// Users' folders with names similar to scratch.
 #[test]
 fn scratch_is_told_from_what_users_keep_beside_it() {
     let lake = Lake::new();

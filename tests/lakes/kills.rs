@@ -1,4 +1,4 @@
-//! Drops and merges that are killed at any call to the system, faults of the system, and readers beside them.
+//! Drops and merges killed at any system call, system faults, and concurrent readers.
 
 use crate::common::{add, all, assert_whole, command, files};
 use crate::lake::{Lake, heaplake};
@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Kills of each command in every test run, and in the long one.
+/// Kills of each command in the fast test, and in the long one.
 const FEW: usize = 50;
-/// Calls to the system that a drop of two runs makes at least.
+/// Minimum number of system calls of a drop of two runs.
 const OF_DROP: usize = 40;
 
 fn binary(arguments: &[&str]) -> Command {
@@ -21,7 +21,7 @@ fn binary(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command that ends before its call of this number, if it has so many; whether it was killed.
+/// Runs a command killed before its `call`th system call, if it makes that many; returns whether it was killed.
 fn killed(command: &mut Command, call: usize, what: &str) -> bool {
     let status = command.env("HEAPLAKE_FAULT", format!("any:{call}:kill")).status().unwrap();
     assert!(status.success() || status.signal() == Some(9), "{what}: {status:?}");
@@ -36,12 +36,11 @@ fn runs(lake: &Path) -> Files {
     files(lake)
 }
 
-/// The run that a path is in.
 fn run_of(path: &Path) -> &Path {
     path.parent().unwrap()
 }
 
-/// Fails unless each run of a lake is there whole or not at all.
+/// Fails unless each run of a lake is complete or absent.
 fn assert_all_or_nothing(lake: &Path, expected: &Files, what: &str) {
     let there = files(lake);
     for (path, content) in expected {
@@ -51,7 +50,7 @@ fn assert_all_or_nothing(lake: &Path, expected: &Files, what: &str) {
     assert!(there.keys().all(|path| expected.contains_key(path)), "{what}: {:?}", there.keys());
 }
 
-/// Kills drops before each call until one comes to its end; returns how many were killed.
+/// Kills drops before each call until one completes; returns the number of kills.
 fn kill_drops(after: impl Fn(&Lake, &str)) -> usize {
     let mut kills = 0;
     for call in 1.. {
@@ -76,7 +75,7 @@ fn kill_drops(after: impl Fn(&Lake, &str)) -> usize {
 #[test]
 fn a_killed_drop_leaves_the_run_or_what_the_next_command_removes() {
     let kills = kill_drops(|lake, what| {
-        // A drop of nothing is the next command here, which is to leave nothing but runs.
+        // The next command drops nothing, and must leave nothing but runs.
         let status = binary(&["lake", "drop", &lake.path().display().to_string(), "nobody", "--yes"]).status().unwrap();
         assert_eq!(status.code(), Some(2), "{what}");
     });
@@ -88,7 +87,7 @@ fn a_killed_drop_leaves_the_run_or_what_the_next_command_removes() {
 fn a_killed_drop_is_completed_by_the_next_one() {
     let kills = kill_drops(|lake, what| {
         let status = binary(&["lake", "drop", &lake.path().display().to_string(), "[!c]", "--yes"]).status().unwrap();
-        // The runs may be gone by now: then the name is that of none.
+        // The runs may be gone by now: then nothing has that name.
         assert!(status.success() || status.code() == Some(2), "{what}: {status:?}");
         assert_eq!(all(&lake.path()), ["c"], "{what}");
         assert_eq!(lake.leftovers(), Vec::<PathBuf>::new(), "{what}");
@@ -96,7 +95,7 @@ fn a_killed_drop_is_completed_by_the_next_one() {
     assert!(kills >= OF_DROP, "{kills}");
 }
 
-/// Kills merges before each `step`th call until one comes to its end; returns how many were killed.
+/// Kills merges before each `step`th call until one completes; returns the number of kills.
 fn kill_merges(options: &[&str], copies: bool, step: usize) -> usize {
     let mut kills = 0;
     for call in (1..).step_by(step) {
@@ -158,7 +157,7 @@ fn a_merge_that_fails_leaves_what_was() {
     let source = lake.folder().join("source");
     let expected = runs(&source);
     let (from, to) = (source.display().to_string(), lake.path().display().to_string());
-    // A full disk while links cannot be made: the first run is in, the others are not.
+    // A full disk while links cannot be made: the first run is merged, the others are not.
     for (fault, code) in [
         ("rename:1+:18:.parquet;write:5+:28", 3),
         ("sync:4+:5", 1),
@@ -177,7 +176,6 @@ fn a_merge_that_fails_leaves_what_was() {
     assert_whole(&lake, "after all faults");
 }
 
-/// Readers see runs that are whole, whatever comes and goes meanwhile.
 #[test]
 fn readers_beside_drops_and_merges_see_whole_runs() {
     let lake = Lake::new();

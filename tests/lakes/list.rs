@@ -51,7 +51,7 @@ fn a_run_is_listed_with_labels_time_and_size_on_disk() {
     let text = String::from_utf8(output(command("ls").arg(lake.path()))).unwrap();
     assert_eq!(text.lines().count(), 5, "{text}");
     assert!(text.contains("on disk  labels     findings") && text.contains("1970-01-21 00:00"), "{text}");
-    // Both names of the command are one.
+    // The command has two names.
     assert_eq!(output(heaplake().arg("ls").arg(lake.path())), text.as_bytes());
     // Without any labels there is no column of them.
     let text = String::from_utf8(output(command("ls").arg(lake.path()).args(["--release", "none"]))).unwrap();
@@ -79,7 +79,7 @@ fn damaged_runs_are_named_and_dropped_ones_are_not() {
     let place = lake.path().join("release=1.0/snapshot=a");
     describe(&place, |run| run.captured_at_us = Some(5 * DAY));
     fs::write(lake.path().join("release=1.1/snapshot=b/run.json"), "{").unwrap();
-    // What a killed drop leaves is no run.
+    // Leftovers of a killed drop are no run.
     fs::create_dir_all(lake.path().join(".heaplake-new/release=1.0/snapshot=z")).unwrap();
     fs::write(lake.path().join(".heaplake-new/release=1.0/snapshot=z/run.json"), "{}").unwrap();
     let listing = json(command("ls").arg(lake.path()), 0);

@@ -1,7 +1,7 @@
-//! Commands over a lake as a whole: what is listed, what is damaged, what is dropped, what is merged.
+//! Commands over a lake as a whole: ls, verify, drop, merge.
 //!
-//! The binary is built with the feature `faults` of heaplake-kit here: the variable `HEAPLAKE_FAULT` makes any call to
-//! the system fail, or the process end.
+//! The binary is built with the feature `faults` of heaplake-kit here: the variable `HEAPLAKE_FAULT` makes any system
+//! call fail, or the process end.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Pages, as far as heaplake knows its own.
+/// Pages that heaplake recognises as its own.
 const PAGE: &str = "<title>a · heaplake</title>";
 const OTHER_PAGE: &str = "<title>b · heaplake</title>";
 
@@ -21,7 +21,7 @@ fn source(lake: &Lake) -> PathBuf {
     source
 }
 
-/// What became of each run, by name.
+/// Status of each run, by name.
 fn statuses(lake: &Lake, sources: &[&Path], options: &[&str], code: i32) -> String {
     let answer = json(command("merge").args(sources).arg("--out").arg(lake.path()).args(options), code);
     let name = |run: &serde_json::Value| run["source"].as_str().unwrap().rsplit_once('=').unwrap().1.to_owned();
@@ -43,7 +43,7 @@ fn runs_of_other_lakes_come_in_with_the_same_bytes() {
     // Hard links: no byte was written twice.
     let inode = |lake: &Path| fs::metadata(lake.join("release=1/snapshot=a/classes.parquet")).unwrap().ino();
     assert_eq!(inode(&source), inode(&lake.path()));
-    // What is dropped here stays there.
+    // Dropping a run here does not affect the source.
     command("drop").arg(lake.path()).args(["a", "--yes"]).assert().success();
     assert_eq!(files(&source), before);
     assert_eq!(statuses(&lake, &[&source], &[], 0), "a merged, b present, c present");
@@ -61,7 +61,7 @@ fn a_source_is_a_lake_a_release_or_a_run() {
     let (release, run) = (source.join("release=2"), source.join("release=1/snapshot=b"));
     assert_eq!(statuses(&lake, &[&other, &release, &run, &run], &[], 0), "d merged, c merged, b merged, b present");
     assert_eq!(all(&lake.path()), ["b", "c", "d"]);
-    // As it is called from inside.
+    // Called from inside.
     let mut inside = command("merge");
     inside.current_dir(source.join("release=1/snapshot=a")).arg(".").arg("--out").arg(lake.path());
     inside.assert().success();
@@ -92,7 +92,7 @@ fn links_in_a_run_are_refused_by_name_and_nothing_comes_in() {
             fs::write(&link, kept).unwrap();
         }
     }
-    // The description itself, elsewhere.
+    // Only the description is elsewhere.
     let elsewhere = lake.folder().join("elsewhere.json");
     fs::rename(place.join("run.json"), &elsewhere).unwrap();
     symlink(&elsewhere, place.join("run.json")).unwrap();
@@ -111,7 +111,7 @@ fn links_in_a_run_are_refused_by_name_and_nothing_comes_in() {
 fn files_are_copied_where_no_link_can_be_made() {
     let lake = Lake::new();
     source(&lake);
-    // The system says that it is another disk.
+    // The system reports another disk.
     let place = lake.folder().join("source/release=1/snapshot=b");
     let mut command = command("merge");
     command.env("HEAPLAKE_FAULT", "rename:1+:18:.parquet").arg(&place).arg("--out").arg(lake.path());
@@ -140,16 +140,16 @@ fn a_run_with_more_than_merge_brings_in_is_not_taken_away() {
     fs::remove_dir_all(place.join("mine")).unwrap();
     fs::write(place.join(".hidden"), "").unwrap();
     stays(".hidden", "merge brings in no such file");
-    // Without --move, all that is no file stays where it is.
+    // Without --move, everything other than files stays in place.
     let before = files(&source);
     assert_eq!(statuses(&lake, &[&place], &[], 0), "a merged");
     assert_eq!(files(&source), before);
     fs::remove_file(place.join(".hidden")).unwrap();
-    // A file of the user would go with the run.
+    // Moving the run would move a file of the user.
     fs::write(place.join("notes.txt"), "notes").unwrap();
     stays("notes.txt", "heaplake did not write this");
     fs::remove_file(place.join("notes.txt")).unwrap();
-    // A page that came later, and one that is another one by now. The lake shares the files of the source.
+    // A page added later, and one changed since. The lake shares the files of the source.
     let merged = lake.path().join("release=1/snapshot=a/report.html");
     fs::remove_file(&merged).unwrap();
     fs::write(place.join("report.html"), PAGE).unwrap();
@@ -200,7 +200,7 @@ fn what_cannot_be_a_source_is_refused() {
     fs::create_dir(&empty).unwrap();
     refused(&[&source, &empty], 2, "no run in this folder");
     assert!(!lake.path().exists(), "nothing was begun");
-    // Names that are not those of its folders would lead elsewhere.
+    // Names other than its folders' would lead elsewhere.
     let moved = lake.folder().join("release=9");
     fs::rename(source.join("release=2"), &moved).unwrap();
     let (cause, _) = complaint(command("merge").arg(&moved).arg("--out").arg(lake.path()).arg("--quiet"), 1);
@@ -224,7 +224,7 @@ fn runs_that_are_moved_are_gone_from_the_source() {
     drop(held);
     assert_eq!(statuses(&lake, &[&source], &["--move"], 0), "b merged");
     assert_eq!(fs::read_dir(&source).unwrap().count(), 0);
-    // Once more there is nothing to do.
+    // The second time there is nothing to do.
     assert_eq!(statuses(&lake, &[&source], &["--move"], 0), "");
     assert_eq!(files(&lake.path()), expected);
     assert_whole(&lake, "moved");

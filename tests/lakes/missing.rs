@@ -1,4 +1,4 @@
-//! A lake, a release, a label or a run that does not exist is an error, and never looks like an empty lake.
+//! A missing lake, release, label or run is an error, and never looks like an empty lake.
 
 use crate::common::add;
 use crate::lake::{Lake, complaint, heaplake};
@@ -30,7 +30,7 @@ fn a_lake_that_does_not_exist_is_an_error_of_every_command() {
     let out = lake.folder().join("out").display().to_string();
     complaint(heaplake().args(["lake", "merge", &missing, "--out", &out]), 2);
     assert!(!lake.folder().join("laek").exists());
-    // One that is empty is none.
+    // An empty folder is an empty lake.
     fs::create_dir_all(&missing).unwrap();
     heaplake().args(["ls", &missing]).assert().success();
 }
@@ -72,7 +72,7 @@ fn what_no_run_is_like_is_named_with_the_nearest() {
         let (cause, _) = complaint(heaplake().arg("show").arg(lake.path().join(place)), 2);
         assert!(cause.contains("the nearest: ") && cause.contains(near), "{cause}");
     }
-    // Each condition holds for some run: nothing is misspelt, and that nothing is found is said all the same.
+    // Each condition holds for some run, so nothing is misspelt; that no run matches is still reported.
     let output = heaplake().args(["ls", &path, "--release", "3.8", "--label", "host=web2"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && error.contains("no run is like that"), "{error}");

@@ -66,7 +66,7 @@ fn any_flipped_byte_of_any_file_is_found() {
             changed[at] ^= 1 << (at % 8);
             fs::write(&file, &changed).unwrap();
             let problems = problems(&lake, &place);
-            // A description that is damaged may tell of any table; itself comes first.
+            // A damaged description may lead to problems of any table; its own comes first.
             assert_eq!(problems[0]["path"].as_str(), file.to_str(), "{at}: {problems:?}");
             assert!(described || problems.len() == 1, "{at}: {problems:?}");
         }
@@ -97,7 +97,7 @@ fn files_that_are_cut_off_missing_or_too_many_are_found() {
     fs::write(&more, &whole).unwrap();
     assert_found(&lake, &more, "no table that run.json does not have", "one");
     fs::remove_file(&more).unwrap();
-    // The page of a run, and notes, are nobody's business.
+    // The page of a run, and notes, are not checked.
     fs::write(place.join("report.html"), "").unwrap();
     assert_whole(&lake, "given back");
 }
@@ -109,7 +109,7 @@ fn a_description_that_says_other_things_is_found() {
     let path = place.join("run.json");
     let whole = fs::read(&path).unwrap();
     let described = String::from_utf8(whole.clone()).unwrap();
-    // By its seal, whatever was changed.
+    // The seal detects any change.
     for (before, after) in
         [("\"web\"", "\"db\""), ("\"rows\": 1", "\"rows\": 2"), ("\n}", "\n} "), ("  \"seal", " \"seal")]
     {
@@ -128,7 +128,7 @@ fn a_description_that_says_other_things_is_found() {
     fs::remove_file(&path).unwrap();
     assert_found(&lake, &path, "description of a run", "no such file");
     fs::write(&path, &whole).unwrap();
-    // With a seal that fits: by the tables themselves.
+    // With a valid seal, the tables themselves detect it.
     describe(&place, |run| run.tables[1].rows += 1);
     assert_found(&lake, &table, "1 rows", "0 rows");
     describe(&place, |run| run.tables[1].rows -= 1);
@@ -178,7 +178,7 @@ fn older_runs_are_checked_as_far_as_they_tell() {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/fixtures/version-{version}/lake"));
         copy(&fixture, &lake.path());
         if version == 1 {
-            // The fixture has left out a table that is large.
+            // The fixture omits a large table.
             let lacks = lake.path().join("release=1.4/snapshot=both");
             assert_eq!(problems_of(&json(command("verify").arg(lake.path()), 1), "object_tracks.parquet").len(), 1);
             fs::remove_dir_all(lacks).unwrap();
@@ -192,7 +192,7 @@ fn older_runs_are_checked_as_far_as_they_tell() {
             text.contains(" of older versions, without checksums: size, rows and schema version are right"),
             "{text}"
         );
-        // Rows, sizes and versions are told, and so is a table that is none.
+        // Checks rows, sizes, versions, and an invalid table.
         let run = lake.path().join("release=1.4/snapshot=whole");
         let described = fs::read_to_string(run.join("run.json")).unwrap();
         let rows = |text: &str| text.replacen("\"rows\": ", "\"rows\": 9", 1);

@@ -1,7 +1,7 @@
-//! The memory budget holds for what a run allocates (counted by an allocator) and for all that it touches (limited by a
+//! The memory budget limits a run's allocations (counted by an allocator) and all pages that it touches (limited by a
 //! memory cgroup).
 //!
-//! The allocator is that of the whole process, so these tests have a binary of their own.
+//! The allocator is the whole process's, so these tests have their own binary.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
@@ -31,11 +31,11 @@ use std::alloc::System;
 use std::sync::Mutex;
 use tempfile::TempDir;
 
-/// Refuses memory past its limit; then the process ends.
+/// Refuses memory past its limit, which ends the process.
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// One test at a time: what the others allocate would count.
+/// One test at a time: allocations of others would count.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -52,14 +52,14 @@ fn allocations_stay_within_the_budget() {
     }
 }
 
-/// Analyses a planted file of so many bytes with this budget, in a cgroup that allows [`ROOM`] more.
+/// Analyses a planted file of `bytes` bytes with this budget, in a cgroup that allows [`ROOM`] more.
 fn in_a_cgroup(bytes: u64, memory: u64) {
     let _alone = ALONE.lock().unwrap();
     let Some(group) = Cgroup::limited_to(memory + ROOM) else {
         return;
     };
     let plan = planted::realistic(6, bytes);
-    // On disk: what lies in memory would count.
+    // On disk: files in memory would count.
     let folder = TempDir::new().unwrap();
     let (input, lake) = (planted::write(&plan, folder.path()), folder.path().join("lake"));
     let output = group

@@ -1,5 +1,5 @@
-//! Heaps of extreme shapes in the smallest budget: each is analysed in a memory cgroup that allows the budget and a
-//! little more, or it is told how much would suffice, which then does.
+//! Heaps of extreme shapes in the smallest budget, in a memory cgroup slightly above it: each is analysed, or refused
+//! with a budget that then suffices.
 
 use super::ALONE;
 use super::cgroup::{Cgroup, ROOM};
@@ -11,7 +11,6 @@ use std::path::Path;
 use std::process::Output;
 use tempfile::TempDir;
 
-/// Analyses the file with this budget, in a cgroup.
 fn analyse(input: &Path, lake: &Path, memory: u64, group: &Cgroup) -> Output {
     group
         .heaplake()
@@ -30,9 +29,8 @@ fn suggested(text: &str) -> Option<u64> {
     rest.split_once("MiB")?.0.parse::<u64>().ok().map(|mebibytes| mebibytes << 20)
 }
 
-/// Analyses a heap of this shape.
 fn check(shape: &Shape, nodes: u64) {
-    // On disk: what lies in memory would count.
+    // On disk: files in memory would count.
     let folder = TempDir::new().unwrap();
     let (input, lake) = (folder.path().join(format!("it.{}", shape.ending)), folder.path().join("lake"));
     let mut to = BufWriter::new(File::create(&input).unwrap());

@@ -12,10 +12,10 @@ use std::path::Path;
 use std::process::Stdio;
 use tempfile::TempDir;
 
-/// What a process holds after an input, or a little later.
+/// Resources of a process after an input, or slightly later.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    /// Bytes of memory of its own: not those of files, whose pages the system drops at need.
+    /// Bytes of anonymous memory: the kernel drops pages of files on demand.
     bytes: u64,
     handles: u64,
 }
@@ -30,7 +30,7 @@ impl Held {
     }
 }
 
-/// The kinds of bad files: the name says what is wrong.
+/// Bad files of each kind, named by their defect.
 fn bad() -> Vec<(&'static str, Vec<u8>)> {
     let v8 = fixtures::content("v8/resources20.heapsnapshot");
     let java = fixtures::content("jvm/weakfix.hprof");
@@ -54,7 +54,7 @@ fn bad() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Writes `number` files, one in ten bad, a few huge; the names of the good and of the bad ones.
+/// Writes `number` files, one in ten bad, a few huge; returns the names of the good and of the bad ones.
 fn files(folder: &Path, number: usize, huge: u64) -> [BTreeSet<String>; 2] {
     let good = [
         ("a.heapsnapshot", fixtures::content("v8/resources20.heapsnapshot")),
@@ -82,7 +82,7 @@ fn files(folder: &Path, number: usize, huge: u64) -> [BTreeSet<String>; 2] {
 fn soak(number: usize, huge: u64, memory: u64) {
     let _alone = ALONE.lock().unwrap();
     let Some(group) = Cgroup::limited_to(memory + ROOM) else { return };
-    // On disk: what lies in memory would count.
+    // On disk: files in memory would count.
     let folder = TempDir::new().unwrap();
     let (night, lake) = (folder.path().join("night"), folder.path().join("lake"));
     fs::create_dir(&night).unwrap();
@@ -122,8 +122,8 @@ fn soak(number: usize, huge: u64, memory: u64) {
     eprintln!("{number} files: peak {} bytes, held {:?} to {:?}", group.peak(), held.first(), held.last());
 }
 
-/// The last third of the batch holds what the first third held. The least of each: the process goes on with the next
-/// input while it is looked at.
+/// The minimum of the last third of the batch equals that of the first. Minima, since the process continues with the
+/// next input while it is observed.
 fn flat(held: &[Held]) {
     let third = held.len() / 3;
     let (first, last) = (&held[..third], &held[held.len() - third..]);

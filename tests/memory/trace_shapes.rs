@@ -1,5 +1,5 @@
-//! Traces and Java dumps of extreme shapes in the smallest budget: each is read in a memory cgroup that allows the budget
-//! and a little more, or it is told how much would suffice, which then does.
+//! Traces and Java dumps of extreme shapes in the smallest budget, in a memory cgroup slightly above it: each is read,
+//! or refused with a budget that then suffices.
 
 use super::ALONE;
 use super::cgroup::{Cgroup, ROOM};
@@ -11,7 +11,6 @@ use std::path::Path;
 use std::process::Output;
 use tempfile::TempDir;
 
-/// Reads the file with this budget, in a cgroup.
 fn read(shape: &Shape, (input, lake): (&Path, &Path), memory: u64, group: &Cgroup) -> Output {
     let more: &[&str] = match shape.command {
         "replay" => &["--sample-interval=1", "--pprof", "--collapsed"],
@@ -36,7 +35,7 @@ fn suggested(text: &str) -> Option<u64> {
 }
 
 fn check(shape: &Shape, events: u64) {
-    // On disk: what lies in memory would count.
+    // On disk: files in memory would count.
     let folder = TempDir::new().unwrap();
     let (input, lake) = (folder.path().join(format!("it.{}", shape.ending)), folder.path().join("lake"));
     let mut to = BufWriter::new(File::create(&input).unwrap());

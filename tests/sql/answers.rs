@@ -68,7 +68,7 @@ fn views_join_within_a_run() {
     assert_eq!(one(&lake, joined), one(&lake, listed));
 }
 
-/// What a condition on the run rules out is not even opened: its file may be gone.
+/// Files excluded by a condition on the run are not opened: they may be missing.
 #[test]
 fn conditions_on_the_run_choose_files() {
     let lake = fleet();
@@ -138,6 +138,6 @@ fn plans_are_explained() {
         .unwrap();
     let plan = String::from_utf8(output.stdout).unwrap();
     assert!(plan.contains("snapshot=run3") && !plan.contains("snapshot=run1"), "{plan}");
-    // The other condition rules out row groups by their statistics.
+    // The other condition prunes row groups by their statistics.
     assert!(plan.contains("predicate=count"), "{plan}");
 }

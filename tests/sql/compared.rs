@@ -18,7 +18,7 @@ fn written(lake: &Lake, command: &[&str]) -> PathBuf {
     out
 }
 
-/// Each number of the long form is the one of its measure in the wide form.
+/// Each number of the long form equals that of its measure in the wide form.
 fn check(folder: &Path, table: &str, number: &str, subject: &str) {
     let long = ask(folder, &format!("SELECT {subject}, measure, {number} FROM {table}"));
     let wide = ask(folder, &format!("SELECT * FROM {table}_wide"));

@@ -1,4 +1,4 @@
-//! How answers are written.
+//! Output formats.
 
 use crate::lake::complaint;
 use crate::shared::{fleet, json, rows, sql};
@@ -44,7 +44,7 @@ fn parquet_is_a_file_that_appears_whole() {
     let read = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
     let count = json(&mut sql(&lake.path(), &["SELECT count(*) AS n FROM classes", "--format", "json"]));
     assert_eq!(json!(read.metadata().file_metadata().num_rows()), count[0]["n"]);
-    // A statement that fails leaves the file of before, and nothing else.
+    // A failing statement keeps the previous file, and leaves nothing else.
     let before = fs::read(&path).unwrap();
     let fails = ["SELECT arrow_cast(class, 'Int64') FROM classes", "--format", "parquet", "--out", out];
     complaint(&mut sql(&lake.path(), &fails), 2);

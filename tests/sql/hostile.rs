@@ -1,4 +1,4 @@
-//! Statements, files and machines that mean harm: a line of cause, one of advice, and in time.
+//! Hostile statements, files and environments: one line of cause, one of advice, in time.
 
 use crate::cgroup::{Cgroup, ROOM};
 use crate::lake::{Lake, complaint, heaplake};
@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A join that takes hours, in an operator that yields to nobody.
+/// A join that takes hours, in an operator that never yields.
 const ENDLESS: &str = "SELECT a.node FROM nodes a CROSS JOIN nodes b CROSS JOIN nodes c ORDER BY random() LIMIT 5";
 
 /// Long, for busy machines and builds without optimisation.
@@ -69,7 +69,7 @@ fn statements_at_the_limit_are_answered() {
     ] {
         let output = sql(&lake.path(), &["--threads", "1"]).write_stdin(text.clone()).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
-        // The parser has a limit of its own.
+        // The parser has its own limit.
         let refused = output.status.code() == Some(2) && error.contains("recursion limit");
         assert!(output.status.success() || refused, "{} {:?} {error}", &text[..60], output.status);
     }
@@ -135,7 +135,7 @@ fn a_flipped_bit_changes_no_answer() {
     let path = lake.runs()[0].join("classes.parquet");
     let bytes = fs::read(&path).unwrap();
     let mut errors = 0;
-    // All of the end, where the footer is, and some of the pages.
+    // All of the end with the footer, and some of the pages.
     let places = (0..12).map(|at| at * bytes.len() / 12).chain((bytes.len() - 12..bytes.len()).step_by(2));
     for at in places {
         let mut flipped = bytes.clone();
@@ -180,7 +180,7 @@ fn a_run_that_goes_meanwhile_ends_nothing() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
     command.args(["sql", "--format", "csv", "--lake"]).arg(lake.path());
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    // The lake is open by then, mostly, and the answer is the same if it is not.
+    // The lake is usually open by then; the answer is the same if it is not.
     std::thread::sleep(Duration::from_secs(2));
     fs::remove_dir_all(&lake.runs()[0]).unwrap();
     let statement = "SELECT count(DISTINCT snapshot) AS runs, count(class) > 0 AS some FROM classes";
@@ -203,7 +203,7 @@ fn a_table_or_description_of_another_run_is_not_believed() {
     let runs = lake.runs();
     let table = runs[0].join("classes.parquet");
     let whole = fs::read(&table).unwrap();
-    // A byte that no page has is not checked by any page.
+    // No page's checksum covers this byte.
     let mut flipped = whole.clone();
     flipped[3] ^= 1;
     for (content, said) in [(flipped, "XXH3-64"), (fs::read(runs[1].join("owners.parquet")).unwrap(), "bytes")] {
@@ -246,7 +246,7 @@ fn what_is_wrong_with_a_statement_is_no_damage() {
     assert!(cause.contains("the nearest: largest-classes"), "{cause}");
     let (cause, _) = complaint(&mut sql(&lake.path(), &["--named", "largest-classes", "--param", "limti=3"]), 2);
     assert!(cause.contains("the nearest: limit"), "{cause}");
-    // An output is no file of a run.
+    // An output must not be a file of a run.
     let run = lake.runs()[0].clone();
     let table = run.join("classes.parquet").display().to_string();
     let (cause, _) = complaint(&mut sql(&lake.path(), &["SELECT 1", "--format", "parquet", "--out", &table]), 2);

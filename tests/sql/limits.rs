@@ -1,4 +1,4 @@
-//! What statements may do and take.
+//! Limits of statements: permissions, time and memory.
 
 use crate::lake::{Lake, complaint};
 use crate::shared::{fleet, json, one, sql};
@@ -39,7 +39,7 @@ fn other_files_cannot_be_read() {
 #[test]
 fn what_does_not_fit_is_spilled() {
     let lake = fleet();
-    // Some million rows of several texts each, sorted: far more than the memory that is left beside fixed buffers.
+    // Some million rows of several texts each, sorted: far more than the memory left beside fixed buffers.
     let statement = "SELECT count(*) FROM (SELECT * FROM (SELECT a.name || b.snapshot AS name, a.node, b.release, \
                      row_number() OVER (ORDER BY a.id, b.snapshot, a.node, s.value) AS n FROM nodes a CROSS JOIN runs b \
                      CROSS JOIN generate_series(1, 8) s))";

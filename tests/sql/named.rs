@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// Queries with parameters that have to be given, or that find nothing by default.
+/// Queries with required parameters, or with empty results by default.
 const GIVEN: [(&str, &[&str]); 3] = [
     ("growing-classes", &["--param", "from=1.0", "--param", "to=1.1"]),
     ("class-history", &["--param", "class=Object"]),

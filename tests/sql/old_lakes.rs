@@ -1,4 +1,4 @@
-//! Lakes of earlier versions: columns that they lack are null, others have the types of today.
+//! Lakes of earlier versions: missing columns are null, the others have today's types.
 
 use crate::shared::{json, sql};
 use heaplake_lake::selection::{self, Found};
@@ -21,7 +21,7 @@ fn views_read_old_files() {
         for table in tables::ALL.iter().filter(|table| table.runs.have_it()) {
             let listing = |found: &&Found| found.run.tables.iter().any(|listed| listed.file == table.file);
             let listing: Vec<&Found> = runs.iter().filter(listing).collect();
-            // Of some runs the largest tables are not kept.
+            // The largest tables of some runs are omitted.
             if listing.is_empty() || listing.iter().any(|found| !found.place.join(table.file).exists()) {
                 continue;
             }
@@ -39,7 +39,7 @@ fn views_read_old_files() {
 
 #[test]
 fn columns_that_old_files_lack_are_null() {
-    // Version 1 had no signatures, and sizes without sign.
+    // Version 1 had no signatures, and unsigned sizes.
     let classes = rows(1, "SELECT signature, retained_bytes - 1 AS less FROM classes WHERE retained_bytes = 0 OR true");
     assert!(!classes.is_empty());
     assert!(classes.iter().all(|row| row["signature"].is_null() && row["less"].is_i64()), "{classes:?}");

@@ -1,4 +1,4 @@
-//! A lake of a small fleet, and what its tables answer.
+//! A lake of a small fleet, and queries on it.
 
 use crate::fixtures;
 use crate::lake::{Lake, heaplake};
@@ -52,26 +52,23 @@ fn analysed() -> Lake {
     lake
 }
 
-/// `heaplake sql --lake LAKE` with these arguments.
 pub fn sql(lake: &Path, arguments: &[&str]) -> Command {
     let mut command = heaplake();
     command.arg("sql").args(arguments).arg("--lake").arg(lake);
     command
 }
 
-/// The rows that a statement answers.
 pub fn rows(lake: &Lake, statement: &str) -> Vec<Value> {
     json(&mut sql(&lake.path(), &[statement, "--format", "json"]))
 }
 
-/// The rows that a command writes as JSON.
 pub fn json(command: &mut Command) -> Vec<Value> {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {:?}", output.stdout))
 }
 
-/// The only value of the only row of an answer.
+/// The only value of the only row of a result.
 pub fn one(lake: &Lake, statement: &str) -> Value {
     let rows = rows(lake, statement);
     assert_eq!(rows.len(), 1, "{statement}");

@@ -11,12 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A snapshot of a hundred kilobytes, as most tests take it.
+/// A snapshot of a hundred kilobytes, for most tests.
 pub const SMALL: &str = "v8/s1.heapsnapshot.zst";
 /// Another one.
 pub const OTHER: &str = "v8/s2.heapsnapshot.zst";
 
-/// The world of a test.
+/// Server, proxy and scratch of a test.
 pub struct World {
     pub server: Server,
     pub proxy: Proxy,
@@ -24,19 +24,17 @@ pub struct World {
 }
 
 impl World {
-    /// One with an empty bucket.
+    /// An empty bucket.
     pub fn new() -> Self {
         let server = Server::start();
         let proxy = Proxy::start(server.port);
         Self { proxy, server, scratch: TempDir::new().unwrap() }
     }
 
-    /// A URL in the bucket.
     pub fn url(&self, key: &str) -> String {
         format!("s3://{BUCKET}/{key}")
     }
 
-    /// The folder of scratch.
     pub fn scratch(&self) -> &Path {
         self.scratch.path()
     }
@@ -50,7 +48,7 @@ impl World {
         command
     }
 
-    /// What says where the server is.
+    /// Variables with the server's address and credentials.
     pub fn environment(&self) -> [(&'static str, String); 5] {
         [
             ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.proxy.port)),
@@ -61,7 +59,7 @@ impl World {
         ]
     }
 
-    /// `heaplake analyze INPUT --out LAKE --quiet`, whose lake is in the bucket.
+    /// `heaplake analyze INPUT --out LAKE --quiet` with a lake in the bucket.
     pub fn analyze(&self, input: impl AsRef<Path>) -> Command {
         let mut command = self.heaplake();
         command.arg("analyze").arg(input.as_ref()).args(["--out", &self.url("lake"), "--quiet", "--scratch"]);
@@ -69,14 +67,14 @@ impl World {
         command
     }
 
-    /// What a command prints as JSON, which must end with this code.
+    /// Output of a command as JSON; the command must exit with this code.
     pub fn json(&self, arguments: &[&str], code: i32) -> Value {
         let output = self.heaplake().args(arguments).arg("--json").output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Fails unless every run of the lake is whole; the names of the runs.
+    /// Fails unless every run of the lake is whole; returns the names of the runs.
     pub fn verified(&self, what: &str) -> Vec<String> {
         let answer = self.json(&["lake", "verify", &self.url("lake")], 0);
         let runs = answer["runs"].as_array().unwrap().iter();
@@ -87,7 +85,7 @@ impl World {
         .collect()
     }
 
-    /// The tables of the only run of the lake by name; those of attempts that do not count are left out.
+    /// The tables of the only run of the lake by name, without those of failed attempts.
     pub fn tables(&self) -> BTreeMap<String, Vec<u8>> {
         let keys = self.server.keys("lake/");
         let description = keys.iter().find(|key| key.ends_with("/run.json")).unwrap();
@@ -99,7 +97,7 @@ impl World {
     }
 }
 
-/// The tables of a run of the same input on this machine, without the one of measurements.
+/// The tables of a local run of the same input, without measurements.
 pub fn local_tables(input: &Path, options: &[&str]) -> BTreeMap<String, Vec<u8>> {
     let lake = Lake::new();
     lake.analyze(input).args(options).assert().success();
@@ -115,7 +113,7 @@ pub fn without_measurements(mut tables: BTreeMap<String, Vec<u8>>) -> BTreeMap<S
     tables
 }
 
-/// Fails unless a run has these tables, byte for byte, beside that of measurements.
+/// Fails unless a run has exactly these tables, besides measurements.
 pub fn assert_same(run: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>, what: &str) {
     let run = without_measurements(run.clone());
     let names = |tables: &BTreeMap<String, Vec<u8>>| tables.keys().cloned().collect::<Vec<_>>();
@@ -124,12 +122,10 @@ pub fn assert_same(run: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, 
     assert_eq!(other, Vec::<&String>::new(), "{what}: tables that differ");
 }
 
-/// A file of the fixtures.
 pub fn fixture(name: &str) -> PathBuf {
     fixtures::path(name)
 }
 
-/// Its content.
 pub fn content(name: &str) -> Vec<u8> {
     fs::read(fixtures::path(name)).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Variables with values that make no sense, and what is said while a store is asked again.
+//! Environment variables with invalid values, and messages during retries.
 
 use crate::common::{SMALL, World, fixture};
 use crate::lake::{complaint, heaplake};

@@ -5,7 +5,7 @@ use crate::lake::{Lake, complaint};
 use crate::proxy::{Act, Asked};
 use std::time::Duration;
 
-/// What becomes of every so-manieth request of each kind, in turn.
+/// Applies the troubles in turn, to every `every`th request.
 fn troubled(every: u64) -> impl FnMut(&Asked) -> Act + Send {
     const TROUBLES: [Act; 5] =
         [Act::Refuse(500), Act::Cut, Act::Refuse(503), Act::Lose, Act::Wait(Duration::from_millis(300))];
@@ -57,7 +57,7 @@ fn errors_name_the_object_and_leave_nothing() {
     world.proxy.rule(|_| Act::Refuse(403));
     let (cause, advice) = complaint(&mut world.analyze(fixture(SMALL)), 2);
     assert!(cause.contains("403") && advice.contains("credentials"), "{cause} {advice}");
-    // The upload of tables is denied: the list is not.
+    // The upload of tables is denied, listing is not.
     world.proxy.rule(|asked| if asked.method == "PUT" { Act::Refuse(403) } else { Act::Pass });
     let (cause, _) = complaint(&mut world.analyze(fixture(SMALL)), 1);
     assert!(cause.contains("denies access"), "{cause}");

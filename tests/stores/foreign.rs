@@ -1,15 +1,14 @@
-//! A bucket has other users: their objects stay, and their keys stop nobody.
+//! A bucket has other users: their objects stay, and their keys disturb no command.
 
 use crate::common::{OTHER, SMALL, World, fixture};
 use crate::lake::complaint;
 use serde_json::Value;
 
-/// The texts of a list of an answer.
 fn texts(answer: &Value, list: &str) -> Vec<String> {
     answer[list].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// Objects that look like what heaplake leaves.
+/// Objects that look like heaplake's leftovers.
 const LOOK_ALIKES: [&str; 7] = [
     "lake/backups/tables-2025/users.csv",
     "lake/db/snapshot=42/data.bin",
@@ -25,7 +24,7 @@ fn what_heaplake_did_not_write_stays() {
     let mut world = World::new();
     world.analyze(fixture(SMALL)).args(["--snapshot", "one", "--report"]).assert().success();
     LOOK_ALIKES.iter().for_each(|key| world.server.put(key, b"{}"));
-    // Left by a version that wrote no marks.
+    // From a version that wrote no marks.
     let unmarked = "lake/release=none/snapshot=one/tables-0123456789abcdef/nodes.parquet";
     world.server.put(unmarked, b"PAR1");
     world.server.age();
@@ -88,7 +87,7 @@ fn keys_that_are_no_paths_are_passed_over_and_named() {
     world.json(&["lake", "drop", &lake, "--release", "1", "--yes"], 0);
     assert_eq!(world.verified("dropped"), ["snapshot=one"]);
     assert_eq!(texts(&world.json(&["lake", "verify", &lake], 0), "foreign"), foreign);
-    // A lake of which nothing but such a key is there is empty.
+    // A lake with only such a key is empty.
     world.server.put("other//x", b"x");
     assert_eq!(world.json(&["ls", &world.url("other")], 0)["runs"].as_array().map(Vec::len), Some(0));
 }

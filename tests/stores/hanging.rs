@@ -1,4 +1,4 @@
-//! Stores that do not answer: the user need not wait for them.
+//! Stores that do not answer: a signal still ends the command.
 
 use crate::common::{OTHER, SMALL, World, content, fixture};
 use crate::proxy::{Act, Asked};
@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// What hangs, a signal, a command, and which of its requests have no answer.
+/// Description, signal, command, and its requests without an answer.
 type Case<'a> = (&'a str, &'a str, &'a [&'a str], fn(&Asked) -> bool);
 
-/// Sends a signal to a command when a request of it hangs; its exit code, and the time that it took to end.
+/// Sends a signal to a command when one of its requests hangs; returns its exit code, and the time until it ended.
 fn interrupted(world: &World, signal: &str, words: &[&str], hangs: fn(&Asked) -> bool) -> (Option<i32>, Duration) {
     let (send, reached) = channel();
     world.proxy.rule(move |asked| {

@@ -1,4 +1,4 @@
-//! SIGKILL in the middle of an upload: the run of before, the new one, or none, whole. In the middle of a drop: the run or none.
+//! SIGKILL during an upload: the old run, the new one, or none, always complete. During a drop: the run or none.
 
 use crate::common::{OTHER, SMALL, World, assert_same, fixture, local_tables, without_measurements};
 use crate::proxy::{Act, Asked};
@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Starts a command and kills it while its request of this number has no answer yet, of those that count; whether it was killed.
-/// Where there are fewer of them, it ends by itself.
+/// Starts a command and kills it before the answer to its `at`th counted request; returns whether it was killed. With
+/// fewer such requests it ends by itself.
 fn killed_at(world: &World, at: u64, counts: fn(&Asked) -> bool, start: impl FnOnce() -> Child) -> bool {
     let (send, reached) = channel();
     let mut seen = 0;
@@ -36,7 +36,7 @@ fn killed_at(world: &World, at: u64, counts: fn(&Asked) -> bool, start: impl FnO
     killed
 }
 
-/// Kills an upload at its so-manieth request that writes or lists, over and over.
+/// Kills uploads `times` times, at varying requests that write or delete.
 fn killed_uploads(times: u64) {
     let mut world = World::new();
     let inputs = [SMALL, OTHER];
@@ -59,7 +59,7 @@ fn killed_uploads(times: u64) {
     assert_same(&world.tables(), &expected[0], "not killed");
     let folders =
         |world: &World| world.server.keys("lake/").iter().filter(|key| key.ends_with("/nodes.parquet")).count();
-    // Young leftovers may be uploads at work; old ones go with the next upload of the run, and not with a check.
+    // Recent leftovers may be uploads in progress; the run's next upload removes old ones, a check does not.
     let left = folders(&world);
     world.server.age();
     world.verified("old leftovers");
@@ -87,7 +87,7 @@ fn fifty_uploads_that_are_killed_leave_a_whole_lake() {
     killed_uploads(50);
 }
 
-/// What is below a prefix of the bucket, by key.
+/// Objects below a prefix of the bucket, by key.
 fn objects(world: &World, prefix: &str) -> BTreeMap<String, Vec<u8>> {
     world.server.keys(prefix).into_iter().map(|key| (key.clone(), world.server.get(&key))).collect()
 }
@@ -99,8 +99,7 @@ fn drop_one(world: &World) -> Command {
     command
 }
 
-/// Kills drops of one of two runs at all of their requests, here and there, so many times: the run is whole
-/// or gone, the other one stays.
+/// Kills drops of one of two runs, `times` times at varying requests: the run is complete or gone, the other one stays.
 fn killed_drops(times: usize) {
     let mut world = World::new();
     world.analyze(fixture(SMALL)).args(["--snapshot", "one", "--report"]).assert().success();
@@ -124,7 +123,7 @@ fn killed_drops(times: usize) {
         assert!(runs.len() == 1 || there == both, "{what}: a run that lacks something");
         whole += usize::from(runs.len() == 2);
         partly += usize::from(runs.len() == 1 && there != other);
-        // The next one does it, or there is nothing to do: no run of the name, or no more than something left of one.
+        // The next drop completes it, or finds nothing to do: no run of the name, or at most a leftover.
         let code = drop_one(&world).status().unwrap().code();
         assert!(code == Some(0) || runs.len() == 1 && code == Some(2), "{what}: {code:?}");
         world.server.age();

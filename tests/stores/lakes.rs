@@ -1,4 +1,4 @@
-//! A lake in a store: what is written there, on which condition, and what commands make of it.
+//! A lake in a store: its objects, conditional puts, and commands on it.
 
 use crate::common::{OTHER, SMALL, World, assert_same, fixture, local_tables};
 use crate::lake::complaint;

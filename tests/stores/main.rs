@@ -1,4 +1,5 @@
-//! Inputs and lakes in an object store: a real S3 server on loopback (moto), behind a proxy that fails, stalls and counts.
+//! Inputs and lakes in an object store: a real S3 server on loopback (moto), behind a proxy that fails, stalls and
+//! counts.
 //!
 //! `make test-stores` installs the server and names its Python in `HEAPLAKE_STORES_PYTHON`.
 

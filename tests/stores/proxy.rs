@@ -1,4 +1,4 @@
-//! A proxy before the server: it passes requests on, one a connection, and does with each what the test says.
+//! A proxy before the server: it takes one request per connection, and treats each as the test's rule says.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,28 +14,27 @@ pub struct Asked {
     pub path: String,
 }
 
-/// What becomes of a request.
+/// Treatment of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
-    /// It is passed on, and answered.
+    /// Forwarded and answered.
     Pass,
-    /// It is answered with this status, and not passed on.
+    /// Answered with this status, not forwarded.
     Refuse(u16),
-    /// It is passed on; of the answer a half arrives, then the connection ends.
+    /// Forwarded; the connection ends after half of the answer.
     Cut,
-    /// It is passed on; no answer arrives.
+    /// Forwarded; no answer arrives.
     Lose,
-    /// It is answered after a while.
+    /// Answered after a delay.
     Wait(Duration),
-    /// It is not passed on; the connection stays open until the client ends it.
+    /// Not forwarded; the connection stays open until the client ends it.
     Hang,
 }
 
 type Rule = Box<dyn FnMut(&Asked) -> Act + Send>;
 
-/// The proxy; its thread goes with the process.
+/// The proxy; its thread ends with the process.
 pub struct Proxy {
-    /// Its port.
     pub port: u16,
     state: Arc<State>,
 }
@@ -48,7 +47,7 @@ struct State {
 }
 
 impl Proxy {
-    /// Before the server of a port.
+    /// Starts a proxy before the server on a port.
     pub fn start(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -63,7 +62,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let state = Arc::clone(&shared);
-                // What the client gave up fails here, and is of no interest.
+                // Requests that the client gave up fail here.
                 thread::spawn(move || {
                     state.at_work.fetch_add(1, Ordering::SeqCst);
                     serve(client, server, &state);
@@ -74,8 +73,8 @@ impl Proxy {
         Self { port, state }
     }
 
-    /// Does this with each request from now on; numbers and counts begin anew. Waits for the requests that are at work: a killed
-    /// process may have left some.
+    /// Applies a rule to every request from now on and resets the counters. First waits for requests in progress, which
+    /// a killed process may have left.
     pub fn rule(&self, rule: impl FnMut(&Asked) -> Act + Send + 'static) {
         let begun = Instant::now();
         while self.state.at_work.load(Ordering::SeqCst) > 0 && begun.elapsed() < Duration::from_secs(20) {
@@ -133,7 +132,7 @@ fn serve(mut client: TcpStream, server: u16, state: &State) -> Option<()> {
     client.write_all(&answer[..sent]).ok()
 }
 
-/// A request that asks the server to end the connection, whose answer then ends with it.
+/// Adds `Connection: close` to a request, so that the answer ends with the connection.
 fn one_only(request: &[u8]) -> Vec<u8> {
     let line = request.iter().position(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     [&request[..line], b"Connection: close\r\n", &request[line..]].concat()
@@ -143,7 +142,7 @@ fn body(message: &[u8]) -> &[u8] {
     message.windows(4).position(|four| four == b"\r\n\r\n").map_or(&[], |at| &message[at + 4..])
 }
 
-/// A request with its body.
+/// Reads a request with its body.
 fn message(client: &mut TcpStream) -> Option<Vec<u8>> {
     let (mut bytes, mut block) = (Vec::new(), [0; 64 << 10]);
     loop {

@@ -25,7 +25,7 @@ fn both() -> (World, Lake) {
     (world, lake)
 }
 
-/// What a command prints about a lake, which its arguments name LAKE; the lake in the bucket and the one in the folder.
+/// Output of a command for both lakes; LAKE in its arguments is replaced.
 fn answers(world: &World, lake: &Lake, arguments: &[&str]) -> [String; 2] {
     [world.url("lake"), lake.path().display().to_string()].map(|lake| {
         let arguments: Vec<String> = arguments.iter().map(|word| word.replace("LAKE", &lake)).collect();
@@ -35,7 +35,7 @@ fn answers(world: &World, lake: &Lake, arguments: &[&str]) -> [String; 2] {
     })
 }
 
-/// Fails unless a command says the same of both lakes; what it says.
+/// Fails unless a command prints the same for both lakes; returns the output.
 fn assert_same_answer(world: &World, lake: &Lake, arguments: &[&str]) -> String {
     let [of_store, of_folder] = answers(world, lake, arguments);
     assert!(of_store.len() > 10, "{arguments:?}: {of_store}");

@@ -1,4 +1,4 @@
-//! The server, and what is put there beside heaplake.
+//! The server, and direct access to its objects.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,12 +12,10 @@ pub struct Server {
     child: Child,
     commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
-    /// Its port.
     pub port: u16,
 }
 
 impl Server {
-    /// Starts one.
     pub fn start() -> Self {
         let python = std::env::var("HEAPLAKE_STORES_PYTHON")
             .expect("HEAPLAKE_STORES_PYTHON names a Python with moto: run make test-stores");
@@ -41,12 +39,10 @@ impl Server {
         assert_eq!(line.trim(), "done");
     }
 
-    /// Puts an object.
     pub fn put(&self, key: &str, content: &[u8]) {
         overwrite(self.port, key, content);
     }
 
-    /// The content of an object.
     pub fn get(&self, key: &str) -> Vec<u8> {
         let (status, body) = self.request("GET", &format!("/{key}"), &[]);
         assert_eq!(status, 200, "{key}");
@@ -83,10 +79,10 @@ pub fn overwrite(port: u16, key: &str, content: &[u8]) {
     assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
 }
 
-/// A request without a signature, which this server does not ask for: status and body.
+/// Sends a request without a valid signature, which this server does not check; returns status and body.
 fn send(port: u16, method: &str, path: &str, content: &[u8]) -> (u16, Vec<u8>) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    // Moto knows requests of S3 by their credentials.
+    // Moto recognises requests of S3 by their credentials.
     let credentials = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request";
     let head = format!(
         "{method} /{BUCKET}{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {credentials}\r\n\

@@ -1,5 +1,4 @@
-//! A cgroup for the real binary: what it touches, pages of its code and of mapped files included, or its threads are
-//! limited.
+//! Runs the binary in a cgroup, which limits its touched pages (code and mapped files included) or its threads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,20 +8,20 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Bytes that a process may touch beyond its budget.
 pub const ROOM: u64 = 48 << 20;
 
-/// A memory cgroup of its own for one process at a time, gone in the end.
+/// A cgroup for one process at a time, removed on drop.
 pub struct Cgroup {
     folder: PathBuf,
-    /// File of the most memory that was in use.
+    /// File of the peak memory.
     peak: &'static str,
 }
 
 impl Cgroup {
-    /// A group below that of this process. Where the machine lets nobody make one, that is said, and there is none.
+    /// A memory cgroup below this process's group; prints a note and returns `None` where the machine forbids it.
     pub fn limited_to(bytes: u64) -> Option<Self> {
         Self::told("memory", ["memory.max", "memory.limit_in_bytes"], bytes)
     }
 
-    /// A group of at most so many processes and threads.
+    /// A cgroup of at most `most` processes and threads.
     #[allow(dead_code, reason = "not every test binary limits them")]
     pub fn of_threads(most: u64) -> Option<Self> {
         Self::told("pids", ["pids.max"; 2], most)
@@ -36,7 +35,7 @@ impl Cgroup {
         group
     }
 
-    /// `files`: where the limit is written in version 2, and in version 1.
+    /// `files`: the limit's file in version 2 and in version 1.
     fn try_limited(controller: &str, files: [&str; 2], most: u64) -> Option<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name = format!("heaplake-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
@@ -57,7 +56,7 @@ impl Cgroup {
         })
     }
 
-    /// The binary in this group, to be given arguments. The process that is started is the binary itself.
+    /// The binary in this group, ready for arguments. The started process is the binary itself.
     pub fn heaplake(&self) -> Command {
         let mut command = Command::new("sh");
         command
@@ -67,7 +66,7 @@ impl Cgroup {
         command
     }
 
-    /// The most memory that was in use, as the system says it.
+    /// Peak memory as the kernel reports it.
     pub fn peak(&self) -> String {
         fs::read_to_string(self.folder.join(self.peak)).unwrap_or_default().trim().to_owned()
     }

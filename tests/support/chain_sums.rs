@@ -4,7 +4,7 @@ use crate::table::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The chains of one kind and class sum to the row of the class, and every big class has some.
+/// The chains of one kind and class sum to the class row, and every big class has some.
 pub fn check_chain_sums(run: &Path) {
     let (chains, classes) = (Table::read(run, "chains.parquet"), Table::read(run, "classes.parquet"));
     let numbers = |table: &Table, row: usize| {

@@ -1,4 +1,4 @@
-//! The folder of a comparison as tests need it: rows with some columns, the others null or made up.
+//! Writes a comparison's folder for tests: rows with some columns, the others null or filled in.
 
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
 use heaplake_kit::stage::Output;
@@ -22,15 +22,14 @@ pub enum Cell {
     Truth(bool),
 }
 
-/// The columns of a subject that have a value; those of a measure by `FIELD_MEASURE`, of the first one also by `FIELD`.
+/// A subject's columns with values; measures by `FIELD_MEASURE`, the first one also by `FIELD`.
 pub type Row = BTreeMap<String, Cell>;
 
-/// A row with these columns.
 pub fn row(cells: &[(&str, Cell)]) -> Row {
     cells.iter().map(|(name, cell)| ((*name).to_owned(), cell.clone())).collect()
 }
 
-/// The folder of a comparison, with so many runs on each side.
+/// The folder of a comparison with `runs` runs on each side.
 pub fn comparison(runs: usize) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let side = |name: &str| Side { selection: name.to_owned(), runs: vec![ComparedRun::default(); runs] };
@@ -40,7 +39,7 @@ pub fn comparison(runs: usize) -> TempDir {
     folder
 }
 
-/// Writes a table of a comparison: a row for each measure of each subject. A required column without a value gets one.
+/// Writes a table of a comparison: a row per measure and subject. Required columns without a value get one.
 pub fn write(folder: &Path, table: &DiffTable, subjects: &[Row]) {
     let rows: Vec<(&Row, &str)> =
         subjects.iter().flat_map(|subject| table.measures.iter().map(move |measure| (subject, *measure))).collect();

@@ -1,4 +1,4 @@
-//! Temporary folders in memory, where the system has room there: thousands of small runs need no disk.
+//! Temporary folders in memory if there is room: thousands of small runs need no disk.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,10 +7,9 @@ use tempfile::TempDir;
 
 const MEMORY: &str = "/dev/shm";
 
-/// What tests that run side by side need there, KiB. Containers often have 64 MiB.
+/// Space needed by concurrent tests, KiB. Containers often have 64 MiB.
 const ROOM: u64 = 2 << 20;
 
-/// A new folder.
 pub fn fast_folder() -> TempDir {
     static IS_FAST: OnceLock<bool> = OnceLock::new();
     match IS_FAST.get_or_init(has_room) {
@@ -24,7 +23,7 @@ fn has_room() -> bool {
         return false;
     }
     let Ok(said) = Command::new("df").args(["-Pk", MEMORY]).output() else { return false };
-    // A head, then the name of the file system, its size, what is used, what is free.
+    // A header, then the file system's name, its size, used space, free space.
     let line = String::from_utf8_lossy(&said.stdout).lines().nth(1).unwrap_or_default().to_owned();
     line.split_whitespace().nth(3).and_then(|free| free.parse().ok()).is_some_and(|free: u64| free >= ROOM)
 }

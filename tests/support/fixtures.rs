@@ -1,4 +1,4 @@
-//! The committed snapshots, dumps and traces with the answers of other programs for them.
+//! The fixtures: snapshots, dumps and traces with other programs' answers for them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ pub fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures").join(name)
 }
 
-/// Content of a file in `tests/fixtures`, which is stored as `NAME.zst`.
+/// Content of a file in `tests/fixtures`, stored as `NAME.zst`.
 pub fn content(name: &str) -> Vec<u8> {
     let path = path(&format!("{name}.zst"));
     let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

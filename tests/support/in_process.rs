@@ -1,4 +1,4 @@
-//! Analyses in this process: for thousands of small inputs this is faster than one process each.
+//! Runs analyses in this process, which is faster for thousands of small inputs.
 
 use heaplake::complaint::Complaint;
 use heaplake::engine::admission::smallest_budget;
@@ -10,7 +10,6 @@ use heaplake_schemas::options::{AnalysisOptions, BigClasses, Options, Tables};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// How to analyse.
 pub struct Analysis {
     pub options: AnalysisOptions,
     pub memory: u64,
@@ -26,7 +25,7 @@ impl Default for Analysis {
     }
 }
 
-/// Analyses a file into a lake as the snapshot `it`, in place of an earlier one.
+/// Analyses a file into a lake as the snapshot `it`, replacing an earlier run.
 pub fn analyze(lake: &Path, input: &Path, analysis: Analysis) -> Result<Outcome, Complaint> {
     let request = Request {
         input: Input::File(input.to_owned()),

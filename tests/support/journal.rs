@@ -1,6 +1,6 @@
-//! Journals of scratch folders that a test changed.
+//! Journals of scratch folders, changed by a test.
 
-/// A journal as the binary would have written it, after a change to its text.
+/// Seals a journal again after a change to its text.
 pub fn resealed(journal: &str) -> String {
     let start = r#"{"seal":""#.len() + 16 + r#"","#.len();
     let members = &journal[start..];

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The binary, whose output does not depend on the terminal or the workflow in which the tests run.
+/// The binary with output independent of the terminal and the CI workflow of the tests.
 pub fn heaplake() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
     for name in ["CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "GITHUB_STEP_SUMMARY", "HEAPLAKE_PYTHON", "NO_COLOR"] {
@@ -18,7 +18,7 @@ pub fn heaplake() -> Command {
     command
 }
 
-/// Runs a command that must fail with this exit code and print only a line of cause and one of advice; returns both.
+/// Runs a command that must fail with this exit code and print only one line of cause and one of advice; returns both.
 pub fn complaint(command: &mut Command, code: i32) -> (String, String) {
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
@@ -31,23 +31,20 @@ pub fn complaint(command: &mut Command, code: i32) -> (String, String) {
     (cause.to_owned(), advice.to_owned())
 }
 
-/// A lake of its own for one test.
 pub struct Lake {
     folder: TempDir,
 }
 
 impl Lake {
-    /// An empty lake.
     pub fn new() -> Self {
         Self { folder: fast_folder() }
     }
 
-    /// The folder that holds the lake and the test's own files.
+    /// The folder of the lake and of the test's own files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The lake itself.
     pub fn path(&self) -> PathBuf {
         self.folder().join("lake")
     }
@@ -59,14 +56,14 @@ impl Lake {
         path
     }
 
-    /// `heaplake analyze INPUT --out LAKE --quiet`, to be given further options.
+    /// `heaplake analyze INPUT --out LAKE --quiet`, ready for further options.
     pub fn analyze(&self, input: impl AsRef<Path>) -> Command {
         let mut command = heaplake();
         command.arg("analyze").arg(input.as_ref()).arg("--out").arg(self.path()).arg("--quiet");
         command
     }
 
-    /// Asserts that nothing is in the lake: no run, no part of one, no scratch, no empty folder.
+    /// Asserts that the lake has no run, partial run, scratch or empty folder.
     pub fn assert_empty(&self) {
         let left: Vec<PathBuf> =
             fs::read_dir(self.path()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -82,14 +79,13 @@ impl Lake {
         runs
     }
 
-    /// The only run.
     pub fn run(&self) -> PathBuf {
         let mut runs = self.runs();
         assert_eq!(runs.len(), 1, "{runs:?}");
         runs.remove(0)
     }
 
-    /// Everything below the lake that is not part of a run: must be empty after any command.
+    /// Everything below the lake outside of runs: must be empty after any command.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let runs = self.runs();
         let mut left = Vec::new();

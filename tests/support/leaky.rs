@@ -1,27 +1,24 @@
-//! Small snapshots of a service, healthy or with one of five leaks, as V8 writes them.
+//! Small V8 snapshots of a service, healthy or with one of five leaks.
 
 use heaplake_generator::rng::Rng;
 use std::fmt::Write;
 
-/// What grows in a service.
+/// Leaks: the growing part of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Leak {
-    /// A map of sessions.
     Sessions,
-    /// A list of orders.
     Orders,
     /// A log of events behind another global object.
     Events,
-    /// An object whose properties are entries of a cache.
+    /// An object with the entries of a cache as properties.
     Cache,
-    /// A set of callbacks.
     Callbacks,
 }
 
 impl Leak {
     pub const ALL: [Self; 5] = [Self::Sessions, Self::Orders, Self::Events, Self::Cache, Self::Callbacks];
 
-    /// The path that holds what leaks.
+    /// Path of the leaking container.
     pub fn path(self) -> &'static str {
         match self {
             Self::Sessions => "Object.sessions",
@@ -64,7 +61,7 @@ impl Graph {
         self.edge(from, PROPERTY, name, to);
     }
 
-    /// A container of `count` objects of a class, each with a text of its own.
+    /// A container of `count` objects of a class, each with its own text.
     fn container(&mut self, holder: (usize, &str), class: &str, (kind, element): (usize, &str), count: usize) {
         let container = self.node(OBJECT, class, 32);
         self.property(holder.0, holder.1, container);
@@ -132,7 +129,7 @@ pub fn snapshot(leak: Option<Leak>, seed: u64) -> String {
     graph.container((app, "config"), "Array", (OBJECT, "Config"), between(300, 400));
     graph.container((app, "catalog"), "Map", (OBJECT, "Product"), between(500, 900));
     graph.container((app, "recent"), "Array", (OBJECT, "Session"), between(20, 60));
-    // A suspect holds a megabyte at least.
+    // A suspect retains at least a megabyte.
     let many = between(4000, 9000);
     match leak {
         None => {}

@@ -1,9 +1,9 @@
-//! Packages of npm, installed once for all tests.
+//! npm packages, installed once for all tests.
 //!
-//! A set of packages has a folder in `target/npm` whose name ends with a hash of `package.json`, lock file and command.
-//! A lock lets one thread of one process install at a time. npm works in a folder of its own, which is renamed when all
-//! is there, so a killed npm leaves nothing that looks installed. A list of files and lengths lies beside the packages:
-//! where a file is missing or shorter, the whole set is installed anew.
+//! A set of packages has a folder in `target/npm`; its name ends with a hash of `package.json`, lock file and command.
+//! A lock lets one thread of one process install at a time. npm installs into another folder, which is renamed when
+//! complete, so a killed npm leaves nothing that looks installed. A list of files and lengths lies beside the packages:
+//! if a file is missing or shorter, the whole set is installed again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,35 +14,33 @@ use std::sync::Mutex;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The list of files and their lengths, in the folder of a set.
+/// File in a set's folder: its files and their lengths.
 const LIST: &str = "installed";
 
-/// Options of every command: no questions, no scripts of packages, and an end where no registry answers.
+/// Options of every command: no questions, no package scripts, and a timeout if no registry answers.
 const OPTIONS: [&str; 5] =
     ["--no-fund", "--no-audit", "--prefer-offline", "--fetch-retries=1", "--fetch-timeout=60000"];
 
 /// A set of packages.
 pub struct Packages {
-    /// Its name.
     pub name: &'static str,
     /// `package.json`, and `package-lock.json` if versions are locked: name and content.
     pub files: Vec<(&'static str, Vec<u8>)>,
-    /// Words of npm, as `ci`.
+    /// npm's command, such as `ci`.
     pub words: Vec<&'static str>,
-    /// The program.
     pub npm: PathBuf,
     /// The folder of all sets.
     pub place: PathBuf,
 }
 
 impl Packages {
-    /// A set that npm of the search path installs into `target/npm`.
+    /// A set that the search path's npm installs into `target/npm`.
     pub fn new(name: &'static str, files: Vec<(&'static str, Vec<u8>)>, words: &[&'static str]) -> Self {
         let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../npm");
         Self { name, files, words: words.to_vec(), npm: PathBuf::from("npm"), place }
     }
 
-    /// Installs the set unless it is there, whole; returns its `node_modules`, or why npm cannot install it here.
+    /// Installs the set unless it is complete; returns its `node_modules`, or why npm cannot install it.
     ///
     /// # Panics
     /// If the lock file does not fit, or a package is not the locked one: the fault is in the repository.
@@ -56,7 +54,7 @@ impl Packages {
             return Err(why.clone());
         }
         if !is_whole(&folder) {
-            // One test of a process waits for a registry that does not answer, not each.
+            // Only one test per process waits for a registry that does not answer.
             self.install_into(&folder).inspect_err(|why| {
                 FAILED.lock().unwrap().insert(folder.clone(), why.clone());
             })?;
@@ -74,7 +72,7 @@ impl Packages {
         let begin = format!("{}.part-", folder.file_name().unwrap().to_string_lossy());
         for left in fs::read_dir(&self.place).unwrap().flatten() {
             if left.file_name().to_string_lossy().starts_with(&begin) {
-                // An npm whose test was killed may still write there.
+                // A killed test's npm may still write there.
                 let _ = fs::remove_dir_all(left.path());
             }
         }
@@ -105,7 +103,7 @@ impl Packages {
     }
 }
 
-/// Whether all files of the list are there, with their lengths. Tools may add files of their own.
+/// Whether all listed files exist with their lengths. Tools may add files of their own.
 fn is_whole(folder: &Path) -> bool {
     let Ok(lines) = fs::read_to_string(folder.join(LIST)) else { return false };
     lines.lines().all(|line| {
@@ -115,7 +113,7 @@ fn is_whole(folder: &Path) -> bool {
     })
 }
 
-/// All files below a folder and their lengths, by their path from there.
+/// All files below a folder and their lengths, by relative path.
 fn listed(folder: &Path) -> io::Result<BTreeMap<String, u64>> {
     let (mut list, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {

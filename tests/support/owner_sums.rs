@@ -1,10 +1,10 @@
-//! The owners of a run, and invariants of every run's owners.
+//! Owners of a run, and their invariants.
 
 use crate::table::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the table of owners says: count, shallow and retained size of each, and freed size.
+/// The owners table: count, shallow, retained and freed size of each owner.
 pub fn owners(run: &Path) -> BTreeMap<String, (u64, u64, u64, Option<u64>)> {
     let table = Table::read(run, "owners.parquet");
     let [count, shallow, retained, freed] =
@@ -18,7 +18,7 @@ pub fn owners(run: &Path) -> BTreeMap<String, (u64, u64, u64, Option<u64>)> {
     shares
 }
 
-/// Every byte belongs to one owner, by shallow as by retained size.
+/// Every byte belongs to one owner, in shallow as in retained size.
 pub fn check_owner_sums(run: &Path) {
     let (shares, nodes) = (owners(run), Table::read(run, "nodes.parquet"));
     let sizes: Vec<u64> = nodes.u64s("shallow_bytes").into_iter().map(Option::unwrap).collect();

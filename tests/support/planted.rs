@@ -1,4 +1,4 @@
-//! Generated snapshots whose right numbers are known by construction.
+//! Generated snapshots with answers known by construction.
 
 use crate::table::Table;
 use heaplake_generator::file;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// A mixture like that of a real application, of about so many bytes.
+/// A realistic mixture of about `bytes` bytes.
 pub fn realistic(seed: u64, bytes: u64) -> Plan {
     file::plan(seed, Shape::Realistic, Target::Bytes(bytes))
 }
@@ -19,7 +19,7 @@ pub fn write(plan: &Plan, folder: &Path) -> PathBuf {
     path
 }
 
-/// Compares every planted answer with the tables of a run.
+/// Compares every planted answer with a run's tables.
 pub fn compare(plan: &Plan, run: &Path) {
     let answers = file::answers(plan);
 

@@ -1,25 +1,21 @@
-//! Processes that tests stop, continue, signal and wait for.
+//! Stops, continues, signals and awaits processes.
 //!
-//! Tests wait for a state of the process, as `/proc` shows it, never for a time: a busy machine makes them slower, not
-//! wrong.
+//! Tests wait for a process state in `/proc`, never for a time: a busy machine makes them slower, not wrong.
 
 use std::fs;
 use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// No process takes so long, however busy the machine is.
+/// Timeout, above any wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Sends a signal, as `-TERM`.
+/// Sends a signal, such as `-TERM`.
 pub fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").arg(name).arg(child.id().to_string()).status().unwrap().success());
 }
 
-/// Waits until something is there.
-///
-/// # Panics
-/// After two minutes: then it never comes.
+/// Polls until `look` returns a value; panics after two minutes.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -31,7 +27,7 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits for the end of a process. Kills it if there is none.
+/// Waits for the end of a process; kills it after the timeout.
 pub fn end(child: &mut Child) -> ExitStatus {
     let started = Instant::now();
     loop {
@@ -46,13 +42,13 @@ pub fn end(child: &mut Child) -> ExitStatus {
     }
 }
 
-/// The text after a key in the status of a process.
+/// The value of a key in `/proc/PID/status`.
 fn status(child: &Child, key: &str) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     status.lines().find_map(|line| line.strip_prefix(key)).map(|value| value.trim().to_owned())
 }
 
-/// Waits until a process handles SIGTERM (and the signals that it handles from the same moment on), or ended.
+/// Waits until a process handles SIGTERM (and the signals that it handles from the same moment on), or has ended.
 pub fn wait_until_it_hears(child: &mut Child) {
     const TERM: u64 = 1 << (15 - 1);
     wait_for("it handles no signals", || {
@@ -61,7 +57,7 @@ pub fn wait_until_it_hears(child: &mut Child) {
     });
 }
 
-/// Waits until a process has stopped itself; returns whether it did, and did not end instead.
+/// Waits until a process has stopped itself; returns false if it has ended instead.
 pub fn wait_until_it_stops(child: &mut Child) -> bool {
     wait_for("it does not stop", || match child.try_wait().unwrap() {
         Some(_) => Some(false),
@@ -69,12 +65,12 @@ pub fn wait_until_it_stops(child: &mut Child) -> bool {
     })
 }
 
-/// Processor time of a process and its threads so far.
+/// CPU time of a process and its threads so far.
 pub fn processor_time(child: &Child) -> Duration {
     let text = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
-    // Behind the name, which may contain anything: the state is the first, user and system time are twelfth and thirteenth.
+    // After the name, which may contain anything: the state is first, user and system time are twelfth and thirteenth.
     let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
     let ticks: u64 = fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
-    // Linux counts in hundredths of a second for programs, on every machine.
+    // Linux reports ticks of a hundredth of a second to programs on every machine.
     Duration::from_millis(10 * ticks)
 }

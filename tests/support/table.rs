@@ -1,4 +1,4 @@
-//! Tables of runs, read back.
+//! Reads tables of runs.
 
 use arrow::array::{AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
@@ -9,7 +9,6 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
 use std::path::Path;
 
-/// A table of a run, read whole.
 pub struct Table(pub RecordBatch);
 
 impl Table {
@@ -22,13 +21,12 @@ impl Table {
         Self(concat_batches(&schema, &batches).unwrap())
     }
 
-    /// Its rows of which a column has a text; of comparisons, `measure`.
+    /// The rows with this text in a column; for comparisons `measure`.
     pub fn only(&self, column: &str, text: &str) -> Self {
         let is_wanted: Vec<bool> = self.texts(column).iter().map(|found| found.as_deref() == Some(text)).collect();
         Self(filter_record_batch(&self.0, &BooleanArray::from(is_wanted)).unwrap())
     }
 
-    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.0.num_rows()
     }
@@ -79,7 +77,6 @@ impl Table {
         self.0.column_by_name(name).unwrap().as_boolean().iter().collect()
     }
 
-    /// A column of texts.
     pub fn texts(&self, name: &str) -> Vec<Option<String>> {
         let column = self.0.column_by_name(name).unwrap();
         assert_eq!(column.data_type(), &DataType::Utf8);

@@ -1,4 +1,4 @@
-//! Runs whose tables are written directly, for comparisons of many runs: their answers are known by construction.
+//! Writes the tables of runs directly, for comparisons of many runs: their answers are known by construction.
 
 use arrow::array::{
     ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, StringArray, StructArray, UInt32Array, UInt64Array,
@@ -21,7 +21,6 @@ use std::sync::Arc;
 /// A reference chain: edge and class of each element, instances, bytes.
 pub type Chain = (Vec<(&'static str, &'static str)>, i64, i64);
 
-/// A class of a written run.
 pub struct Class {
     pub name: String,
     pub count: i64,
@@ -32,7 +31,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// One without chains, whose instances take 16 bytes each.
+    /// A class without chains with 16 bytes per instance.
     pub fn plain(name: impl Into<String>, count: i64, retained: i64) -> Self {
         Self { name: name.into(), count, shallow: 16 * count, retained, chains: Vec::new() }
     }
@@ -43,7 +42,7 @@ pub fn write(lake: &Path, run: (&str, &str, Option<&str>), classes: &[Class]) ->
     write_as("v8-heapsnapshot", lake, run, classes)
 }
 
-/// The same of a run that says of itself that its input is of another format.
+/// The same with another input format.
 pub fn write_as(
     format: &str,
     lake: &Path,

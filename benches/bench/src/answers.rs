@@ -1,7 +1,6 @@
-//! The planted answers of a generated snapshot against the tables of a run.
+//! Checks a run's tables against the planted answers of a generated snapshot.
 //!
-//! A benchmark that does not look at the result measures nothing. The tables may be larger than memory, so only the rows
-//! of the checkpoints are read, and of those only the columns that are compared.
+//! Tables may exceed memory, so only the checkpoints' rows and the compared columns are read.
 
 use anyhow::{Context, Result, ensure};
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -14,12 +13,12 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// How far a run agrees with what was planted.
+/// How far a run agrees with the planted answers.
 #[derive(Default)]
 pub struct Verdict {
     /// Nodes and classes that were compared.
     pub compared: usize,
-    /// What differs, in words.
+    /// Differences, in words.
     pub wrong: Vec<String>,
 }
 
@@ -38,7 +37,7 @@ struct Planted {
     classes: BTreeMap<String, ClassRow>,
 }
 
-/// Sizes and place of a node; of its own fields all are compared, so equality is what counts.
+/// Sizes and location of a node. Equality compares all of its own fields.
 #[derive(Debug, PartialEq, Deserialize)]
 struct Fact {
     ordinal: u64,
@@ -57,9 +56,6 @@ struct ClassRow {
 }
 
 /// Compares the run in `folder` with the answers in a file.
-///
-/// # Errors
-/// When one of them cannot be read.
 pub fn check(folder: &Path, answers: &Path) -> Result<Verdict> {
     let planted = fs::read(answers).with_context(|| answers.display().to_string())?;
     let planted: Planted = serde_json::from_slice(&planted).with_context(|| answers.display().to_string())?;
@@ -69,7 +65,7 @@ pub fn check(folder: &Path, answers: &Path) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// `facts` ascend by ordinal, which is a node's row too.
+/// `facts` ascend by ordinal, which is also the node's row.
 fn check_nodes(path: &Path, facts: &[Fact], verdict: &mut Verdict) -> Result<()> {
     let mut selection = Vec::new();
     let mut next = 0;
@@ -119,7 +115,6 @@ fn check_classes(path: &Path, planted: &BTreeMap<String, ClassRow>, verdict: &mu
     Ok(())
 }
 
-/// A count or a size.
 fn size(batch: &RecordBatch, name: &str, row: usize) -> Result<u64> {
     Ok(u64::try_from(column(batch, name)?.as_primitive::<Int64Type>().value(row))?)
 }

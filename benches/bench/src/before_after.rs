@@ -1,4 +1,4 @@
-//! Two builds of heaplake on the same inputs: what a change of the engine costs or saves.
+//! Compares two builds of heaplake on the same inputs: the cost or gain of a change to the engine.
 
 use crate::contest::{Entry, Outcome, hold};
 use crate::files;
@@ -33,9 +33,6 @@ pub struct Options {
 }
 
 /// Measures both builds, interleaved.
-///
-/// # Errors
-/// When something cannot be run or written.
 pub fn run(options: &Options) -> Result<()> {
     let heading = format!("{}\n\nMedians of {} runs, interleaved.", machine::describe(&options.new)?, options.runs);
     let mut section = Section::new("before-after", &heading);

@@ -1,4 +1,4 @@
-//! Comparisons: two releases of many runs, and two snapshots of one process object by object.
+//! Measures comparisons: two releases of many runs, and two snapshots of one process object by object.
 
 use crate::contest::{self, Entry, Outcome};
 use crate::files::{self, Snapshot};
@@ -12,13 +12,12 @@ use clap::Args;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Names of rows, which are what is asked of the engine.
 const DIFF: &str = "heaplake diff --memory 512MiB";
 const DIFF_ONE_THREAD: &str = "heaplake diff --memory 512MiB --threads 1";
 const OBJECTS: &str = "heaplake diff --objects --memory 512MiB";
 const ANALYSIS: &str = "heaplake analyze";
 
-/// Runs of the goal.
+/// Runs in the goal.
 const RUNS: usize = 1000;
 
 const GOALS: [Goal; 3] = [
@@ -49,7 +48,7 @@ pub struct Options {
     /// Two snapshots of one process, to be compared object by object
     #[arg(num_args = 2, value_names = ["BASE", "TARGET"])]
     snapshots: Vec<PathBuf>,
-    /// Simulate tables with and without growth instead, and count what is found
+    /// Simulate tables with and without growth instead, and count the growth found
     #[arg(long)]
     simulate: bool,
     /// Runs of each release
@@ -66,10 +65,7 @@ pub struct Options {
     save: bool,
 }
 
-/// Measures, and reports.
-///
-/// # Errors
-/// When something cannot be run or written.
+/// Measures and reports.
 pub fn run(options: &Options) -> Result<()> {
     if options.simulate {
         return simulate::run(options.save, &machine::describe(&options.heaplake)?);
@@ -93,7 +89,7 @@ pub fn run(options: &Options) -> Result<()> {
     section.end(options.save)
 }
 
-/// Time and memory of what took part.
+/// Adds the time and memory of every entry.
 pub fn tell(section: &mut Section, name: &str, outcomes: &[Outcome]) {
     section.say(&format!("### {name}"));
     let row = |outcome: &Outcome| {
@@ -117,7 +113,7 @@ fn of_fleet(options: &Options, lake: &Path) -> Result<Vec<Entry>> {
     Ok(vec![entry(DIFF, &[]), entry(DIFF_ONE_THREAD, &["--threads", "1"])])
 }
 
-/// Both are analysed first, into a lake that stays.
+/// Analyses both snapshots first, into a lake that is kept.
 fn of_objects(options: &Options, base: &Path, target: &Path) -> Result<Vec<Entry>> {
     let work = files::work()?;
     let lake = work.join("objects-lake");

@@ -1,4 +1,4 @@
-//! Several commands measured against each other: interleaved, so that a slow minute of the machine hits all alike, and
+//! Measures several commands against each other: interleaved, so that a slow minute of the machine hits all alike, and
 //! reported as medians.
 
 use crate::measure::{self, Cost, Run};
@@ -7,37 +7,36 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A command that takes part.
+/// A command to measure.
 pub struct Entry {
     /// Name in tables.
     pub name: String,
-    /// The command line.
     pub command: Vec<OsString>,
-    /// What it leaves behind, removed after every run.
+    /// Output removed after every run.
     pub leaves: Option<PathBuf>,
 }
 
-/// What became of an entry.
+/// Result of an entry.
 pub struct Outcome {
     /// Name in tables.
     pub name: String,
-    /// Its runs, or why there are none.
+    /// Its runs, or why they failed.
     pub runs: Result<Vec<Run>, String>,
 }
 
 impl Outcome {
-    /// The median of something over all runs.
+    /// Median of a cost over all runs.
     pub fn median(&self, of: impl Fn(&Cost) -> f64) -> Option<f64> {
         let runs = self.runs.as_ref().ok()?;
         Some(median(runs.iter().map(|run| of(&run.cost)).collect()))
     }
 
-    /// Median processor time, seconds.
+    /// Median CPU time, seconds.
     pub fn cpu(&self) -> Option<f64> {
         self.median(|cost| cost.cpu_seconds)
     }
 
-    /// Median time, seconds.
+    /// Median wall time, seconds.
     pub fn wall(&self) -> Option<f64> {
         self.median(|cost| cost.wall_seconds)
     }
@@ -48,10 +47,7 @@ impl Outcome {
     }
 }
 
-/// Runs every entry in turn, `runs` times over. An entry that fails once is out.
-///
-/// # Errors
-/// When a command cannot be run at all.
+/// Runs every entry in turn, `runs` times. An entry that fails once is dropped.
 pub fn hold(entries: &[Entry], runs: usize, group: Option<&Path>) -> Result<Vec<Outcome>> {
     let mut outcomes: Vec<Outcome> =
         entries.iter().map(|entry| Outcome { name: entry.name.clone(), runs: Ok(Vec::new()) }).collect();
@@ -61,7 +57,7 @@ pub fn hold(entries: &[Entry], runs: usize, group: Option<&Path>) -> Result<Vec<
             eprintln!("  {} ({round} of {runs})", entry.name);
             let run = measure::command(group, &entry.command)?;
             if let Some(left) = &entry.leaves {
-                // What cannot be removed is in the way of the next run, which will say so.
+                // A leftover makes the next run fail with a clear error.
                 let _ = fs::remove_dir_all(left);
             }
             if run.cost.exit_code == 0 {
@@ -75,15 +71,15 @@ pub fn hold(entries: &[Entry], runs: usize, group: Option<&Path>) -> Result<Vec<
     Ok(outcomes)
 }
 
-/// Why a command failed, in a line.
+/// Why a command failed, in one line.
 pub fn failure(run: &Run) -> String {
     let why = match run.cost.exit_code {
-        // What `timeout` answers.
+        // Exit code of `timeout`.
         124 => "out of time".to_owned(),
         137 => "killed".to_owned(),
         code => format!("exit code {code}"),
     };
-    // The first line that speaks of an error, for what follows is often advice or a stack.
+    // The first line that mentions an error: advice or a stack often follows.
     let lines = || run.log.lines().map(str::trim).filter(|line| !line.is_empty());
     let said = lines().find(|line| line.starts_with("heaplake:") || line.contains("Error")).or(lines().next_back());
     match said {
@@ -92,7 +88,7 @@ pub fn failure(run: &Run) -> String {
     }
 }
 
-/// The middle of some numbers; 0 of none.
+/// Median; 0 for an empty list.
 pub fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     match numbers.len() {

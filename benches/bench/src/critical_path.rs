@@ -1,4 +1,4 @@
-//! What bounds the time of a run on many cores: the longest way through its stages, with the times that they took.
+//! Computes the critical path of a run on many cores: the longest path through its stages, by their measured times.
 
 use crate::report::{Section, number};
 use anyhow::{Context, Result, bail};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Numbers of threads that are simulated.
+/// Simulated thread counts.
 const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// Options of `critical-path`.
@@ -24,7 +24,7 @@ pub struct Options {
     /// Folder of a run, made with one thread, so that stages did not slow each other down
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// What the run said with --log-format json: which part of each stage threads share [default: none]
+    /// Log of the run with --log-format json: the part of each stage that threads share [default: none]
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Write the section of benches/RESULTS.md
@@ -33,13 +33,10 @@ pub struct Options {
 }
 
 /// Prints the bound.
-///
-/// # Errors
-/// When there is no run.
 pub fn run(options: &Options) -> Result<()> {
     let run = commit::read(&options.run)?.context("no run")?;
     let seconds = times(&options.run)?;
-    // The stages of the run tell its format: the graph whose reader was timed.
+    // The timed stages identify the format: its graph contains the reader.
     let graphs = FORMATS.into_iter().map(|format: &dyn Format| forecast::graph(format, &run.options));
     let Some(graph) = graphs.into_iter().find(|graph| seconds.contains_key(&graph.steps[0].name)) else {
         bail!("{}: not the analysis of a snapshot", options.run.display());
@@ -59,7 +56,7 @@ pub fn run(options: &Options) -> Result<()> {
     let rows = THREADS.map(|threads| {
         let alone = simulate(&graph, &seconds, threads);
         let took = divided(&seconds, &divisible, threads);
-        // Threads that share a stage are not there for another one at the same time.
+        // Threads that share a stage are not available to another stage at the same time.
         let shared = simulate(&graph, &took, threads).max(whole.work / threads as f64);
         let times = |took: f64| number(Some(whole.work / took));
         [threads.to_string(), number(Some(alone)), times(alone), number(Some(shared)), times(shared)]
@@ -75,13 +72,13 @@ pub fn run(options: &Options) -> Result<()> {
     section.end(options.save)
 }
 
-/// A stage of the longest way, with the seconds that cannot be divided.
+/// A stage of the critical path with its sequential seconds.
 fn told(name: &str, seconds: &BTreeMap<String, f64>, divisible: &BTreeMap<String, f64>) -> String {
     let of = |times: &BTreeMap<String, f64>| times.get(name).copied().unwrap_or(0.0);
     format!("{name} {:.2}", (of(seconds) - of(divisible)).max(0.0))
 }
 
-/// Which part of each stage threads share, seconds, from the log of the run.
+/// Seconds of each stage that threads share, from the run's log.
 fn divisible(log: &Path) -> Result<BTreeMap<String, f64>> {
     let text = fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
     let mut parts = BTreeMap::new();
@@ -94,7 +91,7 @@ fn divisible(log: &Path) -> Result<BTreeMap<String, f64>> {
     Ok(parts)
 }
 
-/// What each stage took, from the table of the snapshot.
+/// Seconds of each stage, from the snapshot table.
 fn times(run: &Path) -> Result<BTreeMap<String, f64>> {
     let table = Reader::open(&run.join(heaplake_schemas::snapshot::FILE))?;
     let mut batches = table.columns(&["stages"])?;

@@ -1,4 +1,4 @@
-//! Heap dumps of Java virtual machines: heaplake in several settings against the floor and other programs.
+//! Measures Java heap dumps: heaplake in several settings against the floor and other programs.
 
 use crate::contest::{self, Entry, Outcome};
 use crate::end_to_end;
@@ -14,16 +14,16 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Name of the rows with edges too.
+/// Row name: with edges.
 const EDGES: &str = "heaplake --edges";
-/// Name of the rows without the table of all objects.
+/// Row name: without the table of all objects.
 const NO_NODES: &str = "heaplake --tables classes,threads,snapshot";
-/// Name of the rows with the memory of the goal.
+/// Row name: with the goal's memory budget.
 const SOME_MEMORY: &str = "heaplake --memory 640MiB";
-/// Stages that bring a dump into columns.
+/// Stages that turn a dump into columns.
 const INGEST: [&str; 3] = ["scan", "link", "texts"];
 
-/// From this size on a dump counts as the one of the goals.
+/// Dumps from this size on count as the goal's dump.
 const LARGE: u64 = 2_000_000_000;
 
 const GOALS: [Goal; 7] = [
@@ -83,10 +83,7 @@ pub struct Options {
     save: bool,
 }
 
-/// Measures, and reports.
-///
-/// # Errors
-/// When something cannot be run or written; a program that fails on a file is a result.
+/// Measures and reports. A program that fails on a file is a result, not an error.
 pub fn run(options: &Options) -> Result<()> {
     let snapshots: Vec<Snapshot> = options.files.iter().map(|path| Snapshot::given(path)).collect::<Result<_>>()?;
     let mut section = Section::new("dumps", &machine::describe(&options.heaplake)?);
@@ -119,7 +116,7 @@ fn entries(options: &Options, snapshot: &Snapshot) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Seconds of the stages of ingest.
+/// Seconds of the ingest stages.
 fn ingest(outcome: &Outcome) -> Option<f64> {
     let runs = outcome.runs.as_ref().ok()?;
     let seconds = |log: &str| {

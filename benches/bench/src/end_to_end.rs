@@ -1,4 +1,4 @@
-//! Whole analyses: heaplake in three settings against the floor and, on request, other programs.
+//! Measures whole analyses: heaplake in three settings against the floor and, on request, other programs.
 
 use crate::contest::{self, Entry, Outcome, median};
 use crate::files::{self, Snapshot};
@@ -40,10 +40,7 @@ pub struct Options {
     save: bool,
 }
 
-/// Measures, and reports.
-///
-/// # Errors
-/// When something cannot be run or written; a program that fails on a file is a result.
+/// Measures and reports. A program that fails on a file is a result, not an error.
 pub fn run(options: &Options) -> Result<()> {
     let snapshots = snapshots(options)?;
     let name = if options.peers { "peers" } else { "end-to-end" };
@@ -76,7 +73,7 @@ fn snapshots(options: &Options) -> Result<Vec<Snapshot>> {
 fn entries(options: &Options, snapshot: &Snapshot) -> Result<Vec<Entry>> {
     let floor = [env::current_exe()?.into(), OsString::from("read"), snapshot.path.clone().into()];
     let mut entries = vec![Entry { name: FLOOR.to_owned(), command: floor.to_vec(), leaves: None }];
-    // The names of these rows are what is asked of the engine.
+    // These row names are also the command-line arguments.
     for name in [ONE_THREAD, TWO_THREADS, SMALL_MEMORY, SIZES_ONLY] {
         let extra: Vec<&str> = name.split(' ').skip(1).collect();
         entries.push(analysis(&options.heaplake, snapshot, name, &extra)?);
@@ -88,9 +85,6 @@ fn entries(options: &Options, snapshot: &Snapshot) -> Result<Vec<Entry>> {
 }
 
 /// An analysis into an empty lake.
-///
-/// # Errors
-/// When there is no place for the lake.
 pub fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &[&str]) -> Result<Entry> {
     let lake = files::work()?.join("lake");
     let command = [heaplake.as_os_str(), "analyze".as_ref(), snapshot.path.as_os_str(), "--out".as_ref()];
@@ -99,7 +93,7 @@ pub fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &[&str]
     Ok(Entry { name: name.to_owned(), command, leaves: Some(lake) })
 }
 
-/// Adds a table of what each program cost.
+/// Adds a table of each program's costs.
 pub fn costs(section: &mut Section, outcomes: &[Outcome]) {
     let of = |name: &str| outcomes.iter().find(|outcome| outcome.name == name);
     let (ours, floor) = (of(ONE_THREAD), of(FLOOR));
@@ -132,7 +126,7 @@ pub fn costs(section: &mut Section, outcomes: &[Outcome]) {
     }
 }
 
-/// A stage's line of the engine's log: `INPUT: STAGE: N rows in S s`.
+/// Parses a stage's line of the engine's log: `INPUT: STAGE: N rows in S s`.
 pub fn stage(line: &str) -> Option<(&str, u64, f64)> {
     let mut parts = line.trim().rsplitn(3, ": ");
     let (rows, rest) = parts.next()?.split_once(" rows in ")?;
@@ -141,7 +135,7 @@ pub fn stage(line: &str) -> Option<(&str, u64, f64)> {
     Some((name, rows.parse().ok()?, rest.strip_suffix(" s")?.parse().ok()?))
 }
 
-/// Median seconds of every stage, a column for each setting in which the engine ran.
+/// Adds the median seconds of every stage, one column per setting.
 pub fn stages(section: &mut Section, outcomes: &[Outcome]) {
     let settings = [ONE_THREAD, TWO_THREADS, SMALL_MEMORY].map(|name| {
         let outcome = outcomes.iter().find(|outcome| outcome.name == name);

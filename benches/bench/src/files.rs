@@ -1,4 +1,4 @@
-//! The snapshots that are measured, and what it costs at least to touch one.
+//! The measured snapshots, and the floor: reading a file once.
 
 use crate::report;
 use crate::well_formed::WellFormed;
@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Where generated snapshots, lakes and scratch lie, from the repository's root. `make clean` removes it.
+/// Folder of generated snapshots, lakes and scratch, from the repository's root. `make clean` removes it.
 pub const WORK: &str = "target/bench";
 
 /// A snapshot to measure.
@@ -24,27 +24,21 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A file of the user.
-    ///
-    /// # Errors
-    /// When it is not there.
+    /// A user's file.
     pub fn given(path: &Path) -> Result<Self> {
         let bytes = fs::metadata(path).with_context(|| path.display().to_string())?.len();
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Ok(Self { path: path.to_owned(), name, bytes })
     }
 
-    /// The generated snapshot of about this size, made now unless it is there from before.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// The generated snapshot of about this size, written unless it exists.
     pub fn generated(size: u64) -> Result<Self> {
         let path = work()?.join(format!("generated-{}.heapsnapshot", report::size(size)));
         if !path.exists() {
             eprintln!("writing {}", path.display());
             let plan = file::plan(1, Shape::Realistic, Target::Bytes(size));
             fs::write(answers(&path), file::answers(&plan).to_json())?;
-            // Under another name until it is whole, so that an interrupted run leaves nothing that looks like one.
+            // Written under another name and renamed, so that an interrupted run leaves no partial file.
             let part = path.with_extension("part");
             let write = || {
                 let mut to = WellFormed::new(File::create(&part)?);
@@ -58,15 +52,12 @@ impl Snapshot {
     }
 }
 
-/// The planted answers of a generated snapshot.
+/// Path of a generated snapshot's planted answers.
 pub fn answers(snapshot: &Path) -> PathBuf {
     snapshot.with_extension("answers.json")
 }
 
-/// The working folder, made where it is not there.
-///
-/// # Errors
-/// When this is not the repository's root.
+/// Returns the working folder and creates it; fails outside the repository's root.
 pub fn work() -> Result<&'static Path> {
     ensure!(Path::new(report::RESULTS).exists(), "no {}: run this in the root of the repository", report::RESULTS);
     let work = Path::new(WORK);
@@ -81,10 +72,7 @@ pub struct Read {
     file: PathBuf,
 }
 
-/// Reads a file once through a buffer of 256 KiB, as the engine's reader does, and does nothing with it.
-///
-/// # Errors
-/// When it cannot be read.
+/// Reads a file once through a 256 KiB buffer, as the engine's reader does, and discards it.
 pub fn read(options: &Read) -> Result<()> {
     let mut file = File::open(&options.file).with_context(|| options.file.display().to_string())?;
     let mut buffer = vec![0; 256 << 10];

@@ -1,4 +1,4 @@
-//! A lake of many runs: its rollup, made anew and with one more run, and SQL over all of it.
+//! Measures a lake of many runs: a full rollup, a rollup with one more run, and SQL over the lake.
 
 use crate::comparison::tell;
 use crate::contest::{self, Entry, Outcome};
@@ -14,12 +14,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Names of rows, which are what is asked of the engine.
+/// Row names: the commands measured.
 const ROLLUP: &str = "heaplake fleet rollup --memory 512MiB";
 const GROUPS: &str = "heaplake sql --memory 512MiB, grouped by class";
 const RELEASES: &str = "heaplake sql --memory 512MiB, grouped by release";
 
-/// Runs of a release of the goal.
+/// Runs per release in the goal.
 const RUNS: usize = 500;
 
 /// A sum over all rows of all runs.
@@ -64,10 +64,7 @@ pub struct Options {
     save: bool,
 }
 
-/// Measures, and reports.
-///
-/// # Errors
-/// When something cannot be run or written.
+/// Measures and reports.
 pub fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("fleet", &machine::describe(&options.heaplake)?);
     section.say(&format!("Medians of {} interleaved runs.", options.runs));
@@ -108,7 +105,7 @@ fn rollup(heaplake: &Path, lake: &Path, out: &Path) -> Vec<OsString> {
     command
 }
 
-/// Adds a run to a lake that is rolled up, and takes it away again: bytes read and seconds of the second rollup.
+/// Adds a run to a rolled-up lake and removes it again: bytes read and seconds of the second rollup.
 fn one_more(options: &Options, lake: &Path, out: &Path) -> Result<(u64, f64)> {
     let command = rollup(&options.heaplake, lake, out);
     measure::command(None, &command)?;

@@ -1,48 +1,45 @@
-//! What heaplake promises itself, held against what was measured.
+//! The project's performance goals and their check against measurements.
 
 use crate::contest::Outcome;
 use crate::peers;
 use crate::report::{NONE, Section, number, ratio};
 use crate::settings::{ONE_THREAD, SIZES_ONLY, SMALL_MEMORY, TWO_THREADS};
 
-/// In smaller files starting up and opening files is most of what is measured.
+/// Smaller files measure mostly startup and file opening.
 const SMALLEST: u64 = 50_000_000;
-/// From this size on a file counts as the 800 MB of the goal for memory: generated sizes are right within a few percent.
+/// Files from this size on count as the goal's 800 MB: generated sizes are right within a few percent.
 const LARGE: u64 = 780_000_000;
 
-/// A file and what was measured on it.
+/// A file and its measurements.
 pub struct Measured<'a> {
-    /// Name of the file.
     pub file: &'a str,
-    /// Its size.
     pub bytes: u64,
-    /// What became of each program.
+    /// Results of all programs.
     pub outcomes: &'a [Outcome],
 }
 
 impl Measured<'_> {
-    /// Something about one program.
+    /// A cost of one program.
     pub fn of(&self, name: &str, what: fn(&Outcome) -> Option<f64>) -> Option<f64> {
         self.outcomes.iter().find(|outcome| outcome.name == name).and_then(what)
     }
 
-    /// Processor time of one program over that of another.
+    /// Ratio of two programs' CPU times.
     pub fn cpu_ratio(&self, ours: &str, peer: &str) -> Option<f64> {
         ratio(self.of(ours, Outcome::cpu), self.of(peer, Outcome::cpu))
     }
 }
 
-/// A bound, and how to measure what it bounds.
+/// A bound and the quantity that it limits.
 pub struct Goal {
-    /// What is promised.
+    /// The promise, in words.
     pub text: &'static str,
-    /// The most that may be measured.
     pub bound: f64,
-    /// What is measured; none where the goal does not apply.
+    /// The measured value, if the goal applies.
     pub measure: fn(&Measured<'_>) -> Option<f64>,
 }
 
-/// The goals on snapshots of V8.
+/// Goals for V8 snapshots.
 pub const SNAPSHOTS: [Goal; 6] = [
     Goal {
         text: "processor time at most 1/2 of v8-heap-parser's",
@@ -76,7 +73,7 @@ pub const SNAPSHOTS: [Goal; 6] = [
     },
 ];
 
-/// Adds a table of all goals: each is judged on every file on which it can be, and that is large enough.
+/// Adds a table of all goals, each judged on every applicable file of at least `SMALLEST` bytes.
 pub fn report(section: &mut Section, goals: &[Goal], measured: &[Measured<'_>]) {
     let judged = || measured.iter().filter(|on| on.bytes >= SMALLEST);
     let mut rows = Vec::new();

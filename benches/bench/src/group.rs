@@ -1,24 +1,21 @@
-//! A memory cgroup: the only honest test of a budget.
+//! Memory cgroups: limits enforced by the kernel.
 //!
-//! What a program says it allocates, and even its resident set, can be argued about; a limit that the kernel enforces
-//! cannot. Page cache counts in a group and is reclaimed first, so a run inside one has no cache of its input to hide
-//! behind either. Making one needs permission, usually root's.
+//! A program's own numbers and even its resident set are debatable; a cgroup limit is not. The page cache counts in the
+//! group and is reclaimed first, so the input cannot stay cached outside the budget. Creating a group usually needs
+//! root.
 
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, process, thread};
 
-/// A child group of our own group; removed on drop.
+/// A child of this process's group, removed on drop.
 pub struct Group {
     folder: PathBuf,
 }
 
 impl Group {
-    /// Makes a group with this limit, bytes.
-    ///
-    /// # Errors
-    /// When this machine or this user cannot.
+    /// Creates a group with a limit in bytes; fails where the machine or the user's rights forbid it.
     pub fn create(limit: u64) -> Result<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup")?;
         let (parent, version) = own_group(&groups).context("no memory cgroup here")?;
@@ -31,17 +28,17 @@ impl Group {
             Version::Two => ("memory.max", "memory.swap.max", "0"),
         };
         if version == Version::Two {
-            // Refused where it is so already, or must not be; whether the group has a limit to set is what counts.
+            // Refused where already enabled or forbidden; only setting the limit below counts.
             let _ = fs::write(parent.join("cgroup.subtree_control"), "+memory");
         }
         let file = group.folder.join(memory);
         fs::write(&file, &limit).with_context(|| format!("cannot write {}", file.display()))?;
-        // A kernel that keeps no account of swap cannot limit it either.
+        // A kernel without swap accounting cannot limit swap either.
         let _ = fs::write(group.folder.join(swap), swap_limit);
         Ok(group)
     }
 
-    /// Where a process writes its number to enter.
+    /// Folder whose `cgroup.procs` a process writes its id to.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -49,7 +46,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // A process leaves its group a moment after it was waited for.
+        // A process leaves its group shortly after it has been waited for.
         for _ in 0..50 {
             if fs::remove_dir(&self.folder).is_ok() {
                 return;
@@ -66,7 +63,7 @@ enum Version {
     Two,
 }
 
-/// Folder of the group that a process with this `/proc/self/cgroup` is in, as far as memory goes.
+/// Memory cgroup folder of the process with this `/proc/self/cgroup`.
 fn own_group(groups: &str) -> Result<(PathBuf, Version)> {
     let path = |wanted: fn(&str) -> bool| {
         groups.lines().find_map(|line| {
@@ -81,7 +78,7 @@ fn own_group(groups: &str) -> Result<(PathBuf, Version)> {
     };
     let root = Path::new(root);
     ensure!(root.is_dir(), "no {}", root.display());
-    // In a container the path may be that of the world outside.
+    // In a container the path may be the host's.
     let inside = root.join(own);
     Ok((if inside.is_dir() { inside } else { root.to_owned() }, version))
 }

@@ -1,4 +1,4 @@
-//! Lakes of many small runs.
+//! Writes lakes of many small runs.
 
 use crate::files;
 use crate::written::{Class, write};
@@ -8,13 +8,11 @@ use heaplake_lake::selection;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Classes of a run.
+/// Classes per run.
 pub const CLASSES: usize = 10_000;
 
-/// A lake of two releases of so many runs each; one class in the second is 5 % larger. Written where there is none yet.
-///
-/// # Errors
-/// When it cannot be written.
+/// Returns a lake of two releases of `runs` runs each, written unless it exists; one class of the second release is 5 %
+/// larger.
 pub fn two_releases(runs: usize) -> Result<PathBuf> {
     let lake = files::work()?.join(format!("fleet-{runs}x{CLASSES}"));
     if lake.exists() {
@@ -32,10 +30,7 @@ pub fn two_releases(runs: usize) -> Result<PathBuf> {
     Ok(lake)
 }
 
-/// One more run of a release of such a lake.
-///
-/// # Errors
-/// When it cannot be written.
+/// Writes one more run of a release of such a lake.
 pub fn one_run(lake: &Path, release: &str, run: usize, rng: &mut Rng) -> Result<()> {
     let load = 1.0 + 0.1 * unit(rng);
     let class = |at: usize| {
@@ -48,10 +43,7 @@ pub fn one_run(lake: &Path, release: &str, run: usize, rng: &mut Rng) -> Result<
     Ok(write(lake, (release, &format!("run{run:04}"), Some(&format!("host{}", run % 50))), &rows)?)
 }
 
-/// Bytes of the tables of all runs of a lake.
-///
-/// # Errors
-/// When it cannot be read.
+/// Table bytes of all runs of a lake.
 pub fn table_bytes(lake: &Path) -> Result<u64> {
     let mut bytes = 0;
     for found in selection::runs(lake)?.found {
@@ -60,7 +52,7 @@ pub fn table_bytes(lake: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// A number from 0 to 1.
+/// A random number from 0 to 1.
 fn unit(rng: &mut Rng) -> f64 {
     (rng.draw() >> 11) as f64 / (1_u64 << 53) as f64
 }

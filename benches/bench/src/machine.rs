@@ -1,4 +1,4 @@
-//! Where a measurement was taken.
+//! Describes the machine of a measurement.
 
 use anyhow::{Context, Result};
 use std::fs;
@@ -7,9 +7,6 @@ use std::process::Command;
 use std::thread;
 
 /// Date, processor, cores, memory, kernel and heaplake's version in one line.
-///
-/// # Errors
-/// When the engine cannot be run.
 pub fn describe(heaplake: &Path) -> Result<String> {
     let date = first_line(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
     let version = first_line(Command::new(heaplake).arg("--version"))?;
@@ -29,7 +26,7 @@ fn first_line(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
 }
 
-/// What follows the first `NAME :` in a file under `/proc`.
+/// Text after the first `NAME :` in a file under `/proc`.
 fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;

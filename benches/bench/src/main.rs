@@ -1,11 +1,11 @@
-//! `heaplake-bench`: what an analysis costs, against floors, peers and its own goals.
+//! `heaplake-bench`: the cost of an analysis, against floors, peers and goals.
 //!
-//! Absolute times of a shared machine say little, so everything that is compared is measured in one run, interleaved,
-//! and reported as medians and ratios. Processor time and peak memory are the system's own accounts of a child process
-//! ([`measure`]); nothing relies on what a program says about itself.
+//! Absolute times of a shared machine mean little, so everything compared is measured in one run, interleaved, and
+//! reported as medians and ratios. CPU time and peak memory are the kernel's numbers for a child process ([`measure`]),
+//! never a program's own.
 //!
-//! There is no second mechanism for micro-benchmarks: [`kernels`] times the inner loops with a plain loop and medians, so
-//! that they get into the same report as the rest, beside the floors that they are held against.
+//! Micro-benchmarks have no framework of their own: [`kernels`] times plain loops, so that they appear in the same
+//! report, beside their floors.
 
 mod answers;
 mod before_after;
@@ -59,29 +59,29 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a command and print what it cost as one JSON line; its standard output goes to standard error
+    /// Run a command and print its cost as one JSON line; its standard output goes to standard error
     Measure(measure::Options),
     /// Whole analyses against the floor, the goals and, on request, other programs
     EndToEnd(end_to_end::Options),
     /// Heap dumps of Java virtual machines: the engine, the floor, the goals, other programs
     Dumps(dumps::Options),
-    /// Two builds of heaplake on the same inputs: times and memory of one against those of the other
+    /// Two builds of heaplake on the same inputs: times and memory of both
     BeforeAfter(before_after::Options),
-    /// What bounds the time of a run on many cores, from the times of its stages
+    /// Critical path of a run on many cores, from the times of its stages
     CriticalPath(critical_path::Options),
-    /// Files much larger than memory: time, memory, and whether the answers are right
+    /// Files much larger than memory: time, memory, and correctness of the answers
     Scale(scale::Options),
     /// Comparisons of many runs, and of two snapshots object by object
     Comparison(comparison::Options),
     /// Rollups and SQL over a lake of many runs
     Fleet(fleet::Options),
-    /// Replays of generated traces: allocations per second, memory, and whether the answers are right
+    /// Replays of generated traces: allocations per second, memory, and correctness of the answers
     Replay(replay::Options),
     /// Traces and Java dumps of extreme shapes: time and memory as they grow
     TraceShapes(trace_shapes::Options),
     /// Heaps of extreme shapes: time for a million nodes as they grow, which must not rise
     Shapes(shapes::Options),
-    /// Inner loops against the best that is known for each
+    /// Inner loops against the best known implementation of each
     Kernels(kernels::Options),
     /// Read a file once through a small buffer: the floor of every analysis
     #[command(hide = true)]

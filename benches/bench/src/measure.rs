@@ -1,9 +1,8 @@
-//! What one command costs, by the system's own accounts.
+//! Measures the cost of one command, by the kernel's accounting.
 //!
-//! `getrusage` knows the largest resident set among *all* children that a process has waited for, so a process can
-//! measure one child only. Therefore every measurement is a fresh process of this binary (`measure -- COMMAND`), and
-//! [`command`] starts one. It is small itself, which matters: a child's peak is never below that of the process that it
-//! was forked from.
+//! `getrusage` reports the largest resident set among *all* children waited for, so a process can measure one child
+//! only. Every measurement is therefore a fresh process of this binary (`measure -- COMMAND`), started by [`command`].
+//! The binary is small, which matters: a child's peak is never below that of the process that forked it.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -30,34 +29,32 @@ pub struct Options {
     command: Vec<OsString>,
 }
 
-/// What a command cost.
+/// Cost of a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cost {
-    /// From start to end.
     pub wall_seconds: f64,
-    /// Processor time in the program.
+    /// CPU time in user mode.
     pub user_seconds: f64,
-    /// Processor time in the system on its behalf.
+    /// CPU time in the kernel.
     pub system_seconds: f64,
-    /// Both.
+    /// User and system time.
     pub cpu_seconds: f64,
     /// Largest resident set.
     pub max_rss_bytes: u64,
-    /// Bytes that it read from files, in memory or not, as far as it did not map them.
+    /// Bytes read from files, cached or not, without mapped ones.
     pub read_bytes: u64,
-    /// As shells have it: 128 and the signal's number for a process that was killed.
+    /// Exit code as in shells: 128 plus the signal's number for a killed process.
     pub exit_code: i32,
 }
 
-/// A command that ran, and what it said on standard error.
+/// A finished command and its standard error.
 pub struct Run {
-    /// What it cost.
     pub cost: Cost,
     /// Everything that it printed.
     pub log: String,
 }
 
-/// The subcommand: exits like the command that it ran.
+/// The subcommand: exits with the command's exit code.
 pub fn main(options: &Options) -> ExitCode {
     match here(options).and_then(|cost| {
         writeln!(io::stdout(), "{}", serde_json::to_string(&cost)?)?;
@@ -74,7 +71,7 @@ pub fn main(options: &Options) -> ExitCode {
 /// Runs the command as the only child that this process ever has.
 fn here(options: &Options) -> Result<Cost> {
     if let Some(group) = &options.group {
-        // A child is born into its parent's group.
+        // A child inherits its parent's group.
         let file = group.join("cgroup.procs");
         fs::write(&file, process::id().to_string()).with_context(|| format!("cannot write {}", file.display()))?;
     }
@@ -102,17 +99,15 @@ fn here(options: &Options) -> Result<Cost> {
     })
 }
 
-/// Bytes that this process and the children that it waited for have read.
+/// Bytes read by this process and by the children that it waited for.
 fn read_bytes() -> Result<u64> {
     let account = fs::read_to_string("/proc/self/io").context("cannot read /proc/self/io")?;
     let bytes = account.lines().find_map(|line| line.strip_prefix("rchar: "));
     bytes.context("/proc/self/io has no rchar")?.parse().context("/proc/self/io: no number")
 }
 
-/// Measures a command in a process of its own, inside a cgroup where one is given.
-///
-/// # Errors
-/// When it cannot be run at all; a command that fails is a result.
+/// Measures a command in a process of its own, inside a cgroup if given. A command that fails is a result, not an
+/// error.
 pub fn command(group: Option<&Path>, command: &[OsString]) -> Result<Run> {
     let mut own = Command::new(env::current_exe()?);
     own.arg("measure");

@@ -1,4 +1,4 @@
-//! Other programs on the same files. `benches/peers/install.sh` installs them.
+//! Other programs on the same files, installed by `benches/peers/install.sh`.
 
 use crate::contest::Entry;
 use anyhow::{Result, ensure};
@@ -6,34 +6,31 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// Name of the crate's rows.
+/// Row name of the crate v8-heap-parser.
 pub const PARSER: &str = "v8-heap-parser";
-/// Name of the worker's rows.
+/// Row name of DevTools' worker.
 pub const DEVTOOLS: &str = "DevTools' worker";
-/// Name of memlab's rows.
+/// Row name of memlab.
 pub const MEMLAB: &str = "memlab";
 
-/// Name of the rows of the crate that writes reports on heap dumps.
+/// Row name of the crate that writes reports on heap dumps.
 pub const ANALYZER: &str = "hprof-analyzer";
-/// Name of the rows of the crate that counts what is in heap dumps.
+/// Row name of the crate that counts the content of heap dumps.
 pub const SLURP: &str = "hprof-slurp";
-/// Name of Eclipse MAT's rows.
+/// Row name of Eclipse MAT.
 pub const MAT: &str = "Eclipse MAT";
 
-/// Where cargo puts the crates.
+/// Cargo's install folder for the crates.
 const CRATES: &str = "target/peers/bin";
-/// Eclipse MAT's program, measured where it is installed.
+/// Eclipse MAT's program, measured if installed.
 const PARSE: &str = "ParseHeapDump.sh";
 
-/// Seconds after which a peer is given up: some never end on some files.
+/// Timeout in seconds: some peers never end on some files.
 const PATIENCE: &str = "900";
-/// Heap limit for those that run under Node.js, far above what they need, so that none collects garbage in despair.
+/// Heap limit for Node.js peers, far above their need, so that garbage collection does not dominate.
 const NODE: [&str; 2] = ["node", "--max-old-space-size=8000"];
 
-/// The peers' commands for one file.
-///
-/// # Errors
-/// When one is not installed.
+/// The peers' commands for one file; fails if one is not installed.
 pub fn entries(file: &Path) -> Result<Vec<Entry>> {
     let parser = "benches/peers/v8-heap-parser/target/release/peer-v8-heap-parser";
     let devtools = "benches/peers/devtools/devtools.mjs";
@@ -48,10 +45,7 @@ pub fn entries(file: &Path) -> Result<Vec<Entry>> {
     ])
 }
 
-/// The commands of those that read heap dumps of Java virtual machines.
-///
-/// # Errors
-/// When one is not installed, MAT excepted.
+/// Commands of the peers for Java heap dumps; fails if one other than MAT is not installed.
 pub fn of_dumps(file: &Path) -> Result<Vec<Entry>> {
     let [analyzer, slurp] = [ANALYZER, SLURP].map(|name| format!("{CRATES}/{name}"));
     for needed in [&analyzer, &slurp] {

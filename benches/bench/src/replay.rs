@@ -1,4 +1,4 @@
-//! Traces: replays in several settings against the floor, and whether the answers are right.
+//! Measures replays of traces in several settings against the floor, and checks the answers.
 
 use crate::contest::{self, Entry, Outcome};
 use crate::end_to_end;
@@ -22,17 +22,17 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// Names of rows, which are what is asked of the engine.
+/// Row names: the options measured.
 const EVERY: &str = "heaplake --sample-interval 1";
 const TENTH: &str = "heaplake --sample-interval 10";
-/// Call trees alone: what is written at the end, and objects, are left out.
+/// Call trees only, without the tables written at the end and without objects.
 const CREATION: &str = "heaplake --sample-interval 1 --sample-mode creation --tables collections";
 const SMALL_MEMORY: &str = "heaplake --sample-interval 1 --memory 512MiB";
 
-/// From this size on a trace counts as the 10 GB of the goal.
+/// Traces from this size on count as the goal's 10 GB.
 const LARGE: u64 = 9_800_000_000;
 
-/// Bytes of a generated trace per allocation.
+/// Bytes per allocation in a generated trace.
 const BYTES_OF_ONE: u64 = 42;
 
 const GOALS: [Goal; 2] = [
@@ -68,10 +68,7 @@ pub struct Options {
     save: bool,
 }
 
-/// Measures, and reports.
-///
-/// # Errors
-/// When something cannot be run or written, and when answers are wrong.
+/// Measures and reports; wrong answers are an error.
 pub fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("replay", &machine::describe(&options.heaplake)?);
     section.say(&format!("Medians of {} interleaved runs.", options.runs));
@@ -95,7 +92,7 @@ pub fn run(options: &Options) -> Result<()> {
     section.end(options.save)
 }
 
-/// The generated trace of about this size, and what is to be found in it.
+/// The generated trace of about this size and its planted answers.
 fn generated(size: u64, types_of_stack: u32) -> Result<(Snapshot, Answers)> {
     let plan = Plan { allocations: (size / BYTES_OF_ONE).max(1), types_of_stack, ..Plan::default() };
     let wide = if types_of_stack == Plan::default().types_of_stack { "" } else { "-wide" };
@@ -104,7 +101,7 @@ fn generated(size: u64, types_of_stack: u32) -> Result<(Snapshot, Answers)> {
         return Ok((Snapshot::given(&path)?, trace::write(&plan, std::io::sink())?));
     }
     eprintln!("writing {}", path.display());
-    // Under another name until it is whole, so that an interrupted run leaves nothing that looks like one.
+    // Written under another name and renamed, so that an interrupted run leaves no partial file.
     let part = path.with_extension("part");
     let write = || {
         let answers = trace::write(&plan, BufWriter::new(File::create(&part)?))?;
@@ -132,14 +129,14 @@ fn entry(options: &Options, trace: &Snapshot, name: &str) -> Result<Entry> {
     Ok(Entry { name: name.to_owned(), command: command.map(OsString::from).chain(extra).collect(), leaves: Some(lake) })
 }
 
-/// Replays once and compares with what was planted.
+/// Replays once and checks the answers.
 fn check(options: &Options, trace: &Snapshot, answers: &Answers) -> Result<()> {
     let entry = entry(options, trace, EVERY)?;
     let run = measure::command(None, &entry.command)?;
     ensure!(run.cost.exit_code == 0, "{}", contest::failure(&run));
     let lake = entry.leaves.context("a replay leaves a lake")?;
     let right = is_right(&lake.join("release=none/snapshot=bench"), answers);
-    // What cannot be removed is in the way of the next run, which will say so.
+    // A leftover makes the next run fail with a clear error.
     let _ = fs::remove_dir_all(&lake);
     ensure!(right?, "{}: answers are wrong", trace.name);
     Ok(())
@@ -164,7 +161,7 @@ fn is_right(run: &Path, answers: &Answers) -> Result<bool, StageError> {
     Ok(types == answers.types && live == answers.live && dead == answers.dead)
 }
 
-/// Adds a table of what each setting cost.
+/// Adds a table of each setting's costs.
 fn costs(section: &mut Section, outcomes: &[Outcome]) {
     let of = |name: &str| outcomes.iter().find(|outcome| outcome.name == name).and_then(Outcome::cpu);
     let rows: Vec<_> = outcomes
@@ -190,7 +187,7 @@ fn costs(section: &mut Section, outcomes: &[Outcome]) {
     }
 }
 
-/// Millions of allocations that were replayed.
+/// Millions of replayed allocations.
 fn millions(outcome: &Outcome) -> Option<f64> {
     let log = &outcome.runs.as_ref().ok()?.first()?.log;
     let replayed = log.lines().filter_map(end_to_end::stage).find(|(name, ..)| *name == "replay");

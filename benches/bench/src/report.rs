@@ -1,4 +1,4 @@
-//! Markdown: tables, numbers, and sections of the results file that are rewritten in place.
+//! Markdown: tables, numbers, and sections of the results file, rewritten in place.
 
 use anyhow::{Context, Result, bail};
 use std::fmt::Write as _;
@@ -6,17 +6,16 @@ use std::io::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
-/// Where results are kept, from the repository's root.
+/// The results file, from the repository's root.
 pub const RESULTS: &str = "benches/RESULTS.md";
 
-/// A section of the report that grows line by line.
 pub struct Section {
     name: &'static str,
     text: String,
 }
 
 impl Section {
-    /// Begins a section; `heading` says where and with what it was measured.
+    /// Begins a section; `heading` says where and with which version it was measured.
     pub fn new(name: &'static str, heading: &str) -> Self {
         Self { name, text: format!("{heading}\n") }
     }
@@ -37,10 +36,7 @@ impl Section {
         }
     }
 
-    /// Prints the section, and puts it into the results file where that is asked for.
-    ///
-    /// # Errors
-    /// When either cannot be written.
+    /// Prints the section and, if `save`, puts it into the results file.
     pub fn end(&self, save: bool) -> Result<()> {
         writeln!(io::stdout(), "{}", self.text)?;
         if save {
@@ -56,7 +52,7 @@ impl Section {
     }
 }
 
-/// The text with what is between the section's marks replaced.
+/// Replaces the text between the section's marks.
 fn replace(text: &str, name: &str, section: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
     let Some((before, rest)) = text.split_once(&begin) else { bail!("no line {}", begin.trim()) };
@@ -64,10 +60,10 @@ fn replace(text: &str, name: &str, section: &str) -> Result<String> {
     Ok(format!("{before}{begin}\n{}\n\n{end}{after}", section.trim_end()))
 }
 
-/// Where there is no number.
+/// Placeholder for a missing number.
 pub const NONE: &str = "-";
 
-/// A number with about three digits that count.
+/// A number with about three significant digits.
 pub fn number(value: Option<f64>) -> String {
     match value {
         Some(value) if value >= 100.0 => format!("{value:.0}"),
@@ -78,17 +74,16 @@ pub fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Bytes in MB.
 pub fn megabytes(bytes: Option<f64>) -> String {
     number(bytes.map(|bytes| bytes / 1e6))
 }
 
-/// One number over another.
+/// Quotient of two numbers.
 pub fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
     Some(of? / to.filter(|to| *to > 0.0)?)
 }
 
-/// A size as file names and tables have it: 256MiB, 800MB, 10GB.
+/// A size as in file names and tables: 256MiB, 800MB, 10GB.
 pub fn size(bytes: u64) -> String {
     let units = [("GiB", 1 << 30), ("GB", 1_000_000_000), ("MiB", 1 << 20), ("MB", 1_000_000)];
     match units.into_iter().find(|(_, unit)| bytes >= *unit && bytes.is_multiple_of(*unit)) {

@@ -1,4 +1,4 @@
-//! Files much larger than memory: what time and memory do as the input grows, and whether the answers stay right.
+//! Measures files much larger than memory: growth of time and memory with the input, and correctness of the answers.
 
 use crate::answers::{self, Verdict};
 use crate::contest::failure;
@@ -28,8 +28,8 @@ pub struct Options {
     /// Sizes of the generated snapshots, ascending; each needs about three times its size of disk
     #[arg(long, value_name = "SIZE,...", default_value = "1GB,10GB", value_delimiter = ',')]
     sizes: Vec<Size>,
-    /// Budgets, each tried with each size: `none` for the default one, or a size, and after a slash the limit of a memory
-    /// cgroup to run in, where that is permitted
+    /// Budgets, each tried with each size: `none` for the default, or a size; after a slash, the limit of a memory cgroup
+    /// to run in, where permitted
     #[arg(long, value_name = "LIMIT,...", default_value = "none,512MiB/640MiB", value_delimiter = ',')]
     limits: Vec<Limit>,
     /// The engine's binary
@@ -40,7 +40,7 @@ pub struct Options {
     save: bool,
 }
 
-/// What memory a run gets.
+/// Memory limits of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limit {
     memory: Option<u64>,
@@ -75,14 +75,11 @@ struct Point {
     bytes: u64,
     floor: Cost,
     cost: Cost,
-    /// What the run says, and whether it is right; or why there is no run.
+    /// The run's summary and verdict, or why the run failed.
     outcome: Result<(run::Summary, Verdict), String>,
 }
 
-/// Measures, and reports.
-///
-/// # Errors
-/// When something cannot be run or written, and when answers are wrong.
+/// Measures and reports; wrong answers are an error.
 pub fn run(options: &Options) -> Result<()> {
     files::work()?;
     let mut section = Section::new("scale", &machine::describe(&options.heaplake)?);
@@ -100,7 +97,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The cgroup, if one is wanted and can be had. The report says where it could not, so that nobody is misled.
+/// Creates the cgroup if one is wanted. The report says so if that fails.
 fn enter(limit: &mut Limit, section: &mut Section) -> Option<Group> {
     match Group::create(limit.cgroup?) {
         Ok(group) => Some(group),
@@ -128,7 +125,7 @@ fn point(options: &Options, size: u64, limit: &Limit, section: &mut Section) -> 
     let run = measure::command(group, &entry.command)?;
     let lake = entry.leaves.context("an analysis leaves a lake")?;
     let outcome = judge(&run, &lake.join("release=none/snapshot=scale"), &snapshot)?;
-    // What cannot be removed is in the way of the next run, which will say so.
+    // A leftover makes the next run fail with a clear error.
     let _ = fs::remove_dir_all(&lake);
     Ok(Point { name: snapshot.name, limit, bytes: snapshot.bytes, floor, cost: run.cost, outcome })
 }
@@ -189,7 +186,7 @@ fn row(point: &Point, points: &[Point]) -> [String; 12] {
     ]
 }
 
-/// How everything grows from each size to the next under the same limit.
+/// Adds the growth of every cost from each size to the next under the same limit.
 fn growth(section: &mut Section, points: &[Point]) {
     let done: Vec<&Point> = points.iter().filter(|point| point.outcome.is_ok()).collect();
     let next = |at: usize| done[at + 1..].iter().find(|later| later.limit == done[at].limit);
@@ -213,7 +210,7 @@ fn growth(section: &mut Section, points: &[Point]) {
     }
 }
 
-/// Says what is wrong or missing; the number of wrong answers.
+/// Reports wrong and missing answers; returns the number of wrong ones.
 fn verdicts(section: &mut Section, points: &[Point]) -> usize {
     let mut wrong = 0;
     for point in points {

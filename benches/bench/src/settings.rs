@@ -1,12 +1,12 @@
-//! The settings in which the engine runs, which name the rows of the reports.
+//! The engine's settings, which are also row names in the reports.
 
-/// Name of the rows for reading alone.
+/// Row name: reading the file only.
 pub const FLOOR: &str = "reading the file";
-/// Name of the rows that all others are held against.
+/// Row name: the baseline of all ratios.
 pub const ONE_THREAD: &str = "heaplake --threads 1";
-/// Name of the rows with two threads.
+/// Row name: two threads.
 pub const TWO_THREADS: &str = "heaplake --threads 2";
-/// Name of the rows with little memory.
+/// Row name: little memory.
 pub const SMALL_MEMORY: &str = "heaplake --memory 256MiB";
-/// Name of the rows for what other programs compute too: sizes and classes, nothing else.
+/// Row name: only the results that other programs compute too, sizes and classes.
 pub const SIZES_ONLY: &str = "heaplake --threads 1 --duplicates none --tables nodes,classes,snapshot";

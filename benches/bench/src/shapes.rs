@@ -1,4 +1,4 @@
-//! Heaps of extreme shapes: time and memory as they grow.
+//! Measures heaps of extreme shapes: growth of time and memory.
 
 use crate::contest;
 use crate::files;
@@ -14,13 +14,13 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Growth beyond n log n that a doubling may have.
+/// Largest allowed growth of a doubling beyond n log n.
 const MOST_GROWTH: f64 = 1.3;
 
-/// Seconds that do not count: what every run takes, and the noise of short ones.
+/// Seconds ignored: fixed costs and the noise of short runs.
 const NOISE: f64 = 0.25;
 
-/// Each shape is measured at so many times the number of nodes.
+/// Multiples of the number of nodes that are measured.
 const TIMES: [u64; 3] = [1, 2, 4];
 
 /// Options of `shapes`.
@@ -49,10 +49,7 @@ pub struct Options {
     save: bool,
 }
 
-/// Measures, and reports.
-///
-/// # Errors
-/// When something cannot be run or written, and when a shape grows too fast.
+/// Measures and reports; a shape that grows too fast is an error.
 pub fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("shapes", &machine::describe(&options.heaplake)?);
     let nodes = TIMES.map(|times| options.nodes * times);
@@ -93,7 +90,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shape>> {
     names.iter().map(find).collect()
 }
 
-/// The largest growth of a doubling: how many times as long it takes, over how many times as long n log n takes.
+/// Largest growth of a doubling: ratio of times over ratio of n log n.
 fn growth(nodes: [u64; 3], costs: &[Cost]) -> f64 {
     let work = |nodes: u64| nodes as f64 * (nodes as f64).log2();
     let of = |at: usize| {
@@ -103,7 +100,7 @@ fn growth(nodes: [u64; 3], costs: &[Cost]) -> f64 {
     of(0).max(of(1))
 }
 
-/// The cheapest of some analyses of a heap.
+/// Cheapest of several analyses of a heap.
 fn cost(shape: &Shape, nodes: u64, options: &Options) -> Result<Cost> {
     let work = files::work()?;
     let (input, lake) = (work.join(format!("shape.{}", shape.ending)), work.join("lake"));
@@ -128,7 +125,7 @@ fn analyse(input: &Path, lake: &Path, options: &Options) -> Result<Cost> {
     let memory = options.memory.map(|size| format!("--memory={}", size.0).into());
     let command: Vec<OsString> = command.map(OsString::from).into_iter().chain(more).chain(memory).collect();
     let run = measure::command(None, &command)?;
-    // What cannot be removed is in the way of the next run, which will say so.
+    // A leftover makes the next run fail with a clear error.
     let _ = fs::remove_dir_all(lake);
     if run.cost.exit_code != 0 {
         bail!("{}", contest::failure(&run));
@@ -157,7 +154,7 @@ mod tests {
         assert!(of([10.0, 21.0, 44.1]) <= 1.0);
         assert!(of([10.0, 21.0, 80.0]) > MOST_GROWTH);
         assert!(of([10.0, 40.0, 80.0]) > MOST_GROWTH);
-        // What takes next to no time is not judged by its noise.
+        // Very short times are not judged by their noise.
         assert!(of([0.1, 0.3, 0.4]) <= 1.0);
     }
 }

@@ -1,25 +1,24 @@
-//! What comparisons see of planted growth, and what they see where there is none.
+//! Simulates comparisons with planted growth (power) and without (false positives).
 //!
-//! A table of subjects is simulated, of which one grows on some of the hosts. Its p is held against the best of single
-//! tests that know more: that of Mann and Whitney, Fisher's of presence, and Fisher's of the runs above a threshold that
-//! is chosen with the knowledge of the distribution and of the growth; of pairs also signed ranks, and the signs of the
-//! differences beyond such a threshold. Where the best of them finds the growth in 95 of 100
-//! draws, the comparison must find it in 90.
+//! One subject of a simulated table grows on some of the hosts. Its p is compared with the best of several single tests
+//! that know more: Mann-Whitney, Fisher's test of presence, and Fisher's test of the runs above a threshold chosen with
+//! knowledge of the distribution and the growth; for pairs also signed ranks, and the signs of the differences beyond
+//! such a threshold. Where the best of them finds the growth in 95 of 100 draws, the comparison must find it in 90.
 
 use crate::report::Section;
 use anyhow::Result;
 use heaplake_compare::diff::{Question, test};
 use heaplake_compare::statistics::{Counts, corrected, fisher, paired, rank_sum};
 
-/// Draws of each case.
+/// Draws per case.
 const DRAWS: u32 = 200;
-/// Subjects of a table: a p must be below 5 % of one in so many.
+/// Subjects per table: a p must be below 5 % divided by this number.
 const ROWS: usize = 100;
-/// Seeds of tables in which nothing grows.
+/// Seeds of tables without growth.
 const SEEDS: u64 = 40;
-/// Subjects of these.
+/// Subjects of a table without growth.
 const NULL_ROWS: usize = 500;
-/// Cases that are named, at most.
+/// Cases named in the report, at most.
 const WORST: usize = 12;
 const SIDES: [usize; 4] = [5, 10, 60, 200];
 const PARTS: [f64; 6] = [0.03, 0.05, 0.1, 0.2, 0.5, 1.0];
@@ -49,7 +48,7 @@ impl Random {
     }
 }
 
-/// A distribution of bytes over hosts.
+/// Distribution of bytes over hosts.
 #[derive(Clone, Copy, Debug)]
 enum Bytes {
     Normal,
@@ -73,7 +72,7 @@ impl Bytes {
         }
     }
 
-    /// About how much a host varies between two sides, where each is compared with itself.
+    /// About the variation of one host between two sides.
     fn noise(self) -> f64 {
         0.07 * match self {
             Self::Normal => 1e6,
@@ -84,7 +83,7 @@ impl Bytes {
         }
     }
 
-    /// About its width; and a threshold that growth by so many of these passes, and little else.
+    /// About the distribution's width, and a threshold that growth by `growth` widths passes and little else does.
     fn unit(self, growth: f64) -> (f64, i64) {
         let (unit, from, of_growth) = match self {
             Self::Normal => (5e4, 1e6, 0.6),
@@ -97,8 +96,8 @@ impl Bytes {
     }
 }
 
-/// Runs of both sides, of which the first of the target grow, and of pairs the differences. Of pairs, each host has a
-/// value of its own, which varies by 5 % between the sides.
+/// Draws the runs of both sides, where the target's first runs grow, and the differences of pairs. In pairs each host
+/// has its own value, which varies by 5 % between the sides.
 fn sides(
     bytes: Bytes,
     runs: usize,
@@ -124,7 +123,7 @@ fn with(side: &[i64]) -> usize {
     side.iter().filter(|&&value| value > 0).count()
 }
 
-/// The two-sided p of the signs of the differences beyond a threshold.
+/// Two-sided p of the signs of the differences beyond a threshold.
 fn signs(differences: &[i64], threshold: i64) -> f64 {
     let above = differences.iter().filter(|&&value| value > threshold).count();
     let all = above + differences.iter().filter(|&&value| value < -threshold).count();
@@ -136,7 +135,7 @@ fn signs(differences: &[i64], threshold: i64) -> f64 {
     (2.0 * sum).min(1.0)
 }
 
-/// The p of the comparison, and of single tests that know the threshold.
+/// p of the comparison, and of the single tests that know the threshold.
 fn p_of((sides, differences): (&mut [Vec<i64>; 2], &mut Vec<i64>), threshold: [i64; 2]) -> (f64, [f64; 5]) {
     let [base, target] = sides;
     let counts = |above: &dyn Fn(&[i64]) -> usize| Counts {
@@ -166,7 +165,7 @@ struct Case {
 }
 
 impl Case {
-    /// How often the best single test finds it, and how often the comparison.
+    /// How often the best single test finds the growth, and how often the comparison does.
     fn found(&self, random: &mut Random) -> (f64, f64) {
         let grown = self.grown();
         let (unit, threshold) = self.bytes.unit(self.growth);
@@ -188,7 +187,7 @@ impl Case {
     }
 }
 
-/// Cases that the best single test finds; those of them that the comparison finds too rarely.
+/// Reports the cases that the best single test finds and the comparison finds too rarely.
 fn power(section: &mut Section, paired: bool) {
     let mut random = Random(if paired { 2 } else { 1 });
     let mut missed = Vec::new();
@@ -228,7 +227,7 @@ fn power(section: &mut Section, paired: bool) {
     }
 }
 
-/// Tables of one distribution on both sides: how many show a difference.
+/// Same distribution on both sides: counts the tables that show a difference.
 fn null(section: &mut Section) {
     let shows = |seed: u64, runs: usize, paired: bool| {
         let mut random = Random(1000 + seed);
@@ -254,7 +253,7 @@ fn null(section: &mut Section) {
     section.table(["", "unpaired", "paired"], &rows);
 }
 
-/// Few runs: how often 24-fold growth on all of them is told, and how often chance is taken for growth.
+/// Few runs: how often 24-fold growth on all of them is found, and how often chance is taken for growth.
 fn few(section: &mut Section) {
     let mut random = Random(3);
     let mut rows = Vec::new();
@@ -278,10 +277,7 @@ fn few(section: &mut Section) {
     section.table(["", "24 times", "no growth"], &rows);
 }
 
-/// Simulates all of it.
-///
-/// # Errors
-/// When the report cannot be written.
+/// Runs all simulations.
 pub fn run(save: bool, machine: &str) -> Result<()> {
     let mut section = Section::new("comparison-simulated", machine);
     section.say("The bytes of each host are drawn from one of five distributions. On 3 to 100 % of the hosts they grow by 0.5 to 100 units. A unit is about the width of the distribution; for pairs, it is about the variation of one host.");

@@ -1,4 +1,4 @@
-//! Traces and Java dumps of extreme shapes: time and memory as they grow, each in a memory cgroup.
+//! Measures traces and Java dumps of extreme shapes: growth of time and memory, each run in a memory cgroup.
 
 use crate::contest;
 use crate::files;
@@ -15,16 +15,16 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Growth beyond n log n that a doubling may have.
+/// Largest allowed growth of a doubling beyond n log n.
 const MOST_GROWTH: f64 = 1.3;
 
-/// Seconds that do not count: what every run takes, and the noise of short ones.
+/// Seconds ignored: fixed costs and the noise of short runs.
 const NOISE: f64 = 0.25;
 
-/// Each shape is measured at so many times the number of nodes.
+/// Multiples of the number of events that are measured.
 const TIMES: [u64; 3] = [1, 2, 4];
 
-/// What a process may take beyond its budget, bytes.
+/// Bytes allowed beyond the budget.
 const BEYOND: u64 = 48 << 20;
 
 /// Options of `trace-shapes`.
@@ -33,7 +33,7 @@ const BEYOND: u64 = 48 << 20;
   heaplake-bench trace-shapes --save
   heaplake-bench trace-shapes --shapes levels,java-deep-stack --events 50000 --memory 256MiB")]
 pub struct Options {
-    /// What makes the smallest file extreme, so many times; the others have twice and four times as much
+    /// Extreme events in the smallest file; the others have twice and four times as many
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     events: u64,
     /// Names of shapes [default: all]
@@ -53,10 +53,7 @@ pub struct Options {
     save: bool,
 }
 
-/// Measures, and reports.
-///
-/// # Errors
-/// When something cannot be run or written, and when a shape grows too fast.
+/// Measures and reports; a shape that grows too fast is an error.
 pub fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("trace-shapes", &machine::describe(&options.heaplake)?);
     let nodes = TIMES.map(|times| options.events * times);
@@ -103,7 +100,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shape>> {
     names.iter().map(find).collect()
 }
 
-/// The largest growth of a doubling: how many times as long it takes, over how many times as long n log n takes.
+/// Largest growth of a doubling: ratio of times over ratio of n log n.
 fn growth(nodes: [u64; 3], costs: &[Cost]) -> f64 {
     let work = |nodes: u64| nodes as f64 * (nodes as f64).log2();
     let of = |at: usize| {
@@ -113,7 +110,7 @@ fn growth(nodes: [u64; 3], costs: &[Cost]) -> f64 {
     of(0).max(of(1))
 }
 
-/// The cheapest of some runs on a file.
+/// Cheapest of several runs on a file.
 fn cost(shape: &Shape, events: u64, group: Option<&Group>, options: &Options) -> Result<Cost> {
     let work = files::work()?;
     let (input, lake) = (work.join(format!("shape.{}", shape.ending)), work.join("lake"));
@@ -139,7 +136,7 @@ fn once((input, lake): (&Path, &Path), shape: &Shape, group: Option<&Group>, opt
         command.extend(["--sample-interval=1", "--pprof", "--collapsed"].map(OsString::from));
     }
     let run = measure::command(group.map(Group::folder), &command)?;
-    // What cannot be removed is in the way of the next run, which will say so.
+    // A leftover makes the next run fail with a clear error.
     let _ = fs::remove_dir_all(lake);
     if run.cost.exit_code != 0 {
         bail!("{}: {}", shape.name, contest::failure(&run));
@@ -168,7 +165,7 @@ mod tests {
         assert!(of([10.0, 21.0, 44.1]) <= 1.0);
         assert!(of([10.0, 21.0, 80.0]) > MOST_GROWTH);
         assert!(of([10.0, 40.0, 80.0]) > MOST_GROWTH);
-        // What takes next to no time is not judged by its noise.
+        // Very short times are not judged by their noise.
         assert!(of([0.1, 0.3, 0.4]) <= 1.0);
     }
 }

@@ -1,27 +1,27 @@
-//! Generated snapshots without lone surrogates.
+//! Removes lone surrogates from generated snapshots.
 //!
-//! The generator plants strings with half a surrogate pair, as JavaScript may hold them. heaplake reads them; the crate
-//! v8-heap-parser refuses such a file. A comparison needs a file that all can read, so in measured files the escape's
-//! backslash becomes another character. Lengths, sizes and with them all planted answers stay as they are.
+//! The generator plants strings with half a surrogate pair, which JavaScript allows. heaplake reads them, but the crate
+//! v8-heap-parser refuses such a file. So that all programs can read the measured files, the escape's backslash becomes
+//! another character. Lengths, sizes and hence all planted answers stay.
 
 use std::io::{self, Write};
 
 const LONE: &[u8] = b"\\ud800";
 
-/// A writer that passes everything on but lone surrogates.
+/// A writer that replaces lone surrogates.
 pub struct WellFormed<W> {
     inner: W,
-    /// What may be the beginning of an escape whose rest is still to come.
+    /// Possibly the beginning of an escape that the next write completes.
     held: Vec<u8>,
 }
 
 impl<W: Write> WellFormed<W> {
-    /// Wraps a writer that needs no small pieces collected.
+    /// Wraps a writer; buffers nothing.
     pub fn new(inner: W) -> Self {
         Self { inner, held: Vec::new() }
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     pub fn finish(mut self) -> io::Result<()> {
         self.inner.write_all(&self.held)?;
         self.inner.flush()

@@ -1,7 +1,7 @@
-//! The planted answers: what a correct analysis of the file must find.
+//! The planted answers: the results of a correct analysis of the file.
 //!
-//! Everything here is added up from closed formulas of the blocks' parameters, one block after the other. No graph is
-//! ever built, so the memory does not grow with the file and the answers do not depend on any analysis being right.
+//! All of them are sums of closed formulas over the blocks' parameters, one block after the other. No graph is built,
+//! so memory does not grow with the file and the answers depend on no analysis.
 
 use std::collections::BTreeMap;
 
@@ -9,39 +9,39 @@ use serde::Serialize;
 
 use crate::rng::mix;
 
-/// The distance at which heap analysis places the root and counts on from: reachable, but not from any user root.
+/// Distance of the root, from which heap analysis counts on for nodes that no user root reaches.
 pub const BEYOND: u64 = 100_000_000;
 
-/// How many checkpoints are kept per kind of structure.
+/// Checkpoints kept per kind of structure.
 const CHECKPOINTS_PER_KIND: usize = 50;
 
-/// What is known of one node.
+/// Planted answers for one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// Place of the node in the file.
+    /// Position of the node in the file.
     pub ordinal: u64,
-    /// Own bytes after the adjustment for owned nodes.
+    /// Shallow size after the adjustment for owned nodes.
     #[serde(rename = "shallow_bytes")]
     pub shallow: u64,
     /// Retained size in bytes.
     #[serde(rename = "retained_bytes")]
     pub retained: u64,
-    /// Distance from the user roots; none where no path exists.
+    /// Distance from the user roots; `None` where no path exists.
     pub distance: Option<u64>,
-    /// Immediate dominator's ordinal; the root's own is the root.
+    /// Immediate dominator's ordinal; the root is its own.
     pub dominator: u64,
 }
 
 /// Sums over all structures of one kind.
 #[derive(Debug, Default, Serialize)]
 pub struct Kind {
-    /// How many structures of the kind the file holds.
+    /// Structures of the kind in the file.
     pub structures: u64,
     /// Nodes in them.
     pub nodes: u64,
     /// Edges from them.
     pub edges: u64,
-    /// Own bytes of the head nodes.
+    /// Shallow bytes of the head nodes.
     pub head_shallow_bytes: u64,
     /// Retained bytes of the head nodes.
     pub head_retained_bytes: u64,
@@ -51,33 +51,33 @@ pub struct Kind {
     pub heads: Vec<Fact>,
 }
 
-/// One row of the class table.
+/// A row of the class table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ClassRow {
-    /// Nodes of the class with own bytes.
+    /// Nodes of the class with a shallow size above 0.
     pub count: u64,
-    /// Their own bytes.
+    /// Their shallow bytes.
     pub shallow_bytes: u64,
-    /// Their retained bytes, nested ones counted once.
+    /// Their retained bytes, nested instances counted once.
     pub retained_bytes: u64,
-    /// Least distance; none where some instance cannot be reached from the user roots.
+    /// Minimum distance; `None` where some instance cannot be reached from the user roots.
     pub distance: Option<u64>,
 }
 
 /// Planted sets of identical instances of one class.
 #[derive(Debug, Default, Serialize)]
 pub struct Duplicates {
-    /// The class whose instances are the members.
+    /// The members' class.
     pub class_key: String,
-    /// What is planted, in words.
+    /// Description of the sets.
     pub about: String,
-    /// How many sets there are.
+    /// Number of sets.
     pub sets: u64,
     /// Members of each set.
     pub members_per_set: u64,
-    /// What all members but one cost: each set's private bytes times (members - 1), summed.
+    /// Cost of all members but one: each set's private bytes times (members - 1), summed.
     pub additional_bytes: u64,
-    /// False where the sets lie inside the members of a bigger set that is planted too.
+    /// False where the sets lie inside the members of a bigger planted set.
     pub outermost: bool,
 }
 
@@ -97,7 +97,7 @@ struct TraceTree {
     function_infos: u64,
 }
 
-/// Adds up what the blocks say; [`Answers::to_json`] shows it.
+/// Sum of the blocks' answers; [`Answers::to_json`] writes it.
 #[derive(Debug, Default)]
 pub struct Answers {
     totals: Totals,
@@ -114,16 +114,16 @@ pub struct Answers {
     kind: &'static str,
 }
 
-/// Plain objects with one list of properties, whose class the reader has to infer.
+/// Plain objects with one property list; readers must infer their class.
 #[derive(Debug, Default)]
 struct Plain {
     row: ClassRow,
-    /// Objects with exactly this list and nothing more.
+    /// Objects with exactly this list.
     exact: u64,
 }
 
 impl Answers {
-    /// Says which kind the next facts are about.
+    /// Sets the kind of the next facts.
     pub fn begin(&mut self, kind: &'static str, nodes: u64, edges: u64) {
         self.kind = kind;
         let sums = self.kinds.entry(kind).or_default();
@@ -131,13 +131,13 @@ impl Answers {
         sums.edges += edges;
     }
 
-    /// The head node of a structure that hangs from its shard.
+    /// Adds the head node of a structure that hangs from its shard.
     pub fn head(&mut self, fact: Fact) {
         self.in_registry += fact.retained;
         self.count_head(fact);
     }
 
-    /// The head node of an attached document.
+    /// Adds the head node of an attached document.
     pub fn document(&mut self, fact: Fact) {
         self.in_documents += fact.retained;
         self.count_head(fact);
@@ -155,17 +155,17 @@ impl Answers {
         }
     }
 
-    /// Bytes that only the shard itself holds, besides the heads.
+    /// Adds bytes that only the shard itself retains, besides the heads.
     pub fn held(&mut self, bytes: u64) {
         self.in_registry += bytes;
     }
 
-    /// Bytes that nothing holds but the root, since all references are weak or from one another.
+    /// Adds bytes that only the root retains, since all references are weak or from one another.
     pub fn loose(&mut self, bytes: u64) {
         self.loose += bytes;
     }
 
-    /// Offers a node as a checkpoint; a fair sample per kind is kept, the same for the same file.
+    /// Offers a node as a checkpoint; a fair and repeatable sample per kind is kept.
     pub fn checkpoint(&mut self, fact: Fact) {
         let (seen, kept) = self.checkpoints.entry(self.kind).or_default();
         *seen += 1;
@@ -179,7 +179,7 @@ impl Answers {
         }
     }
 
-    /// Adds nodes to a class; `retained` must leave out what is inside another node of the class.
+    /// Adds nodes to a class; `retained` must omit nodes inside another node of the class.
     pub fn class(&mut self, key: &str, count: u64, shallow: u64, retained: u64, distance: u64) {
         let row = ClassRow { count, shallow_bytes: shallow, retained_bytes: retained, distance: Some(distance) };
         self.add(key, row);
@@ -191,7 +191,7 @@ impl Answers {
         self.add(key, row);
     }
 
-    /// Adds one node that holds nodes of its own class, which were added before with that many retained bytes.
+    /// Adds one node that dominates nodes of its own class; those were added before with `inside` retained bytes.
     pub fn class_inside(&mut self, key: &str, shallow: u64, retained: u64, inside: u64, distance: u64) {
         self.class(key, 1, shallow, retained, distance);
         if let Some((sum, _)) = self.classes.get_mut(key) {
@@ -217,7 +217,7 @@ impl Answers {
         }
     }
 
-    /// Adds plain objects with one list of properties; `extra` of them have one more, each its own.
+    /// Adds plain objects with one property list; `extra` of them have one more property, each a unique one.
     pub fn plain(&mut self, interface: &str, row: ClassRow, extra: u64) {
         if !self.plain.contains_key(interface) {
             self.plain.insert(interface.to_owned(), Plain::default());
@@ -231,14 +231,14 @@ impl Answers {
         }
     }
 
-    /// The prototypes, plain objects whose only property is their constructor.
+    /// Adds the prototypes, plain objects with the constructor as their only property.
     pub fn prototypes(&mut self, count: u64, size: u64, distance: u64) {
         self.prototypes = (count, size, distance);
         self.resolve_plain();
     }
 
-    /// Decides which lists of properties are popular enough to become classes: at least two objects have exactly the
-    /// list, and at least one plain object in a thousand.
+    /// Decides which property lists become classes: at least two objects have exactly the list, and at least one plain
+    /// object in a thousand.
     fn resolve_plain(&mut self) {
         let plain = std::mem::take(&mut self.plain);
         let (count, size, distance) = self.prototypes;
@@ -266,20 +266,20 @@ impl Answers {
         *sum = Duplicates { sets: 1, members_per_set: members, additional_bytes: (members - 1) * size, ..set };
     }
 
-    /// Adds the global object, which holds all that is not loose, in a document or (`beyond`) only under the GC roots.
-    /// Returns its retained bytes. Every other class must have been added before.
+    /// Adds the global object, which retains everything except loose bytes, documents and (`beyond`) nodes that only
+    /// the GC roots retain. Returns its retained bytes. Every other class must have been added before.
     pub fn window(&mut self, key: &str, size: u64, beyond: u64) -> u64 {
         let retained = self.total_bytes() + size - beyond - self.loose - self.in_documents;
         self.class(key, 1, size, retained, 1);
         retained
     }
 
-    /// What the registry holds.
+    /// Bytes that the registry retains.
     pub fn in_registry(&self) -> u64 {
         self.in_registry
     }
 
-    /// What the documents hold.
+    /// Bytes that the documents retain.
     pub fn in_documents(&self) -> u64 {
         self.in_documents
     }
@@ -294,7 +294,7 @@ impl Answers {
         self.classes.iter().map(|(key, (row, _))| (key.as_str(), *row))
     }
 
-    /// The sampled nodes, by place in the file.
+    /// The sampled nodes, by position in the file.
     pub fn checkpoints(&self) -> Vec<Fact> {
         let mut all: Vec<Fact> = self.checkpoints.values().flat_map(|(_, kept)| kept).copied().collect();
         all.sort_by_key(|fact| fact.ordinal);
@@ -302,7 +302,7 @@ impl Answers {
         all
     }
 
-    /// Sets the counts of the file's arrays.
+    /// Sets the lengths of the file's arrays.
     pub fn set_counts(&mut self, nodes: u64, edges: u64, strings: u64, locations: u64) {
         self.totals.node_count = nodes;
         self.totals.edge_count = edges;
@@ -310,12 +310,12 @@ impl Answers {
         self.totals.location_count = locations;
     }
 
-    /// Says how deep the trace tree is; every level has one node.
+    /// Sets the depth of the trace tree; every level has one node.
     pub fn set_trace(&mut self, depth: u64, function_infos: u64) {
         self.trace = Some(TraceTree { depth, nodes: depth, function_infos });
     }
 
-    /// The answers file.
+    /// The answers file, as JSON.
     pub fn to_json(&self) -> String {
         let classes: BTreeMap<&str, ClassRow> = self.classes().collect();
         let kinds: BTreeMap<_, _> = self.kinds.iter().filter(|(_, kind)| kind.structures > 0).collect();

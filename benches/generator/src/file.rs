@@ -1,4 +1,4 @@
-//! Writes the file section by section, each by going through the plan once.
+//! Writes the file section by section, with one pass over the plan per section.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::sink::{EDGE_TYPES, NODE_TYPES};
 use crate::strings::Strings;
 use crate::write::Out;
 
-/// How many functions the trace tree's levels take turns with.
+/// Functions that the trace tree's levels alternate between.
 const TRACE_FUNCTIONS: u64 = 16;
 
 /// Makes the plan of a file.

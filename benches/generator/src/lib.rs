@@ -1,14 +1,14 @@
-//! Heap snapshots of any size whose right answers are known by construction.
+//! Heap snapshots of any size with answers known by construction.
 //!
-//! A benchmark that only measures time says nothing about whether the work was done. The files written here hold planted
-//! structures (lists, trees, rings, documents, maps, closures, duplicates and more), and for each of them retained sizes,
-//! dominators, distances, class rows and sets of duplicates follow from the construction by formula. So results can be
-//! checked on files that no reference tool can open.
+//! A benchmark that only measures time does not show that the work was done. The generated files contain planted
+//! structures (lists, trees, rings, documents, maps, closures, duplicates and more); their retained sizes, dominators,
+//! distances, class rows and sets of duplicates follow from the construction by formula. So results can be checked on
+//! files that no reference tool can open.
 //!
-//! The sections of a `.heapsnapshot` come one after the other (nodes, edges, locations, strings), and the file may be far
-//! bigger than memory. Therefore the graph is a formula: a [`plan::Plan`] is a row of shards, a shard is a row of
-//! [`blocks`], and what a block contains follows from the seed and the block's place. Each section goes through the plan
-//! once ([`file::write`]); the answers are one more pass ([`file::answers`]).
+//! The sections of a `.heapsnapshot` follow one another (nodes, edges, locations, strings), and the file may be far
+//! bigger than memory. Therefore the graph is a formula: a [`plan::Plan`] is a sequence of shards, a shard is a
+//! sequence of [`blocks`], and a block's content follows from the seed and the block's location. Each section takes one
+//! pass over the plan ([`file::write`]); the answers take one more ([`file::answers`]).
 //!
 //! ```
 //! use heaplake_generator::file;

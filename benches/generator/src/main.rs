@@ -1,4 +1,4 @@
-//! `heaplake-generate`: writes a heap snapshot of a given size, and the answers that are right for it.
+//! `heaplake-generate`: writes a heap snapshot of a given size and its planted answers.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use heaplake_generator::file;
 use heaplake_generator::plan::{Shape, Target};
 use heaplake_generator::shapes::{self, SHAPES};
 
-/// Write a .heapsnapshot of any size whose right answers are known.
+/// Write a .heapsnapshot of any size with known answers.
 ///
 /// The same options give the same bytes. Memory use is a few megabytes, whatever the size.
 #[derive(Parser)]
@@ -47,11 +47,11 @@ struct Options {
     #[arg(long)]
     answers: Option<PathBuf>,
 
-    /// What the heap is like
+    /// Kind of heap
     #[arg(long, value_enum, default_value_t = Form::Realistic)]
     shape: Form,
 
-    /// An extreme shape instead, of about so many nodes; its answers are not planted
+    /// An extreme shape instead, of about --nodes nodes; its answers are not planted
     #[arg(
         long,
         value_name = "NAME",
@@ -68,11 +68,11 @@ enum Form {
     Realistic,
     /// One linked list
     List,
-    /// An allocation trace tree nested very deep
+    /// A deeply nested allocation trace tree
     DeepTrace,
 }
 
-/// Bytes of file per list node and per level of the trace tree, for turning a size into a number.
+/// File bytes per list node and per level of the trace tree, to convert a size into a count.
 const LIST_NODE_BYTES: u64 = 72;
 const TRACE_LEVEL_BYTES: u64 = 17;
 

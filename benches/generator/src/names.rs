@@ -1,4 +1,4 @@
-//! The strings that every file holds, and their places in the string table.
+//! The strings of every file, and their positions in the string table.
 //!
 //! The table starts with the fixed names, then the decimal index names ("0", "1", ... as V8 names the slots of a fixed
 //! array), then the texts of the shared string nodes. Strings of the blocks follow in block order.
@@ -173,7 +173,7 @@ names! {
     C_NEAR_MISS = "NearMiss",
 }
 
-/// The place of a constant among [`CONSTANTS`].
+/// The position of a constant in [`CONSTANTS`].
 const fn place(constant: &str) -> u64 {
     let mut at = 0;
     while !is_same(CONSTANTS[at].as_bytes(), constant.as_bytes()) {
@@ -190,11 +190,11 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// How many index names there are; slots past them are written as hidden edges, which carry a number.
+/// Number of index names; slots past them are written as hidden edges, which carry a number.
 pub const INDEX_NAMES: u64 = 1024;
-/// How many shared string nodes there are, and so texts for them.
+/// Number of shared string nodes and of their texts.
 pub const COMMON_TEXTS: u64 = 64;
-/// How many texts of captured numbers there are.
+/// Number of texts of captured numbers.
 pub const NUMERALS: u64 = 32;
 
 /// First of the index names.
@@ -218,11 +218,11 @@ pub fn text(name: u64) -> &'static str {
     FIXED[name as usize]
 }
 
-/// All the strings before [`FIRST_FREE`], in order.
+/// All strings before [`FIRST_FREE`], in order.
 pub fn all() -> impl Iterator<Item = String> {
     let fixed = FIXED.iter().map(|text| (*text).to_owned());
     let indexes = (0..INDEX_NAMES).map(|i| i.to_string());
-    // Twelve bytes each, so that every shared string has the same size.
+    // Twelve bytes each, so that all shared strings have the same size.
     let common = (0..COMMON_TEXTS).map(|i| format!("shared-{i:05}"));
     let numerals = (0..NUMERALS).map(|i| format!("{i}.5"));
     fixed.chain(indexes).chain(common).chain(numerals)

@@ -1,7 +1,7 @@
 //! Which blocks the file has, and where.
 //!
-//! The file is a row of *shards*, each an array of some twenty blocks. What a shard holds follows from the seed and its
-//! number, so any pass can go through the plan again with nothing remembered but the place reached so far.
+//! The file is a sequence of *shards*, each an array of some twenty blocks. A shard's content follows from the seed and
+//! its number, so any pass can repeat the plan; its only state is the current position.
 
 use crate::answers::{Answers, Fact};
 use crate::blocks::{
@@ -15,19 +15,19 @@ use crate::shared::{self, class, common, instance_of};
 use crate::sink::EdgeType::Property;
 use crate::sink::{NodeType, Sink};
 
-/// What kind of file to write.
+/// Kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A mixture like that of a real application.
     Realistic,
-    /// One linked list of that many nodes.
+    /// One linked list.
     List {
-        /// How many.
+        /// Number of list nodes.
         nodes: u64,
     },
-    /// A small heap with an allocation trace tree nested that deep.
+    /// A small heap with a deeply nested allocation trace tree.
     DeepTrace {
-        /// How many levels.
+        /// Number of levels.
         depth: u64,
     },
 }
@@ -68,12 +68,12 @@ impl Shard {
         Self { start, key, blocks, size }
     }
 
-    /// How much of each section the shard takes.
+    /// Entries that the shard takes in each section.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// The blocks and where they are.
+    /// The blocks and their locations.
     pub fn blocks(&self) -> &[(Block, Place)] {
         &self.blocks
     }
@@ -88,7 +88,7 @@ impl Shard {
         std::iter::once(self.start + 2).chain(heads)
     }
 
-    /// Names the shard's nodes and edges.
+    /// Emits the shard's nodes and edges.
     pub fn walk<S: Sink>(&self, out: &mut S) {
         js_array(self.items(), self.start + 1, out);
         js_array_elements(self.items().count() as u64, self.items(), out);
@@ -100,7 +100,7 @@ impl Shard {
         }
     }
 
-    /// Adds the right answers of the shard and its blocks.
+    /// Adds the answers of the shard and its blocks.
     pub fn facts(&self, out: &mut Answers) {
         let before = out.in_registry();
         for (block, at) in &self.blocks {
@@ -139,29 +139,29 @@ pub struct Plan {
     total: Size,
 }
 
-/// How many arrays of plain objects one shard has.
+/// Arrays of plain objects per shard.
 const RECORDS: u64 = 7;
 
 /// When to stop adding shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// At about so many nodes.
+    /// About this many nodes.
     Nodes(u64),
-    /// At about so many bytes of file.
+    /// About this many bytes of file.
     Bytes(u64),
 }
 
-/// About how many bytes of file one node takes with all that comes with it.
+/// Approximate file bytes per node, with everything that belongs to it.
 const NODE_BYTES: u64 = 90;
-/// Every so many shards the size of the file is measured, and estimated in between; the first ones all are.
+/// The size of one shard in this many, and of the first ones, is measured; the others are estimated.
 const MEASURE_EVERY: u64 = 8;
-/// In big files one structure in so many is much longer than the others.
+/// In big files one structure in this many is much longer than the others.
 const LONG_EVERY: u64 = 64;
-/// Giant strings are in the last shard of so many, never in a measured one.
+/// Giant strings are in the last of this many shards, never in a measured one.
 const GIANT_EVERY: u64 = 64;
 
 impl Plan {
-    /// Decides how many shards there are. `measure` tells how many bytes a shard takes in the file.
+    /// Determines the number of shards. `measure` returns a shard's bytes in the file.
     pub fn new(seed: u64, shape: Shape, target: Target, measure: impl Fn(&Plan, &Shard) -> u64) -> Self {
         let nodes = match target {
             Target::Nodes(nodes) => nodes,
@@ -181,7 +181,7 @@ impl Plan {
                 bytes_per_node = measure(&plan, &shard) as f64 / size.nodes as f64;
             }
             let taken = shard.giant_bytes() + (size.nodes as f64 * bytes_per_node) as u64;
-            // The shard that crosses the line is taken when most of it is on this side.
+            // The shard that crosses the limit is kept if most of it lies below.
             let (so_far, more, end) = match target {
                 Target::Nodes(end) => (plan.total.nodes, size.nodes, end),
                 Target::Bytes(end) => (bytes, taken, end),
@@ -213,12 +213,12 @@ impl Plan {
         self.total
     }
 
-    /// How many shards there are.
+    /// Number of shards.
     pub fn shard_count(&self) -> u64 {
         self.shards
     }
 
-    /// Every shard with its place, in order.
+    /// Every shard with its location, in order.
     pub fn shards(&self) -> impl Iterator<Item = Shard> + Clone {
         let mut at = (shared::FIRST_BLOCK_NODE, n::FIRST_FREE);
         (0..self.shards).map(move |number| {
@@ -228,7 +228,7 @@ impl Plan {
         })
     }
 
-    /// Names all nodes and edges of the file in order.
+    /// Emits all nodes and edges of the file in order.
     pub fn walk<S: Sink>(&self, out: &mut S) {
         self.walk_shared(out);
         for shard in self.shards() {
@@ -236,13 +236,13 @@ impl Plan {
         }
     }
 
-    /// Names the shared nodes and their edges.
+    /// Emits the shared nodes and their edges.
     pub fn walk_shared<S: Sink>(&self, out: &mut S) {
         let starts = self.shards().map(|shard| shard.start);
         shared::walk(self.shards, starts, self.shards().flat_map(Shard::documents), out);
     }
 
-    /// All the right answers.
+    /// All planted answers.
     pub fn answers(&self) -> Answers {
         let mut out = Answers::default();
         for shard in self.shards() {
@@ -264,7 +264,7 @@ impl Plan {
         }
     }
 
-    /// Like the heap of an application: mostly plain objects, strings and arrays, with everything else in between.
+    /// Like the heap of an application: mostly plain objects, strings and arrays, mixed with everything else.
     fn mixture(&self, number: u64, key: u64) -> Vec<Block> {
         let rng = &mut Rng::new(key);
         let mut blocks = vec![
@@ -305,7 +305,7 @@ impl Plan {
         blocks
     }
 
-    /// A length between the two; in big files a few are much longer.
+    /// A length between `low` and `high`; in big files a few are much longer.
     fn tail(&self, rng: &mut Rng, low: u64, high: u64) -> u64 {
         let length = rng.between(low, high);
         if rng.one_in(LONG_EVERY) { length * self.growth } else { length }

@@ -1,7 +1,7 @@
 //! Random numbers by formula.
 //!
-//! Every section of the file asks for the same decisions again, in another pass and at another time. A generator that
-//! carries state would have to be replayed from the start; a hash of (seed, where) gives any decision at once.
+//! Every pass over the plan needs the same decisions again. A generator with state would have to be replayed from the
+//! start; a hash of (seed, position) yields any decision at once.
 
 /// Mixes a position into a key: the finaliser of SplitMix64, which passes the usual statistical tests.
 #[inline]
@@ -25,7 +25,7 @@ impl Rng {
         Self { key, drawn: 0 }
     }
 
-    /// The next draw, all 64 bits of it.
+    /// The next draw, 64 bits.
     pub fn draw(&mut self) -> u64 {
         self.drawn += 1;
         mix(self.key, self.drawn)

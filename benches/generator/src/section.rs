@@ -1,6 +1,6 @@
-//! Listeners that turn a walk into the rows of one section.
+//! Sinks that turn a walk into the rows of one section.
 //!
-//! A row's separator stands before it, the newline included, as V8 writes it.
+//! A row's separator precedes it, the newline included, as V8 writes it.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::shared::FIRST_BLOCK_NODE;
 use crate::sink::{EdgeType, NodeType, Sink};
 use crate::write::Out;
 
-/// The id of a node: odd and a little out of order for heap objects, even for native ones, unique in any case.
+/// Id of a node: odd and slightly out of order for heap objects, even for native ones, always unique.
 pub fn id(ordinal: u64, native: bool) -> u64 {
     // Swapping within aligned groups of four keeps ids unique; the shared nodes keep V8's fixed ids.
     let fixed = FIRST_BLOCK_NODE.next_multiple_of(4);
@@ -22,12 +22,12 @@ pub fn id(ordinal: u64, native: bool) -> u64 {
 /// How nodes are written.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeLayout {
-    /// Levels of the trace tree, if nodes are to refer to it.
+    /// Levels of the trace tree, if nodes refer to it.
     pub trace_depth: Option<u64>,
 }
 
 impl NodeLayout {
-    /// The fields in order; recent V8 leaves out the trace node unless allocations were tracked.
+    /// The fields in order; recent V8 omits the trace node unless allocations were tracked.
     pub fn fields(self) -> &'static [&'static str] {
         if self.trace_depth.is_some() {
             &["type", "name", "id", "self_size", "edge_count", "trace_node_id", "detachedness"]
@@ -36,7 +36,7 @@ impl NodeLayout {
         }
     }
 
-    /// How many numbers one node takes.
+    /// Numbers per node.
     pub fn width(self) -> u64 {
         self.fields().len() as u64
     }
@@ -50,7 +50,7 @@ struct Row {
     detachedness: u64,
 }
 
-/// Writes the nodes. A row waits until the next node, for its edges must have been counted.
+/// Writes the nodes. A row is held back until the next node, since its edges must be counted first.
 pub struct NodeRows<'a, W: Write> {
     out: &'a mut Out<W>,
     layout: NodeLayout,
@@ -59,12 +59,12 @@ pub struct NodeRows<'a, W: Write> {
 }
 
 impl<'a, W: Write> NodeRows<'a, W> {
-    /// Starts at the node with that ordinal.
+    /// Starts at the node with ordinal `first`.
     pub fn new(out: &'a mut Out<W>, layout: NodeLayout, first: u64) -> Self {
         Self { out, layout, next: first, row: None }
     }
 
-    /// Writes the row that still waits; returns the writer.
+    /// Writes the row held back; returns the writer.
     pub fn flush(&mut self) -> &mut Out<W> {
         if let Some(row) = self.row.take() {
             let ordinal = self.next - 1;
@@ -153,7 +153,7 @@ pub struct LocationRows<'a, W: Write> {
 }
 
 impl<'a, W: Write> LocationRows<'a, W> {
-    /// Starts at the node with that ordinal; `first` says whether the section is still empty.
+    /// Starts at the node with ordinal `next`; `first` says whether the section is still empty.
     pub fn new(out: &'a mut Out<W>, width: u64, next: u64, first: bool) -> Self {
         Self { out, width, next, first }
     }

@@ -1,15 +1,16 @@
-//! The nodes that every file starts with: roots, the global object, and what all blocks point at.
+//! The nodes at the start of every file: roots, the global object, and the common targets of all blocks.
 //!
-//! Two independent holders, the native context and a table of primordials, both refer to every shared node (the
-//! *palette*: maps, oddballs, code, shared strings, and a constructor, map and prototype per class). So the global object
-//! is the immediate dominator of each of them, no matter which blocks point there.
+//! Two independent retainers, the native context and a table of primordials, both refer to every shared node (the
+//! *palette*: maps, oddballs, code, shared strings, and a constructor, map and prototype per class). So the global
+//!   object
+//! is the immediate dominator of each of them, no matter which blocks refer to them.
 
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::sink::EdgeType::{Element, Hidden, Internal, Property, Shortcut};
 use crate::sink::{NodeType, Sink};
 
-/// The classes that have a constructor, a map and a prototype, by their place in [`CLASSES`].
+/// The classes with a constructor, a map and a prototype, by their position in [`CLASSES`].
 pub mod class {
     macro_rules! classes {
         ($($id:ident,)*) => {
@@ -27,7 +28,7 @@ pub mod class {
         C_DUP_FLAG, C_DUP_LIST, C_DUP_LIST_NODE, C_DUP_TREE_NODE, C_DUP_RING, C_DUP_RING_NODE, C_NEAR_MISS,
     }
 
-    /// The place of the class of that name.
+    /// The position of the class of a name.
     const fn place(name: u64) -> u64 {
         let mut at = 0;
         while CLASSES[at] != name {
@@ -53,14 +54,14 @@ const SUBROOT_NAMES: [u64; 8] = [
     n::WEAK_COLLECTIONS,
 ];
 const BUILTINS_ROOT: u64 = SUBROOTS + 5;
-/// Holds the attached documents.
+/// Refers to the attached documents.
 pub const DOCUMENT_TREES: u64 = 10;
-/// The global object, the only child of the root that JavaScript sees.
+/// The global object, the root's only child visible to JavaScript.
 pub const GLOBAL: u64 = 11;
 /// Shared context of all functions.
 pub const NATIVE_CONTEXT: u64 = 12;
 const PRIMORDIALS: u64 = 13;
-/// The array that holds every shard.
+/// The array of all shards.
 pub const REGISTRY: u64 = 14;
 const REGISTRY_ELEMENTS: u64 = 15;
 const DESCRIPTORS: u64 = 16;
@@ -72,7 +73,7 @@ const BUILTIN_COUNT: u64 = 8;
 
 const PALETTE: u64 = FIRST_BUILTIN + BUILTIN_COUNT;
 const META_MAP: u64 = PALETTE;
-/// Maps of what is not a JavaScript object: hidden nodes that hundreds of thousands of nodes point at.
+/// Maps of things other than JavaScript objects: hidden nodes with hundreds of thousands of retainers.
 pub mod map {
     use super::PALETTE;
 
@@ -108,11 +109,11 @@ pub mod map {
 const HIDDEN_MAPS: u64 = 15;
 const FIRST_ODDBALL: u64 = PALETTE + HIDDEN_MAPS;
 const ODDBALLS: u64 = 4;
-/// What every function points at.
+/// Function info, shared by all functions.
 pub const FUNCTION_INFO: u64 = FIRST_ODDBALL + ODDBALLS;
-/// The code of every function.
+/// Code, shared by all functions.
 pub const FUNCTION_CODE: u64 = FUNCTION_INFO + 1;
-/// The variables' names of every context.
+/// Variable names, shared by all contexts.
 pub const SCOPE_INFO: u64 = FUNCTION_INFO + 2;
 const FIRST_NUMERAL: u64 = FUNCTION_INFO + 3;
 const FIRST_COMMON: u64 = FIRST_NUMERAL + n::NUMERALS;
@@ -124,7 +125,7 @@ pub const FIRST_BLOCK_NODE: u64 = PALETTE_END;
 
 /// Self size of a shared string.
 pub const COMMON_SIZE: u64 = 32;
-/// Self size of a plain object without properties of its own, and of prototypes.
+/// Self size of prototypes and of plain objects without own properties.
 pub const PROTOTYPE_SIZE: u64 = 56;
 
 /// One of true, false, null and undefined.
@@ -163,14 +164,14 @@ pub const fn prototype_of(class: u64) -> u64 {
     FIRST_CLASS + 3 * class + 2
 }
 
-/// The two edges that every JavaScript object ends with.
+/// The last two edges of every JavaScript object.
 #[inline]
 pub fn instance_of<S: Sink>(class: u64, out: &mut S) {
     out.edge(Property, n::PROTO, prototype_of(class));
     out.edge(Internal, n::MAP, map_of(class));
 }
 
-/// An elements array's slot: named like V8 does it while there are names, a number after that.
+/// An elements array's slot: named as V8 does while there are names, numbered after that.
 #[inline]
 pub fn slot<S: Sink>(i: u64, to: u64, out: &mut S) {
     if i < n::INDEX_NAMES {
@@ -180,12 +181,12 @@ pub fn slot<S: Sink>(i: u64, to: u64, out: &mut S) {
     }
 }
 
-/// Self size of an array with that many slots.
+/// Self size of an array with `slots` slots.
 pub const fn array_size(slots: u64) -> u64 {
     16 + 8 * slots
 }
 
-/// How many edges the shared nodes have, besides the registry's and the document trees' own children.
+/// Edges of the shared nodes, without the children of the registry and the document trees.
 const FIXED_EDGES: u64 = {
     let roots = 3 + 8 + HIDDEN_MAPS + n::COMMON_TEXTS + BUILTIN_COUNT + 1;
     let global = CLASS_COUNT + 5;
@@ -199,13 +200,13 @@ const FIXED_EDGES: u64 = {
     roots + global + context + primordials + registry + descriptors + leaves + shared
 };
 
-/// How many edges the shared nodes have in a file with that many shards and documents.
+/// Edges of the shared nodes in a file with this many shards and documents.
 pub fn edge_count(shards: u64, documents: u64) -> u64 {
     // Every shard is an element of the registry and a slot of the registry's array.
     FIXED_EDGES + 2 * shards + documents
 }
 
-/// Names the shared nodes and their edges; the children of registry and document trees are computed by the caller.
+/// Emits the shared nodes and their edges; the caller computes the children of registry and document trees.
 pub fn walk<S: Sink>(
     shard_count: u64,
     shards: impl Iterator<Item = u64> + Clone,
@@ -231,7 +232,7 @@ fn walk_roots<S: Sink>(documents: impl Iterator<Item = u64>, out: &mut S) {
     }
     for name in SUBROOT_NAMES {
         out.node(Synthetic, name, 0);
-        // Most of this is also reachable from the global object, and then these edges hold nothing.
+        // Most of these nodes are also reachable from the global object, which makes these edges non-essential.
         let held = match name {
             n::INTERNALIZED_STRINGS => FIRST_COMMON..FIRST_CLASS,
             n::STRONG_ROOTS => PALETTE..FIRST_ODDBALL,
@@ -287,7 +288,7 @@ fn walk_registry<S: Sink>(count: u64, shards: impl Iterator<Item = u64> + Clone,
     out.edge(Internal, n::MAP, map::FIXED_ARRAY);
 }
 
-/// Nodes that exist for one rule each: the two edge filters of the distances, and what only the GC roots hold.
+/// Nodes that each test one rule: the two edge filters of the distances, and nodes retained by GC roots only.
 fn walk_planted<S: Sink>(out: &mut S) {
     out.node(NodeType::Array, n::MAP_DESCRIPTORS, array_size(5));
     out.edge(Internal, n::index(0), DESCRIPTOR_FOLLOWED);
@@ -319,7 +320,7 @@ fn walk_palette<S: Sink>(out: &mut S) {
         out.edge(Internal, n::MAP, map::CODE);
     }
     for i in 0..n::NUMERALS {
-        // V8 shows the value of a number as a string without size that exists only in the snapshot.
+        // V8 shows the value of a number as a string of size 0 that exists only in the snapshot.
         out.node(NodeType::String, n::FIRST_NUMERAL + i, 0);
     }
     for i in 0..n::COMMON_TEXTS {
@@ -350,10 +351,10 @@ fn walk_class<S: Sink>(class: u64, name: u64, out: &mut S) {
     instance_of(class::C_OBJECT, out);
 }
 
-/// What is known of the shared nodes themselves; the blocks' answers must have been added before.
+/// Adds the answers of the shared nodes; the blocks' answers must have been added before.
 pub fn facts(shards: u64, out: &mut Answers) {
     classes(out);
-    // Every other array hangs from the registry, so it alone counts; its block sum is complete by now.
+    // Every other array hangs from the registry, so it alone counts; the sum of its blocks is complete by now.
     let registry_size = 32 + array_size(shards);
     let registry = registry_size + out.in_registry();
     out.class(",Array", 1, registry_size, registry, 2);
@@ -402,7 +403,7 @@ fn classes(out: &mut Answers) {
     out.class_unset(",SloppyFunctionMap", 1, 72, 72);
 }
 
-/// The nodes below the global object, but for the registry.
+/// Answers of the nodes below the global object, without the registry.
 fn below_global(out: &mut Answers) {
     let primordials = primordials_size();
     for fact in [

@@ -1,8 +1,8 @@
-//! The one description of the graph, and who listens to it.
+//! The one description of the graph, and its consumers.
 //!
-//! A block *walks*: it names each of its nodes in file order and, after each node, that node's edges. The passes over
-//! the file are listeners that keep what their section needs and ignore the rest, so nodes, edges and locations cannot
-//! disagree: they come from the same lines of code.
+//! A block *walks*: it emits each of its nodes in file order and, after each node, that node's edges. The passes over
+//! the file are sinks that keep their section's data and ignore the rest, so nodes, edges and locations cannot
+//! disagree: the same lines of code emit them.
 
 /// Node types in the order of the file's own table (see [`NODE_TYPES`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,23 +12,23 @@ pub enum NodeType {
     Hidden,
     /// Elements of arrays and of tables.
     Array,
-    /// A string whose characters are its own.
+    /// A string with its own characters.
     String,
     /// A JavaScript object.
     Object,
-    /// Compiled code and what belongs to it.
+    /// Compiled code and its metadata.
     Code,
     /// A function.
     Closure,
     /// A regular expression.
     RegExp,
-    /// A number in a heap object of its own.
+    /// A boxed number.
     Number,
-    /// An object outside the heap of V8.
+    /// An object outside V8's heap.
     Native,
-    /// A node that groups others and is no object.
+    /// A node that groups others.
     Synthetic,
-    /// Two strings, one after the other.
+    /// A concatenation of two strings.
     ConsString,
     /// A part of another string.
     SlicedString,
@@ -70,9 +70,9 @@ pub enum EdgeType {
     Element,
     /// From an object to the value of a property.
     Property,
-    /// A named reference that scripts do not see.
+    /// A named reference invisible to scripts.
     Internal,
-    /// A numbered reference that scripts do not see.
+    /// A numbered reference invisible to scripts.
     Hidden,
     /// From the root to a global object.
     Shortcut,
@@ -83,17 +83,17 @@ pub enum EdgeType {
 /// The edge type names, as the header lists them.
 pub const EDGE_TYPES: [&str; 7] = ["context", "element", "property", "internal", "hidden", "shortcut", "weak"];
 
-/// Listens to a walk.
+/// Consumer of a walk.
 pub trait Sink {
     /// The next node. Its ordinal is one more than the last one's.
     fn node(&mut self, kind: NodeType, name: u64, self_size: u64);
 
-    /// An edge of the last node; `name` is a string index, but a number for element and hidden edges.
+    /// An edge of the last node; `name` is a string index, or a number for element and hidden edges.
     fn edge(&mut self, kind: EdgeType, name: u64, to: u64);
 
-    /// Whether the last node is attached (1) or detached (2); most nodes do not know and say nothing.
+    /// Sets the last node's state: attached (1) or detached (2); never called for most nodes.
     fn detachedness(&mut self, _state: u64) {}
 
-    /// Where the last node's constructor or function was declared.
+    /// Source location of the last node's constructor or function.
     fn location(&mut self, _script: u64, _line: u64, _column: u64) {}
 }

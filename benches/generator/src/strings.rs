@@ -5,10 +5,10 @@ use std::io::Write;
 use crate::rng::mix;
 use crate::write::Out;
 
-/// Words that the longer strings are cut from; every character is itself in JSON, so any cut is well-formed.
+/// Size of the text from which longer strings are cut; its characters need no JSON escapes, so any cut is valid.
 const POOL_BYTES: usize = 64 << 10;
 
-/// Escapes that readers meet in real files; each is followed by one space when counted.
+/// Escapes found in real files, with their lengths in characters; one space follows each.
 const ESCAPES: [(&str, u64); 8] = [
     ("\\\"quoted\\\"", 8),
     ("line\\nbreak", 10),
@@ -20,7 +20,7 @@ const ESCAPES: [(&str, u64); 8] = [
     ("lone \\ud800 half", 11),
 ];
 
-/// A string table in the making.
+/// A string table being written.
 pub struct Strings<'a, W: Write> {
     out: &'a mut Out<W>,
     pool: Vec<u8>,
@@ -33,7 +33,7 @@ impl<'a, W: Write> Strings<'a, W> {
         Self { out, pool: pool(seed), count }
     }
 
-    /// How many strings the table has so far.
+    /// Strings in the table so far.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -69,7 +69,7 @@ impl<'a, W: Write> Strings<'a, W> {
         self.out.bytes(b"\"");
     }
 
-    /// A unique string of that many characters (at least [`LONG_LEAST`]), with an escape in some.
+    /// A unique string of `length` characters (at least [`LONG_LEAST`]), some with an escape.
     pub fn long(&mut self, length: u64, key: u64) {
         let index = self.count;
         self.open();
@@ -92,7 +92,7 @@ impl<'a, W: Write> Strings<'a, W> {
         self.out.bytes(b"\"");
     }
 
-    /// The name of a WeakMap entry's edge as V8 spells it.
+    /// The name of a WeakMap entry's edge as V8 writes it.
     pub fn ephemeron(&mut self, number: u64, key: (&str, u64), value: (&str, u64), table: u64) {
         self.open();
         self.out.number(number);

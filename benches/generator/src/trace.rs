@@ -1,28 +1,27 @@
-//! Traces of allocations and collections, `.nettrace` of version 4, of any size, whose answers are known.
+//! Traces of allocations and garbage collections, `.nettrace` version 4, of any size and with known answers.
 //!
-//! One thread allocates objects of a few hundred types on a few thousand stacks into generation 0. Every so many objects a
-//! collection moves some of them, in ranges, to generation 1; every eighth one moves every other range of generation 1 on to
-//! generation 2; every sixty-fourth one finds nothing alive in generation 2 either. What is allocated, alive and dead
-//! follows from that.
+//! One thread allocates objects of a few hundred types on a few thousand stacks into generation 0. At a fixed interval
+//! a garbage collection moves some of them, in ranges, to generation 1; every eighth one moves every other range of
+//! generation 1 on to generation 2; every sixty-fourth one finds nothing alive in generation 2 either. This determines
+//! the allocated, live and dead objects.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// What a trace holds.
+/// Parameters of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Allocations.
     pub allocations: u64,
-    /// Allocations between two collections.
+    /// Allocations between two garbage collections.
     pub between: u64,
-    /// Different stacks.
+    /// Distinct stacks.
     pub stacks: u32,
-    /// Frames of a stack.
+    /// Frames per stack.
     pub depth: u32,
     /// Types.
     pub types: u32,
-    /// Types that one stack allocates. In programs a place allocates one type or a few: in real traces there are 1.4 to a
-    /// stack.
+    /// Types allocated by one stack. Programs allocate one type or a few per call site: real traces have 1.4 per stack.
     pub types_of_stack: u32,
 }
 
@@ -32,48 +31,48 @@ impl Default for Plan {
     }
 }
 
-/// What a replay must find.
+/// Expected results of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     /// Allocations and bytes by type.
     pub types: BTreeMap<u64, (u64, u64)>,
-    /// Objects alive after each collection.
+    /// Live objects after each garbage collection.
     pub live: Vec<u64>,
     /// Objects that died in each.
     pub dead: Vec<u64>,
-    /// Objects alive at the end.
+    /// Live objects at the end.
     pub alive: u64,
 }
 
 /// Allocations between two sequence points.
 const SPAN: u64 = 50_000;
 
-/// Bytes of a block, about.
+/// Approximate bytes of a block.
 const BLOCK: usize = 100 << 10;
 
-/// Objects of a range that survives, and those from the beginning of one to that of the next.
+/// Objects in a surviving range, and objects from the start of one range to the start of the next.
 const KEPT: (u64, u64) = (8, 64);
 
-/// Where the generations lie.
+/// Addresses of the generations.
 const PLACES: [u64; 3] = [0x7000_0000_0000, 0x7100_0000_0000, 0x7200_0000_0000];
 
-/// Numbers of the kinds of events: allocation, start, end, generation, moved, types, method.
+/// Event ids, in this order: allocation, start, end, generation, moved, types, method.
 const KINDS: [(u32, u32, u32); 7] = [(1, 20, 0), (2, 1, 2), (3, 2, 1), (4, 23, 0), (5, 22, 0), (6, 15, 0), (7, 143, 1)];
 
 /// A range of objects in generation 1 or 2: address, bytes, objects.
 type Kept = (u64, u64, u64);
 
-/// A range that moves: from, to, bytes.
+/// A moved range: from, to, bytes.
 type Move = (u64, u64, u64);
 
-/// What is alive.
+/// The live objects.
 #[derive(Default)]
 struct Heap {
     /// Objects of generation 0: offset and bytes.
     young: Vec<(u64, u64)>,
     /// Ranges of generations 1 and 2.
     old: [Vec<Kept>; 2],
-    /// Bytes in use there.
+    /// Bytes used in generations 1 and 2.
     old_bytes: [u64; 2],
 }
 
@@ -84,7 +83,7 @@ impl Heap {
         offset
     }
 
-    /// Bytes in use of each generation.
+    /// Bytes used in each generation.
     fn used(&self) -> [u64; 3] {
         [self.young.last().map_or(0, |(offset, bytes)| offset + bytes), self.old_bytes[0], self.old_bytes[1]]
     }
@@ -93,7 +92,7 @@ impl Heap {
         self.young.len() as u64 + self.old.iter().flatten().map(|kept| kept.2).sum::<u64>()
     }
 
-    /// Collects the generations up to `oldest`; what moved.
+    /// Collects the generations up to `oldest`; returns the moved ranges.
     fn collect(&mut self, oldest: u32) -> Vec<Move> {
         let mut moves = Vec::new();
         if oldest == 2 {
@@ -107,7 +106,7 @@ impl Heap {
                 moves.push((from, self.keep(1, bytes, objects), bytes));
             }
         }
-        // Generation 1 was emptied only if it was condemned; else what comes lies behind what is there.
+        // Generation 1 is empty only if it was condemned; otherwise new ranges are appended.
         for part in std::mem::take(&mut self.young).chunks(KEPT.1 as usize) {
             let part = &part[..part.len().min(KEPT.0 as usize)];
             let (Some(first), Some(last)) = (part.first(), part.last()) else { continue };
@@ -117,7 +116,7 @@ impl Heap {
         moves
     }
 
-    /// Puts a range behind those of generation 1 (`at` 0) or 2; where.
+    /// Appends a range to generation 1 (`at` 0) or 2; returns its address.
     fn keep(&mut self, at: usize, bytes: u64, objects: u64) -> u64 {
         let to = PLACES[at + 1] + self.old_bytes[at];
         self.old[at].push((to, bytes, objects));
@@ -137,10 +136,7 @@ struct Writer<W> {
     length: u32,
 }
 
-/// Writes a trace, and gives what is to be found in it.
-///
-/// # Errors
-/// Those of `out`.
+/// Writes a trace; returns its planted answers.
 pub fn write(plan: &Plan, out: impl Write) -> io::Result<Answers> {
     let mut writer =
         Writer { out, at: 0, block: Vec::new(), time: 1_000_000, block_time: 0, stack: 0, kind: 0, length: 0 };
@@ -220,7 +216,7 @@ impl<W: Write> Writer<W> {
         self.raw(&[6])
     }
 
-    /// Descriptions of events, types and methods.
+    /// Metadata of events, types and methods.
     fn describe(&mut self, plan: &Plan) -> io::Result<()> {
         let mut block = head();
         for (number, event, version) in KINDS {
@@ -319,7 +315,7 @@ impl<W: Write> Writer<W> {
         for stack in 0..u64::from(plan.stacks) {
             block.extend((plan.depth * 8).to_le_bytes());
             for level in (0..u64::from(plan.depth)).rev() {
-                // Stacks part on their way down, as those of programs do.
+                // Stacks diverge from the root downwards, like those of programs.
                 let function = (stack >> (u64::from(plan.depth) - level).min(12)) * 31 + level * 17;
                 block.extend((CODE + function % FUNCTIONS * 256 + 8).to_le_bytes());
             }
@@ -374,11 +370,11 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Methods, and where their code lies.
+/// Methods, and the address of their code.
 const FUNCTIONS: u64 = 1000;
 const CODE: u64 = 0x5000_0000;
 
-/// The header of a block of events: its own length, compressed, and no range of times.
+/// Header of an event block: its own length, flags for compressed headers, and no time range.
 fn head() -> Vec<u8> {
     let mut block = vec![20, 0, 1, 0];
     block.extend([0; 16]);

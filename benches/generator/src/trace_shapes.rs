@@ -1,7 +1,7 @@
-//! Traces and Java dumps that are sound and extreme: deep, wide, recursive, full of types, threads or classes.
+//! Valid but extreme traces and Java dumps: deep, wide, recursive, full of types, threads or classes.
 //!
-//! A shape of size n has n of what makes it extreme, and a file whose length is linear in n. What it costs must be so, too,
-//! but for a logarithm.
+//! A shape of size n has n extreme elements and a file of length linear in n. Its cost must be linear too, up to a
+//! logarithm.
 
 use std::io::{self, Write};
 
@@ -9,9 +9,9 @@ use std::io::{self, Write};
 pub struct Shape {
     /// Its name.
     pub name: &'static str,
-    /// What is extreme.
+    /// Description of its extreme.
     pub says: &'static str,
-    /// Ending of its file.
+    /// Extension of its file.
     pub ending: &'static str,
     /// Subcommand that reads it.
     pub command: &'static str,
@@ -19,10 +19,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Writes a file of this shape with `n` of what makes it extreme.
-    ///
-    /// # Errors
-    /// Those of `out`.
+    /// Writes a file of this shape with `n` extreme elements.
     pub fn write(&self, n: u64, out: &mut dyn Write) -> io::Result<()> {
         (self.write)(n, out)
     }
@@ -109,7 +106,7 @@ fn collections(n: u64, out: &mut dyn Write) -> io::Result<()> {
     end(out)
 }
 
-/// The beginning of a function in a profile, with the list of its callees open.
+/// The beginning of a function in a profile, with an open list of callees.
 fn call(out: &mut dyn Write, function: u64, id: u64) -> io::Result<()> {
     write!(
         out,
@@ -146,13 +143,13 @@ fn fan(n: u64, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"]},\"samples\":[]}")
 }
 
-/// A dump of Java's heap in the making.
+/// A Java heap dump being written.
 struct Dump<'a> {
     out: &'a mut dyn Write,
     segment: Vec<u8>,
 }
 
-/// Addresses of the classes that every dump here has.
+/// Addresses of the classes in every dump.
 const OBJECT: u64 = 0x1000;
 const CLASS: u64 = 0x1100;
 const THREAD: u64 = 0x1200;
@@ -219,7 +216,7 @@ fn address(number: u64) -> u64 {
     0x1_0000_0000 + 32 * number
 }
 
-/// Some threads with one stack of `n` frames, and some roots in the frames of the first of them.
+/// Threads with one stack of `n` frames, and roots in the frames of the first thread.
 fn threads(n: u64, [threads, roots]: [u64; 2], out: &mut dyn Write) -> io::Result<()> {
     let mut dump = Dump::begin(out)?;
     let frame = |number: u64| (0x90_0000 + number).to_be_bytes();

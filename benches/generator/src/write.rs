@@ -1,4 +1,4 @@
-//! A buffered writer that is fast at decimal numbers, for the file is hardly anything else.
+//! A buffered writer with fast decimal output: the file is mostly numbers.
 
 use std::io::{self, Write};
 
@@ -16,10 +16,10 @@ const PAIRS: [u8; 200] = {
     table
 };
 
-/// Collects bytes and hands them on in big pieces.
+/// Collects bytes and writes them in big pieces.
 ///
-/// The first error is kept and returned by [`Out::finish`] (and by [`Out::check`] once per block), which keeps the inner
-/// loops free of error paths; after an error nothing more is written.
+/// The first error is kept and returned by [`Out::finish`] (and by [`Out::check`] once per block), which keeps the
+/// inner loops free of error paths; after an error nothing more is written.
 pub struct Out<W: Write> {
     inner: W,
     buffer: Vec<u8>,
@@ -65,12 +65,12 @@ impl<W: Write> Out<W> {
         self.written + self.buffer.len() as u64
     }
 
-    /// Fails if some earlier write failed.
+    /// Fails if an earlier write failed.
     pub fn check(&mut self) -> io::Result<()> {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Writes what is left; returns the number of bytes written in all.
+    /// Writes the rest; returns the total number of bytes written.
     pub fn finish(mut self) -> io::Result<u64> {
         self.flush();
         self.check()?;
@@ -88,7 +88,7 @@ impl<W: Write> Out<W> {
     }
 }
 
-/// Writes the number's digits to the end of the array; returns where they start.
+/// Writes the number's digits to the end of the array; returns their start.
 #[inline]
 fn format(mut number: u64, digits: &mut [u8; 21]) -> usize {
     let mut at = digits.len();

@@ -1,4 +1,4 @@
-//! The target that the variable `FUZZ_TARGET` names.
+//! The target named by the environment variable `FUZZ_TARGET`.
 #![no_main]
 
 use heaplake_fuzz::subject::Target;

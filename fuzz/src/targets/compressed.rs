@@ -1,4 +1,4 @@
-//! Compressed inputs: only their decompression.
+//! Decompression of compressed inputs, without a reader.
 
 use crate::subject::Target;
 use heaplake_input::source::{Input, Source};
@@ -14,7 +14,7 @@ pub const COMPRESSED: Target = Target { name: "compressed", run, seeds, words: &
 const MAGIC_GZIP: &[u8] = b"\x1f\x8b\x08";
 const MAGIC_ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
-/// Bytes of content that are taken; a few bytes may stand for many.
+/// Limit of decompressed bytes: a small input may expand to many.
 const MOST: u64 = 256 << 20;
 
 fn seeds() -> Vec<Vec<u8>> {

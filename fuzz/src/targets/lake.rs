@@ -1,7 +1,7 @@
-//! What commands read back from a lake: `run.json` and tables.
+//! Files that commands read back from a lake: `run.json` and tables.
 //!
-//! The first byte of an input chooses a file of a small lake that is committed with the tests; the rest replaces its
-//! content. Then every command that reads runs reads that lake.
+//! The first byte of an input chooses a file of a small lake among the fixtures; the rest replaces its content. A third
+//! of the commands that read runs, chosen by the input's length, then read that lake.
 
 use crate::analysis::{folder, told};
 use crate::seeds;
@@ -20,12 +20,11 @@ pub const RUN_JSON: Target =
 pub const TABLES: Target =
     Target { name: "tables", run: |data| run(data, &tables()), seeds: || seeds_of(&tables()), words: &[b"PAR1"] };
 
-/// The lake.
 pub(super) fn lake() -> PathBuf {
     seeds::fixtures().join("version-2/lake")
 }
 
-/// The folders of its runs, and the files in them, from the lake on.
+/// The folders of its runs, and the files in them, relative to the lake.
 fn all() -> &'static (Vec<PathBuf>, Vec<PathBuf>) {
     static ALL: OnceLock<(Vec<PathBuf>, Vec<PathBuf>)> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -58,7 +57,7 @@ fn run(data: &[u8], files: &[PathBuf]) -> String {
     read_with(&files[usize::from(choice) % files.len()], content, data.len())
 }
 
-/// Puts some content in the place of a file of the lake, and asks some of the questions about it.
+/// Replaces the content of a file of the lake and runs some of the commands on it.
 pub(super) fn read_with(changed: &Path, content: &[u8], choice: usize) -> String {
     let (folder, (runs, all)) = (folder(), all());
     let copy = folder.path().join("lake");

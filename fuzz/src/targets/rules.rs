@@ -1,4 +1,4 @@
-//! Files of rules, expressions of gates, source maps.
+//! Rule files, gate expressions, source maps.
 
 use crate::analysis::{folder, told};
 use crate::seeds;

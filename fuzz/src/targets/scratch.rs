@@ -1,8 +1,8 @@
-//! What an interrupted run left and a later one goes on with: columns, documents and the journal, of any length and
-//! content.
+//! Scratch files that an interrupted run left and a later run resumes from: columns, documents and the journal, of any
+//! length and content.
 //!
-//! The first byte of an input chooses how far the run had come, the second a file, the rest is the content of that file.
-//! The later run must end as an undisturbed one does, whatever it finds: with the same tables, byte for byte.
+//! The first byte of an input chooses how far the interrupted run had come, the second a file, the rest is the file's
+//! content. Whatever the later run finds, it must write the same tables as an undisturbed run, byte for byte.
 
 use crate::analysis::{everything, folder};
 use crate::seeds;
@@ -25,16 +25,15 @@ use tempfile::TempDir;
 /// Scratch of an analysis.
 pub const SCRATCH: Target = Target { name: "scratch", run, seeds: files, words: seeds::JSON };
 
-/// So many stages are done, as far as that can be hit.
+/// Finished stages at the interruption, approximately.
 const DONE: [usize; 4] = [3, 8, 16, 24];
 
-/// Files by path.
 type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// An input, and what runs of it left that were interrupted.
+/// An input, and the files that its interrupted runs left.
 struct Left {
     folder: TempDir,
-    /// After each of [`DONE`].
+    /// One entry per number in [`DONE`].
     files: Vec<Files>,
     /// Tables of an undisturbed run.
     tables: Files,
@@ -67,13 +66,13 @@ impl Left {
     }
 }
 
-/// The same for all inputs of a process.
+/// Made once per process.
 fn left() -> &'static Left {
     static LEFT: OnceLock<Left> = OnceLock::new();
     LEFT.get_or_init(interrupted)
 }
 
-/// Makes the input and interrupts runs of it.
+/// Writes the input and interrupts runs of it.
 fn interrupted() -> Left {
     let mut left = Left { folder: folder(), files: Vec::new(), tables: Vec::new() };
     let input = seeds::heapsnapshot().into_iter().max_by_key(Vec::len).unwrap_or_default();
@@ -84,7 +83,7 @@ fn interrupted() -> Left {
     left
 }
 
-/// Interrupts a run when so many stages are done; what it leaves.
+/// Interrupts a run once `done` stages are finished; returns its files.
 fn interrupted_after(left: &Left, done: usize) -> Files {
     loop {
         fs::remove_dir_all(left.lake()).unwrap();
@@ -109,14 +108,13 @@ fn interrupted_after(left: &Left, done: usize) -> Files {
     }
 }
 
-/// The tables of a lake; that of the snapshot tells times.
+/// The tables of a lake, without the snapshot table, which contains times.
 fn tables(lake: &Path) -> Files {
     let tables = below(lake).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "parquet"));
     let lasting = tables.filter(|path| !path.ends_with("snapshot.parquet"));
     lasting.map(|path| (path.clone(), seeds::read(&path))).collect()
 }
 
-/// All files below a folder, by path.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let mut files = seeds::files(folder);
     let folders = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -146,7 +144,7 @@ fn run(data: &[u8]) -> String {
     }
     left.make(&AtomicBool::new(false)).unwrap();
     assert!(tables(&left.lake()) == left.tables, "other tables");
-    // What the loop shall find more of: other files, in other ways.
+    // Guides the loop to other files and other interruptions.
     let name = changed.file_name().unwrap_or_default().to_string_lossy();
     format!("{state} {name} {:?}", rest.len().cmp(&original.len()))
 }

@@ -8,7 +8,7 @@ use heaplake_schemas::options::{AnalysisOptions, Referents, SizeRule};
 /// Java dumps.
 pub const HPROF: Target = Target { name: "hprof", run: hprof, seeds: seeds::hprof, words: RECORDS };
 
-/// Java dumps, damage tolerated.
+/// Java dumps, in salvage mode.
 pub const HPROF_SALVAGE: Target = Target { name: "hprof_salvage", run: salvage, seeds: seeds::hprof, words: RECORDS };
 
 /// V8 snapshots.
@@ -21,7 +21,7 @@ pub const GCDUMP: Target = Target { name: "gcdump", run: gcdump, seeds: seeds::g
 /// Walks of .NET heaps.
 pub const WALK: Target = Target { name: "walk", run: walk, seeds: seeds::walks, words: BLOCKS };
 
-/// Tags of Java dumps, and names to which the reader attaches a meaning.
+/// Tags of Java dumps, and names with a meaning for the reader.
 const RECORDS: &[&[u8]] = &[
     b"\x01\0\0\0\0",
     b"\x02\0\0\0\0",
@@ -68,7 +68,7 @@ const SECTIONS: &[&[u8]] = &[
     b"4294967295",
 ];
 
-/// Objects of the container of .NET's traces.
+/// Objects of the .NET trace container.
 pub(super) const BLOCKS: &[&[u8]] =
     &[b"EventBlock", b"MetadataBlock", b"StackBlock", b"SPBlock", b"Trace", b"\x05\x05\x01", b"\x06", b"\x01"];
 
@@ -77,7 +77,7 @@ fn hprof(data: &[u8]) -> String {
 }
 
 fn salvage(data: &[u8]) -> String {
-    // What is not in the file follows from its length, so that each way is taken.
+    // Options not in the file derive from its length, so that every path is taken.
     let (referents, sizes) = (
         [Referents::Hold, Referents::Skip][data.len() % 2],
         [SizeRule::Auto, SizeRule::Jvm, SizeRule::Mat][data.len() % 3],

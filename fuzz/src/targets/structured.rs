@@ -1,4 +1,4 @@
-//! Inputs whose outer form is right and whose content is anything: records, rows, events and lines made from bytes.
+//! Inputs with a valid outer form and arbitrary content: records, rows, events and lines made from bytes.
 
 mod nettrace;
 
@@ -11,24 +11,24 @@ use heaplake_oracle::jvm::write::{header, id, record, u4};
 use heaplake_schemas::options::AnalysisOptions;
 use std::fmt::Write;
 
-/// Java dumps of any records.
+/// Java dumps of arbitrary records.
 pub const HPROF_RECORDS: Target = Target { name: "hprof_records", run: hprof_records, seeds: noise, words: &[] };
 
-/// V8 snapshots of any fields and rows.
+/// V8 snapshots of arbitrary fields and rows.
 pub const HEAPSNAPSHOT_ROWS: Target =
     Target { name: "heapsnapshot_rows", run: heapsnapshot_rows, seeds: noise, words: &[] };
 
-/// The same, damaged, and damage tolerated.
+/// The same, damaged, in salvage mode.
 pub const HEAPSNAPSHOT_SALVAGE: Target =
     Target { name: "heapsnapshot_salvage", run: heapsnapshot_salvage, seeds: noise, words: &[] };
 
-/// Traces of .NET of any events.
+/// .NET traces of arbitrary events.
 pub const NETTRACE_EVENTS: Target = Target { name: "nettrace_events", run: nettrace_events, seeds: noise, words: &[] };
 
-/// Profiler logs of any lines.
+/// Profiler logs of arbitrary lines.
 pub const LOG_LINES: Target = Target { name: "log_lines", run: log_lines, seeds: noise, words: &[] };
 
-/// Bytes that decide everything.
+/// Random bytes that decide everything.
 fn noise() -> Vec<Vec<u8>> {
     let bytes = |seed: u64| {
         let rng = &mut SplitMix64::new(seed);
@@ -37,7 +37,7 @@ fn noise() -> Vec<Vec<u8>> {
     (0..8).map(bytes).collect()
 }
 
-/// Whether the bytes are used up: what is made of them ends there.
+/// False once the bytes are used up, which ends the input.
 fn goes_on(u: &Unstructured<'_>) -> bool {
     !u.is_empty()
 }
@@ -47,7 +47,7 @@ fn hprof_records(data: &[u8]) -> String {
     analyze("heap.hprof", &file, AnalysisOptions { salvage: !data.len().is_multiple_of(4), ..everything() })
 }
 
-/// Names that mean something, and one that does not.
+/// Names with a meaning, and one without.
 const NAMES: [&str; 12] = [
     "java/lang/Object",
     "java/lang/Class",
@@ -93,7 +93,7 @@ fn hprof(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(file)
 }
 
-/// One of few addresses, so that many meet.
+/// One of few addresses, so that many are equal.
 fn address(u: &mut Unstructured<'_>) -> Result<u64> {
     Ok(match u.int_in_range(0..=40)? {
         0 => u.arbitrary()?,
@@ -165,7 +165,7 @@ fn heapsnapshot_rows(data: &[u8]) -> String {
     analyze("heap.heapsnapshot", file.as_bytes(), everything())
 }
 
-/// Bytes that say what is done to a snapshot: four for each damage.
+/// Bytes that describe the damage to a snapshot: four for each change.
 const DAMAGES: usize = 12;
 
 fn heapsnapshot_salvage(data: &[u8]) -> String {
@@ -175,7 +175,7 @@ fn heapsnapshot_salvage(data: &[u8]) -> String {
     analyze("heap.heapsnapshot", &file, AnalysisOptions { salvage: true, ..everything() })
 }
 
-/// Cuts a file, changes a number, a byte or the name of a section, or takes some bytes out.
+/// Cuts a file, changes a number, a byte or the name of a section, or removes some bytes.
 fn damaged(file: &mut Vec<u8>, [how, high, low, what]: [u8; 4]) {
     let numbers =
         [&b"0"[..], b"1", b"7", b"255", b"65535", b"4294967295", b"4294967296", b"18446744073709551615", b"-3"];

@@ -7,15 +7,15 @@ use heaplake_kit::Budget;
 use heaplake_symbols::{Library, Module, find};
 use std::fs;
 
-/// Assemblies and portable PDBs: whichever it begins as.
+/// Assemblies and portable PDBs, chosen by the first bytes.
 pub const SYMBOLS: Target = Target { name: "symbols", run: symbols, seeds: files, words: WORDS };
 
 const WORDS: &[&[u8]] = &[b"MZ", b"PE\0\0", b"BSJB", b"RSDS", b"MPDB", b"#~\0\0", b"#Pdb\0\0\0\0", b"#Strings\0\0\0\0"];
 
-/// Memory for each file.
+/// Memory budget per file.
 const MEMORY: u64 = 64 << 20;
 
-/// A small assembly with a PDB inside, another without, and its PDB.
+/// A small assembly with an embedded PDB, another without, and its PDB.
 fn files() -> Vec<Vec<u8>> {
     let folder = seeds::fixtures().join("symbols");
     ["Shop.pdb", "Shop.dll", "embedded/Shop.dll"].map(|name| seeds::read(&folder.join(name))).to_vec()

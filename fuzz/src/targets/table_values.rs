@@ -1,4 +1,4 @@
-//! Tables of a lake that are sound as files and whose rows are anything: of other rows, null, or numbers that lead nowhere.
+//! Tables that are valid files with arbitrary rows: swapped rows, nulls, or numbers that lead nowhere.
 
 use super::lake;
 use crate::subject::Target;
@@ -17,10 +17,9 @@ use std::sync::Arc;
 /// Tables of any values.
 pub const TABLE_VALUES: Target = Target { name: "table_values", run, seeds, words: &[] };
 
-/// Rows of a table, at most.
 const MOST_ROWS: usize = 60;
 
-/// Texts that may break what shows or parses them.
+/// Texts that may break display or parsing.
 const TEXTS: [&str; 8] = ["", "\u{202e}", "\u{0}\n", "<script>", "(", "a > b > c", "Object @ x.js:1:2", "\u{1b}[2J"];
 
 fn seeds() -> Vec<Vec<u8>> {
@@ -56,7 +55,7 @@ fn written(batch: &RecordBatch) -> Vec<u8> {
     bytes
 }
 
-/// Another table with its columns, most of which are those of the table.
+/// Another table with its columns, most with the original values.
 fn changed(u: &mut Unstructured<'_>, table: &RecordBatch) -> Result<RecordBatch> {
     let rows = if u.ratio(1, 3)? { u.int_in_range(0..=MOST_ROWS)? } else { table.num_rows().min(MOST_ROWS) };
     let (mut fields, mut columns) = (Vec::new(), Vec::new());

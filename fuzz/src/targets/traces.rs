@@ -48,7 +48,7 @@ fn nettrace(data: &[u8]) -> String {
     replay("trace.nettrace", data)
 }
 
-/// A magic, numbers at their ends, encodings of texts.
+/// A magic number, extreme numbers, text encodings.
 const CHUNKS: &[&[u8]] = &[
     b"FLR\0\0\x02\0\x01",
     b"\xff\xff\xff\xff\x0f",

@@ -1,4 +1,4 @@
-//! What one run says of a leak.
+//! Names of a leak in one run.
 
 use crate::chain_paths::paths;
 use crate::table::Table;
@@ -10,9 +10,9 @@ use std::path::Path;
 /// A run's names of the leaked class, of the chains of each kind that lead to most of its objects, and of the most
 /// severe finding.
 pub struct Side {
-    /// As the tables have them.
+    /// In the tables.
     pub signatures: Vec<String>,
-    /// What they are made from.
+    /// The signatures' sources.
     pub names: Value,
 }
 
@@ -40,8 +40,7 @@ impl Classes {
         classes
     }
 
-    /// The class of an element of a chain. Tables have but its name; of several classes it is the one that the
-    /// signature of the chain names.
+    /// The class of an element of a chain. Tables have only its name; the chain's signature selects among several.
     fn of_element(&self, name: &str, chain: &str) -> Value {
         let classes = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
         let class = classes.iter().find(|class| chain.contains(&class.2)).or(classes.first());
@@ -59,7 +58,6 @@ fn scripts(run: &Path) -> BTreeMap<u32, String> {
 }
 
 impl Side {
-    /// Reads the tables of a run.
     pub fn read(run: &Path, leaked: &str) -> Self {
         let classes = Classes::read(run);
         let (key, script, signature) = classes.by_name.get(leaked).expect("the leaked class")[0].clone();

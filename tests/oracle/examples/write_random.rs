@@ -1,4 +1,4 @@
-//! Writes random snapshots, to be run through DevTools and then through `check_golden`.
+//! Writes random snapshots, for DevTools and then for `check_golden`.
 //!
 //! `cargo run --release --example write_random -- DIRECTORY FIRST_SEED COUNT [MAX_NODES]`
 

@@ -1,7 +1,7 @@
-//! Naive truths about plain directed graphs, without any of V8's rules.
+//! Naive algorithms on plain directed graphs, without any of V8's rules.
 //!
-//! Graphs are `n` nodes numbered from zero and a list of edges; self loops and repeated edges are
-//! welcome. All functions take time quadratic in the size of the graph or worse.
+//! Graphs are `n` nodes numbered from zero and a list of edges; self loops and repeated edges are allowed. All
+//! functions take time quadratic in the size of the graph or worse.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::rng::SplitMix64;
 /// An edge: source and target.
 pub type Arc = (u32, u32);
 
-/// Which nodes the root reaches, optionally as if one node were not there.
+/// The nodes that the root reaches, optionally without one node.
 #[must_use]
 pub fn reachable(n: usize, edges: &[Arc], root: u32, without: Option<u32>) -> Vec<bool> {
     let successors = successors(n, edges);
@@ -28,9 +28,8 @@ pub fn reachable(n: usize, edges: &[Arc], root: u32, without: Option<u32>) -> Ve
 
 /// Immediate dominators, straight from the definition.
 ///
-/// d strictly dominates v if v is reachable, but no longer once d is deleted. The dominators of v
-/// form a chain, so the closest is the one that has the most dominators itself. Unreachable nodes
-/// have `None`, and the root is its own.
+/// d strictly dominates v if v is reachable, but no longer once d is deleted. The dominators of v form a chain, so the
+/// closest is the one with the most dominators of its own. Unreachable nodes have `None`, and the root is its own.
 #[must_use]
 pub fn dominators_by_deletion(n: usize, edges: &[Arc], root: u32) -> Vec<Option<u32>> {
     let reached = reachable(n, edges, root, None);
@@ -51,8 +50,8 @@ pub fn dominators_by_deletion(n: usize, edges: &[Arc], root: u32) -> Vec<Option<
         .collect()
 }
 
-/// Retained sizes, straight from the definition: what would become unreachable if the node were
-/// deleted, itself included. Unreachable nodes retain nothing.
+/// Retained sizes, straight from the definition: the nodes that become unreachable once the node is deleted, itself
+/// included. Unreachable nodes retain nothing.
 #[must_use]
 pub fn retained(n: usize, edges: &[Arc], root: u32, sizes: &[u64]) -> Vec<u64> {
     let reached = reachable(n, edges, root, None);
@@ -81,8 +80,8 @@ pub fn distances(n: usize, edges: &[Arc], root: u32) -> Vec<Option<u32>> {
     distance
 }
 
-/// The same where paths avoid some edges: only nodes to which no path without them leads are reached over them, and
-/// then over edges of both kinds, from where the others ended.
+/// Distances over paths that avoid some edges where possible: a second search, over edges of both kinds, starts from
+/// the nodes that the first one reached and sets the distances of the others.
 #[must_use]
 pub fn distances_avoiding(n: usize, edges: &[Arc], avoided: &[Arc], root: u32) -> Vec<Option<u32>> {
     let first = distances(n, edges, root);
@@ -115,10 +114,10 @@ pub fn successors(n: usize, edges: &[Arc]) -> Vec<Vec<u32>> {
     lists
 }
 
-/// A graph of 1 to `n_max` nodes that is decided by the seed. The root is node 0.
+/// A graph of 1 to `n_max` nodes from a seed. The root is node 0.
 ///
-/// Draws one of many styles (trees, acyclic, sparse, dense, chains with back edges, ladders) and then
-/// spoils it: self loops, repeated edges, orphans, cliques that nothing reaches.
+/// Draws one of many styles (trees, acyclic, sparse, dense, chains with back edges, ladders) and then spoils it: self
+/// loops, repeated edges, orphans, unreachable cliques.
 #[must_use]
 pub fn random_graph(seed: u64, n_max: usize) -> (usize, Vec<Arc>) {
     let rng = &mut SplitMix64::new(seed);
@@ -173,7 +172,7 @@ fn chain_with_jumps(rng: &mut SplitMix64, n: usize) -> Vec<Arc> {
     edges
 }
 
-/// Two chains with rungs both ways between them, on which immediate dominators are far from parents.
+/// Two chains with rungs both ways between them: immediate dominators are far from parents.
 fn ladder(n: usize) -> Vec<Arc> {
     let mut edges = Vec::new();
     for v in 1..n as u32 {
@@ -190,7 +189,7 @@ fn repeat_some(rng: &mut SplitMix64, edges: &mut Vec<Arc>) {
     edges.extend(repeated);
 }
 
-/// Makes the upper nodes a clique that no other node points to, though it may point outwards.
+/// Makes the upper nodes a clique that no other node refers to, though it may refer outwards.
 fn cut_off_clique(rng: &mut SplitMix64, n: usize, edges: &mut Vec<Arc>) {
     let first = (n - rng.below(n.div_ceil(3))).max(1) as u32;
     edges.retain(|&(from, to)| to < first || from >= first);

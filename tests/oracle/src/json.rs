@@ -4,7 +4,7 @@ use crate::model::{Edge, Location, Node, Snapshot};
 use crate::rng::SplitMix64;
 use crate::text::OracleString;
 
-/// How a file is laid out. The default is V8's layout; nothing here changes what the file means.
+/// Layout of a file; does not change its meaning. The default is V8's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Shuffles the fields of nodes, edges and locations; 0 is V8's order.
@@ -13,11 +13,11 @@ pub struct Layout {
     pub section_order: u64,
     /// White space.
     pub spacing: Spacing,
-    /// How strings are written.
+    /// Escaping of strings.
     pub escaping: Escaping,
-    /// Adds fields to nodes and edges that nobody knows.
+    /// Adds unknown fields to nodes and edges.
     pub unknown_fields: bool,
-    /// Adds top-level keys that nobody knows, with nested values that look like sections.
+    /// Adds unknown top-level keys, with nested values that look like sections.
     pub unknown_keys: bool,
     /// Fills `trace_function_infos` and `trace_tree`, which are empty otherwise.
     pub trace_tree: bool,
@@ -33,26 +33,26 @@ pub enum Spacing {
     /// A line per row, which ends before the comma.
     #[default]
     V8,
-    /// None at all.
+    /// No white space.
     None,
     /// Blanks, tabs and line ends of both kinds, wherever JSON allows them.
     Airy,
 }
 
-/// How the characters of a string are written.
+/// Escaping of a string's characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escaping {
-    /// ASCII as it is, all else as `\uXXXX`.
+    /// ASCII unescaped, all else as `\uXXXX`.
     #[default]
     V8,
-    /// UTF-8 as far as possible; only what must be escaped is.
+    /// UTF-8 as far as possible, with the required escapes only.
     Utf8,
     /// Everything as `\uxxxx`.
     All,
 }
 
 impl Layout {
-    /// A layout drawn from a seed: V8's own in one of four, else anything.
+    /// A random layout: V8's own in one of four, else anything.
     #[must_use]
     pub fn random(seed: u64) -> Self {
         let rng = &mut SplitMix64::new(seed);
@@ -82,7 +82,7 @@ impl Snapshot {
     }
 }
 
-/// The fields of each kind of row, in the order of the file.
+/// The fields of each kind of row, in file order.
 struct Columns {
     node: Vec<&'static str>,
     edge: Vec<&'static str>,
@@ -107,7 +107,7 @@ impl Columns {
     }
 }
 
-/// Puts the items in an order that depends on the seed; seed 0 leaves them.
+/// Shuffles the items by the seed; seed 0 leaves their order.
 fn shuffle<T>(seed: u64, items: &mut [T]) {
     if seed != 0 {
         SplitMix64::new(seed).shuffle(items);
@@ -250,7 +250,7 @@ impl File<'_> {
         }
     }
 
-    /// Nested, with quotes, brackets and the names of sections in unexpected places.
+    /// Nested, with quotes, brackets and section names in unexpected places.
     fn unknown_value(&self) -> String {
         let text = r#"{"nodes":[1,[2,{"strings":["]","\"}","\\"]}],-3e2,0.5],"":null,"edges":{},"#;
         text.to_owned() + r#""t":true,"f":[false,[[]]],"\u0073napshot":"{\"nodes\":["}"#
@@ -304,7 +304,6 @@ fn enums(columns: &[&str], types: &[String], word: impl Fn(&str) -> &'static str
     format!("[{}]", columns.iter().map(field).collect::<Vec<_>>().join(","))
 }
 
-/// A string as JSON.
 fn quoted(text: &OracleString, escaping: Escaping) -> String {
     let mut json = String::from('"');
     for c in char::decode_utf16(text.units().iter().copied()) {
@@ -339,7 +338,7 @@ fn push_units(json: &mut String, c: char) {
     }
 }
 
-/// Hexadecimal digits in both cases, for readers must take either.
+/// Hexadecimal digits in both cases, since readers must accept either.
 fn push_unit(json: &mut String, unit: u16) {
     let digits = if unit.is_multiple_of(2) { format!("{unit:04x}") } else { format!("{unit:04X}") };
     json.push_str("\\u");

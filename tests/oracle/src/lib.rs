@@ -1,19 +1,17 @@
-//! The truth that the tests of heaplake compare its fast algorithms with.
+//! The oracle: expected results for the tests of heaplake's fast algorithms.
 //!
-//! Everything here is written to be *obviously* right and shares no code with the engine: dominators
-//! come from deleting nodes one at a time, class rows from walking every node's dominators up to the
-//! root, owners from sweeping over all edges until nothing changes. It is fit for snapshots of a few
-//! dozen to a few hundred nodes, which is what property tests want anyway.
+//! Everything here is written to be *obviously* right and shares no code with the engine: dominators come from deleting
+//! nodes one at a time, class rows from walking every node's dominators up to the root, owners from sweeping over all
+//! edges until nothing changes. It suits snapshots of up to a few hundred nodes, the size of property tests.
 //!
-//! * [`model`]: a V8 heap snapshot in memory, easy to build by hand; [`json`] writes it as a file.
-//! * [`mod@truth`]: what Chrome DevTools would say about it, node for node and class for class.
-//! * [`jvm`]: heap dumps of Java virtual machines, their files, and what Eclipse MAT would say.
-//! * [`dotnet`]: walks of .NET heaps, their traces, and what the tables must say.
-//! * [`plain`]: heaps that all three can tell, for comparing what is said of them.
-//! * [`duplicates`]: sets of duplicate instances, what they cost and which set dominates which, pair by pair.
+//! * [`model`]: a V8 heap snapshot in memory; [`json`] writes it as a file.
+//! * [`mod@truth`]: Chrome DevTools' results for it, node for node and class for class.
+//! * [`jvm`]: Java heap dumps, their files, and Eclipse MAT's results.
+//! * [`dotnet`]: walks of .NET heaps, their traces, and the expected tables.
+//! * [`plain`]: heaps that all three formats can express, to compare their results.
+//! * [`duplicates`]: sets of duplicate instances, their cost and their nesting, pair by pair.
 //! * [`graph`]: the same questions for plain directed graphs.
-//! * [`random`]: adversarial snapshots from a seed; [`strategies`]: the same for `proptest`, so that
-//!   failures shrink.
+//! * [`random`]: adversarial snapshots from a seed; [`strategies`]: the same for `proptest`, so that failures shrink.
 //!
 //! ```
 //! use heaplake_oracle::{Layout, Snapshot, truth};

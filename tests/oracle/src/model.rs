@@ -25,27 +25,27 @@ pub const NODE_TYPES: [&str; 16] = [
 /// The names of edge types that V8 writes, in its order.
 pub const EDGE_TYPES: [&str; 7] = ["context", "element", "property", "internal", "hidden", "shortcut", "weak"];
 
-/// A snapshot: what a `.heapsnapshot` file says, and nothing derived from it.
+/// Content of a `.heapsnapshot` file, nothing derived.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// Names of the node types; [`Node::kind`] points in here.
     pub node_types: Vec<String>,
     /// Names of the edge types; [`Edge::kind`] points in here.
     pub edge_types: Vec<String>,
-    /// Which optional node fields the file has.
+    /// The file's optional node fields.
     pub fields: Fields,
     /// The nodes, each with the edges that leave it.
     pub nodes: Vec<Node>,
-    /// The string table. Equal strings may stand in it more than once.
+    /// The string table, possibly with repetitions.
     pub strings: Vec<OracleString>,
-    /// Where in the source an object's constructor is; of two for one node the last counts.
+    /// Source locations of objects' constructors; the last one of a node counts.
     pub locations: Vec<Location>,
-    /// The ordinal of the root, if the header names one: the file then holds it multiplied by the
-    /// number of node fields. DevTools only knows roots that are the first or the last node.
+    /// The ordinal of the root, if the header names one: the file then has it multiplied by the number of node fields.
+    /// DevTools only knows roots that are the first or the last node.
     pub root_index: Option<usize>,
 }
 
-/// The node fields that not every V8 writes. A field that is absent reads as zero.
+/// Optional node fields. An absent field reads as zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     /// `trace_node_id`: the allocation stack.
@@ -63,11 +63,11 @@ pub struct Node {
     pub kind: usize,
     /// Index of the name in [`Snapshot::strings`].
     pub name: usize,
-    /// V8's identifier; unique, in no order.
+    /// V8's identifier; unique, unordered.
     pub id: u64,
-    /// Shallow size as the file has it.
+    /// Shallow size in the file.
     pub self_size: u64,
-    /// Outgoing edges in the file's order.
+    /// Outgoing edges in file order.
     pub edges: Vec<Edge>,
     /// Node of the allocation trace tree, 0 if unknown.
     pub trace_node_id: u64,
@@ -84,11 +84,11 @@ pub struct Edge {
     pub kind: usize,
     /// A number for `element` and `hidden` edges, else an index into [`Snapshot::strings`].
     pub name_or_index: u64,
-    /// Ordinal of the target (the file holds it multiplied by the number of node fields).
+    /// Ordinal of the target (the file has it multiplied by the number of node fields).
     pub to: usize,
 }
 
-/// Where the constructor of an object stands in the source.
+/// Source location of an object's constructor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Ordinal of the object.
@@ -125,7 +125,7 @@ impl Snapshot {
         }
     }
 
-    /// Adds a node and returns its ordinal. Its id is `2 * ordinal + 1`, as V8 likes them odd.
+    /// Adds a node and returns its ordinal. Its id is `2 * ordinal + 1`, odd as in V8.
     pub fn add_node(&mut self, kind: &str, name: impl Into<OracleString>, self_size: u64) -> usize {
         let ordinal = self.nodes.len();
         let node = Node {
@@ -139,7 +139,7 @@ impl Snapshot {
         ordinal
     }
 
-    /// Adds an edge that has a name.
+    /// Adds an edge with a name.
     pub fn add_edge(&mut self, from: usize, kind: &str, name: impl Into<OracleString>, to: usize) {
         assert!(!is_numbered(kind), "{kind} edges have numbers");
         let name = self.intern(name) as u64;
@@ -175,11 +175,11 @@ impl Snapshot {
     /// The name of a node's type.
     #[must_use]
     pub fn node_type(&self, node: usize) -> &str {
-        // "undefined" is what DevTools reads beyond the end of the list.
+        // DevTools reads "undefined" beyond the end of the list.
         self.node_types.get(self.nodes[node].kind).map_or("undefined", String::as_str)
     }
 
-    /// A node's name as the file has it.
+    /// A node's name in the file.
     #[must_use]
     pub fn node_name(&self, node: usize) -> &OracleString {
         &self.strings[self.nodes[node].name]
@@ -210,7 +210,7 @@ impl Snapshot {
         }
     }
 
-    /// All edges with their sources, in the file's order.
+    /// All edges with their sources, in file order.
     pub fn edges(&self) -> impl Iterator<Item = (usize, &Edge)> {
         let with_source = |(from, node)| edges_of(node).map(move |edge| (from, edge));
         self.nodes.iter().enumerate().flat_map(with_source)
@@ -227,7 +227,7 @@ fn edges_of(node: &Node) -> std::slice::Iter<'_, Edge> {
     node.edges.iter()
 }
 
-/// Whether edges of this type have a number where the others have a name.
+/// Whether edges of this type have a number instead of a name.
 fn is_numbered(edge_type: &str) -> bool {
     edge_type == "element" || edge_type == "hidden"
 }

@@ -3,39 +3,39 @@
 use crate::graph::{Arc, successors};
 use std::collections::BTreeMap;
 
-/// Who claims a node, and how strongly.
+/// An owner's claim on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The owner.
     pub owner: String,
-    /// A stronger claim on a dominator goes before a weaker one on the node itself.
+    /// Strength: a stronger claim on a dominator overrides a weaker one on the node itself.
     pub strength: u8,
 }
 
 /// A graph whose nodes have owners.
 pub struct Owned<'a> {
-    /// The essential edges. A node that none of them enters has one from the root already.
+    /// The essential edges. A node without an incoming one already has one from the root.
     pub edges: &'a [Arc],
     /// The root.
     pub root: u32,
     /// Sizes of the nodes.
     pub sizes: &'a [u64],
-    /// Own claims on the nodes.
+    /// Direct claims on the nodes.
     pub claims: &'a [Option<Claim>],
-    /// Immediate dominators; nothing for what the root does not reach.
+    /// Immediate dominators; `None` for unreachable nodes.
     pub dominators: &'a [Option<u32>],
-    /// Whether what the root does not reach is garbage; otherwise each such node counts as one right under the root.
+    /// Whether unreachable nodes are garbage; otherwise each counts as a child of the root.
     pub garbage: bool,
 }
 
-/// What an owner has.
+/// An owner's sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// Sizes of its own nodes.
     pub shallow: u64,
-    /// Sum of the retained sizes that count for it.
+    /// Sum of the retained sizes attributed to it.
     pub retained: u64,
-    /// Sizes of all that would be unreachable without its nodes.
+    /// Sizes of all nodes unreachable without its nodes.
     pub freed: u64,
 }
 
@@ -59,7 +59,7 @@ pub fn shares(graph: &Owned<'_>) -> BTreeMap<String, Share> {
     shares
 }
 
-/// The owner that a node counts for: the strongest claim among its dominators; of equally strong ones the nearest.
+/// The owner of a node: the strongest claim among its dominators, the nearest of equally strong ones.
 fn holder<'a>(graph: &Owned<'a>, node: usize) -> &'a str {
     let mut best: Option<&Claim> = None;
     let mut at = node;

@@ -1,4 +1,4 @@
-//! All holders of some instances, by walking up from each instance on its own.
+//! Retainer trees of some instances, by walking up from each instance separately.
 
 use crate::graph::{Arc, reachable};
 use std::cmp::Reverse;
@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A labelled edge: source, target, label.
 pub type Labelled = (u32, u32, u32);
 
-/// A heap and the instances from which the walk begins.
+/// A heap and the instances at which the walk begins.
 pub struct Heap<'a> {
-    /// The edges that count, those from the root to orphans included.
+    /// The essential edges, those from the root to orphans included.
     pub edges: &'a [Labelled],
     /// The root.
     pub root: u32,
@@ -17,30 +17,30 @@ pub struct Heap<'a> {
     pub class: &'a [u32],
     /// Distance of each node; `i32::MAX` for none.
     pub distance: &'a [i32],
-    /// For each node that is a part the object that it is a part of.
+    /// The object that a node is a part of, if any.
     pub owner: &'a [Option<u32>],
     /// Node, shallow and retained size of each instance.
     pub instances: &'a [(u32, u64, u64)],
 }
 
-/// How far the walk goes, and what is a row.
+/// Limits of the walk and of the rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Levels in which holders that are no nearer count.
+    /// Levels in which retainers that are no nearer to the root count.
     pub any_level: u32,
-    /// Levels.
+    /// Number of levels.
     pub depth: u32,
-    /// Branches behind one.
+    /// Maximum number of branches behind one.
     pub kept: usize,
-    /// Labels of one class.
+    /// Maximum number of labels per class.
     pub names: usize,
-    /// The part of all that makes a branch heavy.
+    /// Branches with less than 1/`light` of all instances and of all retained bytes are light.
     pub light: u64,
-    /// Whether instances may be holders above the first level.
+    /// Whether instances may be retainers above the first level.
     pub may_return: bool,
-    /// The labels for any, and for none.
+    /// The label of merged labels.
     pub any: u32,
-    /// See above.
+    /// The label of the rest.
     pub none: u32,
 }
 
@@ -54,29 +54,29 @@ pub struct Branch {
     pub parent: Option<usize>,
     /// Its level.
     pub level: u32,
-    /// 0 for holders, 1 for the root, 2 for the rest.
+    /// 0 for retainers, 1 for the root, 2 for the rest.
     pub kind: u32,
-    /// Class of the holders, and label.
+    /// Class of the retainers, and label.
     pub key: (u32, u32),
-    /// Pairs of class and label.
+    /// Merged pairs of class and label.
     pub merged: u64,
-    /// The holders.
+    /// The retainers.
     pub holders: BTreeSet<u32>,
-    /// Distance of the nearest, and the nearest.
+    /// Least distance, and the retainer that has it.
     pub nearest: (i32, u32),
-    /// What it holds.
+    /// Sum of the instances behind which it lies.
     pub held: Sum,
-    /// What it alone holds.
+    /// Sum of the instances with no other branch.
     pub exclusive: Sum,
 }
 
-/// Holders of each instance, by the instance's position.
+/// Retainers of each instance, by the instance's position.
 type Holders = BTreeMap<usize, BTreeSet<u32>>;
 
-/// Some keys that are one branch, and its holders.
+/// Keys merged into one branch, and its retainers.
 type Group = (Vec<(u32, u32, u32)>, Holders);
 
-/// The tree, each branch before those behind it.
+/// The tree in preorder.
 #[must_use]
 pub fn tree(heap: &Heap<'_>, bounds: &Bounds) -> Vec<Branch> {
     let n = heap.class.len();
@@ -94,7 +94,7 @@ pub fn tree(heap: &Heap<'_>, bounds: &Bounds) -> Vec<Branch> {
 struct Walk<'a> {
     heap: &'a Heap<'a>,
     bounds: &'a Bounds,
-    /// What the root reaches without each node.
+    /// The nodes reachable from the root without each node.
     without: Vec<Vec<bool>>,
     reached: Vec<bool>,
 }
@@ -118,9 +118,9 @@ impl Walk<'_> {
         let holds = |other: u32| self.heap.edges.iter().any(|edge| (edge.0, edge.1) == (other, held));
         let owner = self.heap.owner[holder as usize];
         match () {
-            // What a part says is said by the object that it is a part of.
+            // The owner of a part represents it.
             () if owner.is_some_and(|owner| owner != held && holds(owner)) => false,
-            // Nothing holds the root.
+            // The root has no retainer.
             () if holder == held || held == self.heap.root => false,
             () if holder == self.heap.root => true,
             () if !self.reached[holder as usize] => false,
@@ -139,7 +139,7 @@ impl Walk<'_> {
         (Reverse(sum.0), Reverse(sum.2), self.nearest(group), group.0[0])
     }
 
-    /// The branches behind a branch, and those behind them.
+    /// Adds the branches behind a branch, recursively.
     fn behind(
         &self,
         parent: Option<usize>,
@@ -192,7 +192,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The branches that get a row: their kinds and what is in them, in order.
+    /// The branches with a row: their kinds and contents, in order.
     fn shown(&self, all: Vec<Group>) -> Vec<(u32, Group)> {
         let classes: BTreeSet<u32> = all.iter().filter(|group| group.0[0].0 == 0).map(|group| group.0[0].1).collect();
         let (mut groups, others): (Vec<Group>, Vec<Group>) = all.into_iter().partition(|group| group.0[0].0 == 1);
@@ -209,7 +209,7 @@ impl Walk<'_> {
                 groups.push(union(light));
             }
         }
-        // What merges several labels has the label for any.
+        // Merged labels have the label for any.
         groups.sort_by_key(|group| {
             let (is_root, class, label) = group.0[0];
             let label = if group.0.len() > 1 { self.bounds.any } else { label };
@@ -231,7 +231,7 @@ impl Walk<'_> {
     }
 }
 
-/// All of them as one.
+/// Merges all groups into one.
 fn union(groups: Vec<Group>) -> Group {
     let (mut keys, mut holders) = (Vec::new(), Holders::new());
     for (more, of_instance) in groups {

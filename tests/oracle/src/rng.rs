@@ -1,14 +1,14 @@
-//! A seedable random number generator, so that a seed names the same snapshot for ever.
+//! A seedable random number generator: a seed names the same snapshot for ever.
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
-/// 2014): one addition and a few multiplications, good enough to draw test cases with.
+/// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014): one addition and
+/// a few multiplications, good enough to draw test cases.
 #[derive(Clone, Debug)]
 pub struct SplitMix64 {
     state: u64,
 }
 
 impl SplitMix64 {
-    /// A generator that always yields the same sequence for the same seed.
+    /// A generator with the same sequence for the same seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
@@ -34,7 +34,7 @@ impl SplitMix64 {
         self.below(usize::from(bound)) as u16
     }
 
-    /// True once in `n` times.
+    /// True once in `n` draws on average.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

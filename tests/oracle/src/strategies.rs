@@ -1,4 +1,4 @@
-//! The random inputs as `proptest` strategies, so that failures shrink to something small.
+//! Random inputs as `proptest` strategies, so that failures shrink.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -88,8 +88,8 @@ pub fn layouts() -> impl Strategy<Value = Layout> {
     )
 }
 
-/// Plain graphs of 1 to `n_max` nodes with up to `edges_per_node` edges for each; the root is node
-/// 0. Shrinks to fewer nodes and edges.
+/// Plain graphs of 1 to `n_max` nodes with up to `edges_per_node` edges for each; the root is node 0. Shrinks to fewer
+/// nodes and edges.
 pub fn graphs(n_max: usize, edges_per_node: usize) -> impl Strategy<Value = (usize, Vec<Arc>)> {
     (1..=n_max.max(1)).prop_flat_map(move |n| {
         let node = 0..n as u32;
@@ -97,7 +97,7 @@ pub fn graphs(n_max: usize, edges_per_node: usize) -> impl Strategy<Value = (usi
     })
 }
 
-/// Heap dumps with up to so many objects. Shrinks to fewer classes, objects, values and roots.
+/// Heap dumps with up to `max_objects` objects. Shrinks to fewer classes, objects, values and roots.
 pub fn dumps(max_objects: usize) -> impl Strategy<Value = jvm::Dump> {
     dump_drafts(max_objects).prop_map(|draft| draft.build())
 }
@@ -148,7 +148,7 @@ pub fn dump_layouts() -> impl Strategy<Value = jvm::Layout> {
         version,
         order,
         segment,
-        // Without the record that ends its segments, a dump is not whole.
+        // Without its end record a segmented dump is incomplete.
         end: true,
         clutter: flags[1],
         heap_infos: flags[2],

@@ -1,11 +1,11 @@
-//! JavaScript's strings: UTF-16 that need not be well-formed.
+//! JavaScript's strings: UTF-16, not necessarily well-formed.
 
 use std::fmt;
 
-/// A string as JavaScript has it: any sequence of 16-bit units, lone surrogates included.
+/// A JavaScript string: any sequence of 16-bit units, lone surrogates included.
 ///
-/// Equality and order are those of the units, hence exact. [`fmt::Display`] replaces what is no
-/// Unicode and is for people only.
+/// Equality and order are those of the units, hence exact. [`fmt::Display`] replaces lone surrogates and is for people
+/// only.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OracleString(pub Vec<u16>);
 
@@ -32,14 +32,13 @@ impl OracleString {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// The string as UTF-8, or `None` if it holds a lone surrogate.
+    /// The string as UTF-8, or `None` if it has a lone surrogate.
     #[must_use]
     pub fn to_utf8(&self) -> Option<String> {
         String::from_utf16(&self.0).ok()
     }
 
-    /// The string as WTF-8: UTF-8 in which a lone surrogate takes the three bytes that its number
-    /// would. Different strings have different WTF-8.
+    /// The string as WTF-8: UTF-8 that encodes a lone surrogate in three bytes. Different strings have different WTF-8.
     #[must_use]
     pub fn to_wtf8(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -57,8 +56,7 @@ impl OracleString {
         bytes
     }
 
-    /// The number that JavaScript's `parseInt(text, 10)` reads at the beginning of the string, or
-    /// `None` where that gives NaN.
+    /// The number that JavaScript's `parseInt(text, 10)` reads at the beginning of the string, or `None` for NaN.
     #[must_use]
     pub fn leading_integer(&self) -> Option<f64> {
         let text = self.to_string();

@@ -1,4 +1,4 @@
-//! Names, interfaces and class rows: little snapshots with answers worked out by hand.
+//! Names, interfaces and class rows: small snapshots with answers worked out by hand.
 
 use heaplake_oracle::{Location, OracleString, Snapshot, Truth, truth};
 
@@ -63,7 +63,7 @@ fn old_files_tell_detachedness_by_name() {
     assert_eq!(states, [0, 2, 0, 0]);
 }
 
-/// Class names of plain objects with these lists of properties.
+/// Class names of plain objects with these property lists.
 fn interfaces(objects: &[&[&str]]) -> Vec<String> {
     let mut snapshot = Snapshot::new();
     let root = snapshot.add_node("synthetic", "", 0);
@@ -94,7 +94,7 @@ fn interfaces_need_a_thousandth_of_the_objects() {
 
 #[test]
 fn objects_take_the_interface_with_most_properties() {
-    // The last object proposes {a, b, c}, alone, but has all of {a, b}; extra properties are no harm.
+    // The last object alone proposes {a, b, c}, but has all of {a, b}; extra properties do no harm.
     let found = interfaces(&[&["a"], &["a"], &["a"], &["a", "b"], &["a", "b"], &["c", "b", "a"]]);
     assert_eq!(found[5], "{a, b}");
 }
@@ -134,8 +134,8 @@ fn long_names_are_cut_after_the_first() {
     let long = "x".repeat(200);
     let first: &[&str] = &[&long, "b"];
     assert_eq!(interfaces(&[first, first])[0], format!("{{{long}}}"));
-    // The list ends at the first property that is too much, even if later ones would fit: the brace,
-    // 59 units and 60 more make 120, which is just right.
+    // The list ends at the first property that does not fit, even if later ones would: the brace, 59 units and 60 more
+    // make 120, which just fits.
     let (head, fits) = ("h".repeat(59), "f".repeat(60));
     let exact: &[&str] = &[&head, &fits, "z"];
     assert_eq!(interfaces(&[exact, exact])[0], format!("{{{head}, {fits}}}"));
@@ -145,7 +145,7 @@ fn long_names_are_cut_after_the_first() {
 
 #[test]
 fn nameless_properties_hide_in_names() {
-    // Both propose "{a}". It is defined as the first object has it, so the others lack a property.
+    // Both propose "{a}". The first object defines it, so the others lack a property.
     let found = interfaces(&[&["", "a"], &["a"], &["a"]]);
     assert_eq!(found, ["{a}", "Object", "Object"]);
 }
@@ -164,7 +164,7 @@ fn objects_with_locations_have_them_in_their_keys() {
     assert_eq!(truth.nodes[function].class_key, ",Function");
 }
 
-/// A chain of objects under the root, each of which holds the next.
+/// A chain of objects under the root.
 fn chain(names_and_sizes: &[(&str, u64)]) -> Truth {
     let mut snapshot = Snapshot::new();
     snapshot.add_node("synthetic", "", 0);
@@ -187,7 +187,7 @@ fn class_rows_count_nothing_twice() {
 
 #[test]
 fn class_rows_know_no_empty_nodes() {
-    // The first A is empty: it is no member of the row and hides no other A.
+    // The first A is empty: it is not in the row and hides no other A.
     let truth = chain(&[("A", 0), ("A", 4), ("Empty", 0), ("A", 8)]);
     let row = &truth.classes[&OracleString::from(",A")];
     assert_eq!((row.count, row.shallow, row.retained, row.distance), (2, 12, 12, Some(2)));

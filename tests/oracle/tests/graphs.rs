@@ -1,4 +1,4 @@
-//! Plain graphs: answers worked out by hand, and properties that definitions must have.
+//! Plain graphs: answers worked out by hand, and properties implied by the definitions.
 
 #[path = "../examples/check_golden/dominators.rs"]
 mod fast;
@@ -32,7 +32,7 @@ fn loops_and_repetitions_change_nothing() {
 
 #[test]
 fn what_the_root_does_not_reach_has_no_answers() {
-    // 2 and 3 keep each other and point at 1, which does not matter.
+    // 2 and 3 refer to each other and to 1, which does not matter.
     let edges = [(0, 1), (2, 3), (3, 2), (3, 1)];
     assert_eq!(dominators_by_deletion(4, &edges, 0), [Some(0), Some(0), None, None]);
     assert_eq!(retained(4, &edges, 0, &[1, 1, 1, 1]), [2, 1, 0, 0]);
@@ -45,7 +45,7 @@ fn any_node_can_be_the_root() {
     assert_eq!(dominators_by_deletion(3, &edges, 2), [Some(2), Some(0), Some(2)]);
 }
 
-/// What must hold between dominators, retained sizes and distances, and a second algorithm.
+/// Invariants of dominators, retained sizes and distances, and agreement with a second algorithm.
 fn check(n: usize, edges: &[(u32, u32)]) {
     let dominators = dominators_by_deletion(n, edges, 0);
     assert_eq!(fast::dominators(n, edges, 0), dominators);
@@ -57,7 +57,7 @@ fn check(n: usize, edges: &[(u32, u32)]) {
     for v in 0..n {
         assert_eq!(dominators[v].is_some(), reached[v]);
         assert_eq!(distances[v].is_some(), reached[v]);
-        // A node retains itself and what the nodes do that it dominates immediately.
+        // A node retains itself and its children's retained sizes.
         let children = (1..n).filter(|&child| dominators[child] == Some(v as u32));
         let below: u64 = children.map(|child| retained[child]).sum();
         assert_eq!(retained[v], if reached[v] { sizes[v] + below } else { 0 });

@@ -1,5 +1,5 @@
-//! Random heap dumps: they survive the file in every layout, the truth about them is consistent, and they show all that
-//! they were made to show.
+//! Random heap dumps: they survive the file in every layout, the expected results are consistent, and the dumps cover
+//! all intended cases.
 
 #[path = "../examples/check_mat/read.rs"]
 mod read;
@@ -14,7 +14,7 @@ fn dump(seed: u64) -> Dump {
     Draft::random(seed, 30).build()
 }
 
-/// A dump in an order of its own: the file may have another.
+/// A dump in canonical order: the file may have another.
 fn sorted(mut dump: Dump) -> Dump {
     dump.strings.sort();
     dump.loaded.sort_by_key(|class| class.serial);
@@ -39,7 +39,7 @@ fn check(truth: &Truth) {
         assert_eq!(node.dominator.is_some(), node.distance.is_some());
         let Some(distance) = node.distance else { continue };
         // A longer path of strong references is preferred: to the one referent that an instance may have, and to
-        // whatever nodes refer to that are not reached strongly themselves.
+        // targets of nodes that are not strongly reachable themselves.
         let farther = |&(to, holds): &(usize, bool)| {
             let avoided = !truth.nodes[to].weakly && (node.weakly || node.kind == "instance");
             let far = holds && truth.nodes[to].distance.is_none_or(|far| far > distance + 1);

@@ -1,4 +1,4 @@
-//! What holds what, and how much: little snapshots with answers worked out by hand.
+//! Essential edges, shallow and retained sizes: small snapshots with answers worked out by hand.
 
 use heaplake_oracle::{Snapshot, truth};
 
@@ -36,8 +36,7 @@ fn diamond() {
 
 #[test]
 fn orphans_influence_what_they_point_to() {
-    // Nothing but a weak edge leads to 3. It counts as if the root held it, so 1 is not the only way
-    // to 2.
+    // Only a weak edge leads to 3, so it counts as a child of the root, and 1 is not the only path to 2.
     let mut snapshot = objects(3);
     snapshot.add_edge(0, "property", "p", 1);
     snapshot.add_edge(1, "property", "p", 2);
@@ -49,8 +48,8 @@ fn orphans_influence_what_they_point_to() {
 
 #[test]
 fn unreachable_rings_influence_nothing() {
-    // 3 and 4 hold each other. They and 5, which only they reach, hang under the root, each on its
-    // own; the edge from 4 to 2 does not count.
+    // 3 and 4 refer to each other. They and 5, reachable only from them, are children of the root; the edge from 4 to 2
+    // does not count.
     let mut snapshot = objects(5);
     for (from, to) in [(0, 1), (1, 2), (3, 4), (4, 3), (4, 2), (4, 5)] {
         snapshot.add_edge(from, "property", "p", to);
@@ -71,8 +70,8 @@ fn nodes_that_only_hold_themselves_are_orphans() {
     assert_eq!(truth.nodes[2].dominator, 0);
 }
 
-/// A weak map with one entry: table 1, key 2, value 3, with ids 3, 5 and 7. The table or else the key
-/// is a user root, and the other one is behind node 4.
+/// A weak map with one entry: table 1, key 2, value 3, with ids 3, 5 and 7. The table or else the key is a user root,
+/// and the other one is behind node 4.
 fn weak_map(table_is_near: bool) -> Snapshot {
     let mut snapshot = objects(0);
     let table = snapshot.add_node("array", "table", 100);
@@ -120,7 +119,7 @@ fn a_weak_maps_value_is_not_reached_if_one_edge_is_missing() {
 
 #[test]
 fn the_page_is_not_held_from_outside() {
-    // 1 is a window, so 2 is the page's; 3, which the debugger has, is not and cannot hold 2.
+    // 1 is a window, so 2 belongs to the page; 3 is the debugger's, so its edge to 2 is not essential.
     let mut snapshot = objects(3);
     snapshot.add_edge(0, "shortcut", "window", 1);
     snapshot.add_edge(0, "property", "debugger", 3);
@@ -166,7 +165,7 @@ fn parts_with_two_owners_keep_their_size() {
     let mut snapshot = parts();
     snapshot.add_edge(2, "shortcut", "s", 4);
     assert_eq!(shallow(&snapshot), [0, 5, 2, 0, 8]);
-    // Now the array has two owners, and that spreads to what it points to.
+    // Now the array has two owners, and so has its target.
     let mut snapshot = parts();
     snapshot.add_edge(2, "property", "p", 3);
     assert_eq!(shallow(&snapshot), [0, 1, 2, 4, 8]);

@@ -1,5 +1,5 @@
-//! Random snapshots: they hold what they promise, survive the file, and the truth about them is
-//! consistent with the definitions.
+//! Random snapshots: they keep their promises, survive the file, and the expected results are consistent with the
+//! definitions.
 
 #[path = "../examples/check_golden/read.rs"]
 #[expect(dead_code, reason = "the example uses more of it")]
@@ -8,7 +8,6 @@ mod read;
 use heaplake_oracle::{Layout, Shape, Snapshot, strategies, truth};
 use proptest::prelude::*;
 
-/// What must hold in every snapshot.
 fn check(snapshot: &Snapshot) {
     let truth = truth(snapshot);
     let root = snapshot.root();

@@ -1,4 +1,4 @@
-//! What every kernel is given, and what it gives back.
+//! Input and output of every kernel.
 
 use crate::contest::median;
 use crate::files;
@@ -32,12 +32,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// An amount of work, divided as asked.
+    /// An amount of work, divided by `--shrink`.
     pub(super) fn amount(&self, full: usize) -> usize {
         full / self.shrink as usize
     }
 
-    /// Median seconds of some work that says itself how long the part that counts took.
+    /// Median seconds of work that times its relevant part itself.
     pub(super) fn seconds(&self, mut work: impl FnMut() -> Result<f64>) -> Result<f64> {
         work()?;
         Ok(median((0..self.runs).map(|_| work()).collect::<Result<_>>()?))
@@ -47,10 +47,10 @@ impl Options {
 /// One line of the report.
 pub(super) struct Timed {
     pub(super) name: &'static str,
-    /// How much work there was, in millionths of the unit of the kernel.
+    /// Amount of work, in millionths of the kernel's unit.
     pub(super) amount: f64,
     pub(super) seconds: f64,
-    /// Seconds that heaplake takes for the same work, for what is held against it.
+    /// For a rival, heaplake's seconds for the same work.
     pub(super) own: Option<f64>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn clock<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (start.elapsed().as_secs_f64(), done)
 }
 
-/// A place for columns, and what stages are given.
+/// Scratch folder for columns, and the stages' context.
 pub(super) struct Bench {
     pub(super) folder: TempDir,
     pub(super) scratch: Scratch,
@@ -70,7 +70,6 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// With this much memory.
     pub(super) fn new(memory: u64) -> Result<Self> {
         let folder = tempfile::tempdir_in(files::work()?)?;
         let scratch = Scratch::create(&folder.path().join("scratch"))?;

@@ -1,4 +1,4 @@
-//! The stages from essential edges to dominators, on a random graph that is harder on the cache than a heap is.
+//! The stages from essential edges to dominators, on a random graph with worse locality than a heap.
 
 use super::bench::{Bench, Options, Timed, clock};
 use crate::contest::median;
@@ -11,7 +11,7 @@ use heaplake_schemas::options::{AnalysisOptions, Options as AnyOptions};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
 
 const NODES: usize = 5_000_000;
-/// All that is resident fits; paging is not what is measured here.
+/// Everything fits in memory; paging is not measured here.
 const MEMORY: u64 = 1 << 30;
 
 pub fn run(options: &Options) -> Result<Vec<Timed>> {
@@ -36,14 +36,14 @@ pub fn run(options: &Options) -> Result<Vec<Timed>> {
         Ok(seconds[0])
     })?;
     let line = |(name, times): (_, Vec<f64>)| {
-        // The first run only warms up.
+        // The first run warms up.
         Timed { name, amount: f64::from(nodes), seconds: median(times[1..].to_vec()), own: None }
     };
     Ok(names.into_iter().zip(times).map(line).collect())
 }
 
-/// Writes the essential edges: a binary tree, so that everything is reached, and on average two edges more per node, most
-/// of them to neighbours and one in eight to anywhere.
+/// Writes the essential edges: a binary tree, which makes every node reachable, and on average two more edges per node:
+/// mostly to neighbours, one in eight to anywhere.
 fn write(bench: &Bench, nodes: u32) -> Result<()> {
     let mut degrees = ColumnWriter::create(&bench.scratch, columns::ESSENTIAL_DEGREE)?;
     let mut targets = ColumnWriter::create(&bench.scratch, columns::ESSENTIAL_TO)?;

@@ -1,4 +1,4 @@
-//! Grouping pairs by key: the engine's spill to disk against the same in memory.
+//! Groups pairs by key: the engine's external grouping against an in-memory one.
 
 use super::bench::{Bench, Options, Timed, clock};
 use anyhow::Result;
@@ -9,9 +9,9 @@ use heaplake_schemas::scratch::Column;
 use std::hint::black_box;
 
 const PAIRS: usize = 50_000_000;
-/// Pairs of one key on average, as there are essential edges per node.
+/// Average pairs per key, like essential edges per node.
 const PAIRS_PER_KEY: usize = 3;
-/// Far less than the pairs take.
+/// Much less than the pairs occupy.
 const MEMORY: u64 = 64 << 20;
 
 const SIZES: Column<u32> = Column::new("bench.sizes");
@@ -20,7 +20,7 @@ const VALUES: Column<u32> = Column::new("bench.values");
 pub fn run(options: &Options) -> Result<Vec<Timed>> {
     let count = options.amount(PAIRS);
     let keys = (count / PAIRS_PER_KEY).max(1);
-    // Keys without any order are the hardest for both.
+    // Randomly ordered keys are the worst case for both.
     let pairs: Vec<(u32, u32)> = (0..count as u64).map(|i| ((mix(1, i) % keys as u64) as u32, i as u32)).collect();
     let bench = Bench::new(MEMORY)?;
     let on_disk = options.seconds(|| {

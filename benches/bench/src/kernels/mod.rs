@@ -1,7 +1,7 @@
-//! Inner loops, each against the best that is known for its work and against what the machine can do at all.
+//! Inner loops against the best known implementation and against the machine's limit.
 //!
-//! A kernel is a plain loop: one run to warm up, then the median of several. They run one after the other in one process
-//! on one thread, and what a kernel is compared with runs right beside it.
+//! A kernel is a plain loop: one warm-up run, then the median of several. Kernels run one after the other on one thread
+//! of one process, each right beside its rivals.
 
 mod bench;
 mod graph;
@@ -17,10 +17,7 @@ use bench::Timed;
 
 pub use bench::Options;
 
-/// Measures, and reports.
-///
-/// # Errors
-/// When a kernel fails or the report cannot be written.
+/// Measures and reports.
 pub fn run(options: &Options) -> Result<()> {
     files::work()?;
     let mut section = Section::new("kernels", &machine::describe(&options.heaplake)?);
@@ -35,7 +32,7 @@ pub fn run(options: &Options) -> Result<()> {
     section.end(options.save)
 }
 
-/// A table of one kernel.
+/// Adds the table of one kernel.
 fn report(section: &mut Section, title: &str, unit: &str, lines: &[Timed]) {
     let rows: Vec<_> = lines
         .iter()

@@ -1,4 +1,4 @@
-//! Columns to a file: the engine's Parquet settings against the same bytes as they are.
+//! Writes columns to a file: the engine's Parquet settings against the raw bytes.
 
 use super::bench::{Bench, Options, Timed, clock};
 use anyhow::Result;
@@ -14,10 +14,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 const ROWS: usize = 1 << 23;
-/// Different texts, as a heap has classes.
+/// Distinct texts, about the classes of a heap.
 const TEXTS: u64 = 500;
 
-/// Ordinals, sizes as heaps have them, and positions of class names.
+/// Ordinals, heap-like sizes, and positions of class names.
 struct Rows {
     ordinals: Vec<u32>,
     sizes: Vec<u64>,
@@ -63,7 +63,6 @@ pub fn run(options: &Options) -> Result<Vec<Timed>> {
     ])
 }
 
-/// The next so many values, each time it is called.
 fn next<T: Copy>(mut values: &[T]) -> impl FnMut(usize) -> Vec<T> + '_ {
     move |count| {
         let (now, later) = values.split_at(count);

@@ -1,4 +1,4 @@
-//! Numbers from text: the engine's tokeniser against a JSON parser, copying, and counting lines.
+//! Parses numbers: the engine's tokeniser against a JSON parser, copying, and counting lines.
 
 use super::bench::{Options, Timed, clock};
 use anyhow::{Context, Result, anyhow, ensure};
@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 /// Bytes of text.
 const TEXT: usize = 64_000_000;
-/// Bytes that the engine's reader hands over at once.
+/// Block size of the engine's reader.
 const BLOCK: usize = 256 << 10;
 
 pub fn run(options: &Options) -> Result<Vec<Timed>> {
@@ -49,7 +49,7 @@ fn tokeniser(options: &Options, blocks: &[&[u8]]) -> Result<f64> {
     })
 }
 
-/// A parser of documents takes blocks too, but each must be an array.
+/// A document parser takes blocks too, but each must be an array.
 fn parser(options: &Options, blocks: &[&[u8]]) -> Result<f64> {
     let arrays: Vec<Vec<u8>> = blocks.iter().map(|block| [b"[", *block, b"]"].concat()).collect();
     options.seconds(|| {
@@ -63,9 +63,9 @@ fn parser(options: &Options, blocks: &[&[u8]]) -> Result<f64> {
     })
 }
 
-/// Rows of nodes and of edges of a generated snapshot, half of each, as they stand in the file.
+/// Node and edge rows of a generated snapshot, half of each, as written in the file.
 fn text(bytes: usize) -> Result<Vec<u8>> {
-    // Both arrays together are most of a file.
+    // Both arrays together make up most of a file.
     let plan = file::plan(1, Shape::Realistic, Target::Bytes(bytes as u64 * 2));
     let mut snapshot = Vec::new();
     file::write(&plan, &mut snapshot)?;
@@ -75,7 +75,7 @@ fn text(bytes: usize) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// At most so many bytes of an array of the document, whole numbers only.
+/// At most `most` bytes of an array, whole numbers only.
 fn array<'a>(document: &'a [u8], name: &[u8], most: usize) -> Result<&'a [u8]> {
     let start = memchr::memmem::find(document, name).context("the snapshot lacks an array")? + name.len();
     let end = start + memchr::memchr(b']', &document[start..]).context("the array has no end")?;
@@ -85,7 +85,7 @@ fn array<'a>(document: &'a [u8], name: &[u8], most: usize) -> Result<&'a [u8]> {
     Ok(&array[..comma])
 }
 
-/// The text cut at commas into blocks of the reader's size.
+/// Splits the text at commas into blocks of the reader's size.
 fn blocks(mut text: &[u8]) -> Vec<&[u8]> {
     let mut blocks = Vec::new();
     while let Some(comma) = text.get(..BLOCK).and_then(|block| memchr::memrchr(b',', block)) {

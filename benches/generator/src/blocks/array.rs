@@ -1,4 +1,4 @@
-//! Arrays of objects: the hidden elements array belongs to the array object and hands its bytes over.
+//! Arrays of objects: the array object owns the hidden elements array and its bytes.
 
 use super::parts::{NUMBER_SIZE, js_array, js_array_edges, js_array_elements, js_array_size, number};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -11,10 +11,10 @@ use crate::sink::{NodeType, Sink};
 
 const LINE: u64 = 48;
 
-/// An array of `OrderLine` objects, each with a price of its own and the shard's session.
+/// An array of `OrderLine` objects, each with its own price and the shard's session.
 #[derive(Debug, Clone)]
 pub struct OrderLines {
-    /// How many, at least one.
+    /// Elements, at least one.
     pub length: u64,
 }
 
@@ -55,7 +55,7 @@ impl Structure for OrderLines {
         let retained = LINE + NUMBER_SIZE;
         out.checkpoint(elements);
         out.checkpoint(Fact { ordinal: line, shallow: LINE, retained, distance: distance(1), dominator: at.head });
-        // Arrays lie inside the registry, itself an array, so they add nothing to the retained bytes of the class.
+        // These arrays are nested in the registry, itself an array, so they add no retained bytes to the class.
         out.class(",Array", 1, shallow, 0, HEAD_DISTANCE);
         out.class(",OrderLine", length, length * LINE, lines, HEAD_DISTANCE + 1);
         let numbers = length * NUMBER_SIZE;

@@ -1,4 +1,4 @@
-//! Concatenated strings: what a program leaves that builds a text piece by piece.
+//! Concatenated strings: the result of building a text piece by piece.
 
 use super::parts::{string, string_size};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -14,10 +14,10 @@ const HEAD: u64 = 24;
 const CONS: u64 = 32;
 const PIECE: u64 = string_size(5 + UNIQUE_DIGITS);
 
-/// A chain of concatenated strings, each the one before and one more piece.
+/// A chain of concatenated strings: each is the previous one plus one more piece.
 #[derive(Debug, Clone)]
 pub struct LogBuffer {
-    /// How many concatenations, at least one; there is one piece more.
+    /// Concatenations, at least one; there is one piece more.
     pub length: u64,
 }
 
@@ -38,7 +38,7 @@ impl Structure for LogBuffer {
         instance_of(class::C_LOG_BUFFER, out);
         for i in 0..self.length {
             out.node(NodeType::ConsString, n::CONCATENATED, CONS);
-            // After the last concatenation comes the very first piece, right where one more would be.
+            // The very first piece follows the last concatenation.
             out.edge(Internal, n::FIRST, cons(i + 1));
             out.edge(Internal, n::SECOND, cons(i) + 1);
             out.edge(Internal, n::MAP, map::CONS_STRING);

@@ -1,4 +1,4 @@
-//! Doubly linked lists with both ends known: no node holds another, and the middle is farthest.
+//! Doubly linked lists with both ends known: no node dominates another, and the middle is farthest.
 
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
@@ -14,7 +14,7 @@ const NODE: u64 = 48;
 /// `Deque {head, tail}` over nodes with `prev` and `next`.
 #[derive(Debug, Clone)]
 pub struct Deque {
-    /// How many nodes, at least two.
+    /// Nodes, at least two.
     pub length: u64,
 }
 

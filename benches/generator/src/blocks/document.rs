@@ -1,8 +1,8 @@
-//! DOM-like trees of native nodes: attached ones under the document trees, and detached ones that a script still holds.
+//! DOM-like trees of native nodes: attached ones under the document trees, and detached ones that a script retains.
 //!
 //! A parent knows its first and last child, siblings know each other, and every child knows its parent. So the parent
-//! dominates each child, and the middle child is farthest. Only the topmost node says whether it is attached; readers
-//! must carry that down through native nodes.
+//! dominates each child, and the middle child is farthest. Only the topmost node records whether it is attached;
+//! readers must propagate that through native nodes.
 
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
@@ -19,20 +19,20 @@ const HTML_ELEMENT: u64 = 28;
 /// Rows of cells under one topmost node.
 #[derive(Debug, Clone)]
 pub struct Grid {
-    /// How many rows, at least one.
+    /// Rows, at least one.
     pub rows: u64,
-    /// How many cells in each row, at least one.
+    /// Cells per row, at least one.
     pub cells: u64,
 }
 
-/// The family of a native node, as far as its edges tell.
+/// Relatives of a native node, as far as its edges show them.
 struct Kin {
     me: u64,
     parent: u64,
     place: u64,
     siblings: u64,
     stride: u64,
-    /// How many children, and how far apart they are; the first one comes right after its parent.
+    /// Number of children and distance between them; the first child follows its parent.
     children: (u64, u64),
 }
 
@@ -78,7 +78,7 @@ impl Grid {
         }
     }
 
-    /// Adds what is known below the topmost node, which is at that distance.
+    /// Adds the answers below the topmost node, which is at `distance`.
     fn facts(&self, top: u64, distance: u64, classes: [&str; 2], out: &mut Answers) {
         let row = self.rows / 2;
         let cell = self.cells / 2;
@@ -159,7 +159,7 @@ impl Structure for Attached {
     }
 }
 
-/// A script's `HTMLDivElement` whose element is in no document any more.
+/// A script's `HTMLDivElement` with an element that is in no document any more.
 #[derive(Debug, Clone)]
 pub struct Detached {
     /// Its content.
@@ -201,7 +201,7 @@ impl Structure for Detached {
         let rows = grid.rows * grid.row_bytes();
         grid.facts(top.ordinal, HEAD_DISTANCE + 1, [",Detached <div>", ",Detached <span>"], out);
         out.class(",HTMLDivElement", 1, HTML_ELEMENT, HTML_ELEMENT + grid.bytes(), HEAD_DISTANCE);
-        // The topmost element is of the rows' class and holds them: its bytes replace theirs.
+        // The topmost element has the rows' class and dominates them: its bytes replace theirs.
         out.class_inside(",Detached <div>", TOP, grid.bytes(), rows, HEAD_DISTANCE + 1);
     }
 }

@@ -1,9 +1,9 @@
 //! Planted sets of identical instances: alone, in lists, trees and rings, with a shared leaf and pointers back to the
-//! owner; and a pair that only looks identical.
+//! owner; and a near miss.
 //!
-//! Sets of different blocks must not merge, or their number would not be known. So whatever has references reaches the
-//! block's *leaf* or another text that is unique to the block. Only the flags have nothing but their class: they are one
-//! set over the whole file. Pointers back to the owner (or parent) rule out that two places of one copy are identical.
+//! Sets of different blocks must not merge, or their number would be unknown. So everything with references reaches the
+//! block's *leaf* or another text unique to the block. Only the flags have nothing but their class: they are one set
+//! over the whole file. Pointers back to the owner (or parent) keep two positions of one copy from being identical.
 
 use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size, string, string_size};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -135,7 +135,7 @@ impl Twins {
         out.duplicates("near miss texts", set(",(string)", "equal strings under the near misses", 1, 3, LEAF, true));
         let (list, ring, tree) = (self.list_bytes(), self.ring_bytes(), TREE_NODES * TREE_NODE);
         out.duplicates("lists", set(",DupList", "lists with a shared leaf", 1, LISTS, list, true));
-        // Members inside a copy know their owner and so reach the whole copy: that is what each set counts.
+        // Members inside a copy know their owner and so reach the whole copy: each set counts the whole copy.
         let about = "same place in each list; every set's bytes are the whole lists'";
         out.duplicates("list nodes", set(",DupListNode", about, self.list, LISTS, list, false));
         let about = "same place in each tree with parent pointers; every set's bytes are the whole trees'";
@@ -145,7 +145,7 @@ impl Twins {
         out.duplicates("ring nodes", set(",DupRingNode", about, self.ring, RINGS, ring, false));
         let about = "values of the ring nodes, a text of its own per place";
         out.duplicates("ring texts", set(",(string)", about, self.ring, RINGS, LEAF, false));
-        // Two equal parts in one, the same part twice in the other: no duplicates.
+        // Two equal parts in one object, the same part twice in the other: not duplicates.
         out.duplicates("near misses", set(",NearMiss", "two equal parts against one part twice", 0, 0, 0, true));
     }
 

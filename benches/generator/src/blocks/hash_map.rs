@@ -1,4 +1,4 @@
-//! Hash maps: `Map -> table -> keys and entries`, each entry also knowing its key.
+//! Hash maps: `Map -> table -> keys and entries`; each entry also knows its key.
 
 use super::parts::{string, string_size};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -15,15 +15,16 @@ const MAP: u64 = 32;
 const ENTRY: u64 = 40;
 const KEY: u64 = string_size(8 + UNIQUE_DIGITS);
 
-/// A `Map` from strings of its own to `CacheEntry` objects.
+/// A `Map` from its own strings to `CacheEntry` objects.
 #[derive(Debug, Clone)]
 pub struct Cache {
-    /// How many entries, at least one.
+    /// Entries, at least one.
     pub entries: u64,
 }
 
 impl Cache {
-    /// Slots of the table: three numbers, a bucket for every two entries, and key, value and chain per entry.
+    /// First entry slot of the table, after three numbers and a bucket for every two entries; an entry has key, value,
+    /// chain.
     fn first_slot(&self) -> u64 {
         3 + self.entries.div_ceil(2)
     }
@@ -72,7 +73,7 @@ impl Structure for Cache {
     }
 
     fn facts(&self, at: &Place, out: &mut Answers) {
-        // The table belongs to the map alone, so its bytes count there; it still dominates what it points at.
+        // The map alone owns the table, so it gets the table's bytes; the table still dominates its targets.
         let shallow = MAP + self.table_size();
         let (keys, entries) = (self.entries * KEY, self.entries * ENTRY);
         let table = at.head + 1;

@@ -1,4 +1,4 @@
-//! Singly linked lists: thousands of nodes deep in the dominator tree, where recursion breaks.
+//! Singly linked lists: thousands of nodes deep in the dominator tree, which breaks recursion.
 
 use super::parts::{NUMBER_SIZE, number};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -15,9 +15,9 @@ const NODE: u64 = 40;
 /// `LinkedList -> ListNode -> ListNode -> ...`, each node with a value.
 #[derive(Debug, Clone)]
 pub struct List {
-    /// How many list nodes.
+    /// Number of list nodes.
     pub length: u64,
-    /// Whether each value is a heap number of its own, and not a shared string.
+    /// True if each value is a heap number of its own, false if a shared string.
     pub boxed: bool,
 }
 
@@ -77,7 +77,7 @@ impl Structure for List {
             });
         }
         out.class(",LinkedList", 1, HEAD, HEAD + all, HEAD_DISTANCE);
-        // The first node holds all the others.
+        // The first node dominates all others.
         out.class(",ListNode", self.length, self.length * NODE, all, HEAD_DISTANCE + 1);
         if self.boxed {
             let bytes = self.length * NUMBER_SIZE;

@@ -1,7 +1,7 @@
-//! The structures that a file is made of, one file per family.
+//! The structures in a file, one source file per family.
 //!
-//! A block is a handful of parameters. Its nodes are numbered from its head on, its strings from its first string on, so
-//! all of its nodes, edges, strings and right answers are formulas of the parameters and of where it was put.
+//! A block is a handful of parameters. Its nodes are numbered from its head on, its strings from its first string on,
+//! so all of its nodes, edges, strings and answers are formulas of the parameters and of its location.
 
 mod array;
 mod cons;

@@ -1,4 +1,4 @@
-//! Modules: closures that share contexts, so that no closure holds what it closes over.
+//! Modules: closures that share contexts, so that no closure dominates its variables.
 
 use super::parts::{NUMBER_SIZE, number};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -17,12 +17,12 @@ const OUTER: u64 = 96;
 const LOCATION: (u64, u64, u64) = (9, 36, 0);
 const CLASS: &str = "9,36,0,Module";
 
-/// An object with functions; each scope's functions share a context, and all contexts share the outer one.
+/// An object with functions; the functions of a scope share a context, and all contexts share the outer one.
 #[derive(Debug, Clone)]
 pub struct Module {
-    /// How many inner contexts, at least two.
+    /// Inner contexts, at least two.
     pub scopes: u64,
-    /// Functions in each of them, at least two.
+    /// Functions per context, at least two.
     pub functions: u64,
 }
 

@@ -1,16 +1,15 @@
-//! Parts that blocks of many kinds have: strings, heap numbers, JavaScript arrays.
+//! Parts of many kinds of blocks: strings, heap numbers, JavaScript arrays.
 
 use crate::names as n;
 use crate::shared::{self, array_size, class, instance_of, map, slot};
 use crate::sink::EdgeType::{Element, Internal};
 use crate::sink::{NodeType, Sink};
 
-/// Self size of a string of that many one-byte characters.
+/// Self size of a string of `length` one-byte characters.
 pub const fn string_size(length: u64) -> u64 {
     16 + length.div_ceil(8) * 8
 }
 
-/// A string node.
 #[inline]
 pub(super) fn string<S: Sink>(name: u64, self_size: u64, out: &mut S) {
     out.node(NodeType::String, name, self_size);
@@ -28,7 +27,7 @@ pub(super) fn number<S: Sink>(draw: u64, out: &mut S) {
 /// Self size of a heap number.
 pub const NUMBER_SIZE: u64 = 16;
 
-/// A JavaScript array, `items` being its elements and `elements` the ordinal of its hidden array.
+/// A JavaScript array; `items` are its elements and `elements` is the ordinal of its hidden array.
 pub fn js_array<S: Sink>(items: impl Iterator<Item = u64>, elements: u64, out: &mut S) {
     out.node(NodeType::Object, n::C_ARRAY, ARRAY_OBJECT);
     for (i, to) in items.enumerate() {
@@ -41,7 +40,7 @@ pub fn js_array<S: Sink>(items: impl Iterator<Item = u64>, elements: u64, out: &
 /// Self size of a JavaScript array object without its hidden array.
 pub const ARRAY_OBJECT: u64 = 32;
 
-/// The hidden array of a JavaScript array. It belongs to the array object alone, which therefore gets its bytes.
+/// The hidden array of a JavaScript array, owned by the array object, which therefore gets its bytes.
 pub fn js_array_elements<S: Sink>(count: u64, items: impl Iterator<Item = u64>, out: &mut S) {
     out.node(NodeType::Array, n::OBJECT_ELEMENTS, array_size(count));
     for (i, to) in items.enumerate() {
@@ -50,7 +49,7 @@ pub fn js_array_elements<S: Sink>(count: u64, items: impl Iterator<Item = u64>, 
     out.edge(Internal, n::MAP, map::FIXED_ARRAY);
 }
 
-/// Own bytes of a JavaScript array after the adjustment.
+/// Shallow size of a JavaScript array after the adjustment.
 pub const fn js_array_size(count: u64) -> u64 {
     ARRAY_OBJECT + array_size(count)
 }

@@ -1,4 +1,4 @@
-//! Plain objects, as JSON makes them: readers must infer their classes from the lists of their properties.
+//! Plain objects, as from JSON: readers must infer their classes from their property lists.
 
 use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size, string, string_size};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -11,7 +11,7 @@ use crate::sink::{NodeType, Sink};
 use crate::strings::{Strings, UNIQUE_DIGITS};
 use std::io::Write;
 
-/// The lists of properties. Some are part of another, one is too long for an interface's name.
+/// The property lists. Some are part of another, one is too long for an interface's name.
 const SHAPES: [&[u64]; SHAPE_COUNT as usize] = [
     &[n::ID, n::NAME],
     &[n::ID, n::NAME, n::EMAIL, n::STATUS],
@@ -23,20 +23,20 @@ const SHAPES: [&[u64]; SHAPE_COUNT as usize] = [
     &[n::ID, n::NAME, n::EMAIL, n::STATUS, n::TYPE, n::CREATED, n::UPDATED, n::CITY],
 ];
 
-/// How many lists of properties there are.
+/// Number of property lists.
 pub const SHAPE_COUNT: u64 = 8;
 
-/// Every object's first property is a string of its own.
+/// Size of every object's first property, its own string.
 const OWN: u64 = string_size(5 + UNIQUE_DIGITS);
-/// One object in so many has one more property, whose name no other object has.
+/// One object in this many has one more property, with a unique name.
 const EXTRA_EVERY: u64 = 16;
 
 /// An array of plain objects with the same properties.
 #[derive(Debug, Clone)]
 pub struct Records {
-    /// How many objects, at least two.
+    /// Objects, at least two.
     pub length: u64,
-    /// Which list of properties.
+    /// Index of the property list.
     pub shape: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Rings: cycles of one direction (a chain of dominators) and of both (one node holds all others).
+//! Rings: one-way cycles (a chain of dominators) and two-way cycles (one node dominates all others).
 
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
@@ -14,9 +14,9 @@ const NODE: u64 = 40;
 /// A ring entered at one node; every node knows its owner.
 #[derive(Debug, Clone)]
 pub struct Ring {
-    /// How many nodes, at least three.
+    /// Nodes, at least three.
     pub length: u64,
-    /// Whether nodes also know the one before (then the classes are `Carousel` and `Slide`).
+    /// Whether nodes also know their predecessor (then the classes are `Carousel` and `Slide`).
     pub both_ways: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What every kind of block can do, and where a block is.
+//! The interface of every kind of block, and a block's location.
 
 use crate::answers::{Answers, Fact};
 use crate::sink::Sink;
@@ -8,18 +8,18 @@ use std::io::Write;
 /// Distance of every head that hangs from a shard: global object, registry, shard, head.
 pub const HEAD_DISTANCE: u64 = 4;
 
-/// Where a block was put, and what surrounds it.
+/// Location and surroundings of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     /// Ordinal of the block's first node.
     pub head: u64,
     /// Index of the block's first string.
     pub string: u64,
-    /// The shard's array, which holds the head.
+    /// The shard's array, which refers to the head.
     pub shard: u64,
-    /// An object that all blocks of the shard share.
+    /// An object shared by all blocks of the shard.
     pub session: u64,
-    /// Key of all of the block's random choices.
+    /// Key of the block's random choices.
     pub key: u64,
 }
 
@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-/// How much of each section something takes.
+/// Entries that something takes in each section.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Size {
     /// Nodes.
@@ -53,23 +53,23 @@ impl Size {
     }
 }
 
-/// What every kind of block can do.
+/// Interface of every kind of block.
 pub trait Structure {
     /// The kind's name in the answers.
     fn kind(&self) -> &'static str;
     /// The size, by formula.
     fn size(&self) -> Size;
-    /// Names the nodes and edges.
+    /// Emits the nodes and edges.
     fn walk<S: Sink>(&self, at: &Place, out: &mut S);
     /// Writes the strings, exactly [`Size::strings`] of them.
     fn strings<W: Write>(&self, _at: &Place, _out: &mut Strings<W>) {}
-    /// Adds the right answers.
+    /// Adds the answers.
     fn facts(&self, at: &Place, out: &mut Answers);
-    /// Whether the shard holds the head; a document hangs elsewhere.
+    /// Whether the shard refers to the head; documents hang elsewhere.
     fn in_shard(&self) -> bool {
         true
     }
-    /// Bytes of string content that are too unusual for an estimate of the file's size.
+    /// Bytes of strings too large for an estimate of the file's size.
     fn giant_bytes(&self) -> u64 {
         0
     }

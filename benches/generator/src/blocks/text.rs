@@ -1,4 +1,4 @@
-//! Strings: many short ones, some of kilobytes, and in big files a few of megabytes; one has its bytes outside the heap.
+//! Strings: many short ones, some of kilobytes, in big files a few of megabytes, and one external string.
 
 use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size, string, string_size};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -16,11 +16,11 @@ const EXTERNAL: u64 = 32;
 /// An array of strings: its own, some shared ones, and an external one with its data.
 #[derive(Debug, Clone)]
 pub struct Texts {
-    /// How many strings of its own.
+    /// Number of its own strings.
     pub own: u64,
-    /// How many elements are shared strings.
+    /// Number of shared strings.
     pub shared: u64,
-    /// Length of the last own string, if that is to be a giant.
+    /// Length of the last own string if it is a giant.
     pub giant: Option<u64>,
 }
 
@@ -102,7 +102,7 @@ impl Structure for Texts {
         if self.own > 0 {
             out.checkpoint(leaf(last - 1, string_size(self.text_length(at, self.own - 1))));
         }
-        // The data belongs to its string alone: the bytes count there.
+        // The string alone owns the data and gets its bytes.
         out.checkpoint(Fact {
             ordinal: last + 1,
             shallow: 0,

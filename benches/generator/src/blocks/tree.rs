@@ -1,4 +1,4 @@
-//! Complete binary trees whose nodes know their parents and have a key of their own.
+//! Complete binary trees; nodes know their parents and have a key of their own.
 
 use super::parts::{string, string_size};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -19,7 +19,7 @@ const CLASS: &str = "7,120,14,TreeNode";
 /// `SearchTree -> TreeNode`, nodes numbered level by level.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    /// How many levels, at least one.
+    /// Levels, at least one.
     pub levels: u32,
 }
 

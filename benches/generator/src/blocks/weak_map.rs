@@ -1,7 +1,7 @@
-//! WeakMaps: the entry's value is held by its key, though the table points at it too.
+//! WeakMaps: the key retains the entry's value, though the table points at it too.
 //!
 //! V8 writes each entry twice, as an edge of the table and as an edge of the key, with the same text after a leading
-//! number. For dominators the table's edge does not count; for distances the edge that is met first does not.
+//! number. Dominators ignore the table's edge; distances ignore the edge visited first.
 
 use super::parts::{js_array_elements, string, string_size};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -21,10 +21,10 @@ const KEY: u64 = 32;
 const STATE: u64 = 40;
 const DATA: u64 = string_size(5 + UNIQUE_DIGITS);
 
-/// An object that holds the keys in its elements and the entries in a WeakMap.
+/// An object with the keys in its elements and the entries in a WeakMap.
 #[derive(Debug, Clone)]
 pub struct ViewRegistry {
-    /// How many entries, at least one.
+    /// Entries, at least one.
     pub entries: u64,
 }
 
@@ -33,7 +33,7 @@ impl ViewRegistry {
         at.head + 3
     }
 
-    /// Key, value and the value's data come one after the other.
+    /// Each key is followed by its value and the value's data.
     fn key(&self, at: &Place, i: u64) -> u64 {
         at.head + 4 + 3 * i
     }
@@ -130,7 +130,7 @@ impl Structure for ViewRegistry {
         out.checkpoint(fact(at.head + 2, weak_map, weak_map, 1, at.head));
         out.checkpoint(fact(self.table(at), 0, 0, 2, at.head + 2));
         out.checkpoint(fact(key, KEY, KEY + STATE + DATA, 1, at.head));
-        // Keys are nearer than the table, so their edges are met first and the table's are the ones followed.
+        // Keys are nearer than the table, so their edges are visited first and then ignored; the table's are followed.
         out.checkpoint(fact(key + 1, STATE, STATE + DATA, 3, key));
         out.checkpoint(fact(key + 2, DATA, DATA, 4, key + 1));
         out.class(",ViewRegistry", 1, shallow, shallow + weak_map + keys, HEAD_DISTANCE);

@@ -1,4 +1,4 @@
-//! WeakRefs, and what happens to targets that nothing else holds.
+//! WeakRefs, and targets that nothing else retains.
 
 use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -13,11 +13,11 @@ const SUBJECT: u64 = 40;
 const DETAIL: u64 = 64;
 const ISLAND: u64 = 48;
 
-/// An array of WeakRefs and of every second one's target; the other targets are only referred to weakly. The last
-/// WeakRef points at one of two objects that know only each other.
+/// An array of WeakRefs and of every second target; the other targets are only referred to weakly. The last WeakRef
+/// points at one of two objects that refer only to each other.
 #[derive(Debug, Clone)]
 pub struct Observers {
-    /// How many pairs of targets, at least one.
+    /// Pairs of targets, at least one.
     pub pairs: u64,
 }
 
@@ -34,7 +34,7 @@ impl Observers {
         at.head + 2 + i
     }
 
-    /// A subject and its detail come one after the other.
+    /// Each subject is followed by its detail.
     fn subject(&self, at: &Place, i: u64) -> u64 {
         self.weak_ref(at, self.refs()) + 2 * i
     }
@@ -70,7 +70,7 @@ impl Structure for Observers {
         js_array_elements(self.length(), items, out);
         for i in 0..self.refs() {
             out.node(NodeType::Object, n::C_WEAK_REF, REF);
-            // One past the last subject comes the island.
+            // The island follows the last subject.
             out.edge(Weak, n::TARGET, self.subject(at, i));
             instance_of(class::C_WEAK_REF, out);
         }
@@ -107,7 +107,7 @@ impl Structure for Observers {
         out.checkpoint(fact(held_subject, SUBJECT, pair, near, at.head));
         out.checkpoint(fact(lost_subject, SUBJECT, pair, None, ROOT));
         out.checkpoint(fact(lost_subject + 1, DETAIL, DETAIL, None, lost_subject));
-        // In a cycle that nothing reaches everything is the root's, whatever points at it.
+        // The root dominates every node of an unreachable cycle.
         out.checkpoint(fact(island, ISLAND, ISLAND, None, ROOT));
         out.checkpoint(fact(island + 2, DETAIL, DETAIL, None, ROOT));
         let (targets, details) = (self.targets(), self.targets() + 1);

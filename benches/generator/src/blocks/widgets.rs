@@ -1,5 +1,5 @@
-//! Objects with hidden parts: property arrays that belong to their objects, accessor pairs that two objects share, and
-//! one each of the rarer node types.
+//! Objects with hidden parts: property arrays owned by their objects, accessor pairs shared by two objects, and one
+//! each of the rarer node types.
 
 use super::parts::{NUMBER_SIZE, js_array, js_array_edges, js_array_elements, js_array_size, number};
 use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
@@ -18,15 +18,15 @@ const REGEXP: u64 = 56;
 const BIGINT: u64 = 24;
 const SLICED: u64 = 32;
 const SHARED_PAIR: u64 = 24;
-/// Nodes of one widget: itself, its parts, an accessor pair of its own, number, symbol, regexp, bigint, sliced string.
+/// Nodes of one widget: itself, its parts, its own accessor pair, number, symbol, regexp, bigint, sliced string.
 const STRIDE: u64 = 8;
 const SHALLOW: u64 = WIDGET + PARTS + OWN_PAIR;
 const RETAINED: u64 = SHALLOW + NUMBER_SIZE + SYMBOL + REGEXP + BIGINT + SLICED;
 
-/// An array of widgets, of which two each share an accessor pair.
+/// An array of widgets; two each share an accessor pair.
 #[derive(Debug, Clone)]
 pub struct Widgets {
-    /// How many pairs of widgets, at least one.
+    /// Pairs of widgets, at least one.
     pub pairs: u64,
 }
 

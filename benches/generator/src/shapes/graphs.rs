@@ -3,7 +3,7 @@
 use super::v8::{Edge, Heap, NEXT, Node, OTHER, edge, kind, of_parts, part};
 use crate::rng::mix;
 
-/// Most hubs of graphs that have some.
+/// Maximum number of hubs in graphs with hubs.
 const HUBS: u64 = 1000;
 
 pub fn star(nodes: u64) -> Heap {
@@ -14,7 +14,7 @@ pub fn star(nodes: u64) -> Heap {
     })
 }
 
-/// Its labels come in an order that is not theirs.
+/// Its labels are not in sorted order.
 pub fn star_multi(targets: u64) -> Heap {
     let references = 10 * targets;
     of_parts(targets + 2, move |node, edges| match node {
@@ -32,7 +32,7 @@ pub fn in_star(nodes: u64) -> Heap {
     })
 }
 
-/// Four references for each node, from so many hubs, to targets of this formula.
+/// Four references per node, from `hubs` hubs, to the targets of a formula.
 fn hubs(nodes: u64, hubs: u64, target: impl Fn(u64, u64) -> u64 + 'static) -> Heap {
     let others = nodes - hubs - 1;
     of_parts(nodes, move |node, edges| {
@@ -49,7 +49,7 @@ pub fn bipartite(nodes: u64) -> Heap {
     hubs(nodes, HUBS.min(nodes / 10), mix)
 }
 
-/// All hubs of a size refer to the same nodes.
+/// All hubs of one size refer to the same nodes.
 pub fn equal_hubs(nodes: u64) -> Heap {
     hubs(nodes, HUBS.min(nodes / 10), |_, at| at)
 }
@@ -83,7 +83,7 @@ pub fn chain_back(nodes: u64) -> Heap {
     })
 }
 
-/// Objects of one size, so that only the cycle tells them apart.
+/// Objects of one size, so that only the cycle distinguishes them.
 fn alike(nodes: u64, edges: impl Fn(u64, &mut Vec<Edge>) + 'static) -> Heap {
     let node = |node| Node { bytes: if node == 0 { 0 } else { 24 }, ..part(node) };
     Heap { node: Box::new(node), ..of_parts(nodes, edges) }
@@ -123,7 +123,7 @@ pub fn ladder(nodes: u64) -> Heap {
     })
 }
 
-/// The root, a table, and entries whose keys and values these formulas say. The root refers to so many nodes behind the
+/// The root, a table, and entries with keys and values by formula. The root refers to the first `held` nodes behind the
 /// table.
 fn weak(nodes: u64, entries: u64, held: u64, key: fn(u64) -> u64, value: fn(u64, u64) -> u64) -> Heap {
     const TABLE: u64 = 1;

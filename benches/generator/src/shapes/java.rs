@@ -18,7 +18,7 @@ const OBJECT_ARRAY: u8 = 0x22;
 /// Bytes of a segment.
 const FULL: usize = 1 << 24;
 
-/// Names, and classes by their positions among them.
+/// Names, and classes by their positions in this list.
 const NAMES: [&str; 8] = [
     "java/lang/Object",
     "java/lang/Class",
@@ -34,18 +34,18 @@ const PART: u64 = 4;
 const ARRAY: u64 = 5;
 const CLASSES: u64 = 6;
 
-/// Where objects and further classes begin.
+/// First addresses of objects and of further classes.
 const HEAP: u64 = 1 << 32;
 const MORE_CLASSES: u64 = 1 << 28;
 const MORE_NAMES: u64 = 1 << 20;
 
-/// A dump that is being written.
+/// A dump being written.
 pub struct Dump<'a> {
     out: &'a mut dyn Write,
     segment: Vec<u8>,
 }
 
-/// Writes a dump of such objects.
+/// Writes a dump; `objects` adds its objects.
 pub fn write(size: u64, objects: fn(u64, &mut Dump<'_>) -> io::Result<()>, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"JAVA PROFILE 1.0.2\0\0\0\0\x08\0\0\x01\x8b\xcf\xe5\x68\0")?;
     let mut dump = Dump { out, segment: Vec::new() };
@@ -69,7 +69,7 @@ fn address_of_class(class: u64) -> u64 {
     (1 << 16) + class * 256
 }
 
-/// Addresses of objects side by side.
+/// Addresses of adjacent objects.
 fn near(object: u64) -> u64 {
     HEAP + object * 32
 }
@@ -100,7 +100,6 @@ impl Dump<'_> {
         if self.segment.len() >= FULL { self.flush() } else { Ok(()) }
     }
 
-    /// A class with such reference fields.
     fn class(&mut self, class: u64, above: Option<u64>, fields: &[u64]) -> io::Result<()> {
         let mut body =
             [&[CLASS][..], &class.to_be_bytes(), &[0; 4], &above.unwrap_or(0).to_be_bytes(), &[0; 40]].concat();
@@ -129,7 +128,7 @@ impl Dump<'_> {
     }
 }
 
-/// A list; addresses are spread over 2^46 bytes, no two of them equal.
+/// A list at distinct addresses, spread over 2^46 bytes.
 pub fn far(objects: u64, dump: &mut Dump<'_>) -> io::Result<()> {
     // Multiplication by an odd number is one-to-one.
     let address = |object: u64| HEAP + ((object + 1).wrapping_mul(0x5_9e37_79b9_7f4d) % (1 << 43)) * 8;
@@ -145,7 +144,7 @@ pub fn random(objects: u64, dump: &mut Dump<'_>) -> io::Result<()> {
         .try_for_each(|object| dump.part(near(object), [near((object + 1) % objects), near(mix(object, 1) % objects)]))
 }
 
-/// An array with ten elements for each node, which refer to a thousand objects.
+/// An array with ten elements per node, which refer to a thousand objects.
 pub fn array(nodes: u64, dump: &mut Dump<'_>) -> io::Result<()> {
     const TARGETS: u64 = 1000;
     let elements = 10 * nodes;

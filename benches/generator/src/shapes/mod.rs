@@ -1,7 +1,7 @@
-//! Heaps of extreme shapes, by name: what a program can make on purpose, or by a mistake.
+//! Heaps of extreme shapes, by name, as a program can make on purpose or by mistake.
 //!
-//! Each takes the number of its nodes, or what the widest part of a heap with so many would be, so that time and memory
-//! can be followed as it grows. All of a heap follows from its shape and that number.
+//! Each takes the number of its nodes, or the size of its widest part in a heap of that many nodes, to measure growth
+//! of time and memory. The shape and that number determine the heap.
 //!
 //! ```
 //! let shape = heaplake_generator::shapes::find("star").unwrap();
@@ -22,9 +22,9 @@ use std::io::{self, Write};
 pub struct Shape {
     /// Its name.
     pub name: &'static str,
-    /// What is extreme about it.
+    /// Description of its extreme.
     pub says: &'static str,
-    /// The ending of its files.
+    /// Extension of its files.
     pub ending: &'static str,
     write: Writer,
 }
@@ -71,17 +71,14 @@ pub const SHAPES: &[Shape] = &[
     java("java-classes", "each object has a class of its own", java::classes),
 ];
 
-/// The shape of that name.
+/// The shape of a name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Shape> {
     SHAPES.iter().find(|shape| shape.name == name)
 }
 
 impl Shape {
-    /// Writes a heap of that shape and about that size.
-    ///
-    /// # Errors
-    /// When `out` cannot be written.
+    /// Writes a heap of this shape and about this size.
     pub fn write(&self, size: u64, out: &mut impl Write) -> io::Result<()> {
         match self.write {
             Writer::V8(heap) => v8::write(&heap(size.max(LEAST)), out),

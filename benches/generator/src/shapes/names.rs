@@ -1,4 +1,4 @@
-//! Heaps with many names, or with a wide one.
+//! Heaps with many names, or with a long one.
 
 use super::v8::{Heap, Node, edge, kind, of_parts, part};
 use crate::rng::mix;
@@ -6,7 +6,7 @@ use crate::rng::mix;
 /// Properties of an object.
 const PROPERTIES: u64 = 4;
 
-/// Plain objects that the root holds, half of all nodes, which refer to strings by names that this formula says.
+/// Plain objects that the root refers to, half of all nodes, which refer to strings by names from a formula.
 fn plain(nodes: u64, strings: u64, named: impl Fn(u64, &mut Vec<u64>) + 'static) -> Heap {
     const OBJECT: u64 = 1;
     let objects = nodes / 2;
@@ -122,7 +122,7 @@ pub fn pairs(nodes: u64) -> Heap {
     }
 }
 
-/// A hundred strings have a text with a hundred characters for each node.
+/// A hundred strings share a text of a hundred characters per node.
 pub fn wide_text(nodes: u64) -> Heap {
     const STRINGS: u64 = 100;
     let characters = 100 * nodes;

@@ -43,7 +43,7 @@ pub struct Heap {
     pub edges: Box<Edges>,
     pub strings: u64,
     pub string: Box<dyn Fn(u64) -> String>,
-    /// Number of the script of a node.
+    /// Script id of a node.
     pub script: Option<fn(u64) -> u64>,
 }
 
@@ -55,7 +55,7 @@ pub const PART: u64 = 1;
 pub const NEXT: u64 = 2;
 pub const OTHER: u64 = 3;
 
-/// The root, and objects of one class.
+/// Node 0 is the root, all others are objects of one class.
 pub fn part(node: u64) -> Node {
     if node == 0 {
         Node { kind: kind::SYNTHETIC, name: 0, bytes: 0 }

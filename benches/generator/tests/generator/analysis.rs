@@ -1,4 +1,4 @@
-//! The planted answers against a slow, plain analysis of the file as it was written.
+//! The planted answers against a slow, plain analysis of the written file.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,7 +6,7 @@ use crate::read_back::{Edge, Graph, generate, small};
 use heaplake_generator::file;
 use heaplake_generator::plan::{Shape, Target};
 
-/// What a WeakMap entry's two edges have in common, and the id of the table.
+/// The common text of a WeakMap entry's two edges, and the id of the table.
 fn ephemeron(edge: &Edge) -> Option<(&str, u64)> {
     let (_, text) = edge.name.split_once(" / part of key ")?;
     let table = text.rsplit_once("(table @")?.1.strip_suffix(')')?;
@@ -25,7 +25,7 @@ fn page_owned(graph: &Graph) -> Vec<bool> {
     owned
 }
 
-/// The edges that hold something, and one from the root to every node that no such edge leads to.
+/// The essential edges, and an edge from the root to every node without an incoming essential edge.
 fn holding(graph: &Graph) -> Vec<Vec<usize>> {
     let owned = page_owned(graph);
     let holds = |from: usize, edge: &Edge| {
@@ -42,7 +42,7 @@ fn holding(graph: &Graph) -> Vec<Vec<usize>> {
     edges
 }
 
-/// A depth-first tree: the nodes in preorder, and each one's parent as a place in that order.
+/// A depth-first tree: the nodes in preorder, and each one's parent as a preorder number.
 fn depth_first(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
     let mut seen = vec![false; edges.len()];
     let (mut order, mut parents, mut work) = (Vec::new(), Vec::new(), vec![(0, 0)]);
@@ -56,7 +56,7 @@ fn depth_first(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
     (order, parents)
 }
 
-/// Immediate dominators by semidominators, without any of the usual shortcuts; what is unreachable gets the root.
+/// Immediate dominators by semidominators, without shortcuts; the root for unreachable nodes.
 fn dominators(edges: &[Vec<usize>]) -> Vec<usize> {
     let (order, parent) = depth_first(edges);
     let mut place = vec![usize::MAX; edges.len()];
@@ -88,13 +88,13 @@ fn dominators(edges: &[Vec<usize>]) -> Vec<usize> {
     dominator
 }
 
-/// Own bytes after hidden parts gave theirs to their only owner.
+/// Shallow sizes after hidden parts gave their bytes to their only owner.
 fn shallow(graph: &Graph) -> Vec<u64> {
     let ownable = |i: usize| {
         let node = &graph.nodes[i];
         ["hidden", "array"].contains(&node.kind.as_str()) || node.name == "system / ExternalStringData"
     };
-    // None: not known yet. Two different owners: the sentinel, which wins over everything.
+    // `None`: not known yet. Two different owners: the sentinel, which overrides everything.
     const MANY: usize = usize::MAX;
     let count = graph.nodes.len();
     let mut owner: Vec<Option<usize>> = (0..count).map(|i| (!ownable(i)).then_some(i)).collect();
@@ -208,12 +208,12 @@ fn bottom_up(dominator: &[usize]) -> Vec<usize> {
     order.split_off(1).into_iter().rev().collect()
 }
 
-/// Whether the class is that of all objects with one name, which takes no further rules to know.
+/// Whether the class consists of all objects with one name, without further rules.
 fn is_named(key: &str) -> bool {
     !key.contains(['{', '(', '<', '#']) && ![",Object", ",Function", ",RegExp"].contains(&key)
 }
 
-/// Members that are inside no other member.
+/// Members inside no other member.
 fn topmost(bottom_up: &[usize], dominator: &[usize], inside: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut covered = vec![false; dominator.len()];
     let mut top = Vec::new();

@@ -1,7 +1,7 @@
 //! The planted sets of identical instances against the definition itself.
 //!
-//! Edges have distinct labels, so what is reachable from a node can be numbered in one way only. Two nodes are identical
-//! exactly if their numbered graphs are equal as texts.
+//! Edges have distinct labels, so the nodes reachable from a node can be numbered in one way only. Two nodes are
+//! identical exactly if their numbered graphs are equal as texts.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -11,13 +11,13 @@ use heaplake_generator::file;
 use heaplake_generator::plan::{Shape, Target};
 use serde_json::Value;
 
-/// Whether the target counts as itself and is not looked into.
+/// Whether the target is compared by identity and not descended into.
 fn by_identity(graph: &Graph, name: &str, to: usize) -> bool {
     const KINDS: [&str; 7] = ["hidden", "code", "object shape", "native", "symbol", "closure", "synthetic"];
     ["map", "__proto__", "constructor"].contains(&name) || KINDS.contains(&graph.nodes[to].kind.as_str())
 }
 
-/// The numbered graph as a text, and the nodes in it.
+/// The numbered graph as a text, and its nodes.
 fn code(graph: &Graph, start: usize) -> (String, Vec<usize>) {
     let mut text = String::new();
     let mut reached = vec![start];
@@ -46,11 +46,11 @@ fn bytes(graph: &Graph, nodes: impl IntoIterator<Item = usize>) -> u64 {
     nodes.into_iter().collect::<HashSet<_>>().into_iter().map(|node| graph.nodes[node].size).sum()
 }
 
-/// Sets, members and additional bytes among the nodes with that name; strings count by the start of their text.
+/// Sets, members and additional bytes among the nodes of a name; strings match by prefix.
 fn sets(graph: &Graph, kind: &str, name: &str) -> (u64, HashSet<u64>, u64) {
     let mut found: HashMap<String, Vec<Vec<usize>>> = HashMap::new();
     for (i, node) in graph.nodes.iter().enumerate() {
-        // Prototypes and shared strings are not what is asked about.
+        // Excludes prototypes and shared strings.
         if node.kind == kind && node.name.starts_with(name) && (kind == "string" || node.name == name) {
             let (text, reached) = code(graph, i);
             found.entry(text).or_default().push(reached);

@@ -1,4 +1,4 @@
-//! The file itself: repeatable, well-formed, and as big as planned.
+//! The file itself: repeatable, well-formed, and of the planned size.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ fn the_size_is_about_what_was_asked_for() {
     }
 }
 
-/// Remembers the biggest piece it was given.
+/// Records the largest piece written.
 struct Pieces(usize);
 
 impl Write for Pieces {

@@ -1,4 +1,4 @@
-//! Generated snapshots as files, and their planted answers against plain analyses of these files.
+//! Generated snapshots as files, and their planted answers against plain analyses.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 

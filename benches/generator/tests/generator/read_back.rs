@@ -1,10 +1,9 @@
-//! Reads a small snapshot back with a JSON parser: no code is shared with the writer.
+//! Reads a small snapshot back with a JSON parser; shares no code with the writer.
 
 use heaplake_generator::file;
 use heaplake_generator::plan::{Plan, Shape, Target};
 use serde_json::Value;
 
-/// The file's bytes and its plan.
 pub fn generate(seed: u64, shape: Shape, target: Target) -> (Plan, Vec<u8>) {
     let plan = file::plan(seed, shape, target);
     let mut bytes = Vec::new();
@@ -32,7 +31,6 @@ pub struct Node {
     pub edges: Vec<Edge>,
 }
 
-/// The whole graph, with names in full.
 pub struct Graph {
     pub header: Value,
     pub nodes: Vec<Node>,
@@ -51,7 +49,7 @@ fn texts(value: &Value) -> Vec<String> {
 
 impl Graph {
     pub fn read(bytes: &[u8]) -> Graph {
-        // The parser refuses lone surrogates, which the files hold on purpose.
+        // The parser refuses lone surrogates, which the files contain on purpose.
         let text = String::from_utf8(bytes.to_vec()).unwrap().replace("lone \\ud800", "lone _ud800");
         let file: Value = serde_json::from_str(&text).unwrap();
         let meta = &file["snapshot"]["meta"];

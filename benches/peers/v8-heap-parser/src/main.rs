@@ -1,8 +1,8 @@
-//! Runs the crate v8-heap-parser on a V8 heap snapshot and prints what that cost, as one JSON line.
+//! Runs the crate v8-heap-parser on a V8 heap snapshot and prints its cost as one JSON line.
 //!
-//!     peer-v8-heap-parser FILE
+//! peer-v8-heap-parser FILE
 //!
-//! Asks for all the crate offers for retained sizes: one per node, and the class groups with theirs.
+//! Computes everything that the crate offers for retained sizes: one per node, and the class groups with theirs.
 
 use std::{env, fs, process, time::Instant};
 
@@ -12,12 +12,12 @@ fn main() {
         process::exit(2);
     };
     let start = Instant::now();
-    // From memory: the crate's reader interface is slower, and peak memory comes later than the file's bytes.
+    // From memory: the crate's reader interface is slower, and peak memory occurs after the file has been read.
     let bytes = fs::read(&path).unwrap_or_else(|e| fail(&path, &e));
     let graph = v8_heap_parser::decode_slice(&bytes).unwrap_or_else(|e| fail(&path, &e));
     drop(bytes);
     let nodes = graph.nodes().len();
-    // A sum keeps the work from being optimised away and lets two runs be compared.
+    // A sum prevents dead-code elimination and lets two runs be compared.
     let retained_sum: u64 = (0..nodes).map(|n| graph.retained_size(n)).sum();
     let classes = graph.get_class_groups(false).len();
     let wall = start.elapsed().as_secs_f64();

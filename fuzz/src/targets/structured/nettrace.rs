@@ -1,9 +1,9 @@
-//! Traces of .NET whose container is right, of events with any payload.
+//! .NET traces with a valid container and events of arbitrary payload.
 
 use arbitrary::{Result, Unstructured};
 use heaplake_oracle::dotnet::{Heap, Layout};
 
-/// Events that readers look at, and one that they do not.
+/// Events known to readers, and one unknown.
 const EVENTS: [(u32, u32); 19] = [
     (1, 2),
     (2, 1),
@@ -26,9 +26,8 @@ const EVENTS: [(u32, u32); 19] = [
     (99, 0),
 ];
 
-/// A trace.
 pub(super) fn trace(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
-    // The head of one without walks, without the byte that ends it.
+    // The header of a trace without walks, without its final byte.
     let mut file = Heap::default().to_nettrace(&Layout { wide: !u.ratio(1, 4)?, ..Layout::default() });
     file.pop();
     let mut content = head();
@@ -50,7 +49,7 @@ pub(super) fn trace(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(file)
 }
 
-/// Mostly entries with their right number and near addresses, sometimes anything.
+/// Mostly entries with the right count and nearby addresses, sometimes arbitrary bytes.
 fn payload(u: &mut Unstructured<'_>, number: u32) -> Result<Vec<u8>> {
     if u.ratio(1, 6)? {
         let length = u.int_in_range(0..=60)?.min(u.len());
@@ -81,7 +80,7 @@ fn description(number: u32, version: u32) -> Vec<u8> {
     out
 }
 
-/// What a block begins with.
+/// Header of a block.
 fn head() -> Vec<u8> {
     [&[20, 0, 0, 0][..], &[0; 16]].concat()
 }

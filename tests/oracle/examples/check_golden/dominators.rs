@@ -40,7 +40,7 @@ fn common_dominator(dominator: &[Option<u32>], rank: &[Option<usize>], mut a: u3
     a
 }
 
-/// The reachable nodes, each after those that were first reached through it.
+/// The reachable nodes in postorder.
 fn postorder(n: usize, edges: &[Arc], root: u32) -> Vec<u32> {
     let successors = successors(n, edges);
     let mut seen = vec![false; n];

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release --example check_golden -- FILE.heapsnapshot...`
 //!
-//! Beside each file must lie `FILE.devtools.tsv` and `FILE.devtools.tsv.classes`, as the DevTools
-//! harness among the benchmark's peers writes them. Prints the differences and fails if there are any.
+//! Needs `FILE.devtools.tsv` and `FILE.devtools.tsv.classes` beside each file, written by the DevTools harness among
+//! the benchmark's peers. Prints the differences and fails if there are any.
 
 #![expect(clippy::print_stdout, reason = "this program prints")]
 
@@ -17,10 +17,10 @@ use std::process::ExitCode;
 use heaplake_oracle::truth::truth_with;
 use heaplake_oracle::{OracleString, Truth, truth};
 
-/// Up to this many nodes, dominators are found by deletion too and must be the same.
+/// Up to this many nodes, dominators by deletion must agree too.
 const DELETABLE: usize = 300;
 
-/// Differences of one file that are printed; all are counted.
+/// Printed differences per file; all are counted.
 const SHOWN: usize = 10;
 
 fn main() -> ExitCode {
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     if differing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// All differences between a file's truth and its goldens.
+/// All differences between the oracle and a file's goldens.
 fn check(path: &Path) -> Vec<String> {
     let snapshot = read::snapshot(&std::fs::read(path).expect("the snapshot can be read"));
     let found = truth_with(&snapshot, dominators::dominators);

@@ -2,10 +2,10 @@
 
 use heaplake_oracle::{Edge, Fields, Location, Node, OracleString, Snapshot};
 
-/// A JSON value. Arrays of numbers, the bulk of a snapshot, are kept as such.
+/// A JSON value. Arrays of numbers, the bulk of a snapshot, are a variant of their own.
 enum Json {
     Number(u64),
-    /// Other numbers, and words; of no interest.
+    /// Other numbers, and words; ignored.
     Other,
     Text(OracleString),
     Numbers(Vec<u64>),
@@ -123,7 +123,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next byte that is no white space.
+    /// The next byte other than white space.
     fn peek(&mut self) -> u8 {
         while self.bytes[self.at].is_ascii_whitespace() {
             self.at += 1;
@@ -170,7 +170,7 @@ impl Reader<'_> {
             }
             self.take(b',');
         }
-        // Mixed lists (the trace tree) are of no interest.
+        // Mixed lists (the trace tree) are ignored.
         if items.is_empty() { Json::Numbers(numbers) } else { Json::List(items) }
     }
 
@@ -202,7 +202,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The unit that an escape after its backslash stands for.
+    /// The unit of an escape, after its backslash.
     fn escape(&mut self) -> u16 {
         self.at += 1;
         match self.bytes[self.at - 1] {

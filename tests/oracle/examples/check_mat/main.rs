@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release --example check_mat -- FILE.hprof...`
 //!
-//! Beside each file must lie `FILE.mat.objects.csv` (address, shallow size, retained size) and
-//! `FILE.mat.histogram.csv` (class, number, shallow size). Prints the differences and fails if there are any.
+//! Needs `FILE.mat.objects.csv` (address, shallow size, retained size) and `FILE.mat.histogram.csv` (class, number,
+//! shallow size) beside each file. Prints the differences and fails if there are any.
 
 #![expect(clippy::print_stdout, reason = "this program prints")]
 
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Differences of one file that are printed; all are counted.
+/// Printed differences per file; all are counted.
 const SHOWN: usize = 10;
 
 fn main() -> ExitCode {
@@ -68,7 +68,7 @@ fn objects(truth: &Truth) -> BTreeMap<u64, [u64; 2]> {
     reachable.filter_map(|node| Some((node.address?, [node.shallow, node.retained]))).collect()
 }
 
-/// MAT's histogram has one row per class; those of one name are put together here, for it does not tell them apart.
+/// MAT's histogram has one row per class; rows of equal names are merged, since it does not distinguish them.
 fn histogram(truth: &Truth) -> BTreeMap<String, [u64; 2]> {
     let mut rows = BTreeMap::new();
     for row in truth.classes.values() {

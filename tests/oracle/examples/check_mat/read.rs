@@ -1,4 +1,4 @@
-//! A dump from a file, with no regard to memory or damage.
+//! Reads a dump from a file, all in memory and without tolerance for damage.
 
 use heaplake_oracle::jvm::model::{
     Class, Dump, Frame, LoadedClass, Object, ObjectData, Primitive, PrimitiveValues, Root, RootKind, Static, Trace,

@@ -1,6 +1,6 @@
-//! `.gcdump` files: a graph in memory, a writer, and the truth about it.
+//! `.gcdump` files: a graph in memory, a writer, and the expected results.
 //!
-//! Written from the description of the format, not by the tools that write such files.
+//! Implements the description of the format, without the tools that write such files.
 
 use crate::graph::{Arc, distances, dominators_by_deletion, random_graph, retained};
 use crate::rng::SplitMix64;
@@ -14,7 +14,7 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// Number of the root.
     pub root: u32,
-    /// When it was made, in ticks of .NET.
+    /// Time of capture, in .NET ticks.
     pub ticks: i64,
 }
 
@@ -25,20 +25,20 @@ pub struct Node {
     pub of_type: u32,
     /// Its size.
     pub size: i32,
-    /// Its address; 0 for what stands for roots.
+    /// Its address; 0 for nodes that represent roots.
     pub address: u64,
-    /// Numbers of the nodes that it refers to.
+    /// Targets of its references.
     pub references: Vec<u32>,
-    /// Whether it is described; where not, it has no size, no references, and the first type.
+    /// False for an undescribed node: no size, no references, and the first type.
     pub described: bool,
 }
 
-/// The truth about a node.
+/// Expected results for a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTruth {
     /// Name of its type.
     pub class: String,
-    /// `root` for what stands for roots, `object`, `array` or `string`.
+    /// `root` for nodes that represent roots, `object`, `array` or `string`.
     pub kind: String,
     /// Its size.
     pub shallow: u64,
@@ -53,7 +53,7 @@ pub struct NodeTruth {
 }
 
 impl Graph {
-    /// The truth about every node.
+    /// Expected results for every node.
     #[must_use]
     pub fn truth(&self) -> Vec<NodeTruth> {
         let n = self.nodes.len();
@@ -76,7 +76,7 @@ impl Graph {
                 kind: kind(&class).to_owned(),
                 class,
                 shallow: sizes[number],
-                // Cycles that nothing refers to are alive, too: the root dominates each of their nodes.
+                // Cycles without a reference from outside are alive, too: the root dominates each of their nodes.
                 retained: match dominators[number] {
                     _ if number == self.root as usize => sizes.iter().sum(),
                     Some(_) => kept[number],
@@ -90,7 +90,7 @@ impl Graph {
         (0..n).map(one).collect()
     }
 
-    /// The bytes of a file; the seed decides the order in which nodes are described.
+    /// The bytes of a file; the seed decides the order of the node descriptions.
     #[must_use]
     pub fn to_gcdump(&self, seed: u64) -> Vec<u8> {
         let (labels, block) = self.descriptions(seed);
@@ -115,12 +115,12 @@ impl Graph {
         file
     }
 
-    /// Where each node is described, and the descriptions.
+    /// Offset of each node's description, and the descriptions.
     fn descriptions(&self, seed: u64) -> (Vec<u32>, Vec<u8>) {
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
         SplitMix64::new(seed).shuffle(&mut order);
         let mut block = Vec::new();
-        // What is referred to, and never described.
+        // Description of all nodes that are referred to but never described.
         [0, 0].into_iter().for_each(|number| signed(&mut block, number));
         let mut labels = vec![0u32; self.nodes.len()];
         for number in order.into_iter().filter(|&number| self.nodes[number].described) {
@@ -137,7 +137,7 @@ impl Graph {
         (labels, block)
     }
 
-    /// What follows the graph.
+    /// The data after the graph.
     fn end(&self, file: &mut Vec<u8>) {
         file.extend([8, 1, 6, 1]);
         file.extend([1f32, 1.0].map(f32::to_le_bytes).concat());
@@ -161,7 +161,7 @@ fn kind(class: &str) -> &'static str {
     }
 }
 
-/// Names of types. The first is that of nodes that are not described.
+/// Names of types. The first belongs to undescribed nodes.
 const NAMES: [&str; 9] = [
     "UNDEFINED",
     "[.NET Roots]",
@@ -174,7 +174,7 @@ const NAMES: [&str; 9] = [
     "System.Collections.Generic.List<Größe[]>",
 ];
 
-/// A graph of at most so many nodes from a seed.
+/// A random graph of at most `most` nodes.
 #[must_use]
 pub fn graph(seed: u64, most: usize) -> Graph {
     let rng = &mut SplitMix64::new(seed);
@@ -207,7 +207,7 @@ pub fn graph(seed: u64, most: usize) -> Graph {
     Graph { types, nodes, root: number[0], ticks: 638_000_000_000_000_000 }
 }
 
-/// A number of seven bits a byte, the highest first, as short as its sign allows.
+/// A number of seven bits per byte, highest bits first, as short as its sign allows.
 fn signed(out: &mut Vec<u8>, number: i32) {
     let bytes = (1..5).find(|bytes| matches!(i64::from(number) >> (7 * bytes - 1), -1 | 0)).unwrap_or(5);
     for byte in (0..bytes).rev() {

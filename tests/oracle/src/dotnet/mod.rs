@@ -1,10 +1,10 @@
-//! Walks of .NET heaps: one in memory, a writer and a reader of traces, and the truth about a walk.
+//! Walks of .NET heaps: a model, a writer and a reader of traces, and the expected results.
 //!
-//! * [`Heap`]: types, modules and walks as a trace reports them; [`write`](mod@write) makes a `.nettrace` of it,
-//!   [`read`](mod@read) takes one apart.
-//! * [`mod@truth`]: what the tables must say about a walk.
+//! * [`Heap`]: types, modules and walks as in a trace; [`write`](mod@write) makes a `.nettrace`, [`read`](mod@read)
+//! parses one.
+//! * [`mod@truth`]: expected tables of a walk.
 //! * [`random`]: heaps from a seed.
-//! * [`gcdump`]: the other form, a graph that a tool has put down.
+//! * [`gcdump`]: the other format, a graph stored by a tool.
 //!
 //! ```
 //! use heaplake_oracle::dotnet::{Heap, Layout, Object, Root, Type, Walk, truth};

@@ -1,9 +1,9 @@
-//! A heap in memory, as a trace reports it.
+//! A .NET heap in memory, as in a trace.
 
-/// A heap, as a trace reports it.
+/// A .NET heap, as in a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// Types, each with an id of its own.
+    /// Types, with unique ids.
     pub types: Vec<Type>,
     /// Addresses and paths of modules.
     pub modules: Vec<(u64, String)>,
@@ -26,7 +26,7 @@ pub struct Type {
     pub string: bool,
     /// Its name.
     pub name: String,
-    /// Ids of types that it is made of.
+    /// Ids of its type parameters.
     pub parameters: Vec<u64>,
 }
 
@@ -39,7 +39,7 @@ pub struct Walk {
     pub roots: Vec<Root>,
     /// Static fields.
     pub statics: Vec<Static>,
-    /// Dependent handles: what keeps, and what is kept.
+    /// Dependent handles: the retaining and the retained object.
     pub dependents: Vec<(u64, u64)>,
 }
 

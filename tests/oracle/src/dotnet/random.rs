@@ -1,13 +1,13 @@
-//! Heaps from a seed: small, and odd in every way that a trace allows.
+//! Random heaps: small, and odd in every way that a trace allows.
 
 use super::model::{Heap, Object, Root, Static, Type, Walk};
 use crate::graph::random_graph;
 use crate::rng::SplitMix64;
 
-/// Texts that become names of types.
+/// Names of types.
 const NAMES: [&str; 7] = ["System.String", "System.Byte[]", "<>c", "<>c", "Foo`1[System.String]", "", "Größe"];
 
-/// A heap of at most so many objects in each walk, with addresses that fit into 32 bits.
+/// A random heap of at most `most` objects per walk, with addresses that fit into 32 bits.
 #[must_use]
 pub fn heap(seed: u64, most: usize) -> Heap {
     let rng = &mut SplitMix64::new(seed);
@@ -24,7 +24,7 @@ pub fn heap(seed: u64, most: usize) -> Heap {
             token: 0x200_0000 + rng.below(3) as u32,
             array: name.ends_with("[]") || (name.is_empty() && rng.one_in(2)),
             string: name == "System.String",
-            // Of types that came before, so that there are no rings.
+            // Only earlier types, which avoids cycles.
             parameters: if number > 0 && rng.one_in(2) {
                 vec![0x5000 + rng.below(number as usize) as u64 * 8]
             } else {
@@ -67,7 +67,7 @@ fn walk(rng: &mut SplitMix64, types: &[Type], most: usize) -> Walk {
 /// The objects of a walk, and their addresses.
 fn objects(rng: &mut SplitMix64, types: &[Type], most: usize) -> (Vec<u64>, Vec<Object>) {
     let (n, arcs) = random_graph(rng.next_u64(), most);
-    // Neighbours in memory, mostly; any order.
+    // Mostly adjacent, in any order.
     let mut addresses: Vec<u64> = (0..n as u64).map(|node| 0x1_0000 + node * 24).collect();
     if rng.one_in(3) {
         addresses.iter_mut().for_each(|address| *address += 0x100_0000 * rng.below(40) as u64);

@@ -1,6 +1,6 @@
-//! The walks of a trace, read the simplest way: all in memory, blocks in the order of the file.
+//! Reads the walks of a trace the simplest way: all in memory, blocks in file order.
 //!
-//! Fit for traces in which one thread walks the heap, with headers that say only what changed.
+//! Supports traces in which one thread walks the heap, with compressed headers.
 
 use super::model::{Heap, Object, Root, Static, Type, Walk};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl Fields<'_> {
     }
 }
 
-/// Takes a trace apart. Panics where it is not of the format.
+/// Parses a trace; panics on any other format.
 #[must_use]
 pub fn read(file: &[u8]) -> Heap {
     let mut reader = Reader::default();
@@ -59,13 +59,12 @@ pub fn read(file: &[u8]) -> Heap {
     reader.heap
 }
 
-/// What was read so far.
 #[derive(Default)]
 struct Reader {
     heap: Heap,
-    /// Provider and number of the events that each description describes.
+    /// Event provider and number of each metadata id.
     names: BTreeMap<u64, (String, u64)>,
-    /// The walk that is not over yet; the references of all its objects, and how many are of each.
+    /// The unfinished walk, the references of all its objects, and their number per object.
     walk: Walk,
     edges: Vec<u64>,
     counts: Vec<u64>,
@@ -145,7 +144,7 @@ impl Reader {
     }
 }
 
-/// Numbers of descriptions and payloads.
+/// Metadata ids and payloads.
 fn events(block: &[u8]) -> Vec<(u64, &[u8])> {
     let head = Fields(block).number(2) as usize;
     let mut fields = Fields(&block[head..]);
@@ -156,7 +155,7 @@ fn events(block: &[u8]) -> Vec<(u64, &[u8])> {
         if flags & 1 != 0 {
             number = fields.varint();
         }
-        // Sequence number with the capturing thread and processor; thread; stack; the time, which is always there.
+        // Sequence number with the capturing thread and processor; thread; stack; the time, which is always present.
         let skipped = [(2, 3), (4, 1), (8, 1)].iter().filter(|(flag, _)| flags & flag != 0).map(|(_, count)| count);
         for _ in 0..skipped.sum::<u64>() + 1 {
             fields.varint();

@@ -1,10 +1,10 @@
-//! What the tables must say about a walk.
+//! Expected tables of a walk.
 
 use super::model::{Heap, Object, Type, Walk};
 use crate::graph::{Arc, distances, dominators_by_deletion, retained};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The truth about an object.
+/// Expected results for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTruth {
     /// `object`, `array` or `string`.
@@ -15,20 +15,20 @@ pub struct NodeTruth {
     pub shallow: u64,
     /// Retained size.
     pub retained: u64,
-    /// Address of its immediate dominator; none where that is the root.
+    /// Address of its immediate dominator; `None` for the root.
     pub dominator: Option<u64>,
     /// Distance from the root.
     pub distance: Option<u32>,
-    /// Targets and kinds of its edges, those to objects of the walk.
+    /// Targets and kinds of its edges to objects of the walk.
     pub edges: Vec<(u64, &'static str)>,
 }
 
-/// The truth about a walk.
+/// Expected results for a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
     /// The objects, by address.
     pub nodes: BTreeMap<u64, NodeTruth>,
-    /// What the root refers to, and the names of these edges.
+    /// Targets of the root, and the names of these edges.
     pub roots: BTreeSet<(u64, String)>,
     /// Objects and bytes, by class key.
     pub classes: BTreeMap<String, (u64, u64)>,
@@ -37,7 +37,7 @@ pub struct Truth {
 /// Targets and kinds of the edges of each object, by address.
 type Edges = BTreeMap<u64, Vec<(u64, &'static str)>>;
 
-/// The truth about a walk of a heap.
+/// Expected results for a walk of a heap.
 #[must_use]
 pub fn truth(heap: &Heap, walk: usize) -> Truth {
     let walk = &heap.walks[walk];
@@ -47,7 +47,7 @@ pub fn truth(heap: &Heap, walk: usize) -> Truth {
     let roots = roots(walk, &place);
     arcs.extend(roots.iter().map(|(object, _)| (0, place[object])));
     let far = distances(n, &arcs, 0);
-    // Objects that nothing refers to are alive, too.
+    // Objects without a reference to them are alive, too.
     let held: BTreeSet<u32> = arcs.iter().filter(|(from, to)| from != to).map(|&(_, to)| to).collect();
     arcs.extend((1..n as u32).filter(|node| !held.contains(node)).map(|node| (0, node)));
     let sizes: Vec<u64> = std::iter::once(0).chain(walk.objects.iter().map(|object| object.size)).collect();
@@ -59,7 +59,7 @@ pub fn truth(heap: &Heap, walk: usize) -> Truth {
             kind: kind(of),
             class: of.map_or("(unknown type)".to_owned(), |of| name(heap, of)),
             shallow: object.size,
-            // A cycle that nothing refers to: each of its objects is dominated by the root and retains itself only.
+            // An object of an unreachable cycle: the root dominates it, and it retains itself only.
             retained: if dominators[node].is_some() { kept[node] } else { object.size },
             dominator: dominators[node].filter(|&node| node > 0).map(address),
             distance: far[node],
@@ -80,7 +80,7 @@ fn edges(walk: &Walk, place: &BTreeMap<u64, u32>) -> (Vec<Arc>, Edges) {
             edges.entry(object.address).or_default().push((*reference, "reference"));
         }
     }
-    // The dependents of one object come in the order of the walk.
+    // The dependents of one object are in the order of the walk.
     let mut dependents = walk.dependents.clone();
     dependents.sort_by_key(|(_, value)| place.get(value));
     for (key, value) in &dependents {
@@ -160,9 +160,9 @@ pub fn name(heap: &Heap, of: &Type) -> String {
     }
 }
 
-/// What tells the classes of one name apart: module, then token, then id.
+/// Distinguishes classes of one name: by module, then token, then id.
 fn key(heap: &Heap, id: u64) -> String {
-    // All that the heap mentions.
+    // All ids in the heap.
     let mut ids: BTreeSet<u64> = heap.types.iter().map(|of| of.id).collect();
     let walks = || heap.walks.iter();
     ids.extend(walks().flat_map(|walk| walk.objects.iter().map(|object| object.type_id)));

@@ -1,24 +1,24 @@
-//! A `.nettrace` of a heap, in any form that the format allows.
+//! Writes a heap as `.nettrace`, in any form that the format allows.
 
 use super::model::{Heap, Object, Root, Type, Walk};
 use crate::rng::SplitMix64;
 
-/// What the format leaves open.
+/// Choices that the format leaves open.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Decides where events are split, which types are defined when, and how blocks are made.
+    /// Decides where events are split, when types are defined, and how blocks are made.
     pub seed: u64,
     /// Bytes of a pointer.
     pub wide: bool,
-    /// Entries of an event, at most.
+    /// Entries per event, at most.
     pub entries: usize,
-    /// Events of a block, at most.
+    /// Events per block, at most.
     pub events: usize,
-    /// Whether only the changes of headers are written.
+    /// Whether headers are compressed: only changes are written.
     pub compressed: bool,
     /// Whether another thread writes events in between.
     pub other_thread: bool,
-    /// Events to leave out, by their position among those of walks.
+    /// Index of an event of a walk to leave out.
     pub lost: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ impl Default for Layout {
     }
 }
 
-/// Numbers of the descriptions of events, which are those of the events themselves, with versions.
+/// Metadata ids and versions of events; the metadata id is the event's own number.
 const EVENTS: [(u32, u32); 10] =
     [(1, 2), (2, 1), (15, 0), (16, 0), (17, 0), (18, 0), (19, 0), (38, 0), (152, 2), (10, 4)];
 
@@ -40,7 +40,7 @@ struct Event {
 }
 
 impl Event {
-    /// With a header that says only what changed: nearly all of it.
+    /// With a compressed header: nearly everything changes.
     fn write_compressed(&self, content: &mut Vec<u8>, first: bool, before: u64) {
         content.push(0x01 | 0x02 | 0x04 | 0x80);
         let (time, length) = (self.time - before, self.payload.len() as u64);
@@ -80,7 +80,7 @@ impl Heap {
             }
             let mut rng = SplitMix64::new(layout.seed ^ time);
             let (mine, others): (Vec<Event>, Vec<Event>) = events.into_iter().partition(|event| event.thread == 1);
-            // Blocks of threads come in any order, as long as those of each thread stay in theirs.
+            // Blocks of different threads come in any order; those of one thread keep theirs.
             let (mut mine, mut others) = (split(mine, layout.events), split(others, layout.events));
             while !mine.is_empty() || !others.is_empty() {
                 let from =
@@ -112,7 +112,7 @@ impl Heap {
         out
     }
 
-    /// The events with entries: the kinds come in any order, each in its own, with the types in between.
+    /// The events with entries: kinds are interleaved, each in its own order, with the types in between.
     fn bulks(&self, walk: &Walk, layout: &Layout, rng: &mut SplitMix64, events: &mut Vec<(u32, Vec<u8>)>) {
         let mut queues: Vec<(u32, Vec<Vec<u8>>)> = series(walk, layout.wide)
             .into_iter()
@@ -215,7 +215,7 @@ fn type_entry(of: &Type) -> Vec<u8> {
     out
 }
 
-/// A full collection begins, induced, and stops the program.
+/// Start of a full, induced garbage collection that stops the program.
 fn start() -> Vec<u8> {
     let mut out = [1u32, 2, 1, 0].map(u32::to_le_bytes).concat();
     out.extend([0; 10]);

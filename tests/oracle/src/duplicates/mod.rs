@@ -1,30 +1,29 @@
 //! Duplicate instances in small graphs, straight from the definition.
 //!
-//! Two nodes are duplicates if there is a one-to-one map between what each of them reaches that takes one to the other,
-//! respects values and the labels of slots, and takes what is compared by identity to itself. Slots of a node have
-//! distinct labels, so there is at most one candidate for the map: it is found by following equal labels from both
-//! nodes at once, and then checked.
+//! Two nodes are duplicates if a one-to-one map between the nodes reachable from each takes one to the other, respects
+//! values and slot labels, and maps nodes compared by identity to themselves. Slots of a node have distinct labels, so
+//! there is at most one candidate map: following equal labels from both nodes at once finds it, then it is checked.
 
 pub mod random;
 pub mod v8;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A slot of a node: where its edge with this label leads.
+/// A slot of a node: its edge with one label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
     /// Label, distinct among the slots of a node.
     pub label: u32,
     /// Target.
     pub to: usize,
-    /// Whether the target is compared by identity and not looked into.
+    /// Whether the target is compared by identity and not descended into.
     pub identity: bool,
 }
 
-/// A node: all that can be seen of it.
+/// A node: everything comparable about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Everything that is no reference.
+    /// Number that encodes everything except references.
     pub value: u32,
     /// Size, bytes.
     pub bytes: u64,
@@ -35,9 +34,9 @@ pub struct Node {
 /// A graph with roots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EqualityGraph {
-    /// The nodes. Size belongs to the value: nodes with equal values have equal sizes.
+    /// The nodes. The value determines the size.
     pub nodes: Vec<Node>,
-    /// Nodes that are retained from outside.
+    /// Nodes retained from outside.
     pub roots: Vec<usize>,
 }
 
@@ -46,16 +45,16 @@ pub struct EqualityGraph {
 pub struct Set {
     /// Members, ascending, at least two.
     pub members: Vec<usize>,
-    /// Whether members have nothing that is looked into.
+    /// Whether members have no slots to descend into.
     pub trivial: bool,
-    /// Bytes of all that the members reach without what one of them reaches.
+    /// Bytes of all nodes reachable from the members, without those reachable from one of them.
     pub additional: u64,
-    /// Least member of the nearest other set without whose members no member can be reached from a root.
+    /// Least member of the nearest other set that dominates this one: without its members no root reaches a member.
     pub held_by: Option<usize>,
 }
 
 impl EqualityGraph {
-    /// Nodes that a node reaches over slots that are looked into, itself included.
+    /// Nodes reachable from a node over slots not compared by identity, itself included.
     #[must_use]
     pub fn reached(&self, from: usize) -> BTreeSet<usize> {
         let mut reached = BTreeSet::from([from]);
@@ -130,8 +129,7 @@ impl EqualityGraph {
         self.bytes(&all) - self.bytes(&self.reached(members[0]))
     }
 
-    /// Of duplicates, first member first: the nodes that are not needed once they are merged, each with the node that
-    /// replaces it, the least one of several.
+    /// Merges duplicates into the first one: maps each node that is no longer needed to its replacement, the least one.
     #[must_use]
     pub fn replaced(&self, members: &[usize]) -> BTreeMap<usize, usize> {
         let stay = self.reached(members[0]);
@@ -147,7 +145,7 @@ impl EqualityGraph {
         replaced
     }
 
-    /// What can be reached from the roots, over slots of every kind, without these nodes.
+    /// Nodes reachable from the roots, over slots of every kind, without the avoided nodes.
     #[must_use]
     pub fn reached_without(&self, avoided: &[usize]) -> BTreeSet<usize> {
         let mut reached = BTreeSet::new();
@@ -160,7 +158,7 @@ impl EqualityGraph {
         reached
     }
 
-    /// Whether no member of `held` can be reached from a root without passing a member of `by`.
+    /// Whether every path from a root to a member of `held` passes a member of `by`.
     #[must_use]
     pub fn holds(&self, by: &[usize], held: &[usize]) -> bool {
         let reached = self.reached_without(by);

@@ -1,9 +1,9 @@
-//! Small random graphs, dense in what is hard: cycles, shared nodes, symmetric rings, twins and near-twins.
+//! Small random graphs, dense in hard cases: cycles, shared nodes, symmetric rings, twins and near-twins.
 
 use super::{EqualityGraph, Node, Slot};
 use crate::SplitMix64;
 
-/// The graph of a seed, with at most some forty nodes. Every node can be reached from a root.
+/// The graph of a seed, with at most some forty nodes, all reachable from a root.
 #[must_use]
 pub fn random(seed: u64) -> EqualityGraph {
     let mut rng = SplitMix64::new(seed);
@@ -27,7 +27,7 @@ pub fn random(seed: u64) -> EqualityGraph {
             }
         }
     }
-    // A few stray references, some of them to what is shared.
+    // A few stray references, some to shared nodes.
     for _ in 0..rng.below(4) {
         let (from, to) = (rng.below(graph.nodes.len()), rng.below(graph.nodes.len()));
         let identity = rng.one_in(4);
@@ -38,7 +38,7 @@ pub fn random(seed: u64) -> EqualityGraph {
 }
 
 fn add(graph: &mut EqualityGraph, value: u32) -> usize {
-    // Sizes whose sums tell which nodes went in, up to nodes with equal values.
+    // Sizes with sums that identify their nodes, up to nodes with equal values.
     graph.nodes.push(Node { value, bytes: [8, 24, 160, 1000][value as usize % 4], slots: Vec::new() });
     graph.nodes.len() - 1
 }
@@ -49,7 +49,7 @@ fn slot(graph: &mut EqualityGraph, from: usize, to: usize, identity: bool) {
     graph.nodes[from].slots.push(Slot { label, to, identity });
 }
 
-/// Nodes in a circle, whose values repeat with a period, some with references back.
+/// A ring of nodes with periodic values, some with references back.
 fn ring(graph: &mut EqualityGraph, rng: &mut SplitMix64) {
     let (length, first) = (1 + rng.below(6), graph.nodes.len());
     let period = 1 + rng.below(length);
@@ -65,7 +65,7 @@ fn ring(graph: &mut EqualityGraph, rng: &mut SplitMix64) {
     }
 }
 
-/// Nodes with references among each other, mostly forwards, and to what is shared.
+/// Nodes with references among each other, mostly forwards, and to shared nodes.
 fn tangle(graph: &mut EqualityGraph, shared: usize, rng: &mut SplitMix64) {
     let (length, first) = (1 + rng.below(7), graph.nodes.len());
     let (values, cyclic) = (1 + rng.below(3), 1 + rng.below(6));
@@ -90,7 +90,7 @@ fn tangle(graph: &mut EqualityGraph, shared: usize, rng: &mut SplitMix64) {
     }
 }
 
-/// A copy of some nodes; now and then one that differs a little.
+/// A copy of some nodes, occasionally slightly different.
 fn copy(graph: &mut EqualityGraph, range: std::ops::Range<usize>, rng: &mut SplitMix64) {
     let shift = graph.nodes.len() - range.start;
     for node in range.clone() {
@@ -113,7 +113,7 @@ fn copy(graph: &mut EqualityGraph, range: std::ops::Range<usize>, rng: &mut Spli
             }
             1 if slots > 0 => graph.nodes[node].slots[rng.below(slots)].to = rng.below(nodes),
             2 if slots > 0 => {
-                // A reference into the original in place of the copy.
+                // A reference into the original instead of the copy.
                 let at = rng.below(slots);
                 let to = graph.nodes[node].slots[at].to;
                 if to >= range.start + shift {
@@ -126,7 +126,7 @@ fn copy(graph: &mut EqualityGraph, range: std::ops::Range<usize>, rng: &mut Spli
     }
 }
 
-/// Random roots, and those that it takes for every node to be reached.
+/// Random roots, and as many more as it takes to reach every node.
 fn root(graph: &mut EqualityGraph, rng: &mut SplitMix64) {
     let nodes = graph.nodes.len();
     graph.roots = (0..nodes).filter(|_| rng.one_in(8)).collect();

@@ -1,17 +1,17 @@
-//! The equality graph of a V8 snapshot, from the rules as they are written down.
+//! The equality graph of a V8 snapshot, from the written rules.
 
 use super::{EqualityGraph, Node, Slot};
 use crate::model::{Edge, Label};
 use crate::{OracleString, Snapshot};
 use std::collections::BTreeMap;
 
-/// Kinds that stand for the engine, or for what cannot be seen.
+/// Kinds that belong to the engine or have invisible content.
 const OPAQUE: [&str; 7] = ["hidden", "code", "object shape", "native", "symbol", "closure", "synthetic"];
 
 /// Kinds of texts.
 const TEXTS: [&str; 3] = ["string", "concatenated string", "sliced string"];
 
-/// Numbers for anything, the same for what is the same.
+/// Assigns equal numbers to equal things.
 struct Numbers<T>(BTreeMap<T, u32>);
 
 impl<T: Ord> Numbers<T> {
@@ -31,7 +31,7 @@ fn is_opaque(snapshot: &Snapshot, node: usize) -> bool {
     system || OPAQUE.contains(&snapshot.node_types[kind].as_str())
 }
 
-/// The label of an edge, with its kind.
+/// An edge's label with its kind.
 fn label(snapshot: &Snapshot, edge: &Edge) -> (usize, Option<OracleString>, u64) {
     match snapshot.label(edge) {
         Label::Name(name) => (edge.kind, Some(name.clone()), 0),
@@ -39,7 +39,7 @@ fn label(snapshot: &Snapshot, edge: &Edge) -> (usize, Option<OracleString>, u64)
     }
 }
 
-/// The graph. It has no roots, since no question about retainers is asked of it.
+/// The graph. It has no roots, since it is not used for retainers.
 #[must_use]
 pub fn equality(snapshot: &Snapshot) -> EqualityGraph {
     let mut values = Numbers(BTreeMap::new());
@@ -47,7 +47,7 @@ pub fn equality(snapshot: &Snapshot) -> EqualityGraph {
     let mut nodes = Vec::new();
     for (i, node) in snapshot.nodes.iter().enumerate() {
         if is_opaque(snapshot, i) {
-            // Like nothing else.
+            // Unique.
             let value = values.of((usize::MAX, OracleString::default(), i as u64, Vec::new()));
             nodes.push(Node { value, bytes: node.self_size, slots: Vec::new() });
             continue;
@@ -59,10 +59,10 @@ pub fn equality(snapshot: &Snapshot) -> EqualityGraph {
     EqualityGraph { nodes, roots: Vec::new() }
 }
 
-/// Numbers of labels, each with its place among the edges of that label.
+/// Numbers of labels, each with the edge's position among the edges of that label.
 type Labels = Numbers<((usize, Option<OracleString>, u64), usize)>;
 
-/// The slots of a node, and the texts that count for its value, both sorted.
+/// The slots of a node, and the texts that belong to its value, both sorted.
 fn outside(snapshot: &Snapshot, node: usize, labels: &mut Labels) -> (Vec<Slot>, Vec<(u32, OracleString)>) {
     let kind_of_node = snapshot.node_types[snapshot.nodes[node].kind].as_str();
     let (mut slots, mut texts) = (Vec::new(), Vec::new());
@@ -74,7 +74,7 @@ fn outside(snapshot: &Snapshot, node: usize, labels: &mut Labels) -> (Vec<Slot>,
         if kind == "shortcut" || (is("map") && kind == "internal" && is_text(snapshot, node)) {
             continue;
         }
-        // Edges of one label are told apart by their order.
+        // Edges of one label are distinguished by their order.
         let count = met.entry(label.clone()).or_default();
         *count += 1;
         let number = labels.of((label.clone(), *count));

@@ -1,8 +1,8 @@
-//! Heap dumps of Java virtual machines: a dump in memory, a writer of `.hprof` files, and the truth about them.
+//! Heap dumps of Java virtual machines: a model, a writer of `.hprof` files, and the expected results.
 //!
-//! * [`model`]: what a dump says, easy to build by hand; [`write`](mod@write) makes a file of it, in any order and form.
-//! * [`mod@truth`]: what Eclipse MAT says about it, object for object, and what the tables add to that.
-//! * [`random`]: dumps from drafts that always mean something; [`dumps`](crate::strategies::dumps) for `proptest`.
+//! * [`model`]: the content of a dump; [`write`](mod@write) makes a file of it, in any order and form.
+//! * [`mod@truth`]: Eclipse MAT's results, object for object, and heaplake's additions to them.
+//! * [`random`]: dumps from drafts, always valid; [`dumps`](crate::strategies::dumps) for `proptest`.
 //!
 //! ```
 //! use heaplake_oracle::jvm::{Dump, Layout, Referents, Root, RootKind, Value, truth};

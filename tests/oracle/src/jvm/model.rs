@@ -1,14 +1,14 @@
 //! A heap dump of a Java virtual machine in memory.
 //!
-//! It says what the file says, dangling references, missing classes and repeated roots included. Addresses are those of
-//! the file: 0 is null.
+//! It mirrors the file, dangling references, missing classes and repeated roots included. Addresses are the file's: 0
+//! is null.
 
-/// A heap dump, and nothing derived from it.
+/// Content of a heap dump, nothing derived.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dump {
     /// Bytes of an id: 4 or 8.
     pub id_size: usize,
-    /// When it was taken, milliseconds since 1970.
+    /// Time of capture, milliseconds since 1970.
     pub captured_ms: u64,
     /// Texts by their ids, in modified UTF-8.
     pub strings: Vec<(u64, Vec<u8>)>,
@@ -18,7 +18,7 @@ pub struct Dump {
     pub frames: Vec<Frame>,
     /// Stacks.
     pub traces: Vec<Trace>,
-    /// Classes as they lie in the heap.
+    /// Class dumps.
     pub classes: Vec<Class>,
     /// Everything else in the heap.
     pub objects: Vec<Object>,
@@ -26,7 +26,7 @@ pub struct Dump {
     pub roots: Vec<Root>,
 }
 
-/// A `LOAD CLASS` record: it gives a class its name.
+/// A `LOAD CLASS` record, which names a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadedClass {
     /// Number of the class.
@@ -50,7 +50,7 @@ pub struct Frame {
     pub source: u64,
     /// Serial number of the class.
     pub class_serial: u32,
-    /// Line; above 0 a real one, 0 none, -1 unknown, -2 compiled, -3 native.
+    /// Line: above 0 a real one, 0 none, -1 unknown, -2 compiled, -3 native.
     pub line: i32,
 }
 
@@ -93,12 +93,12 @@ pub struct Static {
     pub value: Value,
 }
 
-/// What a field or an array may hold.
+/// Type of a field or of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Type {
     /// A reference.
     Object,
-    /// No reference.
+    /// A primitive.
     Primitive(Primitive),
 }
 
@@ -128,7 +128,7 @@ pub enum Primitive {
 pub enum Value {
     /// A reference; 0 for null.
     Object(u64),
-    /// As many of the lowest bits as the type has.
+    /// A primitive's bits, in the lowest bits.
     Primitive(Primitive, u64),
 }
 
@@ -137,7 +137,7 @@ pub enum Value {
 pub struct Object {
     /// Address.
     pub address: u64,
-    /// What it is.
+    /// Its content.
     pub data: ObjectData,
 }
 
@@ -152,25 +152,25 @@ pub enum ObjectData {
     PrimitiveArray(Primitive, PrimitiveValues),
 }
 
-/// What is known of the elements of a primitive array.
+/// Elements of a primitive array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrimitiveValues {
-    /// Each of them.
+    /// All of them.
     Known(Vec<u64>),
-    /// Only how many they are (Android's arrays without data).
+    /// Only their number (Android's arrays without data).
     Unknown(u32),
 }
 
 /// A garbage collection root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// Why it is one.
+    /// Kind of root.
     pub kind: RootKind,
     /// The object.
     pub object: u64,
 }
 
-/// Kinds of roots; numbers of threads, traces and frames where the file has them.
+/// Kinds of roots, with numbers of threads, traces and frames where the file has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootKind {
     /// `ff`.
@@ -197,7 +197,7 @@ pub enum RootKind {
     JniMonitor(u32, i32),
 }
 
-/// The classes that a virtual machine cannot do without.
+/// Classes that every virtual machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Base {
     /// `java.lang.Object`.
@@ -328,8 +328,7 @@ impl Dump {
         Base { object, class, loader }
     }
 
-    /// Adds a class of the boot loader behind everything else and gives its address. Only the types of the fields'
-    /// values count.
+    /// Adds a class of the boot loader at the end and returns its address. Only the types of the fields' values count.
     pub fn add_class(&mut self, name: &str, parent: Option<u64>, fields: &[(&str, Value)]) -> u64 {
         let address = self.free_address();
         let fields = fields.iter().map(|&(name, value)| (self.intern(name), value.type_of())).collect();
@@ -347,12 +346,12 @@ impl Dump {
         address
     }
 
-    /// Adds an instance behind everything else and gives its address.
+    /// Adds an instance at the end and returns its address.
     pub fn add_instance(&mut self, class: u64, values: &[Value]) -> u64 {
         self.add(ObjectData::Instance(class, values.to_vec()))
     }
 
-    /// Adds an object behind everything else and gives its address.
+    /// Adds an object at the end and returns its address.
     pub fn add(&mut self, data: ObjectData) -> u64 {
         let address = self.free_address();
         self.objects.push(Object { address, data });
@@ -381,8 +380,8 @@ impl Dump {
         self.classes.iter().find(|class| class.address == address)
     }
 
-    /// An address behind all objects: a page further for each, so that their sizes do not matter, and 8 more than that,
-    /// so that addresses are multiples of 8 only.
+    /// An address behind all objects: a page further for each, so that their sizes do not matter, and 8 more, so that
+    /// addresses are multiples of 8 only.
     fn free_address(&self) -> u64 {
         let objects = (self.classes.len() + self.objects.len()) as u64;
         0x10_0008 + 0x1000 * objects

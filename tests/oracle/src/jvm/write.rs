@@ -1,4 +1,4 @@
-//! A dump as a `.hprof` file.
+//! Writes a dump as a `.hprof` file.
 
 use super::model::{Class, Dump, Object, ObjectData, Primitive, PrimitiveValues, Root, RootKind, Type, Value};
 use crate::rng::SplitMix64;
@@ -9,15 +9,15 @@ pub struct Layout {
     /// Version in the header.
     pub version: &'static str,
     /// 0: texts, classes' names, stacks, then roots, classes and objects, as HotSpot does; 1: roots behind the objects,
-    /// as in merged dumps; else everything in an order that this number decides.
+    /// as in merged dumps; else everything in an order from this number.
     pub order: u64,
-    /// The most heap records in a segment; 0 for a single heap dump without segments.
+    /// Maximum number of heap records per segment; 0 for a single heap dump without segments.
     pub segment: usize,
     /// Whether a record marks the end of the segments.
     pub end: bool,
-    /// Whether records of no use stand among the others: summaries, samples, unloaded classes, threads.
+    /// Whether to add useless records: summaries, samples, unloaded classes, threads.
     pub clutter: bool,
-    /// Whether Android's heap informations stand among the heap records.
+    /// Whether to add Android's heap information among the heap records.
     pub heap_infos: bool,
 }
 
@@ -101,14 +101,14 @@ impl Dump {
     }
 }
 
-/// What a file begins with.
+/// Header of a file.
 #[must_use]
 pub fn header(version: &str, id_size: usize, captured_ms: u64) -> Vec<u8> {
     let text = format!("JAVA PROFILE {version}\0").into_bytes();
     [text, u4(id_size as u32), captured_ms.to_be_bytes().to_vec()].concat()
 }
 
-/// A record with its right length.
+/// A record with its correct length.
 #[must_use]
 pub fn record(tag: u8, body: &[u8]) -> Vec<u8> {
     record_of_length(tag, body.len() as u32, body)
@@ -201,7 +201,7 @@ pub fn object_record(size: usize, object: &Object) -> Vec<u8> {
     }
 }
 
-/// Bytes that a value of a type takes in the file.
+/// Bytes of a value of a type in the file.
 #[must_use]
 pub fn size_of(id_size: usize, kind: Type) -> u64 {
     match kind {
@@ -228,7 +228,7 @@ fn primitive_bytes(kind: Primitive, bits: u64) -> Vec<u8> {
     bits.to_be_bytes()[8 - kind.size() as usize..].to_vec()
 }
 
-/// Records that say nothing about the heap.
+/// Records without information about the heap.
 fn clutter(id_size: usize) -> Vec<Vec<u8>> {
     let thread = [u4(1), id(id_size, 0x10), u4(1), [0x7000; 3].map(|name| id(id_size, name)).concat()].concat();
     vec![

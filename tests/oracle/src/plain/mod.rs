@@ -1,13 +1,14 @@
-//! Heaps that every format can tell: the same one as a V8 snapshot, a Java dump and a .NET walk.
+//! Heaps that every format can express: the same one as a V8 snapshot, a Java dump and a .NET walk.
 //!
-//! * [`Heap`]: objects with a class, numbers, references and texts, and what holds them; [`write`](mod@write) tells it
-//!   in each format.
+//! * [`Heap`]: objects with a class, numbers, references and texts, and their roots; [`write`](mod@write) converts it
+//!   to
+//! each format.
 //! * [`random`]: heaps from a seed, with copies of their parts.
-//! * [`mod@truth`]: what the tables must say of any of the three.
+//! * [`mod@truth`]: the expected tables of all three.
 //!
-//! What the formats cannot tell alike is not in here: a walk has no values, so it has no duplicates; a dump knows which
-//! objects are garbage, while a snapshot and a walk are lists of what is alive, where the root holds what nothing else
-//! refers to; names of texts differ; sizes are those that a Java dump implies, since it has no other.
+//! Excludes where the formats differ: a walk has no values, so it has no duplicates; a dump shows which objects are
+//! garbage, while snapshots and walks list live objects only, and the root retains those without a retainer; names of
+//! texts differ; sizes are those implied by a Java dump, since it has no others.
 
 mod model;
 pub mod random;

@@ -7,7 +7,7 @@ pub struct Heap {
     pub classes: Vec<Class>,
     /// Objects, by number.
     pub objects: Vec<Object>,
-    /// What holds objects from outside; one object may be held more than once.
+    /// Roots; an object may have more than one.
     pub roots: Vec<Root>,
 }
 
@@ -23,7 +23,7 @@ pub struct Class {
 /// An object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Object {
-    /// An instance: its class, its numbers, and its references, of which some are null.
+    /// An instance: its class, its numbers, and its references, some of them null.
     Instance(usize, Vec<u8>, Vec<Option<usize>>),
     /// An array of references without nulls.
     Array(Vec<usize>),
@@ -31,7 +31,7 @@ pub enum Object {
     Text(String),
 }
 
-/// What holds an object.
+/// A root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
     /// A handle.

@@ -1,4 +1,4 @@
-//! Plain heaps from a seed: random graphs, copies of their parts, and copies that are spoilt.
+//! Random plain heaps: random graphs, copies of their parts, and altered copies.
 
 use super::model::{Class, Heap, Object, Root};
 use super::truth::alive;
@@ -6,7 +6,7 @@ use crate::graph::random_graph;
 use crate::rng::SplitMix64;
 use std::collections::BTreeMap;
 
-/// A heap of about so many objects at most, and twice that with copies.
+/// A heap of at most about `most` objects, and twice that with copies.
 #[must_use]
 pub fn heap(seed: u64, most: usize) -> Heap {
     let rng = &mut SplitMix64::new(seed);
@@ -65,7 +65,7 @@ fn root(rng: &mut SplitMix64, classes: &[Class], object: usize) -> Root {
     }
 }
 
-/// Copies an object and some of what it reaches, once or more often; what is not copied is shared.
+/// Copies an object and some of the objects reachable from it, at least once; the others are shared.
 fn copy_part(rng: &mut SplitMix64, heap: &mut Heap, most: usize) {
     let start = rng.below(heap.objects.len());
     let (mut part, mut at) = (vec![start], 0);
@@ -103,7 +103,7 @@ fn rename(object: &mut Object, names: &BTreeMap<usize, usize>) {
     }
 }
 
-/// Changes something of an object.
+/// Changes a part of an object.
 fn spoil(rng: &mut SplitMix64, heap: &mut Heap, object: usize) {
     let other = rng.below(heap.objects.len());
     match &mut heap.objects[object] {
@@ -118,7 +118,7 @@ fn spoil(rng: &mut SplitMix64, heap: &mut Heap, object: usize) {
     }
 }
 
-/// Takes the references from garbage to what is alive, so that garbage dominates nothing.
+/// Removes references from garbage to live objects, so that garbage dominates nothing.
 fn cut_garbage(heap: &mut Heap) {
     let alive = alive(heap);
     for (object, _) in heap.objects.iter_mut().zip(&alive).filter(|(_, alive)| !**alive) {
@@ -132,7 +132,7 @@ fn cut_garbage(heap: &mut Heap) {
     }
 }
 
-/// Holds all garbage by roots.
+/// Adds roots until there is no garbage.
 fn hold_garbage(rng: &mut SplitMix64, heap: &mut Heap) {
     while let Some(garbage) = alive(heap).iter().position(|alive| !alive) {
         let root = root(rng, &heap.classes, garbage);

@@ -1,35 +1,36 @@
-//! What the tables must say of a plain heap, in whichever format it was told.
+//! The expected tables of a plain heap in any format.
 
 use super::model::{Heap, Object, Root};
 use crate::duplicates::{EqualityGraph, Node, Set, Slot};
 use crate::graph::{Arc, distances, dominators_by_deletion, reachable, retained};
 use std::collections::BTreeMap;
 
-/// What becomes of objects that no root reaches.
+/// Treatment of unreachable objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Garbage {
     /// They are garbage (Java dumps, in which classes are objects, too).
     Dead,
-    /// The root holds those to which no other object refers; the others are in cycles, and retain themselves only.
+    /// The root retains those without a reference from another object; the others are in cycles and retain themselves
+    /// only.
     Listed,
 }
 
-/// The truth about an object.
+/// Expected results for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTruth {
     /// Shallow size.
     pub shallow: u64,
     /// Retained size; 0 for garbage.
     pub retained: u64,
-    /// The object that is its immediate dominator; none for the root.
+    /// Its immediate dominator; `None` for the root.
     pub dominator: Option<usize>,
-    /// Distance from the root; none where no root leads to it.
+    /// Distance from the root; `None` if unreachable.
     pub distance: Option<u32>,
     /// Targets of its references, ascending.
     pub targets: Vec<usize>,
 }
 
-/// The truth about every object, given the sizes.
+/// Expected results for every object, given the sizes.
 #[must_use]
 pub fn truth(heap: &Heap, sizes: &[u64], garbage: Garbage) -> Vec<NodeTruth> {
     let n = heap.objects.len() + 1;
@@ -69,7 +70,7 @@ fn arcs(heap: &Heap) -> Vec<Arc> {
     of_roots.chain(others).collect()
 }
 
-/// Distances in a dump: there a class is an object, which the root holds, and which holds its static fields.
+/// Distances in a dump: there a class is an object that the root refers to and that refers to its static fields.
 fn distances_over_classes(heap: &Heap) -> Vec<Option<u32>> {
     let class_object = |class: usize| (heap.objects.len() + 1 + class) as u32;
     let mut arcs = arcs(heap);
@@ -82,7 +83,7 @@ fn distances_over_classes(heap: &Heap) -> Vec<Option<u32>> {
     distances(heap.objects.len() + 1 + heap.classes.len(), &arcs, 0)
 }
 
-/// Which objects the roots reach.
+/// The objects that the roots reach.
 #[must_use]
 pub fn alive(heap: &Heap) -> Vec<bool> {
     reachable(heap.objects.len() + 1, &arcs(heap), 0, None).split_off(1)

@@ -1,4 +1,4 @@
-//! A plain heap in each format.
+//! Converts a plain heap to each format.
 
 use super::model::{Heap, Object, Root};
 use crate::dotnet;
@@ -9,7 +9,7 @@ use crate::rng::SplitMix64;
 /// Name of the class of arrays.
 const ARRAY: &str = "java.lang.Object[]";
 
-/// A heap as a format tells it, and the id of each object there.
+/// A heap in a format, and the id of each object there.
 #[derive(Clone, Debug)]
 pub struct Told<T> {
     /// The heap.
@@ -70,7 +70,7 @@ impl Heap {
         Told { heap: dump, ids }
     }
 
-    /// The size of each object, as the dump implies it.
+    /// The size of each object in the dump.
     #[must_use]
     pub fn sizes(&self, told: &Told<Dump>) -> Vec<u64> {
         let nodes = truth(&told.heap, jvm::Referents::Hold).nodes;
@@ -160,7 +160,6 @@ impl Heap {
         Told { heap: dotnet::Heap { types, modules: Vec::new(), walks: vec![walk] }, ids }
     }
 
-    /// The objects in an order that a seed decides.
     fn order(&self, seed: u64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.objects.len()).collect();
         SplitMix64::new(seed).shuffle(&mut order);

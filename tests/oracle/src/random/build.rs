@@ -1,4 +1,4 @@
-//! Makes snapshots from drafts.
+//! Builds snapshots from drafts.
 
 use super::vocabulary::{CASTS, COLLIDING_CASTS, EDGE_KINDS, EDGE_NAMES, ENTRY_NAMES, RECORDS};
 use super::{Draft, Link, NodeDraft, Options, Shape};
@@ -6,7 +6,7 @@ use crate::model::{Fields, Location, Snapshot};
 use crate::text::OracleString;
 
 impl Draft {
-    /// The snapshot that is meant. What the shape rules out is left out.
+    /// Builds the snapshot, without parts that the shape excludes.
     #[must_use]
     pub fn build(&self, shape: &Shape) -> Snapshot {
         let options = Options {
@@ -46,14 +46,14 @@ impl Builder {
         let ordinal = self.snapshot.add_node(kind, name, u64::from(draft.size));
         self.scramble_id(ordinal);
         let node = &mut self.snapshot.nodes[ordinal];
-        // The file cannot say what it has no field for.
+        // Without a field the file cannot express a value.
         node.detachedness = if self.options.no_detachedness { 0 } else { (draft.state % 3) as u8 };
         node.native_size = if self.options.native_size { u64::from(draft.native) } else { 0 };
         node.trace_node_id = if self.options.trace_node_id { u64::from(draft.trace) } else { 0 };
         self.add_locations(ordinal, u64::from(draft.place));
     }
 
-    /// Few different places, so that nodes share them; sometimes two for one node.
+    /// Few distinct locations, so that nodes share them; sometimes two for one node.
     fn add_locations(&mut self, node: usize, place: u64) {
         let location = Location { node, script_id: place % 2, line: place / 2 % 2, column: 3 };
         if place != 0 {
@@ -120,8 +120,8 @@ impl Builder {
         }
     }
 
-    /// Gives properties to a plain object, if there is one, else to any node. Three times of four it
-    /// is one without edges, if there still is one, for only whole lists make interfaces.
+    /// Gives properties to a plain object, if there is one, else to any node. Three times of four to one without edges,
+    /// if possible, since only whole property lists make interfaces.
     fn add_record(&mut self, object: u16, properties: &[&str], to: usize) {
         let is_plain = |&v: &usize| *self.snapshot.node_name(v) == "Object";
         let mut plain: Vec<usize> = (0..self.snapshot.nodes.len()).filter(is_plain).collect();
@@ -166,7 +166,7 @@ impl Builder {
         self.snapshot.nodes[0].edges = edges;
     }
 
-    /// Gives every other node and edge a copy of its name.
+    /// Gives every other node and edge its own copy of its name.
     fn repeat_strings(&mut self) {
         let Snapshot { nodes, strings, edge_types, .. } = &mut self.snapshot;
         let first_copy = strings.len();

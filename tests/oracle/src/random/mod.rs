@@ -1,8 +1,8 @@
-//! Random snapshots that are small and adversarial.
+//! Small, adversarial random snapshots.
 //!
-//! A snapshot is drawn as a [`Draft`], a list of small numbers that always means something, whatever
-//! they are; [`Draft::build`] makes the snapshot from it. So any part of a draft may be left out or
-//! made smaller, which is how `proptest` shrinks failures (see [`crate::strategies`]).
+//! A snapshot is drawn as a [`Draft`], a list of small numbers with a meaning for every value; [`Draft::build`] makes
+//! the snapshot. So any part of a draft may be omitted or made smaller, which lets `proptest` shrink failures (see
+//! [`crate::strategies`]).
 
 mod build;
 mod vocabulary;
@@ -10,15 +10,15 @@ mod vocabulary;
 use crate::model::Snapshot;
 use crate::rng::SplitMix64;
 
-/// What random snapshots may look like.
+/// Limits of random snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The most nodes, at least 1.
+    /// Maximum number of nodes, at least 1.
     pub max_nodes: usize,
-    /// The most links per node, on average. One link makes one to four edges.
+    /// Maximum average number of links per node. A link makes one to four edges.
     pub max_links_per_node: usize,
-    /// Whether strings may stand in the table twice, and nodes may be called like classes that
-    /// DevTools makes up. DevTools loses class rows then; heaplake and the oracle go by content.
+    /// Whether strings may be repeated in the table, and nodes may be named like classes that DevTools makes up.
+    /// DevTools then loses class rows; heaplake and the oracle compare content.
     pub collisions: bool,
     /// Whether the root may be the last node.
     pub root_last: bool,
@@ -30,18 +30,18 @@ impl Default for Shape {
     }
 }
 
-/// The plan of a snapshot. All numbers are taken modulo what there is to choose from.
+/// Draft of a snapshot. All numbers are taken modulo the number of choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The nodes but the root, which is always there.
+    /// The nodes without the root, which is always there.
     pub nodes: Vec<NodeDraft>,
-    /// What links them.
+    /// Links between them.
     pub links: Vec<Link>,
     /// Properties of the whole snapshot.
     pub options: Options,
 }
 
-/// The plan of a node.
+/// Draft of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeDraft {
     /// Type and name.
@@ -54,11 +54,11 @@ pub struct NodeDraft {
     pub native: u16,
     /// Allocation stack.
     pub trace: u16,
-    /// Location: none for 0.
+    /// Location; 0 for none.
     pub place: u16,
 }
 
-/// The plan of one or a few edges. `from`, `to` and the like choose nodes, 0 being the root.
+/// Draft of one or a few edges. `from`, `to` and the like choose nodes, 0 being the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// Any edge between any two nodes.
@@ -87,12 +87,12 @@ pub enum Link {
         key: u16,
         /// The value.
         value: u16,
-        /// The names that key and value have in the edges' names.
+        /// The names of key and value in the edges' names.
         names: u16,
-        /// What is wrong with it, if anything: an edge missing, a wrong table, a wrong type.
+        /// Defect, if any: an edge missing, a wrong table, a wrong type.
         flaw: u16,
     },
-    /// Properties of an object, of those that make interfaces.
+    /// Properties of an object, from the lists that make interfaces.
     Record {
         /// The object.
         object: u16,
@@ -103,7 +103,7 @@ pub enum Link {
     },
 }
 
-/// The plan for the snapshot as a whole.
+/// Draft of the snapshot as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The root is the last node instead of the first.
@@ -127,7 +127,7 @@ pub struct Options {
 }
 
 impl Snapshot {
-    /// A snapshot that is decided by the seed and the shape.
+    /// A snapshot from a seed and a shape.
     #[must_use]
     pub fn random(seed: u64, shape: &Shape) -> Self {
         Draft::random(seed, shape).build(shape)
@@ -135,15 +135,15 @@ impl Snapshot {
 }
 
 impl Draft {
-    /// A draft that is decided by the seed and the shape.
+    /// A draft from a seed and a shape.
     #[must_use]
     pub fn random(seed: u64, shape: &Shape) -> Self {
         let rng = &mut SplitMix64::new(seed);
         let n = 1 + rng.below(shape.max_nodes.max(1));
         let density = 1 + rng.below(shape.max_links_per_node.max(1));
         let links = rng.below(n * density + 2);
-        // Some nodes and properties get drawn more often than others, in each snapshot different
-        // ones. The first kind of node is the plain object.
+        // Each snapshot draws some nodes and properties more often than others. The first kind of node is the plain
+        // object.
         let mut favourites = [any(rng), any(rng), any(rng)];
         if rng.one_in(2) {
             favourites[0] = 0;

@@ -1,9 +1,9 @@
-//! The words that random snapshots are made of: all that has a meaning to DevTools, and near misses.
+//! Words of random snapshots: all with a meaning to DevTools, and near misses.
 
 /// A node's type and name.
 pub(super) type Cast = (&'static str, &'static str);
 
-/// Nodes. Plain objects stand here often, for it takes several to make an interface.
+/// Nodes. Plain objects are frequent, since an interface takes several.
 pub(super) const CASTS: &[Cast] = &[
     ("object", "Object"),
     ("object", "Object"),
@@ -58,8 +58,8 @@ pub(super) const CASTS: &[Cast] = &[
     ("wasm object", "WasmInstance"),
 ];
 
-/// Nodes whose names equal class names that others get from their types, interfaces or state. The
-/// class rows of DevTools lose nodes then.
+/// Nodes named like classes that others get from their types, interfaces or state. DevTools' class rows then lose
+/// nodes.
 pub(super) const COLLIDING_CASTS: &[Cast] = &[
     ("object", "Function"),
     ("object", "RegExp"),
@@ -92,8 +92,8 @@ pub(super) const EDGE_NAMES: &[&str] = &[
 /// Names of weak map entries' keys and values.
 pub(super) const ENTRY_NAMES: &[&str] = &["Key", "", "a @1) -> value (b", "two\nlines", "\u{2028}"];
 
-/// Lists of properties. Some fit into others, some differ in their order only, some repeat a name,
-/// and some hold names that must be quoted or that make the interface's name too long.
+/// Property lists. Some fit into others, some differ in order only, some repeat a name, and some have names that must
+/// be quoted or that make the interface's name too long.
 pub(super) const RECORDS: &[&[&str]] = &[
     &["a", "b"],
     &["b", "a"],
@@ -116,7 +116,7 @@ pub(super) const RECORDS: &[&[&str]] = &[
     &["p23456789 p23456789 p23456789 p23456789 p23456789 p23456789x", FILLS_UP],
 ];
 
-/// 60 units: with 59 before and the brace the name is just not too long.
+/// 60 units: with 59 before and the brace the name just fits.
 const FILLS_UP: &str = "q23456789 q23456789 q23456789 q23456789 q23456789 q234567890";
 
 const LONG: &str = "a property whose name goes on and on until it is longer than what the name of an \

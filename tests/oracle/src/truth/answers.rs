@@ -1,34 +1,34 @@
-//! What there is to know about a snapshot.
+//! Expected results for a snapshot.
 
 use crate::text::OracleString;
 use std::collections::BTreeMap;
 
-/// Everything that is to be known about a snapshot.
+/// Expected results for a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
-    /// Per node, in the file's order.
+    /// Per node, in file order.
     pub nodes: Vec<NodeTruth>,
-    /// Per node and outgoing edge, whether the edge keeps its target alive.
+    /// Per node and outgoing edge, whether the edge is essential.
     pub essential: Vec<Vec<bool>>,
     /// The class rows by class key.
     pub classes: BTreeMap<OracleString, ClassRow>,
 }
 
-/// The truth about one node.
+/// Expected results for one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeTruth {
-    /// Own size, after the sizes of owned nodes went to their owners.
+    /// Shallow size, after owned nodes gave theirs to their owners.
     pub shallow: u64,
     /// Sum of the shallow sizes in the node's dominator subtree.
     pub retained: u64,
     /// Sum of the native sizes in the node's dominator subtree (0 if the file has none).
     pub retained_native: u64,
-    /// Steps from the nearest user root; [`SYSTEM_DISTANCE`](super::SYSTEM_DISTANCE) and more if only the root leads there;
-    /// `None` where DevTools has -5.
+    /// Steps from the nearest user root; [`SYSTEM_DISTANCE`](super::SYSTEM_DISTANCE) and more if only the root leads
+    /// there; `None` where DevTools has -5.
     pub distance: Option<i32>,
     /// Ordinal of the immediate dominator; the root is its own.
     pub dominator: usize,
-    /// Name, with the `Detached ` that propagation put before it.
+    /// Name, with the prefix `Detached ` after propagation.
     pub name: OracleString,
     /// Class name.
     pub class_name: OracleString,
@@ -36,13 +36,13 @@ pub struct NodeTruth {
     pub class_key: OracleString,
     /// 0 unknown, 1 attached, 2 detached, after propagation.
     pub detachedness: u8,
-    /// Number of edges of any type that lead here.
+    /// Number of incoming edges of any type.
     pub retainer_count: usize,
-    /// Reached from a window or a document, so edges from the outside do not hold it.
+    /// Reachable from a window or a document, so edges from outside the page are not essential.
     pub page_owned: bool,
 }
 
-/// The nodes of one class key whose shallow size is not zero.
+/// The nodes of one class key with a shallow size above zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassRow {
     /// Class name.
@@ -51,10 +51,10 @@ pub struct ClassRow {
     pub count: u64,
     /// Sum of their shallow sizes.
     pub shallow: u64,
-    /// What they retain together, every byte counted once (DevTools' `maxRet`).
+    /// Their common retained size, every byte counted once (DevTools' `maxRet`).
     pub retained: u64,
     /// The largest retained size among them.
     pub max_retained: u64,
-    /// The least distance; `None` as soon as one node has none, for DevTools takes that as -5.
+    /// The least distance; `None` as soon as one node has none, which DevTools treats as -5.
     pub distance: Option<i32>,
 }

@@ -7,38 +7,38 @@ use super::{distance, rows};
 use crate::model::Snapshot;
 use crate::text::OracleString;
 
-/// Elements back to which recursion is folded.
+/// Window of elements in which recursion is folded.
 const NEAR: usize = 4;
-/// Names that stay beside each other.
+/// Maximum number of names side by side.
 const NAMES: usize = 16;
 
 /// An element of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Element {
-    /// Name of the edge that leads here, `[]` for any number, `(entry)` for an entry of a weak map.
+    /// Name of the incoming edge, `[]` for any number, `(entry)` for an entry of a weak map.
     pub edge: Option<OracleString>,
     /// Class key.
     pub class: OracleString,
 }
 
-/// All instances of one class that have the same path.
+/// All instances of one class with the same path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Chain {
     /// Along dominators rather than along a shortest path.
     pub dominators: bool,
-    /// From the root, which is left out, to the instances; and whether the element repeats.
+    /// From the root, which is left out, to the instances, with flags for repeated elements.
     pub path: Vec<(Element, bool)>,
     /// Number of instances.
     pub count: u64,
     /// Sum of their shallow sizes.
     pub shallow: u64,
-    /// Sum of the retained sizes of those that are inside no other instance of the class.
+    /// Sum of the retained sizes of the instances inside no other instance of the class.
     pub retained: u64,
-    /// The first of those that retain most.
+    /// The first instance with the largest retained size.
     pub example: usize,
 }
 
-/// The chains to all instances of all classes that have a node which is neither hidden nor synthetic.
+/// The chains to all instances of all classes with a node that is neither hidden nor synthetic.
 #[must_use]
 pub fn chains(snapshot: &Snapshot, truth: &Truth) -> Vec<Chain> {
     let program = |v: usize| !["hidden", "synthetic"].contains(&snapshot.node_type(v));
@@ -69,15 +69,15 @@ pub fn chains(snapshot: &Snapshot, truth: &Truth) -> Vec<Chain> {
     chains
 }
 
-/// The node before this one, and the name of the edge between them.
+/// The previous node, and the name of the edge between them.
 type Before = (Option<usize>, Option<OracleString>);
 
 fn dominator(truth: &Truth, v: usize) -> Before {
     (Some(truth.nodes[v].dominator).filter(|&d| d != v), None)
 }
 
-/// For each node the followed edge from a node at a distance one less: of least kind, then the one whose path reads least
-/// from its end upwards, then from the least node, then the first.
+/// For each node the followed edge from a node at a distance one less. Ties: least kind, then the least path read from
+/// its end upwards, then the least node, then the first edge.
 fn nearest(snapshot: &Snapshot, truth: &Truth) -> Vec<Before> {
     let count = snapshot.nodes.len();
     let mut before: Vec<Before> = vec![(None, None); count];
@@ -117,14 +117,14 @@ fn nearest_to(v: usize, far: i32, snapshot: &Snapshot, truth: &Truth, before: &[
 /// A word of a path: whether it does not begin with a letter, and the word.
 type Read = (bool, Vec<u8>);
 
-/// A path from its end upwards, a label, then class and name of the node that it leads from.
+/// A path from its end upwards: a label, then class and name of the source node.
 fn read(link: &Before, snapshot: &Snapshot, truth: &Truth, before: &[Before]) -> Vec<Read> {
     let mut words = Vec::new();
     let mut link = link.clone();
     loop {
         let label = match &link.1 {
             Some(name) if *name == "[]" => Vec::new(),
-            // Behind numbers, before all names.
+            // After numbers, before all names.
             Some(name) if *name == "(entry)" => vec![0],
             name => name.as_ref().map(OracleString::to_wtf8).unwrap_or_default(),
         };
@@ -144,7 +144,6 @@ fn is_number(name: &OracleString) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// All elements from the root to a node.
 fn path_to(v: usize, root: usize, truth: &Truth, before: impl Fn(usize) -> Before) -> Vec<Element> {
     let mut path = Vec::new();
     let mut at = v;
@@ -160,13 +159,13 @@ fn path_to(v: usize, root: usize, truth: &Truth, before: impl Fn(usize) -> Befor
     path
 }
 
-/// The elements with recursion folded; notes the paths whose last element repeats.
+/// The elements with recursion folded; adds the paths that end with a repeated element to `repeated`.
 fn folded(elements: &[Element], repeated: &mut BTreeSet<Vec<Element>>) -> Vec<Element> {
     let mut path: Vec<Element> = Vec::new();
     for element in elements {
         let near = path.len().saturating_sub(NEAR)..path.len();
         let same = near.rev().find(|&at| path[at] == *element);
-        // What every program has plenty of is no recursion across classes of the program.
+        // Repeated common classes with a class of the program between them are not recursion.
         let crosses = |at: usize| path[at + 1..].iter().any(|between| !is_common(&between.class));
         match same.filter(|&at| !is_common(&element.class) || !crosses(at)) {
             Some(at) => {
@@ -179,7 +178,7 @@ fn folded(elements: &[Element], repeated: &mut BTreeSet<Vec<Element>>) -> Vec<El
     path
 }
 
-/// Whether every program has plenty of a class.
+/// Whether every program has many instances of a class.
 fn is_common(class_key: &OracleString) -> bool {
     let key = class_key.to_string();
     // `,name`, or `script,line,column,name`.
@@ -192,7 +191,7 @@ fn is_common(class_key: &OracleString) -> bool {
     whole.contains(&name) || beginnings.iter().any(|begin| name.starts_with(begin)) || name.ends_with("[]")
 }
 
-/// Of equally heavy names the one that comes first in the file; what is no name comes last.
+/// Rank among equally heavy names: by position in the file, missing names last.
 fn rank(snapshot: &Snapshot, name: Option<&OracleString>) -> usize {
     let marks = ["(no path)", "(entry)", "[]"].map(OracleString::from);
     let Some(name) = name else { return usize::MAX };
@@ -202,16 +201,16 @@ fn rank(snapshot: &Snapshot, name: Option<&OracleString>) -> usize {
     }
 }
 
-/// Paths with the instances behind them.
+/// Paths with their instances.
 type Found = Vec<(Vec<Element>, Vec<usize>)>;
 
-/// Sum of the retained sizes of those that are inside no other instance of their class.
+/// Sum of the retained sizes of the instances inside no other instance of their class.
 fn retained(instances: &[usize], truth: &Truth) -> u64 {
     let outer = instances.iter().filter(|&&v| !rows::is_inside_own_class(&truth.nodes, v));
     outer.map(|&v| truth.nodes[v].retained).sum()
 }
 
-/// The paths, after names behind which nothing is heavy have become `(any)`.
+/// The paths, after light names have become `(any)`.
 fn renamed(snapshot: &Snapshot, found: &Found, truth: &Truth, least: u64) -> Vec<Vec<Element>> {
     let mut renamed: Vec<Vec<Element>> = found.iter().map(|(path, _)| path.clone()).collect();
     for depth in 0..renamed.iter().map(Vec::len).max().unwrap_or(0) {
@@ -236,7 +235,7 @@ fn renamed(snapshot: &Snapshot, found: &Found, truth: &Truth, least: u64) -> Vec
     renamed
 }
 
-/// All but the first names of those behind which something is heavy.
+/// The light names, and the heavy ones beyond the first [`NAMES`].
 fn light_names(
     snapshot: &Snapshot,
     weighed: impl Iterator<Item = (Option<OracleString>, u64)>,

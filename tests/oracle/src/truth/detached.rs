@@ -1,4 +1,4 @@
-//! Which DOM nodes are attached to a page, and what that does to names.
+//! Which DOM nodes are attached to a page, and the effect on names.
 
 use crate::model::Snapshot;
 use crate::text::OracleString;
@@ -7,7 +7,7 @@ const UNKNOWN: u8 = 0;
 const ATTACHED: u8 = 1;
 const DETACHED: u8 = 2;
 
-/// The outcome of propagation.
+/// Result of propagation.
 pub(super) struct Detached {
     /// State per node.
     pub states: Vec<u8>,
@@ -15,10 +15,9 @@ pub(super) struct Detached {
     pub names: Vec<OracleString>,
 }
 
-/// Without the field, native nodes that are called `Detached …` are detached and nothing spreads or
-/// is renamed. With it, the known states of native nodes spread over native nodes of unknown state
-/// (first attached, then detached), and every native node that is detached in the end gets
-/// `Detached ` put before its name, whatever it was called.
+/// Without the field, native nodes named `Detached …` are detached and nothing spreads or is renamed. With it, the
+/// known states of native nodes spread over native nodes of unknown state (first attached, then detached), and every
+/// native node that ends up detached gets the prefix `Detached `, whatever its name.
 pub(super) fn propagate(snapshot: &Snapshot) -> Detached {
     let nodes = 0..snapshot.nodes.len();
     let mut names: Vec<OracleString> = nodes.clone().map(|v| snapshot.node_name(v).clone()).collect();
@@ -41,8 +40,8 @@ pub(super) fn propagate(snapshot: &Snapshot) -> Detached {
     Detached { states, names }
 }
 
-/// Gives the state of native nodes to their native successors of unknown state, until nothing
-/// changes. Weak and hidden edges do not pass it on, nor does what DevTools calls invisible.
+/// Propagates the state of native nodes to their native successors of unknown state, until nothing changes. Weak and
+/// hidden edges do not propagate it, nor do those that DevTools calls invisible.
 fn spread(snapshot: &Snapshot, state: u8, states: &mut [u8]) {
     let passes = |kind: &str| !["weak", "hidden", "invisible"].contains(&kind);
     let mut changed = true;

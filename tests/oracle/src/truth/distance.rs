@@ -1,4 +1,4 @@
-//! How far nodes are from the user's program.
+//! Distances of nodes from the user's program.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,16 +7,16 @@ use super::weakmap;
 use crate::model::{Edge, Label, Snapshot};
 use crate::text::OracleString;
 
-/// The distance of the root if there are user roots: what is reached only from here is the system's.
+/// Distance of the root if there are user roots: nodes reachable only from here belong to the system.
 pub const SYSTEM_DISTANCE: i32 = 100_000_000;
 
-/// Breadth first twice: from all user roots, which have distance 1, and then from the root for what
-/// was not reached. The root itself has [`SYSTEM_DISTANCE`], or 0 if there are no user roots, even
-/// where the first search had come to it.
+/// Two breadth-first searches: from all user roots, which have distance 1, and then from the root for the remaining
+/// nodes. The root itself has [`SYSTEM_DISTANCE`], or 0 if there are no user roots, even where the first search reached
+/// it.
 pub(super) fn distances(snapshot: &Snapshot) -> Vec<Option<i32>> {
     let root = snapshot.root();
     let mut search = Search { snapshot, distance: vec![None; snapshot.nodes.len()], half_seen: BTreeSet::new() };
-    // A node stands in the queue once for every edge of the root, which matters to weak maps.
+    // A node is queued once per edge of the root, which matters to weak maps.
     let targets = snapshot.nodes[root].edges.iter().map(|edge| edge.to);
     let user_roots: Vec<usize> = targets.filter(|&v| is_user_root(snapshot, v)).collect();
     for &user_root in &user_roots {
@@ -32,19 +32,18 @@ pub(super) fn distances(snapshot: &Snapshot) -> Vec<Option<i32>> {
 struct Search<'a> {
     snapshot: &'a Snapshot,
     distance: Vec<Option<i32>>,
-    /// Entries of weak maps of which one edge was met and skipped; kept from the first search to
-    /// the second.
+    /// Entries of weak maps with one edge visited and skipped; kept from the first search to the second.
     half_seen: BTreeSet<Vec<u16>>,
 }
 
 impl Search<'_> {
-    /// Goes on from nodes that have their distance, to nodes that have none yet.
+    /// Continues from nodes with a distance to nodes without one.
     fn run(&mut self, starts: Vec<usize>) {
         let mut queue = VecDeque::from(starts);
         while let Some(from) = queue.pop_front() {
             let distance = self.distance[from].expect("queued nodes have a distance");
             for edge in &self.snapshot.nodes[from].edges {
-                // The filter is asked last: it remembers what it was asked.
+                // `follows` comes last, since each call changes its state.
                 if self.snapshot.edge_type(edge) != "weak"
                     && self.distance[edge.to].is_none()
                     && self.follows(from, edge)
@@ -56,9 +55,8 @@ impl Search<'_> {
         }
     }
 
-    /// Not followed are a native context's `sloppy_function_map`, the links among an array of map
-    /// descriptors, and the first of a WeakMap entry's two edges: its value is as far away as the
-    /// farther of key and table.
+    /// Skips a native context's `sloppy_function_map`, the links among an array of map descriptors, and the first of a
+    /// WeakMap entry's two edges: its value is as far away as the farther of key and table.
     fn follows(&mut self, from: usize, edge: &Edge) -> bool {
         let snapshot = self.snapshot;
         let name = snapshot.node_name(from);
@@ -70,8 +68,8 @@ impl Search<'_> {
         snapshot.edge_type(edge) != "internal" || !self.is_first_of_entry(edge)
     }
 
-    /// Whether the edge belongs to a WeakMap entry of which the other edge was not met, or was met
-    /// and used up. Toggles the memory.
+    /// Whether the edge belongs to a WeakMap entry with the other edge not visited, or visited and used up. Toggles the
+    /// state.
     fn is_first_of_entry(&mut self, edge: &Edge) -> bool {
         let name = self.snapshot.edge_name(edge).expect("internal edges have names");
         let Some(ephemeron) = weakmap::parse(name) else { return false };
@@ -83,7 +81,7 @@ impl Search<'_> {
     }
 }
 
-/// The name of an edge that a search follows, whatever it met before; nothing where it does not.
+/// The name of an edge that a search follows, whatever its state; `None` if it never does.
 pub(super) fn followed_as(snapshot: &Snapshot, from: usize, edge: &Edge) -> Option<OracleString> {
     if snapshot.edge_type(edge) == "weak" {
         return None;
@@ -104,8 +102,8 @@ pub(super) fn followed_as(snapshot: &Snapshot, from: usize, edge: &Edge) -> Opti
     }
 }
 
-/// Whether the edge of a descriptor array is at another index than 4, 7, 10 and so on. Names count
-/// with the number that they begin with; those that begin with none are followed.
+/// Whether the edge of a descriptor array has an index other than 4, 7, 10 and so on. Names count by their leading
+/// number; names without one are followed.
 fn is_no_descriptor_link(snapshot: &Snapshot, edge: &Edge) -> bool {
     let index = match snapshot.label(edge) {
         Label::Index(index) => Some(index as f64),

@@ -1,11 +1,10 @@
-//! Dominators and what they retain.
+//! Dominators and retained sizes.
 
 use crate::graph::Arc;
 use crate::model::Snapshot;
 
-/// Immediate dominators over the essential edges and one more from the root to every node that no
-/// essential edge enters. What is still unreachable (rings of garbage and what only they hold)
-/// hangs directly under the root.
+/// Immediate dominators over the essential edges and an edge from the root to every node without an incoming essential
+/// edge. Nodes still unreachable (garbage cycles and their targets) are children of the root.
 pub(super) fn dominators(
     snapshot: &Snapshot,
     essential: &[Vec<bool>],
@@ -36,7 +35,7 @@ fn essential_edges(snapshot: &Snapshot, essential: &[Vec<bool>]) -> Vec<Arc> {
     edges
 }
 
-/// Every node's size goes to itself and to all of its dominators.
+/// Adds every node's size to itself and to all of its dominators.
 pub(super) fn retained(dominator: &[usize], sizes: &[u64]) -> Vec<u64> {
     let mut retained = sizes.to_vec();
     for (v, size) in sizes.iter().enumerate() {

@@ -1,12 +1,11 @@
-//! Which edges keep their targets alive.
+//! Which edges are essential.
 
 use super::roots::is_document_list;
 use super::weakmap;
 use crate::model::{Edge, Snapshot};
 
-/// Nodes of the page, as opposed to those of the debugger: what the root's shortcuts point to (the
-/// windows), the lists of documents among the root's elements, and everything that these reach over
-/// edges that are not weak.
+/// Nodes of the page, as opposed to the debugger's: the targets of the root's shortcuts (the windows), the lists of
+/// documents among the root's elements, and everything reachable from these over edges that are not weak.
 pub(super) fn page_owned(snapshot: &Snapshot) -> Vec<bool> {
     let mut owned = vec![false; snapshot.nodes.len()];
     for edge in &snapshot.nodes[snapshot.root()].edges {
@@ -29,16 +28,15 @@ pub(super) fn page_owned(snapshot: &Snapshot) -> Vec<bool> {
     owned
 }
 
-/// For every edge whether it is essential.
+/// Whether each edge is essential.
 pub(super) fn edges(snapshot: &Snapshot, page_owned: &[bool]) -> Vec<Vec<bool>> {
     let is_essential = |from, edge| is_essential(snapshot, page_owned, from, edge);
     let of_node = |from: usize| snapshot.nodes[from].edges.iter().map(move |edge| is_essential(from, edge)).collect();
     (0..snapshot.nodes.len()).map(of_node).collect()
 }
 
-/// Never essential are weak edges, self edges and the one of a WeakMap entry's two edges that comes
-/// from the table. Of the root's other edges all are. From elsewhere, shortcuts are not, nor are
-/// edges that enter the page from outside.
+/// Never essential are weak edges, self edges and, of a WeakMap entry's two edges, the table's. All other edges of the
+/// root are. From other nodes, shortcuts are not, nor are edges that enter the page from outside.
 fn is_essential(snapshot: &Snapshot, page_owned: &[bool], from: usize, edge: &Edge) -> bool {
     let kind = snapshot.edge_type(edge);
     if kind == "weak" || edge.to == from || is_from_table(snapshot, from, edge) {
@@ -48,7 +46,7 @@ fn is_essential(snapshot: &Snapshot, page_owned: &[bool], from: usize, edge: &Ed
     from == snapshot.root() || kind != "shortcut" && !enters_page
 }
 
-/// Whether this is an internal edge of a WeakMap entry whose table is the edge's source.
+/// Whether this is an internal edge of a WeakMap entry from the entry's table.
 fn is_from_table(snapshot: &Snapshot, from: usize, edge: &Edge) -> bool {
     if snapshot.edge_type(edge) != "internal" {
         return false;

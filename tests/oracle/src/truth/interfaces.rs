@@ -3,18 +3,18 @@
 use crate::model::Snapshot;
 use crate::text::{OracleString, units};
 
-/// An interface's name may have this many units, its first property not counted.
+/// Maximum length of an interface's name in units, its first property not counted.
 const LONGEST_NAME: usize = 120;
 
-/// A list of properties that objects have.
+/// A property list of objects.
 struct Interface {
     name: OracleString,
     properties: Vec<OracleString>,
-    /// How many objects have just this list, in this order.
+    /// Objects with exactly this list, in this order.
     count: usize,
 }
 
-/// The plain objects that have an interface, with its name.
+/// The plain objects with an interface, and its name.
 pub(super) fn assign(snapshot: &Snapshot) -> Vec<(usize, OracleString)> {
     let objects = plain_objects(snapshot);
     let interfaces = infer(snapshot, &objects);
@@ -27,17 +27,16 @@ pub(super) fn assign(snapshot: &Snapshot) -> Vec<(usize, OracleString)> {
     assigned
 }
 
-/// Nodes of type `object` that are called `Object`. DevTools begins with the root: where the root
-/// is the last node, only it can have an interface.
+/// Nodes of type `object` named `Object`. DevTools begins with the root: where the root is the last node, only it can
+/// have an interface.
 fn plain_objects(snapshot: &Snapshot) -> Vec<usize> {
     let is_plain = |&v: &usize| snapshot.node_type(v) == "object" && *snapshot.node_name(v) == "Object";
     (snapshot.root()..snapshot.nodes.len()).filter(is_plain).collect()
 }
 
-/// The interfaces, most popular first, of equals the one that was seen first.
+/// The interfaces, most popular first, in order of occurrence among equals.
 ///
-/// Each object proposes one. Those are kept that at least two objects proposed, and at least a
-/// thousandth of all plain objects.
+/// Each object proposes one. An interface needs at least two proposals, and one from a thousandth of all plain objects.
 fn infer(snapshot: &Snapshot, objects: &[usize]) -> Vec<Interface> {
     let mut found: Vec<Interface> = Vec::new();
     for &object in objects {
@@ -56,8 +55,8 @@ fn infer(snapshot: &Snapshot, objects: &[usize]) -> Vec<Interface> {
     found
 }
 
-/// The interface that an object proposes: its properties in order, without `__proto__`, up to the
-/// first that would make the name too long.
+/// The interface that an object proposes: its properties in order, without `__proto__`, up to the first that would make
+/// the name too long.
 fn proposal(snapshot: &Snapshot, object: usize) -> (OracleString, Vec<OracleString>) {
     let mut name = OracleString::from("{");
     let mut properties = Vec::new();
@@ -77,8 +76,8 @@ fn proposal(snapshot: &Snapshot, object: usize) -> (OracleString, Vec<OracleStri
     (name, properties)
 }
 
-/// Of the interfaces whose properties the object has all of (as often as the interface lists them,
-/// in any order), the one with the most properties; of several the first, which is the most popular.
+/// The interface with the most properties among those that the object matches: it has all their properties (as often as
+/// listed, in any order). Ties go to the first, which is the most popular.
 fn best_match<'a>(snapshot: &Snapshot, interfaces: &'a [Interface], object: usize) -> Option<&'a Interface> {
     let properties: Vec<&OracleString> = properties_of(snapshot, object).collect();
     let mut best: Option<&Interface> = None;
@@ -90,7 +89,7 @@ fn best_match<'a>(snapshot: &Snapshot, interfaces: &'a [Interface], object: usiz
     best
 }
 
-/// Whether the first list holds the second, both taken as multisets.
+/// Whether the first list contains the second, both taken as multisets.
 fn has_all(properties: &[&OracleString], wanted: &[OracleString]) -> bool {
     let mut left = properties.to_vec();
     wanted.iter().all(|wanted| {
@@ -99,14 +98,13 @@ fn has_all(properties: &[&OracleString], wanted: &[OracleString]) -> bool {
     })
 }
 
-/// The names of an object's property edges.
 fn properties_of(snapshot: &Snapshot, object: usize) -> impl Iterator<Item = &OracleString> {
     let edges = snapshot.nodes[object].edges.iter();
     let properties = edges.filter(|edge| snapshot.edge_type(edge) == "property");
     properties.map(|edge| snapshot.edge_name(edge).expect("property edges have names"))
 }
 
-/// Names with commas, quotation marks or braces would confuse, so they stand there as JSON.
+/// Writes names with commas, quotation marks or braces, which would be ambiguous, as JSON.
 fn quoted_if_odd(name: &OracleString) -> OracleString {
     let odd = units(",'\"{}");
     match name.units().iter().any(|unit| odd.contains(unit)) {
@@ -115,8 +113,7 @@ fn quoted_if_odd(name: &OracleString) -> OracleString {
     }
 }
 
-/// A string as JavaScript's `JSON.stringify` writes it: lone surrogates as escapes, other letters as
-/// they are.
+/// A string as JavaScript's `JSON.stringify` writes it: lone surrogates as escapes, other letters unchanged.
 fn json_string(text: &OracleString) -> OracleString {
     let mut json = OracleString::from("\"");
     for c in char::decode_utf16(text.units().iter().copied()) {

@@ -1,18 +1,20 @@
-//! What Chrome DevTools says about a snapshot.
+//! Chrome DevTools' results for a snapshot.
 //!
-//! One file per group of rules; each function's comment states its rule. The rules build on each
-//! other in this order: detachedness (which renames nodes), essential edges, shallow sizes,
-//! distances, class names, dominators and retained sizes, class rows.
+//! One file per group of rules; each function's comment states its rule. The rules build on each other in this order:
+//! detachedness (which renames nodes), essential edges, shallow sizes, distances, class names, dominators and retained
+//! sizes, class rows.
 //!
-//! Checked against DevTools itself, on real snapshots and on tens of thousands of random ones (the
-//! examples `write_random` and `check_golden` do that): no difference, apart from what follows.
+//! The examples `write_random` and `check_golden` check them against DevTools itself, on real snapshots and on tens of
+//! thousands of random ones. The only differences:
 //!
-//! * Strings are compared by content here. DevTools compares places in the string table: when a class
-//!   name stands there twice, or a node is called like a class that DevTools makes up (`(system)`,
-//!   `Function`, `{a, b}`), it keeps one of the rows with that key and loses the others.
-//! * DevTools has no answer (it throws) if the root is neither first nor last, or has so many edges
-//!   to the same user root that its queue overflows; and it never ends on some unreachable
-//!   concatenated strings. Here the rules are just applied.
+//! * Strings are compared by content here. DevTools compares positions in the string table: when a class name is
+//!   repeated
+//! there, or a node is named like a class that DevTools makes up (`(system)`, `Function`, `{a, b}`), it keeps one of
+//! the rows with that key and loses the others.
+//! * DevTools has no answer (it throws) if the root is neither first nor last, or has so many edges to the same user
+//!   root
+//! that its queue overflows; and it never ends on some unreachable concatenated strings. Here the rules are just
+//! applied.
 //! * DevTools' shallow sizes have 32 bits and wrap around; here they do not.
 
 mod answers;
@@ -41,9 +43,8 @@ pub fn truth(snapshot: &Snapshot) -> Truth {
     truth_with(snapshot, dominators_by_deletion)
 }
 
-/// Computes everything with another algorithm for dominators, for snapshots that are too big for
-/// deleting nodes. It is called with the number of nodes, the edges and the root, and must return
-/// what [`dominators_by_deletion`] would.
+/// Computes everything with another dominator algorithm, for snapshots too big for deletion. It takes the number of
+/// nodes, the edges and the root, and must return the same as [`dominators_by_deletion`].
 #[must_use]
 pub fn truth_with(snapshot: &Snapshot, dominators: impl Fn(usize, &[Arc], u32) -> Vec<Option<u32>>) -> Truth {
     let detached::Detached { states, names } = detached::propagate(snapshot);
@@ -76,7 +77,7 @@ pub fn truth_with(snapshot: &Snapshot, dominators: impl Fn(usize, &[Arc], u32) -
     Truth { classes: rows::class_rows(&nodes), nodes, essential }
 }
 
-/// Every edge counts as a retainer of its target, weak ones, self edges and repetitions too.
+/// Every edge makes its source a retainer of its target: weak ones, self edges and repetitions too.
 fn retainer_counts(snapshot: &Snapshot) -> Vec<usize> {
     let mut counts = vec![0; snapshot.nodes.len()];
     for (_, edge) in snapshot.edges() {

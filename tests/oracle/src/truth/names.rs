@@ -4,8 +4,8 @@ use super::interfaces;
 use crate::model::{Location, Snapshot};
 use crate::text::{OracleString, units};
 
-/// The class of every node, from its type or its name (after detached nodes were renamed). Plain
-/// objects get the interface that fits them, if any does.
+/// The class of every node, from its type or its name (after detached nodes were renamed). Plain objects get the
+/// matching interface, if there is one.
 pub(super) fn class_names(snapshot: &Snapshot, names: &[OracleString]) -> Vec<OracleString> {
     let mut classes: Vec<OracleString> =
         (0..names.len()).map(|v| class_name(snapshot.node_type(v), &names[v])).collect();
@@ -15,7 +15,7 @@ pub(super) fn class_names(snapshot: &Snapshot, names: &[OracleString]) -> Vec<Or
     classes
 }
 
-/// Objects and native nodes are classed by name, the others by type.
+/// The class is the name for objects and native nodes, and depends on the type for the others.
 fn class_name(node_type: &str, name: &OracleString) -> OracleString {
     match node_type {
         "hidden" => "(system)".into(),
@@ -27,8 +27,8 @@ fn class_name(node_type: &str, name: &OracleString) -> OracleString {
     }
 }
 
-/// `<div id="a">` is a `<div>` and `Detached <div id="a">` a `Detached <div>`: such names end at
-/// their first blank, not counting the one after `Detached`.
+/// `<div id="a">` is a `<div>` and `Detached <div id="a">` a `Detached <div>`: such names end at their first blank, not
+/// counting the one after `Detached`.
 fn without_attributes(name: &OracleString) -> OracleString {
     let Some(tag) = ["<", "Detached <"].into_iter().find(|tag| name.starts_with(tag)) else {
         return name.clone();
@@ -41,7 +41,7 @@ fn without_attributes(name: &OracleString) -> OracleString {
     class
 }
 
-/// What people see of a class: V8 adds ids of the process to the names of some of its parts.
+/// The displayed class name: V8 adds process-specific ids to the names of some of its parts.
 pub(super) fn shown(class_name: &OracleString) -> OracleString {
     let name = class_name.to_string();
     match name.rsplit_once(" @") {
@@ -54,8 +54,8 @@ pub(super) fn shown(class_name: &OracleString) -> OracleString {
     }
 }
 
-/// Objects whose constructor is known have its place in their key, for different classes often have
-/// the same name. Locations of other nodes are ignored; of several the last one counts.
+/// Keys of objects with a known constructor contain its location, since different classes often share a name. Locations
+/// of other nodes are ignored; the last of several counts.
 pub(super) fn class_keys(snapshot: &Snapshot, class_names: &[OracleString]) -> Vec<OracleString> {
     let place = |v| {
         let known = snapshot.locations.iter().rfind(|location| location.node == v);

@@ -1,10 +1,10 @@
-//! Whose size is whose: parts that belong to one object only count for that object.
+//! Moves the sizes of parts that belong to one object only to that object.
 
 use super::roots::is_user_root;
 use crate::model::Snapshot;
 use crate::text::OracleString;
 
-/// The owners of a node that were found so far.
+/// The owners of a node found so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     None,
@@ -13,7 +13,7 @@ enum Owner {
 }
 
 impl Owner {
-    /// The owners of a node that has these and those.
+    /// Union of two sets of owners.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::None, owner) | (owner, Self::None) => owner,
@@ -23,9 +23,9 @@ impl Owner {
     }
 }
 
-/// Sizes after owned nodes handed theirs over: a node with exactly one owner becomes empty and its
-/// owner grows, unless that owner is synthetic or the root. Nothing is moved in snapshots without a
-/// user root, for these were made to show V8's internals as they are.
+/// Sizes after owned nodes gave theirs away: a node with exactly one owner becomes empty and its owner grows, unless
+/// that owner is synthetic or the root. Nothing moves in snapshots without a user root, which show V8's internals
+/// unchanged.
 ///
 /// `names` are the names after detached nodes were renamed.
 pub(super) fn shallow_sizes(snapshot: &Snapshot, names: &[OracleString]) -> Vec<u64> {
@@ -49,8 +49,8 @@ fn has_user_root(snapshot: &Snapshot) -> bool {
     root.edges.iter().any(|edge| is_user_root(snapshot, edge.to))
 }
 
-/// Nodes that cannot be owned own themselves; an ownable node belongs to the owners of all nodes
-/// that point to it with edges that are not weak.
+/// Nodes that cannot be owned own themselves; an ownable node belongs to the owners of all nodes that refer to it by
+/// edges that are not weak.
 fn owners(snapshot: &Snapshot, names: &[OracleString]) -> Vec<Owner> {
     let ownable = |v| is_ownable(snapshot, v, &names[v]);
     let initial = |v| if ownable(v) { Owner::None } else { Owner::One(v) };

@@ -1,4 +1,4 @@
-//! Class rows: the summary that DevTools opens with.
+//! Class rows: DevTools' summary.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::answers::{ClassRow, NodeTruth};
 use super::dominated;
 use crate::text::OracleString;
 
-/// One row per class key that has a node of non-zero size. The retained size of a node is added
-/// unless it is inside that of another node of the row: one that dominates it.
+/// One row per class key that has a node of non-zero size. The retained size of a node is added unless another node of
+/// the row dominates it.
 pub(super) fn class_rows(nodes: &[NodeTruth]) -> BTreeMap<OracleString, ClassRow> {
     let mut rows: BTreeMap<OracleString, ClassRow> = BTreeMap::new();
     for (v, node) in nodes.iter().enumerate().filter(|(_, node)| node.shallow != 0) {
@@ -23,7 +23,7 @@ pub(super) fn class_rows(nodes: &[NodeTruth]) -> BTreeMap<OracleString, ClassRow
         row.count += 1;
         row.shallow += node.shallow;
         row.max_retained = row.max_retained.max(node.retained);
-        // The order of options puts None below all distances, as -5 is.
+        // `Option`'s order puts `None` below all distances, like -5.
         row.distance = row.distance.min(node.distance);
         if !is_inside_own_class(nodes, v) {
             row.retained += node.retained;
@@ -32,7 +32,7 @@ pub(super) fn class_rows(nodes: &[NodeTruth]) -> BTreeMap<OracleString, ClassRow
     rows
 }
 
-/// Whether a strict dominator of the node is of the same class key and of non-zero size.
+/// Whether a strict dominator of the node has the same class key and non-zero size.
 pub(super) fn is_inside_own_class(nodes: &[NodeTruth], node: usize) -> bool {
     dominated::ancestors(node, |v| nodes[v].dominator)
         .any(|above| nodes[above].shallow != 0 && nodes[above].class_key == nodes[node].class_key)

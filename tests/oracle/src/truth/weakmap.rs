@@ -1,12 +1,12 @@
 //! The names of the edges by which V8 describes the entries of weak maps.
 //!
-//! A WeakMap's value is retained by key and table together. V8 writes one edge from each of them to the
-//! value, both `internal`, with names that differ in the leading number only:
-//! `7 / part of key (K @11) -> value (V @13) pair in WeakMap (table @17)`.
+//! Key and table together retain a WeakMap's value. V8 writes one edge from each of them to the value, both `internal`,
+//! with names that differ in the leading number only: `7 / part of key (K @11) -> value (V @13) pair in WeakMap (table
+//! @17)`.
 
 use crate::text::{OracleString, units};
 
-/// What such a name says.
+/// A parsed name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ephemeron {
     /// The name without the leading number: the same for both edges of an entry.
@@ -15,10 +15,10 @@ pub(super) struct Ephemeron {
     pub table: f64,
 }
 
-/// Reads a name, or returns `None` if it is not of this form.
+/// Parses a name, or returns `None` if it is not of this form.
 ///
-/// The names of key and value may be anything on one line, even texts that look like the rest of the
-/// form; the leading number, both ids and the table's id must have at least one digit.
+/// The names of key and value may be anything on one line, even texts that look like the rest of the form; the leading
+/// number, both ids and the table's id must have at least one digit.
 pub(super) fn parse(name: &OracleString) -> Option<Ephemeron> {
     let entry = &name.units()[leading_digits(name.units())?..];
     let rest = entry.strip_prefix(&units(" / part of key (")[..])?;
@@ -52,13 +52,13 @@ fn is_digit(unit: &u16) -> bool {
     (0x30..=0x39).contains(unit)
 }
 
-/// How many digits the text begins with, if any.
+/// Number of leading digits, if any.
 fn leading_digits(text: &[u16]) -> Option<usize> {
     let count = text.iter().take_while(|unit| is_digit(unit)).count();
     (count > 0).then_some(count)
 }
 
-/// How many digits the text ends with, if any.
+/// Number of trailing digits, if any.
 fn trailing_digits(text: &[u16]) -> Option<usize> {
     let count = text.iter().rev().take_while(|unit| is_digit(unit)).count();
     (count > 0).then_some(count)

@@ -1,4 +1,4 @@
-//! Makes the dump that a draft means.
+//! Builds a dump from a draft.
 
 use super::draft::{BASE, ClassDraft, Draft, ObjectDraft};
 use crate::jvm::model::{
@@ -8,9 +8,9 @@ use crate::rng::SplitMix64;
 
 /// Names of further classes.
 const NAMES: [&str; 5] = ["app/Node", "app/Order$Item", "app/\u{fc}ml\u{e4}ut", "[Lapp/Node;", "[[I"];
-/// Names of fields: the first is that of references' referents, which only counts where Reference declares it.
+/// Names of fields: the first is that of a reference's referent, which only counts if Reference declares it.
 const FIELDS: [&str; 4] = ["referent", "value", "next", "count"];
-/// An address at which there is nothing: not even divisible.
+/// An address without an object: not even divisible.
 const DANGLING: u64 = 0x0bad_0bad;
 /// The class of strings in [`BASE`].
 const STRING: usize = 3;
@@ -61,7 +61,7 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    /// A loader has one class of a name only.
+    /// A loader has only one class of a name.
     fn tell_apart(&mut self, base: usize) {
         let loader = |at: usize| self.reference(self.draft.classes[at - base].loader);
         let repeats =
@@ -72,7 +72,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Gives everything an address.
+    /// Assigns all addresses.
     fn place(&mut self) {
         let options = self.draft.options;
         let unit = if options.narrow { [4, 8, 16, 32] } else { [8, 16, 64, 512] }[usize::from(options.alignment) % 4];
@@ -97,7 +97,7 @@ impl<'a> Builder<'a> {
         self.class_addresses = addresses;
     }
 
-    /// Bytes that an object takes up in the heap.
+    /// Bytes of an object in the heap.
     fn bytes(&self, object: &ObjectDraft) -> u64 {
         let reference = if self.draft.options.wide_references { 8 } else { 4 };
         let length = object.values.len() as u64;
@@ -113,12 +113,12 @@ impl<'a> Builder<'a> {
     }
 
     fn primitive(&self, object: &ObjectDraft) -> Primitive {
-        // Bytes are frequent, for strings are made of them.
+        // Bytes are frequent, since strings consist of them.
         let strings = if self.draft.options.old_strings { Primitive::Char } else { Primitive::Byte };
         if object.class.is_multiple_of(2) { strings } else { Primitive::ALL[usize::from(object.class / 2) % 8] }
     }
 
-    /// An object or class; for 0 null.
+    /// An object or class; null for 0.
     pub(super) fn reference(&self, number: u16) -> u64 {
         let (kind, which) = (number % 16, usize::from(number / 16));
         let any = |addresses: &[u64]| if addresses.is_empty() { 0 } else { addresses[which % addresses.len()] };
@@ -202,13 +202,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Mostly an object of a class, but nothing forbids something else.
+    /// Mostly an object of a class, sometimes any other.
     pub(super) fn instance_of(&self, class: usize, number: u16) -> u64 {
         let is_one = |object: &ObjectDraft| object.kind.is_multiple_of(4) && self.class_of(object) == class;
         self.one_of(is_one, number)
     }
 
-    /// Mostly an object for which something holds.
+    /// Mostly an object that satisfies `is`.
     fn one_of(&self, is: impl Fn(&ObjectDraft) -> bool, number: u16) -> u64 {
         let objects = self.draft.objects.iter().zip(&self.object_addresses);
         let fit: Vec<u64> = objects.filter(|(object, _)| is(object)).map(|(_, &address)| address).collect();

@@ -1,11 +1,11 @@
-//! The plan of a dump.
+//! Drafts of dumps.
 
 use crate::rng::SplitMix64;
 
-/// The plan of a dump. All numbers are taken modulo what there is to choose from.
+/// Draft of a dump. All numbers are taken modulo the number of choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The classes but those of [`BASE`], which are always there.
+    /// The classes without those of [`BASE`], which are always there.
     pub classes: Vec<ClassDraft>,
     /// The objects.
     pub objects: Vec<ObjectDraft>,
@@ -15,12 +15,12 @@ pub struct Draft {
     pub options: Options,
 }
 
-/// The plan of a class.
+/// Draft of a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassDraft {
     /// Name.
     pub name: u16,
-    /// Superclass: one of those before it, or none.
+    /// Superclass: an earlier one, or none.
     pub parent: u16,
     /// Loader: 0 the boot loader.
     pub loader: u16,
@@ -28,22 +28,22 @@ pub struct ClassDraft {
     pub statics: Vec<(u16, u16)>,
     /// Types of instance fields.
     pub fields: Vec<u16>,
-    /// What retains nothing: signers, protection domain, a constant.
+    /// Non-retaining parts: signers, protection domain, a constant.
     pub unused: u16,
 }
 
-/// The plan of an object.
+/// Draft of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectDraft {
     /// Instance, array of references, array of primitives, the same without data.
     pub kind: u16,
     /// Class or element type.
     pub class: u16,
-    /// Values of fields, over and over again, or elements.
+    /// Values of fields, repeated as needed, or elements.
     pub values: Vec<u16>,
 }
 
-/// The plan of a root.
+/// Draft of a root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RootDraft {
     /// Kind.
@@ -54,14 +54,14 @@ pub struct RootDraft {
     pub thread: u16,
 }
 
-/// The plan for the dump as a whole.
+/// Draft of the dump as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Ids of four bytes.
     pub narrow: bool,
-    /// Where ids have eight bytes, objects lie as close as references of eight bytes make them.
+    /// With ids of eight bytes: objects are as dense as references of eight bytes allow.
     pub wide_references: bool,
-    /// Where ids have eight bytes, arrays of primitives lie as close as compact headers make them.
+    /// With ids of eight bytes: arrays of primitives are as dense as compact headers allow.
     pub compact: bool,
     /// Strings have characters, as on old machines and on Android.
     pub old_strings: bool,
@@ -69,15 +69,15 @@ pub struct Options {
     pub no_sticky: bool,
     /// Arrays of primitives have no classes.
     pub no_array_classes: bool,
-    /// What addresses are multiples of.
+    /// Alignment of addresses.
     pub alignment: u16,
-    /// Where the heap begins.
+    /// Start of the heap.
     pub start: u16,
     /// Changes the order of addresses.
     pub address_order: u16,
 }
 
-/// Name, superclass among those before it, and fields: `L` for a reference, `B`, `I`, `J`.
+/// Name, superclass among the earlier ones, and fields: `L` for a reference, `B`, `I`, `J`.
 pub type BaseClass = (&'static str, Option<usize>, &'static [(&'static str, char)]);
 
 /// The classes of every dump.
@@ -97,7 +97,7 @@ pub const BASE: [BaseClass; 12] = [
 ];
 
 impl Draft {
-    /// A draft that is decided by the seed.
+    /// A draft from a seed.
     #[must_use]
     pub fn random(seed: u64, max_objects: usize) -> Self {
         let rng = &mut SplitMix64::new(seed);

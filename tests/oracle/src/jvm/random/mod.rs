@@ -1,8 +1,8 @@
-//! Random dumps that are small and adversarial.
+//! Small, adversarial random dumps.
 //!
-//! A dump is drawn as a [`Draft`], a list of small numbers that always means something, whatever they are;
-//! [`Draft::build`] makes the dump from it. So any part of a draft may be left out or made smaller, which is how
-//! `proptest` shrinks failures (see [`crate::strategies`]).
+//! A dump is drawn as a [`Draft`], a list of small numbers with a meaning for every value; [`Draft::build`] makes the
+//! dump. So any part of a draft may be omitted or made smaller, which lets `proptest` shrink failures (see
+//! [`crate::strategies`]).
 
 mod build;
 mod draft;
@@ -14,7 +14,7 @@ use super::model::Dump;
 pub use draft::{BASE, BaseClass, ClassDraft, Draft, ObjectDraft, Options, RootDraft};
 
 impl Draft {
-    /// The dump that the draft means.
+    /// Builds the dump.
     #[must_use]
     pub fn build(&self) -> Dump {
         let mut builder = Builder::new(self);

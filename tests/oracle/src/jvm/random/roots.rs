@@ -48,7 +48,7 @@ impl Builder<'_> {
         Root { kind, object }
     }
 
-    /// Whether this is an object, and of no thread yet.
+    /// Whether this is an object, and not yet a thread's.
     fn is_new_thread(&self, object: u64) -> bool {
         let known =
             self.dump.roots.iter().any(|root| matches!(root.kind, RootKind::Thread(..)) && root.object == object);

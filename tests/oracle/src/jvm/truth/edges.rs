@@ -1,4 +1,4 @@
-//! What holds what.
+//! Edges of a dump's nodes.
 
 use super::super::model::{Class, Object, ObjectData, RootKind, Value};
 use super::index::{ClassId, Index, Node};
@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 /// Whether weak, soft and phantom references are essential edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Referents {
-    /// They are, as in MAT.
+    /// Essential, as in MAT.
     Hold,
-    /// They are not, as in VisualVM.
+    /// Not essential, as in VisualVM.
     Skip,
 }
 
-/// The class below which paths avoid the edge to the referent, where that is one.
+/// Superclass of instances with a referent edge that shortest paths avoid.
 const REFERENCE: &str = "java.lang.ref.Reference";
 
-/// The classes below which references may be weak.
+/// Superclasses of instances with a possibly weak referent edge.
 const WEAK: [&str; 3] =
     ["java.lang.ref.SoftReference", "java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
 
@@ -64,14 +64,14 @@ fn of_an_object(index: &Index<'_>, object: &Object, referents: Referents) -> Vec
     }
 }
 
-/// The targets of an instance's weak edges.
+/// The target of an instance's weak edge.
 fn weakly(index: &Index<'_>, object: &Object, referents: Referents) -> Option<usize> {
     let ObjectData::Instance(class, values) = &object.data else { return None };
     let referent = values.get(skipped(index, *class, referents)?)?;
     targets(index, std::iter::once(*referent)).next()
 }
 
-/// What a weak, soft, phantom or final reference holds as its referent.
+/// The referent of a weak, soft, phantom or final reference, if its edge is essential.
 pub(super) fn referent_of(index: &Index<'_>, node: &Node<'_>, referents: Referents) -> Option<usize> {
     let Node::Object(object) = node else { return None };
     let ObjectData::Instance(class, values) = &object.data else { return None };
@@ -82,7 +82,7 @@ pub(super) fn referent_of(index: &Index<'_>, node: &Node<'_>, referents: Referen
     targets(index, std::iter::once(*referent)).next()
 }
 
-/// The place of the value of an instance that does not count, if there is one.
+/// Position of an instance's weak reference among its values, if there is one.
 fn skipped(index: &Index<'_>, class: u64, referents: Referents) -> Option<usize> {
     match referents {
         Referents::Hold => None,
@@ -97,7 +97,7 @@ fn targets(index: &Index<'_>, values: impl Iterator<Item = Value>) -> impl Itera
     })
 }
 
-/// The place of the `referent` among the values of an instance of one of these classes or below.
+/// Position of the `referent` among the values of an instance of one of these classes or their subclasses.
 fn referent(index: &Index<'_>, class: u64, below: &[&str]) -> Option<usize> {
     let name = |class: &Class| index.class_name(ClassId::Dumped(class.address));
     if !index.chain(class).any(|class| below.contains(&name(class).as_str())) {
@@ -110,7 +110,7 @@ fn referent(index: &Index<'_>, class: u64, below: &[&str]) -> Option<usize> {
         .map(|(at, _)| at)
 }
 
-/// The thread that a root belongs to, if it belongs to one.
+/// The thread that a root belongs to, if any.
 pub(super) fn thread_of(kind: RootKind) -> Option<u32> {
     match kind {
         RootKind::JniLocal(thread, _)
@@ -121,7 +121,7 @@ pub(super) fn thread_of(kind: RootKind) -> Option<u32> {
     }
 }
 
-/// What the stack of a thread refers to has an essential edge from the thread.
+/// Targets of a thread's stack, to which the thread has essential edges.
 fn locals(index: &Index<'_>, object: &Object) -> Vec<usize> {
     let own: Vec<u32> =
         index.threads.iter().filter(|(_, address)| **address == object.address).map(|(&n, _)| n).collect();
@@ -132,7 +132,8 @@ fn locals(index: &Index<'_>, object: &Object) -> Vec<usize> {
     own.filter_map(|root| index.target(root.object)).collect()
 }
 
-/// Everything else is held by the root, once for each kind of root that an object is, and the classes of the boot loader where the dump has no sticky classes.
+/// Targets of the root: one edge per kind of root that an object is, and the boot loader's classes where the dump has
+/// no sticky classes.
 fn roots(index: &Index<'_>) -> Vec<usize> {
     let roots = &index.dump.roots;
     let has_thread = |kind| thread_of(kind).is_some_and(|thread| index.threads.contains_key(&thread));

@@ -1,25 +1,24 @@
-//! A dump with its nodes in order and its names at hand.
+//! A dump with its nodes in order and its names indexed.
 
 use super::spelling::{in_java, modified_utf8};
 use crate::jvm::model::{Class, Dump, Object, ObjectData, Primitive, RootKind, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// What tells classes apart: names do not.
+/// Identity of a class; names are not unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClassId {
     /// A class of the dump, by its address.
     Dumped(u64),
-    /// The class of primitive arrays where the dump has none.
+    /// The class of primitive arrays if the dump has none.
     Primitive(Primitive),
-    /// The class of classes, or of the boot loader, where the dump has none.
+    /// The class of classes, or of the boot loader, if the dump has none.
     Missing(&'static str),
 }
 
-/// One node, before anything is known of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node<'a> {
     Root,
-    /// The stand-in for the boot loader.
+    /// The placeholder of the boot loader.
     BootLoader,
     Class(&'a Class),
     Object(&'a Object),
@@ -49,7 +48,7 @@ impl Node<'_> {
     }
 }
 
-/// A dump with its nodes in order and its names at hand.
+/// A dump with its nodes in order and its names indexed.
 pub(super) struct Index<'a> {
     pub(super) dump: &'a Dump,
     pub(super) nodes: Vec<Node<'a>>,
@@ -75,19 +74,18 @@ impl<'a> Index<'a> {
         let names: HashMap<u64, String> =
             dump.loaded.iter().filter_map(|class| Some((class.class, name(class.name)?))).collect();
         let dumped = dump.classes.iter().filter_map(|class| Some((names.get(&class.address)?.clone(), class.address)));
-        // Of several the first counts, and the collection of an iterator keeps the last.
+        // The first of several counts, since collecting an iterator into a map keeps the last.
         let by_name = dumped.rev().collect();
         let threads =
             threads(dump, |address| place.get(&address).is_some_and(|&v| matches!(nodes[v], Node::Object(_))));
         Self { dump, nodes, place, texts, names, by_name, threads }
     }
 
-    /// The node at an address that a reference names; none for null and for what the dump does not have.
+    /// The node at an address; `None` for null and for addresses not in the dump.
     pub(super) fn target(&self, address: u64) -> Option<usize> {
         (address != 0).then(|| self.place.get(&address).copied()).flatten()
     }
 
-    /// A text of the dump.
     pub(super) fn text(&self, id: u64) -> Option<&'a [u8]> {
         self.texts.get(&id).copied()
     }
@@ -114,7 +112,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// A class and those above it, upwards.
+    /// A class and its superclasses, upwards.
     pub(super) fn chain(&self, address: u64) -> impl Iterator<Item = &'a Class> {
         std::iter::successors(self.class(address), |class| self.class(class.parent))
     }
@@ -142,7 +140,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The value of the field of an instance that the class of one name declares under another.
+    /// An instance's value of the field `name` declared in the class `declared_in`.
     pub(super) fn field(&self, object: &Object, declared_in: &str, name: &str) -> Option<Value> {
         let ObjectData::Instance(class, values) = &object.data else { return None };
         let mut at = 0;
@@ -159,7 +157,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The thread objects of the dump, by the threads' numbers. `is_object` tells whether there is an object at an address.
+/// The thread objects of the dump, by the threads' numbers. `is_object` says whether an address has an object.
 fn threads(dump: &Dump, is_object: impl Fn(u64) -> bool) -> BTreeMap<u32, u64> {
     let threads = dump.roots.iter().filter_map(|root| match root.kind {
         RootKind::Thread(serial, _) if is_object(root.object) => Some((serial, root.object)),

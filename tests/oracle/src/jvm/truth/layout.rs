@@ -1,19 +1,17 @@
-//! Shallow sizes, as MAT derives them from the layout of fields; with compact headers, as HotSpot lays them out.
+//! Shallow sizes: MAT's, from the layout of fields; with compact headers HotSpot's.
 
 use super::super::model::{Class, ObjectData, Primitive, Type};
 use super::index::{ClassId, Index, Node};
 
-/// Where an array's elements begin that are stored as wide as they can be with references of four bytes: two words of
-/// header and a length.
+/// Offset of an array's elements with references of four bytes: two words of header and a length.
 const ARRAY_HEADER: u64 = 16;
 
-/// What the sizes of a dump follow from.
+/// Parameters of a dump's sizes.
 pub(super) struct Sizes {
-    /// Bytes of a pointer.
     pointer: u64,
     /// Bytes of a reference in a field or an array.
     reference: u64,
-    /// What every size is a multiple of.
+    /// Alignment of every size.
     alignment: u64,
     /// Whether headers have eight bytes.
     compact: bool,
@@ -56,8 +54,8 @@ impl Sizes {
         }
     }
 
-    /// The header, which is all of the topmost class, whatever fields it says it has; then the fields of each class from
-    /// the top down, each level filled up to a whole reference.
+    /// The header, which is all of the topmost class, whatever fields it declares; then the fields of each class from
+    /// the top down, each level rounded up to a whole reference.
     fn instance(&self, index: &Index<'_>, class: u64) -> u64 {
         if self.compact {
             return self.placed(index, class).next_multiple_of(8).next_multiple_of(self.alignment);
@@ -72,7 +70,7 @@ impl Sizes {
         size.next_multiple_of(self.alignment)
     }
 
-    /// Where the last field ends. Each takes the smallest hole that it fits, the last one of these.
+    /// End of the last field. Each field takes the smallest hole that it fits, the last of equally small ones.
     fn placed(&self, index: &Index<'_>, class: u64) -> u64 {
         let mut levels: Vec<&Class> = index.chain(class).collect();
         levels.reverse();
@@ -104,7 +102,7 @@ impl Sizes {
         (header + length * element).next_multiple_of(self.alignment)
     }
 
-    /// A class weighs what its static fields do.
+    /// Size of a class: the sum of its static fields.
     fn class(&self, index: &Index<'_>, class: &Class) -> u64 {
         if self.compact {
             let wide = class.statics.iter().any(|field| match field.value.type_of() {
@@ -127,7 +125,7 @@ impl Sizes {
     }
 }
 
-/// Whether there is an object where an array's elements would be if each had eight bytes.
+/// Whether an object lies where an array's elements would be if each had eight bytes.
 fn arrays_would_overlap(index: &Index<'_>) -> bool {
     let mut addresses: Vec<u64> = index.nodes.iter().filter_map(Node::address).collect();
     addresses.sort_unstable();
@@ -141,7 +139,8 @@ fn arrays_would_overlap(index: &Index<'_>) -> bool {
     })
 }
 
-/// Where a field fits between others: in the smallest hole, the last one of these, at its first fitting place.
+/// Where a field fits between others: in the smallest hole, the last of equally small ones, at its first fitting
+/// offset.
 fn hole(taken: &[bool], width: usize) -> Option<usize> {
     let mut best: Option<(usize, usize)> = None;
     let mut start = 0;
@@ -167,7 +166,7 @@ fn headers_would_overlap(index: &Index<'_>) -> bool {
     })
 }
 
-/// The greatest power of two from 8 to 256 that all addresses are multiples of; 8 if there is none.
+/// The greatest power of two from 8 to 256 that divides all addresses; 8 if there is none.
 fn alignment(index: &Index<'_>) -> u64 {
     let bits = index.nodes.iter().filter_map(Node::address).fold(256, |bits, address| bits | address);
     (1 << bits.trailing_zeros()).max(8)

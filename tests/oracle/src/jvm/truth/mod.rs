@@ -1,7 +1,7 @@
-//! What Eclipse MAT says about a dump, and what the tables of heaplake add to that.
+//! Eclipse MAT's results for a dump, and heaplake's additions to them.
 //!
-//! One file per group of rules: [`layout`] (shallow sizes), [`edges`], [`names`], [`threads`], [`rows`]. Checked against
-//! MAT itself on real dumps: the example `check_mat` does that.
+//! One file per group of rules: [`layout`] (shallow sizes), [`edges`], [`names`], [`threads`], [`rows`]. The example
+//! `check_mat` checks them against MAT itself on real dumps.
 
 pub mod edges;
 mod index;
@@ -23,12 +23,12 @@ pub use node::NodeTruth;
 pub use rows::ClassRow;
 pub use threads::ThreadTruth;
 
-/// The truth about a dump.
+/// Expected results for a dump.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
-    /// The root first, then everything by address: MAT's stand-in for the boot loader at 0, classes, objects.
+    /// The root first, then everything by address: MAT's placeholder of the boot loader at 0, classes, objects.
     pub nodes: Vec<NodeTruth>,
-    /// Class rows: those of which an object is reachable.
+    /// Rows of classes with a reachable object.
     pub classes: BTreeMap<ClassId, ClassRow>,
     /// Threads by their nodes.
     pub threads: Vec<ThreadTruth>,
@@ -40,7 +40,7 @@ pub fn truth(dump: &Dump, referents: Referents) -> Truth {
     truth_with(dump, referents, dominators_by_deletion)
 }
 
-/// Computes everything with another algorithm for dominators, for dumps that are too big for deleting nodes.
+/// Computes everything with another dominator algorithm, for dumps too big for deletion.
 #[must_use]
 pub fn truth_with(
     dump: &Dump,
@@ -101,7 +101,7 @@ fn sorted(mut targets: Vec<(usize, bool)>) -> Vec<(usize, bool)> {
     targets
 }
 
-/// Sums over the nodes that each dominates, itself included.
+/// Sums over each node's dominator subtree.
 fn retained(dominator: &[Option<u32>], arcs: &[Arc], nodes: &[NodeTruth]) -> Vec<u64> {
     let reached = reachable(nodes.len(), arcs, 0, None);
     let mut sums = vec![0; nodes.len()];

@@ -4,7 +4,7 @@ use super::super::model::{Object, ObjectData, Primitive, PrimitiveValues, Value}
 use super::index::{Index, Node};
 use std::collections::HashMap;
 
-/// Characters of a text that are shown.
+/// Characters shown of a text.
 pub const SHOWN: usize = 256;
 
 /// The texts of all strings, by address.
@@ -16,8 +16,8 @@ pub(super) fn texts(index: &Index<'_>) -> HashMap<u64, String> {
     strings.collect()
 }
 
-/// The text of an instance of java.lang.String itself: its array of bytes, one for each character or, where `coder` says
-/// so, two with the lower first; or, on old machines, its array of characters. Only the first characters are given.
+/// The text of an instance of java.lang.String: its array of bytes, one per character or, if `coder` says so, two with
+/// the lower first; or, on old machines, its array of characters. Only the first characters are returned.
 pub(super) fn text(index: &Index<'_>, object: &Object) -> Option<String> {
     const STRING: &str = "java.lang.String";
     let ObjectData::Instance(class, _) = object.data else { return None };

@@ -1,15 +1,15 @@
-//! What there is to know about a node.
+//! Expected results for a node.
 
 use super::index::ClassId;
 
-/// The truth about one node.
+/// Expected results for one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTruth {
-    /// Address; none for the root.
+    /// Address; `None` for the root.
     pub address: Option<u64>,
     /// `root`, `instance`, `object array`, `primitive array` or `class`.
     pub kind: &'static str,
-    /// Its class; none for the root.
+    /// Its class; `None` for the root.
     pub class: Option<ClassId>,
     /// Name of its class, as in Java.
     pub class_name: String,
@@ -17,14 +17,14 @@ pub struct NodeTruth {
     pub name: Option<String>,
     /// Size by the layout of fields.
     pub shallow: u64,
-    /// Retained size; 0 where the root does not reach it.
+    /// Retained size; 0 if unreachable from the root.
     pub retained: u64,
-    /// The immediate dominator, as an index into the nodes; none where the root does not reach it.
+    /// Index of the immediate dominator; `None` if unreachable from the root.
     pub dominator: Option<usize>,
     /// Distance from the root.
     pub distance: Option<u32>,
-    /// Whether each path from the root goes through the referent of a reference.
+    /// Whether every path from the root passes the referent of a reference.
     pub weakly: bool,
-    /// Targets of its edges and whether these are essential, repetitions kept, ascending.
+    /// Targets of its edges and whether these are essential, with repetitions, ascending.
     pub edges: Vec<(usize, bool)>,
 }

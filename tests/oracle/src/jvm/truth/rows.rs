@@ -1,4 +1,4 @@
-//! Class rows: MAT's histogram, and what each class retains.
+//! Class rows: MAT's histogram, and each class's retained size.
 
 use super::index::ClassId;
 use super::node::NodeTruth;
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 pub struct ClassRow {
     /// Name as in Java.
     pub name: String,
-    /// Number of objects, those of no size too.
+    /// Number of objects, empty ones included.
     pub count: u64,
     /// Sum of their shallow sizes.
     pub shallow: u64,
-    /// Sum of the retained sizes of those that no other one dominates.
+    /// Sum of the retained sizes of instances not dominated by another instance.
     pub retained: u64,
     /// The largest retained size among them.
     pub max_retained: u64,

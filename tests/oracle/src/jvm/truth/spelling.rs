@@ -1,8 +1,8 @@
-//! How names and texts are spelled in a dump, and how in Java.
+//! Converts names and texts of a dump to Java's notation.
 
 use crate::jvm::model::Primitive;
 
-/// Text in modified UTF-8, as the file has it: surrogates one by one, and the zero in two bytes.
+/// Decodes modified UTF-8: surrogates one by one, and zero in two bytes.
 pub(super) fn modified_utf8(bytes: &[u8]) -> String {
     let mut units: Vec<u16> = Vec::new();
     let mut rest = bytes;

@@ -12,17 +12,17 @@ use super::spelling::{in_java, modified_utf8};
 pub struct ThreadTruth {
     /// Address of its object.
     pub address: u64,
-    /// Its name, where the dump has one.
+    /// Its name, if the dump has one.
     pub name: Option<String>,
     /// Its frames, innermost first: class and method, then source file and line.
     pub frames: Vec<String>,
-    /// How often its stack refers to objects of the dump.
+    /// Number of references from its stack to objects of the dump.
     pub locals: u64,
     /// Retained size.
     pub retained: u64,
 }
 
-/// All threads whose objects are in the dump, by address.
+/// All threads with objects in the dump, by address.
 pub(super) fn threads(index: &Index<'_>, nodes: &[NodeTruth]) -> Vec<ThreadTruth> {
     let mut threads: Vec<ThreadTruth> = Vec::new();
     for root in &index.dump.roots {
@@ -30,7 +30,7 @@ pub(super) fn threads(index: &Index<'_>, nodes: &[NodeTruth]) -> Vec<ThreadTruth
         let Some(object) = index.object(root.object) else { continue };
         let name = match index.field(object, "java.lang.Thread", "name") {
             Some(Value::Object(name)) => index.object(name).and_then(|name| text(index, name)),
-            // Nothing forbids that a string passes for a thread.
+            // A string may pass for a thread.
             _ => text(index, object),
         };
         let own = index.dump.roots.iter().filter(|root| edges::thread_of(root.kind) == Some(serial));
