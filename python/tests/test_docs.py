@@ -1,4 +1,4 @@
-"""What the pages and the docstrings show runs, and says what they say. `README.md` and `docs/python.md` are doctests."""
+"""What the pages and the docstrings show runs, and says what they say. `docs/tour.md` and `docs/python.md` are doctests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from heaplake import plots, samples
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["docs/tour.md", "docs/python.md"])
 def test_a_page_says_what_it_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = doctest.testfile(str(ROOT / page), module_relative=False)

@@ -170,7 +170,7 @@ fn blocks(page: &str) -> Vec<String> {
 fn what_the_pages_show_runs_when_pasted() {
     let lake = lake(["2.4.0", "2.4.1"]);
     let mut readers = Vec::new();
-    for block in ["README.md", "docs/tables.md"].into_iter().flat_map(blocks) {
+    for block in ["docs/tour.md", "docs/tables.md"].into_iter().flat_map(blocks) {
         let reader = READERS.into_iter().find(|reader| block.contains(&format!("import {reader}")));
         let reader = reader.or_else(|| block.contains("pyspark").then_some("spark")).unwrap();
         readers.push(reader);

@@ -21,6 +21,7 @@ mod table;
 
 mod shapes;
 mod soak;
+mod threads;
 mod trace_shapes;
 
 use cap::Cap;

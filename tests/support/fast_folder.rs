@@ -10,6 +10,7 @@ const MEMORY: &str = "/dev/shm";
 /// Space needed by concurrent tests, KiB. Containers often have 64 MiB.
 const ROOM: u64 = 2 << 20;
 
+/// A temporary folder, in memory if there is room.
 pub fn fast_folder() -> TempDir {
     static IS_FAST: OnceLock<bool> = OnceLock::new();
     match IS_FAST.get_or_init(has_room) {

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
-use heaplake_kit::{Budget, Context, Progress, storage};
+use heaplake_kit::{Budget, Context, Progress, storage, threads};
 use heaplake_lake::output_file;
 use heaplake_names::{Names, Runtime};
 use heaplake_schemas::names::NameRules;
@@ -187,7 +187,10 @@ impl Effort {
     /// Number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+        let threads =
+            self.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+        threads::limit(threads);
+        threads
     }
 }
 

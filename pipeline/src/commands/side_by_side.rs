@@ -3,9 +3,9 @@
 
 use crate::complaint::{Complaint, Exit, Kind};
 use crate::engine::request::{Outcome, Request};
-use crate::engine::workers::Workers;
 use crate::inputs;
-use heaplake_kit::give_back_freed;
+use heaplake_kit::{give_back_freed, threads};
+use rayon::Scope;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -95,65 +95,63 @@ pub fn work(
     make: impl Fn(&Request) -> Result<Outcome, Complaint> + Sync,
     mut tell: impl FnMut(String, Result<Outcome, Complaint>),
 ) -> u64 {
-    let (ended, ends) = channel();
     let mut turns = Turns::new(requests, lanes);
-    thread::scope(|scope| {
-        let mut workers = Workers::new(scope);
-        loop {
-            while let Some(item) = turns.next() {
-                if let Some(alone) = start(item, &mut turns, &mut workers, &make, &ended) {
-                    let outcome = make(&alone.request);
-                    turns.end(alone, outcome);
-                }
-                turns.told(&mut tell);
-            }
-            turns.told(&mut tell);
-            if turns.running.is_empty() {
-                return;
-            }
-            let (item, outcome) = wait(&ends);
-            turns.running.remove(&item.position);
-            turns.end(item, outcome);
-        }
-    });
+    if lanes.are_several() && threads::start().is_ok() {
+        threads::scope(|scope| schedule(&mut turns, Some(scope), &make, &mut tell));
+    } else {
+        schedule(&mut turns, None, &make, &mut tell);
+    }
     turns.not_started()
+}
+
+/// Works on all requests, on those that share memory as tasks of the scope.
+fn schedule<'scope>(
+    turns: &mut Turns<'_, impl ExactSizeIterator<Item = Requested>>,
+    scope: Option<&Scope<'scope>>,
+    make: &'scope (impl Fn(&Request) -> Result<Outcome, Complaint> + Sync),
+    tell: &mut impl FnMut(String, Result<Outcome, Complaint>),
+) {
+    let (ended, ends) = channel();
+    loop {
+        while let Some(item) = turns.next() {
+            match scope {
+                Some(scope) if item.shares => start(item, turns, scope, make, &ended),
+                _ => {
+                    let outcome = make(&item.request);
+                    turns.end(item, outcome);
+                }
+            }
+            turns.told(tell);
+        }
+        turns.told(tell);
+        if turns.running.is_empty() {
+            return;
+        }
+        let (item, outcome) = wait(&ends);
+        turns.running.remove(&item.position);
+        turns.end(item, outcome);
+    }
 }
 
 type End = (Item, thread::Result<Result<Outcome, Complaint>>);
 
-/// Starts an input concurrently; returns it if it must run alone, because it is large or no thread is available.
+/// Starts an input concurrently.
 fn start<'scope>(
     item: Item,
     turns: &mut Turns<'_, impl ExactSizeIterator<Item = Requested>>,
-    workers: &mut Workers<'scope, '_>,
+    scope: &Scope<'scope>,
     make: &'scope (impl Fn(&Request) -> Result<Outcome, Complaint> + Sync),
     ended: &Sender<End>,
-) -> Option<Item> {
-    if !item.shares {
-        return Some(item);
-    }
+) {
     let Lanes { memory, threads, .. } = turns.lanes;
-    let (place, request) = (item.position, Request { memory, threads, ..item.request.clone() });
-    let (kin, busy, ended) = (item.kin.clone(), turns.running.len(), ended.clone());
-    let (hand_over, taken) = channel();
-    let job = move || {
-        let Ok(item) = taken.recv() else { return };
+    let request = Request { memory, threads, ..item.request.clone() };
+    turns.running.insert(item.position, item.kin.clone());
+    let ended = ended.clone();
+    scope.spawn(move |_| {
         // The waiting thread resumes a panic.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| make(&request)));
         let _ = ended.send((item, outcome));
-    };
-    match workers.work(busy, job) {
-        Ok(()) => {
-            turns.running.insert(place, kin);
-            let _ = hand_over.send(item);
-            None
-        }
-        Err(_) if turns.running.is_empty() => Some(item),
-        Err(_) => {
-            turns.again.push_back(Item { shares: false, ..item });
-            None
-        }
-    }
+    });
 }
 
 /// Waits for a concurrent input.

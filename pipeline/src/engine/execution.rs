@@ -7,17 +7,15 @@ use super::journal::{Done, Journal};
 use super::liveness::Liveness;
 use super::measure::Measured;
 use super::registry::{self, Product};
-use super::workers::Workers;
 use crate::print::progress::{Display, Took};
 use heaplake_kit::panics::{self, Panic};
 use heaplake_kit::stage::{Handover, Job, Output, Silent};
-use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats, divisible};
+use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats, divisible, threads};
 use heaplake_schemas::scratch::documents;
+use rayon::Scope;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interval between checks for cancellation.
@@ -76,35 +74,48 @@ pub fn execute(
     work: &Work<'_>,
     journal: &mut Journal,
 ) -> Result<Vec<Ran>, StageError> {
-    let stop = AtomicBool::new(false);
+    let stop = &AtomicBool::new(false);
+    let queue = Queue::new(graph, asked, work, journal);
+    // A task of the pool that waited for other ones could hold up the thread that they need.
+    if work.is_short || threads::is_inside() {
+        return schedule(queue, size, stop, None, journal);
+    }
+    threads::start().map_err(|source| StageError::Thread { source })?;
+    threads::scope(|scope| schedule(queue, size, stop, Some(scope), journal))
+}
+
+/// Runs the steps of the queue as tasks of the scope, or without one in the calling thread.
+fn schedule<'scope, 'a: 'scope>(
+    mut queue: Queue<'a>,
+    size: impl Fn() -> (u64, u64),
+    stop: &'scope AtomicBool,
+    scope: Option<&Scope<'scope>>,
+    journal: &mut Journal,
+) -> Result<Vec<Ran>, StageError> {
     let (finished, done) = channel();
-    let mut queue = Queue::new(graph, asked, work, journal);
     let mut known = size();
-    thread::scope(|scope| {
-        let mut workers = Workers::new(scope);
-        loop {
-            queue.start(&mut workers, &stop, &finished, known, journal);
-            if queue.running.is_empty() {
-                return queue.result();
-            }
-            let Finished { step, outcome, took } = next(&done, work, &stop);
-            match outcome {
-                Ok(outcome) => {
-                    if let Err(error) = queue.finish(step, outcome, took, journal) {
-                        stop.store(true, Ordering::Relaxed);
-                        queue.fail(step, error);
-                    }
-                    if graph.steps[step].modifies(documents::FACTS) {
-                        known = size();
-                    }
-                }
-                Err(panic) => {
+    loop {
+        queue.start(scope, stop, &finished, known, journal);
+        if queue.running.is_empty() {
+            return queue.result();
+        }
+        let Finished { step, outcome, took } = next(&done, queue.work, stop);
+        match outcome {
+            Ok(outcome) => {
+                if let Err(error) = queue.finish(step, outcome, took, journal) {
                     stop.store(true, Ordering::Relaxed);
-                    panic.resume();
+                    queue.fail(step, error);
                 }
+                if queue.graph.steps[step].modifies(documents::FACTS) {
+                    known = size();
+                }
+            }
+            Err(panic) => {
+                stop.store(true, Ordering::Relaxed);
+                panic.resume();
             }
         }
-    })
+    }
 }
 
 /// A step that ended, with a result or a panic.
@@ -183,7 +194,7 @@ impl<'a> Queue<'a> {
     /// Starts every step that can start.
     fn start<'scope>(
         &mut self,
-        workers: &mut Workers<'scope, '_>,
+        scope: Option<&Scope<'scope>>,
         stop: &'scope AtomicBool,
         finished: &Sender<Finished>,
         size: (u64, u64),
@@ -215,15 +226,9 @@ impl<'a> Queue<'a> {
             let Ok(budget) = self.work.budget.part(self.graph.steps[step].stage.name, bytes) else { continue };
             let foreground = !self.running.values().any(|running| running.foreground);
             let lengths = journal.lengths(self.work.scratch, &self.graph.steps[step]);
-            match self.spawn(step, (budget, lengths), foreground, workers, stop, finished.clone()) {
-                Ok(()) => {
-                    self.waiting.remove(&step);
-                    self.running.insert(step, Running { foreground, all_memory });
-                }
-                // Waits for a running step and reuses its thread.
-                Err(_) if !self.running.is_empty() => return,
-                Err(source) => return self.fail(step, StageError::Thread { source }),
-            }
+            self.spawn(step, (budget, lengths), foreground, scope, stop, finished.clone());
+            self.waiting.remove(&step);
+            self.running.insert(step, Running { foreground, all_memory });
         }
     }
 
@@ -263,18 +268,18 @@ impl<'a> Queue<'a> {
         step: usize,
         (budget, lengths): (Budget, Vec<(String, u64)>),
         foreground: bool,
-        workers: &mut Workers<'scope, '_>,
+        scope: Option<&Scope<'scope>>,
         stop: &'scope AtomicBool,
         finished: Sender<Finished>,
-    ) -> io::Result<()>
-    where
+    ) where
         'a: 'scope,
     {
         let (graph, work) = (self.graph, self.work);
+        let is_inline = scope.is_none();
         let work_on = move || {
             let measured = Measured::new(if foreground { work.display } else { &Silent });
             // Nobody forwards a cancellation to a step in the queue's thread.
-            let cancel = if work.is_short { work.cancel } else { stop };
+            let cancel = if is_inline { work.cancel } else { stop };
             let context = Context { budget, threads: work.threads, progress: &measured, cancel };
             let (begun, _) = (Instant::now(), divisible::take());
             let whole = || whole(work.scratch, &lengths);
@@ -291,11 +296,10 @@ impl<'a> Queue<'a> {
             let took = Took { seconds: begun.elapsed().as_secs_f64(), divisible_seconds: divisible::take() };
             let _ = finished.send(Finished { step, outcome, took });
         };
-        if work.is_short {
-            work_on();
-            return Ok(());
+        match scope {
+            Some(scope) => scope.spawn(move |_| work_on()),
+            None => work_on(),
         }
-        workers.work(self.running.len(), work_on)
     }
 
     /// Whether a required file does not exist for this input: its writer omitted it, or was itself skipped.

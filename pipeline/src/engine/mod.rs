@@ -27,7 +27,6 @@ pub mod picture;
 pub mod registry;
 pub mod request;
 mod seal;
-pub mod workers;
 pub mod workplace;
 
 #[cfg(test)]

@@ -171,7 +171,10 @@ enum LabelNames<'a> {
     /// Names, or a label by the kind of the edge.
     Kinds(&'a Facts),
     /// Labels of the class of the source.
-    Classes { start: ColumnMap<u64>, names: ColumnMap<StringId> },
+    Classes {
+        start: ColumnMap<u64>,
+        names: ColumnMap<StringId>,
+    },
     Nothing,
 }
 

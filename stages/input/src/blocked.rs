@@ -8,12 +8,10 @@
 use crate::gzip::Members;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flate2::bufread::GzDecoder;
-use heaplake_kit::fs::before_thread;
-use heaplake_kit::{Budget, Reservation};
+use heaplake_kit::{Budget, Reservation, threads};
 use memchr::memmem;
 use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
-use std::thread;
 
 /// Bytes of a file needed to recognize this kind.
 pub const PEEK: usize = 64;
@@ -68,6 +66,17 @@ impl Inflaters {
 struct Job {
     piece: Vec<u8>,
     done: Sender<Done>,
+    /// The largest block for which there is memory.
+    most: usize,
+}
+
+impl Job {
+    fn inflate(self) {
+        let Self { piece, done, most } = self;
+        let content = inflate(&piece, most);
+        // The receiver may be gone: nothing is left to do.
+        let _ = done.send(Done { piece, content });
+    }
 }
 
 /// A piece, and its content if it is a member.
@@ -100,40 +109,22 @@ pub struct Blocked<R> {
     /// The current block, and the number of bytes consumed.
     block: Vec<u8>,
     at: usize,
-    jobs: Sender<Job>,
+    jobs: (Sender<Job>, Receiver<Job>),
     pool: Inflaters,
 }
 
 impl<R: Read> Blocked<R> {
     /// Creates a reader of a file.
     pub fn new(file: R, pool: Inflaters) -> Self {
-        let (jobs, work) = bounded::<Job>(pool.threads + 1);
-        let started = (0..pool.threads).map_while(|_| {
-            let (work, most) = (work.clone(), pool.most);
-            // Threads end when the job channel closes.
-            let serve = move || {
-                for Job { piece, done } in work {
-                    let content = inflate(&piece, most);
-                    // The receiver was dropped: the result is unused.
-                    let _ = done.send(Done { piece, content });
-                }
-            };
-            before_thread().and_then(|()| thread::Builder::new().spawn(serve)).ok()
-        });
-        let rest = match started.count() {
-            // No thread can be started: inflate here.
-            0 => Rest::Serial(Box::new(Members::new(Cursor::new(Vec::new()).chain(file)))),
-            _ => Rest::Pieces(file),
-        };
         Self {
-            rest,
+            rest: Rest::Pieces(file),
             ahead: Vec::new(),
             ended: false,
             failed: None,
             under_way: VecDeque::new(),
             block: Vec::new(),
             at: 0,
-            jobs,
+            jobs: bounded(pool.threads + 1),
             pool,
         }
     }
@@ -152,9 +143,12 @@ impl<R: Read> Blocked<R> {
         while self.under_way.len() <= self.pool.threads {
             let Some(piece) = self.cut() else { break };
             let (done, receiver) = bounded(1);
-            if self.jobs.send(Job { piece, done }).is_err() {
-                return Err(io::Error::other("the threads that inflate stopped"));
-            }
+            // There is room: as many pieces are under way as the channel has.
+            let _ = self.jobs.0.send(Job { piece, done, most: self.pool.most });
+            let waiting = self.jobs.1.clone();
+            threads::detach(move || {
+                waiting.try_recv().into_iter().for_each(Job::inflate);
+            });
             self.under_way.push_back(receiver);
         }
         let Some(next) = self.under_way.pop_front() else {
@@ -162,7 +156,7 @@ impl<R: Read> Blocked<R> {
             self.go_on_serially(Vec::new())?;
             return Ok(false);
         };
-        let Done { piece, content } = received(&next)?;
+        let Done { piece, content } = self.received(&next)?;
         match content {
             Some(content) => (self.block, self.at) = (content, 0),
             None => {
@@ -198,11 +192,24 @@ impl<R: Read> Blocked<R> {
         }
     }
 
+    /// Waits for a piece. Inflates pieces that no other thread has begun.
+    fn received(&self, done: &Receiver<Done>) -> io::Result<Done> {
+        loop {
+            if let Ok(done) = done.try_recv() {
+                return Ok(done);
+            }
+            match self.jobs.1.try_recv() {
+                Ok(job) => job.inflate(),
+                Err(_) => return done.recv().map_err(|_| io::Error::other("a thread that inflates stopped")),
+            }
+        }
+    }
+
     /// Switches to serial inflation, from this piece on.
     fn go_on_serially(&mut self, piece: Vec<u8>) -> io::Result<()> {
         let mut stored = piece;
         for piece in std::mem::take(&mut self.under_way) {
-            stored.append(&mut received(&piece)?.piece);
+            stored.append(&mut self.received(&piece)?.piece);
         }
         stored.append(&mut self.ahead);
         if let Some(error) = self.failed.take() {
@@ -217,10 +224,6 @@ impl<R: Read> Blocked<R> {
         }
         Ok(())
     }
-}
-
-fn received(done: &Receiver<Done>) -> io::Result<Done> {
-    done.recv().map_err(|_| io::Error::other("a thread that inflates stopped"))
 }
 
 impl<R: Read> Read for Blocked<R> {

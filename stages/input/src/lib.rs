@@ -20,6 +20,7 @@ pub mod blocked;
 pub mod bytes;
 pub mod chunks;
 mod content;
+mod decoded;
 mod direct;
 pub mod expansion;
 mod frames;

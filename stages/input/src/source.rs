@@ -1,15 +1,17 @@
 //! The input's bytes, block by block.
 //!
-//! An uncompressed file is read [directly](crate::direct). For everything else, a reader thread reads, hashes and
-//! decompresses, at most [`AHEAD`] blocks ahead; gzip in [blocks](crate::blocked) is inflated on several threads. Used
-//! blocks are returned to the reader, so memory does not grow with the input. Bombs and nested compression are refused
-//! ([`expansion`](crate::expansion)).
+//! A file that is not compressed is read [directly](crate::direct); a compressed one is [decompressed](crate::decoded) by tasks
+//! of the pool. A pipe, or an object of a store, may keep its reader waiting, so a thread reads, hashes and decompresses it,
+//! and the consumer hears signals meanwhile. Each stays at most [`AHEAD`] blocks ahead. Gzip in [blocks](crate::blocked) is
+//! decompressed by several threads. Blocks travel back when used up, so a run touches a few fixed pages however large its input.
+//! What grows too much when it is decompressed, or is compressed twice, is refused ([`expansion`](crate::expansion)).
 
 use crate::blocked::Inflaters;
 use crate::content::Content;
+use crate::decoded::{AHEAD, Decoded, Decoder, Message, PATIENCE};
 use crate::direct::Direct;
 use crate::expansion::{Expansion, Refusal};
-use crate::stored::{Counted, Hashing, Late, fill};
+use crate::stored::{Counted, Hashing, Late};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use heaplake_kit::fs;
 use heaplake_kit::storage::{Failure, Stored};
@@ -19,24 +21,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
 
 pub use crate::stored::{BLOCK, Identity};
 
 /// Minimum bytes from which formats are recognized.
 pub const BEGINNING: usize = 64;
 
-/// Blocks in flight between reader and consumer.
-const AHEAD: usize = 8;
-
 /// Maximum useful threads: beyond that, the thread that hashes is the bottleneck.
 const MOST_THREADS: usize = 8;
 
 /// Memory for zstd windows without a budget: the default limit of zstd.
 const UNASKED: u64 = 200 << 20;
-
-/// Interval of cancellation checks while waiting for a block: a pipe may stay silent.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Advice of errors in compressed data.
 const HINT: &str = "the compressed file is damaged or incomplete: write or copy the snapshot again";
@@ -100,13 +95,6 @@ pub struct Opened {
     pub source: Source,
 }
 
-enum Message {
-    Block(Vec<u8>),
-    End(Identity),
-    Failed(io::Error),
-    NoThread(io::Error),
-}
-
 /// Consumer side of the reader thread.
 pub struct Source {
     name: String,
@@ -121,6 +109,8 @@ pub struct Source {
     first: Vec<u8>,
     /// A file read without a thread.
     direct: Option<Direct>,
+    /// A compressed file.
+    decoded: Option<Decoded>,
     /// Stored bytes read so far.
     stored: Arc<AtomicU64>,
     /// True if the expansion limit is lifted.
@@ -143,7 +133,9 @@ impl Source {
             Reader::File(Stored::Object(ahead)) => Box::new(ahead.within(&room)),
             Reader::File(file) => match Direct::plain(file).map_err(|error| unread(&input.name(), error))? {
                 Ok(direct) => return Ok(Self::of_direct(input.name(), direct.hashed())),
-                Err(compressed) => Box::new(compressed),
+                Err(compressed) => {
+                    return Ok(Self::of_file(Box::new(compressed), pool, &room, input.name(), BLOCK, threads > 1));
+                }
             },
             Reader::Stream(stream) => stream,
         };
@@ -156,6 +148,24 @@ impl Source {
             Stored::Object(ahead) => Ok(Self::start_as(Content::raw, Box::new(ahead), name.to_owned(), BLOCK)),
             file => Ok(Self::of_direct(name.to_owned(), Direct::new(file))),
         }
+    }
+
+    /// A file that is decompressed without a thread of its own.
+    fn of_file(
+        reader: Box<dyn Read + Send>,
+        pool: impl FnOnce(&[u8]) -> Option<Inflaters> + Send + 'static,
+        budget: &Budget,
+        name: String,
+        block: usize,
+        is_ahead: bool,
+    ) -> Self {
+        let (_, blocks) = bounded(0);
+        let (used, _) = bounded(0);
+        let source = Self::new(name, blocks, used);
+        let (reader, budget) = (Box::new(Counted::new(reader, &source.stored)), budget.clone());
+        let expansion = Expansion::new(source.progress(), Arc::clone(&source.lifted));
+        let decoder = Decoder::new(Box::new(|| Content::new(reader, pool, budget)), expansion, block);
+        Self { decoded: Some(Decoded::new(decoder, is_ahead)), ..source }
     }
 
     fn of_direct(name: String, direct: Direct) -> Self {
@@ -175,7 +185,7 @@ impl Source {
     #[must_use]
     pub fn of_bytes(bytes: impl Into<Vec<u8>>, block: usize) -> Self {
         let reader = Box::new(io::Cursor::new(bytes.into()));
-        Self::start(reader, |_| None, &Budget::new(UNASKED), "memory".to_owned(), block)
+        Self::of_file(reader, |_| None, &Budget::new(UNASKED), "memory".to_owned(), block, true)
     }
 
     fn start(
@@ -202,14 +212,16 @@ impl Source {
         let reader = Box::new(Counted::new(reader, &source.stored));
         let expansion = Expansion::new(source.progress(), Arc::clone(&source.lifted));
         let to_tell = send.clone();
+        let mut decoder = Decoder::new(Box::new(|| content(reader)), expansion, block);
+        // A dropped consumer is not an error of the reader: the rest need not be read.
         let read = move || {
-            // A dropped consumer is not an error of the reader.
-            let content = content(reader);
-            let last = match content.and_then(|content| pump(content, expansion, block, &send, &reuse)) {
-                Ok(identity) => Message::End(identity),
-                Err(error) => Message::Failed(error),
-            };
-            let _ = send.send(last);
+            loop {
+                let message = decoder.next(reuse.try_recv().unwrap_or_default());
+                let is_last = !matches!(message, Message::Block(_));
+                if send.send(message).is_err() || is_last {
+                    return;
+                }
+            }
         };
         if let Err(error) = fs::before_thread().and_then(|()| thread::Builder::new().spawn(read).map(drop)) {
             let _ = to_tell.send(Message::NoThread(error));
@@ -227,6 +239,7 @@ impl Source {
             handed_out: 0,
             first: Vec::new(),
             direct: None,
+            decoded: None,
             stored: Arc::default(),
             lifted: Arc::default(),
         }
@@ -296,6 +309,9 @@ impl Source {
             return Ok(filled > 0);
         }
         let message = loop {
+            if let Some(decoded) = &self.decoded {
+                break Ok(decoded.next(context)?);
+            }
             match self.blocks.recv_timeout(PATIENCE) {
                 Err(RecvTimeoutError::Timeout) => context.check()?,
                 other => break other,
@@ -319,7 +335,9 @@ impl Source {
 
     /// Returns a used block to the reader. Clearing it would cost as much as reading it.
     pub(crate) fn recycle(&self, block: Vec<u8>) {
-        if !block.is_empty() {
+        if let Some(decoded) = &self.decoded {
+            decoded.recycle(block);
+        } else if !block.is_empty() {
             // The reader allocates a block if none was returned in time.
             let _ = self.used.try_send(block);
         }
@@ -366,34 +384,6 @@ pub fn identify(input: &Input, cancel: &AtomicBool) -> Result<Identity, StageErr
             Ok(0) => return Ok(reader.identity()),
             Ok(_) => {}
             Err(error) => return Err(unread(&input.name(), error)),
-        }
-    }
-}
-
-fn pump(
-    mut content: Content,
-    mut expansion: Expansion,
-    size: usize,
-    send: &Sender<Message>,
-    reuse: &Receiver<Vec<u8>>,
-) -> io::Result<Identity> {
-    loop {
-        let mut block = reuse.try_recv().unwrap_or_default();
-        block.resize(size, 0);
-        let (filled, end) = fill(&mut content, &mut block);
-        block.truncate(filled);
-        if filled > 0 {
-            if content.is_compressed() {
-                expansion.check(&block)?;
-            }
-            if send.send(Message::Block(block)).is_err() {
-                // The consumer was dropped; stop reading.
-                return Ok(Identity::default());
-            }
-        }
-        end?;
-        if filled == 0 {
-            return content.finish();
         }
     }
 }

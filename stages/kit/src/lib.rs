@@ -43,7 +43,6 @@ pub mod array;
 pub mod array_plan;
 #[allow(unsafe_code)]
 pub mod bitset;
-mod both;
 pub mod budget;
 #[allow(unsafe_code)]
 mod bus;
@@ -84,12 +83,12 @@ pub mod stream;
 pub mod strings;
 pub mod sums;
 pub mod text;
+pub mod threads;
 mod window;
 
 pub use array::{Array, Lookup, ReadAt, SharedLookup, WriteAt};
 pub use array_plan::ArrayPlan;
 pub use bitset::{Bitset, Ranks, SharedBitset};
-pub use both::both;
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Residents, ReverseReader};
 pub use error::{InputError, StageError};

@@ -1,16 +1,19 @@
-//! A thread pool that finishes jobs in submission order.
+//! An ordered pool: jobs that finish in the order in which they were submitted, a bounded reorder buffer on top of the
+//! [pool of threads](threads).
 //!
 //! An [`OrderedPool`] reuses a fixed number of jobs: the calling thread fills a job, any thread processes it, and the
-//! calling thread finishes it, strictly in submission order. So neither results nor errors depend on the number of
-//! threads, and nothing is allocated once each job has been used. When no job is ready, the calling thread processes
-//! one itself.
+//! calling thread finishes it, strictly in the order of submission. So neither results nor errors depend on the
+//! number of threads, and no job is allocated once each has been used. When no job is ready, the calling thread
+//! processes one, too.
 
-use crate::fs::before_thread;
-use crate::{Context, Reservation, StageError, divisible};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crate::{Context, Reservation, StageError, divisible, threads};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use rayon::Scope;
+use std::any::Any;
 use std::collections::VecDeque;
-use std::panic;
-use std::thread::{self, ScopedJoinHandle};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Interval at which the waiting calling thread checks for cancellation.
@@ -68,10 +71,10 @@ impl OrderedPool {
     where
         J: Default + Send,
         E: From<StageError>,
-        W: FnMut(&mut J),
+        W: FnMut(&mut J) + Send,
     {
         let mut work = worker();
-        if self.threads == 1 {
+        if self.threads == 1 || threads::start().is_err() {
             let mut job = J::default();
             while fill(&mut job)? {
                 if self.is_shared {
@@ -84,21 +87,25 @@ impl OrderedPool {
             return Ok(());
         }
         let jobs = Self::jobs(self.threads);
-        thread::scope(|scope| {
-            let (to_do, waiting) = bounded(jobs);
-            let (ready, done) = bounded(jobs);
-            // Continues with fewer threads if one cannot be started.
-            let others = (1..self.threads)
-                .map_while(|_| {
-                    let (waiting, ready, worker) = (waiting.clone(), ready.clone(), &worker);
-                    let serve = move || serve(&waiting, &ready, worker());
-                    before_thread().and_then(|()| thread::Builder::new().spawn_scoped(scope, serve)).ok()
-                })
-                .collect();
+        let (to_do, waiting) = bounded(jobs);
+        let (ready, done) = bounded(jobs);
+        let tasks = Tasks {
+            most: self.threads - 1,
+            active: AtomicUsize::new(0),
+            waiting,
+            ready,
+            idle: Mutex::default(),
+            worker,
+        };
+        threads::scope(|scope| {
             let free = (0..jobs).map(|_| J::default()).collect();
+            let tasks = &tasks;
             let round =
-                Round { context, to_do, waiting, done, others, free, early: VecDeque::new(), sent: 0, finished: 0 };
-            round.run(&mut fill, &mut work, &mut finish)
+                Round { context, to_do, done, tasks, scope, free, early: VecDeque::new(), sent: 0, finished: 0 };
+            let result = round.run(&mut fill, &mut work, &mut finish);
+            // After an error, tasks need not process what is left.
+            while tasks.waiting.try_recv().is_ok() {}
+            result
         })
     }
 }
@@ -106,24 +113,58 @@ impl OrderedPool {
 /// A job and its number in the order of submission.
 type Numbered<J> = (u64, J);
 
-/// Thread main loop: processes jobs until the channel closes.
-fn serve<J>(waiting: &Receiver<Numbered<J>>, ready: &Sender<Numbered<J>>, mut work: impl FnMut(&mut J)) {
-    for (number, mut job) in waiting {
-        work(&mut job);
-        if ready.send((number, job)).is_err() {
-            // The calling thread failed.
-            return;
+/// A processed job, or the panic of the task that processed it.
+type Outcome<J> = Result<Numbered<J>, Box<dyn Any + Send>>;
+
+/// The tasks that process jobs beside the calling thread. Each ends when no job is queued, so an idle stream holds no thread of the
+/// pool.
+struct Tasks<J, F, W> {
+    most: usize,
+    /// Tasks that were spawned and have not ended.
+    active: AtomicUsize,
+    waiting: Receiver<Numbered<J>>,
+    ready: Sender<Outcome<J>>,
+    /// State of workers that no task uses now.
+    idle: Mutex<Vec<W>>,
+    worker: F,
+}
+
+impl<J: Send, W: FnMut(&mut J) + Send, F: Fn() -> W + Sync> Tasks<J, F, W> {
+    /// Spawns a task for a job that was queued, unless there are enough.
+    fn spawn<'scope>(&'scope self, scope: &Scope<'scope>) {
+        let add = |active: usize| (active < self.most).then_some(active + 1);
+        if self.active.fetch_update(Ordering::AcqRel, Ordering::Acquire, add).is_ok() {
+            scope.spawn(|_| self.serve());
         }
+    }
+
+    fn serve(&self) {
+        let known = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut work = known.unwrap_or_else(&self.worker);
+        loop {
+            while let Ok((number, mut job)) = self.waiting.try_recv() {
+                let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(&mut job)));
+                // The channel has capacity for all jobs, and the calling thread may have ended with an error.
+                let _ = self.ready.send(outcome.map(|()| (number, job)));
+            }
+            self.active.fetch_sub(1, Ordering::AcqRel);
+            // A job that was queued meanwhile found this task active.
+            let add = |active: usize| (active < self.most).then_some(active + 1);
+            if self.waiting.is_empty() || self.active.fetch_update(Ordering::AcqRel, Ordering::Acquire, add).is_err() {
+                break;
+            }
+        }
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(work);
     }
 }
 
 /// The state of the calling thread.
-struct Round<'a, 'scope, J> {
+struct Round<'a, 'scope, J, F, W> {
     context: &'a Context<'a>,
     to_do: Sender<Numbered<J>>,
-    waiting: Receiver<Numbered<J>>,
-    done: Receiver<Numbered<J>>,
-    others: Vec<ScopedJoinHandle<'scope, ()>>,
+    done: Receiver<Outcome<J>>,
+    tasks: &'scope Tasks<J, F, W>,
+    scope: &'a Scope<'scope>,
     free: Vec<J>,
     /// Jobs done out of order; the first entry is the next one to finish.
     early: VecDeque<Option<J>>,
@@ -131,7 +172,7 @@ struct Round<'a, 'scope, J> {
     finished: u64,
 }
 
-impl<J> Round<'_, '_, J> {
+impl<J: Send, W: FnMut(&mut J) + Send, F: Fn() -> W + Sync> Round<'_, '_, J, F, W> {
     fn run<E: From<StageError>>(
         mut self,
         fill: &mut impl FnMut(&mut J) -> Result<bool, E>,
@@ -140,8 +181,8 @@ impl<J> Round<'_, '_, J> {
     ) -> Result<(), E> {
         let filled = loop {
             let mut job = loop {
-                while let Ok(job) = self.done.try_recv() {
-                    self.accept(job, finish)?;
+                while let Ok(outcome) = self.done.try_recv() {
+                    self.accept(outcome, finish)?;
                 }
                 match self.free.pop() {
                     Some(job) => break job,
@@ -150,9 +191,10 @@ impl<J> Round<'_, '_, J> {
             };
             match fill(&mut job) {
                 Ok(true) => {
-                    // The channel has capacity for all jobs, and this end holds a receiver.
+                    // The channel has capacity for all jobs, and the tasks hold a receiver.
                     let _ = self.to_do.send((self.sent, job));
                     self.sent += 1;
+                    self.tasks.spawn(self.scope);
                 }
                 end => break end,
             }
@@ -164,12 +206,9 @@ impl<J> Round<'_, '_, J> {
         filled.map(drop)
     }
 
-    /// Takes a completed job and finishes all jobs that are due.
-    fn accept<E>(
-        &mut self,
-        (number, job): Numbered<J>,
-        finish: &mut impl FnMut(&mut J) -> Result<(), E>,
-    ) -> Result<(), E> {
+    /// Takes a job that is done, and finishes all jobs that are due. The panic of a task goes on here.
+    fn accept<E>(&mut self, outcome: Outcome<J>, finish: &mut impl FnMut(&mut J) -> Result<(), E>) -> Result<(), E> {
+        let (number, job) = outcome.unwrap_or_else(|cause| panic::resume_unwind(cause));
         let place = (number - self.finished) as usize;
         if self.early.len() <= place {
             self.early.resize_with(place + 1, || None);
@@ -190,21 +229,14 @@ impl<J> Round<'_, '_, J> {
         work: &mut impl FnMut(&mut J),
         finish: &mut impl FnMut(&mut J) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let Ok((number, mut job)) = self.waiting.try_recv() {
+        if let Ok((number, mut job)) = self.tasks.waiting.try_recv() {
             work(&mut job);
-            return self.accept((number, job), finish);
+            return self.accept(Ok((number, job)), finish);
         }
         loop {
             match self.done.recv_timeout(PATIENCE) {
-                Ok(job) => return self.accept(job, finish),
-                Err(RecvTimeoutError::Timeout) => self.context.check()?,
-                Err(RecvTimeoutError::Disconnected) => {}
-            }
-            // A thread ends early only by a panic; its job would never arrive.
-            if let Some(dead) = self.others.iter().position(ScopedJoinHandle::is_finished)
-                && let Err(cause) = self.others.swap_remove(dead).join()
-            {
-                panic::resume_unwind(cause);
+                Ok(outcome) => return self.accept(outcome, finish),
+                Err(_) => self.context.check()?,
             }
         }
     }
@@ -242,7 +274,7 @@ mod tests {
             || {
                 |job: &mut Square| {
                     if job.of.is_multiple_of(7) {
-                        thread::yield_now();
+                        std::thread::yield_now();
                     }
                     job.is = job.of * job.of;
                 }

@@ -75,7 +75,6 @@ pub mod stored;
 pub mod strangers;
 pub mod table;
 mod tail;
-mod team;
 pub mod text;
 mod thrift;
 mod values;

@@ -7,9 +7,8 @@
 //! does not depend on the number of threads.
 
 use crate::column::{Closed, Column, Failure, Input, Task};
-use crate::team::{Team, lead};
 use arrow::datatypes::Schema;
-use heaplake_kit::Context;
+use heaplake_kit::{Context, threads};
 use parquet::errors::ParquetError;
 use parquet::schema::types::SchemaDescriptor;
 
@@ -44,40 +43,40 @@ pub fn encode(
     let threads = if most < WORTH_A_THREAD { 1 } else { context.threads.min(inputs.len()) };
     let of = |(at, input)| Column::new(input, fields.field(at), columns.column(at), limits.dictionary);
     let columns = inputs.iter_mut().enumerate().map(of).collect::<Result<_, ParquetError>>()?;
-    lead(
-        threads,
-        |column: &mut Column<'_, '_>, task| column.work(task),
-        |team| {
-            let mut group = RowGroup { columns, limits, team };
-            let rows = group.fill(most, context)?;
-            group.close().map(|columns| (rows as u64, columns))
-        },
-    )
+    let mut group = RowGroup { columns, limits, threads };
+    let rows = group.fill(most, context)?;
+    group.close().map(|columns| (rows as u64, columns))
 }
 
-/// A row group being written.
-struct RowGroup<'t, 's, 'a> {
+/// A row group that is being written.
+struct RowGroup<'s, 'a> {
     columns: Vec<Column<'s, 'a>>,
     limits: Limits,
-    team: &'t Team<'t, Column<'s, 'a>, Task, Failure>,
+    threads: usize,
 }
 
-impl RowGroup<'_, '_, '_> {
-    /// Writes up to `most` rows, fewer if a limit is reached; returns their number.
+impl RowGroup<'_, '_> {
+    /// Does the task with all columns; the error is that of the first column that has one.
+    fn each(&mut self, task: Task) -> Result<(), Failure> {
+        threads::map(self.threads, &mut self.columns, |column| column.work(task)).into_iter().collect()
+    }
+
+    /// Writes up to `most` rows, fewer if the row group is full before; returns how many.
     fn fill(&mut self, most: usize, context: &Context<'_>) -> Result<usize, Failure> {
-        let batch = |rows| self.limits.batch.min(most - rows);
+        let batch_rows = self.limits.batch;
+        let batch = |rows| batch_rows.min(most - rows);
         let (mut rows, mut interned) = (0, batch(0));
-        self.team.each(&mut self.columns, Task::Intern(interned))?;
+        self.each(Task::Intern(interned))?;
         while interned > 0 {
             let fits = self.columns.iter().map(|column| column.fits(interned)).min().unwrap_or(0);
             let following = if fits < interned { 0 } else { batch(rows + fits) };
             if fits > 0 {
-                self.team.each(&mut self.columns, Task::Write(fits, following))?;
+                self.each(Task::Write(fits, following))?;
                 rows += fits;
                 context.step(fits as u64)?;
             }
             if following > 0 && self.columns.iter().map(Column::bytes).sum::<usize>() > self.limits.bytes {
-                self.team.each(&mut self.columns, Task::Forget)?;
+                self.each(Task::Forget)?;
                 break;
             }
             interned = following;
@@ -87,7 +86,7 @@ impl RowGroup<'_, '_, '_> {
 
     /// Ends all columns; returns them in schema order.
     fn close(mut self) -> Result<Vec<Closed>, Failure> {
-        self.team.each(&mut self.columns, Task::Close)?;
+        self.each(Task::Close)?;
         Ok(self.columns.into_iter().filter_map(Column::closed).collect())
     }
 }

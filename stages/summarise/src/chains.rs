@@ -21,7 +21,7 @@ use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
     ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stack, Stage, StageError, Stats,
-    StringTable, WriteAt, both, on_resident,
+    StringTable, WriteAt, on_resident, threads,
 };
 use heaplake_schemas::chains::{ChainRow, Element, label};
 use heaplake_schemas::ids::{ClassId, NodeId};
@@ -113,7 +113,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let dominators = || folded(facts, columns::NODE_DOMINATOR, job);
     let fit = context.budget.free() >= 2 * STAGE.resident_bytes(facts.node_count, facts.edge_count);
     let (paths, dominators) = if fit {
-        let (dominators, paths) = both(context, dominators, paths);
+        let (paths, dominators) = threads::join(context, paths, dominators);
         (paths?, dominators?)
     } else {
         (paths()?, dominators()?)

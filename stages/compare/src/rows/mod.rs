@@ -15,10 +15,9 @@ mod read;
 pub mod signatures;
 mod spill;
 pub mod texts;
-mod threads;
 
 use crate::sides::{Sides, has_table, host};
-use heaplake_kit::{Context, Reservation, StageError};
+use heaplake_kit::{Context, Reservation, StageError, threads};
 use heaplake_lake::reader::Reader;
 use heaplake_names::Names;
 use heaplake_schemas::diff::DiffTable;
@@ -29,10 +28,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use signatures::{FINGERPRINT, Source};
 use spill::{Loaded, Spill};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
-use threads::on_threads;
 
 /// Maximum groups per thread and round.
 const CHUNK: usize = 1 << 10;
@@ -206,36 +203,28 @@ fn read_all(
     (spill, subjects): (&Spill, Option<&Mutex<Subjects>>),
     context: &Context<'_>,
 ) -> Result<Vec<(u32, u64)>, StageError> {
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<Result<(u32, u64), StageError>>> = Mutex::new(Vec::new());
-    let work = || {
-        let mut buffers = Buffers::default();
-        while let Some(&run) = unread.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let rows = reading.rows(&runs[run as usize].folder, run, &mut buffers, context);
-            let read = rows.and_then(|tells| {
-                let records = &buffers.records;
-                spill.append(records)?;
-                if let Some(subjects) = subjects {
-                    let mut subjects = subjects.lock().unwrap_or_else(PoisonError::into_inner);
-                    subjects.take(records, reading.width(), context)?;
-                }
-                context.step(1)?;
-                Ok((run, tells))
-            });
-            if read.is_err() {
-                next.store(unread.len(), Ordering::Relaxed);
+    let failed = AtomicBool::new(false);
+    let work = |buffers: &mut Buffers, run: u32| {
+        if failed.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let rows = reading.rows(&runs[run as usize].folder, run, buffers, context);
+        let read = rows.and_then(|tells| {
+            let records = &buffers.records;
+            spill.append(records)?;
+            if let Some(subjects) = subjects {
+                let mut subjects = subjects.lock().unwrap_or_else(PoisonError::into_inner);
+                subjects.take(records, reading.width(), context)?;
             }
-            done.lock().unwrap_or_else(PoisonError::into_inner).push(read);
-        }
+            context.step(1)?;
+            Ok(Some((run, tells)))
+        });
+        failed.fetch_or(read.is_err(), Ordering::Relaxed);
+        read
     };
-    thread::scope(|scope| {
-        for _ in 1..context.threads.min(unread.len()) {
-            // Continue with fewer threads if one cannot start.
-            drop(thread::Builder::new().spawn_scoped(scope, work));
-        }
-        work();
-    });
-    done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
+    let mut unread = unread.to_vec();
+    let read = threads::map_with(context.threads, &mut unread, Buffers::default, |buffers, run| work(buffers, *run));
+    read.into_iter().filter_map(Result::transpose).collect()
 }
 
 /// Rows of all runs with one key.
@@ -276,12 +265,8 @@ impl Gathered<'_> {
             // Read the next partition while the groups of this one are processed. If it does not fit or cannot be read,
             // the read is repeated afterwards and then reports the error.
             let has_next = self.kept.is_none() && context.threads > 1 && number + 1 < self.spill.partitions();
-            ahead = thread::scope(|scope| {
-                let read = || self.spill.load(number + 1, None, context).ok();
-                let reading = has_next.then(|| thread::Builder::new().spawn_scoped(scope, read).ok()).flatten();
-                self.each_of(&loaded, context, &work, &mut take)?;
-                Ok::<_, StageError>(reading.and_then(|reading| reading.join().ok()).flatten())
-            })?;
+            let load = || self.spill.load(number + 1, None, context).ok();
+            ahead = threads::beside(has_next, load, || self.each_of(&loaded, context, &work, &mut take))?.flatten();
         }
         self.spill.release();
         Ok(())
@@ -298,10 +283,11 @@ impl Gathered<'_> {
         let share = loaded.group_count().div_ceil(context.threads).clamp(1, CHUNK);
         let mut groups = loaded.groups().map(|records| Group { gathered: self, records }).peekable();
         while groups.peek().is_some() {
-            let chunks: Vec<Vec<Group<'_>>> =
+            let mut chunks: Vec<Vec<Group<'_>>> =
                 (0..context.threads).map(|_| groups.by_ref().take(share).collect()).collect();
             context.check()?;
-            for results in on_threads(&chunks, work) {
+            let results = |chunk: &mut Vec<Group<'_>>| chunk.iter().map(work).collect::<Vec<R>>();
+            for results in threads::map(context.threads, &mut chunks, results) {
                 results.into_iter().try_for_each(&mut *take)?;
             }
         }

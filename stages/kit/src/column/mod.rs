@@ -1,6 +1,5 @@
 //! Columns of fixed-width elements, in files or in memory: sequential reads and writes, and maps for random access.
 
-mod ahead;
 pub(crate) mod file;
 mod length;
 mod map;

@@ -1,11 +1,10 @@
 //! Memory of all columns of a folder: limit, pool, and the tracts of large columns.
 
-use super::ahead::Ahead;
 use super::pages::{CHUNK, Pool, Range};
-use crate::divisible;
+use crate::{divisible, threads};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximum bytes of cleared pages in the pool.
 const MOST_AHEAD: u64 = 16 << 20;
@@ -24,9 +23,9 @@ pub(super) struct Store {
     /// Bytes of the pool.
     pooled: AtomicU64,
     pool: Pool,
-    /// Enables the background thread, and its handle.
+    /// Enables tasks that get pages ahead of columns; whether one is queued or running.
     may_hurry: AtomicBool,
-    ahead: OnceLock<Option<Ahead>>,
+    is_hurrying: AtomicBool,
     /// Bytes that columns took while the pool was not full.
     wanted: AtomicU64,
     /// Held while pages move from the system to the pool.
@@ -34,7 +33,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Enables the background thread.
+    /// Lets tasks get pages ahead of columns.
     pub fn hurry(&self) {
         self.may_hurry.store(true, Ordering::Relaxed);
     }
@@ -78,15 +77,29 @@ impl Store {
         }
         if self.may_hurry.load(Ordering::Relaxed) && self.pooled.load(Ordering::Relaxed) < MOST_AHEAD {
             self.wanted.fetch_add(CHUNK as u64, Ordering::Relaxed);
-            // A weak reference: the thread does not keep the store alive.
-            let store = Arc::downgrade(self);
-            let stock = move || store.upgrade().is_some_and(|store| store.stock());
-            self.ahead.get_or_init(|| Ahead::start(stock)).iter().for_each(Ahead::order);
+            self.hurry_up();
         }
         is_pooled || self.back_fresh(range)
     }
 
-    /// Backs the next chunk with pages of the system.
+    /// Queues a task that has the system clear pages before columns need them, which takes longer than to write a column there.
+    fn hurry_up(self: &Arc<Self>) {
+        if self.is_hurrying.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let store = Arc::downgrade(self);
+        let is_queued = threads::detach(move || {
+            while store.upgrade().is_some_and(|store| store.stock()) {}
+            if let Some(store) = store.upgrade() {
+                store.is_hurrying.store(false, Ordering::Release);
+            }
+        });
+        if !is_queued {
+            self.is_hurrying.store(false, Ordering::Release);
+        }
+    }
+
+    /// Backs one more chunk with pages of the system.
     fn back_fresh(&self, range: &mut Range) -> bool {
         if self.pool.is_spent() {
             self.clear_beyond(0);

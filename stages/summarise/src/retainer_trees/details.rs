@@ -10,7 +10,12 @@ const BLOCK: usize = 256;
 
 pub(super) enum Details {
     /// Kind, name and flags of all edges.
-    All { kinds: Vec<EdgeKind>, kind: Lookup<u8>, name: Lookup<u32>, flags: Lookup<u8> },
+    All {
+        kinds: Vec<EdgeKind>,
+        kind: Lookup<u8>,
+        name: Lookup<u32>,
+        flags: Lookup<u8>,
+    },
     /// Labels of essential edges.
     Labels(Labels),
     Nothing,

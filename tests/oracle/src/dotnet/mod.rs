@@ -1,7 +1,7 @@
 //! Walks of .NET heaps: a model, a writer and a reader of traces, and the expected results.
 //!
 //! * [`Heap`]: types, modules and walks as in a trace; [`write`](mod@write) makes a `.nettrace`, [`read`](mod@read)
-//! parses one.
+//!   parses one.
 //! * [`mod@truth`]: expected tables of a walk.
 //! * [`random`]: heaps from a seed.
 //! * [`gcdump`]: the other format, a graph stored by a tool.

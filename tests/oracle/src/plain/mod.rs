@@ -1,8 +1,7 @@
 //! Heaps that every format can express: the same one as a V8 snapshot, a Java dump and a .NET walk.
 //!
-//! * [`Heap`]: objects with a class, numbers, references and texts, and their roots; [`write`](mod@write) converts it
-//!   to
-//! each format.
+//! * [`Heap`]: objects with a class, numbers, references and texts, and their roots; [`write`](mod@write) converts it to
+//!   each format.
 //! * [`random`]: heaps from a seed, with copies of their parts.
 //! * [`mod@truth`]: the expected tables of all three.
 //!

@@ -8,13 +8,11 @@
 //! thousands of random ones. The only differences:
 //!
 //! * Strings are compared by content here. DevTools compares positions in the string table: when a class name is
-//!   repeated
-//! there, or a node is named like a class that DevTools makes up (`(system)`, `Function`, `{a, b}`), it keeps one of
-//! the rows with that key and loses the others.
+//!   repeated there, or a node is named like a class that DevTools makes up (`(system)`, `Function`, `{a, b}`), it keeps one of
+//!   the rows with that key and loses the others.
 //! * DevTools has no answer (it throws) if the root is neither first nor last, or has so many edges to the same user
-//!   root
-//! that its queue overflows; and it never ends on some unreachable concatenated strings. Here the rules are just
-//! applied.
+//!   root that its queue overflows; and it never ends on some unreachable concatenated strings. Here the rules are just
+//!   applied.
 //! * DevTools' shallow sizes have 32 bits and wrap around; here they do not.
 
 mod answers;
