@@ -1,6 +1,6 @@
 //! Runs whole analyses and replays in this process.
 
-pub use crate::fast_folder::fast_folder as folder;
+pub(crate) use crate::fast_folder::fast_folder as folder;
 use heaplake::complaint::{Complaint, Exit};
 use heaplake::engine::admission::smallest_budget;
 use heaplake::engine::making;
@@ -19,20 +19,20 @@ const SHOWN: usize = 200;
 
 /// Every table, chains of all classes, all duplicates.
 #[must_use]
-pub fn everything() -> AnalysisOptions {
+pub(crate) fn everything() -> AnalysisOptions {
     let big = BigClasses { min_retained: Some(0), ..BigClasses::default() };
     AnalysisOptions { tables: Tables::all(), big, duplicates: Duplicates::All, ..AnalysisOptions::default() }
 }
 
 /// Analyses bytes as a file of this name.
 #[must_use]
-pub fn analyze(name: &str, data: &[u8], options: AnalysisOptions) -> String {
+pub(crate) fn analyze(name: &str, data: &[u8], options: AnalysisOptions) -> String {
     of_file(name, data, &Options::Analysis(options))
 }
 
 /// Replays bytes as a file of this name.
 #[must_use]
-pub fn replay(name: &str, data: &[u8]) -> String {
+pub(crate) fn replay(name: &str, data: &[u8]) -> String {
     let tables = TraceTable::ALL.into_iter().collect();
     let recording = Recording { sample_interval: 2, tables, pprof: true, collapsed: true, ..Recording::default() };
     of_file(name, data, &Options::Replay(ReplayOptions { recording, ..ReplayOptions::default() }))
@@ -47,7 +47,7 @@ fn of_file(name: &str, data: &[u8], options: &Options) -> String {
 }
 
 /// Makes the run of a file, with the smallest budget.
-pub fn make(path: &Path, lake: &Path, options: &Options, threads: usize) -> Result<Outcome, Complaint> {
+pub(crate) fn make(path: &Path, lake: &Path, options: &Options, threads: usize) -> Result<Outcome, Complaint> {
     let request = Request {
         hash: None,
         input: Input::File(path.to_owned()),
@@ -67,7 +67,7 @@ pub fn make(path: &Path, lake: &Path, options: &Options, threads: usize) -> Resu
 
 /// Checks the result of a run and describes it briefly.
 #[must_use]
-pub fn judged(outcome: &Result<Outcome, Complaint>, path: &Path, lake: &Path) -> String {
+pub(crate) fn judged(outcome: &Result<Outcome, Complaint>, path: &Path, lake: &Path) -> String {
     match outcome {
         Ok(outcome) => {
             assert!(outcome.place.join("run.json").exists(), "a run without run.json");
@@ -89,7 +89,7 @@ pub fn judged(outcome: &Result<Outcome, Complaint>, path: &Path, lake: &Path) ->
 
 /// Describes a diagnostic briefly, after checking that the input can be its cause.
 #[must_use]
-pub fn refused(complaint: &Complaint) -> String {
+pub(crate) fn refused(complaint: &Complaint) -> String {
     use StageError::{Budget, Input, Overflow, Plan};
     let of_input = matches!(complaint.error.as_deref(), Some(Input(_) | Budget { .. } | Plan { .. } | Overflow(_)));
     assert!(of_input, "not the input's fault? {complaint}: {:?}", complaint.error);
@@ -99,7 +99,7 @@ pub fn refused(complaint: &Complaint) -> String {
 
 /// Describes a diagnostic briefly, after checking its form.
 #[must_use]
-pub fn told(complaint: &Complaint) -> String {
+pub(crate) fn told(complaint: &Complaint) -> String {
     assert!(complaint.cause.lines().count() == 1, "not one line of cause: {:?}", complaint.cause);
     assert!(complaint.advice.lines().count() == 1, "not one line of advice: {:?}", complaint.advice);
     without_numbers(&complaint.cause)

@@ -10,12 +10,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a fuzzer may fail loudly")]
 
-pub mod analysis;
+mod analysis;
 pub mod driver;
 #[path = "../../tests/support/fast_folder.rs"]
 mod fast_folder;
-pub mod mutate;
-pub mod seeds;
+mod mutate;
+mod seeds;
 pub mod subject;
 pub mod targets;
 pub mod worker;

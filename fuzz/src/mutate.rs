@@ -27,14 +27,14 @@ const NUMBERS: [u64; 20] = [
 ];
 
 /// Maximum size of an input.
-pub const MOST: usize = 1 << 20;
+pub(crate) const MOST: usize = 1 << 20;
 
 /// Maximum size of a moved or filled piece.
 const PIECE: usize = 400;
 
 /// A mutated copy of an input; pieces may come from `other`.
 #[must_use]
-pub fn mutated(input: &[u8], other: &[u8], words: &[&[u8]], rng: &mut SplitMix64) -> Vec<u8> {
+pub(crate) fn mutated(input: &[u8], other: &[u8], words: &[&[u8]], rng: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = input.to_vec();
     let most = 1 << rng.below(4);
     let changes = 1 + rng.below(most);

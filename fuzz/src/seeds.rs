@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 
 /// Folder of the tests' fixtures.
 #[must_use]
-pub fn fixtures() -> PathBuf {
+pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
 }
 
 /// Inputs that once broke something: `fuzz/corpus/NAME`.
 #[must_use]
-pub fn corpus(name: &str) -> Vec<Vec<u8>> {
+pub(crate) fn corpus(name: &str) -> Vec<Vec<u8>> {
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name)).iter().map(|path| read(path)).collect()
 }
 
 /// The files of a folder by name; empty if there is no such folder.
 #[must_use]
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.is_file());
@@ -30,13 +30,13 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// The bytes of a file.
 #[must_use]
-pub fn read(path: &Path) -> Vec<u8> {
+pub(crate) fn read(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Java dumps.
 #[must_use]
-pub fn hprof() -> Vec<Vec<u8>> {
+pub(crate) fn hprof() -> Vec<Vec<u8>> {
     let layout = |seed: u64| jvm::Layout {
         order: seed % 3,
         segment: [usize::MAX, 0, 3][seed as usize % 3],
@@ -50,7 +50,7 @@ pub fn hprof() -> Vec<Vec<u8>> {
 
 /// V8 snapshots.
 #[must_use]
-pub fn heapsnapshot() -> Vec<Vec<u8>> {
+pub(crate) fn heapsnapshot() -> Vec<Vec<u8>> {
     let shape = Shape { max_nodes: 16, ..Shape::default() };
     let random = (0..12).map(|seed| Draft::random(seed, &shape).build(&shape).to_json(&Layout::random(seed)));
     random.chain([SNAPSHOT.as_bytes().to_vec()]).chain(corpus("heapsnapshot")).collect()
@@ -58,13 +58,13 @@ pub fn heapsnapshot() -> Vec<Vec<u8>> {
 
 /// .NET dumps.
 #[must_use]
-pub fn gcdumps() -> Vec<Vec<u8>> {
+pub(crate) fn gcdumps() -> Vec<Vec<u8>> {
     (0..10).map(|seed| gcdump::graph(seed, 20).to_gcdump(seed)).chain(corpus("gcdump")).collect()
 }
 
 /// Walks of .NET heaps.
 #[must_use]
-pub fn walks() -> Vec<Vec<u8>> {
+pub(crate) fn walks() -> Vec<Vec<u8>> {
     let layout = |seed: u64| dotnet::Layout {
         seed,
         wide: seed % 4 != 3,
@@ -80,13 +80,13 @@ pub fn walks() -> Vec<Vec<u8>> {
 
 /// Profiler logs.
 #[must_use]
-pub fn logs() -> Vec<Vec<u8>> {
+pub(crate) fn logs() -> Vec<Vec<u8>> {
     [LOG.as_bytes().to_vec()].into_iter().chain(corpus("log")).collect()
 }
 
 /// Recordings of Java Flight Recorder: the corpus begins with one that contains everything, used once and doubled.
 #[must_use]
-pub fn recordings() -> Vec<Vec<u8>> {
+pub(crate) fn recordings() -> Vec<Vec<u8>> {
     let corpus = corpus("jfr");
     let twice = corpus.first().map(|first| first.repeat(2));
     corpus.into_iter().chain(twice).collect()
@@ -94,12 +94,12 @@ pub fn recordings() -> Vec<Vec<u8>> {
 
 /// Profiles of V8's sampling profiler.
 #[must_use]
-pub fn profiles() -> Vec<Vec<u8>> {
+pub(crate) fn profiles() -> Vec<Vec<u8>> {
     [PROFILE.as_bytes().to_vec()].into_iter().chain(corpus("heapprofile")).collect()
 }
 
 /// Tokens of JSON.
-pub const JSON: &[&[u8]] = &[
+pub(crate) const JSON: &[&[u8]] = &[
     b"null",
     b"true",
     b"{}",

@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// Kind of input a command wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub(crate) enum Wanted {
     /// Heap snapshots.
     Snapshots,
     /// Traces of allocations and garbage collections.
@@ -56,7 +56,7 @@ impl Wanted {
 const BEGINNING: usize = 24;
 
 /// Refuses content that matches no wanted format, with a diagnostic that names the formats or the right command.
-pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complaint> {
+pub(crate) fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complaint> {
     let kind = kind::of(beginning);
     // V8 is the fallback: any JSON object may be one of its snapshots.
     let of_v8 = kind::text(beginning).starts_with(b"{") && kind.is_none_or(|kind| kind == kind::V8);
@@ -96,12 +96,12 @@ const TRACES: &str = "heaplake replays .nettrace (.NET), .jfr (Java), .heapprofi
 const COMPRESSED: [&str; 2] = [".gz", ".zst"];
 
 /// An argument that yields no input: its text, and the reason.
-pub type Unusable = (String, String);
+pub(crate) type Unusable = (String, String);
 
 /// Resolves files, folders, glob patterns, URLs and `-` into inputs without repetition. Arguments keep their order; the
 /// inputs of one folder or pattern are sorted.
 #[must_use]
-pub fn resolve(names: &[String], wanted: Wanted) -> Vec<Result<Input, Unusable>> {
+pub(crate) fn resolve(names: &[String], wanted: Wanted) -> Vec<Result<Input, Unusable>> {
     let mut inputs: Vec<Result<Input, Unusable>> = Vec::new();
     for name in names {
         for input in one(name, wanted) {
@@ -152,7 +152,7 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
 
 /// Returns a note for each named folder that holds files of the other kind.
 #[must_use]
-pub fn left_out(names: &[String], wanted: Wanted) -> Vec<String> {
+pub(crate) fn left_out(names: &[String], wanted: Wanted) -> Vec<String> {
     let folders = names.iter().filter(|name| Path::new(name).is_dir());
     let counted = folders.map(|name| (name, of_other_kind(Path::new(name), wanted))).filter(|(_, others)| *others > 0);
     counted
@@ -270,7 +270,7 @@ fn is_wanted(name: &str, wanted: Wanted) -> bool {
 /// Returns a readable name for an input: the file name without endings, with only letters, digits, dots, dashes and
 /// underscores.
 #[must_use]
-pub fn stem(input: &Input) -> String {
+pub(crate) fn stem(input: &Input) -> String {
     let name = match input {
         Input::Stdin => "stdin".to_owned(),
         Input::File(path) => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),

@@ -6,11 +6,11 @@
 pub mod commands;
 pub mod complaint;
 pub mod engine;
-pub mod inputs;
+mod inputs;
 pub mod memory;
-pub mod metrics;
+mod metrics;
 pub mod name_rules;
 pub mod owner_rules;
 pub mod print;
 mod rule_file;
-pub mod symbol_files;
+mod symbol_files;

@@ -10,10 +10,14 @@ use toml::de::{DeTable, DeValue};
 const MOST: u64 = 4 << 20;
 
 /// Byte offset of a problem in the text, and its description.
-pub type Wrong = (usize, String);
+pub(crate) type Wrong = (usize, String);
 
 /// Reads a file with `parse`, which gets its tables. A diagnostic names file and line, and carries this advice.
-pub fn read<T>(path: &Path, advice: &str, parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>) -> Result<T, Complaint> {
+pub(crate) fn read<T>(
+    path: &Path,
+    advice: &str,
+    parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>,
+) -> Result<T, Complaint> {
     let file = path.display();
     let whole = |problem: String| Complaint::usage(format!("{file}: {problem}"), advice);
     let at_line = |line: usize, problem: &str| whole(format!("line {line}: {problem}"));
@@ -30,7 +34,7 @@ pub fn read<T>(path: &Path, advice: &str, parse: impl Fn(&DeTable<'_>) -> Result
 }
 
 /// Parses a text as TOML and returns the result of `parse`.
-pub fn tables<T>(text: &str, parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>) -> Result<T, Wrong> {
+pub(crate) fn tables<T>(text: &str, parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>) -> Result<T, Wrong> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         (at, format!("expected TOML: {}", error.message().replace('\n', " ")))
@@ -39,13 +43,13 @@ pub fn tables<T>(text: &str, parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>) -
 }
 
 /// Returns the error for a value of the wrong kind.
-pub fn expected<T>(span: &Range<usize>, what: &str, found: impl std::fmt::Display) -> Result<T, Wrong> {
+pub(crate) fn expected<T>(span: &Range<usize>, what: &str, found: impl std::fmt::Display) -> Result<T, Wrong> {
     Err((span.start, format!("expected {what}, found {found}")))
 }
 
 /// Describes the kind of a value, with an article.
 #[must_use]
-pub fn kind(value: &DeValue<'_>) -> &'static str {
+pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) | DeValue::Float(_) => "a number",

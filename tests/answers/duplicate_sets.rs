@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A row of `duplicate_sets` with its members.
 #[derive(Debug, Clone)]
-pub struct Set {
+pub(crate) struct Set {
     pub class: String,
     pub status: String,
     pub trivial: bool,
@@ -19,7 +19,7 @@ pub struct Set {
 }
 
 /// Reads both tables and checks their invariants.
-pub fn sets(run: &Path) -> Vec<Set> {
+pub(crate) fn sets(run: &Path) -> Vec<Set> {
     let table = Table::read(run, "duplicate_sets.parquet");
     let members = Table::read(run, "duplicate_members.parquet");
     let mut lists: BTreeMap<u32, Vec<u32>> = BTreeMap::new();

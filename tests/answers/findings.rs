@@ -9,12 +9,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs").join(name)
 }
 
 /// Runs a program that writes a snapshot; false if the machine lacks node or java.
-pub fn took(tool: &str, arguments: &[&str]) -> bool {
+pub(crate) fn took(tool: &str, arguments: &[&str]) -> bool {
     match Command::new(tool).args(arguments).output() {
         Err(error) => {
             eprintln!("SKIPPED: {tool} cannot be run here: {error}");
@@ -28,7 +28,7 @@ pub fn took(tool: &str, arguments: &[&str]) -> bool {
 }
 
 /// Analyses a snapshot; returns its run and its findings.
-pub fn analyzed(lake: &Lake, snapshot: &Path) -> (PathBuf, Vec<Value>) {
+pub(crate) fn analyzed(lake: &Lake, snapshot: &Path) -> (PathBuf, Vec<Value>) {
     let json = lake.folder().join("findings.json");
     lake.analyze(snapshot).arg("--findings-json").arg(&json).assert().success();
     let all: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
@@ -43,11 +43,11 @@ pub fn analyzed(lake: &Lake, snapshot: &Path) -> (PathBuf, Vec<Value>) {
     (run, findings)
 }
 
-pub fn of_rule<'a>(findings: &'a [Value], rule: &str) -> Vec<&'a Value> {
+pub(crate) fn of_rule<'a>(findings: &'a [Value], rule: &str) -> Vec<&'a Value> {
     findings.iter().filter(|finding| finding["rule"] == rule).collect()
 }
 
-pub fn says(finding: &Value, words: &[&str]) {
+pub(crate) fn says(finding: &Value, words: &[&str]) {
     let message = finding["message"].as_str().unwrap();
     for word in words {
         assert!(message.contains(word), "{word}: {message}");

@@ -12,7 +12,7 @@ use std::process::Command;
 /// Count, shallow, retained and freed size of an owner.
 type Share = (u64, u64, u64, Option<u64>);
 
-pub fn check_sums(run: &Path) -> BTreeMap<String, Share> {
+pub(crate) fn check_sums(run: &Path) -> BTreeMap<String, Share> {
     check_owner_sums(run);
     owners(run)
 }

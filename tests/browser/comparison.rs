@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 /// Writes the page of a comparison.
-pub fn page(folder: &TempDir) -> PathBuf {
+pub(crate) fn page(folder: &TempDir) -> PathBuf {
     let page = folder.path().join("diff.html");
     let context =
         Context { budget: Budget::new(32 << 20), threads: 1, progress: &Silent, cancel: &AtomicBool::new(false) };
@@ -126,7 +126,7 @@ fn owner(name: &'static str, base: i64, target: i64) -> Row {
 }
 
 /// A leaking cache, with 1,700 classes beside it.
-pub fn usual() -> TempDir {
+pub(crate) fn usual() -> TempDir {
     let folder = comparison(5);
     let mut leak = class("Session", 1, "new_path", 1 << 20, 9 << 20);
     leak.extend(row(&[
@@ -174,7 +174,7 @@ pub fn usual() -> TempDir {
 }
 
 /// Names that try to be markup, or are a megabyte long.
-pub fn hostile() -> TempDir {
+pub(crate) fn hostile() -> TempDir {
     let folder = comparison(1);
     let markup = "x</script><img src=x onerror=window.hacked=1><b onclick=\"a\">'\u{202e}\u{2028}{{data}}";
     let long: &'static str = "A".repeat(1 << 20).leak();
@@ -191,12 +191,12 @@ pub fn hostile() -> TempDir {
     folder
 }
 
-pub fn empty() -> TempDir {
+pub(crate) fn empty() -> TempDir {
     comparison(1)
 }
 
 /// The page of a trend over four releases on twenty hosts, in which sessions grow, and a cache grows on eight.
-pub fn trend(lake: &Lake) -> PathBuf {
+pub(crate) fn trend(lake: &Lake) -> PathBuf {
     for (at, release) in (0..4).zip(["one", "two", "three", "four"]) {
         for host in 0..20 {
             let cache = if host < 8 { (1 + at) << 10 } else { 1 << 10 };

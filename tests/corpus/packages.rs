@@ -10,12 +10,12 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub fn source(file: &str) -> PathBuf {
+pub(crate) fn source(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs").join(file)
 }
 
 /// The major version of the installed Node.js; 0 without one.
-pub fn node_version() -> u32 {
+pub(crate) fn node_version() -> u32 {
     let Ok(output) = Command::new("node").arg("--version").output() else { return 0 };
     let text = String::from_utf8(output.stdout).unwrap();
     let major = text.trim().strip_prefix('v').and_then(|version| version.split('.').next());
@@ -23,7 +23,7 @@ pub fn node_version() -> u32 {
 }
 
 /// Copies the programs into a test's folder, beside their packages, where Node.js looks for them.
-pub fn copy(lake: &Lake, modules: Option<&Path>) -> PathBuf {
+pub(crate) fn copy(lake: &Lake, modules: Option<&Path>) -> PathBuf {
     let folder = lake.folder().join("corpus");
     fs::create_dir(&folder).unwrap();
     let files = PLAIN.iter().chain(&MORE).chain(&PACKAGES).map(|program| program.file);
@@ -37,7 +37,7 @@ pub fn copy(lake: &Lake, modules: Option<&Path>) -> PathBuf {
 }
 
 /// Installs the packages in the versions of the lock file, or says why that fails here.
-pub fn install() -> Result<PathBuf, String> {
+pub(crate) fn install() -> Result<PathBuf, String> {
     let files = ["package.json", "package-lock.json"];
     let files = files.map(|name| (name, fs::read(source(&format!("corpus/{name}"))).unwrap()));
     Packages::new("corpus", files.into(), &["ci", "--ignore-scripts"]).install()
@@ -47,7 +47,7 @@ fn json(file: &str) -> Value {
     serde_json::from_slice(&fs::read(source(file)).unwrap()).unwrap()
 }
 
-pub fn version(package: &str) -> String {
+pub(crate) fn version(package: &str) -> String {
     json("corpus/package.json")["dependencies"][package].as_str().unwrap_or_else(|| panic!("{package}")).to_owned()
 }
 

@@ -2,7 +2,7 @@
 
 /// The truth about a program.
 #[derive(Clone, Copy)]
-pub enum Truth {
+pub(crate) enum Truth {
     /// It leaks, and this text is in the subject, message, path or location of the first finding.
     Culprit(&'static str),
     /// It leaks, and the rules do not find this yet. Once they do, it is a culprit.
@@ -12,7 +12,7 @@ pub enum Truth {
 }
 
 /// A program that takes a mode and a path, works for some seconds, writes its snapshot there, and ends.
-pub struct Program {
+pub(crate) struct Program {
     /// Its file in `tests/programs`.
     pub file: &'static str,
     /// Its arguments before the path.
@@ -35,7 +35,7 @@ const fn with(packages: &'static [&'static str], file: &'static str, mode: &'sta
 }
 
 /// Node.js alone; run every time.
-pub const PLAIN: [Program; 13] = [
+pub(crate) const PLAIN: [Program; 13] = [
     plain("leaks.js", "leaking", Culprit("SessionCache.sessions")),
     plain("leaks.js", "healthy", Healthy),
     plain("resources.js", "promises", Culprit("waitForTurn (corpus/resources.js:51)")),
@@ -52,7 +52,7 @@ pub const PLAIN: [Program; 13] = [
 ];
 
 /// Node.js alone, too.
-pub const MORE: [Program; 8] = [
+pub(crate) const MORE: [Program; 8] = [
     plain("resources.js", "timers", Culprit("resources.js:27")),
     plain("resources.js", "listeners", Culprit("onOrder (corpus/resources.js:35)")),
     plain("resources.js", "targets", Culprit("onAbort (corpus/resources.js:43)")),
@@ -70,7 +70,7 @@ const GRAPHQL: &[&str] = &["dataloader", "graphql"];
 const ESLINT: &[&str] = &["eslint", "@eslint/js", "lodash"];
 
 /// With packages of npm.
-pub const PACKAGES: [Program; 16] = [
+pub(crate) const PACKAGES: [Program; 16] = [
     with(EXPRESS, "corpus/express_sessions.cjs", "leaking", Culprit("MemoryStore.sessions")),
     with(EXPRESS, "corpus/express_sessions.cjs", "healthy", Healthy),
     with(&["prom-client"], "corpus/prom_labels.cjs", "leaking", Culprit("Histogram.hashMap")),
@@ -90,7 +90,7 @@ pub const PACKAGES: [Program; 16] = [
     Program { file: "corpus/typescript.cjs", mode: "healthy", packages: &["typescript"], since: 22, truth: Healthy },
 ];
 
-pub const JAVA: [Program; 5] = [
+pub(crate) const JAVA: [Program; 5] = [
     plain("Service.java", "leaking", Culprit("Service$SessionCache.SESSIONS")),
     plain("Service.java", "healthy", Healthy),
     plain("Reloads.java", "leaking", Culprit("Reloads$Drivers.REGISTERED")),

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Findings over LOW allowed in a healthy program.
 const MOST: usize = 3;
 
-pub struct Verdict {
+pub(crate) struct Verdict {
     program: String,
     truth: &'static str,
     first: String,
@@ -19,7 +19,7 @@ pub struct Verdict {
 }
 
 /// Compares the findings of a program with the truth about it.
-pub fn judge(program: &Program, findings: &[Value]) -> Verdict {
+pub(crate) fn judge(program: &Program, findings: &[Value]) -> Verdict {
     let over_low = findings.iter().filter(|finding| finding["severity"] != "low").count();
     let packages: String = program.packages.iter().map(|name| format!(" {name}@{}", version(name))).collect();
     let comes_first =
@@ -62,7 +62,7 @@ fn shown(finding: &Value) -> String {
 }
 
 /// All verdicts, one below the other; wrong ones with the whole message of the first finding.
-pub fn table(verdicts: &[Verdict]) -> String {
+pub(crate) fn table(verdicts: &[Verdict]) -> String {
     let mut out = String::new();
     writeln!(out, "{:<8}{:<10}{:<39}{:<60} first finding", "verdict", "over LOW", "truth", "program").unwrap();
     for Verdict { program, truth, first, over_low, missed, wrong } in verdicts {

@@ -11,14 +11,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Replays a trace exactly; returns its run.
-pub fn exactly(lake: &Lake, trace: impl AsRef<Path>) -> PathBuf {
+pub(crate) fn exactly(lake: &Lake, trace: impl AsRef<Path>) -> PathBuf {
     replay(lake, trace).args(["--sample-interval", "1"]).assert().success();
     lake.run()
 }
 
 /// A garbage collection in the reference's answer.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Collection {
+pub(crate) struct Collection {
     pub gc: u32,
     pub condemned: Vec<u8>,
     pub moved_ranges: u64,
@@ -31,7 +31,7 @@ pub struct Collection {
 
 /// A type: name, objects, bytes, and deaths in generation 0, 1, 2 and of large objects.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Type {
+pub(crate) struct Type {
     pub name: String,
     pub count: u64,
     pub bytes: u64,
@@ -39,11 +39,11 @@ pub struct Type {
 }
 
 /// Inclusive and exclusive bytes, and the name of a function.
-pub type Function = (u64, u64, String);
+pub(crate) type Function = (u64, u64, String);
 
 /// Content of `*.replay.txt`.
 #[derive(Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub collections: Vec<Collection>,
     pub allocations: u64,
     pub types: Vec<Type>,
@@ -94,7 +94,7 @@ impl Line<'_> {
 }
 
 impl Answer {
-    pub fn read(name: &str) -> Self {
+    pub(crate) fn read(name: &str) -> Self {
         let mut answer = Self::default();
         for line in fs::read_to_string(fixtures::path(&format!("dotnet/{name}"))).unwrap().lines().map(Line) {
             if line.0.starts_with("gc ") {
@@ -111,7 +111,7 @@ impl Answer {
     }
 }
 
-pub fn collections(run: &Path) -> Vec<Collection> {
+pub(crate) fn collections(run: &Path) -> Vec<Collection> {
     let table = Table::read(run, "collections.parquet");
     let lists = table.0.column_by_name("condemned").unwrap().as_list::<i32>();
     let column = |name: &str| table.u64s(name);
@@ -133,7 +133,7 @@ pub fn collections(run: &Path) -> Vec<Collection> {
         .collect()
 }
 
-pub fn types(run: &Path) -> Vec<Type> {
+pub(crate) fn types(run: &Path) -> Vec<Type> {
     let table = Table::read(run, "object_lifetimes.parquet");
     let mut died: BTreeMap<u32, [u64; 4]> = BTreeMap::new();
     let (ids, generations, counts) = (table.u32s("type_id"), table.texts("generation"), table.u64s("count"));
@@ -160,7 +160,7 @@ pub fn types(run: &Path) -> Vec<Type> {
         .collect()
 }
 
-pub fn functions(run: &Path) -> Vec<Function> {
+pub(crate) fn functions(run: &Path) -> Vec<Function> {
     let table = Table::read(run, "allocation_functions.parquet");
     let (inclusive, exclusive) = (table.u64s("inclusive_bytes"), table.u64s("exclusive_bytes"));
     let names = table.texts("function");

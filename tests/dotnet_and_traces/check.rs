@@ -14,7 +14,7 @@ fn addresses(nodes: &Table) -> Vec<Option<u64>> {
 }
 
 /// Compares all tables with the oracle.
-pub fn check(truth: &Truth, run: &Path) {
+pub(crate) fn check(truth: &Truth, run: &Path) {
     let nodes = Table::read(run, "nodes.parquet");
     let addresses = addresses(&nodes);
     let (mut edges, roots, retainers) = edges(&addresses, run);
@@ -98,7 +98,7 @@ fn check_classes(truth: &Truth, run: &Path) {
 }
 
 /// Every node of a dump, by number.
-pub fn check_dump(graph: &gcdump::Graph, run: &Path) {
+pub(crate) fn check_dump(graph: &gcdump::Graph, run: &Path) {
     let nodes = Table::read(run, "nodes.parquet");
     let table = Table::read(run, "edges.parquet");
     let mut edges: BTreeMap<u32, Vec<u32>> = BTreeMap::new();

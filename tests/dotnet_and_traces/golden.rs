@@ -42,7 +42,7 @@ fn log_of_dotnet_core_3() {
 
 /// A name common to both sources: agents write `List<T>`, the runtime `List[T]`; agents omit the types around a nested
 /// one, and the dimensions of arrays.
-pub fn plain(name: &str) -> String {
+pub(crate) fn plain(name: &str) -> String {
     let name = name.replace('<', "[").replace('>', "]").replace("[,]", "[]");
     let end = name.find("::").or_else(|| name.find('[')).unwrap_or(name.len());
     match name[..end].rfind('+') {

@@ -93,7 +93,7 @@ impl<'a> Message<'a> {
 }
 
 /// Types of the samples of a run's profile, with objects and bytes.
-pub fn by_type(run: &Path) -> Vec<(String, u64, u64)> {
+pub(crate) fn by_type(run: &Path) -> Vec<(String, u64, u64)> {
     let mut profile = Vec::new();
     GzDecoder::new(fs::File::open(run.join("allocations.pb.gz")).unwrap()).read_to_end(&mut profile).unwrap();
     let profile = Message::read(&profile);

@@ -22,7 +22,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// Analyses a file in this process, edges included.
-pub fn analyzed(
+pub(crate) fn analyzed(
     folder: &Path,
     bytes: &[u8],
     walk: Option<u32>,
@@ -37,7 +37,7 @@ pub fn analyzed(
 }
 
 /// The tables that depend on nothing but input and options.
-pub fn bytes(run: &Path) -> Vec<Vec<u8>> {
+pub(crate) fn bytes(run: &Path) -> Vec<Vec<u8>> {
     ["nodes", "edges", "classes", "chains", "findings"]
         .map(|table| fs::read(run.join(format!("{table}.parquet"))).unwrap())
         .to_vec()

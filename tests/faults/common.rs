@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// An input, and the command that makes a run of it.
-pub struct Case {
+pub(crate) struct Case {
     pub name: &'static str,
     verb: &'static str,
     file: &'static str,
@@ -20,7 +20,7 @@ pub struct Case {
 }
 
 /// One per reader.
-pub const CASES: [Case; 5] = [
+pub(crate) const CASES: [Case; 5] = [
     Case { name: "v8", verb: "analyze", file: "a.heapsnapshot", options: &["--edges", "--duplicates", "all"] },
     Case { name: "java", verb: "analyze", file: "a.hprof", options: &["--edges", "--duplicates", "all"] },
     Case { name: "dotnet", verb: "analyze", file: "walk.nettrace", options: &[] },
@@ -29,7 +29,7 @@ pub const CASES: [Case; 5] = [
 ];
 
 impl Case {
-    pub fn input(&self, lake: &Lake) -> PathBuf {
+    pub(crate) fn input(&self, lake: &Lake) -> PathBuf {
         let content = match self.name {
             "v8" => generated(7, 60_000),
             "java" => fs::read(fixtures::path("version-1/whole.hprof")).unwrap(),
@@ -41,7 +41,7 @@ impl Case {
     }
 
     /// The quiet command, ready for further options; a killed one can be resumed. It dies with the test.
-    pub fn command(&self, lake: &Lake, input: &Path) -> Command {
+    pub(crate) fn command(&self, lake: &Lake, input: &Path) -> Command {
         let mut command = heaplake(self.verb);
         command.arg(input).arg("--out").arg(lake.path()).args(self.options).args(["--quiet", "--resume", "always"]);
         command
@@ -49,14 +49,14 @@ impl Case {
 }
 
 /// The binary with captured output.
-pub fn heaplake(verb: &str) -> Command {
+pub(crate) fn heaplake(verb: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
     command.arg(verb).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 /// The tables of a run by name, which depend on input and options only; without `snapshot`, which has times.
-pub fn tables(run: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn tables(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(run).unwrap().map(|entry| entry.unwrap().path());
     let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
     let same =
@@ -65,7 +65,7 @@ pub fn tables(run: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Panics unless a run is complete and consistent: its tables are those that `run.json` names, of its input.
-pub fn assert_whole(run: &Path, what: &str) {
+pub(crate) fn assert_whole(run: &Path, what: &str) {
     let text = fs::read(run.join("run.json")).unwrap_or_else(|error| panic!("{what}: {}: {error}", run.display()));
     let json: Value = serde_json::from_slice(&text).unwrap();
     for table in json["tables"].as_array().unwrap() {
@@ -87,7 +87,7 @@ pub fn assert_whole(run: &Path, what: &str) {
 }
 
 /// Panics unless every run of a lake is whole.
-pub fn assert_all_whole(lake: &Lake, what: &str) {
+pub(crate) fn assert_all_whole(lake: &Lake, what: &str) {
     for release in fs::read_dir(lake.path()).into_iter().flatten().flatten() {
         if !release.file_name().to_string_lossy().starts_with("release=") {
             continue;
@@ -99,31 +99,31 @@ pub fn assert_all_whole(lake: &Lake, what: &str) {
 }
 
 /// Runs a command; fails if it does not end.
-pub fn ended(command: &mut Command, what: &str) -> Output {
+pub(crate) fn ended(command: &mut Command, what: &str) -> Output {
     let mut child = command.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
     end(&mut child);
     child.wait_with_output().unwrap()
 }
 
 /// Starts a command that stops itself before a system call, and waits until it does; `None` if it ends before.
-pub fn stopped(command: &mut Command, fault: &str) -> Option<Child> {
+pub(crate) fn stopped(command: &mut Command, fault: &str) -> Option<Child> {
     let mut child = command.env("HEAPLAKE_FAULT", fault).spawn().unwrap();
     wait_until_it_stops(&mut child).then_some(child)
 }
 
 /// Continues a stopped command to its end.
-pub fn gone_on(child: Child) -> Output {
+pub(crate) fn gone_on(child: Child) -> Output {
     signal(&child, "-CONT");
     child.wait_with_output().unwrap()
 }
 
-pub fn succeed(command: &mut Command, what: &str) {
+pub(crate) fn succeed(command: &mut Command, what: &str) {
     let output = ended(command, what);
     assert!(output.status.success(), "{what}: {:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
 }
 
 /// A case's input, and the tables of a run without faults; the lake is empty.
-pub fn undisturbed(case: &Case) -> (Lake, PathBuf, BTreeMap<String, Vec<u8>>) {
+pub(crate) fn undisturbed(case: &Case) -> (Lake, PathBuf, BTreeMap<String, Vec<u8>>) {
     let lake = Lake::new();
     let input = case.input(&lake);
     succeed(&mut case.command(&lake, &input), case.name);
@@ -134,7 +134,7 @@ pub fn undisturbed(case: &Case) -> (Lake, PathBuf, BTreeMap<String, Vec<u8>>) {
 }
 
 /// Requests a fault. Returns a file that exists once the fault has happened.
-pub fn with_fault(command: &mut Command, lake: &Lake, fault: &str) -> PathBuf {
+pub(crate) fn with_fault(command: &mut Command, lake: &Lake, fault: &str) -> PathBuf {
     let hit = lake.folder().join("hit");
     let _ = fs::remove_file(&hit);
     command.env("HEAPLAKE_FAULT", fault).env("HEAPLAKE_FAULT_HIT", &hit);
@@ -142,7 +142,7 @@ pub fn with_fault(command: &mut Command, lake: &Lake, fault: &str) -> PathBuf {
 }
 
 /// Runs the command again without faults: it must give the expected tables and leave nothing else.
-pub fn assert_repeats(case: &Case, lake: &Lake, input: &Path, expected: &BTreeMap<String, Vec<u8>>, what: &str) {
+pub(crate) fn assert_repeats(case: &Case, lake: &Lake, input: &Path, expected: &BTreeMap<String, Vec<u8>>, what: &str) {
     succeed(&mut case.command(lake, input), what);
     assert_whole(&lake.run(), what);
     assert!(tables(&lake.run()) == *expected, "{what}: other bytes");
@@ -154,16 +154,16 @@ pub fn assert_repeats(case: &Case, lake: &Lake, input: &Path, expected: &BTreeMa
 }
 
 /// Pseudo-random numbers from a seed.
-pub struct Numbers(pub u64);
+pub(crate) struct Numbers(pub u64);
 
 impl Numbers {
-    pub fn below(&mut self, most: u64) -> u64 {
+    pub(crate) fn below(&mut self, most: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % most
     }
 }
 
 /// Number of rounds: `usual`, or `HEAPLAKE_FAULTS` if set.
-pub fn rounds(usual: u64) -> u64 {
+pub(crate) fn rounds(usual: u64) -> u64 {
     std::env::var("HEAPLAKE_FAULTS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Writes a run of a few dozen classes; each run lacks some.
-pub fn run(lake: &Lake, release: &str, name: &str, seed: u64) {
+pub(crate) fn run(lake: &Lake, release: &str, name: &str, seed: u64) {
     let mut rng = Rng::new(seed);
     let mut classes = Vec::new();
     for class in 0..40 {
@@ -23,7 +23,7 @@ pub fn run(lake: &Lake, release: &str, name: &str, seed: u64) {
 }
 
 /// A lake of three releases with four runs each.
-pub fn releases() -> Lake {
+pub(crate) fn releases() -> Lake {
     let lake = Lake::new();
     for (at, release) in ["1.0", "1.1", "2.0"].into_iter().enumerate() {
         for number in 0..4 {
@@ -34,7 +34,7 @@ pub fn releases() -> Lake {
 }
 
 /// Runs `heaplake fleet rollup LAKE --out FOLDER --json` with more options; returns its answer.
-pub fn rollup(lake: &Path, out: &Path, more: &[&str]) -> Value {
+pub(crate) fn rollup(lake: &Path, out: &Path, more: &[&str]) -> Value {
     let mut command = heaplake();
     command.args(["fleet", "rollup"]).arg(lake).arg("--out").arg(out).arg("--json").args(more);
     let output = command.output().unwrap();
@@ -43,14 +43,14 @@ pub fn rollup(lake: &Path, out: &Path, more: &[&str]) -> Value {
 }
 
 /// The folders of the current groups.
-pub fn groups(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn groups(folder: &Path) -> Vec<PathBuf> {
     let rollup: Value = serde_json::from_slice(&fs::read(folder.join("rollup.json")).unwrap()).unwrap();
     let groups = rollup["groups"].as_array().unwrap();
     groups.iter().map(|group| folder.join(group["folder"].as_str().unwrap())).collect()
 }
 
 /// All files below a folder with their content.
-pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
@@ -67,7 +67,7 @@ pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Fails if two folders differ, and names the file.
-pub fn assert_same(one: &Path, other: &Path) {
+pub(crate) fn assert_same(one: &Path, other: &Path) {
     let (one, other) = (files(one), files(other));
     assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
     for (path, bytes) in &one {

@@ -5,7 +5,7 @@ use crate::lake::Lake;
 use crate::table::Table;
 use std::path::PathBuf;
 
-pub const GOOD: &str = r#"{"snapshot":{"meta":{
+pub(crate) const GOOD: &str = r#"{"snapshot":{"meta":{
 "node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],
 "node_types":[["hidden","object","string","native","synthetic"],"string","number","number","number","number","number"],
 "edge_fields":["type","name_or_index","to_node"],
@@ -45,7 +45,7 @@ pub const GOOD: &str = r#"{"snapshot":{"meta":{
 "make"]}"#;
 
 /// [`GOOD`] with each `from`, which must occur once, replaced by its `to`.
-pub fn edited(edits: &[(&str, &str)]) -> String {
+pub(crate) fn edited(edits: &[(&str, &str)]) -> String {
     edits.iter().fold(GOOD.to_owned(), |text, (from, to)| {
         assert_eq!(text.matches(from).count(), 1, "{from:?} in {text}");
         text.replace(from, to)
@@ -53,7 +53,7 @@ pub fn edited(edits: &[(&str, &str)]) -> String {
 }
 
 /// Analyses bytes that must be accepted; returns the lake and the run.
-pub fn accepted(bytes: impl AsRef<[u8]>) -> (Lake, PathBuf) {
+pub(crate) fn accepted(bytes: impl AsRef<[u8]>) -> (Lake, PathBuf) {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", bytes.as_ref());
     let run = analyze(&lake.path(), &input, Analysis::default()).unwrap_or_else(|failure| panic!("{failure}")).place;
@@ -61,12 +61,12 @@ pub fn accepted(bytes: impl AsRef<[u8]>) -> (Lake, PathBuf) {
     (lake, run)
 }
 
-pub fn nodes(bytes: impl AsRef<[u8]>) -> Table {
+pub(crate) fn nodes(bytes: impl AsRef<[u8]>) -> Table {
     let (_lake, run) = accepted(bytes);
     Table::read(&run, "nodes.parquet")
 }
 
-pub fn assert_as_good(text: impl AsRef<[u8]>) {
+pub(crate) fn assert_as_good(text: impl AsRef<[u8]>) {
     let nodes = nodes(text);
     assert_eq!(nodes.u64s("retained_bytes"), [72, 16, 56, 32].map(Some));
     assert_eq!(nodes.u32s("dominator"), [0, 0, 0, 2].map(Some));

@@ -11,7 +11,7 @@ use proptest::test_runner::RngSeed;
 
 /// One change to a file.
 #[derive(Clone, Debug)]
-pub enum Mutation {
+pub(crate) enum Mutation {
     Set(u8),
     Flip(u8),
     Delete(usize),
@@ -24,7 +24,7 @@ pub enum Mutation {
 }
 
 impl Mutation {
-    pub fn apply(&self, at: &prop::sample::Index, bytes: &mut Vec<u8>) {
+    pub(crate) fn apply(&self, at: &prop::sample::Index, bytes: &mut Vec<u8>) {
         if bytes.is_empty() {
             return;
         }
@@ -49,7 +49,7 @@ impl Mutation {
     }
 }
 
-pub fn mutation() -> impl Strategy<Value = Mutation> {
+pub(crate) fn mutation() -> impl Strategy<Value = Mutation> {
     let telling = prop::sample::select(b"0123456789,,,[]{}\"\\:-.e \n\xff".to_vec());
     let numbers = prop_oneof![
         0..40_u64,
@@ -68,14 +68,14 @@ pub fn mutation() -> impl Strategy<Value = Mutation> {
 }
 
 /// A few thousand fixed cases, or `HEAPLAKE_CASES` random ones if set (`make test-long`).
-pub fn chance() -> ProptestConfig {
+pub(crate) fn chance() -> ProptestConfig {
     let cases = std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok());
     let rng_seed = if cases.is_some() { RngSeed::Random } else { RngSeed::Fixed(7) };
     ProptestConfig { cases: cases.unwrap_or(3000), rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// Whether an input may cause this failure. Any other failure is a defect of heaplake.
-pub fn is_of_the_input(failure: &Complaint) -> bool {
+pub(crate) fn is_of_the_input(failure: &Complaint) -> bool {
     use StageError::{Budget, Input, Overflow, Plan};
     matches!(failure.error.as_deref(), Some(Input(_) | Budget { .. } | Plan { .. } | Overflow(_)))
 }

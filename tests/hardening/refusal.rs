@@ -6,7 +6,7 @@ use crate::lake::Lake;
 use heaplake::complaint::{Complaint, Exit};
 
 /// Analyses bytes that must be refused; returns the failure and the path of the input.
-pub fn failure(bytes: &[u8]) -> (Complaint, String) {
+pub(crate) fn failure(bytes: &[u8]) -> (Complaint, String) {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", bytes);
     let failure = analyze(&lake.path(), &input, Analysis::default()).map(|outcome| outcome.place).unwrap_err();
@@ -17,7 +17,7 @@ pub fn failure(bytes: &[u8]) -> (Complaint, String) {
 }
 
 /// Asserts that a text is refused at this offset, and the beginnings of the expected and found parts of the message.
-pub fn assert_refused(text: impl AsRef<[u8]>, offset: usize, expected: &str, found: &str) {
+pub(crate) fn assert_refused(text: impl AsRef<[u8]>, offset: usize, expected: &str, found: &str) {
     let (failure, file) = failure(text.as_ref());
     let message = failure.to_string();
     let (one, other) = message.split_once(", found ").unwrap_or_else(|| panic!("{message}"));
@@ -29,9 +29,9 @@ pub fn assert_refused(text: impl AsRef<[u8]>, offset: usize, expected: &str, fou
 
 /// Edits of [`GOOD`], with a `^` at the position of the error (else it is the end of the file); the beginnings of the
 /// message's expected and found parts.
-pub type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str);
+pub(crate) type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str);
 
-pub fn assert_all_refused(cases: &[Case<'_>]) {
+pub(crate) fn assert_all_refused(cases: &[Case<'_>]) {
     for (edits, expected, found) in cases {
         let text = edited(edits);
         let offset = text.find('^').unwrap_or(text.len());
@@ -39,7 +39,7 @@ pub fn assert_all_refused(cases: &[Case<'_>]) {
     }
 }
 
-pub const NUMBER: &str = "an unsigned integer below 2^64";
+pub(crate) const NUMBER: &str = "an unsigned integer below 2^64";
 
 #[test]
 fn the_good_one_is_good() {

@@ -6,7 +6,7 @@ use crate::sources::Source;
 const ALLOWED: (&str, &str) = ("stages/kit/src/lib.rs", "unsafe_code");
 
 /// Every `allow` outside tests and every `expect` without a reason.
-pub fn silenced(sources: &[Source]) -> Vec<String> {
+pub(crate) fn silenced(sources: &[Source]) -> Vec<String> {
     sources.iter().flat_map(|source| attributes(source).filter_map(|it| complaint(source, it))).collect()
 }
 

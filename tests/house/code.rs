@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 /// `text` without comments and without the insides of strings and characters.
-pub fn blanked(text: &str) -> String {
+pub(crate) fn blanked(text: &str) -> String {
     let mut code = text.as_bytes().to_vec();
     let mut at = 0;
     while at < code.len() {
@@ -15,7 +15,7 @@ pub fn blanked(text: &str) -> String {
     code.iter().map(|&byte| if byte.is_ascii() { char::from(byte) } else { ' ' }).collect()
 }
 
-pub fn without_tests(code: &str) -> String {
+pub(crate) fn without_tests(code: &str) -> String {
     let mut bytes = code.as_bytes().to_vec();
     let mut from = 0;
     while let Some(found) = code[from..].find("#[cfg(test)]") {
@@ -31,7 +31,7 @@ pub fn without_tests(code: &str) -> String {
 }
 
 /// The end of the block that starts with the brace at `open`.
-pub fn block_end(code: &str, open: usize) -> usize {
+pub(crate) fn block_end(code: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in code.bytes().enumerate().skip(open) {
         match byte {
@@ -45,7 +45,7 @@ pub fn block_end(code: &str, open: usize) -> usize {
 }
 
 /// Every word (name, keyword, number) of `code` and its position.
-pub fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = at + code[at..].find(|c: char| is_of_word(c as u8))?;
@@ -54,11 +54,11 @@ pub fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-pub fn word_length(code: &str) -> usize {
+pub(crate) fn word_length(code: &str) -> usize {
     code.bytes().take_while(|&byte| is_of_word(byte)).count()
 }
 
-pub fn line(text: &str, at: usize) -> usize {
+pub(crate) fn line(text: &str, at: usize) -> usize {
     text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 

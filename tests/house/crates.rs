@@ -18,7 +18,7 @@ const BELOW: [(&str, &[&str]); 8] = [
 const BELOW_STAGES: &[&str] = &["schemas", "kit", "input", "names", "symbols", "lake"];
 
 /// Every dependency in the wrong direction.
-pub fn backwards(root: &Path) -> Vec<String> {
+pub(crate) fn backwards(root: &Path) -> Vec<String> {
     let mut folders: Vec<_> = BELOW.iter().map(|(folder, _)| (*folder).to_owned()).collect();
     let stages = fs::read_dir(root.join("stages")).into_iter().flatten().flatten();
     folders.extend(stages.map(|entry| format!("stages/{}", entry.file_name().to_string_lossy())));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// Rows that name no test, or a missing one.
-pub fn unproved(root: &Path) -> Vec<String> {
+pub(crate) fn unproved(root: &Path) -> Vec<String> {
     let page = fs::read_to_string(root.join("docs/documents.md")).unwrap_or_default();
     let rows: Vec<&str> = page.lines().filter(|line| is_row(line)).collect();
     assert!(rows.len() > 80, "{} rows: is this the page?", rows.len());

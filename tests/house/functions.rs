@@ -3,7 +3,7 @@
 use crate::code;
 use crate::sources::Source;
 
-pub struct Function {
+pub(crate) struct Function {
     /// Its file and line.
     pub place: String,
     pub name: String,
@@ -12,7 +12,7 @@ pub struct Function {
 }
 
 /// Every function of `sources`, those of tests too.
-pub fn of(sources: &[Source]) -> Vec<Function> {
+pub(crate) fn of(sources: &[Source]) -> Vec<Function> {
     let mut functions = Vec::new();
     for source in sources {
         let code = code::blanked(&source.text);
@@ -29,7 +29,7 @@ pub fn of(sources: &[Source]) -> Vec<Function> {
 }
 
 /// The functions of more than `most` lines.
-pub fn long(functions: &[Function], most: usize) -> Vec<String> {
+pub(crate) fn long(functions: &[Function], most: usize) -> Vec<String> {
     let say = |it: &Function| {
         format!("{}: `{}` has {} lines, over {most}; name its steps as functions", it.place, it.name, it.lines)
     };
@@ -37,7 +37,7 @@ pub fn long(functions: &[Function], most: usize) -> Vec<String> {
 }
 
 /// The functions longer than `most` lines if they are more than one in ten; else none.
-pub fn mostly_long(functions: &[Function], most: usize) -> Vec<String> {
+pub(crate) fn mostly_long(functions: &[Function], most: usize) -> Vec<String> {
     let mut by_length: Vec<_> = functions.iter().collect();
     by_length.sort_by(|a, b| (b.lines, &a.place).cmp(&(a.lines, &b.place)));
     let long = by_length.iter().filter(|it| it.lines > most).count();

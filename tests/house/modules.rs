@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Name = Vec<String>;
 
 /// Every cycle of files.
-pub fn circles(sources: &[Source]) -> Vec<String> {
+pub(crate) fn circles(sources: &[Source]) -> Vec<String> {
     let mut reached = BTreeSet::new();
     let mut findings = BTreeSet::new();
     for root in roots(sources) {

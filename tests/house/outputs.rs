@@ -31,7 +31,7 @@ const REPLACERS: [&str; 2] = ["stages/compare/src/rollup/place.rs", "pipeline/sr
 const OF_THE_SYSTEM: &str = "pipeline/src/memory.rs";
 
 /// Every call that bypasses `heaplake_kit::fs` to change files.
-pub fn careless(sources: &[Source]) -> Vec<String> {
+pub(crate) fn careless(sources: &[Source]) -> Vec<String> {
     let tests = of_tests(sources);
     let product = |source: &&Source| {
         (source.path.starts_with("stages/") || source.path.starts_with("pipeline/"))

@@ -3,7 +3,7 @@
 use crate::code;
 
 /// One path; a `use` of several is several.
-pub struct Path {
+pub(crate) struct Path {
     /// Position of its first byte.
     pub at: usize,
     /// Its words; `*` for everything.
@@ -15,7 +15,7 @@ pub struct Path {
 }
 
 /// Every path in `code` of more than one word.
-pub fn of(code: &str) -> Vec<Path> {
+pub(crate) fn of(code: &str) -> Vec<Path> {
     let mut paths = Vec::new();
     let mut reached = 0;
     for (at, word) in code::words(code) {

@@ -13,7 +13,7 @@ const EXCEPTIONS: [(&str, &str); 3] = [
 const OF_TESTS: [&str; 3] = ["against_library.rs", "objects/refusals.rs", "objects/made.rs"];
 
 /// Every call that opens or reads a file by the standard library.
-pub fn unguarded(sources: &[Source]) -> Vec<String> {
+pub(crate) fn unguarded(sources: &[Source]) -> Vec<String> {
     let is_product = |source: &&Source| {
         let path = source.path.as_str();
         let is_test = ["/tests/", "/examples/"].iter().any(|part| path.contains(part))

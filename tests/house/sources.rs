@@ -11,7 +11,7 @@ const FOLDERS: [&str; 6] = ["schemas", "stages", "pipeline", "tests", "benches",
 /// Folders excluded from the checks: build outputs, and the peers' programs that the benchmarks build.
 const SKIPPED: [&str; 3] = ["target", "node_modules", "benches/peers"];
 
-pub struct Source {
+pub(crate) struct Source {
     /// Its path from the root of the repository, with `/`.
     pub path: String,
     pub text: String,
@@ -20,22 +20,22 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn new(path: &str, text: &str) -> Self {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
         Self { path: path.into(), text: text.into(), code: code::without_tests(&code::blanked(text)) }
     }
 
     /// The number of the line at byte `at`.
-    pub fn line(&self, at: usize) -> usize {
+    pub(crate) fn line(&self, at: usize) -> usize {
         code::line(&self.text, at)
     }
 }
 
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Every source, by path; read once.
-pub fn all() -> &'static [Source] {
+pub(crate) fn all() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(read)
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Address of each row of `nodes`; `None` for the root.
-pub fn addresses(nodes: &Table) -> Vec<Option<u64>> {
+pub(crate) fn addresses(nodes: &Table) -> Vec<Option<u64>> {
     let ids = nodes.u64s("id");
     let has = nodes.texts("kind").into_iter().map(|kind| kind.as_deref() != Some("root"));
     assert!(ids.iter().zip(has).all(|(id, has)| id.is_some() == has));
@@ -35,7 +35,7 @@ struct Row {
 }
 
 /// Compares all tables with the oracle.
-pub fn check(truth: &Truth, run: &Path) {
+pub(crate) fn check(truth: &Truth, run: &Path) {
     let nodes = Table::read(run, "nodes.parquet");
     let address = addresses(&nodes);
     let theirs: BTreeMap<Option<u64>, Row> =
@@ -248,7 +248,7 @@ fn words<'a>(
 
 /// Checks that unfolded chains show the classes and labels on the shortest path of their example; returns the number of
 /// edges compared.
-pub fn check_chain_names(run: &Path) -> usize {
+pub(crate) fn check_chain_names(run: &Path) -> usize {
     let nodes = Table::read(run, "nodes.parquet");
     let (kinds, classes) = (nodes.texts("kind"), nodes.texts("class"));
     let before = first_paths(&nodes, run);

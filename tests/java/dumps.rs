@@ -10,7 +10,7 @@ use heaplake_oracle::jvm::{Draft, Layout, Referents, truth};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates};
 use std::path::PathBuf;
 
-pub fn chain(objects: usize) -> Dump {
+pub(crate) fn chain(objects: usize) -> Dump {
     let mut dump = Dump::new(8);
     let base = dump.add_base_classes();
     let text = Value::Object(0);
@@ -29,16 +29,16 @@ pub fn chain(objects: usize) -> Dump {
 }
 
 /// Bytes of the record that ends segments.
-pub const END: usize = 9;
+pub(crate) const END: usize = 9;
 
 /// A dump of at least 50 kilobytes, with records of all kinds.
-pub fn large() -> Dump {
+pub(crate) fn large() -> Dump {
     let mut dumps = (0..).map(|seed| Draft::random(seed, 3000).build());
     dumps.find(|dump| bytes(dump).len() > 50_000).unwrap()
 }
 
 /// Analyses bytes that must be refused; returns the failure and the path of the input.
-pub fn failure(bytes: &[u8]) -> (Complaint, String) {
+pub(crate) fn failure(bytes: &[u8]) -> (Complaint, String) {
     let lake = Lake::new();
     let input = lake.input("heap.hprof", bytes);
     let failure = analyze(&lake.path(), &input, Analysis::default()).map(|outcome| outcome.place).unwrap_err();
@@ -49,7 +49,7 @@ pub fn failure(bytes: &[u8]) -> (Complaint, String) {
 }
 
 /// Asserts that bytes are refused at this offset; returns the rest of the message.
-pub fn refused(bytes: &[u8], offset: usize) -> String {
+pub(crate) fn refused(bytes: &[u8], offset: usize) -> String {
     let (failure, file) = failure(bytes);
     let message = failure.to_string();
     let wanted = format!("{file}: byte {offset}: expected ");
@@ -59,7 +59,7 @@ pub fn refused(bytes: &[u8], offset: usize) -> String {
 }
 
 /// Analyses bytes that must be accepted; returns the lake and the run.
-pub fn accepted(bytes: &[u8]) -> (Lake, PathBuf) {
+pub(crate) fn accepted(bytes: &[u8]) -> (Lake, PathBuf) {
     let lake = Lake::new();
     let input = lake.input("heap.hprof", bytes);
     let run = analyze(&lake.path(), &input, Analysis::default()).unwrap_or_else(|failure| panic!("{failure}")).place;
@@ -68,14 +68,14 @@ pub fn accepted(bytes: &[u8]) -> (Lake, PathBuf) {
 }
 
 /// Asserts that the run of these bytes equals the oracle's results for a dump.
-pub fn assert_means(bytes: &[u8], dump: &Dump) {
+pub(crate) fn assert_means(bytes: &[u8], dump: &Dump) {
     let (_lake, run) = accepted(bytes);
     check(&truth(dump, Referents::Hold), &run);
 }
 
 /// A file of these heap records after the texts and names of a dump, with the end record ([`END`] bytes); returns it
 /// and the offset of each record.
-pub fn file_of(dump: &Dump, heap: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
+pub(crate) fn file_of(dump: &Dump, heap: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     let names = Dump { classes: Vec::new(), objects: Vec::new(), roots: Vec::new(), ..dump.clone() };
     let mut file = names.to_bytes(&Layout { end: false, ..Layout::default() });
     file.extend(record(0x1c, &heap.concat()));
@@ -87,7 +87,7 @@ pub fn file_of(dump: &Dump, heap: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
 }
 
 /// The heap records of a dump, in HotSpot's order.
-pub fn heap(dump: &Dump) -> Vec<Vec<u8>> {
+pub(crate) fn heap(dump: &Dump) -> Vec<Vec<u8>> {
     let size = dump.id_size;
     let roots = dump.roots.iter().map(|root| root_record(size, root));
     let classes = dump.classes.iter().map(|class| write::class_record(size, class));
@@ -95,12 +95,12 @@ pub fn heap(dump: &Dump) -> Vec<Vec<u8>> {
     roots.chain(classes).chain(objects).collect()
 }
 
-pub fn bytes(dump: &Dump) -> Vec<u8> {
+pub(crate) fn bytes(dump: &Dump) -> Vec<u8> {
     dump.to_bytes(&Layout::default())
 }
 
 /// Asserts that bytes are accepted or refused in one line without leftovers, with and without `--salvage`.
-pub fn assert_survives(bytes: &[u8]) {
+pub(crate) fn assert_survives(bytes: &[u8]) {
     [false, true].into_iter().for_each(|salvage| assert_ends_well(bytes, salvage));
 }
 
@@ -122,7 +122,7 @@ fn assert_ends_well(bytes: &[u8], salvage: bool) {
 }
 
 /// A file with this last heap record, and the record's offset.
-pub fn with_last(dump: &Dump, last: &[u8]) -> (Vec<u8>, usize) {
+pub(crate) fn with_last(dump: &Dump, last: &[u8]) -> (Vec<u8>, usize) {
     let mut records = heap(dump);
     records.push(last.to_vec());
     let (file, starts) = file_of(dump, &records);
@@ -130,7 +130,7 @@ pub fn with_last(dump: &Dump, last: &[u8]) -> (Vec<u8>, usize) {
 }
 
 /// A dump of some kilobytes with records of all kinds.
-pub fn some_dump(id_size: usize) -> Dump {
+pub(crate) fn some_dump(id_size: usize) -> Dump {
     let mut draft = Draft::random(20, 60);
     draft.options.narrow = id_size == 4;
     draft.build()

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Runs of two releases on two hosts, one of them without a label: release, host, input.
-pub const FLEET: [(&str, Option<&str>, &str); 4] = [
+pub(crate) const FLEET: [(&str, Option<&str>, &str); 4] = [
     ("1.0", Some("web1"), "v8/s1.heapsnapshot.zst"),
     ("1.0", Some("web2"), "v8/s2.heapsnapshot.zst"),
     ("1.1", Some("web1"), "v8/s2.heapsnapshot.zst"),
@@ -17,7 +17,7 @@ pub const FLEET: [(&str, Option<&str>, &str); 4] = [
 ];
 
 /// A lake of [`FLEET`] for one test.
-pub fn fleet() -> Lake {
+pub(crate) fn fleet() -> Lake {
     static FLEET_ONCE: OnceLock<PathBuf> = OnceLock::new();
     let made = FLEET_ONCE.get_or_init(|| {
         let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sql-fleet");
@@ -52,24 +52,24 @@ fn analysed() -> Lake {
     lake
 }
 
-pub fn sql(lake: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn sql(lake: &Path, arguments: &[&str]) -> Command {
     let mut command = heaplake();
     command.arg("sql").args(arguments).arg("--lake").arg(lake);
     command
 }
 
-pub fn rows(lake: &Lake, statement: &str) -> Vec<Value> {
+pub(crate) fn rows(lake: &Lake, statement: &str) -> Vec<Value> {
     json(&mut sql(&lake.path(), &[statement, "--format", "json"]))
 }
 
-pub fn json(command: &mut Command) -> Vec<Value> {
+pub(crate) fn json(command: &mut Command) -> Vec<Value> {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {:?}", output.stdout))
 }
 
 /// The only value of the only row of a result.
-pub fn one(lake: &Lake, statement: &str) -> Value {
+pub(crate) fn one(lake: &Lake, statement: &str) -> Value {
     let rows = rows(lake, statement);
     assert_eq!(rows.len(), 1, "{statement}");
     rows[0].as_object().unwrap().values().next().unwrap().clone()

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A snapshot of a hundred kilobytes, for most tests.
-pub const SMALL: &str = "v8/s1.heapsnapshot.zst";
+pub(crate) const SMALL: &str = "v8/s1.heapsnapshot.zst";
 /// Another one.
-pub const OTHER: &str = "v8/s2.heapsnapshot.zst";
+pub(crate) const OTHER: &str = "v8/s2.heapsnapshot.zst";
 
 /// Server, proxy and scratch of a test.
-pub struct World {
+pub(crate) struct World {
     pub server: Server,
     pub proxy: Proxy,
     scratch: TempDir,
@@ -25,22 +25,22 @@ pub struct World {
 
 impl World {
     /// An empty bucket.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let server = Server::start();
         let proxy = Proxy::start(server.port);
         Self { proxy, server, scratch: TempDir::new().unwrap() }
     }
 
-    pub fn url(&self, key: &str) -> String {
+    pub(crate) fn url(&self, key: &str) -> String {
         format!("s3://{BUCKET}/{key}")
     }
 
-    pub fn scratch(&self) -> &Path {
+    pub(crate) fn scratch(&self) -> &Path {
         self.scratch.path()
     }
 
     /// The binary, which reaches the server through the proxy.
-    pub fn heaplake(&self) -> Command {
+    pub(crate) fn heaplake(&self) -> Command {
         let mut command = heaplake();
         for (name, value) in self.environment() {
             command.env(name, value);
@@ -49,7 +49,7 @@ impl World {
     }
 
     /// Variables with the server's address and credentials.
-    pub fn environment(&self) -> [(&'static str, String); 5] {
+    pub(crate) fn environment(&self) -> [(&'static str, String); 5] {
         [
             ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.proxy.port)),
             ("AWS_ALLOW_HTTP", "true".to_owned()),
@@ -60,7 +60,7 @@ impl World {
     }
 
     /// `heaplake analyze INPUT --out LAKE --quiet` with a lake in the bucket.
-    pub fn analyze(&self, input: impl AsRef<Path>) -> Command {
+    pub(crate) fn analyze(&self, input: impl AsRef<Path>) -> Command {
         let mut command = self.heaplake();
         command.arg("analyze").arg(input.as_ref()).args(["--out", &self.url("lake"), "--quiet", "--scratch"]);
         command.arg(self.scratch());
@@ -68,14 +68,14 @@ impl World {
     }
 
     /// Output of a command as JSON; the command must exit with this code.
-    pub fn json(&self, arguments: &[&str], code: i32) -> Value {
+    pub(crate) fn json(&self, arguments: &[&str], code: i32) -> Value {
         let output = self.heaplake().args(arguments).arg("--json").output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
     /// Fails unless every run of the lake is whole; returns the names of the runs.
-    pub fn verified(&self, what: &str) -> Vec<String> {
+    pub(crate) fn verified(&self, what: &str) -> Vec<String> {
         let answer = self.json(&["lake", "verify", &self.url("lake")], 0);
         let runs = answer["runs"].as_array().unwrap().iter();
         runs.map(|run| {
@@ -86,7 +86,7 @@ impl World {
     }
 
     /// The tables of the only run of the lake by name, without those of failed attempts.
-    pub fn tables(&self) -> BTreeMap<String, Vec<u8>> {
+    pub(crate) fn tables(&self) -> BTreeMap<String, Vec<u8>> {
         let keys = self.server.keys("lake/");
         let description = keys.iter().find(|key| key.ends_with("/run.json")).unwrap();
         let run: Value = serde_json::from_slice(&self.server.get(description)).unwrap();
@@ -98,7 +98,7 @@ impl World {
 }
 
 /// The tables of a local run of the same input, without measurements.
-pub fn local_tables(input: &Path, options: &[&str]) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn local_tables(input: &Path, options: &[&str]) -> BTreeMap<String, Vec<u8>> {
     let lake = Lake::new();
     lake.analyze(input).args(options).assert().success();
     let files = fs::read_dir(lake.run()).unwrap().flatten().map(|entry| entry.path());
@@ -107,14 +107,14 @@ pub fn local_tables(input: &Path, options: &[&str]) -> BTreeMap<String, Vec<u8>>
 }
 
 /// Tables that depend on the input alone.
-pub fn without_measurements(mut tables: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn without_measurements(mut tables: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
     tables.remove("snapshot.parquet");
     tables.remove("run.json");
     tables
 }
 
 /// Fails unless a run has exactly these tables, besides measurements.
-pub fn assert_same(run: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>, what: &str) {
+pub(crate) fn assert_same(run: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>, what: &str) {
     let run = without_measurements(run.clone());
     let names = |tables: &BTreeMap<String, Vec<u8>>| tables.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&run), names(expected), "{what}");
@@ -122,10 +122,10 @@ pub fn assert_same(run: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, 
     assert_eq!(other, Vec::<&String>::new(), "{what}: tables that differ");
 }
 
-pub fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     fixtures::path(name)
 }
 
-pub fn content(name: &str) -> Vec<u8> {
+pub(crate) fn content(name: &str) -> Vec<u8> {
     fs::read(fixtures::path(name)).unwrap()
 }

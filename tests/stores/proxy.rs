@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 /// A request.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub(crate) struct Asked {
     pub method: String,
     pub path: String,
 }
 
 /// Treatment of a request.
 #[derive(Clone, Copy, Debug)]
-pub enum Act {
+pub(crate) enum Act {
     /// Forwarded and answered.
     Pass,
     /// Answered with this status, not forwarded.
@@ -34,7 +34,7 @@ pub enum Act {
 type Rule = Box<dyn FnMut(&Asked) -> Act + Send>;
 
 /// The proxy; its thread ends with the process.
-pub struct Proxy {
+pub(crate) struct Proxy {
     pub port: u16,
     state: Arc<State>,
 }
@@ -48,7 +48,7 @@ struct State {
 
 impl Proxy {
     /// Starts a proxy before the server on a port.
-    pub fn start(server: u16) -> Self {
+    pub(crate) fn start(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let rule: Rule = Box::new(|_| Act::Pass);
@@ -75,7 +75,7 @@ impl Proxy {
 
     /// Applies a rule to every request from now on and resets the counters. First waits for requests in progress, which
     /// a killed process may have left.
-    pub fn rule(&self, rule: impl FnMut(&Asked) -> Act + Send + 'static) {
+    pub(crate) fn rule(&self, rule: impl FnMut(&Asked) -> Act + Send + 'static) {
         let begun = Instant::now();
         while self.state.at_work.load(Ordering::SeqCst) > 0 && begun.elapsed() < Duration::from_secs(20) {
             thread::sleep(Duration::from_millis(2));
@@ -86,12 +86,12 @@ impl Proxy {
     }
 
     /// The requests since the last rule.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.state.asked.lock().unwrap().clone()
     }
 
     /// Bytes of the answers since the last rule.
-    pub fn answered_bytes(&self) -> u64 {
+    pub(crate) fn answered_bytes(&self) -> u64 {
         self.state.answered.load(Ordering::Relaxed)
     }
 }

@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// The only bucket.
-pub const BUCKET: &str = "heaplake-test";
+pub(crate) const BUCKET: &str = "heaplake-test";
 
 /// A server with an empty bucket. Ends when dropped.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -16,7 +16,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let python = std::env::var("HEAPLAKE_STORES_PYTHON")
             .expect("HEAPLAKE_STORES_PYTHON names a Python with moto: run make test-stores");
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/stores/server.py");
@@ -32,25 +32,25 @@ impl Server {
     }
 
     /// Makes all objects two days older.
-    pub fn age(&mut self) {
+    pub(crate) fn age(&mut self) {
         writeln!(self.commands.as_mut().unwrap(), "age").unwrap();
         let mut line = String::new();
         self.answers.read_line(&mut line).unwrap();
         assert_eq!(line.trim(), "done");
     }
 
-    pub fn put(&self, key: &str, content: &[u8]) {
+    pub(crate) fn put(&self, key: &str, content: &[u8]) {
         overwrite(self.port, key, content);
     }
 
-    pub fn get(&self, key: &str) -> Vec<u8> {
+    pub(crate) fn get(&self, key: &str) -> Vec<u8> {
         let (status, body) = self.request("GET", &format!("/{key}"), &[]);
         assert_eq!(status, 200, "{key}");
         body
     }
 
     /// The keys of all objects below a prefix, sorted.
-    pub fn keys(&self, prefix: &str) -> Vec<String> {
+    pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
         let (status, body) = self.request("GET", &format!("?list-type=2&prefix={prefix}"), &[]);
         let body = String::from_utf8(body).unwrap();
         assert_eq!(status, 200, "{body}");
@@ -74,7 +74,7 @@ impl Drop for Server {
 }
 
 /// Puts an object on the server of a port.
-pub fn overwrite(port: u16, key: &str, content: &[u8]) {
+pub(crate) fn overwrite(port: u16, key: &str, content: &[u8]) {
     let (status, body) = send(port, "PUT", &format!("/{key}"), content);
     assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
 }

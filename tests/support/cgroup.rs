@@ -6,10 +6,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes that a process may touch beyond its budget.
-pub const ROOM: u64 = 48 << 20;
+pub(crate) const ROOM: u64 = 48 << 20;
 
 /// A cgroup for one process at a time, removed on drop.
-pub struct Cgroup {
+pub(crate) struct Cgroup {
     folder: PathBuf,
     /// File of the peak memory.
     peak: &'static str,
@@ -17,13 +17,13 @@ pub struct Cgroup {
 
 impl Cgroup {
     /// A memory cgroup below this process's group; prints a note and returns `None` where the machine forbids it.
-    pub fn limited_to(bytes: u64) -> Option<Self> {
+    pub(crate) fn limited_to(bytes: u64) -> Option<Self> {
         Self::told("memory", ["memory.max", "memory.limit_in_bytes"], bytes)
     }
 
     /// A cgroup of at most `most` processes and threads.
     #[allow(dead_code, reason = "not every test binary limits them")]
-    pub fn of_threads(most: u64) -> Option<Self> {
+    pub(crate) fn of_threads(most: u64) -> Option<Self> {
         Self::told("pids", ["pids.max"; 2], most)
     }
 
@@ -57,7 +57,7 @@ impl Cgroup {
     }
 
     /// The binary in this group, ready for arguments. The started process is the binary itself.
-    pub fn heaplake(&self) -> Command {
+    pub(crate) fn heaplake(&self) -> Command {
         let mut command = Command::new("sh");
         command
             .args(["-c", "echo $$ > \"$0\"/cgroup.procs && exec \"$@\""])
@@ -67,7 +67,7 @@ impl Cgroup {
     }
 
     /// Peak memory as the kernel reports it.
-    pub fn peak(&self) -> String {
+    pub(crate) fn peak(&self) -> String {
         fs::read_to_string(self.folder.join(self.peak)).unwrap_or_default().trim().to_owned()
     }
 }

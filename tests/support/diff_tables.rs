@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 /// A value of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub(super) enum Cell {
     Whole(i64),
     Real(f64),
     Text(&'static str),
@@ -23,14 +23,14 @@ pub enum Cell {
 }
 
 /// A subject's columns with values; measures by `FIELD_MEASURE`, the first one also by `FIELD`.
-pub type Row = BTreeMap<String, Cell>;
+pub(super) type Row = BTreeMap<String, Cell>;
 
-pub fn row(cells: &[(&str, Cell)]) -> Row {
+pub(super) fn row(cells: &[(&str, Cell)]) -> Row {
     cells.iter().map(|(name, cell)| ((*name).to_owned(), cell.clone())).collect()
 }
 
 /// The folder of a comparison with `runs` runs on each side.
-pub fn comparison(runs: usize) -> TempDir {
+pub(super) fn comparison(runs: usize) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let side = |name: &str| Side { selection: name.to_owned(), runs: vec![ComparedRun::default(); runs] };
     let (base, target) = (side("lake/base"), side("lake/target"));
@@ -40,7 +40,7 @@ pub fn comparison(runs: usize) -> TempDir {
 }
 
 /// Writes a table of a comparison: a row per measure and subject. Required columns without a value get one.
-pub fn write(folder: &Path, table: &DiffTable, subjects: &[Row]) {
+pub(super) fn write(folder: &Path, table: &DiffTable, subjects: &[Row]) {
     let rows: Vec<(&Row, &str)> =
         subjects.iter().flat_map(|subject| table.measures.iter().map(move |measure| (subject, *measure))).collect();
     let main = table.measures[0];

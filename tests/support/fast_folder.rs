@@ -11,7 +11,7 @@ const MEMORY: &str = "/dev/shm";
 const ROOM: u64 = 2 << 20;
 
 /// A temporary folder, in memory if there is room.
-pub fn fast_folder() -> TempDir {
+pub(crate) fn fast_folder() -> TempDir {
     static IS_FAST: OnceLock<bool> = OnceLock::new();
     match IS_FAST.get_or_init(has_room) {
         true => TempDir::new_in(MEMORY).unwrap(),

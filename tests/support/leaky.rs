@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// Leaks: the growing part of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Leak {
+pub(crate) enum Leak {
     Sessions,
     Orders,
     /// A log of events behind another global object.
@@ -16,10 +16,10 @@ pub enum Leak {
 }
 
 impl Leak {
-    pub const ALL: [Self; 5] = [Self::Sessions, Self::Orders, Self::Events, Self::Cache, Self::Callbacks];
+    pub(crate) const ALL: [Self; 5] = [Self::Sessions, Self::Orders, Self::Events, Self::Cache, Self::Callbacks];
 
     /// Path of the leaking container.
-    pub fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Sessions => "Object.sessions",
             Self::Orders => "Object.pending",
@@ -113,7 +113,7 @@ impl Graph {
 const META: &str = r#"{"node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],"node_types":[["hidden","array","string","object","code","closure","regexp","number","native","synthetic","concatenated string","sliced string","symbol","bigint","object shape"],"string","number","number","number","number","number"],"edge_fields":["type","name_or_index","to_node"],"edge_types":[["context","element","property","internal","hidden","shortcut","weak"],"string_or_number","node"],"trace_function_info_fields":["function_id","name","script_name","script_id","line","column"],"trace_node_fields":["id","function_info_index","count","size","children"],"sample_fields":["timestamp_us","last_assigned_id"],"location_fields":["object_index","script_id","line","column"]}"#;
 
 /// A snapshot; each seed is another host at another time.
-pub fn snapshot(leak: Option<Leak>, seed: u64) -> String {
+pub(crate) fn snapshot(leak: Option<Leak>, seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let mut between = |low: usize, high: usize| low + (rng.draw() % (high - low) as u64) as usize;
     let mut graph = Graph::default();

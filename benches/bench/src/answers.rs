@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// How far a run agrees with the planted answers.
 #[derive(Default)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// Nodes and classes that were compared.
     pub compared: usize,
     /// Differences, in words.
@@ -56,7 +56,7 @@ struct ClassRow {
 }
 
 /// Compares the run in `folder` with the answers in a file.
-pub fn check(folder: &Path, answers: &Path) -> Result<Verdict> {
+pub(crate) fn check(folder: &Path, answers: &Path) -> Result<Verdict> {
     let planted = fs::read(answers).with_context(|| answers.display().to_string())?;
     let planted: Planted = serde_json::from_slice(&planted).with_context(|| answers.display().to_string())?;
     let mut verdict = Verdict::default();

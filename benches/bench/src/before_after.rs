@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Example:\n  heaplake-bench before-after old/heaplake target/release/heaplake Heap.heapsnapshot"
 )]
-pub struct Options {
+pub(crate) struct Options {
     /// The build of before
     #[arg(value_name = "OLD")]
     old: PathBuf,
@@ -33,7 +33,7 @@ pub struct Options {
 }
 
 /// Measures both builds, interleaved.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let heading = format!("{}\n\nMedians of {} runs, interleaved.", machine::describe(&options.new)?, options.runs);
     let mut section = Section::new("before-after", &heading);
     let mut rows = Vec::new();

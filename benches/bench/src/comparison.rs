@@ -44,7 +44,7 @@ const GOALS: [Goal; 3] = [
   heaplake-bench comparison --save
   heaplake-bench comparison first.heapsnapshot second.heapsnapshot
   heaplake-bench comparison --simulate")]
-pub struct Options {
+pub(crate) struct Options {
     /// Two snapshots of one process, to be compared object by object
     #[arg(num_args = 2, value_names = ["BASE", "TARGET"])]
     snapshots: Vec<PathBuf>,
@@ -66,7 +66,7 @@ pub struct Options {
 }
 
 /// Measures and reports.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     if options.simulate {
         return simulate::run(options.save, &machine::describe(&options.heaplake)?);
     }
@@ -90,7 +90,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Adds the time and memory of every entry.
-pub fn tell(section: &mut Section, name: &str, outcomes: &[Outcome]) {
+pub(crate) fn tell(section: &mut Section, name: &str, outcomes: &[Outcome]) {
     section.say(&format!("### {name}"));
     let row = |outcome: &Outcome| {
         let why = outcome.runs.as_ref().err().map(|why| format!(": {why}")).unwrap_or_default();

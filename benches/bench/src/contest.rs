@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A command to measure.
-pub struct Entry {
+pub(crate) struct Entry {
     /// Name in tables.
     pub name: String,
     pub command: Vec<OsString>,
@@ -17,7 +17,7 @@ pub struct Entry {
 }
 
 /// Result of an entry.
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Name in tables.
     pub name: String,
     /// Its runs, or why they failed.
@@ -26,29 +26,29 @@ pub struct Outcome {
 
 impl Outcome {
     /// Median of a cost over all runs.
-    pub fn median(&self, of: impl Fn(&Cost) -> f64) -> Option<f64> {
+    pub(crate) fn median(&self, of: impl Fn(&Cost) -> f64) -> Option<f64> {
         let runs = self.runs.as_ref().ok()?;
         Some(median(runs.iter().map(|run| of(&run.cost)).collect()))
     }
 
     /// Median CPU time, seconds.
-    pub fn cpu(&self) -> Option<f64> {
+    pub(crate) fn cpu(&self) -> Option<f64> {
         self.median(|cost| cost.cpu_seconds)
     }
 
     /// Median wall time, seconds.
-    pub fn wall(&self) -> Option<f64> {
+    pub(crate) fn wall(&self) -> Option<f64> {
         self.median(|cost| cost.wall_seconds)
     }
 
     /// Median peak memory, bytes.
-    pub fn rss(&self) -> Option<f64> {
+    pub(crate) fn rss(&self) -> Option<f64> {
         self.median(|cost| cost.max_rss_bytes as f64)
     }
 }
 
 /// Runs every entry in turn, `runs` times. An entry that fails once is dropped.
-pub fn hold(entries: &[Entry], runs: usize, group: Option<&Path>) -> Result<Vec<Outcome>> {
+pub(crate) fn hold(entries: &[Entry], runs: usize, group: Option<&Path>) -> Result<Vec<Outcome>> {
     let mut outcomes: Vec<Outcome> =
         entries.iter().map(|entry| Outcome { name: entry.name.clone(), runs: Ok(Vec::new()) }).collect();
     for round in 1..=runs {
@@ -72,7 +72,7 @@ pub fn hold(entries: &[Entry], runs: usize, group: Option<&Path>) -> Result<Vec<
 }
 
 /// Why a command failed, in one line.
-pub fn failure(run: &Run) -> String {
+pub(crate) fn failure(run: &Run) -> String {
     let why = match run.cost.exit_code {
         // Exit code of `timeout`.
         124 => "out of time".to_owned(),
@@ -89,7 +89,7 @@ pub fn failure(run: &Run) -> String {
 }
 
 /// Median; 0 for an empty list.
-pub fn median(mut numbers: Vec<f64>) -> f64 {
+pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     match numbers.len() {
         0 => 0.0,

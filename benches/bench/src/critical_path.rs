@@ -20,7 +20,7 @@ const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
 #[command(after_help = "Example:
   heaplake analyze big.heapsnapshot --out lake --threads 1 --log-format json 2> log
   heaplake-bench critical-path lake/release=none/snapshot=big-1f0c9a77 --log log")]
-pub struct Options {
+pub(crate) struct Options {
     /// Folder of a run, made with one thread, so that stages did not slow each other down
     #[arg(value_name = "RUN")]
     run: PathBuf,
@@ -33,7 +33,7 @@ pub struct Options {
 }
 
 /// Prints the bound.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let run = commit::read(&options.run)?.context("no run")?;
     let seconds = times(&options.run)?;
     // The timed stages identify the format: its graph contains the reader.

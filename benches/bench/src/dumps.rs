@@ -68,7 +68,7 @@ const GOALS: [Goal; 7] = [
 #[derive(Args)]
 #[command(after_help = "Example:
   heaplake-bench dumps --runs 1 target/bench/depot-1600000.hprof")]
-pub struct Options {
+pub(crate) struct Options {
     /// Heap dumps
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -84,7 +84,7 @@ pub struct Options {
 }
 
 /// Measures and reports. A program that fails on a file is a result, not an error.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let snapshots: Vec<Snapshot> = options.files.iter().map(|path| Snapshot::given(path)).collect::<Result<_>>()?;
     let mut section = Section::new("dumps", &machine::describe(&options.heaplake)?);
     section.say(&format!("Medians of {} interleaved runs.", options.runs));

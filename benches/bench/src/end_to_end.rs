@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   heaplake-bench end-to-end --save
   heaplake-bench end-to-end --peers --runs 5 --sizes 100MB production.heapsnapshot")]
-pub struct Options {
+pub(crate) struct Options {
     /// Real snapshots to measure too
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -41,7 +41,7 @@ pub struct Options {
 }
 
 /// Measures and reports. A program that fails on a file is a result, not an error.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let snapshots = snapshots(options)?;
     let name = if options.peers { "peers" } else { "end-to-end" };
     let mut section = Section::new(name, &machine::describe(&options.heaplake)?);
@@ -85,7 +85,7 @@ fn entries(options: &Options, snapshot: &Snapshot) -> Result<Vec<Entry>> {
 }
 
 /// An analysis into an empty lake.
-pub fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &[&str]) -> Result<Entry> {
+pub(crate) fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &[&str]) -> Result<Entry> {
     let lake = files::work()?.join("lake");
     let command = [heaplake.as_os_str(), "analyze".as_ref(), snapshot.path.as_os_str(), "--out".as_ref()];
     let command = command.into_iter().chain([lake.as_os_str()]).map(OsString::from);
@@ -94,7 +94,7 @@ pub fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &[&str]
 }
 
 /// Adds a table of each program's costs.
-pub fn costs(section: &mut Section, outcomes: &[Outcome]) {
+pub(crate) fn costs(section: &mut Section, outcomes: &[Outcome]) {
     let of = |name: &str| outcomes.iter().find(|outcome| outcome.name == name);
     let (ours, floor) = (of(ONE_THREAD), of(FLOOR));
     let cpu = |outcome: Option<&Outcome>| outcome.and_then(Outcome::cpu);
@@ -127,7 +127,7 @@ pub fn costs(section: &mut Section, outcomes: &[Outcome]) {
 }
 
 /// Parses a stage's line of the engine's log: `INPUT: STAGE: N rows in S s`.
-pub fn stage(line: &str) -> Option<(&str, u64, f64)> {
+pub(crate) fn stage(line: &str) -> Option<(&str, u64, f64)> {
     let mut parts = line.trim().rsplitn(3, ": ");
     let (rows, rest) = parts.next()?.split_once(" rows in ")?;
     let name = parts.next()?;
@@ -136,7 +136,7 @@ pub fn stage(line: &str) -> Option<(&str, u64, f64)> {
 }
 
 /// Adds the median seconds of every stage, one column per setting.
-pub fn stages(section: &mut Section, outcomes: &[Outcome]) {
+pub(crate) fn stages(section: &mut Section, outcomes: &[Outcome]) {
     let settings = [ONE_THREAD, TWO_THREADS, SMALL_MEMORY].map(|name| {
         let outcome = outcomes.iter().find(|outcome| outcome.name == name);
         let runs = outcome.and_then(|outcome| outcome.runs.as_ref().ok()).map_or(&[][..], Vec::as_slice);

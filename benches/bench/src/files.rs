@@ -11,10 +11,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Folder of generated snapshots, lakes and scratch, from the repository's root. `make clean` removes it.
-pub const WORK: &str = "target/bench";
+pub(crate) const WORK: &str = "target/bench";
 
 /// A snapshot to measure.
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// The file.
     pub path: PathBuf,
     /// Name in tables.
@@ -25,14 +25,14 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// A user's file.
-    pub fn given(path: &Path) -> Result<Self> {
+    pub(crate) fn given(path: &Path) -> Result<Self> {
         let bytes = fs::metadata(path).with_context(|| path.display().to_string())?.len();
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Ok(Self { path: path.to_owned(), name, bytes })
     }
 
     /// The generated snapshot of about this size, written unless it exists.
-    pub fn generated(size: u64) -> Result<Self> {
+    pub(crate) fn generated(size: u64) -> Result<Self> {
         let path = work()?.join(format!("generated-{}.heapsnapshot", report::size(size)));
         if !path.exists() {
             eprintln!("writing {}", path.display());
@@ -53,12 +53,12 @@ impl Snapshot {
 }
 
 /// Path of a generated snapshot's planted answers.
-pub fn answers(snapshot: &Path) -> PathBuf {
+pub(crate) fn answers(snapshot: &Path) -> PathBuf {
     snapshot.with_extension("answers.json")
 }
 
 /// Returns the working folder and creates it; fails outside the repository's root.
-pub fn work() -> Result<&'static Path> {
+pub(crate) fn work() -> Result<&'static Path> {
     ensure!(Path::new(report::RESULTS).exists(), "no {}: run this in the root of the repository", report::RESULTS);
     let work = Path::new(WORK);
     fs::create_dir_all(work).with_context(|| format!("cannot create {WORK}"))?;
@@ -67,13 +67,13 @@ pub fn work() -> Result<&'static Path> {
 
 /// Options of `read`.
 #[derive(Args)]
-pub struct Read {
+pub(crate) struct Read {
     /// The file
     file: PathBuf,
 }
 
 /// Reads a file once through a 256 KiB buffer, as the engine's reader does, and discards it.
-pub fn read(options: &Read) -> Result<()> {
+pub(crate) fn read(options: &Read) -> Result<()> {
     let mut file = File::open(&options.file).with_context(|| options.file.display().to_string())?;
     let mut buffer = vec![0; 256 << 10];
     while file.read(&mut buffer)? > 0 {}

@@ -46,7 +46,7 @@ const GOALS: [Goal; 4] = [
 /// Options of `fleet`.
 #[derive(Args)]
 #[command(after_help = "Example:\n  heaplake-bench fleet --sql target/sql/heaplake --save")]
-pub struct Options {
+pub(crate) struct Options {
     /// Runs of each of two releases
     #[arg(long, value_name = "N", default_value_t = RUNS)]
     fleet: usize,
@@ -65,7 +65,7 @@ pub struct Options {
 }
 
 /// Measures and reports.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("fleet", &machine::describe(&options.heaplake)?);
     section.say(&format!("Medians of {} interleaved runs.", options.runs));
     let lake = lakes::two_releases(options.fleet)?;

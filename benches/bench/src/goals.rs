@@ -11,7 +11,7 @@ const SMALLEST: u64 = 50_000_000;
 const LARGE: u64 = 780_000_000;
 
 /// A file and its measurements.
-pub struct Measured<'a> {
+pub(crate) struct Measured<'a> {
     pub file: &'a str,
     pub bytes: u64,
     /// Results of all programs.
@@ -20,18 +20,18 @@ pub struct Measured<'a> {
 
 impl Measured<'_> {
     /// A cost of one program.
-    pub fn of(&self, name: &str, what: fn(&Outcome) -> Option<f64>) -> Option<f64> {
+    pub(crate) fn of(&self, name: &str, what: fn(&Outcome) -> Option<f64>) -> Option<f64> {
         self.outcomes.iter().find(|outcome| outcome.name == name).and_then(what)
     }
 
     /// Ratio of two programs' CPU times.
-    pub fn cpu_ratio(&self, ours: &str, peer: &str) -> Option<f64> {
+    pub(crate) fn cpu_ratio(&self, ours: &str, peer: &str) -> Option<f64> {
         ratio(self.of(ours, Outcome::cpu), self.of(peer, Outcome::cpu))
     }
 }
 
 /// A bound and the quantity that it limits.
-pub struct Goal {
+pub(crate) struct Goal {
     /// The promise, in words.
     pub text: &'static str,
     pub bound: f64,
@@ -40,7 +40,7 @@ pub struct Goal {
 }
 
 /// Goals for V8 snapshots.
-pub const SNAPSHOTS: [Goal; 6] = [
+pub(crate) const SNAPSHOTS: [Goal; 6] = [
     Goal {
         text: "processor time at most 1/2 of v8-heap-parser's",
         bound: 0.5,
@@ -74,7 +74,7 @@ pub const SNAPSHOTS: [Goal; 6] = [
 ];
 
 /// Adds a table of all goals, each judged on every applicable file of at least `SMALLEST` bytes.
-pub fn report(section: &mut Section, goals: &[Goal], measured: &[Measured<'_>]) {
+pub(crate) fn report(section: &mut Section, goals: &[Goal], measured: &[Measured<'_>]) {
     let judged = || measured.iter().filter(|on| on.bytes >= SMALLEST);
     let mut rows = Vec::new();
     for goal in goals {

@@ -10,13 +10,13 @@ use std::time::Duration;
 use std::{fs, process, thread};
 
 /// A child of this process's group, removed on drop.
-pub struct Group {
+pub(crate) struct Group {
     folder: PathBuf,
 }
 
 impl Group {
     /// Creates a group with a limit in bytes; fails where the machine or the user's rights forbid it.
-    pub fn create(limit: u64) -> Result<Self> {
+    pub(crate) fn create(limit: u64) -> Result<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup")?;
         let (parent, version) = own_group(&groups).context("no memory cgroup here")?;
         let folder = parent.join(format!("heaplake-bench-{}", process::id()));
@@ -39,7 +39,7 @@ impl Group {
     }
 
     /// Folder whose `cgroup.procs` a process writes its id to.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 }

@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Classes per run.
-pub const CLASSES: usize = 10_000;
+pub(crate) const CLASSES: usize = 10_000;
 
 /// Returns a lake of two releases of `runs` runs each, written unless it exists; one class of the second release is 5 %
 /// larger.
-pub fn two_releases(runs: usize) -> Result<PathBuf> {
+pub(crate) fn two_releases(runs: usize) -> Result<PathBuf> {
     let lake = files::work()?.join(format!("fleet-{runs}x{CLASSES}"));
     if lake.exists() {
         return Ok(lake);
@@ -31,7 +31,7 @@ pub fn two_releases(runs: usize) -> Result<PathBuf> {
 }
 
 /// Writes one more run of a release of such a lake.
-pub fn one_run(lake: &Path, release: &str, run: usize, rng: &mut Rng) -> Result<()> {
+pub(crate) fn one_run(lake: &Path, release: &str, run: usize, rng: &mut Rng) -> Result<()> {
     let load = 1.0 + 0.1 * unit(rng);
     let class = |at: usize| {
         let grown = if release == "2" && at == 42 { 1.05 } else { 1.0 };
@@ -44,7 +44,7 @@ pub fn one_run(lake: &Path, release: &str, run: usize, rng: &mut Rng) -> Result<
 }
 
 /// Table bytes of all runs of a lake.
-pub fn table_bytes(lake: &Path) -> Result<u64> {
+pub(crate) fn table_bytes(lake: &Path) -> Result<u64> {
     let mut bytes = 0;
     for found in selection::runs(lake)?.found {
         bytes += found.run.tables.iter().map(|table| table.bytes).sum::<u64>();

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 
 /// Date, processor, cores, memory, kernel and heaplake's version in one line.
-pub fn describe(heaplake: &Path) -> Result<String> {
+pub(crate) fn describe(heaplake: &Path) -> Result<String> {
     let date = first_line(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
     let version = first_line(Command::new(heaplake).arg("--version"))?;
     let cores = thread::available_parallelism().map_or(1, usize::from);

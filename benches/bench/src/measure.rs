@@ -20,7 +20,7 @@ use std::{env, fs};
 /// Options of `measure`.
 #[derive(Args)]
 #[command(after_help = "Example:\n  heaplake-bench measure -- heaplake analyze Heap.heapsnapshot --out lake")]
-pub struct Options {
+pub(crate) struct Options {
     /// Folder of a memory cgroup to run the command in
     #[arg(long, value_name = "FOLDER")]
     group: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Options {
 
 /// Cost of a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Cost {
+pub(crate) struct Cost {
     pub wall_seconds: f64,
     /// CPU time in user mode.
     pub user_seconds: f64,
@@ -48,14 +48,14 @@ pub struct Cost {
 }
 
 /// A finished command and its standard error.
-pub struct Run {
+pub(crate) struct Run {
     pub cost: Cost,
     /// Everything that it printed.
     pub log: String,
 }
 
 /// The subcommand: exits with the command's exit code.
-pub fn main(options: &Options) -> ExitCode {
+pub(crate) fn main(options: &Options) -> ExitCode {
     match here(options).and_then(|cost| {
         writeln!(io::stdout(), "{}", serde_json::to_string(&cost)?)?;
         Ok(cost.exit_code)
@@ -108,7 +108,7 @@ fn read_bytes() -> Result<u64> {
 
 /// Measures a command in a process of its own, inside a cgroup if given. A command that fails is a result, not an
 /// error.
-pub fn command(group: Option<&Path>, command: &[OsString]) -> Result<Run> {
+pub(crate) fn command(group: Option<&Path>, command: &[OsString]) -> Result<Run> {
     let mut own = Command::new(env::current_exe()?);
     own.arg("measure");
     if let Some(group) = group {

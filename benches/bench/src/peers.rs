@@ -7,18 +7,18 @@ use std::path::Path;
 use std::process::Command;
 
 /// Row name of the crate v8-heap-parser.
-pub const PARSER: &str = "v8-heap-parser";
+pub(crate) const PARSER: &str = "v8-heap-parser";
 /// Row name of DevTools' worker.
-pub const DEVTOOLS: &str = "DevTools' worker";
+pub(crate) const DEVTOOLS: &str = "DevTools' worker";
 /// Row name of memlab.
-pub const MEMLAB: &str = "memlab";
+pub(crate) const MEMLAB: &str = "memlab";
 
 /// Row name of the crate that writes reports on heap dumps.
-pub const ANALYZER: &str = "hprof-analyzer";
+pub(crate) const ANALYZER: &str = "hprof-analyzer";
 /// Row name of the crate that counts the content of heap dumps.
-pub const SLURP: &str = "hprof-slurp";
+pub(crate) const SLURP: &str = "hprof-slurp";
 /// Row name of Eclipse MAT.
-pub const MAT: &str = "Eclipse MAT";
+pub(crate) const MAT: &str = "Eclipse MAT";
 
 /// Cargo's install folder for the crates.
 const CRATES: &str = "target/peers/bin";
@@ -31,7 +31,7 @@ const PATIENCE: &str = "900";
 const NODE: [&str; 2] = ["node", "--max-old-space-size=8000"];
 
 /// The peers' commands for one file; fails if one is not installed.
-pub fn entries(file: &Path) -> Result<Vec<Entry>> {
+pub(crate) fn entries(file: &Path) -> Result<Vec<Entry>> {
     let parser = "benches/peers/v8-heap-parser/target/release/peer-v8-heap-parser";
     let devtools = "benches/peers/devtools/devtools.mjs";
     let memlab = "benches/peers/memlab/measure.mjs";
@@ -46,7 +46,7 @@ pub fn entries(file: &Path) -> Result<Vec<Entry>> {
 }
 
 /// Commands of the peers for Java heap dumps; fails if one other than MAT is not installed.
-pub fn of_dumps(file: &Path) -> Result<Vec<Entry>> {
+pub(crate) fn of_dumps(file: &Path) -> Result<Vec<Entry>> {
     let [analyzer, slurp] = [ANALYZER, SLURP].map(|name| format!("{CRATES}/{name}"));
     for needed in [&analyzer, &slurp] {
         ensure!(Path::new(needed).exists(), "no {needed}: run benches/peers/install.sh first");

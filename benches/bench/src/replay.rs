@@ -53,7 +53,7 @@ const GOALS: [Goal; 2] = [
 #[command(after_help = "Examples:
   heaplake-bench replay --save
   heaplake-bench replay --sizes 200MB,10GB --runs 1")]
-pub struct Options {
+pub(crate) struct Options {
     /// Sizes of generated traces
     #[arg(long, value_name = "SIZE,...", default_value = "200MB,1GB", value_delimiter = ',')]
     sizes: Vec<Size>,
@@ -69,7 +69,7 @@ pub struct Options {
 }
 
 /// Measures and reports; wrong answers are an error.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("replay", &machine::describe(&options.heaplake)?);
     section.say(&format!("Medians of {} interleaved runs.", options.runs));
     let mut results = Vec::new();

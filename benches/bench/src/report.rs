@@ -7,28 +7,28 @@ use std::path::Path;
 use std::{fs, io};
 
 /// The results file, from the repository's root.
-pub const RESULTS: &str = "benches/RESULTS.md";
+pub(crate) const RESULTS: &str = "benches/RESULTS.md";
 
-pub struct Section {
+pub(crate) struct Section {
     name: &'static str,
     text: String,
 }
 
 impl Section {
     /// Begins a section; `heading` says where and with which version it was measured.
-    pub fn new(name: &'static str, heading: &str) -> Self {
+    pub(crate) fn new(name: &'static str, heading: &str) -> Self {
         Self { name, text: format!("{heading}\n") }
     }
 
     /// Adds a paragraph.
-    pub fn say(&mut self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
         self.text += "\n";
         self.text += text;
         self.text += "\n";
     }
 
     /// Adds a table: the first column holds names, the others numbers.
-    pub fn table<const N: usize>(&mut self, head: [&str; N], rows: &[[String; N]]) {
+    pub(crate) fn table<const N: usize>(&mut self, head: [&str; N], rows: &[[String; N]]) {
         self.say(&format!("| {} |\n|---|{}", head.join(" | "), "---:|".repeat(N - 1)));
         for row in rows {
             // Writing to a string cannot fail.
@@ -37,7 +37,7 @@ impl Section {
     }
 
     /// Prints the section and, if `save`, puts it into the results file.
-    pub fn end(&self, save: bool) -> Result<()> {
+    pub(crate) fn end(&self, save: bool) -> Result<()> {
         writeln!(io::stdout(), "{}", self.text)?;
         if save {
             self.save(Path::new(RESULTS))?;
@@ -61,10 +61,10 @@ fn replace(text: &str, name: &str, section: &str) -> Result<String> {
 }
 
 /// Placeholder for a missing number.
-pub const NONE: &str = "-";
+pub(crate) const NONE: &str = "-";
 
 /// A number with about three significant digits.
-pub fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     match value {
         Some(value) if value >= 100.0 => format!("{value:.0}"),
         Some(value) if value >= 10.0 => format!("{value:.1}"),
@@ -74,17 +74,17 @@ pub fn number(value: Option<f64>) -> String {
     }
 }
 
-pub fn megabytes(bytes: Option<f64>) -> String {
+pub(crate) fn megabytes(bytes: Option<f64>) -> String {
     number(bytes.map(|bytes| bytes / 1e6))
 }
 
 /// Quotient of two numbers.
-pub fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
+pub(crate) fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
     Some(of? / to.filter(|to| *to > 0.0)?)
 }
 
 /// A size as in file names and tables: 256MiB, 800MB, 10GB.
-pub fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let units = [("GiB", 1 << 30), ("GB", 1_000_000_000), ("MiB", 1 << 20), ("MB", 1_000_000)];
     match units.into_iter().find(|(_, unit)| bytes >= *unit && bytes.is_multiple_of(*unit)) {
         Some((name, unit)) => format!("{}{name}", bytes / unit),

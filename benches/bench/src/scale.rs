@@ -24,7 +24,7 @@ use std::str::FromStr;
 #[command(after_help = "Examples:
   heaplake-bench scale --save
   heaplake-bench scale --sizes 100MB,1GB --limits none,256MiB/320MiB")]
-pub struct Options {
+pub(crate) struct Options {
     /// Sizes of the generated snapshots, ascending; each needs about three times its size of disk
     #[arg(long, value_name = "SIZE,...", default_value = "1GB,10GB", value_delimiter = ',')]
     sizes: Vec<Size>,
@@ -80,7 +80,7 @@ struct Point {
 }
 
 /// Measures and reports; wrong answers are an error.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     files::work()?;
     let mut section = Section::new("scale", &machine::describe(&options.heaplake)?);
     let mut points = Vec::new();

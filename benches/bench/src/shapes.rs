@@ -28,7 +28,7 @@ const TIMES: [u64; 3] = [1, 2, 4];
 #[command(after_help = "Examples:
   heaplake-bench shapes --save
   heaplake-bench shapes --shapes java-far,bipartite --nodes 250000 --memory 256MiB")]
-pub struct Options {
+pub(crate) struct Options {
     /// Nodes of the smallest heap; the others have twice and four times as many
     #[arg(long, value_name = "N", default_value_t = 500_000)]
     nodes: u64,
@@ -50,7 +50,7 @@ pub struct Options {
 }
 
 /// Measures and reports; a shape that grows too fast is an error.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("shapes", &machine::describe(&options.heaplake)?);
     let nodes = TIMES.map(|times| options.nodes * times);
     let memory =

@@ -278,7 +278,7 @@ fn few(section: &mut Section) {
 }
 
 /// Runs all simulations.
-pub fn run(save: bool, machine: &str) -> Result<()> {
+pub(crate) fn run(save: bool, machine: &str) -> Result<()> {
     let mut section = Section::new("comparison-simulated", machine);
     section.say("The bytes of each host are drawn from one of five distributions. On 3 to 100 % of the hosts they grow by 0.5 to 100 units. A unit is about the width of the distribution; for pairs, it is about the variation of one host.");
     power(&mut section, false);

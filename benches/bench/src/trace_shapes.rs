@@ -32,7 +32,7 @@ const BEYOND: u64 = 48 << 20;
 #[command(after_help = "Examples:
   heaplake-bench trace-shapes --save
   heaplake-bench trace-shapes --shapes levels,java-deep-stack --events 50000 --memory 256MiB")]
-pub struct Options {
+pub(crate) struct Options {
     /// Extreme events in the smallest file; the others have twice and four times as many
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     events: u64,
@@ -54,7 +54,7 @@ pub struct Options {
 }
 
 /// Measures and reports; a shape that grows too fast is an error.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("trace-shapes", &machine::describe(&options.heaplake)?);
     let nodes = TIMES.map(|times| options.events * times);
     let group = Group::create(options.memory.0 + BEYOND);

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 const LONE: &[u8] = b"\\ud800";
 
 /// A writer that replaces lone surrogates.
-pub struct WellFormed<W> {
+pub(crate) struct WellFormed<W> {
     inner: W,
     /// Possibly the beginning of an escape that the next write completes.
     held: Vec<u8>,
@@ -17,12 +17,12 @@ pub struct WellFormed<W> {
 
 impl<W: Write> WellFormed<W> {
     /// Wraps a writer; buffers nothing.
-    pub fn new(inner: W) -> Self {
+    pub(crate) fn new(inner: W) -> Self {
         Self { inner, held: Vec::new() }
     }
 
     /// Writes the rest.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         self.inner.write_all(&self.held)?;
         self.inner.flush()
     }

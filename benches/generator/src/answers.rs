@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::rng::mix;
 
 /// Distance of the root, from which heap analysis counts on for nodes that no user root reaches.
-pub const BEYOND: u64 = 100_000_000;
+pub(crate) const BEYOND: u64 = 100_000_000;
 
 /// Checkpoints kept per kind of structure.
 const CHECKPOINTS_PER_KIND: usize = 50;
@@ -34,7 +34,7 @@ pub struct Fact {
 
 /// Sums over all structures of one kind.
 #[derive(Debug, Default, Serialize)]
-pub struct Kind {
+pub(crate) struct Kind {
     /// Structures of the kind in the file.
     pub structures: u64,
     /// Nodes in them.

@@ -23,17 +23,17 @@
 //! assert_eq!(root.retained, answers.total_bytes());
 //! ```
 
-pub mod answers;
-pub mod blocks;
+mod answers;
+mod blocks;
 pub mod file;
 pub mod names;
 pub mod plan;
 pub mod rng;
-pub mod section;
+mod section;
 pub mod shapes;
-pub mod shared;
-pub mod sink;
-pub mod strings;
+mod shared;
+mod sink;
+mod strings;
 pub mod trace;
 pub mod trace_shapes;
-pub mod write;
+mod write;

@@ -191,35 +191,35 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Number of index names; slots past them are written as hidden edges, which carry a number.
-pub const INDEX_NAMES: u64 = 1024;
+pub(crate) const INDEX_NAMES: u64 = 1024;
 /// Number of shared string nodes and of their texts.
-pub const COMMON_TEXTS: u64 = 64;
+pub(crate) const COMMON_TEXTS: u64 = 64;
 /// Number of texts of captured numbers.
-pub const NUMERALS: u64 = 32;
+pub(crate) const NUMERALS: u64 = 32;
 
 /// First of the index names.
-pub const FIRST_INDEX: u64 = FIXED.len() as u64;
+pub(crate) const FIRST_INDEX: u64 = FIXED.len() as u64;
 /// First of the texts of the shared strings.
-pub const FIRST_COMMON: u64 = FIRST_INDEX + INDEX_NAMES;
+pub(crate) const FIRST_COMMON: u64 = FIRST_INDEX + INDEX_NAMES;
 /// First of the texts of captured numbers.
-pub const FIRST_NUMERAL: u64 = FIRST_COMMON + COMMON_TEXTS;
+pub(crate) const FIRST_NUMERAL: u64 = FIRST_COMMON + COMMON_TEXTS;
 /// First string of the blocks.
-pub const FIRST_FREE: u64 = FIRST_NUMERAL + NUMERALS;
+pub(crate) const FIRST_FREE: u64 = FIRST_NUMERAL + NUMERALS;
 
 /// The string index of slot `i`'s name.
 #[inline]
-pub fn index(i: u64) -> u64 {
+pub(crate) fn index(i: u64) -> u64 {
     debug_assert!(i < INDEX_NAMES);
     FIRST_INDEX + i
 }
 
 /// Text of a fixed name.
-pub fn text(name: u64) -> &'static str {
+pub(crate) fn text(name: u64) -> &'static str {
     FIXED[name as usize]
 }
 
 /// All strings before [`FIRST_FREE`], in order.
-pub fn all() -> impl Iterator<Item = String> {
+pub(crate) fn all() -> impl Iterator<Item = String> {
     let fixed = FIXED.iter().map(|text| (*text).to_owned());
     let indexes = (0..INDEX_NAMES).map(|i| i.to_string());
     // Twelve bytes each, so that all shared strings have the same size.

@@ -9,7 +9,7 @@ use crate::sink::{EdgeType, NodeType, Sink};
 use crate::write::Out;
 
 /// Id of a node: odd and slightly out of order for heap objects, even for native ones, always unique.
-pub fn id(ordinal: u64, native: bool) -> u64 {
+pub(crate) fn id(ordinal: u64, native: bool) -> u64 {
     // Swapping within aligned groups of four keeps ids unique; the shared nodes keep V8's fixed ids.
     let fixed = FIRST_BLOCK_NODE.next_multiple_of(4);
     match (native, ordinal < fixed) {
@@ -21,14 +21,14 @@ pub fn id(ordinal: u64, native: bool) -> u64 {
 
 /// How nodes are written.
 #[derive(Debug, Clone, Copy)]
-pub struct NodeLayout {
+pub(crate) struct NodeLayout {
     /// Levels of the trace tree, if nodes refer to it.
     pub trace_depth: Option<u64>,
 }
 
 impl NodeLayout {
     /// The fields in order; recent V8 omits the trace node unless allocations were tracked.
-    pub fn fields(self) -> &'static [&'static str] {
+    pub(crate) fn fields(self) -> &'static [&'static str] {
         if self.trace_depth.is_some() {
             &["type", "name", "id", "self_size", "edge_count", "trace_node_id", "detachedness"]
         } else {
@@ -37,7 +37,7 @@ impl NodeLayout {
     }
 
     /// Numbers per node.
-    pub fn width(self) -> u64 {
+    pub(crate) fn width(self) -> u64 {
         self.fields().len() as u64
     }
 }
@@ -51,7 +51,7 @@ struct Row {
 }
 
 /// Writes the nodes. A row is held back until the next node, since its edges must be counted first.
-pub struct NodeRows<'a, W: Write> {
+pub(crate) struct NodeRows<'a, W: Write> {
     out: &'a mut Out<W>,
     layout: NodeLayout,
     next: u64,
@@ -60,12 +60,12 @@ pub struct NodeRows<'a, W: Write> {
 
 impl<'a, W: Write> NodeRows<'a, W> {
     /// Starts at the node with ordinal `first`.
-    pub fn new(out: &'a mut Out<W>, layout: NodeLayout, first: u64) -> Self {
+    pub(crate) fn new(out: &'a mut Out<W>, layout: NodeLayout, first: u64) -> Self {
         Self { out, layout, next: first, row: None }
     }
 
     /// Writes the row held back; returns the writer.
-    pub fn flush(&mut self) -> &mut Out<W> {
+    pub(crate) fn flush(&mut self) -> &mut Out<W> {
         if let Some(row) = self.row.take() {
             let ordinal = self.next - 1;
             if ordinal > 0 {
@@ -109,7 +109,7 @@ impl<W: Write> Sink for NodeRows<'_, W> {
 }
 
 /// Writes the edges.
-pub struct EdgeRows<'a, W: Write> {
+pub(crate) struct EdgeRows<'a, W: Write> {
     out: &'a mut Out<W>,
     width: u64,
     first: bool,
@@ -117,12 +117,12 @@ pub struct EdgeRows<'a, W: Write> {
 
 impl<'a, W: Write> EdgeRows<'a, W> {
     /// Nodes take `width` numbers each; `first` says whether the section is still empty.
-    pub fn new(out: &'a mut Out<W>, width: u64, first: bool) -> Self {
+    pub(crate) fn new(out: &'a mut Out<W>, width: u64, first: bool) -> Self {
         Self { out, width, first }
     }
 
     /// The writer.
-    pub fn out(&mut self) -> &mut Out<W> {
+    pub(crate) fn out(&mut self) -> &mut Out<W> {
         self.out
     }
 }
@@ -145,7 +145,7 @@ impl<W: Write> Sink for EdgeRows<'_, W> {
 }
 
 /// Writes the locations.
-pub struct LocationRows<'a, W: Write> {
+pub(crate) struct LocationRows<'a, W: Write> {
     out: &'a mut Out<W>,
     width: u64,
     next: u64,
@@ -154,12 +154,12 @@ pub struct LocationRows<'a, W: Write> {
 
 impl<'a, W: Write> LocationRows<'a, W> {
     /// Starts at the node with ordinal `next`; `first` says whether the section is still empty.
-    pub fn new(out: &'a mut Out<W>, width: u64, next: u64, first: bool) -> Self {
+    pub(crate) fn new(out: &'a mut Out<W>, width: u64, next: u64, first: bool) -> Self {
         Self { out, width, next, first }
     }
 
     /// The writer.
-    pub fn out(&mut self) -> &mut Out<W> {
+    pub(crate) fn out(&mut self) -> &mut Out<W> {
         self.out
     }
 }

@@ -11,12 +11,12 @@ use crate::sink::EdgeType::{Element, Hidden, Internal, Property, Shortcut};
 use crate::sink::{NodeType, Sink};
 
 /// The classes with a constructor, a map and a prototype, by their position in [`CLASSES`].
-pub mod class {
+pub(crate) mod class {
     macro_rules! classes {
         ($($id:ident,)*) => {
-            $(#[doc = concat!("Place of ", stringify!($id), ".")] pub const $id: u64 = place(crate::names::$id);)*
+            $(#[doc = concat!("Place of ", stringify!($id), ".")] pub(crate) const $id: u64 = place(crate::names::$id);)*
             /// The name of each class, as a string index.
-            pub const CLASSES: &[u64] = &[$(crate::names::$id,)*];
+            pub(crate) const CLASSES: &[u64] = &[$(crate::names::$id,)*];
         };
     }
 
@@ -37,10 +37,10 @@ pub mod class {
         at as u64
     }
 }
-pub use class::CLASSES;
+pub(crate) use class::CLASSES;
 
 /// The synthetic root.
-pub const ROOT: u64 = 0;
+pub(crate) const ROOT: u64 = 0;
 const GC_ROOTS: u64 = 1;
 const SUBROOTS: u64 = 2;
 const SUBROOT_NAMES: [u64; 8] = [
@@ -55,14 +55,14 @@ const SUBROOT_NAMES: [u64; 8] = [
 ];
 const BUILTINS_ROOT: u64 = SUBROOTS + 5;
 /// Refers to the attached documents.
-pub const DOCUMENT_TREES: u64 = 10;
+pub(crate) const DOCUMENT_TREES: u64 = 10;
 /// The global object, the root's only child visible to JavaScript.
-pub const GLOBAL: u64 = 11;
+pub(crate) const GLOBAL: u64 = 11;
 /// Shared context of all functions.
-pub const NATIVE_CONTEXT: u64 = 12;
+pub(crate) const NATIVE_CONTEXT: u64 = 12;
 const PRIMORDIALS: u64 = 13;
 /// The array of all shards.
-pub const REGISTRY: u64 = 14;
+pub(crate) const REGISTRY: u64 = 14;
 const REGISTRY_ELEMENTS: u64 = 15;
 const DESCRIPTORS: u64 = 16;
 const DESCRIPTOR_FOLLOWED: u64 = 17;
@@ -74,106 +74,106 @@ const BUILTIN_COUNT: u64 = 8;
 const PALETTE: u64 = FIRST_BUILTIN + BUILTIN_COUNT;
 const META_MAP: u64 = PALETTE;
 /// Maps of things other than JavaScript objects: hidden nodes with hundreds of thousands of retainers.
-pub mod map {
+pub(crate) mod map {
     use super::PALETTE;
 
     /// Map of strings.
-    pub const STRING: u64 = PALETTE + 1;
+    pub(crate) const STRING: u64 = PALETTE + 1;
     /// Map of concatenated strings.
-    pub const CONS_STRING: u64 = PALETTE + 2;
+    pub(crate) const CONS_STRING: u64 = PALETTE + 2;
     /// Map of heap numbers.
-    pub const NUMBER: u64 = PALETTE + 3;
+    pub(crate) const NUMBER: u64 = PALETTE + 3;
     /// Map of hidden arrays.
-    pub const FIXED_ARRAY: u64 = PALETTE + 4;
+    pub(crate) const FIXED_ARRAY: u64 = PALETTE + 4;
     /// Map of true, false, null and undefined.
-    pub const ODDBALL: u64 = PALETTE + 5;
+    pub(crate) const ODDBALL: u64 = PALETTE + 5;
     /// Map of code.
-    pub const CODE: u64 = PALETTE + 6;
+    pub(crate) const CODE: u64 = PALETTE + 6;
     /// Map of symbols.
-    pub const SYMBOL: u64 = PALETTE + 7;
+    pub(crate) const SYMBOL: u64 = PALETTE + 7;
     /// Map of big integers.
-    pub const BIGINT: u64 = PALETTE + 8;
+    pub(crate) const BIGINT: u64 = PALETTE + 8;
     /// Map of hash tables.
-    pub const HASH_TABLE: u64 = PALETTE + 9;
+    pub(crate) const HASH_TABLE: u64 = PALETTE + 9;
     /// Map of the tables of weak maps.
-    pub const EPHEMERON_TABLE: u64 = PALETTE + 10;
+    pub(crate) const EPHEMERON_TABLE: u64 = PALETTE + 10;
     /// Map of property arrays.
-    pub const PROPERTY_ARRAY: u64 = PALETTE + 11;
+    pub(crate) const PROPERTY_ARRAY: u64 = PALETTE + 11;
     /// Map of pairs of getter and setter.
-    pub const ACCESSOR_PAIR: u64 = PALETTE + 12;
+    pub(crate) const ACCESSOR_PAIR: u64 = PALETTE + 12;
     /// Map of contexts of functions.
-    pub const CONTEXT: u64 = PALETTE + 13;
+    pub(crate) const CONTEXT: u64 = PALETTE + 13;
     /// Map of slices of other strings.
-    pub const SLICED_STRING: u64 = PALETTE + 14;
+    pub(crate) const SLICED_STRING: u64 = PALETTE + 14;
 }
 const HIDDEN_MAPS: u64 = 15;
 const FIRST_ODDBALL: u64 = PALETTE + HIDDEN_MAPS;
 const ODDBALLS: u64 = 4;
 /// Function info, shared by all functions.
-pub const FUNCTION_INFO: u64 = FIRST_ODDBALL + ODDBALLS;
+pub(crate) const FUNCTION_INFO: u64 = FIRST_ODDBALL + ODDBALLS;
 /// Code, shared by all functions.
-pub const FUNCTION_CODE: u64 = FUNCTION_INFO + 1;
+pub(crate) const FUNCTION_CODE: u64 = FUNCTION_INFO + 1;
 /// Variable names, shared by all contexts.
-pub const SCOPE_INFO: u64 = FUNCTION_INFO + 2;
+pub(crate) const SCOPE_INFO: u64 = FUNCTION_INFO + 2;
 const FIRST_NUMERAL: u64 = FUNCTION_INFO + 3;
 const FIRST_COMMON: u64 = FIRST_NUMERAL + n::NUMERALS;
 const FIRST_CLASS: u64 = FIRST_COMMON + n::COMMON_TEXTS;
 const CLASS_COUNT: u64 = CLASSES.len() as u64;
 const PALETTE_END: u64 = FIRST_CLASS + 3 * CLASS_COUNT;
 /// The first node after the shared ones.
-pub const FIRST_BLOCK_NODE: u64 = PALETTE_END;
+pub(crate) const FIRST_BLOCK_NODE: u64 = PALETTE_END;
 
 /// Self size of a shared string.
-pub const COMMON_SIZE: u64 = 32;
+pub(crate) const COMMON_SIZE: u64 = 32;
 /// Self size of prototypes and of plain objects without own properties.
-pub const PROTOTYPE_SIZE: u64 = 56;
+pub(crate) const PROTOTYPE_SIZE: u64 = 56;
 
 /// One of true, false, null and undefined.
 #[inline]
-pub fn oddball(draw: u64) -> u64 {
+pub(crate) fn oddball(draw: u64) -> u64 {
     FIRST_ODDBALL + draw % ODDBALLS
 }
 
 /// The text of a captured number.
 #[inline]
-pub fn numeral(draw: u64) -> u64 {
+pub(crate) fn numeral(draw: u64) -> u64 {
     FIRST_NUMERAL + draw % n::NUMERALS
 }
 
 /// A shared string.
 #[inline]
-pub fn common(draw: u64) -> u64 {
+pub(crate) fn common(draw: u64) -> u64 {
     FIRST_COMMON + draw % n::COMMON_TEXTS
 }
 
 /// The constructor of a class.
 #[inline]
-pub const fn constructor_of(class: u64) -> u64 {
+pub(crate) const fn constructor_of(class: u64) -> u64 {
     FIRST_CLASS + 3 * class
 }
 
 /// The map (hidden class) of a class's instances.
 #[inline]
-pub const fn map_of(class: u64) -> u64 {
+pub(crate) const fn map_of(class: u64) -> u64 {
     FIRST_CLASS + 3 * class + 1
 }
 
 /// The prototype of a class's instances.
 #[inline]
-pub const fn prototype_of(class: u64) -> u64 {
+pub(crate) const fn prototype_of(class: u64) -> u64 {
     FIRST_CLASS + 3 * class + 2
 }
 
 /// The last two edges of every JavaScript object.
 #[inline]
-pub fn instance_of<S: Sink>(class: u64, out: &mut S) {
+pub(crate) fn instance_of<S: Sink>(class: u64, out: &mut S) {
     out.edge(Property, n::PROTO, prototype_of(class));
     out.edge(Internal, n::MAP, map_of(class));
 }
 
 /// An elements array's slot: named as V8 does while there are names, numbered after that.
 #[inline]
-pub fn slot<S: Sink>(i: u64, to: u64, out: &mut S) {
+pub(crate) fn slot<S: Sink>(i: u64, to: u64, out: &mut S) {
     if i < n::INDEX_NAMES {
         out.edge(Internal, n::index(i), to);
     } else {
@@ -182,7 +182,7 @@ pub fn slot<S: Sink>(i: u64, to: u64, out: &mut S) {
 }
 
 /// Self size of an array with `slots` slots.
-pub const fn array_size(slots: u64) -> u64 {
+pub(crate) const fn array_size(slots: u64) -> u64 {
     16 + 8 * slots
 }
 
@@ -201,13 +201,13 @@ const FIXED_EDGES: u64 = {
 };
 
 /// Edges of the shared nodes in a file with this many shards and documents.
-pub fn edge_count(shards: u64, documents: u64) -> u64 {
+pub(crate) fn edge_count(shards: u64, documents: u64) -> u64 {
     // Every shard is an element of the registry and a slot of the registry's array.
     FIXED_EDGES + 2 * shards + documents
 }
 
 /// Emits the shared nodes and their edges; the caller computes the children of registry and document trees.
-pub fn walk<S: Sink>(
+pub(crate) fn walk<S: Sink>(
     shard_count: u64,
     shards: impl Iterator<Item = u64> + Clone,
     documents: impl Iterator<Item = u64>,
@@ -352,7 +352,7 @@ fn walk_class<S: Sink>(class: u64, name: u64, out: &mut S) {
 }
 
 /// Adds the answers of the shared nodes; the blocks' answers must have been added before.
-pub fn facts(shards: u64, out: &mut Answers) {
+pub(crate) fn facts(shards: u64, out: &mut Answers) {
     classes(out);
     // Every other array hangs from the registry, so it alone counts; the sum of its blocks is complete by now.
     let registry_size = 32 + array_size(shards);

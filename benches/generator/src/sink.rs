@@ -41,7 +41,7 @@ pub enum NodeType {
 }
 
 /// The node type names, as the header lists them.
-pub const NODE_TYPES: [&str; 16] = [
+pub(crate) const NODE_TYPES: [&str; 16] = [
     "hidden",
     "array",
     "string",
@@ -81,7 +81,7 @@ pub enum EdgeType {
 }
 
 /// The edge type names, as the header lists them.
-pub const EDGE_TYPES: [&str; 7] = ["context", "element", "property", "internal", "hidden", "shortcut", "weak"];
+pub(crate) const EDGE_TYPES: [&str; 7] = ["context", "element", "property", "internal", "hidden", "shortcut", "weak"];
 
 /// Consumer of a walk.
 pub trait Sink {

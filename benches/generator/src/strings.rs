@@ -21,7 +21,7 @@ const ESCAPES: [(&str, u64); 8] = [
 ];
 
 /// A string table being written.
-pub struct Strings<'a, W: Write> {
+pub(crate) struct Strings<'a, W: Write> {
     out: &'a mut Out<W>,
     pool: Vec<u8>,
     count: u64,
@@ -29,17 +29,17 @@ pub struct Strings<'a, W: Write> {
 
 impl<'a, W: Write> Strings<'a, W> {
     /// Continues a table that already has `count` strings.
-    pub fn new(out: &'a mut Out<W>, seed: u64, count: u64) -> Self {
+    pub(crate) fn new(out: &'a mut Out<W>, seed: u64, count: u64) -> Self {
         Self { out, pool: pool(seed), count }
     }
 
     /// Strings in the table so far.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
     /// The writer, for error checks between blocks.
-    pub fn out(&mut self) -> &mut Out<W> {
+    pub(crate) fn out(&mut self) -> &mut Out<W> {
         self.out
     }
 
@@ -49,7 +49,7 @@ impl<'a, W: Write> Strings<'a, W> {
     }
 
     /// A string of plain text; escapes quotes and backslashes.
-    pub fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.open();
         for byte in text.bytes() {
             match byte {
@@ -61,7 +61,7 @@ impl<'a, W: Write> Strings<'a, W> {
     }
 
     /// A unique string: the prefix, which must need no escapes, and its own index as twelve digits.
-    pub fn unique(&mut self, prefix: &str) {
+    pub(crate) fn unique(&mut self, prefix: &str) {
         let index = self.count;
         self.open();
         self.out.bytes(prefix.as_bytes());
@@ -70,7 +70,7 @@ impl<'a, W: Write> Strings<'a, W> {
     }
 
     /// A unique string of `length` characters (at least [`LONG_LEAST`]), some with an escape.
-    pub fn long(&mut self, length: u64, key: u64) {
+    pub(crate) fn long(&mut self, length: u64, key: u64) {
         let index = self.count;
         self.open();
         self.out.bytes(&digits(index));
@@ -93,7 +93,7 @@ impl<'a, W: Write> Strings<'a, W> {
     }
 
     /// The name of a WeakMap entry's edge as V8 writes it.
-    pub fn ephemeron(&mut self, number: u64, key: (&str, u64), value: (&str, u64), table: u64) {
+    pub(crate) fn ephemeron(&mut self, number: u64, key: (&str, u64), value: (&str, u64), table: u64) {
         self.open();
         self.out.number(number);
         self.out.bytes(b" / part of key (");
@@ -111,10 +111,10 @@ impl<'a, W: Write> Strings<'a, W> {
 }
 
 /// The shortest length of [`Strings::long`].
-pub const LONG_LEAST: u64 = 12;
+pub(crate) const LONG_LEAST: u64 = 12;
 
 /// Characters of a [`Strings::unique`] string after its prefix.
-pub const UNIQUE_DIGITS: u64 = 12;
+pub(crate) const UNIQUE_DIGITS: u64 = 12;
 
 fn digits(mut number: u64) -> [u8; 12] {
     let mut text = [b'0'; 12];

@@ -20,7 +20,7 @@ const PAIRS: [u8; 200] = {
 ///
 /// The first error is kept and returned by [`Out::finish`] (and by [`Out::check`] once per block), which keeps the
 /// inner loops free of error paths; after an error nothing more is written.
-pub struct Out<W: Write> {
+pub(crate) struct Out<W: Write> {
     inner: W,
     buffer: Vec<u8>,
     written: u64,
@@ -29,14 +29,14 @@ pub struct Out<W: Write> {
 
 impl<W: Write> Out<W> {
     /// Wraps a writer that needs no buffer of its own.
-    pub fn new(inner: W) -> Self {
+    pub(crate) fn new(inner: W) -> Self {
         let buffer = Vec::with_capacity(FLUSH_AT + (64 << 10));
         Self { inner, buffer, written: 0, error: None }
     }
 
     /// Adds bytes as they are.
     #[inline]
-    pub fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= FLUSH_AT {
             self.flush();
@@ -45,7 +45,7 @@ impl<W: Write> Out<W> {
 
     /// Adds a comma and a number, the usual step of a row.
     #[inline]
-    pub fn comma_number(&mut self, number: u64) {
+    pub(crate) fn comma_number(&mut self, number: u64) {
         let mut digits = [0; 21];
         let start = format(number, &mut digits) - 1;
         digits[start] = b',';
@@ -54,24 +54,24 @@ impl<W: Write> Out<W> {
 
     /// Adds a number.
     #[inline]
-    pub fn number(&mut self, number: u64) {
+    pub(crate) fn number(&mut self, number: u64) {
         let mut digits = [0; 21];
         let start = format(number, &mut digits);
         self.buffer.extend_from_slice(&digits[start..]);
     }
 
     /// Bytes taken so far.
-    pub fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
 
     /// Fails if an earlier write failed.
-    pub fn check(&mut self) -> io::Result<()> {
+    pub(crate) fn check(&mut self) -> io::Result<()> {
         self.error.take().map_or(Ok(()), Err)
     }
 
     /// Writes the rest; returns the total number of bytes written.
-    pub fn finish(mut self) -> io::Result<u64> {
+    pub(crate) fn finish(mut self) -> io::Result<u64> {
         self.flush();
         self.check()?;
         self.inner.flush()?;

@@ -9,7 +9,8 @@ use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 /// gzip and zstd.
-pub const COMPRESSED: Target = Target { name: "compressed", run, seeds, words: &[MAGIC_GZIP, MAGIC_ZSTD, b"BC\x02\0"] };
+pub(super) const COMPRESSED: Target =
+    Target { name: "compressed", run, seeds, words: &[MAGIC_GZIP, MAGIC_ZSTD, b"BC\x02\0"] };
 
 const MAGIC_GZIP: &[u8] = b"\x1f\x8b\x08";
 const MAGIC_ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";

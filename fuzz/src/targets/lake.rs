@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Every `run.json`.
-pub const RUN_JSON: Target =
+pub(super) const RUN_JSON: Target =
     Target { name: "run_json", run: |data| run(data, &runs()), seeds: || seeds_of(&runs()), words: seeds::JSON };
 
 /// Every table.
-pub const TABLES: Target =
+pub(super) const TABLES: Target =
     Target { name: "tables", run: |data| run(data, &tables()), seeds: || seeds_of(&tables()), words: &[b"PAR1"] };
 
 pub(super) fn lake() -> PathBuf {

@@ -9,16 +9,17 @@ use heaplake_names::source_maps;
 use std::fs;
 
 /// Files for `--owners`.
-pub const OWNERS: Target = Target { name: "owners", run: owners, seeds: owner_seeds, words: WORDS };
+pub(super) const OWNERS: Target = Target { name: "owners", run: owners, seeds: owner_seeds, words: WORDS };
 
 /// Files for `--names`.
-pub const NAMES: Target = Target { name: "names", run: names, seeds: name_seeds, words: WORDS };
+pub(super) const NAMES: Target = Target { name: "names", run: names, seeds: name_seeds, words: WORDS };
 
 /// Files for `--gates`, and the expressions in them.
-pub const GATES: Target = Target { name: "gates", run: gates, seeds: gate_seeds, words: EXPRESSIONS };
+pub(super) const GATES: Target = Target { name: "gates", run: gates, seeds: gate_seeds, words: EXPRESSIONS };
 
 /// Files for `--source-maps`.
-pub const SOURCE_MAP: Target = Target { name: "source_map", run: source_map, seeds: map_seeds, words: seeds::JSON };
+pub(super) const SOURCE_MAP: Target =
+    Target { name: "source_map", run: source_map, seeds: map_seeds, words: seeds::JSON };
 
 const WORDS: &[&[u8]] = &[
     b"[[owner]]\n",

@@ -23,7 +23,7 @@ use std::thread;
 use tempfile::TempDir;
 
 /// Scratch of an analysis.
-pub const SCRATCH: Target = Target { name: "scratch", run, seeds: files, words: seeds::JSON };
+pub(super) const SCRATCH: Target = Target { name: "scratch", run, seeds: files, words: seeds::JSON };
 
 /// Finished stages at the interruption, approximately.
 const DONE: [usize; 4] = [3, 8, 16, 24];

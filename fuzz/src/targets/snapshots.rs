@@ -6,20 +6,21 @@ use crate::subject::Target;
 use heaplake_schemas::options::{AnalysisOptions, Referents, SizeRule};
 
 /// Java dumps.
-pub const HPROF: Target = Target { name: "hprof", run: hprof, seeds: seeds::hprof, words: RECORDS };
+pub(super) const HPROF: Target = Target { name: "hprof", run: hprof, seeds: seeds::hprof, words: RECORDS };
 
 /// Java dumps, in salvage mode.
-pub const HPROF_SALVAGE: Target = Target { name: "hprof_salvage", run: salvage, seeds: seeds::hprof, words: RECORDS };
+pub(super) const HPROF_SALVAGE: Target =
+    Target { name: "hprof_salvage", run: salvage, seeds: seeds::hprof, words: RECORDS };
 
 /// V8 snapshots.
-pub const HEAPSNAPSHOT: Target =
+pub(super) const HEAPSNAPSHOT: Target =
     Target { name: "heapsnapshot", run: heapsnapshot, seeds: seeds::heapsnapshot, words: SECTIONS };
 
 /// .NET dumps.
-pub const GCDUMP: Target = Target { name: "gcdump", run: gcdump, seeds: seeds::gcdumps, words: &[] };
+pub(super) const GCDUMP: Target = Target { name: "gcdump", run: gcdump, seeds: seeds::gcdumps, words: &[] };
 
 /// Walks of .NET heaps.
-pub const WALK: Target = Target { name: "walk", run: walk, seeds: seeds::walks, words: BLOCKS };
+pub(super) const WALK: Target = Target { name: "walk", run: walk, seeds: seeds::walks, words: BLOCKS };
 
 /// Tags of Java dumps, and names with a meaning for the reader.
 const RECORDS: &[&[u8]] = &[

@@ -12,21 +12,22 @@ use heaplake_schemas::options::AnalysisOptions;
 use std::fmt::Write;
 
 /// Java dumps of arbitrary records.
-pub const HPROF_RECORDS: Target = Target { name: "hprof_records", run: hprof_records, seeds: noise, words: &[] };
+pub(super) const HPROF_RECORDS: Target = Target { name: "hprof_records", run: hprof_records, seeds: noise, words: &[] };
 
 /// V8 snapshots of arbitrary fields and rows.
-pub const HEAPSNAPSHOT_ROWS: Target =
+pub(super) const HEAPSNAPSHOT_ROWS: Target =
     Target { name: "heapsnapshot_rows", run: heapsnapshot_rows, seeds: noise, words: &[] };
 
 /// The same, damaged, in salvage mode.
-pub const HEAPSNAPSHOT_SALVAGE: Target =
+pub(super) const HEAPSNAPSHOT_SALVAGE: Target =
     Target { name: "heapsnapshot_salvage", run: heapsnapshot_salvage, seeds: noise, words: &[] };
 
 /// .NET traces of arbitrary events.
-pub const NETTRACE_EVENTS: Target = Target { name: "nettrace_events", run: nettrace_events, seeds: noise, words: &[] };
+pub(super) const NETTRACE_EVENTS: Target =
+    Target { name: "nettrace_events", run: nettrace_events, seeds: noise, words: &[] };
 
 /// Profiler logs of arbitrary lines.
-pub const LOG_LINES: Target = Target { name: "log_lines", run: log_lines, seeds: noise, words: &[] };
+pub(super) const LOG_LINES: Target = Target { name: "log_lines", run: log_lines, seeds: noise, words: &[] };
 
 /// Random bytes that decide everything.
 fn noise() -> Vec<Vec<u8>> {

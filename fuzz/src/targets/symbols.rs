@@ -8,7 +8,7 @@ use heaplake_symbols::{Library, Module, find};
 use std::fs;
 
 /// Assemblies and portable PDBs, chosen by the first bytes.
-pub const SYMBOLS: Target = Target { name: "symbols", run: symbols, seeds: files, words: WORDS };
+pub(super) const SYMBOLS: Target = Target { name: "symbols", run: symbols, seeds: files, words: WORDS };
 
 const WORDS: &[&[u8]] = &[b"MZ", b"PE\0\0", b"BSJB", b"RSDS", b"MPDB", b"#~\0\0", b"#Pdb\0\0\0\0", b"#Strings\0\0\0\0"];
 

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Tables of any values.
-pub const TABLE_VALUES: Target = Target { name: "table_values", run, seeds, words: &[] };
+pub(super) const TABLE_VALUES: Target = Target { name: "table_values", run, seeds, words: &[] };
 
 const MOST_ROWS: usize = 60;
 

@@ -6,20 +6,20 @@ use crate::seeds;
 use crate::subject::Target;
 
 /// Profiler logs.
-pub const LOG: Target = Target { name: "log", run: log, seeds: seeds::logs, words: LINES };
+pub(super) const LOG: Target = Target { name: "log", run: log, seeds: seeds::logs, words: LINES };
 
 /// Traces of .NET.
-pub const NETTRACE: Target = Target { name: "nettrace", run: nettrace, seeds: seeds::walks, words: BLOCKS };
+pub(super) const NETTRACE: Target = Target { name: "nettrace", run: nettrace, seeds: seeds::walks, words: BLOCKS };
 
 /// Recordings of Java Flight Recorder.
-pub const JFR: Target = Target { name: "jfr", run: jfr, seeds: seeds::recordings, words: CHUNKS };
+pub(super) const JFR: Target = Target { name: "jfr", run: jfr, seeds: seeds::recordings, words: CHUNKS };
 
 /// Profiles of V8's sampling profiler.
-pub const HEAPPROFILE: Target =
+pub(super) const HEAPPROFILE: Target =
     Target { name: "heapprofile", run: heapprofile, seeds: seeds::profiles, words: seeds::JSON };
 
 /// Trees of allocations in V8 snapshots.
-pub const TRACE_TREE: Target =
+pub(super) const TRACE_TREE: Target =
     Target { name: "trace_tree", run: trace_tree, seeds: seeds::heapsnapshot, words: seeds::JSON };
 
 const LINES: &[&[u8]] = &[

@@ -31,7 +31,7 @@ use std::sync::{Arc, Once, OnceLock};
 use std::thread;
 
 /// A batch of inputs, each of which becomes a run.
-pub struct Batch<'a> {
+pub(super) struct Batch<'a> {
     /// The inputs, and arguments that yield none.
     pub inputs: Vec<Result<Input, Unusable>>,
     /// Placement of runs.
@@ -48,7 +48,7 @@ pub struct Batch<'a> {
 
 impl Batch<'_> {
     /// Makes the runs, each with the options for its input; returns the exit code. Fails only if no run can be made.
-    pub fn run(self, options: impl Fn(&Input) -> Options) -> Done {
+    pub(super) fn run(self, options: impl Fn(&Input) -> Options) -> Done {
         let Self { inputs, placement, resources, trust, telling, read } = self;
         let written =
             [("--findings-json", telling.findings_json.as_deref()), ("--metrics", telling.ending.metrics.as_deref())];
@@ -116,7 +116,7 @@ fn request(input: Input, (placement, resources, trust): (&Placement, &Resources,
 
 /// Executes the requests; returns the exit code. `done` sees each run in the lake, in request order. Failures are
 /// reported, and the others go on.
-pub fn work_through(
+pub(super) fn work_through(
     mut requests: impl ExactSizeIterator<Item = Requested>,
     lanes: Lanes,
     make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Complaint> + Sync,
@@ -241,7 +241,7 @@ pub(super) fn end_unwatched() {
 }
 
 /// Checks that the lake is writable, creating it if missing.
-pub fn prepare(lake: &Path) -> Result<(), StageError> {
+pub(super) fn prepare(lake: &Path) -> Result<(), StageError> {
     if let Some(url) = storage::url(lake) {
         // The first run finds out whether it is writable.
         let listed = storage::store().and_then(|store| store.level(url));

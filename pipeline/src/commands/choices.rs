@@ -228,7 +228,7 @@ impl Resources {
 
 /// Returns the given budget, or the default one, bytes.
 #[must_use]
-pub fn budget(told: Option<Size>) -> u64 {
+pub(super) fn budget(told: Option<Size>) -> u64 {
     told.map_or_else(default_budget, |size| size.0)
 }
 
@@ -353,7 +353,7 @@ impl DuplicateOptions {
 }
 
 /// Parses a name that becomes part of a folder's name.
-pub fn name(text: &str) -> Result<String, String> {
+pub(super) fn name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.starts_with('.') || text.len() > 200 {
         return Err("a name has 1 to 200 bytes and does not begin with a dot".to_owned());
     }
@@ -369,19 +369,19 @@ fn table() -> impl TypedValueParser<Value = TableName> {
 }
 
 /// Parses a mode of the search for duplicates.
-pub fn duplicate_mode() -> impl TypedValueParser<Value = Duplicates> {
+pub(super) fn duplicate_mode() -> impl TypedValueParser<Value = Duplicates> {
     let modes = [Duplicates::None, Duplicates::Trivial, Duplicates::All];
     PossibleValuesParser::new(modes.map(Duplicates::name))
         .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
 }
 
 /// Parses a glob pattern.
-pub fn pattern(text: &str) -> Result<String, String> {
+pub(super) fn pattern(text: &str) -> Result<String, String> {
     glob::Pattern::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// Parses a label.
-pub fn label(text: &str) -> Result<(String, String), String> {
+pub(super) fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("a label has the form KEY=VALUE".to_owned()),

@@ -17,7 +17,7 @@ pub struct Skipping {
 
 /// Reports unread runs on standard error; returns the resulting exit code.
 #[must_use]
-pub fn tell(missed: &[Missed]) -> u8 {
+pub(super) fn tell(missed: &[Missed]) -> u8 {
     for Missed { path, problem } in missed {
         let cause = format!("{}: not seen: {problem}", path.display());
         let advice = "heaplake lake verify says more; --skip-damaged leaves it out, heaplake lake drop removes it";

@@ -17,17 +17,20 @@ use std::path::{Path, PathBuf, absolute};
 /// Maximum symbolic links followed, the system's limit.
 const MOST_LINKS: usize = 40;
 /// Files, each with the option or argument that names it.
-pub type Named<'a> = Vec<(&'static str, &'a Path)>;
+pub(super) type Named<'a> = Vec<(&'static str, &'a Path)>;
 
 /// Option that names a folder; only its manifest is checked.
-pub const FOLDER: &str = "--out FOLDER";
+pub(super) const FOLDER: &str = "--out FOLDER";
 
 /// Name and path of standard input, which may be a file.
-pub const STDIN: (&str, &str) = ("standard input", "/dev/stdin");
+pub(super) const STDIN: (&str, &str) = ("standard input", "/dev/stdin");
 
 /// Refuses, as a usage error, outputs that would replace a file that the command reads or writes, or a file of a run or
 /// of a comparison. `read` is called only if there are outputs.
-pub fn check<'a>(written: &[(&'static str, Option<&Path>)], read: impl FnOnce() -> Named<'a>) -> Result<(), Complaint> {
+pub(super) fn check<'a>(
+    written: &[(&'static str, Option<&Path>)],
+    read: impl FnOnce() -> Named<'a>,
+) -> Result<(), Complaint> {
     let written: Named<'_> = written.iter().filter_map(|(name, path)| Some((*name, (*path)?))).collect();
     if written.is_empty() {
         return Ok(());
@@ -56,7 +59,7 @@ fn refused(path: &Path, problem: &str) -> Complaint {
 }
 
 /// The inputs of a command.
-pub fn of_inputs(inputs: &[Result<Input, Unusable>]) -> Named<'_> {
+pub(super) fn of_inputs(inputs: &[Result<Input, Unusable>]) -> Named<'_> {
     inputs.iter().flatten().map(named_input).collect()
 }
 
@@ -68,7 +71,7 @@ fn named_input(input: &Input) -> (&'static str, &Path) {
 }
 
 /// The files of one option.
-pub fn of_option<'a, P: AsRef<Path> + ?Sized + 'a>(
+pub(super) fn of_option<'a, P: AsRef<Path> + ?Sized + 'a>(
     option: &'static str,
     files: impl IntoIterator<Item = &'a P>,
 ) -> Named<'a> {

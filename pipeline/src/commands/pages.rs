@@ -6,7 +6,11 @@ use heaplake_kit::{StageError, storage};
 use std::path::Path;
 
 /// Makes a page: `make` writes it to the path, or, for a URL, to a file that is then uploaded.
-pub fn put<E>(page: &Path, scratch: Option<&Path>, make: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), Complaint>
+pub(super) fn put<E>(
+    page: &Path,
+    scratch: Option<&Path>,
+    make: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<(), Complaint>
 where
     Complaint: From<E>,
 {

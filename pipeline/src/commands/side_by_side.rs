@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 /// Name of an input, and its request.
-pub struct Requested {
+pub(super) struct Requested {
     /// Name of the input.
     pub name: String,
     /// The request, or the reason why there is none.
@@ -34,7 +34,7 @@ const AHEAD: usize = 64;
 
 /// Number of concurrent inputs, and the memory and threads of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lanes {
+pub(super) struct Lanes {
     number: usize,
     memory: u64,
     threads: usize,
@@ -42,11 +42,11 @@ pub struct Lanes {
 
 impl Lanes {
     /// One input after the other.
-    pub const ONE: Self = Self { number: 1, memory: 0, threads: 0 };
+    pub(super) const ONE: Self = Self { number: 1, memory: 0, threads: 0 };
 
     /// As many lanes as threads and memory allow for these requests.
     #[must_use]
-    pub fn of(requests: &[Requested]) -> Self {
+    pub(super) fn of(requests: &[Requested]) -> Self {
         let requests: Vec<&Request> = requests.iter().filter_map(|requested| requested.request.as_ref().ok()).collect();
         let Some(first) = requests.first() else { return Self::ONE };
         let small = requests.iter().filter(|request| request.bytes().is_some_and(|bytes| bytes <= SMALL)).count();
@@ -63,7 +63,7 @@ impl Lanes {
 
     /// Whether there is more than one lane.
     #[must_use]
-    pub fn are_several(&self) -> bool {
+    pub(super) fn are_several(&self) -> bool {
         self.number > 1
     }
 
@@ -89,7 +89,7 @@ struct Item {
 
 /// Executes requests and reports each outcome in order; returns the number of requests not started because of an
 /// interrupt.
-pub fn work(
+pub(super) fn work(
     requests: &mut impl ExactSizeIterator<Item = Requested>,
     lanes: Lanes,
     make: impl Fn(&Request) -> Result<Outcome, Complaint> + Sync,

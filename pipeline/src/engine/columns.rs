@@ -25,7 +25,7 @@ pub struct Columns {
 
 /// Resident columns of a run with this number of threads.
 #[must_use]
-pub fn in_memory(threads: usize) -> Residents {
+pub(super) fn in_memory(threads: usize) -> Residents {
     let residents = Residents::default();
     if threads >= FEWEST_THREADS { residents.hurried() } else { residents }
 }

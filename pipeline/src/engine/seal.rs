@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Writes an object with its seal as the first member, atomically replacing an older one.
-pub fn write<T: Serialize>(path: &Path, document: &T) -> Result<(), StageError> {
+pub(super) fn write<T: Serialize>(path: &Path, document: &T) -> Result<(), StageError> {
     let text = serde_json::to_string(document)
         .map_err(|error| StageError::Scratch { path: path.to_owned(), problem: error.to_string() })?;
     let new = path.with_extension("new");
@@ -18,7 +18,7 @@ pub fn write<T: Serialize>(path: &Path, document: &T) -> Result<(), StageError> 
 }
 
 /// Reads an object; [`StageError::Scratch`] if its seal does not match.
-pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StageError> {
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StageError> {
     let damaged = |problem: String| StageError::Scratch { path: path.to_owned(), problem };
     let text = fs::read(path).map_err(|error| StageError::io(path, "read", error))?;
     if !matches!(seal::of(&text), Seal::Whole(_)) {
@@ -28,7 +28,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StageError> {
 }
 
 /// Removes all files below a folder except `known`.
-pub fn remove_others(folder: &Path, known: &BTreeSet<PathBuf>) -> Result<(), StageError> {
+pub(super) fn remove_others(folder: &Path, known: &BTreeSet<PathBuf>) -> Result<(), StageError> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     for entry in entries.map_err(|error| StageError::io(folder, "read", error))? {
         let path = entry.path();

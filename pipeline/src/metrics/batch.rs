@@ -7,7 +7,7 @@ use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 
 /// Renders the metrics at a time in seconds since 1970.
 #[must_use]
-pub fn text(tally: &Tally, now: f64) -> String {
+pub(crate) fn text(tally: &Tally, now: f64) -> String {
     let mut out = Metrics::default();
     let version = [("version", HEAPLAKE_VERSION), ("schema_version", &SCHEMA_VERSION.to_string())];
     out.family("heaplake_build", "Version of heaplake that ran the batch.", "");

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Renders the metrics at a time in seconds since 1970.
 #[must_use]
-pub fn text(rollup: &Rollup, now: f64) -> String {
+pub(crate) fn text(rollup: &Rollup, now: f64) -> String {
     let mut out = Metrics::default();
     let names = names(rollup.groups.iter().flat_map(|group| group.labels.keys()));
     let groups = rollup.groups.iter().map(|group| (labels(group, &names), group)).collect::<Vec<_>>();

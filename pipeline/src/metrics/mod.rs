@@ -2,8 +2,8 @@
 //!
 //! All metrics are gauges of the last command, so the file may be read any number of times. It is replaced atomically.
 
-pub mod batch;
-pub mod fleet;
+pub(crate) mod batch;
+pub(crate) mod fleet;
 
 use heaplake_kit::StageError;
 use heaplake_lake::output_file;
@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes the file; `text` renders it at a time in seconds since 1970. `cancel` is set by signals. On failure an older
 /// file is unchanged.
-pub fn write(path: &Path, cancel: &AtomicBool, text: impl FnOnce(f64) -> String) -> Result<(), StageError> {
+pub(crate) fn write(path: &Path, cancel: &AtomicBool, text: impl FnOnce(f64) -> String) -> Result<(), StageError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     output_file::write(path, text(now).as_bytes(), cancel)
 }
@@ -62,7 +62,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     /// Checks that each sample follows the lines of its family, and that a unit ends the name.
-    pub fn check_families(text: &str) {
+    pub(super) fn check_families(text: &str) {
         let mut family = "";
         for line in text.lines() {
             match line.split(' ').collect::<Vec<_>>()[..] {

@@ -23,7 +23,7 @@ pub enum Cell {
 
 /// Returns one column of the rows as an Arrow array.
 #[must_use]
-pub fn column(rows: &[Vec<Cell>], at: usize, data_type: &DataType) -> ArrayRef {
+pub(crate) fn column(rows: &[Vec<Cell>], at: usize, data_type: &DataType) -> ArrayRef {
     let cells = rows.iter().map(|row| &row[at]);
     match data_type {
         DataType::Utf8 => Arc::new(cells.map(Cell::text).collect::<StringArray>()),

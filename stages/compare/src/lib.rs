@@ -1,6 +1,6 @@
 //! Compares runs by their tables alone: what grew between two sides, by how much, and whether the growth is real.
 
-pub mod amounts;
+mod amounts;
 mod cells;
 pub mod diff;
 pub mod error;
@@ -10,7 +10,7 @@ mod fast_folder;
 pub mod gates;
 pub mod objects;
 pub mod rollup;
-pub mod rows;
+mod rows;
 mod run_facts;
 pub mod sides;
 pub mod statistics;

@@ -22,11 +22,11 @@ const COUNTED: usize = 4096;
 const PATIENCE: u64 = 16;
 
 /// No number yet, or no image.
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub struct Member {
+pub(crate) struct Member {
     colour: u64,
     /// Its colour in the next round; then the code of the cycle with this node as the start.
     code: u64,
@@ -40,7 +40,7 @@ pub struct Member {
 }
 
 /// The current cycle; its memory is reused for the next cycle.
-pub struct Cycle {
+pub(crate) struct Cycle {
     /// Members by place; long enough for the largest cycle.
     members: Array<Member>,
     size: usize,
@@ -52,7 +52,7 @@ pub struct Cycle {
 
 /// The canonical form of a cycle, if it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// A code that equal cycles share.
     Code(u64),
     /// Only the colours of the nodes are known.
@@ -61,62 +61,62 @@ pub enum Form {
 
 impl Cycle {
     /// Returns an empty cycle. `members` are zeros, one per node of the largest cycle; `graph` counts nodes and slots.
-    pub fn new(members: Array<Member>, graph: u64) -> Self {
+    pub(crate) fn new(members: Array<Member>, graph: u64) -> Self {
         Self { members, size: 0, first: 0, patience: PATIENCE * graph }
     }
 
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.size
     }
 
     /// Begins another cycle. While the cycle is in use, `places` maps each member to its place.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.size = 0;
     }
 
-    pub fn push(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<(), Fault> {
+    pub(crate) fn push(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<(), Fault> {
         self.members.change(self.size, |member| member.node = node)?;
         places.set(node as usize, self.size as u32)?;
         self.size += 1;
         Ok(())
     }
 
-    pub fn node(&mut self, place: usize) -> Result<u32, Fault> {
+    pub(crate) fn node(&mut self, place: usize) -> Result<u32, Fault> {
         Ok(self.members.get(place)?.node)
     }
 
     /// Sets the initial colour of the node at a place.
-    pub fn set_colour(&mut self, place: usize, colour: u64) -> Result<(), Fault> {
+    pub(crate) fn set_colour(&mut self, place: usize, colour: u64) -> Result<(), Fault> {
         self.members.change(place, |member| member.colour = colour)
     }
 
-    pub fn colour(&mut self, place: usize) -> Result<u64, Fault> {
+    pub(crate) fn colour(&mut self, place: usize) -> Result<u64, Fault> {
         Ok(self.members.get(place)?.colour)
     }
 
     /// Number of the node at a place in the canonical form of [`Form::Code`], the least if there are several.
     /// Automorphisms of the cycle map nodes with equal numbers to each other.
-    pub fn key(&mut self, place: usize) -> Result<u32, Fault> {
+    pub(crate) fn key(&mut self, place: usize) -> Result<u32, Fault> {
         Ok(self.members.get(place)?.key)
     }
 
     /// Sets the node of a place, after the last use of [`Self::key`]: its image, or its candidate class.
-    pub fn set_image(&mut self, place: usize, node: u32) -> Result<(), Fault> {
+    pub(crate) fn set_image(&mut self, place: usize, node: u32) -> Result<(), Fault> {
         self.members.change(place, |member| member.key = node)
     }
 
     /// The node set by [`Self::set_image`].
-    pub fn image(&mut self, place: usize) -> Result<u32, Fault> {
+    pub(crate) fn image(&mut self, place: usize) -> Result<u32, Fault> {
         Ok(self.members.get(place)?.key)
     }
 
     /// Writes a place to the search queue.
-    pub fn enqueue(&mut self, at: usize, place: usize) -> Result<(), Fault> {
+    pub(crate) fn enqueue(&mut self, at: usize, place: usize) -> Result<(), Fault> {
         self.members.change(at, |member| member.queue = place as u32)
     }
 
     /// Reads a place from the search queue.
-    pub fn dequeue(&mut self, at: usize) -> Result<usize, Fault> {
+    pub(crate) fn dequeue(&mut self, at: usize) -> Result<usize, Fault> {
         Ok(self.members.get(at)?.queue as usize)
     }
 
@@ -129,12 +129,12 @@ impl Cycle {
     }
 
     /// Makes every place an orbit of its own.
-    pub fn separate_orbits(&mut self) -> Result<(), Fault> {
+    pub(crate) fn separate_orbits(&mut self) -> Result<(), Fault> {
         (0..self.size).try_for_each(|place| self.set_number(place, place as u32))
     }
 
     /// Returns the representative of the orbit of a place.
-    pub fn orbit(&mut self, mut place: usize) -> Result<usize, Fault> {
+    pub(crate) fn orbit(&mut self, mut place: usize) -> Result<usize, Fault> {
         loop {
             let above = self.number_of(place)? as usize;
             if above == place {
@@ -147,36 +147,36 @@ impl Cycle {
     }
 
     /// Joins the orbits of two places.
-    pub fn join_orbits(&mut self, left: usize, right: usize) -> Result<(), Fault> {
+    pub(crate) fn join_orbits(&mut self, left: usize, right: usize) -> Result<(), Fault> {
         let (left, right) = (self.orbit(left)?, self.orbit(right)?);
         self.set_number(left.max(right), left.min(right) as u32)
     }
 
     /// Stores a second node for a place, besides that of [`Self::set_image`].
-    pub fn note(&mut self, place: usize, node: u32) -> Result<(), Fault> {
+    pub(crate) fn note(&mut self, place: usize, node: u32) -> Result<(), Fault> {
         self.members.change(place, |member| member.queue = node)
     }
 
     /// The node stored by [`Self::note`].
-    pub fn noted(&mut self, place: usize) -> Result<u32, Fault> {
+    pub(crate) fn noted(&mut self, place: usize) -> Result<u32, Fault> {
         Ok(self.members.get(place)?.queue)
     }
 
     /// Whether the search from the node at a place gives this code.
-    pub fn begins(&mut self, place: usize, code: u64) -> Result<bool, Fault> {
+    pub(crate) fn begins(&mut self, place: usize, code: u64) -> Result<bool, Fault> {
         let member = self.members.get(place)?;
         Ok(member.colour == self.first && member.code == code)
     }
 
     /// The place of a node, if the node is in the cycle.
     #[inline]
-    pub fn place(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<Option<usize>, Fault> {
+    pub(crate) fn place(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<Option<usize>, Fault> {
         let place = places.get(node as usize)? as usize;
         Ok(if place < self.size && self.node(place)? == node { Some(place) } else { None })
     }
 
     /// Computes the canonical form. Charges the cost to the steps of all cycles, and stops when they are used up.
-    pub fn form(
+    pub(crate) fn form(
         &mut self,
         slots: &mut impl Slots,
         places: &mut impl WriteAt<u32>,

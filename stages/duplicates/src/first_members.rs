@@ -7,21 +7,21 @@ use heaplake_schemas::scratch::{self as columns, limits};
 /// The first member of a set, and the position of its members; no node for sets with uncompared references.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Set {
+pub(crate) struct Set {
     pub start: u64,
     pub first: NodeId,
     pub members: u32,
 }
 
 impl Set {
-    pub const NONE: Self = Self { start: 0, first: NodeId::NONE, members: 0 };
+    pub(crate) const NONE: Self = Self { start: 0, first: NodeId::NONE, members: 0 };
 }
 
-pub fn count(scratch: &Scratch) -> Result<usize, StageError> {
+pub(crate) fn count(scratch: &Scratch) -> Result<usize, StageError> {
     Ok(ColumnReader::open(scratch, columns::SET_ROW)?.remaining() as usize)
 }
 
-pub fn read(sets: &mut Array<Set>, scratch: &Scratch) -> Result<(), StageError> {
+pub(crate) fn read(sets: &mut Array<Set>, scratch: &Scratch) -> Result<(), StageError> {
     let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
     let mut start = 0;
     for set in 0..sets.count() {
@@ -35,13 +35,13 @@ pub fn read(sets: &mut Array<Set>, scratch: &Scratch) -> Result<(), StageError> 
 }
 
 /// The arrays: the set of each node, and the sets.
-pub struct FirstMembers<O, S> {
+pub(crate) struct FirstMembers<O, S> {
     set_of: O,
     sets: S,
 }
 
 impl<O: ReadAt<SetId>, S: ReadAt<Set>> FirstMembers<O, S> {
-    pub fn new(set_of: O, sets: S) -> Self {
+    pub(crate) fn new(set_of: O, sets: S) -> Self {
         Self { set_of, sets }
     }
 
@@ -58,19 +58,19 @@ impl<O: ReadAt<SetId>, S: ReadAt<Set>> FirstMembers<O, S> {
 
     /// The first member of the set of a node.
     #[inline]
-    pub fn of_set(&mut self, node: NodeId) -> Result<Option<NodeId>, StageError> {
+    pub(crate) fn of_set(&mut self, node: NodeId) -> Result<Option<NodeId>, StageError> {
         Ok(self.set(node)?.map(|(_, set)| set.first))
     }
 
     /// The node to which references to a node are redirected: the first member of its set, or the node itself.
     #[inline]
-    pub fn lead(&mut self, node: NodeId) -> Result<NodeId, StageError> {
+    pub(crate) fn lead(&mut self, node: NodeId) -> Result<NodeId, StageError> {
         Ok(self.of_set(node)?.unwrap_or(node))
     }
 
     /// The set that starts with a node, if any.
     #[inline]
-    pub fn begun_by(&mut self, node: NodeId) -> Result<Option<(SetId, Set)>, StageError> {
+    pub(crate) fn begun_by(&mut self, node: NodeId) -> Result<Option<(SetId, Set)>, StageError> {
         Ok(self.set(node)?.filter(|(_, set)| set.first == node))
     }
 }

@@ -7,7 +7,7 @@ use heaplake_kit::{ReadAt, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 
 /// The inputs of comparisons.
-pub struct Known<P, S, V> {
+pub(crate) struct Known<P, S, V> {
     /// Certificate of each node; for a node of the current cycle, its place in the cycle.
     pub certificates: P,
     pub slots: S,
@@ -18,7 +18,7 @@ pub struct Known<P, S, V> {
 impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>> Known<P, S, V> {
     /// Returns the value by which a target is compared: its identity if it is shared, else its certificate.
     #[inline]
-    pub fn code(&mut self, target: u32) -> Result<u64, Fault> {
+    pub(crate) fn code(&mut self, target: u32) -> Result<u64, Fault> {
         if self.marks.shared.contains(target as usize) {
             Ok(u64::from(target) << 1)
         } else {
@@ -27,7 +27,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>> Known<P, S, V> {
     }
 
     /// Whether two nodes outside cycles have equal values and targets.
-    pub fn same(&mut self, left: u32, right: u32) -> Result<bool, StageError> {
+    pub(crate) fn same(&mut self, left: u32, right: u32) -> Result<bool, StageError> {
         if self.values.get(left as usize)? != self.values.get(right as usize)? {
             return Ok(false);
         }

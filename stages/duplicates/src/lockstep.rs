@@ -13,7 +13,7 @@ use heaplake_schemas::ids::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// The nodes are duplicates; [`Lockstep::moved`] returns the map.
     Same,
     Different,
@@ -22,7 +22,7 @@ pub enum Verdict {
 }
 
 /// Maximum bytes of the tables. A stage that compares reserves them, whatever its budget.
-pub const BYTES: u64 = 16 << 20;
+pub(crate) const BYTES: u64 = 16 << 20;
 
 /// Upper bound of the bytes per entry of the tables, even while one grows.
 const ENTRY: u64 = 64;
@@ -34,7 +34,7 @@ const MOST: usize = (BYTES / ENTRY) as usize;
 const SMALL: usize = 1 << 10;
 
 /// The memory of comparisons, reused by all of them.
-pub struct Lockstep {
+pub(crate) struct Lockstep {
     forwards: FxHashMap<u32, u32>,
     backwards: FxHashMap<u32, u32>,
     fixed: FxHashSet<u32>,
@@ -46,7 +46,7 @@ pub struct Lockstep {
 
 impl Lockstep {
     /// Returns tables of at most [`BYTES`].
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::of_at_most(MOST)
     }
 
@@ -62,16 +62,16 @@ impl Lockstep {
     }
 
     /// Pairs of different nodes that the map takes to each other, after [`Verdict::Same`].
-    pub fn moved(&self) -> impl Iterator<Item = (u32, u32)> {
+    pub(crate) fn moved(&self) -> impl Iterator<Item = (u32, u32)> {
         self.forwards.iter().map(|(&left, &right)| (left, right))
     }
 
-    pub fn moves(&self, node: u32) -> bool {
+    pub(crate) fn moves(&self, node: u32) -> bool {
         self.forwards.contains_key(&node)
     }
 
     /// Compares two different nodes. Charges the cost to `work`, and stops when it is used up.
-    pub fn compare(
+    pub(crate) fn compare(
         &mut self,
         (left, right): (u32, u32),
         graph: &mut Graph,
@@ -206,7 +206,7 @@ fn charge(work: &mut u64, slots: usize) -> bool {
 }
 
 /// The graph that comparisons read.
-pub struct Graph {
+pub(crate) struct Graph {
     pub slots: SlotArrays,
     pub values: Lookup<NodeId>,
     pub candidates: Lookup<NodeId>,

@@ -5,7 +5,7 @@ use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageE
 use heaplake_schemas::scratch as columns;
 
 /// Sets of nodes.
-pub struct Marks {
+pub(crate) struct Marks {
     /// Nodes with a shared component: two or more slots from outside enter it.
     pub shared: Bitset,
     /// Nodes with others in their candidate class.
@@ -16,7 +16,7 @@ pub struct Marks {
 
 impl Marks {
     /// Computes the marks of the graph in the scratch folder of a job.
-    pub fn find(nodes: usize, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(crate) fn find(nodes: usize, job: &Job<'_>) -> Result<Self, StageError> {
         let shared = shared(nodes, job)?;
         let plural = plural(nodes, job)?;
         let inner = inner(nodes, &plural, job.scratch)?;
@@ -25,7 +25,7 @@ impl Marks {
 }
 
 /// Nodes with a shared component.
-pub fn shared(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
+pub(crate) fn shared(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let entered_twice = entered_twice(nodes, job)?;
     let mut shared = Bitset::new(&job.context.budget, "shared targets", nodes)?;
     let mut components = ColumnReader::open(job.scratch, columns::EQUAL_COMPONENT)?;

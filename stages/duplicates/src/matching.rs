@@ -7,7 +7,7 @@ use heaplake_kit::{Context, Lookup, ReadAt, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 
 /// The current cycle among the components.
-pub struct Cycles {
+pub(crate) struct Cycles {
     pub cycle: Cycle,
     /// Component of each node.
     pub components: Lookup<u32>,
@@ -17,7 +17,7 @@ pub struct Cycles {
 impl Cycles {
     /// Whether the map that takes the node at `from` to the node `to` takes the current cycle to the cycle of `to`. If
     /// so, [`Cycle::image`] returns the image of each place.
-    pub fn matches<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>>(
+    pub(crate) fn matches<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>>(
         &mut self,
         known: &mut Known<P, S, V>,
         from: usize,
@@ -86,7 +86,7 @@ impl Cycles {
 
     /// Finds the automorphisms of the cycle and joins the places that they map to each other into orbits. Returns the
     /// first place whose search gives the code.
-    pub fn find_symmetries<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>>(
+    pub(crate) fn find_symmetries<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>>(
         &mut self,
         known: &mut Known<P, S, V>,
         code: u64,

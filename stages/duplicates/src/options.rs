@@ -6,7 +6,7 @@ use heaplake_schemas::options::Duplicates;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 
 /// Which references are compared, and the allowed work.
-pub struct Choices {
+pub(crate) struct Choices {
     /// Whether references of all classes are compared.
     all: bool,
     /// By `ClassId`, whether the references of the class are compared in any case; empty if the user named no class.
@@ -23,7 +23,7 @@ const LEAST_WORK: u64 = 10_000_000;
 
 impl Choices {
     /// Reads the options for the classes of the input.
-    pub fn load(job: &Job<'_>) -> Result<Self, StageError> {
+    pub(crate) fn load(job: &Job<'_>) -> Result<Self, StageError> {
         let options = job.analysis();
         let nodes = ColumnReader::open(job.scratch, columns::EQUAL_DEGREE)?.remaining();
         let work = options.duplicate_work.unwrap_or_else(|| nodes.saturating_mul(WORK_PER_NODE).max(LEAST_WORK));
@@ -31,17 +31,17 @@ impl Choices {
     }
 
     /// Whether references of a class are compared.
-    pub fn looks_into(&self, class: usize) -> bool {
+    pub(crate) fn looks_into(&self, class: usize) -> bool {
         self.all || self.classes.get(class).copied().unwrap_or(false)
     }
 }
 
-pub fn looks_into_references(setting: &Setting<'_>) -> bool {
+pub(crate) fn looks_into_references(setting: &Setting<'_>) -> bool {
     setting.looks_into_references()
 }
 
 /// Whether the user names classes whose references are compared in any case.
-pub fn names_classes(setting: &Setting<'_>) -> bool {
+pub(crate) fn names_classes(setting: &Setting<'_>) -> bool {
     setting.analysis(|options| !options.duplicates_of.is_empty())
 }
 

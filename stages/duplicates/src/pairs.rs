@@ -11,7 +11,7 @@ use heaplake_schemas::scratch::{self as columns, Column};
 /// descending order, then by candidate class, then by node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
-pub struct Pair {
+pub(crate) struct Pair {
     from_last_component: u32,
     pub candidate: u32,
     pub node: u32,
@@ -21,7 +21,7 @@ const COLUMNS: [Column<Pair>; 2] = [Column::new("equal.pairs"), Column::new("equ
 
 /// Finds one node of each certificate in candidate classes that have several. Marks candidate classes as undecided if
 /// the user does not want their references compared.
-pub fn find<'a>(
+pub(crate) fn find<'a>(
     choices: &Choices,
     undecided: &mut Bitset,
     nodes: usize,

@@ -4,7 +4,7 @@ use heaplake_kit::{ColumnReader, Scratch, StageError};
 use heaplake_schemas::scratch as columns;
 
 /// Counts of the equality graph.
-pub struct Shape {
+pub(crate) struct Shape {
     pub nodes: usize,
     pub slots: u64,
     pub inner: u64,
@@ -14,7 +14,7 @@ pub struct Shape {
 
 impl Shape {
     /// Reads the counts of the graph in a scratch folder.
-    pub fn of(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn of(scratch: &Scratch) -> Result<Self, StageError> {
         let slots = ColumnReader::open(scratch, columns::EQUAL_TO)?.remaining();
         let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
         let mut shape = Self { nodes: degrees.remaining() as usize, slots, inner: 0, largest: 1 };

@@ -6,7 +6,7 @@ use heaplake_schemas::ids::NodeId;
 use std::ops::Range;
 
 /// Access to the targets of slots.
-pub trait Slots {
+pub(crate) trait Slots {
     /// Positions of a node's slots.
     fn of(&mut self, node: u32) -> Result<Range<usize>, Fault>;
 
@@ -24,14 +24,14 @@ pub trait Slots {
 }
 
 /// The arrays of slots.
-pub struct SlotArrays<O = Lookup<OffsetBlock>, E = Lookup<NodeId>> {
+pub(crate) struct SlotArrays<O = Lookup<OffsetBlock>, E = Lookup<NodeId>> {
     offsets: Offsets<O>,
     to: E,
 }
 
 impl SlotArrays {
     /// Returns slots. `offsets` are those of `equal.degree`, `to` is `equal.to`.
-    pub fn new(offsets: Offsets, to: Lookup<NodeId>) -> Self {
+    pub(crate) fn new(offsets: Offsets, to: Lookup<NodeId>) -> Self {
         Self { offsets, to }
     }
 }

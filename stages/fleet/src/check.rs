@@ -30,7 +30,7 @@ pub struct Problem {
 
 /// The description of a run on disk.
 #[derive(Debug)]
-pub struct Description {
+pub(crate) struct Description {
     /// Identity of the run when it was read.
     pub standing: Option<Standing>,
     /// Text of the file; empty if missing.
@@ -47,7 +47,7 @@ const TRIES: u32 = 100;
 impl Description {
     /// Reads the description of a run; `None` if its folder is gone. Retries if the run is replaced meanwhile.
     #[must_use]
-    pub fn read(place: &Path) -> Option<Self> {
+    pub(crate) fn read(place: &Path) -> Option<Self> {
         let mut tries = 0;
         loop {
             let description = Self::read_once(place);
@@ -95,14 +95,14 @@ impl Description {
 
     /// Returns the parsed description if it has no problem.
     #[must_use]
-    pub fn intact(&self) -> Option<&Run> {
+    pub(crate) fn intact(&self) -> Option<&Run> {
         self.run.as_ref().filter(|_| self.problem.is_none())
     }
 }
 
 /// A run with tables to check.
 #[derive(Debug)]
-pub struct Described {
+pub(crate) struct Described {
     /// Run folder.
     pub place: PathBuf,
     /// Identity of the run when its description was read.
@@ -118,20 +118,20 @@ pub struct Described {
 impl Described {
     /// Creates it from a run description.
     #[must_use]
-    pub fn new(place: PathBuf, standing: Option<Standing>, run: &Run) -> Self {
+    pub(crate) fn new(place: PathBuf, standing: Option<Standing>, run: &Run) -> Self {
         let (tables, schema_version) = (run.tables.clone(), run.schema_version);
         Self { place, standing, schema_version, tables, has_checksums: has_checksums(run) }
     }
 
     /// Total bytes of its tables.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.bytes))
     }
 
     /// Whether the run has been replaced or removed.
     #[must_use]
-    pub fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         Standing::at(&self.place).is_ok_and(|standing| standing != self.standing)
     }
 }
@@ -148,7 +148,7 @@ struct Check {
 }
 
 /// Checks the tables of runs in parallel; returns the problems of each run.
-pub fn tables(runs: &[Described], context: &Context<'_>) -> Result<Vec<Vec<Problem>>, StageError> {
+pub(crate) fn tables(runs: &[Described], context: &Context<'_>) -> Result<Vec<Vec<Problem>>, StageError> {
     let pool = OrderedPool::plan(context, "checking tables", 64, JOB_BYTES)?;
     let mut problems: Vec<Vec<Problem>> = runs.iter().map(unlisted).collect();
     let mut waiting =

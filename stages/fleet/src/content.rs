@@ -24,7 +24,7 @@ pub(crate) struct Content {
 
 impl Content {
     /// Lists the entries of a run folder.
-    pub fn of(source: &Path) -> Result<Self, StageError> {
+    pub(crate) fn of(source: &Path) -> Result<Self, StageError> {
         let mut content = Self::default();
         if storage::is_url(source) {
             let names = stored::files(source).into_iter().map(|(name, _)| name);

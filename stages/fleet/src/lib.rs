@@ -5,7 +5,7 @@
 //! Every change to a lake locks the [place](heaplake_lake::place) of the run, as the making of a run does: a run in the
 //! making is never touched, and a killed command leaves either the run or leftovers that the next command removes.
 
-pub mod check;
+mod check;
 pub mod choice;
 mod content;
 pub mod drop;

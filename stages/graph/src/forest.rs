@@ -72,7 +72,7 @@ pub(crate) struct CompactForest {
 
 impl CompactForest {
     /// Returns a forest of `nodes` unlinked nodes. One pass over the numbers of retainers.
-    pub fn new(nodes: usize, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(crate) fn new(nodes: usize, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Self, StageError> {
         let budget = &job.context.budget;
         let mut several = Bitset::new(budget, "dominators: several retainers", nodes)?;
         let mut degrees = ColumnReader::open(job.scratch, columns::RETAINERS_DEGREE)?;

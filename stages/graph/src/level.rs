@@ -26,7 +26,7 @@ pub(crate) struct Level<'a> {
 
 impl<'a> Level<'a> {
     /// Returns an empty level that lists `most` nodes; node numbers are below `nodes`.
-    pub fn new(
+    pub(crate) fn new(
         most: usize,
         spill: Option<(Column<NodeId>, &'a Scratch)>,
         (budget, nodes): (&'a Budget, usize),
@@ -36,7 +36,7 @@ impl<'a> Level<'a> {
     }
 
     #[inline]
-    pub fn push(&mut self, node: NodeId) -> Result<(), StageError> {
+    pub(crate) fn push(&mut self, node: NodeId) -> Result<(), StageError> {
         match &mut self.set {
             Some(set) if self.wide => {
                 set.insert(node.index());
@@ -63,7 +63,7 @@ impl<'a> Level<'a> {
     }
 
     /// Turns the level into a set that threads may add to, if its order does not matter.
-    pub fn widen(&mut self) -> Result<Option<&mut Bitset>, StageError> {
+    pub(crate) fn widen(&mut self) -> Result<Option<&mut Bitset>, StageError> {
         if self.spill.is_some() {
             return Ok(None);
         }
@@ -80,7 +80,7 @@ impl<'a> Level<'a> {
     }
 
     /// Turns a set of few nodes back into a list.
-    pub fn narrow(&mut self) -> Result<(), StageError> {
+    pub(crate) fn narrow(&mut self) -> Result<(), StageError> {
         let Some(set) = self.set.as_mut().filter(|set| self.wide && set.count() <= self.most) else { return Ok(()) };
         for word in 0..set.words() {
             set.take_word(word).try_for_each(|node| self.nodes.push(NodeId(node as u32)))?;
@@ -89,19 +89,19 @@ impl<'a> Level<'a> {
         Ok(())
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.wide && self.nodes.is_empty()
     }
 
     /// Removes all nodes; those of a set must have been taken.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.nodes.clear();
         self.wide = false;
         self.rest = None;
     }
 
     /// Returns the nodes on disk.
-    pub fn rest(&mut self) -> Result<Option<ColumnReader<NodeId>>, StageError> {
+    pub(crate) fn rest(&mut self) -> Result<Option<ColumnReader<NodeId>>, StageError> {
         let (Some(rest), Some((column, scratch))) = (self.rest.take(), self.spill) else { return Ok(None) };
         rest.finish()?;
         ColumnReader::open(scratch, column).map(Some)

@@ -48,15 +48,15 @@ pub(crate) struct Candidate {
 }
 
 impl Block {
-    pub const BYTES: u64 = (SOURCES * 8 + EDGES * (11 + size_of::<Candidate>()) + KeyCache::BYTES) as u64;
+    pub(crate) const BYTES: u64 = (SOURCES * 8 + EDGES * (11 + size_of::<Candidate>()) + KeyCache::BYTES) as u64;
 
     /// Number of sources. A source with more edges than a block holds counts in each of its blocks.
-    pub fn sources(&self) -> u64 {
+    pub(crate) fn sources(&self) -> u64 {
         self.degrees.len() as u64
     }
 
     /// Finds the edges to nodes one step further away.
-    pub fn choose(&mut self, choice: &Choice<'_>, mut distance: impl ReadAt<i32>) -> Result<(), Fault> {
+    pub(crate) fn choose(&mut self, choice: &Choice<'_>, mut distance: impl ReadAt<i32>) -> Result<(), Fault> {
         self.candidates.clear();
         let mut end = 0;
         for (place, &degree) in self.degrees.iter().enumerate() {
@@ -92,7 +92,7 @@ pub(crate) struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    pub fn open(facts: &'a Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(crate) fn open(facts: &'a Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let (late, labels) = (Late::open(scratch, context)?, LabelNames::open(facts, scratch)?);
         Ok(Self { late, labels, keys: Keys::open(scratch)? })
     }
@@ -236,7 +236,7 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    pub fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         let (degrees, targets) = match facts.follows_essential {
             true => (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO),
             false => (columns::NODE_EDGE_COUNT, columns::EDGE_TO),
@@ -265,12 +265,12 @@ impl Edges {
         })
     }
 
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.targets.remaining()
     }
 
     /// Fills a block with the next edges; false at the end.
-    pub fn fill(&mut self, block: &mut Block) -> Result<bool, StageError> {
+    pub(crate) fn fill(&mut self, block: &mut Block) -> Result<bool, StageError> {
         let count = self.fill_sources(block)?;
         block.to.clear();
         self.targets.append_to(&mut block.to, count)?;

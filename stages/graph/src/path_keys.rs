@@ -18,7 +18,7 @@ const RECENT: usize = 1 << 10;
 pub(crate) struct KeyCache(Vec<(u32, u32)>);
 
 impl KeyCache {
-    pub const BYTES: usize = RECENT * size_of::<(u32, u32)>();
+    pub(crate) const BYTES: usize = RECENT * size_of::<(u32, u32)>();
 }
 
 impl Default for KeyCache {
@@ -33,13 +33,13 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self { strings: StringTable::open(scratch, STRINGS)? })
     }
 
     /// Returns the key of an edge; the least goes first. Labels with the same first bytes have the same key.
     #[inline]
-    pub fn of(&self, kind: u8, label: u32, cache: &mut KeyCache) -> u32 {
+    pub(crate) fn of(&self, kind: u8, label: u32, cache: &mut KeyCache) -> u32 {
         let recent = &mut cache.0[label as usize % RECENT];
         if recent.0 != label {
             *recent = (label, bits(text(label, &self.strings)));

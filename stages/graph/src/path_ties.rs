@@ -44,18 +44,18 @@ pub(crate) struct Tie {
 pub(crate) struct Ties<'a>(Sorter<'a, Tie>);
 
 impl<'a> Ties<'a> {
-    pub fn new(edges: u64, job: &Job<'a>) -> Result<Self, StageError> {
+    pub(crate) fn new(edges: u64, job: &Job<'a>) -> Result<Self, StageError> {
         let most = usize::try_from(edges).unwrap_or(usize::MAX);
         Sorter::new("shortest paths: ties", most, SORTED, &job.context.budget, job.scratch).map(Self)
     }
 
     #[inline]
-    pub fn push(&mut self, tie: Tie) -> Result<(), StageError> {
+    pub(crate) fn push(&mut self, tie: Tie) -> Result<(), StageError> {
         self.0.push(tie)
     }
 
     /// Chooses among equal edges. Returns the bytes that went to disk.
-    pub fn resolve(
+    pub(crate) fn resolve(
         self,
         mut keys: impl ReadAt<u32>,
         mut links: impl WriteAt<Link>,
@@ -84,7 +84,7 @@ pub(crate) struct Texts<C, N> {
 }
 
 impl<C: ReadAt<ClassId>, N: ReadAt<StringId>> Texts<C, N> {
-    pub fn open(classes: C, names: N, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn open(classes: C, names: N, scratch: &Scratch) -> Result<Self, StageError> {
         let class_names = scratch.has(columns::CLASS_NAME).then(|| ColumnMap::uncounted(scratch, columns::CLASS_NAME));
         let strings = StringTable::open(scratch, STRINGS)?;
         Ok(Self { classes, names, class_names: class_names.transpose()?, strings })

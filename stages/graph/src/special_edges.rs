@@ -41,7 +41,7 @@ pub(crate) struct Avoided {
 
 impl Avoided {
     /// Opens the avoided edges; `None` without any.
-    pub fn open(
+    pub(crate) fn open(
         nodes: u64,
         follows_essential: bool,
         scratch: &Scratch,
@@ -63,17 +63,17 @@ impl Avoided {
 
     /// Whether edges of the node are skipped for now.
     #[inline]
-    pub fn leave(&self, node: NodeId) -> bool {
+    pub(crate) fn leave(&self, node: NodeId) -> bool {
         !self.follows && self.sources.contains(node.index())
     }
 
     /// The distance of a source of such edges, if any.
-    pub fn distance_of(&self, node: NodeId) -> Option<i32> {
+    pub(crate) fn distance_of(&self, node: NodeId) -> Option<i32> {
         let end = self.distances.partition_point(|&(other, _)| other <= node);
         self.distances[..end].last().filter(|(last, _)| *last == node).map(|&(_, distance)| distance)
     }
 
-    pub fn has(&self, edge: u64) -> bool {
+    pub(crate) fn has(&self, edge: u64) -> bool {
         self.edges.binary_search(&edge).is_ok()
     }
 }
@@ -90,12 +90,12 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     /// Returns an empty set of pairs.
-    pub fn none(context: &Context<'_>) -> Result<Self, StageError> {
+    pub(crate) fn none(context: &Context<'_>) -> Result<Self, StageError> {
         let met = Bitset::new(&context.budget, "distances: pairs", 0)?;
         Ok(Self { edges: ColumnMap::empty(), pairs: ColumnMap::empty(), met, ambiguous: false })
     }
 
-    pub fn open(job: &Job<'_>) -> Result<Self, StageError> {
+    pub(crate) fn open(job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let mut to = ColumnReader::open(scratch, columns::EDGE_TO)?;
         let mut position = 0;
@@ -122,7 +122,7 @@ impl Pairs {
     }
 
     /// Whether this edge is the first of its pair that the search meets. A third one counts as a first one again.
-    pub fn is_first(&mut self, edge: u64) -> bool {
+    pub(crate) fn is_first(&mut self, edge: u64) -> bool {
         let Ok(at) = self.edges.binary_search(&edge) else { return false };
         let pair = self.pairs[at] as usize;
         !self.met.remove(pair) && self.met.insert(pair)

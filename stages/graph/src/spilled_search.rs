@@ -59,7 +59,7 @@ pub(crate) struct SpecialFlags {
 
 impl SpecialFlags {
     /// Opens the flags, with one pass over them.
-    pub fn open(job: &Job<'_>) -> Result<Self, StageError> {
+    pub(crate) fn open(job: &Job<'_>) -> Result<Self, StageError> {
         let mut flags = ColumnReader::open(job.scratch, columns::EDGE_FLAGS)?;
         let mut special = Bitset::new(&job.context.budget, "distances: special edges", flags.remaining() as usize)?;
         let mut edge = 0;
@@ -97,13 +97,13 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     /// Opens the targets at the first edge.
-    pub fn open(scratch: &Scratch, to: Column<NodeId>) -> Result<Self, StageError> {
+    pub(crate) fn open(scratch: &Scratch, to: Column<NodeId>) -> Result<Self, StageError> {
         Ok(Self { to: ColumnReader::open(scratch, to)?, next: 0 })
     }
 
     /// Returns the target of an edge; edges must ascend.
     #[inline]
-    pub fn target(&mut self, edge: usize) -> Result<NodeId, StageError> {
+    pub(crate) fn target(&mut self, edge: usize) -> Result<NodeId, StageError> {
         self.to.skip((edge - std::mem::replace(&mut self.next, edge + 1)) as u64)?;
         self.to.next()
     }

@@ -35,7 +35,7 @@ pub(crate) struct Edges {
 
 impl Edges {
     /// Opens the edges; `None` if they are in files.
-    pub fn in_memory(scratch: &Scratch) -> Result<Option<Self>, StageError> {
+    pub(crate) fn in_memory(scratch: &Scratch) -> Result<Option<Self>, StageError> {
         let in_memory = scratch.is_resident(columns::ESSENTIAL_DEGREE)
             && scratch.is_resident(columns::ESSENTIAL_TO)
             && scratch.is_resident(columns::ESSENTIAL_ORPHAN);
@@ -67,13 +67,13 @@ pub(crate) struct Passes<'a> {
 
 impl<'a> Passes<'a> {
     /// Memory of a run with a number of threads.
-    pub fn bytes(threads: usize) -> u64 {
+    pub(crate) fn bytes(threads: usize) -> u64 {
         let threads = sharing(threads);
         (OrderedPool::jobs(threads) + threads + blocks(threads)) as u64 * BLOCK_BYTES
     }
 
     /// Prepares for targets with numbers below `targets`.
-    pub fn plan(
+    pub(crate) fn plan(
         edges: &'a Edges,
         numbers: &'a [Preorder],
         targets: usize,
@@ -89,13 +89,13 @@ impl<'a> Passes<'a> {
     }
 
     /// Number of targets of a range; only the last range may have fewer.
-    pub fn range(&self) -> usize {
+    pub(crate) fn range(&self) -> usize {
         1 << self.shift
     }
 
     /// Runs one pass. The edges of each range change its part; `work` gets the part with targets, numbered in their
     /// range, and their sources.
-    pub fn pass<P: Send>(
+    pub(crate) fn pass<P: Send>(
         &self,
         parts: impl Iterator<Item = P>,
         work: impl Fn(&mut P, &[u32], &[u32]) + Sync,

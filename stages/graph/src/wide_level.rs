@@ -36,7 +36,7 @@ pub(crate) struct SharedEdges {
 
 impl SharedEdges {
     /// Shares the edges; `None` if some are not in memory.
-    pub fn of(offsets: &Offsets, to: &Lookup<NodeId>, flags: Option<&Lookup<u8>>) -> Option<Self> {
+    pub(crate) fn of(offsets: &Offsets, to: &Lookup<NodeId>, flags: Option<&Lookup<u8>>) -> Option<Self> {
         let flags = match flags {
             None => None,
             Some(flags) => Some(flags.share()?),
@@ -46,7 +46,7 @@ impl SharedEdges {
 
     /// Sets the distance of the nodes of a level, and adds their unreached targets to the next level. Nodes that stay
     /// in the level are for the calling thread. The array has the distances of all nodes.
-    pub fn expand<'a>(
+    pub(crate) fn expand<'a>(
         &self,
         level: &'a mut Bitset,
         (distances, distance): (&'a mut [i32], i32),

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 /// In-degree counters of one byte each, since nearly all counts fit and the accesses are random; a hash table counts
 /// the overflows of each counter.
-pub struct InDegrees<D> {
+pub(crate) struct InDegrees<D> {
     low: D,
     rounds: FxHashMap<u32, u32>,
     counted: usize,
@@ -20,20 +20,20 @@ const BYTES_PER_ROUND: u64 = 22;
 
 impl<D: WriteAt<u8>> InDegrees<D> {
     /// Starts with zeros.
-    pub fn new(low: D, budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(low: D, budget: &Budget) -> Result<Self, StageError> {
         let reservation = budget.reserve("in-degrees", 0)?;
         Ok(Self { low, rounds: FxHashMap::default(), counted: 0, reservation })
     }
 
     /// Prefetches the counter of a node.
     #[inline]
-    pub fn prefetch(&self, node: NodeId) {
+    pub(crate) fn prefetch(&self, node: NodeId) {
         self.low.prefetch(node.index());
     }
 
     /// Counts an edge to a node.
     #[inline]
-    pub fn add(&mut self, node: NodeId) -> Result<(), Fault> {
+    pub(crate) fn add(&mut self, node: NodeId) -> Result<(), Fault> {
         let round = self.low.change(node.index(), |count| {
             *count = count.wrapping_add(1);
             *count == 0
@@ -53,7 +53,7 @@ impl<D: WriteAt<u8>> InDegrees<D> {
     }
 
     /// Writes the counts, saturated at 2^32 - 1.
-    pub fn write(mut self, scratch: &Scratch, column: Column<u32>) -> Result<(), StageError> {
+    pub(crate) fn write(mut self, scratch: &Scratch, column: Column<u32>) -> Result<(), StageError> {
         let mut writer = ColumnWriter::create(scratch, column)?;
         let mut rounds: Vec<(u32, u32)> = self.rounds.drain().collect();
         rounds.sort_unstable();

@@ -45,7 +45,7 @@ pub trait Format: Sync {
 
 /// Returns the stem of the input's name with the first 8 digits of its hash.
 #[must_use]
-pub fn default_name(stem: &str, facts: &Facts) -> String {
+pub(crate) fn default_name(stem: &str, facts: &Facts) -> String {
     format!("{stem}-{}", facts.input_hash.get(..8).unwrap_or(&facts.input_hash))
 }
 

@@ -9,7 +9,7 @@ use heaplake_schemas::scratch::{self as columns, edge_label};
 
 /// The label of an edge.
 #[derive(Clone, Copy)]
-pub enum Label {
+pub(crate) enum Label {
     /// No label.
     Unnamed,
     /// The edge from an object to its class.
@@ -23,14 +23,14 @@ pub enum Label {
 }
 
 /// Writes the labels of essential edges.
-pub struct LabelWriter {
+pub(crate) struct LabelWriter {
     labels: ColumnWriter<u8>,
     names: ColumnWriter<u32>,
 }
 
 impl LabelWriter {
     /// Creates the columns.
-    pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             labels: ColumnWriter::create(scratch, columns::ESSENTIAL_LABEL)?,
             names: ColumnWriter::create(scratch, columns::ESSENTIAL_NAME)?,
@@ -40,7 +40,7 @@ impl LabelWriter {
     /// Adds the label of the next essential edge. `name` returns the name of a reference; it is called only for slots
     /// beyond those that one byte can hold.
     #[inline]
-    pub fn push(&mut self, label: Label, name: impl FnOnce() -> u32) -> Result<(), StageError> {
+    pub(crate) fn push(&mut self, label: Label, name: impl FnOnce() -> u32) -> Result<(), StageError> {
         let named = match label {
             // The class comes before the references.
             Label::Class => return self.labels.push(0),
@@ -55,7 +55,7 @@ impl LabelWriter {
     }
 
     /// Completes the columns.
-    pub fn finish(self) -> Result<(), StageError> {
+    pub(crate) fn finish(self) -> Result<(), StageError> {
         self.labels.finish()?;
         self.names.finish().map(drop)
     }

@@ -3,16 +3,16 @@
 //! `heaplake-input` reads and decompresses the bytes; one folder per format holds its rules: [`v8`], [`jvm`],
 //! [`dotnet`]. Each implements [`Format`]. The stages after ingest do not depend on the format.
 
-pub mod degrees;
-pub mod dotnet;
-pub mod format;
-pub mod index;
-pub mod jvm;
-pub mod labels;
-pub mod names;
-pub mod output;
+mod degrees;
+mod dotnet;
+mod format;
+mod index;
+mod jvm;
+mod labels;
+mod names;
+mod output;
 pub mod v8;
-pub mod values;
+mod values;
 
 pub use format::{Estimate, Format};
 

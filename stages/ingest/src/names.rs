@@ -6,7 +6,7 @@ use heaplake_schemas::scratch::STRINGS;
 use rustc_hash::FxHashMap;
 
 /// Writer of the string table; every name is stored once.
-pub struct Names {
+pub(crate) struct Names {
     strings: StringWriter,
     by_name: FxHashMap<Box<[u8]>, StringId>,
     reservation: Reservation,
@@ -18,12 +18,12 @@ const BYTES_PER_NAME: u64 = 80;
 
 impl Names {
     /// Starts an empty table.
-    pub fn create(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn create(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
         Self::with(StringWriter::create(scratch, STRINGS)?, budget)
     }
 
     /// Appends to an existing table; its strings are not deduplicated against.
-    pub fn append(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn append(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
         Self::with(StringWriter::append(scratch, STRINGS)?, budget)
     }
 
@@ -32,7 +32,7 @@ impl Names {
     }
 
     /// Returns the id of a name, which is stored if it is new.
-    pub fn intern(&mut self, name: &[u8]) -> Result<StringId, StageError> {
+    pub(crate) fn intern(&mut self, name: &[u8]) -> Result<StringId, StageError> {
         if let Some(&id) = self.by_name.get(name) {
             return Ok(id);
         }
@@ -45,7 +45,7 @@ impl Names {
     }
 
     /// Completes the table.
-    pub fn finish(self) -> Result<(), StageError> {
+    pub(crate) fn finish(self) -> Result<(), StageError> {
         self.strings.finish().map(drop)
     }
 }

@@ -10,7 +10,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
 /// Columns that [`Output`] writes, for the declaration of a stage.
-pub const WRITES: [Access; 16] = [
+pub(crate) const WRITES: [Access; 16] = [
     column(columns::NODE_KIND),
     column(columns::NODE_CLASS),
     column(columns::NODE_SHALLOW),
@@ -31,7 +31,7 @@ pub const WRITES: [Access; 16] = [
 
 /// Returns [`WRITES`] and `more`; `ALL` is their total.
 #[must_use]
-pub const fn writes_and<const MORE: usize, const ALL: usize>(more: [Access; MORE]) -> [Access; ALL] {
+pub(crate) const fn writes_and<const MORE: usize, const ALL: usize>(more: [Access; MORE]) -> [Access; ALL] {
     assert!(ALL == WRITES.len() + MORE, "the number of all");
     let mut all = [WRITES[0]; ALL];
     let mut at = 0;
@@ -44,7 +44,7 @@ pub const fn writes_and<const MORE: usize, const ALL: usize>(more: [Access; MORE
 
 /// Optional columns that a reader must write, by the tables of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// For the table of nodes, and for rules of findings that read numbers of edges.
     pub nodes: bool,
     /// For the table of edges.
@@ -56,7 +56,7 @@ pub struct Wanted {
 impl Wanted {
     /// Derives them from the setting of the run.
     #[must_use]
-    pub fn of(setting: &Setting<'_>) -> Self {
+    pub(crate) fn of(setting: &Setting<'_>) -> Self {
         Self {
             nodes: setting.node_details(),
             edges: setting.has(TableName::Edges),
@@ -66,14 +66,14 @@ impl Wanted {
 
     /// Whether numbers of edges per node are written.
     #[must_use]
-    pub fn edge_counts(self) -> bool {
+    pub(crate) fn edge_counts(self) -> bool {
         self.nodes || self.edges
     }
 }
 
 /// Effect of an edge on reachability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Essential {
+pub(crate) enum Essential {
     /// Keeps its target alive.
     Yes,
     /// Keeps its target alive, but so does an edge from the root: left out of the essential edges.
@@ -86,7 +86,7 @@ pub enum Essential {
 
 /// Numbers of edges written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EdgeCounts {
+pub(crate) struct EdgeCounts {
     /// All edges.
     pub all: u64,
     /// Edges in the columns of essential edges.
@@ -103,7 +103,7 @@ struct EdgeColumns {
 }
 
 /// Writes the columns. The edges of a node precede its [`end`](Self::end).
-pub struct Output<D> {
+pub(crate) struct Output<D> {
     kind: ColumnWriter<u8>,
     class: ColumnWriter<ClassId>,
     shallow: ColumnWriter<u64>,
@@ -128,7 +128,7 @@ pub struct Output<D> {
 impl<D: WriteAt<u8>> Output<D> {
     /// Starts at the root. `in_degrees` is `None` without a table of nodes; `edge_names` has the fixed name of each
     /// edge kind that has one.
-    pub fn create(
+    pub(crate) fn create(
         wanted: Wanted,
         in_degrees: Option<InDegrees<D>>,
         edge_names: Vec<Option<StringId>>,
@@ -159,13 +159,13 @@ impl<D: WriteAt<u8>> Output<D> {
     /// Returns the current node.
     #[inline]
     #[must_use]
-    pub fn node(&self) -> NodeId {
+    pub(crate) fn node(&self) -> NodeId {
         self.node
     }
 
     /// Prefetches the counter that an edge to this node changes.
     #[inline]
-    pub fn prefetch(&self, to: NodeId) {
+    pub(crate) fn prefetch(&self, to: NodeId) {
         if let Some(in_degrees) = &self.in_degrees {
             in_degrees.prefetch(to);
         }
@@ -174,7 +174,7 @@ impl<D: WriteAt<u8>> Output<D> {
     /// Adds an edge of the current node. `name` returns a string id or an index, by the kind; kinds with a fixed name
     /// ignore it.
     #[inline]
-    pub fn edge<const EDGES: bool>(
+    pub(crate) fn edge<const EDGES: bool>(
         &mut self,
         to: NodeId,
         kind: u8,
@@ -217,7 +217,7 @@ impl<D: WriteAt<u8>> Output<D> {
 
     /// Completes the current node and starts the next.
     #[inline]
-    pub fn end(&mut self, kind: u8, class: ClassId, shallow: u64) -> Result<(), StageError> {
+    pub(crate) fn end(&mut self, kind: u8, class: ClassId, shallow: u64) -> Result<(), StageError> {
         self.kind.push(kind)?;
         self.class.push(class)?;
         self.shallow.push(shallow)?;
@@ -232,7 +232,7 @@ impl<D: WriteAt<u8>> Output<D> {
     }
 
     /// Completes the columns. The input states only shallow sizes, so self sizes share their column.
-    pub fn finish(self, scratch: &Scratch) -> Result<EdgeCounts, StageError> {
+    pub(crate) fn finish(self, scratch: &Scratch) -> Result<EdgeCounts, StageError> {
         self.kind.finish()?;
         self.class.finish()?;
         self.shallow.finish()?;

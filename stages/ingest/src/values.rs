@@ -6,7 +6,7 @@ use heaplake_schemas::values::{NO_INDEX, NO_TEXT, VALUE_DEGREE, VALUE_ROW, VALUE
 
 /// Name of a value: a field name or an index.
 #[derive(Clone, Copy)]
-pub enum Label {
+pub(crate) enum Label {
     /// No name.
     None,
     /// A field name.
@@ -16,7 +16,7 @@ pub enum Label {
 }
 
 /// Writes the values of all nodes, in node order.
-pub struct ValueWriter {
+pub(crate) struct ValueWriter {
     degrees: ColumnWriter<u32>,
     rows: ColumnWriter<ValueRow>,
     texts: StringWriter,
@@ -28,7 +28,7 @@ pub struct ValueWriter {
 
 impl ValueWriter {
     /// Creates the columns.
-    pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             degrees: ColumnWriter::create(scratch, VALUE_DEGREE)?,
             rows: ColumnWriter::create(scratch, VALUE_ROW)?,
@@ -41,18 +41,18 @@ impl ValueWriter {
 
     /// Adds a value of the current node.
     #[inline]
-    pub fn value(&mut self, label: Label, kind: u8, bits: u64) -> Result<(), StageError> {
+    pub(crate) fn value(&mut self, label: Label, kind: u8, bits: u64) -> Result<(), StageError> {
         self.row(label, kind, bits, NodeId::NONE)
     }
 
     /// Adds a reference of the current node, with the text or number that its target represents.
     #[inline]
-    pub fn reference(&mut self, label: Label, kind: u8, text: StringId, to: NodeId) -> Result<(), StageError> {
+    pub(crate) fn reference(&mut self, label: Label, kind: u8, text: StringId, to: NodeId) -> Result<(), StageError> {
         self.row(label, kind, text.get().map_or(NO_TEXT, u64::from), to)
     }
 
     /// Marks the beginning of an array.
-    pub fn elements(&mut self, text: Option<&str>) -> Result<(), StageError> {
+    pub(crate) fn elements(&mut self, text: Option<&str>) -> Result<(), StageError> {
         let Some(text) = text else { return self.value(Label::None, kind::ELEMENTS, NO_TEXT) };
         self.texts.push(text.as_bytes())?;
         self.text_count += 1;
@@ -60,7 +60,7 @@ impl ValueWriter {
     }
 
     /// Records the number of elements or edges without rows.
-    pub fn more(&mut self, left_out: u32) -> Result<(), StageError> {
+    pub(crate) fn more(&mut self, left_out: u32) -> Result<(), StageError> {
         if left_out == 0 { Ok(()) } else { self.value(Label::None, kind::MORE, left_out.into()) }
     }
 
@@ -77,13 +77,13 @@ impl ValueWriter {
 
     /// Completes a node.
     #[inline]
-    pub fn end(&mut self) -> Result<(), StageError> {
+    pub(crate) fn end(&mut self) -> Result<(), StageError> {
         self.nodes += 1;
         self.degrees.push(std::mem::take(&mut self.degree))
     }
 
     /// Completes all `nodes`; the last ones may have no values. Returns the number of values.
-    pub fn finish(mut self, nodes: u64) -> Result<u64, StageError> {
+    pub(crate) fn finish(mut self, nodes: u64) -> Result<u64, StageError> {
         while self.nodes < nodes {
             self.end()?;
         }

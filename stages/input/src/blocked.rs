@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
 
 /// Bytes of a file needed to recognize this kind.
-pub const PEEK: usize = 64;
+pub(crate) const PEEK: usize = 64;
 
 /// Maximum size of a block that is inflated as a whole.
 const MOST_BLOCK: usize = 8 << 20;
@@ -30,7 +30,7 @@ const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
 
 /// Returns the block size recorded at the beginning of a file, if any.
 #[must_use]
-pub fn block_size(beginning: &[u8]) -> Option<usize> {
+pub(crate) fn block_size(beginning: &[u8]) -> Option<usize> {
     let comment = beginning.strip_prefix(&[0x1f, 0x8b, 8, 0x10])?.get(6..)?.strip_prefix(b"HPROF BLOCKSIZE=")?;
     let digits = &comment[..comment.iter().position(|&byte| byte == 0)?];
     let size = std::str::from_utf8(digits).ok()?.parse().ok()?;
@@ -38,7 +38,7 @@ pub fn block_size(beginning: &[u8]) -> Option<usize> {
 }
 
 /// Threads and memory for inflating.
-pub struct Inflaters {
+pub(crate) struct Inflaters {
     threads: usize,
     /// Maximum size of a block, for which memory is reserved.
     most: usize,
@@ -49,7 +49,7 @@ impl Inflaters {
     /// Plans `threads` and memory for their blocks; `None` if one thread does as well, or if they would take more than
     /// a quarter of the free memory.
     #[must_use]
-    pub fn plan(threads: usize, beginning: &[u8], budget: &Budget) -> Option<Self> {
+    pub(crate) fn plan(threads: usize, beginning: &[u8], budget: &Budget) -> Option<Self> {
         let most = block_size(beginning)?;
         // In flight are one block more than threads, each compressed and inflated; plus one block consumed and one
         // read.
@@ -96,7 +96,7 @@ enum Rest<R> {
 }
 
 /// Reader of the content of a file in blocks.
-pub struct Blocked<R> {
+pub(crate) struct Blocked<R> {
     rest: Rest<R>,
     /// Bytes read but not yet in a piece.
     ahead: Vec<u8>,
@@ -115,7 +115,7 @@ pub struct Blocked<R> {
 
 impl<R: Read> Blocked<R> {
     /// Creates a reader of a file.
-    pub fn new(file: R, pool: Inflaters) -> Self {
+    pub(crate) fn new(file: R, pool: Inflaters) -> Self {
         Self {
             rest: Rest::Pieces(file),
             ahead: Vec::new(),
@@ -130,7 +130,7 @@ impl<R: Read> Blocked<R> {
     }
 
     /// Returns the file; bytes read ahead are lost.
-    pub fn into_inner(self) -> Option<R> {
+    pub(crate) fn into_inner(self) -> Option<R> {
         match self.rest {
             Rest::Pieces(file) => Some(file),
             Rest::Serial(members) => Some(members.into_inner()?.into_inner().1),

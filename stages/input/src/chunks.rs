@@ -51,7 +51,7 @@ impl From<StageError> for Flaw {
 
 impl Flaw {
     /// Converts it into an error of the scanner's input.
-    pub fn within(self, scanner: &Scanner<'_>) -> StageError {
+    pub(crate) fn within(self, scanner: &Scanner<'_>) -> StageError {
         match self {
             Self::Text { offset, expected, found } => scanner.error_at(offset, &expected, found),
             Self::Stage(error) => error,
@@ -100,7 +100,7 @@ impl Place<'_> {
 impl Chunk {
     /// Passes the numbers to `rows`, whole rows in bulk, including those before an error; returns the number of rows.
     /// `numbers` is a reusable buffer.
-    pub fn parse(
+    pub(crate) fn parse(
         &self,
         width: usize,
         numbers: &mut Vec<u64>,
@@ -204,12 +204,12 @@ pub(crate) struct Cutter {
 
 impl Cutter {
     /// Creates a cutter for rows of `width` numbers of this kind.
-    pub fn new(width: usize, sign: Sign) -> Self {
+    pub(crate) fn new(width: usize, sign: Sign) -> Self {
         Self { width, carry: Vec::new(), commas: 0, row: 0, ended: false, sign }
     }
 
     /// Fills `chunk` with the next rows; false after the end of the array.
-    pub fn next(&mut self, scanner: &mut Scanner<'_>, chunk: &mut Chunk) -> Result<bool, StageError> {
+    pub(crate) fn next(&mut self, scanner: &mut Scanner<'_>, chunk: &mut Chunk) -> Result<bool, StageError> {
         chunk.sign = self.sign;
         while !self.ended {
             let rest = scanner.rest()?;

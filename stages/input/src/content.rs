@@ -11,7 +11,7 @@ use std::io::{self, Read};
 type AsStored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;
 
 /// The decompressed content. The first bytes determine the compression, not the name.
-pub enum Content {
+pub(crate) enum Content {
     Plain(Box<AsStored>),
     Gzip(Box<Members<AsStored>>),
     Blocked(Box<Blocked<AsStored>>),
@@ -21,7 +21,7 @@ pub enum Content {
 impl Content {
     /// Opens the content of a reader; `pool` decides from its beginning about parallel inflation. zstd windows are
     /// reserved in the budget.
-    pub fn new(
+    pub(crate) fn new(
         reader: Box<dyn Read + Send>,
         pool: impl FnOnce(&[u8]) -> Option<Inflaters>,
         budget: Budget,
@@ -49,18 +49,18 @@ impl Content {
     ///
     /// # Errors
     /// None.
-    pub fn raw(reader: Box<dyn Read + Send>) -> io::Result<Self> {
+    pub(crate) fn raw(reader: Box<dyn Read + Send>) -> io::Result<Self> {
         let nothing = io::Cursor::new(Vec::new());
         Ok(Self::Plain(Box::new(nothing.chain(Hashing::new(reader)))))
     }
 
     /// True if the content is decompressed.
-    pub fn is_compressed(&self) -> bool {
+    pub(crate) fn is_compressed(&self) -> bool {
         !matches!(self, Self::Plain(_))
     }
 
     /// Returns the identity of the stored bytes, including those unread by a decoder.
-    pub fn finish(self) -> io::Result<Identity> {
+    pub(crate) fn finish(self) -> io::Result<Identity> {
         let stored = match self {
             Self::Plain(stored) => Some(*stored),
             Self::Gzip(members) => members.into_inner(),

@@ -14,13 +14,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Blocks in flight between reader and consumer.
-pub const AHEAD: usize = 8;
+pub(crate) const AHEAD: usize = 8;
 
 /// Interval of cancellation checks while waiting for a block: a pipe may stay silent.
-pub const PATIENCE: Duration = Duration::from_millis(100);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What comes of a reader.
-pub enum Message {
+pub(crate) enum Message {
     /// The next block.
     Block(Vec<u8>),
     /// The end, and what the input was.
@@ -32,10 +32,10 @@ pub enum Message {
 }
 
 /// Opens the content, when the first block is needed.
-pub type Open = Box<dyn FnOnce() -> io::Result<Content> + Send>;
+pub(crate) type Open = Box<dyn FnOnce() -> io::Result<Content> + Send>;
 
 /// The consumer's end.
-pub struct Decoded {
+pub(crate) struct Decoded {
     shared: Arc<Shared>,
     /// Whether tasks decompress ahead.
     is_ahead: bool,
@@ -57,7 +57,7 @@ struct State {
 }
 
 /// Decompresses block by block.
-pub struct Decoder {
+pub(crate) struct Decoder {
     open: Option<Open>,
     content: Option<Content>,
     expansion: Expansion,
@@ -66,12 +66,12 @@ pub struct Decoder {
 
 impl Decoder {
     /// Decompresses blocks of `block` bytes.
-    pub fn new(open: Open, expansion: Expansion, block: usize) -> Self {
+    pub(crate) fn new(open: Open, expansion: Expansion, block: usize) -> Self {
         Self { open: Some(open), content: None, expansion, block }
     }
 
     /// The next block, or the end.
-    pub fn next(&mut self, buffer: Vec<u8>) -> Message {
+    pub(crate) fn next(&mut self, buffer: Vec<u8>) -> Message {
         self.try_next(buffer).unwrap_or_else(Message::Failed)
     }
 
@@ -104,14 +104,14 @@ impl Decoder {
 
 impl Decoded {
     /// With a decoder; tasks decompress ahead if `is_ahead`.
-    pub fn new(decoder: Decoder, is_ahead: bool) -> Self {
+    pub(crate) fn new(decoder: Decoder, is_ahead: bool) -> Self {
         let (ready, used) = (VecDeque::new(), Vec::new());
         let state = State { decoder: Some(decoder), ready, used, end: None, is_queued: false };
         Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }), is_ahead }
     }
 
     /// The next block, or the end.
-    pub fn next(&self, context: &Context<'_>) -> Result<Message, StageError> {
+    pub(crate) fn next(&self, context: &Context<'_>) -> Result<Message, StageError> {
         loop {
             let mut state = self.shared.state();
             if let Some(block) = state.ready.pop_front() {
@@ -140,7 +140,7 @@ impl Decoded {
     }
 
     /// Takes a block back that is used up.
-    pub fn recycle(&self, block: Vec<u8>) {
+    pub(crate) fn recycle(&self, block: Vec<u8>) {
         let mut state = self.shared.state();
         if state.used.len() < AHEAD {
             state.used.push(block);

@@ -16,7 +16,7 @@ const AHEAD: u64 = 16 << 20;
 const UNASKED: u64 = 1 << 20;
 
 /// The file, from its beginning.
-pub struct Direct {
+pub(crate) struct Direct {
     file: Stored,
     /// Hash of the bytes read, if requested.
     hash: Option<Xxh3>,
@@ -27,17 +27,17 @@ pub struct Direct {
 }
 
 impl Direct {
-    pub fn new(file: Stored) -> Self {
+    pub(crate) fn new(file: Stored) -> Self {
         Self { file, hash: None, read: 0, asked: 0 }
     }
 
     /// Enables hashing.
-    pub fn hashed(self) -> Self {
+    pub(crate) fn hashed(self) -> Self {
         Self { hash: Some(Xxh3::new()), ..self }
     }
 
     /// Opens a file; returns it if it is compressed.
-    pub fn plain(mut file: Stored) -> io::Result<Result<Self, Stored>> {
+    pub(crate) fn plain(mut file: Stored) -> io::Result<Result<Self, Stored>> {
         let mut magic = [0; 4];
         let (filled, end) = fill(&mut file, &mut magic);
         end?;
@@ -46,7 +46,7 @@ impl Direct {
     }
 
     /// Replaces `block` by the next bytes; 0 at the end.
-    pub fn next(&mut self, block: &mut Vec<u8>) -> io::Result<usize> {
+    pub(crate) fn next(&mut self, block: &mut Vec<u8>) -> io::Result<usize> {
         if self.read >= UNASKED && self.asked < self.read + AHEAD / 2 {
             self.asked = self.read + AHEAD;
             self.file.will_need(self.read, AHEAD);
@@ -63,7 +63,7 @@ impl Direct {
     }
 
     /// Identity of the bytes read, if hashed.
-    pub fn identity(&self) -> Option<Identity> {
+    pub(crate) fn identity(&self) -> Option<Identity> {
         self.hash.as_ref().map(|hash| Identity { bytes: self.read, hash: format!("{:032x}", hash.digest128()) })
     }
 }

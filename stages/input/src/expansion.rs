@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Maximum ratio of content to file.
-pub const MOST_RATIO: u64 = 1000;
+pub(crate) const MOST_RATIO: u64 = 1000;
 
 /// Bytes of content that are always allowed.
-pub const FREE: u64 = 64 << 20;
+pub(crate) const FREE: u64 = 64 << 20;
 
 /// Returns the compression of a content by its first bytes.
 fn compression(beginning: &[u8]) -> Option<&'static str> {

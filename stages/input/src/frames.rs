@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
 /// Window size without a reservation: that of level 19, bytes.
-pub const FREE: u64 = 8 << 20;
+pub(crate) const FREE: u64 = 8 << 20;
 
 /// Maximum window that the library decodes, as a power of two.
 const MOST_WINDOW_LOG: u32 = 31;
@@ -57,7 +57,7 @@ fn window(header: &[u8]) -> Option<(u64, u64)> {
 }
 
 /// Reader of the contents of all frames.
-pub struct Frames<R> {
+pub(crate) struct Frames<R> {
     file: R,
     decoder: Decoder<'static>,
     /// Bytes read ahead, and the number consumed by the decoder.
@@ -72,14 +72,14 @@ pub struct Frames<R> {
 
 impl<R: Read> Frames<R> {
     /// Creates a reader of a file; windows are reserved in the budget.
-    pub fn new(file: R, budget: Budget) -> io::Result<Self> {
+    pub(crate) fn new(file: R, budget: Budget) -> io::Result<Self> {
         let mut decoder = Decoder::new()?;
         decoder.set_parameter(DParameter::WindowLogMax(MOST_WINDOW_LOG))?;
         Ok(Self { file, decoder, ahead: Vec::new(), at: 0, is_open: false, budget, reserved: None })
     }
 
     /// Returns the file; bytes read ahead are lost.
-    pub fn into_inner(self) -> R {
+    pub(crate) fn into_inner(self) -> R {
         self.file
     }
 

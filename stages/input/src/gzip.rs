@@ -7,7 +7,7 @@ use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Reader of the contents of all members.
-pub struct Members<R> {
+pub(crate) struct Members<R> {
     /// The current member; `None` only during a transition.
     member: Option<GzDecoder<BufReader<R>>>,
     ended: bool,
@@ -15,12 +15,12 @@ pub struct Members<R> {
 
 impl<R: Read> Members<R> {
     /// Creates a reader of a file.
-    pub fn new(file: R) -> Self {
+    pub(crate) fn new(file: R) -> Self {
         Self { member: Some(GzDecoder::new(BufReader::new(file))), ended: false }
     }
 
     /// Returns the file; bytes read ahead are lost.
-    pub fn into_inner(self) -> Option<R> {
+    pub(crate) fn into_inner(self) -> Option<R> {
         self.member.map(|member| member.into_inner().into_inner())
     }
 

@@ -15,14 +15,14 @@
 //! The callers interpret the bytes. Every error names the input, the offset in its decompressed content, the expected
 //! and the actual content.
 
-pub mod arrays;
-pub mod blocked;
+mod arrays;
+mod blocked;
 pub mod bytes;
 pub mod chunks;
 mod content;
 mod decoded;
 mod direct;
-pub mod expansion;
+mod expansion;
 mod frames;
 mod gzip;
 pub mod json;

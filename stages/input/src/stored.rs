@@ -20,14 +20,14 @@ pub struct Identity {
 }
 
 /// A file opened on the first read.
-pub enum Late {
+pub(crate) enum Late {
     Path(PathBuf),
     Open(File),
 }
 
 impl Late {
     /// Creates it for a file that may be a pipe without a writer.
-    pub fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         Self::Path(path.to_owned())
     }
 }
@@ -44,13 +44,13 @@ impl Read for Late {
 }
 
 /// Counts the bytes read.
-pub struct Counted {
+pub(crate) struct Counted {
     reader: Box<dyn Read + Send>,
     bytes: Arc<AtomicU64>,
 }
 
 impl Counted {
-    pub fn new(reader: Box<dyn Read + Send>, bytes: &Arc<AtomicU64>) -> Self {
+    pub(crate) fn new(reader: Box<dyn Read + Send>, bytes: &Arc<AtomicU64>) -> Self {
         Self { reader, bytes: Arc::clone(bytes) }
     }
 }
@@ -64,19 +64,19 @@ impl Read for Counted {
 }
 
 /// Hashes the bytes read.
-pub struct Hashing {
+pub(crate) struct Hashing {
     reader: Box<dyn Read + Send>,
     hash: Xxh3,
     bytes: u64,
 }
 
 impl Hashing {
-    pub fn new(reader: Box<dyn Read + Send>) -> Self {
+    pub(crate) fn new(reader: Box<dyn Read + Send>) -> Self {
         Self { reader, hash: Xxh3::new(), bytes: 0 }
     }
 
     /// Identity of the bytes read so far.
-    pub fn identity(&self) -> Identity {
+    pub(crate) fn identity(&self) -> Identity {
         Identity { bytes: self.bytes, hash: format!("{:032x}", self.hash.digest128()) }
     }
 }
@@ -97,7 +97,7 @@ impl Read for Hashing {
 }
 
 /// Reads until `block` is full, the content ends or an error occurs; returns the number of bytes and the error.
-pub fn fill(reader: &mut impl Read, block: &mut [u8]) -> (usize, io::Result<()>) {
+pub(crate) fn fill(reader: &mut impl Read, block: &mut [u8]) -> (usize, io::Result<()>) {
     let mut filled = 0;
     while filled < block.len() {
         match reader.read(&mut block[filled..]) {

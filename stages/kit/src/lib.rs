@@ -42,7 +42,7 @@ pub mod allocator;
 pub mod array;
 pub mod array_plan;
 #[allow(unsafe_code)]
-pub mod bitset;
+mod bitset;
 pub mod budget;
 #[allow(unsafe_code)]
 mod bus;
@@ -64,23 +64,23 @@ pub mod last_words;
 #[allow(unsafe_code)]
 pub mod memory_limit;
 pub mod naming;
-pub mod offsets;
+mod offsets;
 pub mod ordered_pool;
 pub mod overhead;
 mod paged;
 pub mod panics;
 pub mod retainer_tree;
 mod scheme;
-pub mod scratch;
-pub mod setting;
+mod scratch;
+mod setting;
 pub mod sorter;
 pub mod spill;
-pub mod stack;
+mod stack;
 pub mod stage;
 pub mod stop;
 pub mod storage;
 pub mod stream;
-pub mod strings;
+mod strings;
 pub mod sums;
 pub mod text;
 pub mod threads;

@@ -4,8 +4,8 @@
 //! tasks of this pool, so `--threads N` bounds the threads that compute, however many runs and steps are in progress.
 //! Threads outside the pool wait: the scheduler for its steps, readers of pipes and stores, the one that hears signals.
 
+use crate::divisible;
 use crate::fs::before_thread;
-use crate::{Context, divisible};
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 use std::io;
@@ -125,11 +125,11 @@ fn install<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 
 /// The results of both, computed side by side where the context has several threads.
 pub fn join<A: Send, B: Send>(
-    context: &Context<'_>,
+    threads: usize,
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    if context.threads < 2 || start().is_err() {
+    if threads < 2 || start().is_err() {
         let first = first();
         return (first, divisible::part(second));
     }

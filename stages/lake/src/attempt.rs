@@ -19,9 +19,9 @@ use std::io;
 use std::path::Path;
 
 /// Name of the mark in the folder of an attempt.
-pub const MARK: &str = "heaplake-attempt.json";
+pub(crate) const MARK: &str = "heaplake-attempt.json";
 /// The page of a run, beside its description.
-pub const PAGE: &str = "report.html";
+pub(crate) const PAGE: &str = "report.html";
 /// Format version of the mark.
 const FORMAT: u32 = 1;
 
@@ -38,7 +38,7 @@ struct Mark {
 
 /// Objects written by an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owned {
+pub(crate) struct Owned {
     /// URL of the run's place.
     place: String,
     /// Folder of the tables; `None` if they lie beside the description.
@@ -50,14 +50,14 @@ pub struct Owned {
 impl Owned {
     /// Creates the set of a run's objects from its place, the folder of its tables and their names.
     #[must_use]
-    pub fn new(place: &Path, folder: Option<&str>, files: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn new(place: &Path, folder: Option<&str>, files: impl IntoIterator<Item = String>) -> Self {
         let (place, folder) = (place.to_string_lossy().into_owned(), folder.map(str::to_owned));
         let files = files.into_iter().filter(|file| is_name(file) && file != run::FILE && file != MARK).collect();
         Self { place, folder, files }
     }
 
     /// Reads the mark of an attempt; `None` if there is none, or a foreign one.
-    pub fn marked(place: &Path, folder: &str) -> io::Result<Option<Self>> {
+    pub(crate) fn marked(place: &Path, folder: &str) -> io::Result<Option<Self>> {
         let url = place.join(folder).join(MARK).to_string_lossy().into_owned();
         match storage::store()?.read(&url, fs::DOCUMENT_BYTES) {
             Ok((_, text)) => Ok(Self::of_mark(place, folder, &text)),
@@ -75,7 +75,7 @@ impl Owned {
     }
 
     /// Writes the mark; returns its length, 0 if one exists or nothing needs a mark.
-    pub fn mark(&self) -> Result<u64, StageError> {
+    pub(crate) fn mark(&self) -> Result<u64, StageError> {
         let (Some(folder), Some((lake, run))) = (&self.folder, parts(Path::new(&self.place))) else { return Ok(0) };
         let path = Path::new(&self.place).join(folder).join(MARK);
         let mark = Mark {
@@ -99,7 +99,7 @@ impl Owned {
     }
 
     /// Removes the objects and, after them, the mark; optionally the page of the run.
-    pub fn remove(&self, page: bool) -> io::Result<()> {
+    pub(crate) fn remove(&self, page: bool) -> io::Result<()> {
         let folder =
             self.folder.as_ref().map_or_else(|| self.place.clone(), |folder| format!("{}/{folder}", self.place));
         let tables = self.files.iter().map(|file| format!("{folder}/{file}"));
@@ -119,7 +119,7 @@ fn parts(place: &Path) -> Option<(String, String)> {
 
 /// True if a text is a valid name of a folder of tables.
 #[must_use]
-pub fn is_folder(name: &str) -> bool {
+pub(crate) fn is_folder(name: &str) -> bool {
     name.starts_with(run::TABLES) && is_name(name)
 }
 

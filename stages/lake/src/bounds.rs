@@ -8,10 +8,10 @@ use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 
 /// Minimum and maximum of the comparable non-null values.
-pub type Bounds<T> = Option<(T, T)>;
+pub(crate) type Bounds<T> = Option<(T, T)>;
 
 /// Entry of a page in the column index.
-pub struct PageBounds<T> {
+pub(crate) struct PageBounds<T> {
     /// True if all values are null.
     pub all_null: bool,
     /// Number of nulls.
@@ -21,7 +21,7 @@ pub struct PageBounds<T> {
 }
 
 /// Merges the bounds of all pages.
-pub fn of_all<T: Copy + PartialOrd>(pages: &[PageBounds<T>]) -> Bounds<T> {
+pub(crate) fn of_all<T: Copy + PartialOrd>(pages: &[PageBounds<T>]) -> Bounds<T> {
     let known = pages.iter().filter_map(|page| page.bounds);
     known.reduce(|(least, most), (low, high)| {
         (if low < least { low } else { least }, if high > most { high } else { most })
@@ -29,7 +29,7 @@ pub fn of_all<T: Copy + PartialOrd>(pages: &[PageBounds<T>]) -> Bounds<T> {
 }
 
 /// Builds the column index; `None` if a page has only values that cannot be compared.
-pub fn index<T: Copy + PartialOrd>(
+pub(crate) fn index<T: Copy + PartialOrd>(
     physical: Type,
     pages: &[PageBounds<T>],
     bytes: impl Fn(T) -> Vec<u8>,
@@ -57,7 +57,7 @@ pub fn index<T: Copy + PartialOrd>(
 const LONGEST: usize = 64;
 
 /// Builds statistics of texts and nulls. Long bounds are truncated, the maximum upwards.
-pub fn of_texts<'a>(texts: impl Iterator<Item = &'a str>, nulls: u64) -> Statistics {
+pub(crate) fn of_texts<'a>(texts: impl Iterator<Item = &'a str>, nulls: u64) -> Statistics {
     let bounds = texts.fold(None, |bounds: Option<(&str, &str)>, text| match bounds {
         None => Some((text, text)),
         Some((least, most)) => Some((least.min(text), most.max(text))),

@@ -17,7 +17,7 @@ use std::io::Write;
 
 /// The error of a column, from its source or its writer.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// An error of the source.
     Source(StageError),
     /// An error of the writer.
@@ -37,7 +37,7 @@ impl From<ParquetError> for Failure {
 }
 
 /// The source of a column, and positions of texts that were read but did not fit the last row group.
-pub struct Input<'a> {
+pub(crate) struct Input<'a> {
     source: Source<'a>,
     unwritten: Vec<u32>,
 }
@@ -49,7 +49,7 @@ impl<'a> From<Source<'a>> for Input<'a> {
 }
 
 /// A column of a row group.
-pub enum Column<'s, 'a> {
+pub(crate) enum Column<'s, 'a> {
     /// Values.
     Values {
         /// The source.
@@ -75,11 +75,11 @@ pub enum Column<'s, 'a> {
 }
 
 /// A finished column: dictionary and pages, and its metadata.
-pub struct Closed(Vec<u8>, Box<ColumnCloseResult>);
+pub(crate) struct Closed(Vec<u8>, Box<ColumnCloseResult>);
 
 impl Closed {
     /// Appends the column to the file; returns the CRC-32 of its dictionary and its pages, with headers.
-    pub fn append<W: Write + Send>(
+    pub(crate) fn append<W: Write + Send>(
         self,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<Vec<u32>, ParquetError> {
@@ -101,7 +101,7 @@ impl From<(Vec<u8>, ColumnCloseResult)> for Closed {
 }
 
 /// Encodes a complete column; `None` for a nested one.
-pub fn whole(
+pub(crate) fn whole(
     array: &ArrayRef,
     field: &Field,
     column: &ColumnDescPtr,
@@ -116,7 +116,7 @@ pub fn whole(
 
 /// A step of writing a column.
 #[derive(Clone, Copy)]
-pub enum Task {
+pub(crate) enum Task {
     /// Adds the texts of the next rows (at most this many) to the dictionary.
     Intern(usize),
     /// Writes this many rows, which fit all dictionaries, as a page; then adds the texts of the following rows to the
@@ -130,7 +130,7 @@ pub enum Task {
 
 impl<'s, 'a> Column<'s, 'a> {
     /// Creates the column of an input; fails for a nested one.
-    pub fn new(
+    pub(crate) fn new(
         input: &'s mut Input<'a>,
         field: &Field,
         column: ColumnDescPtr,
@@ -150,7 +150,7 @@ impl<'s, 'a> Column<'s, 'a> {
     }
 
     /// Performs a step.
-    pub fn work(&mut self, task: Task) -> Result<(), Failure> {
+    pub(crate) fn work(&mut self, task: Task) -> Result<(), Failure> {
         match task {
             Task::Intern(rows) => self.intern(rows),
             Task::Write(rows, following) => {
@@ -181,7 +181,7 @@ impl<'s, 'a> Column<'s, 'a> {
     }
 
     /// Number of these rows that fit the dictionary, after [`Task::Intern`].
-    pub fn fits(&self, rows: usize) -> usize {
+    pub(crate) fn fits(&self, rows: usize) -> usize {
         if let Self::Texts { keys, .. } = self { keys.len() } else { rows }
     }
 
@@ -203,7 +203,7 @@ impl<'s, 'a> Column<'s, 'a> {
     }
 
     /// Bytes of pages so far.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Values { chunk, .. } => chunk.bytes(),
             Self::Texts { chunk, .. } => chunk.bytes(),
@@ -226,7 +226,7 @@ impl<'s, 'a> Column<'s, 'a> {
     }
 
     /// Returns the finished column.
-    pub fn closed(self) -> Option<Closed> {
+    pub(crate) fn closed(self) -> Option<Closed> {
         if let Self::Closed(closed) = self { closed } else { None }
     }
 }

@@ -14,7 +14,7 @@ use parquet::schema::types::ColumnDescPtr;
 const MOST_BOUND: usize = 256;
 
 /// A column being written.
-pub struct ConstantChunk<'a> {
+pub(crate) struct ConstantChunk<'a> {
     column: ColumnDescPtr,
     text: Option<&'a str>,
     rows: usize,
@@ -22,17 +22,17 @@ pub struct ConstantChunk<'a> {
 
 impl<'a> ConstantChunk<'a> {
     /// Creates a column of nulls of any type, or of one text.
-    pub fn new(column: ColumnDescPtr, text: Option<&'a str>) -> Self {
+    pub(crate) fn new(column: ColumnDescPtr, text: Option<&'a str>) -> Self {
         Self { column, text, rows: 0 }
     }
 
     /// Appends rows.
-    pub fn write(&mut self, rows: usize) {
+    pub(crate) fn write(&mut self, rows: usize) {
         self.rows += rows;
     }
 
     /// Ends the column; returns the bytes of its dictionary and page, and its metadata.
-    pub fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
+    pub(crate) fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         let Self { column, text, rows } = self;
         let nulls = if text.is_some() { 0 } else { rows };
         let mut content = Vec::new();

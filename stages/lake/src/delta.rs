@@ -12,7 +12,7 @@ const PARTS: usize = 4;
 macro_rules! encoder {
     ($(#[$doc:meta])* $encode:ident, $signed:ty, $unsigned:ty, $part:expr) => {
         $(#[$doc])*
-        pub fn $encode(values: &[$signed], page: &mut Vec<u8>) {
+        pub(crate) fn $encode(values: &[$signed], page: &mut Vec<u8>) {
             const PART: usize = $part;
             const BLOCK: usize = PART * PARTS;
             varint(BLOCK as u64, page);

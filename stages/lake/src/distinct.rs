@@ -9,7 +9,7 @@ const DIRECT: usize = 1 << 12;
 const NONE: u32 = u32::MAX;
 
 /// Distinct numbers, as bits.
-pub struct Distinct {
+pub(crate) struct Distinct {
     /// Maximum number of entries.
     most: usize,
     values: Vec<u64>,
@@ -19,18 +19,18 @@ pub struct Distinct {
 
 impl Distinct {
     /// Creates an empty dictionary for at most `most` numbers.
-    pub fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self { most, values: Vec::new(), direct: Vec::new(), others: FxHashMap::default() }
     }
 
     /// Numbers by key.
-    pub fn values(&self) -> &[u64] {
+    pub(crate) fn values(&self) -> &[u64] {
         &self.values
     }
 
     /// Returns the keys of these numbers; `None` if the dictionary is full: then it keeps its earlier entries and must
     /// not be extended.
-    pub fn keys(&mut self, numbers: impl ExactSizeIterator<Item = u64>) -> Option<Vec<u32>> {
+    pub(crate) fn keys(&mut self, numbers: impl ExactSizeIterator<Item = u64>) -> Option<Vec<u32>> {
         let before = self.values.len();
         let mut keys = Vec::with_capacity(numbers.len());
         let mut last = (0, NONE);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Entries with such names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Entries {
+pub(crate) struct Entries {
     /// Folders, sorted.
     pub folders: Vec<PathBuf>,
     /// Others with their problem, sorted. Names that are not UTF-8 contain replacement characters.
@@ -20,7 +20,7 @@ pub struct Entries {
 }
 
 /// Returns the entries of a folder with the name prefix `prefix`.
-pub fn named(folder: &Path, prefix: &str) -> Result<Entries, StageError> {
+pub(crate) fn named(folder: &Path, prefix: &str) -> Result<Entries, StageError> {
     let failed = |error| StageError::io(folder, "read", error);
     let mut found = Entries::default();
     if storage::is_url(folder) {

@@ -4,7 +4,7 @@ use heaplake_kit::{StageError, panics};
 use std::path::Path;
 
 /// Turns a panic of the library into a table error, without a message on standard error.
-pub fn guarded<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, StageError> {
+pub(crate) fn guarded<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, StageError> {
     panics::silent(work).ok_or_else(|| {
         let problem = "its footer does not fit its pages".to_owned();
         StageError::Table { path: path.to_owned(), problem }

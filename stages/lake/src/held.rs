@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// The file.
-pub struct Held {
+pub(crate) struct Held {
     file: File,
     /// Bytes written.
     written: u64,
@@ -18,22 +18,22 @@ pub struct Held {
 
 impl Held {
     /// Wraps a new file.
-    pub fn new(file: File) -> Self {
+    pub(crate) fn new(file: File) -> Self {
         Self { file, written: 0, end: None }
     }
 
     /// The file.
-    pub fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
     /// Holds back all further writes: indexes and footer.
-    pub fn hold(&mut self) {
+    pub(crate) fn hold(&mut self) {
         self.end = Some(Vec::new());
     }
 
     /// Writes the part held back, with page checksums per column in file order; computes missing ones from the file.
-    pub fn release(&mut self, path: &Path, sums: Vec<Option<Vec<u32>>>) -> io::Result<()> {
+    pub(crate) fn release(&mut self, path: &Path, sums: Vec<Option<Vec<u32>>>) -> io::Result<()> {
         let end = Bytes::from(self.end.take().unwrap_or_default());
         let length = self.written + end.len() as u64;
         let pages = match Checked::open(&end, length).map_err(io::Error::other)? {

@@ -23,7 +23,7 @@ const DICTIONARY: usize = 128 << 10;
 const LANES: usize = 4;
 
 /// A type of numbers.
-pub trait Number: Pod + PartialOrd {
+pub(crate) trait Number: Pod + PartialOrd {
     /// Its physical type in Parquet.
     const PHYSICAL: Type;
     /// Encoding of pages without a dictionary.
@@ -112,14 +112,14 @@ impl Number for f64 {
 }
 
 /// Packs bits into bytes, first bit lowest.
-pub fn bytes_of_bits(bits: &BooleanBuffer) -> impl Iterator<Item = u8> + '_ {
+pub(crate) fn bytes_of_bits(bits: &BooleanBuffer) -> impl Iterator<Item = u8> + '_ {
     let words = bits.bit_chunks();
     let rest = words.remainder_bits();
     words.into_iter().chain([rest]).flat_map(u64::to_le_bytes).take(bits.len().div_ceil(8))
 }
 
 /// A numeric column being written.
-pub struct NumberChunk<N> {
+pub(crate) struct NumberChunk<N> {
     pages: Pages,
     bounds: Vec<PageBounds<N>>,
     /// The dictionary; true while further pages may use it.
@@ -128,18 +128,18 @@ pub struct NumberChunk<N> {
 
 impl<N: Number> NumberChunk<N> {
     /// Starts the column, with a dictionary if few distinct numbers are expected.
-    pub fn new(column: ColumnDescPtr, is_repetitive: bool) -> Self {
+    pub(crate) fn new(column: ColumnDescPtr, is_repetitive: bool) -> Self {
         let distinct = is_repetitive.then(|| (Distinct::new(DICTIONARY / size_of::<N>()), true));
         Self { pages: Pages::new(column), bounds: Vec::new(), distinct }
     }
 
     /// Bytes of pages so far.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.pages.bytes()
     }
 
     /// Appends rows as one page.
-    pub fn write(&mut self, numbers: &[N], nulls: Option<&NullBuffer>) -> Result<()> {
+    pub(crate) fn write(&mut self, numbers: &[N], nulls: Option<&NullBuffer>) -> Result<()> {
         let rows = numbers.len();
         let present: Vec<N>;
         let (numbers, null_count) = match nulls.filter(|nulls| nulls.null_count() > 0) {
@@ -181,7 +181,7 @@ impl<N: Number> NumberChunk<N> {
     }
 
     /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
-    pub fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
+    pub(crate) fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         // A dictionary too small for the first page is unused.
         let used = self.distinct.filter(|(distinct, open)| *open || !distinct.values().is_empty());
         let dictionary = used.map(|(distinct, _)| {

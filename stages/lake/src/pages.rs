@@ -19,13 +19,13 @@ use std::io;
 use zstd::bulk::Compressor;
 
 /// Compression level of zstd: higher ones gain next to nothing.
-pub const LEVEL: i32 = 1;
+pub(crate) const LEVEL: i32 = 1;
 
 /// Maximum bytes of an uncompressed column.
 const SMALL: usize = 512;
 
 /// An uncompressed data page.
-pub struct DataPage {
+pub(crate) struct DataPage {
     /// Levels and values.
     pub content: Vec<u8>,
     /// Encoding of the values.
@@ -35,7 +35,7 @@ pub struct DataPage {
 }
 
 /// A dictionary page: plain values.
-pub enum Dictionary {
+pub(crate) enum Dictionary {
     /// Not compressed.
     Plain {
         /// The values.
@@ -55,7 +55,7 @@ pub enum Dictionary {
 }
 
 /// Pages of a column.
-pub struct Pages {
+pub(crate) struct Pages {
     column: ColumnDescPtr,
     /// A small first page, held until a second one or the end.
     held: Option<DataPage>,
@@ -69,23 +69,23 @@ pub struct Pages {
 
 impl Pages {
     /// Creates a column without pages.
-    pub fn new(column: ColumnDescPtr) -> Self {
+    pub(crate) fn new(column: ColumnDescPtr) -> Self {
         let index = OffsetIndexBuilder::new();
         Self { column, held: None, written: Vec::new(), index, counts: Vec::new(), uncompressed: 0, rows: 0 }
     }
 
     /// The column.
-    pub fn column(&self) -> &ColumnDescPtr {
+    pub(crate) fn column(&self) -> &ColumnDescPtr {
         &self.column
     }
 
     /// Bytes of pages so far.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.written.len()
     }
 
     /// Appends a page of at most 2 GiB.
-    pub fn add(&mut self, page: DataPage) -> Result<()> {
+    pub(crate) fn add(&mut self, page: DataPage) -> Result<()> {
         if self.counts.is_empty() && self.held.is_none() && page.content.len() <= SMALL {
             self.held = Some(page);
             return Ok(());
@@ -114,7 +114,7 @@ impl Pages {
     }
 
     /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
-    pub fn close(
+    pub(crate) fn close(
         mut self,
         dictionary: Option<Dictionary>,
         statistics: Statistics,

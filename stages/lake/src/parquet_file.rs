@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// An open table file. Its readers do not share a position.
 #[derive(Clone)]
-pub struct ParquetFile {
+pub(crate) struct ParquetFile {
     bytes: Lying,
     length: u64,
     /// Verifies the bytes of pages.
@@ -35,7 +35,7 @@ enum Lying {
 
 impl ParquetFile {
     /// Wraps an open file.
-    pub fn new(file: Stored) -> io::Result<Self> {
+    pub(crate) fn new(file: Stored) -> io::Result<Self> {
         let length = file.length()?;
         let bytes = match file {
             Stored::File(file) => Lying::File(Arc::new(file)),
@@ -45,7 +45,7 @@ impl ParquetFile {
     }
 
     /// Enables verification of pages as they are read; reads the end of the file.
-    pub fn checked(self) -> Result<(Self, Arc<Checked>)> {
+    pub(crate) fn checked(self) -> Result<(Self, Arc<Checked>)> {
         let mut bytes = Checked::first_bytes(self.length);
         loop {
             let tail = self.get_bytes(self.length - bytes, bytes as usize)?;
@@ -62,14 +62,14 @@ impl ParquetFile {
     }
 
     /// Announces ranges that will be read sequentially, sorted by start, so that a store serves them in few requests.
-    pub fn will_read(&self, parts: Vec<Range<u64>>) {
+    pub(crate) fn will_read(&self, parts: Vec<Range<u64>>) {
         if let Lying::Object(windows) = &self.bytes {
             windows.will_read(parts);
         }
     }
 
     /// Returns the last error of the store, which explains a failed read.
-    pub fn failure(&self) -> Option<io::Error> {
+    pub(crate) fn failure(&self) -> Option<io::Error> {
         match &self.bytes {
             Lying::File(_) => None,
             Lying::Object(windows) => windows.failure(),
@@ -118,7 +118,7 @@ impl ChunkReader for ParquetFile {
 }
 
 /// A reader that starts at some position.
-pub struct From {
+pub(crate) struct From {
     file: ParquetFile,
     at: u64,
 }

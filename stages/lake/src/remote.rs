@@ -18,10 +18,10 @@ use std::time::{Duration, SystemTime};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// An upload without progress for this long is considered dead.
-pub const OLD: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const OLD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Identity of the run at a place in a store.
-pub struct Standing {
+pub(crate) struct Standing {
     /// Tag of `run.json` (ETag).
     pub tag: String,
     /// Hash of the attempt that made it.
@@ -29,7 +29,7 @@ pub struct Standing {
 }
 
 /// Returns the identity at a place; `None` if there is no run.
-pub fn standing(place: &Path) -> Result<Option<Standing>, StageError> {
+pub(crate) fn standing(place: &Path) -> Result<Option<Standing>, StageError> {
     let path = place.join(run::FILE);
     match stored::look(place) {
         Ok((object, text)) => {
@@ -47,13 +47,13 @@ pub fn standing(place: &Path) -> Result<Option<Standing>, StageError> {
 
 /// Returns the hash of an attempt.
 #[must_use]
-pub fn number(folder: &str) -> u64 {
+pub(crate) fn number(folder: &str) -> u64 {
     xxh3_64(folder.as_bytes())
 }
 
 /// Returns a unique folder name for the tables of an attempt.
 #[must_use]
-pub fn attempt(hidden: &Path) -> String {
+pub(crate) fn attempt(hidden: &Path) -> String {
     // The folder is unique within this boot of this machine; the time distinguishes boots, and the random number
     // machines.
     let random = fs::read("/proc/sys/kernel/random/uuid").unwrap_or_default();
@@ -70,7 +70,7 @@ pub fn attempt(hidden: &Path) -> String {
 ///
 /// # Errors
 /// [`StageError::Refused`] if the listing differs.
-pub fn upload(hidden: &Path, place: &Path, attempt: &str) -> Result<(), StageError> {
+pub(crate) fn upload(hidden: &Path, place: &Path, attempt: &str) -> Result<(), StageError> {
     let to = place.join(attempt);
     let files = storage::entries(hidden).map_err(|error| StageError::io(hidden, "read", error))?;
     let files: Vec<Entry> = files.into_iter().filter(|file| !file.is_folder && file.name != run::FILE).collect();
@@ -95,7 +95,7 @@ pub fn upload(hidden: &Path, place: &Path, attempt: &str) -> Result<(), StageErr
 }
 
 /// Writes the description of a run by a conditional put; false if the run at the place changed since `standing`.
-pub fn describe(place: &Path, text: &[u8], standing: Option<&str>) -> Result<bool, StageError> {
+pub(crate) fn describe(place: &Path, text: &[u8], standing: Option<&str>) -> Result<bool, StageError> {
     let path = place.join(run::FILE);
     let only = standing.map_or(Only::IfNone, |tag| Only::IfStill(tag.to_owned()));
     let put = storage::store().and_then(|store| store.put(&path.to_string_lossy(), text.to_vec().into(), only));
@@ -108,7 +108,7 @@ pub fn describe(place: &Path, text: &[u8], standing: Option<&str>) -> Result<boo
 
 /// Returns the objects of the run at a place; `None` if there is none. Adds a mark, if an older version omitted it, so
 /// that an interrupted removal can be completed.
-pub fn owned(place: &Path) -> Result<Option<Owned>, StageError> {
+pub(crate) fn owned(place: &Path) -> Result<Option<Owned>, StageError> {
     let failed = |error| StageError::io(place, "read", error);
     let text = match stored::description(place) {
         Ok((_, text)) => text,
@@ -130,7 +130,7 @@ pub fn owned(place: &Path) -> Result<Option<Owned>, StageError> {
 
 /// Removes `run.json`, which ends the run, then its other objects. Stores have no conditional removal, so callers check
 /// the run's identity just before.
-pub fn discard(place: &Path) -> Result<(), StageError> {
+pub(crate) fn discard(place: &Path) -> Result<(), StageError> {
     let failed = |error| StageError::io(place, "remove", error);
     let Some(owned) = owned(place)? else { return Ok(()) };
     let store = storage::store().map_err(failed)?;
@@ -139,12 +139,12 @@ pub fn discard(place: &Path) -> Result<(), StageError> {
 }
 
 /// Removes the objects of a replaced run, with its page. Failures are left to [`sweep`].
-pub fn clear(before: &Owned) {
+pub(crate) fn clear(before: &Owned) {
     let _ = before.remove(true);
 }
 
 /// Removes one attempt, ignoring failures.
-pub fn forget(place: &Path, attempt: &str) {
+pub(crate) fn forget(place: &Path, attempt: &str) {
     if let Ok(Some(owned)) = Owned::marked(place, attempt) {
         let _ = owned.remove(false);
     }
@@ -152,7 +152,7 @@ pub fn forget(place: &Path, attempt: &str) {
 
 /// Removes leftovers of killed uploads and drops below a prefix: attempts with a [mark](crate::attempt) that no run
 /// uses and without writes for [`OLD`], by the clock of the store. Failures are ignored.
-pub fn sweep(prefix: &Path) {
+pub(crate) fn sweep(prefix: &Path) {
     let (Ok(store), Some(url)) = (storage::store(), storage::url(prefix)) else { return };
     let Ok(Level { objects, answered: Some(now), .. }) = store.list(url) else { return };
     for attempt in left(&objects, now) {

@@ -14,7 +14,7 @@ use parquet::schema::types::SchemaDescriptor;
 
 /// Limits of a row group.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Rows per batch: the unit of reading, and a data page of each column.
     pub batch: usize,
     /// Maximum number of rows.
@@ -29,10 +29,10 @@ pub struct Limits {
 const WORTH_A_THREAD: usize = 4096;
 
 /// Number of rows of a row group, and its columns in schema order.
-pub type Encoded = (u64, Vec<Closed>);
+pub(crate) type Encoded = (u64, Vec<Closed>);
 
 /// Encodes a row group of up to `most` rows, fewer if a limit is reached. No column may be nested.
-pub fn encode(
+pub(crate) fn encode(
     inputs: &mut [Input<'_>],
     (fields, columns): (&Schema, &SchemaDescriptor),
     limits: Limits,

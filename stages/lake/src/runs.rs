@@ -1,7 +1,7 @@
 //! Parquet's hybrid run-length / bit-packing encoding, for definition levels and dictionary keys; and plain texts.
 
 /// Appends a number as LEB128.
-pub fn varint(mut number: u64, page: &mut Vec<u8>) {
+pub(crate) fn varint(mut number: u64, page: &mut Vec<u8>) {
     while number > 0x7f {
         page.push(number as u8 | 0x80);
         number >>= 7;
@@ -10,12 +10,12 @@ pub fn varint(mut number: u64, page: &mut Vec<u8>) {
 }
 
 /// Appends a number with zigzag encoding: short for small absolute values.
-pub fn zigzag(number: i64, page: &mut Vec<u8>) {
+pub(crate) fn zigzag(number: i64, page: &mut Vec<u8>) {
     varint(((number << 1) ^ (number >> 63)) as u64, page);
 }
 
 /// Appends definition levels: one run if all rows are equal, else one bit per row from `bits`, first row lowest.
-pub fn levels(rows: usize, nulls: usize, bits: impl Iterator<Item = u8>, page: &mut Vec<u8>) {
+pub(crate) fn levels(rows: usize, nulls: usize, bits: impl Iterator<Item = u8>, page: &mut Vec<u8>) {
     let start = page.len();
     page.extend_from_slice(&[0; 4]);
     if nulls == 0 || nulls == rows {
@@ -31,7 +31,7 @@ pub fn levels(rows: usize, nulls: usize, bits: impl Iterator<Item = u8>, page: &
 
 /// Returns the bits per key for a dictionary of `values`: four, or whole bytes. Tighter packing is no smaller after
 /// compression, since the compressor finds fewer repeated bytes.
-pub fn width(values: usize) -> usize {
+pub(crate) fn width(values: usize) -> usize {
     match values {
         0..=0x10 => 4,
         0x11..=0x100 => 8,
@@ -43,7 +43,7 @@ pub fn width(values: usize) -> usize {
 
 /// Appends the width and keys of `width` bits: one run if all are equal, else packed and zero-padded to a multiple of
 /// eight keys.
-pub fn keys(keys: &[u32], width: usize, page: &mut Vec<u8>) {
+pub(crate) fn keys(keys: &[u32], width: usize, page: &mut Vec<u8>) {
     page.push(width as u8);
     let Some(&first) = keys.first() else { return };
     if keys.iter().all(|&key| key == first) {
@@ -64,7 +64,7 @@ pub fn keys(keys: &[u32], width: usize, page: &mut Vec<u8>) {
 }
 
 /// Appends a length-prefixed text.
-pub fn plain(text: &str, page: &mut Vec<u8>) {
+pub(crate) fn plain(text: &str, page: &mut Vec<u8>) {
     page.extend_from_slice(&(text.len() as u32).to_le_bytes());
     page.extend_from_slice(text.as_bytes());
 }

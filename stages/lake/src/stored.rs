@@ -36,12 +36,12 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Names of the tables.
-    pub fn files(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = String> {
         self.tables.iter().map(|table| table.file.clone())
     }
 
     /// True if a file, in a folder beside the description or beside it, belongs to the run.
-    pub fn has(&self, folder: Option<&str>, file: &str) -> bool {
+    pub(crate) fn has(&self, folder: Option<&str>, file: &str) -> bool {
         let is_there = self.folder.as_deref() == folder;
         is_there && (self.tables.iter().any(|table| table.file == file) || folder.is_some() && file == MARK)
     }

@@ -24,13 +24,13 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// Marks the checksums. The last digit is the version.
 const MAGIC: &[u8; 8] = b"heaplak1";
 /// Bytes of the fixed part behind the page checksums.
-pub const FIXED: usize = 28;
+pub(crate) const FIXED: usize = 28;
 /// Bytes of the footer length and the Parquet magic.
-pub const END: usize = 8;
+pub(crate) const END: usize = 8;
 
 /// A page of a column in a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
+pub(crate) struct Page {
     /// Start of its header.
     pub start: u64,
     /// Bytes, including the header.
@@ -44,7 +44,7 @@ pub struct Page {
 }
 
 /// Returns all pages in file order; empty if the file has no page locations.
-pub fn pages(metadata: &ParquetMetaData) -> Vec<Page> {
+pub(crate) fn pages(metadata: &ParquetMetaData) -> Vec<Page> {
     let Some(index) = metadata.offset_index() else { return Vec::new() };
     let mut pages = Vec::new();
     for (group, (columns, index)) in metadata.row_groups().iter().zip(index).enumerate() {
@@ -69,7 +69,7 @@ pub fn pages(metadata: &ParquetMetaData) -> Vec<Page> {
 
 /// Inserts checksums into the end of a file. `held` is the end without them: the indexes, which begin at `start`, and
 /// the footer. `None` if it is not the end of a Parquet file.
-pub fn sealed(held: &[u8], start: u64, sums: &[u32]) -> Option<Vec<u8>> {
+pub(crate) fn sealed(held: &[u8], start: u64, sums: &[u32]) -> Option<Vec<u8>> {
     let footer = footer(held)?;
     let (indexes, footer) = held.split_at(footer);
     let mut end = indexes.to_vec();
@@ -86,7 +86,7 @@ pub fn sealed(held: &[u8], start: u64, sums: &[u32]) -> Option<Vec<u8>> {
 }
 
 /// Returns the position of the footer in the end of a file; `None` if more bytes are needed.
-pub fn footer(tail: &[u8]) -> Option<usize> {
+pub(crate) fn footer(tail: &[u8]) -> Option<usize> {
     let length = tail.len().checked_sub(END)?;
     let footer = u32::from_le_bytes(tail[length..length + 4].try_into().ok()?) as usize;
     (tail[length + 4..] == *b"PAR1").then_some(())?;
@@ -94,7 +94,7 @@ pub fn footer(tail: &[u8]) -> Option<usize> {
 }
 
 /// The fixed part of the checksums.
-pub struct Sums {
+pub(crate) struct Sums {
     /// Start of the indexes in the file.
     pub start: u64,
     /// Number of pages.
@@ -104,7 +104,7 @@ pub struct Sums {
 }
 
 /// Parses the fixed part of the checksums before the footer; `None` if there is none.
-pub fn fixed(tail: &[u8], footer: usize) -> Option<Sums> {
+pub(crate) fn fixed(tail: &[u8], footer: usize) -> Option<Sums> {
     let fixed = tail.get(footer.checked_sub(FIXED)?..footer)?;
     let number = |from: usize| Some(u64::from_le_bytes(fixed.get(from..from + 8)?.try_into().ok()?));
     let pages = u32::from_le_bytes(fixed[8..12].try_into().ok()?) as usize;
@@ -116,7 +116,7 @@ impl Sums {
     ///
     /// # Errors
     /// The mismatch, in one line.
-    pub fn check(&self, tail: &[u8], footer: usize) -> Result<Vec<u32>, String> {
+    pub(crate) fn check(&self, tail: &[u8], footer: usize) -> Result<Vec<u32>, String> {
         let mut hash = Xxh3Default::new();
         hash.update(&tail[..footer - 16]);
         hash.update(&tail[footer..]);

@@ -107,7 +107,7 @@ impl Bytes<'_> {
 
 /// Returns the length of the structure at the beginning of the bytes; `None` if there is none, or if a list or a text
 /// in it exceeds the bytes.
-pub fn walk(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn walk(bytes: &[u8]) -> Option<usize> {
     let mut read = Bytes { left: bytes };
     read.structure(DEEPEST)?;
     Some(bytes.len() - read.left.len())
@@ -115,7 +115,7 @@ pub fn walk(bytes: &[u8]) -> Option<usize> {
 
 /// The header of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageHeader {
+pub(crate) struct PageHeader {
     /// True for a dictionary page.
     pub is_dictionary: bool,
     /// Uncompressed bytes of the content.
@@ -134,7 +134,7 @@ const DICTIONARY: i64 = 2;
 
 impl PageHeader {
     /// Decodes the header at the beginning of the bytes; returns its length, too.
-    pub fn read(bytes: &[u8]) -> Option<(Self, usize)> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<(Self, usize)> {
         let mut read = Bytes { left: bytes };
         let (mut numbers, mut crc, mut values, mut last) = ([None; 3], None, 0, 0);
         while let Some((field, kind)) = read.field(&mut last)? {
@@ -158,7 +158,7 @@ impl PageHeader {
     }
 
     /// Appends the header to the bytes of a page.
-    pub fn write(&self, encoding: Encoding, to: &mut Vec<u8>) {
+    pub(crate) fn write(&self, encoding: Encoding, to: &mut Vec<u8>) {
         // Per field: delta of the field number, and type.
         let mut number = |number: i64| {
             to.push(0x15);

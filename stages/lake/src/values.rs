@@ -22,7 +22,7 @@ const REPETITIVE: [&str; 6] =
     ["class_id", "self_bytes", "shallow_bytes", "retained_bytes", "edge_count", "retainer_count"];
 
 /// A column being written.
-pub enum ValueChunk {
+pub(crate) enum ValueChunk {
     /// `UInt8`, stored by Parquet in 32 bits.
     U8(NumberChunk<u32>),
     /// `UInt32`.
@@ -45,7 +45,7 @@ pub enum ValueChunk {
 
 impl ValueChunk {
     /// Starts a column; `None` for a nested one.
-    pub fn new(field: &Field, column: &ColumnDescPtr) -> Option<Self> {
+    pub(crate) fn new(field: &Field, column: &ColumnDescPtr) -> Option<Self> {
         let (is_repetitive, column) = (REPETITIVE.contains(&field.name().as_str()), column.clone());
         Some(match field.data_type() {
             DataType::UInt8 => Self::U8(NumberChunk::new(column, true)),
@@ -62,7 +62,7 @@ impl ValueChunk {
     }
 
     /// Appends rows as one page; fails for an array of another type.
-    pub fn write(&mut self, array: &ArrayRef) -> Result<()> {
+    pub(crate) fn write(&mut self, array: &ArrayRef) -> Result<()> {
         let nulls = array.nulls();
         match self {
             Self::U8(chunk) => {
@@ -81,7 +81,7 @@ impl ValueChunk {
     }
 
     /// Bytes of pages so far.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::U8(chunk) | Self::U32(chunk) => chunk.bytes(),
             Self::U64(chunk) => chunk.bytes(),
@@ -94,7 +94,7 @@ impl ValueChunk {
     }
 
     /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
-    pub fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
+    pub(crate) fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         match self {
             Self::U8(chunk) | Self::U32(chunk) => chunk.close(),
             Self::U64(chunk) => chunk.close(),
@@ -116,7 +116,7 @@ fn mistyped(array: &ArrayRef) -> ParquetError {
 }
 
 /// A boolean column being written.
-pub struct FlagChunk {
+pub(crate) struct FlagChunk {
     pages: Pages,
     bounds: Vec<PageBounds<bool>>,
 }

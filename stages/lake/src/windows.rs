@@ -23,7 +23,7 @@ const SHORT: u64 = 16 << 10;
 const KEPT: usize = 12 << 20;
 
 /// An object and its cached windows.
-pub struct Windows {
+pub(crate) struct Windows {
     object: Object,
     state: Mutex<State>,
 }
@@ -41,7 +41,7 @@ struct State {
 
 impl Windows {
     /// Creates an empty cache for an object.
-    pub fn new(object: Object) -> Self {
+    pub(crate) fn new(object: Object) -> Self {
         Self { object, state: Mutex::default() }
     }
 
@@ -50,17 +50,17 @@ impl Windows {
     }
 
     /// Announces ranges that will be read sequentially, sorted by start.
-    pub fn will_read(&self, parts: Vec<Range<u64>>) {
+    pub(crate) fn will_read(&self, parts: Vec<Range<u64>>) {
         self.state().parts = parts;
     }
 
     /// Returns the last error of the store.
-    pub fn failure(&self) -> Option<io::Error> {
+    pub(crate) fn failure(&self) -> Option<io::Error> {
         self.state().failed.as_ref().map(|(kind, said)| Failure::of(*kind, said))
     }
 
     /// Fills a buffer from an offset.
-    pub fn read_exact_at(&self, to: &mut [u8], at: u64) -> io::Result<()> {
+    pub(crate) fn read_exact_at(&self, to: &mut [u8], at: u64) -> io::Result<()> {
         to.copy_from_slice(&self.bytes(at, to.len())?);
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Windows {
     ///
     /// # Errors
     /// [`io::ErrorKind::UnexpectedEof`] past the end.
-    pub fn bytes(&self, start: u64, length: usize) -> io::Result<Bytes> {
+    pub(crate) fn bytes(&self, start: u64, length: usize) -> io::Result<Bytes> {
         let mut state = self.state();
         let end = start.saturating_add(length as u64);
         if end > self.object.bytes {

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 const DICTIONARY: usize = 1 << 20;
 
 /// A column being written.
-pub struct WordChunk {
+pub(crate) struct WordChunk {
     pages: Pages,
     keys: FxHashMap<Box<str>, u32>,
     /// The dictionary page.
@@ -29,18 +29,18 @@ pub struct WordChunk {
 
 impl WordChunk {
     /// Starts the column.
-    pub fn new(column: ColumnDescPtr) -> Self {
+    pub(crate) fn new(column: ColumnDescPtr) -> Self {
         let (keys, pages) = (FxHashMap::default(), Pages::new(column));
         Self { pages, keys, dictionary: Vec::new(), bounds: None, page_count: 0, nulls: 0 }
     }
 
     /// Bytes of pages so far.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.pages.bytes()
     }
 
     /// Appends rows as one page.
-    pub fn write(&mut self, texts: &StringArray) -> Result<()> {
+    pub(crate) fn write(&mut self, texts: &StringArray) -> Result<()> {
         let rows = texts.len();
         let mut content = Vec::new();
         if self.pages.column().max_def_level() > 0 {
@@ -84,7 +84,7 @@ impl WordChunk {
     }
 
     /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
-    pub fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
+    pub(crate) fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         let bounds = self.bounds.iter().flat_map(|(least, most)| [least.as_str(), most.as_str()]);
         let statistics = of_texts(bounds, self.nulls);
         let (least, most) = (statistics.min_bytes_opt(), statistics.max_bytes_opt());

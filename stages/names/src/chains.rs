@@ -7,7 +7,7 @@ use crate::{jvm, v8};
 
 /// Role of a class in a chain.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// A step of its own.
     Step,
     /// Standard collections, and objects used as such.
@@ -21,7 +21,7 @@ pub enum Part {
 }
 
 /// Returns the role of a class.
-pub fn part(runtime: Runtime, class: &str) -> Part {
+pub(crate) fn part(runtime: Runtime, class: &str) -> Part {
     match runtime {
         Runtime::V8 => match class {
             "Map" | "Set" | "WeakMap" | "WeakSet" | "Array" | "Object" => Part::Collection,
@@ -55,7 +55,7 @@ pub fn part(runtime: Runtime, class: &str) -> Part {
 }
 
 /// An element: the normalised label of the edge to it, and the signature of its class.
-pub struct Element<'a> {
+pub(crate) struct Element<'a> {
     /// `[]` for an index, empty without a label.
     pub label: String,
     pub class: &'a str,
@@ -63,7 +63,7 @@ pub struct Element<'a> {
 }
 
 /// Returns the steps of a chain.
-pub fn steps(runtime: Runtime, elements: &[Element<'_>]) -> Vec<Step> {
+pub(crate) fn steps(runtime: Runtime, elements: &[Element<'_>]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     // Whether the last element is a scope, and whether it is inside a collection.
     let (mut scope, mut inside) = (false, false);
@@ -138,7 +138,7 @@ fn fold(steps: &mut Vec<Step>, repeats: bool, runtime: Runtime) {
 
 /// Removes the path by which the class loader of the class path holds the class of a static field: it is equal for
 /// every class and depends on the version.
-pub fn without_loader(steps: &mut Vec<Step>, runtime: Runtime) {
+pub(crate) fn without_loader(steps: &mut Vec<Step>, runtime: Runtime) {
     let is_loader = |step: &Step| jvm::is_platform_loader(&step.name);
     if runtime != Runtime::Jvm || !steps.first().is_some_and(is_loader) {
         return;

@@ -4,7 +4,7 @@ use crate::rules::Rule;
 use crate::scan::{Edit, digits, drop_behind, ends_in_identifier, hex, rewrite, words};
 
 /// The rules.
-pub const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "addresses",
         matches: "`0x` and at least four hexadecimal digits",

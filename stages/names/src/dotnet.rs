@@ -4,7 +4,7 @@ use crate::rules::Rule;
 use crate::scan::{Edit, digits, drop_behind, ends_in_identifier, goes_on, hex, rewrite, until_closed};
 
 /// The rules.
-pub const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "assemblies in generic arguments",
         matches: "version, culture and key of the assembly, and its name, behind a type in brackets",

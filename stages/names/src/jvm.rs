@@ -4,7 +4,7 @@ use crate::rules::Rule;
 use crate::scan::{Edit, digits, drop_behind, goes_on, hex, rewrite, until_closed, word};
 
 /// The rules.
-pub const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "loaders",
         matches: "class loaders of the platform and of the class path; addresses of others",
@@ -103,7 +103,7 @@ pub const RULES: &[Rule] = &[
 const PLATFORM_LOADERS: [&str; 2] = ["jdk.internal.loader.ClassLoaders$", "sun.misc.Launcher$"];
 
 /// Whether a class is a loader of the platform or of the class path.
-pub fn is_platform_loader(class: &str) -> bool {
+pub(crate) fn is_platform_loader(class: &str) -> bool {
     PLATFORM_LOADERS.iter().any(|loader| class.starts_with(loader))
 }
 

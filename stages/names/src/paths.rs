@@ -8,7 +8,7 @@ use crate::{jvm, v8};
 const RUNNING: [&str; 2] = ["handles of running code", "pending microtasks"];
 
 /// Returns the steps of a path, each normalised by `normal`, without run-dependent ones.
-pub fn steps(runtime: Runtime, path: &[&str], normal: impl Fn(&str) -> String) -> Vec<String> {
+pub(crate) fn steps(runtime: Runtime, path: &[&str], normal: impl Fn(&str) -> String) -> Vec<String> {
     let start = loader_steps(runtime, path);
     let mut steps: Vec<String> = Vec::with_capacity(path.len() - start);
     for (at, &step) in path.iter().enumerate().skip(start) {
@@ -36,12 +36,12 @@ fn loader_steps(runtime: Runtime, path: &[&str]) -> usize {
 const FUNCTION: &str = "()";
 
 /// Whether a step is a variable of a function.
-pub fn is_variable(step: &Step) -> bool {
+pub(crate) fn is_variable(step: &Step) -> bool {
     step.name == FUNCTION && !step.out.is_empty()
 }
 
 /// Splits a step into its class or name and the rest.
-pub fn split(runtime: Runtime, step: &str) -> Step {
+pub(crate) fn split(runtime: Runtime, step: &str) -> Step {
     let end = match runtime {
         Runtime::V8 => match (step.find("()"), step.find('}').filter(|_| step.starts_with('{'))) {
             (Some(end), _) => end + 2,

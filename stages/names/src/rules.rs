@@ -31,12 +31,12 @@ pub struct RuleList {
 const ROUNDS: usize = 64;
 
 /// Applies all rules until none changes the name, so the result is a fixed point.
-pub fn apply<'a>(rules: &[&'static [Rule]], name: &'a str) -> Cow<'a, str> {
+pub(crate) fn apply<'a>(rules: &[&'static [Rule]], name: &'a str) -> Cow<'a, str> {
     if is_plain(name) { Cow::Borrowed(name) } else { apply_to_any(rules, name) }
 }
 
 /// Applies rules that change plain words, too.
-pub fn apply_to_any<'a>(rules: &[&'static [Rule]], text: &'a str) -> Cow<'a, str> {
+pub(crate) fn apply_to_any<'a>(rules: &[&'static [Rule]], text: &'a str) -> Cow<'a, str> {
     let mut now = Cow::Borrowed(text);
     for _ in 0..ROUNDS {
         let mut changed = false;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Edit around a marker.
-pub struct Edit<'a> {
+pub(crate) struct Edit<'a> {
     /// Bytes to remove before the marker.
     pub back: usize,
     /// Replacement for these, the marker, and `forward`.
@@ -14,7 +14,11 @@ pub struct Edit<'a> {
 
 /// Edits a text at each occurrence of a marker. `edit` gets the text before and after the marker; `None` leaves the
 /// occurrence unchanged. Returns `None` if nothing changes.
-pub fn rewrite<'a>(text: &'a str, marker: &str, edit: impl Fn(&'a str, &'a str) -> Option<Edit<'a>>) -> Option<String> {
+pub(crate) fn rewrite<'a>(
+    text: &'a str,
+    marker: &str,
+    edit: impl Fn(&'a str, &'a str) -> Option<Edit<'a>>,
+) -> Option<String> {
     let mut changed: Option<String> = None;
     let (mut done, mut from) = (0, 0);
     while let Some(at) = text[from..].find(marker).map(|at| at + from) {
@@ -34,37 +38,37 @@ pub fn rewrite<'a>(text: &'a str, marker: &str, edit: impl Fn(&'a str, &'a str) 
 }
 
 /// Edit that keeps the marker and removes the next bytes.
-pub fn drop_behind(marker: &'static str, forward: usize) -> Option<Edit<'static>> {
+pub(crate) fn drop_behind(marker: &'static str, forward: usize) -> Option<Edit<'static>> {
     (forward > 0).then_some(Edit { back: 0, put: marker, forward })
 }
 
 /// Number of leading digits.
-pub fn digits(text: &str) -> usize {
+pub(crate) fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
 /// Number of leading hexadecimal digits.
-pub fn hex(text: &str) -> usize {
+pub(crate) fn hex(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_hexdigit).count()
 }
 
 /// Number of leading letters and digits.
-pub fn word(text: &str) -> usize {
+pub(crate) fn word(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_alphanumeric).count()
 }
 
 /// Whether a text continues an identifier.
-pub fn goes_on(text: &str) -> bool {
+pub(crate) fn goes_on(text: &str) -> bool {
     text.starts_with(|next: char| next.is_alphanumeric() || next == '_' || next == '$')
 }
 
 /// Whether a text ends in an identifier.
-pub fn ends_in_identifier(text: &str) -> bool {
+pub(crate) fn ends_in_identifier(text: &str) -> bool {
     text.ends_with(|last: char| last.is_alphanumeric() || last == '_' || last == '$')
 }
 
 /// Length up to and including the bracket that closes the one before the text; brackets nest.
-pub fn until_closed(text: &str, open: char, close: char) -> Option<usize> {
+pub(crate) fn until_closed(text: &str, open: char, close: char) -> Option<usize> {
     let mut depth = 0usize;
     for (at, letter) in text.char_indices() {
         if letter == open {
@@ -80,7 +84,7 @@ pub fn until_closed(text: &str, open: char, close: char) -> Option<usize> {
 }
 
 /// The words of a text: runs of letters and digits.
-pub fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {

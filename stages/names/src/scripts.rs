@@ -4,7 +4,7 @@ use crate::rules::Rule;
 use crate::scan::digits;
 
 /// The rules.
-pub const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "kinds of scripts",
         matches: "scripts of Node, of `eval`, of `vm`, `data:` and `blob:`",

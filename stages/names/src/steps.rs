@@ -4,7 +4,7 @@ use crate::rules::Rule;
 
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     /// Class, or another name.
     pub name: String,
     /// Rest: `.field`, `[]`, both, or empty.
@@ -13,12 +13,12 @@ pub struct Step {
 
 impl Step {
     /// A step without a rest.
-    pub fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         Self { name: name.to_owned(), out: String::new() }
     }
 
     /// Adds an index, unless the step ends in one.
-    pub fn index(&mut self) {
+    pub(crate) fn index(&mut self) {
         if !self.out.ends_with("[]") {
             self.out.push_str("[]");
         }
@@ -26,7 +26,7 @@ impl Step {
 }
 
 /// Joins steps; drops a step that equals the one before it.
-pub fn join<'a>(steps: impl Iterator<Item = (&'a str, &'a str)>, between: &str) -> String {
+pub(crate) fn join<'a>(steps: impl Iterator<Item = (&'a str, &'a str)>, between: &str) -> String {
     let mut text = String::new();
     let mut last = None;
     for step in steps {
@@ -44,7 +44,7 @@ pub fn join<'a>(steps: impl Iterator<Item = (&'a str, &'a str)>, between: &str) 
 }
 
 /// Rules for labels of edges, and rests of steps.
-pub const LABELS: &[Rule] = &[
+pub(crate) const LABELS: &[Rule] = &[
     Rule {
         name: "roots of running code",
         matches: "handles and pending microtasks, which hold what the stack holds a moment before or after",
@@ -112,7 +112,7 @@ fn is_letter(letter: char) -> bool {
 const SHORT: usize = 2;
 
 /// Normalises a variable of a scope after bundlers: drops the number of a copy and the letters of a short name.
-pub fn variable(name: &str) -> &str {
+pub(crate) fn variable(name: &str) -> &str {
     if name.chars().count() <= SHORT {
         return "*";
     }

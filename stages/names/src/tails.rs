@@ -41,7 +41,7 @@ enum Role {
 const PLATFORM: usize = 3;
 
 /// Returns the last steps of a path, the holder first.
-pub fn of(runtime: Runtime, steps: Vec<Step>, script: impl Fn(&str) -> String) -> Vec<Step> {
+pub(crate) fn of(runtime: Runtime, steps: Vec<Step>, script: impl Fn(&str) -> String) -> Vec<Step> {
     let mut above = steps;
     let Some(end) = above.pop() else { return above };
     let is_inside = end.name.starts_with('(') || end.name.starts_with("system / ");

@@ -7,18 +7,18 @@ use std::borrow::Cow;
 
 /// Compiled rules of the user for one runtime.
 #[derive(Clone, Debug, Default)]
-pub struct UserRules(Vec<(Regex, String)>);
+pub(crate) struct UserRules(Vec<(Regex, String)>);
 
 impl UserRules {
     /// Compiles the rules of a runtime. Skips invalid patterns, which [`check`] has reported.
-    pub fn of(rules: &NameRules, runtime: Runtime) -> Self {
+    pub(crate) fn of(rules: &NameRules, runtime: Runtime) -> Self {
         let fit = |name: &Option<String>| name.as_deref().is_none_or(|name| name == runtime.name());
         let rules = rules.rules.iter().filter(|rule| fit(&rule.runtime));
         Self(rules.filter_map(|rule| Some((compiled(&rule.pattern).ok()?, rule.replace.clone()))).collect())
     }
 
     /// Applies all rules to a name. A name never becomes empty.
-    pub fn apply<'a>(&self, name: &'a str) -> Cow<'a, str> {
+    pub(crate) fn apply<'a>(&self, name: &'a str) -> Cow<'a, str> {
         let mut now = Cow::Borrowed(name);
         for (pattern, replace) in &self.0 {
             if let Cow::Owned(next) = pattern.replace_all(&now, replace)

@@ -4,7 +4,7 @@ use crate::rules::Rule;
 use crate::scan::{Edit, digits, drop_behind, ends_in_identifier, goes_on, rewrite, until_closed};
 
 /// The rules.
-pub const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "scopes",
         matches: "what newer versions say of a context behind its class",
@@ -128,7 +128,7 @@ fn interfaces(text: &str) -> Option<String> {
 }
 
 /// Name of a V8 class, from its key with or without a place.
-pub fn name_of_key(class_key: &str) -> &str {
+pub(crate) fn name_of_key(class_key: &str) -> &str {
     if let Some(name) = class_key.strip_prefix(',') {
         return name;
     }
@@ -175,7 +175,7 @@ const BUILT_IN: [&str; 28] = [
 ];
 
 /// Whether a class signature names a class of the program, or of a package.
-pub fn is_named(class: &str) -> bool {
+pub(crate) fn is_named(class: &str) -> bool {
     !class.starts_with(['{', '(', '<', '"'])
         && !["system / ", "Node / ", "Detached "].iter().any(|start| class.starts_with(start))
         && !class.ends_with("()")

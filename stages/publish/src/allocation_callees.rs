@@ -25,7 +25,7 @@ use heaplake_schemas::replay::{CALLEE_FINGERPRINT, CALLEE_SIGNATURES, CALLEES, F
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "allocation_callees",
     version: 3,
     when: |setting| setting.traces(TraceTable::AllocationCallees) || setting.has(TableName::AllocationCallees),

@@ -16,7 +16,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::CALLERS;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "allocation_callers",
     when: |setting| setting.traces(TraceTable::AllocationCallers),
     reads: &[column(CALLERS)],

@@ -18,7 +18,7 @@ use heaplake_schemas::options::{TableName, TraceTable};
 use heaplake_schemas::replay::{FUNCTION_SIGNATURES, FUNCTIONS, STRINGS};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "allocation_functions",
     version: 3,
     when: |setting| setting.traces(TraceTable::AllocationFunctions) || setting.has(TableName::AllocationFunctions),

@@ -21,7 +21,7 @@ use heaplake_schemas::replay::{TYPE_NAMES, TYPE_SIGNATURES, TYPES};
 use heaplake_schemas::scratch::{CLASS_NAME, CLASS_SIGNATURES, STRINGS, StringColumns};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "allocation_types",
     version: 3,
     when: |setting| traces(setting) || analyses(setting),

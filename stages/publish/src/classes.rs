@@ -25,7 +25,7 @@ use heaplake_schemas::scratch::{
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "classes table",
     version: 3,
     when: |setting| setting.has(TableName::Classes),

@@ -22,10 +22,10 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
 /// File name inside a run.
-pub const FILE: &str = "allocations.collapsed";
+pub(crate) const FILE: &str = "allocations.collapsed";
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "collapsed",
     version: 4,
     when: |setting| setting.replay(|options| options.recording.collapsed),

@@ -17,7 +17,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::ROOTS;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "collection_roots",
     when: |setting| setting.traces(TraceTable::CollectionRoots),
     reads: &[column(ROOTS)],

@@ -22,7 +22,7 @@ use heaplake_schemas::replay::{ABSENT, COLLECTION_DETAILS, COLLECTIONS, FACTS, F
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "collections",
     version: 3,
     when: |setting| setting.traces(TraceTable::Collections),

@@ -44,14 +44,14 @@ pub(crate) struct Sizes([u64; LIMITS.len()]);
 
 impl Sizes {
     /// Adds a stack; `of` returns its bytes under a limit.
-    pub fn add(&mut self, of: impl Fn(Limit) -> u64) {
+    pub(crate) fn add(&mut self, of: impl Fn(Limit) -> u64) {
         for (size, limit) in self.0.iter_mut().zip(LIMITS) {
             *size = size.saturating_add(of(limit));
         }
     }
 
     /// First limit that suits a trace of this size.
-    pub fn choose(&self, trace: u64) -> Limit {
+    pub(crate) fn choose(&self, trace: u64) -> Limit {
         let most = trace.saturating_mul(PER_BYTE).max(LEAST);
         let fits = self.0.iter().position(|&size| size <= most);
         LIMITS[fits.unwrap_or(LIMITS.len() - 1)]

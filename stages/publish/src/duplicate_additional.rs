@@ -15,7 +15,7 @@ use heaplake_schemas::duplicate_additional::{FILE, SET_ADDITIONAL, schema};
 use heaplake_schemas::options::TableName;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "additional table",
     // Not an option of its own: tables of new runs would differ from those of older versions.
     when: |setting| setting.has(TableName::DuplicateMembers) && setting.looks_into_references(),

@@ -17,7 +17,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch as columns;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "members table",
     when: |setting| setting.has(TableName::DuplicateMembers) && setting.duplicates(),
     reads: &[column(columns::SET_ROW), column(columns::SET_MEMBER)],

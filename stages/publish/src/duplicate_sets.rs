@@ -27,7 +27,7 @@ use heaplake_schemas::scratch::{self as columns, CLASS_SIGNATURES, SET_PREVIEWS,
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "sets table",
     version: 3,
     when: |setting| setting.has(TableName::DuplicateSets) && setting.duplicates(),

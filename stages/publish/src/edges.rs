@@ -22,7 +22,7 @@ use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documen
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "edges",
     when: |setting| setting.has(TableName::Edges),
     reads: &[

@@ -22,7 +22,7 @@ use heaplake_schemas::scratch::{CLASS_SIGNATURES, documents};
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "findings table",
     version: 5,
     when: |setting| setting.findings() || setting.traces(TraceTable::Findings),

@@ -18,7 +18,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::BOUNDS;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "generation_bounds",
     when: |setting| setting.traces(TraceTable::GenerationBounds),
     reads: &[column(BOUNDS)],

@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "kinds table",
     when: |setting| setting.has(TableName::Kinds),
     reads: &[

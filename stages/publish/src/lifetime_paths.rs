@@ -18,7 +18,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{PATHS, STRINGS};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "lifetime_paths",
     when: |setting| setting.traces(TraceTable::LifetimePaths),
     reads: &[column(PATHS), texts(STRINGS)],

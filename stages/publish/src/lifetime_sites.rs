@@ -18,7 +18,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{SITES, STRINGS, TYPE_NAMES};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "lifetime_sites",
     when: |setting| setting.traces(TraceTable::LifetimeSites),
     reads: &[column(SITES), texts(TYPE_NAMES), texts(STRINGS)],

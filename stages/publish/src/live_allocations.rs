@@ -18,7 +18,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{CLASS_NAME, STRINGS};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "live allocations table",
     when: |setting| setting.has(TableName::LiveAllocations),
     reads: &[column(ROWS), column(CLASS_NAME), texts(STRINGS)],

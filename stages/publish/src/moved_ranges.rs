@@ -16,7 +16,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::MOVES;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "moved_ranges",
     when: |setting| setting.traces(TraceTable::MovedRanges),
     reads: &[column(MOVES)],

@@ -28,7 +28,7 @@ use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS};
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "nodes",
     version: 3,
     when: |setting| setting.has(TableName::Nodes),

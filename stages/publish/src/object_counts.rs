@@ -17,7 +17,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{OBJECT_COUNTS, TYPE_NAMES};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "object_counts",
     when: |setting| setting.traces(TraceTable::ObjectCounts),
     reads: &[column(OBJECT_COUNTS), texts(TYPE_NAMES)],

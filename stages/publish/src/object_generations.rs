@@ -18,7 +18,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::OBJECT_GENERATIONS;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "object_generations",
     when: |setting| setting.traces(TraceTable::ObjectGenerations),
     reads: &[column(OBJECT_GENERATIONS)],

@@ -18,7 +18,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::TRACKS;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "object_tracks",
     version: 2,
     when: |setting| setting.traces(TraceTable::ObjectTracks),

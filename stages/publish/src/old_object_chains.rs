@@ -17,7 +17,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{OLD_OBJECT_CHAINS, RECORDING_TEXTS, TYPE_NAMES};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "old_object_chains",
     when: |setting| setting.traces(TraceTable::OldObjectChains),
     reads: &[column(OLD_OBJECT_CHAINS), texts(TYPE_NAMES), texts(RECORDING_TEXTS)],

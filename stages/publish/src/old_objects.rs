@@ -17,7 +17,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{OLD_OBJECTS, RECORDING_TEXTS, TYPE_NAMES};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "old_objects",
     when: |setting| setting.traces(TraceTable::OldObjects),
     reads: &[column(OLD_OBJECTS), texts(TYPE_NAMES), texts(RECORDING_TEXTS)],

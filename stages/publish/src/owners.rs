@@ -19,7 +19,7 @@ use heaplake_schemas::owners::{FILE, schema};
 use heaplake_schemas::scratch::{OWNER_NAMES, OWNER_ROW, OWNER_SIGNATURES, documents};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "owners table",
     version: 2,
     when: |setting| setting.has(TableName::Owners),

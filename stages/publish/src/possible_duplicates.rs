@@ -22,7 +22,7 @@ use heaplake_schemas::scratch::{CLASS_KEYS, CLASS_NAME, STRINGS};
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "possible duplicates table",
     when: |setting| setting.findings() && setting.duplicates(),
     reads: &[column(POSSIBLE_CLASS), column(CLASS_NAME), texts(CLASS_KEYS), texts(STRINGS)],

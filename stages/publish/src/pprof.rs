@@ -27,10 +27,10 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
 /// File name inside a run.
-pub const FILE: &str = "allocations.pb.gz";
+pub(crate) const FILE: &str = "allocations.pb.gz";
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "pprof",
     version: 4,
     when: |setting| setting.replay(|options| options.recording.pprof),
@@ -53,12 +53,12 @@ const NONE: &str = "(no stack)";
 
 /// Field numbers of the messages.
 mod field {
-    pub const SAMPLE_TYPE: u32 = 1;
-    pub const SAMPLE: u32 = 2;
-    pub const LOCATION: u32 = 4;
-    pub const FUNCTION: u32 = 5;
-    pub const STRING: u32 = 6;
-    pub const DEFAULT_SAMPLE_TYPE: u32 = 14;
+    pub(super) const SAMPLE_TYPE: u32 = 1;
+    pub(super) const SAMPLE: u32 = 2;
+    pub(super) const LOCATION: u32 = 4;
+    pub(super) const FUNCTION: u32 = 5;
+    pub(super) const STRING: u32 = 6;
+    pub(super) const DEFAULT_SAMPLE_TYPE: u32 = 14;
 }
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {

@@ -17,7 +17,7 @@ use heaplake_schemas::recorded_events::{FILE, schema};
 use heaplake_schemas::replay::{RECORDED_EVENTS, RECORDING_TEXTS};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "recorded_events",
     when: |setting| setting.traces(TraceTable::RecordedEvents),
     reads: &[column(RECORDED_EVENTS), texts(RECORDING_TEXTS)],

@@ -22,7 +22,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "retainer trees table",
     when: |setting| setting.has(TableName::RetainerTrees),
     reads: &[column(RETAINER_TREES), column(columns::CLASS_NAME), texts(STRINGS)],

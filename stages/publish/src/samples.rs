@@ -17,7 +17,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::samples::{FILE, ROWS, schema};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "samples",
     when: |setting| setting.has(TableName::Samples),
     reads: &[column(ROWS)],

@@ -19,7 +19,7 @@ use heaplake_schemas::scratch::{SCRIPT_ID, SCRIPT_URL, STRINGS};
 use heaplake_schemas::scripts::{FILE, schema};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "scripts table",
     version: 2,
     when: |setting| setting.has(TableName::Scripts),

@@ -21,7 +21,7 @@ use heaplake_schemas::threads::{FILE, frame, schema};
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "threads",
     when: |setting| setting.has(TableName::Threads),
     reads: &[

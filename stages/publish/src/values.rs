@@ -22,7 +22,7 @@ use heaplake_schemas::values::{FILE, NO_TEXT, VALUE_DEGREE, VALUE_ROW, VALUE_TEX
 use std::sync::Arc;
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "values table",
     when: |setting| setting.has(TableName::Values),
     reads: &[column(VALUE_DEGREE), column(VALUE_ROW), texts(VALUE_TEXTS), texts(STRINGS)],

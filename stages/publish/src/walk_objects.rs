@@ -16,7 +16,7 @@ use heaplake_schemas::replay::WALK_OBJECTS;
 use heaplake_schemas::walk_objects::{FILE, schema};
 
 /// The stage's declaration.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "walk_objects",
     when: |setting| setting.traces(TraceTable::WalkObjects),
     reads: &[column(WALK_OBJECTS)],

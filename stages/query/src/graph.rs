@@ -30,7 +30,7 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// Reads the tables. Nodes of `part_kinds` are parts of the object that refers to them.
-    pub fn read(nodes: &Path, edges: &Path, part_kinds: &[String]) -> Result<Self, StageError> {
+    pub(crate) fn read(nodes: &Path, edges: &Path, part_kinds: &[String]) -> Result<Self, StageError> {
         let dominator = dominators(nodes)?;
         let count = dominator.len();
         let mut graph = Self {
@@ -88,17 +88,17 @@ impl Graph {
     }
 
     /// Number of nodes.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.distance.len()
     }
 
     /// Sources and labels of the essential edges to a node.
-    pub fn held_by(&self, node: u32) -> &[(u32, u32)] {
+    pub(crate) fn held_by(&self, node: u32) -> &[(u32, u32)] {
         &self.edges[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
     }
 
     /// Distance of a node; `i32::MAX` if none.
-    pub fn far(&self, node: u32) -> i32 {
+    pub(crate) fn far(&self, node: u32) -> i32 {
         self.distance[node as usize]
     }
 
@@ -110,12 +110,12 @@ impl Graph {
     }
 
     /// Name of a class.
-    pub fn class_name(&self, class: u32) -> &str {
+    pub(crate) fn class_name(&self, class: u32) -> &str {
         self.classes.get(&class).map_or("", String::as_str)
     }
 
     /// Text of a label.
-    pub fn label(&self, label: u32) -> Option<&str> {
+    pub(crate) fn label(&self, label: u32) -> Option<&str> {
         Some(match label {
             label::NONE => return None,
             label::INDEX => "[]",
@@ -255,7 +255,7 @@ impl Holders for Graph {
 impl Graph {
     /// A graph of edges (source, target, label), distances, classes and parts; the root is 0. Names of classes and
     /// labels are their numbers.
-    pub fn of(
+    pub(crate) fn of(
         edges: &[(u32, u32, u32)],
         distance: Vec<i32>,
         class: Vec<u32>,

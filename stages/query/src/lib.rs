@@ -18,7 +18,7 @@ mod paths;
 #[cfg(test)]
 mod properties;
 pub mod rows;
-pub mod stored_paths;
+mod stored_paths;
 pub mod top;
 pub mod track;
 pub mod tree;

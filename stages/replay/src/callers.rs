@@ -2,7 +2,7 @@
 //!
 //! A stack with a cell on each of its n frames makes n chains of up to n callers if all functions differ: n², whatever
 //! the algorithm. So the work is limited to a multiple of the trace: callers beyond the depth that would exceed it are
-//! left out ([`Written::depth`], [`Written::cut`]). The limit depends on the trace alone.
+//! left out ([`Written::cut`]). The limit depends on the trace alone.
 //!
 //! Cells are sorted by type, then by stack from the inside out ([`ranks`]), so that cells with common callers are
 //! adjacent and rows follow in preorder.
@@ -38,9 +38,7 @@ struct Ranked {
 
 /// Totals of the written rows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Written {
-    /// Most functions of a chain of callers; `u32::MAX` if none was cut.
-    pub depth: u64,
+pub(crate) struct Written {
     /// Stacks with deeper chains.
     pub cut: u64,
     /// Bytes spilled to disk.
@@ -116,7 +114,7 @@ struct Sorted {
 }
 
 /// The stacks of cells as nodes of the tree.
-pub struct Stacks<'a> {
+pub(crate) struct Stacks<'a> {
     /// The cells.
     pub cells: &'a Cells,
     /// The node of each stack.
@@ -229,10 +227,10 @@ fn alike(tree: &mut Tree, (mut a, mut b): (u32, u32), whole: u32, space: Space<'
 }
 
 /// Writes the rows of all types.
-pub fn write(mut stacks: Stacks<'_>, space: Space<'_>) -> Result<Written, StageError> {
+pub(crate) fn write(mut stacks: Stacks<'_>, space: Space<'_>) -> Result<Written, StageError> {
     let mut sorted = Sorted::new(&mut stacks, space)?;
     let depth = sorted.limit(stacks.tree, space)?;
-    let mut written = Written { depth: depth.into(), cut: 0, spilled: sorted.spilled };
+    let mut written = Written { cut: 0, spilled: sorted.spilled };
     let mut writer = Writer::new(space)?;
     let mut at = 0;
     while at < sorted.count {

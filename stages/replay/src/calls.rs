@@ -10,10 +10,10 @@ use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_schemas::object_lifetimes::GENERATIONS;
 
 /// Null sentinel of functions: the root of a call tree, or a frame of an unknown function.
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Allocations counted together.
-pub const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// Probes of the table per allocation of a batch before it is looked up alone.
 const GUESSES: usize = 2;
@@ -50,7 +50,7 @@ struct Death {
 }
 
 /// Objects and bytes by generation that reclaimed them.
-pub type Deaths = [(u64, u64); GENERATIONS.len()];
+pub(crate) type Deaths = [(u64, u64); GENERATIONS.len()];
 
 /// All cells. The fields that an allocation changes are in one array, for one cache miss; the other arrays are sparse
 /// or read in order.

@@ -29,7 +29,7 @@ pub struct Bound {
 }
 
 /// A garbage collection in progress.
-pub struct Open {
+pub(crate) struct Open {
     /// Its first event.
     pub start: CollectionStart,
     /// Allocations before it began.
@@ -60,7 +60,7 @@ pub struct Open {
 }
 
 /// The condemned ranges and the survivors, once all are known.
-pub struct Closed {
+pub(crate) struct Closed {
     /// Condemned ranges, sorted and disjoint.
     pub condemned: Vec<Condemned>,
     /// Survivors, likewise.
@@ -71,7 +71,11 @@ pub struct Closed {
 
 impl Open {
     /// Starts recording a collection.
-    pub fn new(start: CollectionStart, (allocations, lost): (u64, u64), budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(
+        start: CollectionStart,
+        (allocations, lost): (u64, u64),
+        budget: &Budget,
+    ) -> Result<Self, StageError> {
         Ok(Self {
             start,
             allocations,
@@ -95,7 +99,7 @@ impl Open {
 
     /// Adds a range of a generation. Ranges are reported at the start, which are the condemned ones, and again at the
     /// end. Returns true for the former; the latter are kept only if `keep`.
-    pub fn range(&mut self, range: Range, keep: bool) -> Result<bool, StageError> {
+    pub(crate) fn range(&mut self, range: Range, keep: bool) -> Result<bool, StageError> {
         // Without survivors, only a repeated address marks the second report.
         if range.used > 0 {
             let first = self.starts.insert(range.start);
@@ -114,13 +118,13 @@ impl Open {
 
     /// The ranges after the collection, if kept.
     #[must_use]
-    pub fn later(&self) -> &[Range] {
+    pub(crate) fn later(&self) -> &[Range] {
         &self.later
     }
 
     /// The generations after the collection, if kept; later ranges override. Without survivors, empty ranges of the
     /// first report may belong to the second one.
-    pub fn left(&self) -> impl Iterator<Item = Range> {
+    pub(crate) fn left(&self) -> impl Iterator<Item = Range> {
         let empty = |bound: &&Bound| {
             let nothing = self.moved_ranges + self.surviving_ranges == 0;
             nothing && !self.later.is_empty() && bound.range.used == 0
@@ -132,7 +136,7 @@ impl Open {
     /// Whether the young generations are adjacent in one segment, as before regions. A concurrent collection leaves
     /// them alone there.
     #[must_use]
-    pub fn in_segments(&self) -> bool {
+    pub(crate) fn in_segments(&self) -> bool {
         let ranges = || self.ranges.iter().map(|bound| bound.range);
         let of = |generation: u8| ranges().filter(move |range| range.generation == generation);
         let youngest: FxHashSet<u64> = of(0).map(|range| range.start).collect();
@@ -140,7 +144,7 @@ impl Open {
     }
 
     /// Adds a range of survivors, moved or not, after `allocations` allocations.
-    pub fn survives(&mut self, survival: Survival, moved: bool, allocations: u64) -> Result<(), StageError> {
+    pub(crate) fn survives(&mut self, survival: Survival, moved: bool, allocations: u64) -> Result<(), StageError> {
         self.after = true;
         self.reported.get_or_insert(allocations);
         *(if moved { &mut self.moved_ranges } else { &mut self.surviving_ranges }) += 1;
@@ -168,7 +172,7 @@ impl Open {
 
     /// Number of generations that were both compacted and swept, which is an anomaly.
     #[must_use]
-    pub fn conflicts(&self) -> u64 {
+    pub(crate) fn conflicts(&self) -> u64 {
         let generations = |of: fn(&Bound) -> u64| {
             let bounds = self.ranges.iter().filter(|bound| of(bound) > 0);
             bounds.fold(0_u32, |mask, bound| mask | 1 << bound.range.generation.min(31))
@@ -178,13 +182,13 @@ impl Open {
 
     /// The generations before the collection; later ranges override. Empty ones come first: without survivors they may
     /// belong to the second report.
-    pub fn found(&self) -> impl Iterator<Item = Range> {
+    pub(crate) fn found(&self) -> impl Iterator<Item = Range> {
         let ranges = || self.ranges.iter().map(|bound| bound.range);
         ranges().filter(|range| range.used == 0).chain(ranges().filter(|range| range.used > 0))
     }
 
     /// Returns the ranges before the collection and those after it, if kept, both by address.
-    pub fn all_bounds(&mut self) -> Result<(&[Bound], &[Range]), StageError> {
+    pub(crate) fn all_bounds(&mut self) -> Result<(&[Bound], &[Range]), StageError> {
         self.filled = None;
         self.charge.sort_by_key(&mut self.ranges, |bound| (bound.range.start, bound.range.generation))?;
         self.charge.sort_by_key(&mut self.later, |range| (range.start, range.generation))?;
@@ -192,7 +196,7 @@ impl Open {
     }
 
     /// Adds a root; keeps it if `keep`.
-    pub fn root(&mut self, root: Root, keep: bool) -> Result<(), StageError> {
+    pub(crate) fn root(&mut self, root: Root, keep: bool) -> Result<(), StageError> {
         let at = match root.kind {
             RootKind::Stack => 0,
             RootKind::Finalizer => 1,
@@ -208,13 +212,13 @@ impl Open {
     }
 
     /// Returns the kept roots, sorted.
-    pub fn held(&mut self) -> Result<&[Root], StageError> {
+    pub(crate) fn held(&mut self) -> Result<&[Root], StageError> {
         self.charge.sort_by_key(&mut self.held, |root| *root)?;
         Ok(&self.held)
     }
 
     /// Adds an object of a heap walk.
-    pub fn walked(&mut self, address: u64) -> Result<(), StageError> {
+    pub(crate) fn walked(&mut self, address: u64) -> Result<(), StageError> {
         let walked = self.walked.get_or_insert_default();
         self.charge.make_room(walked, 1)?;
         walked.push(address);
@@ -222,7 +226,7 @@ impl Open {
     }
 
     /// Returns condemned ranges and survivors, once all are reported.
-    pub fn close(&mut self) -> Result<Closed, StageError> {
+    pub(crate) fn close(&mut self) -> Result<Closed, StageError> {
         let mut overlaps = 0;
         let condemned = self.condemned(&mut overlaps)?;
         let survivals = self.survivals(&mut overlaps)?;
@@ -281,7 +285,7 @@ impl Open {
 
     /// Returns the row of the table, without the effects of the collection.
     #[must_use]
-    pub fn row(&self) -> CollectionRow {
+    pub(crate) fn row(&self) -> CollectionRow {
         let (reason, profiler_reason) = match self.start.reason {
             Reason::Profiler(code) => (code, 1),
             Reason::Runtime(code) => (code, 0),

@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 const WHO: &str = "the functions of the call tree";
 
 /// Functions on any stack, numbered in order of first occurrence among the frames.
-pub struct Functions<'a> {
+pub(crate) struct Functions<'a> {
     symbols: &'a Symbols,
     /// Number of each function of the trace; [`NONE`] if not yet numbered.
     numbers: BudgetVec<u32>,
@@ -30,7 +30,7 @@ pub struct Functions<'a> {
 
 impl<'a> Functions<'a> {
     /// Returns an empty numbering.
-    pub fn new(replay: &'a Replay, space: Space<'_>) -> Result<Self, StageError> {
+    pub(crate) fn new(replay: &'a Replay, space: Space<'_>) -> Result<Self, StageError> {
         let symbols = &replay.symbols;
         let count = symbols.functions().len();
         let (numbers, list) = (space.budget().filled(WHO, count, NONE)?, space.budget().with_room(WHO, count)?);
@@ -38,7 +38,7 @@ impl<'a> Functions<'a> {
     }
 
     /// Returns the number of a frame's function; [`NONE`] if unknown.
-    pub fn of(&mut self, frame: u64) -> Result<u32, StageError> {
+    pub(crate) fn of(&mut self, frame: u64) -> Result<u32, StageError> {
         let Some(function) = self.symbols.resolve(frame) else {
             self.unresolved += 1;
             return Ok(NONE);
@@ -52,7 +52,7 @@ impl<'a> Functions<'a> {
     }
 
     /// Writes rows and texts of functions; returns the text id of each name.
-    pub fn write(
+    pub(crate) fn write(
         self,
         replay: &Replay,
         mut sums: ByFunction,
@@ -139,7 +139,7 @@ fn text(strings: &mut StringWriter, text: Option<&str>) -> Result<u32, StageErro
 }
 
 /// Allocations of each function: exclusive and inclusive.
-pub struct ByFunction {
+pub(crate) struct ByFunction {
     exclusive: Array<Amount>,
     inclusive: Array<Amount>,
     /// Occurrences of each function on the path to the current node.
@@ -165,7 +165,7 @@ impl ByFunction {
 
 /// Writes the call tree from the exclusive and inclusive amounts of its nodes; returns the position of each node in it,
 /// and the amounts of `functions` functions.
-pub fn callees(
+pub(crate) fn callees(
     tree: &mut Tree,
     (exclusive, inclusive): &mut (Array<Amount>, Array<Amount>),
     functions: usize,

@@ -14,7 +14,7 @@ use heaplake_input::json::Scanner;
 use heaplake_kit::{Budget, BudgetVec, StageError};
 
 /// Beginning of a profile, without spaces.
-pub const BEGINNING: &[u8] = b"{\"head\":";
+pub(crate) const BEGINNING: &[u8] = b"{\"head\":";
 
 /// Longest accepted text, bytes.
 const MOST_TEXT: usize = 1 << 20;
@@ -58,7 +58,7 @@ struct Counted {
 }
 
 /// Reads a profile; the format has no version.
-pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+pub(crate) fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
     json.skip_byte_order_mark()?;
     json.expect(b'{', OBJECT)?;

@@ -11,7 +11,7 @@ use heaplake_kit::{Budget, BudgetVec, StageError};
 const LEAST: usize = 1 << 10;
 
 /// An index table.
-pub struct IndexTable {
+pub(crate) struct IndexTable {
     /// Each index plus 1; 0 for an empty slot.
     places: BudgetVec<u32>,
     /// Bits by which hashes are shifted right.
@@ -23,14 +23,14 @@ pub struct IndexTable {
 
 impl IndexTable {
     /// Returns an empty table, on the memory account of `who`.
-    pub fn new(budget: &Budget, who: &'static str) -> Result<Self, StageError> {
+    pub(crate) fn new(budget: &Budget, who: &'static str) -> Result<Self, StageError> {
         let places = budget.filled(who, LEAST, 0)?;
         Ok(Self { places, shift: 64 - LEAST.ilog2(), count: 0, budget: budget.clone(), who })
     }
 
     /// Returns the index with this hash for which `is` holds.
     #[inline]
-    pub fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(crate) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
         let mut place = (hash >> self.shift) as usize;
         loop {
             match self.places[place] {
@@ -45,25 +45,25 @@ impl IndexTable {
     /// the first or second slot.
     #[inline]
     #[must_use]
-    pub fn guess(&self, hash: u64, further: usize) -> Option<u32> {
+    pub(crate) fn guess(&self, hash: u64, further: usize) -> Option<u32> {
         let place = (hash >> self.shift) as usize + further;
         self.places[place & (self.places.len() - 1)].checked_sub(1)
     }
 
     /// Adds the index of an item that is not in the table; `hash_of` gives the hash of any item.
-    pub fn add(&mut self, index: u32, hash_of: impl Fn(u32) -> u64) -> Result<(), StageError> {
+    pub(crate) fn add(&mut self, index: u32, hash_of: impl Fn(u32) -> u64) -> Result<(), StageError> {
         self.add_in(index, |index| Ok(hash_of(index)))
     }
 
     /// Releases the memory; there are no look-ups afterwards.
-    pub fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) {
         self.places = self.budget.growing(self.who);
         self.count = 0;
     }
 
     /// Like [`Self::find`], for items whose reading may fail.
     #[inline]
-    pub fn find_in(
+    pub(crate) fn find_in(
         &self,
         hash: u64,
         mut is: impl FnMut(u32) -> Result<bool, StageError>,
@@ -79,7 +79,7 @@ impl IndexTable {
     }
 
     /// Like [`Self::add`], for items whose reading may fail.
-    pub fn add_in(
+    pub(crate) fn add_in(
         &mut self,
         index: u32,
         mut hash_of: impl FnMut(u32) -> Result<u64, StageError>,
@@ -109,7 +109,7 @@ impl IndexTable {
 /// Hashes two numbers: folds both halves of a product.
 #[inline]
 #[must_use]
-pub fn hash(a: u64, b: u64) -> u64 {
+pub(crate) fn hash(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd6e8_feb8_6659_fd93);
     (product >> 64) as u64 ^ product as u64
 }

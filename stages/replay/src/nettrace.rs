@@ -13,10 +13,10 @@ use heaplake_input::nettrace::{self, Around, Cursor, Events, Stacks, Trace, payl
 use heaplake_kit::{Budget, StageError};
 use heaplake_symbols::Build;
 
-pub use heaplake_input::nettrace::MAGIC;
+pub(crate) use heaplake_input::nettrace::MAGIC;
 
 /// Reads a trace; returns its version.
-pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+pub(crate) fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     let outcome = nettrace::read(bytes, &mut Reader(replay), budget)?;
     replay.anomalies.unknown_stacks += outcome.unknown_stacks;
     replay.anomalies.lost_events = outcome.lost_events;
@@ -25,7 +25,7 @@ pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Resu
 
 /// An event that a replay uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Start of a collection (version of the payload).
     Start(u32),
     /// End of a collection.

@@ -38,7 +38,7 @@ impl<'a> Space<'a> {
 }
 
 /// Takes items in any order.
-pub struct Unordered<'a, T> {
+pub(crate) struct Unordered<'a, T> {
     kept: Kept<'a, T>,
     space: Space<'a>,
     count: usize,
@@ -51,7 +51,12 @@ enum Kept<'a, T> {
 
 impl<'a, T: Pod + Ord> Unordered<'a, T> {
     /// Prepares for at most `most` items; the columns are used if these do not fit in memory.
-    pub fn new(who: &'static str, most: usize, columns: [Column<T>; 2], space: Space<'a>) -> Result<Self, StageError> {
+    pub(crate) fn new(
+        who: &'static str,
+        most: usize,
+        columns: [Column<T>; 2],
+        space: Space<'a>,
+    ) -> Result<Self, StageError> {
         let fits = (most as u64).saturating_mul(size_of::<T>() as u64) <= space.budget().free() / 2;
         let kept = if fits && most <= MOST_IN_MEMORY {
             Kept::Memory(space.budget().with_room(who, most)?)
@@ -63,7 +68,7 @@ impl<'a, T: Pod + Ord> Unordered<'a, T> {
 
     /// Adds an item.
     #[inline]
-    pub fn push(&mut self, item: T) -> Result<(), StageError> {
+    pub(crate) fn push(&mut self, item: T) -> Result<(), StageError> {
         self.space.check(self.count)?;
         self.count += 1;
         match &mut self.kept {
@@ -73,7 +78,7 @@ impl<'a, T: Pod + Ord> Unordered<'a, T> {
     }
 
     /// Sorts the items.
-    pub fn finish(self) -> Result<Ordered<'a, T>, StageError> {
+    pub(crate) fn finish(self) -> Result<Ordered<'a, T>, StageError> {
         let items = match self.kept {
             Kept::Memory(mut items) => {
                 items.sort_unstable();
@@ -86,7 +91,7 @@ impl<'a, T: Pod + Ord> Unordered<'a, T> {
 }
 
 /// Returns items in order.
-pub struct Ordered<'a, T> {
+pub(crate) struct Ordered<'a, T> {
     items: Source<'a, T>,
     space: Space<'a>,
     at: usize,
@@ -100,7 +105,7 @@ enum Source<'a, T> {
 impl<T: Pod + Ord> Ordered<'_, T> {
     /// Returns the next item.
     #[inline]
-    pub fn pop(&mut self) -> Result<Option<T>, StageError> {
+    pub(crate) fn pop(&mut self) -> Result<Option<T>, StageError> {
         self.space.check(self.at)?;
         self.at += 1;
         match &mut self.items {
@@ -111,7 +116,7 @@ impl<T: Pod + Ord> Ordered<'_, T> {
 
     /// Bytes spilled to disk.
     #[must_use]
-    pub fn spilled(&self) -> u64 {
+    pub(crate) fn spilled(&self) -> u64 {
         match &self.items {
             Source::Memory(_) => 0,
             Source::Disk(sorted) => sorted.bytes(),

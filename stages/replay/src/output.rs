@@ -22,7 +22,7 @@ use std::cmp::Reverse;
 
 /// Totals of a replay, besides its rows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// Sampled objects.
     pub sampled: u64,
     /// Those without a stack.
@@ -36,7 +36,7 @@ pub struct Totals {
 }
 
 /// Writes all rows; first releases the memory that only reading the trace needs.
-pub fn write(
+pub(crate) fn write(
     replay: &mut Replay,
     sources: &mut Sources<'_>,
     scratch: &Scratch,

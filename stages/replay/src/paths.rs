@@ -19,7 +19,7 @@ const WHO: &str = "the paths whose objects died";
 const ORDER: [Column<PathRow>; 2] = [Column::new("replay.paths.a"), Column::new("replay.paths.b")];
 
 /// The call tree, the node of each stack, and the row of each node among the callees, which are already written.
-pub struct Calls<'a> {
+pub(crate) struct Calls<'a> {
     /// The tree.
     pub tree: &'a mut Tree,
     /// Node by stack.
@@ -29,7 +29,12 @@ pub struct Calls<'a> {
 }
 
 /// Writes the rows; returns the bytes spilled for them. `names` has the text id of each function's name.
-pub fn write(replay: &Replay, calls: &mut Calls<'_>, names: &[u32], space: Space<'_>) -> Result<u64, StageError> {
+pub(crate) fn write(
+    replay: &Replay,
+    calls: &mut Calls<'_>,
+    names: &[u32],
+    space: Space<'_>,
+) -> Result<u64, StageError> {
     let mut rows = Unordered::new(WHO, calls.tree.count.saturating_mul(GENERATIONS.len()), ORDER, space)?;
     let mut spilled = 0;
     for generation in (0..GENERATIONS.len()).filter(|&generation| replay.cells.any_in(generation)) {

@@ -15,7 +15,7 @@ use heaplake_schemas::replay::CALLERS;
 use heaplake_schemas::scratch::Column;
 
 /// Memory account of the arrays.
-pub const WHO: &str = "the callers of all types";
+pub(crate) const WHO: &str = "the callers of all types";
 
 /// Most siblings that are sorted in a permanent list; memory of longer lists is reserved on demand.
 const FEW: usize = 1 << 10;
@@ -27,7 +27,7 @@ const SIBLINGS: [Column<Sibling>; 2] = [Column::new("replay.siblings.a"), Column
 
 /// A stack, up to a depth, with the part shared with the one before.
 #[derive(Clone, Copy)]
-pub struct Stack {
+pub(crate) struct Stack {
     /// Its node in the call tree.
     pub node: u32,
     /// Number of its functions.
@@ -75,7 +75,7 @@ impl Sibling {
 }
 
 /// The reverse call graphs of some types, each below a root.
-pub struct Batch {
+pub(crate) struct Batch {
     nodes: Array<Branch>,
     /// By node; of nodes off the path including all descendants.
     amounts: Array<Amount>,
@@ -90,7 +90,7 @@ pub struct Batch {
 
 impl Batch {
     /// Allocates for `rows` nodes and chains of `depth` callers.
-    pub fn new(rows: u64, depth: u32, space: Space<'_>) -> Result<Self, StageError> {
+    pub(crate) fn new(rows: u64, depth: u32, space: Space<'_>) -> Result<Self, StageError> {
         let rows = rows as usize;
         let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
         // Arrays that page take nearly all memory.
@@ -143,7 +143,13 @@ impl Batch {
     }
 
     /// Adds the allocations of a stack; stacks come sorted by type.
-    pub fn add(&mut self, calls: &mut Tree, type_id: u32, stack: Stack, amount: &Amount) -> Result<(), StageError> {
+    pub(crate) fn add(
+        &mut self,
+        calls: &mut Tree,
+        type_id: u32,
+        stack: Stack,
+        amount: &Amount,
+    ) -> Result<(), StageError> {
         if self.type_id.replace(type_id) != Some(type_id) {
             self.cut(0)?;
             self.grow(type_id)?;
@@ -165,7 +171,7 @@ impl Batch {
 }
 
 /// Writes rows, batch by batch.
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     rows: ColumnWriter<CallerRow>,
     /// Rows so far.
     base: u32,
@@ -177,19 +183,19 @@ pub struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// Creates the column.
-    pub fn new(space: Space<'a>) -> Result<Self, StageError> {
+    pub(crate) fn new(space: Space<'a>) -> Result<Self, StageError> {
         let siblings = space.budget().with_room(WHO, FEW)?;
         Ok(Self { rows: ColumnWriter::create(space.scratch, CALLERS)?, base: 0, siblings, space, spilled: 0 })
     }
 
     /// Finishes the column; returns the spilled bytes.
-    pub fn finish(self) -> Result<u64, StageError> {
+    pub(crate) fn finish(self) -> Result<u64, StageError> {
         self.rows.finish()?;
         Ok(self.spilled)
     }
 
     /// Writes the rows of a batch.
-    pub fn write(&mut self, mut batch: Batch) -> Result<(), StageError> {
+    pub(crate) fn write(&mut self, mut batch: Batch) -> Result<(), StageError> {
         batch.cut(0)?;
         let mut root = 0;
         while root < batch.count {

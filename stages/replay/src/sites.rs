@@ -31,7 +31,7 @@ struct Site {
 }
 
 /// Writes the rows. `names` has the text id of each function's name.
-pub fn write(
+pub(crate) fn write(
     replay: &Replay,
     (tree, nodes): (&mut Tree, &mut Array<u32>),
     names: &[u32],

@@ -8,7 +8,7 @@ use crate::index_table::{IndexTable, hash};
 use heaplake_kit::{Budget, BudgetVec, StageError};
 
 /// The empty stack, and the parent of outermost frames.
-pub const EMPTY: u32 = 0;
+pub(crate) const EMPTY: u32 = 0;
 
 /// Memory account.
 const WHO: &str = "the stacks of the trace";
@@ -41,7 +41,7 @@ pub trait Frames {
 }
 
 /// A stack with a known node.
-pub struct At(pub u32);
+pub(crate) struct At(pub u32);
 
 impl Frames for At {
     fn node(&mut self, _: u32, _: &mut Stacks) -> Result<u32, StageError> {

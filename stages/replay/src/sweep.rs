@@ -88,7 +88,7 @@ impl<'a> Pass<'a> {
 }
 
 /// A garbage collection's pass over the pages, in order of address.
-pub struct Sweep<'a> {
+pub(crate) struct Sweep<'a> {
     /// Its ranges shrink to those that do not end before the next object.
     pass: Pass<'a>,
     /// Effects so far.
@@ -106,13 +106,13 @@ enum Fate {
 impl<'a> Sweep<'a> {
     /// Starts a pass.
     #[must_use]
-    pub fn new(pass: Pass<'a>) -> Self {
+    pub(crate) fn new(pass: Pass<'a>) -> Self {
         Self { pass, done: Collected::default() }
     }
 
     /// Removes from a page the objects that die and those that move; the latter go to `arrivals`, which has the
     /// capacity.
-    pub fn page(
+    pub(crate) fn page(
         &mut self,
         page: &mut Vec<Object>,
         arrivals: &mut Vec<Object>,

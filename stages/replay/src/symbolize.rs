@@ -22,7 +22,7 @@ const TYPE: u64 = 256;
 const METHOD: u32 = 0x06;
 
 /// Symbol files.
-pub struct Sources<'a> {
+pub(crate) struct Sources<'a> {
     /// Assemblies and PDBs.
     pub library: Library<'a>,
     /// Source maps.
@@ -30,7 +30,7 @@ pub struct Sources<'a> {
 }
 
 /// Names the types that only have tokens in the trace; `[MODULE!TOKEN]` if no file has a name.
-pub fn types(replay: &mut Replay, library: &mut Library<'_>, budget: &Budget) -> Result<(), StageError> {
+pub(crate) fn types(replay: &mut Replay, library: &mut Library<'_>, budget: &Budget) -> Result<(), StageError> {
     let unnamed = replay.types.unnamed();
     let count: usize = unnamed.values().map(BTreeSet::len).sum();
     if count == 0 {
@@ -76,7 +76,7 @@ type Asked = Vec<(usize, u32)>;
 
 /// Places of functions that the trace lacks, by position in a list of functions.
 #[derive(Default)]
-pub struct Places {
+pub(crate) struct Places {
     /// Files of [`Self::lines`].
     files: Vec<String>,
     /// File and line of each function, from PDBs.
@@ -88,7 +88,12 @@ pub struct Places {
 
 impl Places {
     /// Looks up the places of functions.
-    pub fn of(symbols: &Symbols, list: &[u32], sources: &mut Sources<'_>, budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn of(
+        symbols: &Symbols,
+        list: &[u32],
+        sources: &mut Sources<'_>,
+        budget: &Budget,
+    ) -> Result<Self, StageError> {
         if sources.library.is_empty() && sources.maps.is_none() {
             return Ok(Self::default());
         }
@@ -191,20 +196,20 @@ impl Places {
 
     /// File and line of a function, from PDBs.
     #[must_use]
-    pub fn line(&self, at: usize) -> Option<(&str, u32)> {
+    pub(crate) fn line(&self, at: usize) -> Option<(&str, u32)> {
         let (file, line) = (*self.lines.get(at)?)?;
         Some((&self.files[file as usize], line))
     }
 
     /// Original place of a function of a script.
     #[must_use]
-    pub fn original(&self, at: usize) -> Option<&Original> {
+    pub(crate) fn original(&self, at: usize) -> Option<&Original> {
         self.originals.get(&at).filter(|original| original.source.is_some())
     }
 }
 
 /// Converts a 0-based number to a 1-based one; [`NONE`] for none.
 #[must_use]
-pub fn from_one(number: Option<u32>) -> u32 {
+pub(crate) fn from_one(number: Option<u32>) -> u32 {
     number.map_or(NONE, |number| number.saturating_add(1).min(NONE - 1))
 }

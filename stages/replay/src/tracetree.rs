@@ -14,7 +14,7 @@ use heaplake_kit::{Budget, BudgetVec, InputError, StageError};
 use rustc_hash::FxHashMap;
 
 /// Beginning of a snapshot, without spaces.
-pub const BEGINNING: &[u8] = b"{\"snapshot\":";
+pub(crate) const BEGINNING: &[u8] = b"{\"snapshot\":";
 
 /// The type of all objects; the tree has none.
 const ANY: u64 = 0;
@@ -58,7 +58,7 @@ struct Fields<const N: usize> {
 }
 
 /// Reads the tree of a snapshot; the format has no version. Refuses snapshots without such a tree.
-pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+pub(crate) fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
     json.skip_byte_order_mark()?;
     json.expect(b'{', OBJECT)?;

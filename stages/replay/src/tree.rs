@@ -20,7 +20,7 @@ const ORDER: [Column<Child>; 2] = [Column::new("replay.children.a"), Column::new
 /// A node's caller and function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Link {
+pub(crate) struct Link {
     /// Parent node; less than the node itself.
     pub parent: u32,
     /// The function; [`NONE`] at the root.
@@ -31,7 +31,7 @@ pub struct Link {
 const ROOT: Link = Link { parent: EMPTY, function: NONE };
 
 /// A call tree; node 0 is the root.
-pub struct Tree {
+pub(crate) struct Tree {
     /// The nodes.
     pub links: Array<Link>,
     /// Number of nodes.
@@ -40,7 +40,7 @@ pub struct Tree {
 
 /// Merges the tree of frames into a call tree by function: `function` maps a frame to its function, or [`NONE`], which
 /// leaves the frame out. Returns the tree, and the node of each stack.
-pub fn merge(
+pub(crate) fn merge(
     frames: &[Node],
     mut function: impl FnMut(u64) -> Result<u32, StageError>,
     space: Space<'_>,
@@ -76,7 +76,7 @@ pub fn merge(
 
 impl Tree {
     /// Turns exclusive amounts of nodes into inclusive ones.
-    pub fn sum(&mut self, amounts: &mut Array<Amount>, space: Space<'_>) -> Result<(), StageError> {
+    pub(crate) fn sum(&mut self, amounts: &mut Array<Amount>, space: Space<'_>) -> Result<(), StageError> {
         for node in (1..self.count).rev() {
             space.check(node)?;
             let amount = amounts.get(node)?;
@@ -98,7 +98,7 @@ struct Child {
 }
 
 /// The children of all nodes, sorted.
-pub struct Children {
+pub(crate) struct Children {
     /// Position in `order` of the next child of each node.
     next: Array<u32>,
     /// Children, grouped by parent.
@@ -107,7 +107,7 @@ pub struct Children {
 }
 
 /// A step of a walk through a tree.
-pub enum Step {
+pub(crate) enum Step {
     /// Into a node.
     Enter(Place),
     /// Out of a node, after all below it.
@@ -116,7 +116,7 @@ pub enum Step {
 
 /// A node's place in the preorder of a tree.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub(crate) struct Place {
     /// The node.
     pub node: u32,
     /// Its link.
@@ -128,7 +128,7 @@ pub struct Place {
 impl Children {
     /// Sorts siblings by weight descending, then by function. Leaves out nodes without a weight, with all their
     /// descendants.
-    pub fn new(
+    pub(crate) fn new(
         tree: &mut Tree,
         mut weight: impl FnMut(usize) -> Result<Option<u64>, StageError>,
         space: Space<'_>,
@@ -172,7 +172,7 @@ impl Children {
     }
 
     /// Walks a tree in preorder, without the root.
-    pub fn walk(
+    pub(crate) fn walk(
         mut self,
         tree: &mut Tree,
         space: Space<'_>,

@@ -19,7 +19,7 @@ const SENTENCE: usize = 1000;
 
 /// A finding.
 #[derive(Serialize)]
-pub struct Finding {
+pub(crate) struct Finding {
     rule: u32,
     severity: u32,
     subject: u32,
@@ -44,12 +44,12 @@ pub struct Finding {
 
 impl Finding {
     /// Class of the subject.
-    pub fn class(&self) -> Option<u32> {
+    pub(crate) fn class(&self) -> Option<u32> {
         self.class
     }
 
     /// Nodes that it names.
-    pub fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
         self.node.into_iter().chain(self.holder)
     }
 }
@@ -88,7 +88,7 @@ impl Optional {
 
 /// A class with possible duplicates.
 #[derive(Serialize)]
-pub struct Possible {
+pub(crate) struct Possible {
     class: Option<u32>,
     name: u32,
     set: Option<u32>,
@@ -100,10 +100,10 @@ pub struct Possible {
 
 /// Findings, and classes with possible duplicates; `None` if the run has no table of findings. Older runs list these
 /// classes among their findings.
-pub type Found = Option<(Shown<Finding>, Shown<Possible>)>;
+pub(crate) type Found = Option<(Shown<Finding>, Shown<Possible>)>;
 
 /// Reads the findings.
-pub fn read(folder: &Path, texts: &mut Texts) -> Result<Found, StageError> {
+pub(crate) fn read(folder: &Path, texts: &mut Texts) -> Result<Found, StageError> {
     let optional = Optional::of(folder)?;
     let Some(reader) = Reader::open_if_present(&folder.join(FILE))? else { return Ok(None) };
     let mut columns =

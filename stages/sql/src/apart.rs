@@ -13,14 +13,17 @@ use std::time::Duration;
 
 /// Stack bytes of a thread that parses, plans or runs statements: enough for [`crate::depth::MOST`] levels in an
 /// unoptimised build.
-pub const STACK: usize = 256 << 20;
+pub(crate) const STACK: usize = 256 << 20;
 
 /// Interval between the caller's checks.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs work on a thread until it is done, or an interrupt or lack of memory makes the caller leave. The caller resumes
 /// a panic.
-pub fn apart<T: Send + 'static>(cancel: &AtomicBool, work: impl FnOnce() -> T + Send + 'static) -> Result<T, SqlError> {
+pub(crate) fn apart<T: Send + 'static>(
+    cancel: &AtomicBool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, SqlError> {
     let (sender, receiver) = sync_channel(1);
     let worker = Builder::new().stack_size(STACK).spawn(move || {
         // The caller may have left.
@@ -37,7 +40,7 @@ pub fn apart<T: Send + 'static>(cancel: &AtomicBool, work: impl FnOnce() -> T + 
 }
 
 /// Returns the next value of a thread; `None` after its end. An interrupt or lack of memory is an error.
-pub fn next<T>(from: &Receiver<T>, cancel: &AtomicBool) -> Result<Option<T>, SqlError> {
+pub(crate) fn next<T>(from: &Receiver<T>, cancel: &AtomicBool) -> Result<Option<T>, SqlError> {
     loop {
         if memory_limit::is_exceeded() {
             return Err(SqlError::memory(memory_limit::CAUSE));
@@ -59,7 +62,7 @@ static RESIDENT: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// Keeps resident memory near allocated memory above this many bytes: the engine's freed memory is fragmented, so the
 /// allocator would keep it.
-pub fn keep_near(bytes: u64) {
+pub(crate) fn keep_near(bytes: u64) {
     RESIDENT.store(bytes, Ordering::Relaxed);
 }
 
@@ -80,7 +83,7 @@ fn anonymous() -> Option<u64> {
 }
 
 /// Checks that the system gives this many threads at a time: the thread library panics otherwise.
-pub fn need_threads(count: usize) -> Result<(), SqlError> {
+pub(crate) fn need_threads(count: usize) -> Result<(), SqlError> {
     let end = AtomicBool::new(false);
     thread::scope(|scope| {
         let wait = || {

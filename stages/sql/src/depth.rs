@@ -11,10 +11,10 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 /// Maximum levels of a statement, and maximum of its queries.
-pub const MOST: usize = 500;
+pub(crate) const MOST: usize = 500;
 
 /// Checks the depth of all statements of a text. A text that cannot be tokenised passes: the parser reports it better.
-pub fn check(text: &str) -> Result<(), SqlError> {
+pub(crate) fn check(text: &str) -> Result<(), SqlError> {
     let Ok(tokens) = Tokenizer::new(&GenericDialect {}, text).tokenize() else { return Ok(()) };
     let mut depth = Depth::default();
     for token in &tokens {

@@ -33,7 +33,7 @@ const MOST_OPEN: usize = 128;
 
 /// A run was dropped or replaced after its description was read.
 #[derive(Debug)]
-pub struct Changed(String);
+pub(crate) struct Changed(String);
 
 impl fmt::Display for Changed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,7 +57,7 @@ impl std::error::Error for Damaged {}
 
 /// A table of a run.
 #[derive(Debug)]
-pub struct Table {
+pub(crate) struct Table {
     path: PathBuf,
     listed: run::Table,
     /// The open file of a local lake.
@@ -66,7 +66,7 @@ pub struct Table {
 
 impl Table {
     /// A local file of the length in `run.json`. One that is missing, a link or of another length is [`Changed`].
-    pub fn of_folder(path: &Path, listed: &run::Table, at: usize) -> Result<Self> {
+    pub(crate) fn of_folder(path: &Path, listed: &run::Table, at: usize) -> Result<Self> {
         let file = open(path, listed)?;
         let opened = (at < MOST_OPEN).then(|| Arc::new(file));
         Ok(Self { path: path.to_owned(), listed: listed.clone(), opened })
@@ -74,7 +74,7 @@ impl Table {
 
     /// An object of a store, trusted to be the one in `run.json`.
     #[must_use]
-    pub fn of_store(path: &Path, listed: &run::Table) -> Self {
+    pub(crate) fn of_store(path: &Path, listed: &run::Table) -> Self {
         Self { path: path.to_owned(), listed: listed.clone(), opened: None }
     }
 }
@@ -92,7 +92,7 @@ fn open(path: &Path, listed: &run::Table) -> Result<Listed> {
 
 /// The files of a view, by the engine's path.
 #[derive(Debug)]
-pub struct Files {
+pub(crate) struct Files {
     tables: HashMap<ObjectPath, Arc<Table>>,
     /// The store of a lake in an object store.
     store: Option<Arc<dyn ObjectStore>>,
@@ -101,7 +101,7 @@ pub struct Files {
 impl Files {
     /// These files.
     #[must_use]
-    pub fn new(tables: HashMap<ObjectPath, Arc<Table>>, store: Option<Arc<dyn ObjectStore>>) -> Self {
+    pub(crate) fn new(tables: HashMap<ObjectPath, Arc<Table>>, store: Option<Arc<dyn ObjectStore>>) -> Self {
         Self { tables, store }
     }
 }
@@ -228,13 +228,13 @@ impl AsyncFileReader for Reading {
 
 /// Whether an error comes from a file of the lake.
 #[must_use]
-pub fn is_damaged(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+pub(crate) fn is_damaged(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     error.is::<Damaged>() || error.is::<object_store::Error>()
 }
 
 /// Whether an error comes from a run that was dropped or replaced meanwhile.
 #[must_use]
-pub fn is_changed(error: &DataFusionError) -> bool {
+pub(crate) fn is_changed(error: &DataFusionError) -> bool {
     match error {
         DataFusionError::External(error) => error.is::<Changed>(),
         DataFusionError::ParquetError(error) => match &**error {

@@ -17,7 +17,7 @@ const PART: usize = 8;
 const VALUE: usize = 24;
 
 /// Returns the state to plan a statement with.
-pub async fn state_for(
+pub(crate) async fn state_for(
     state: &SessionState,
     plan: &LogicalPlan,
     memory: usize,

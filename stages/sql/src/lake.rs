@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Run columns at the start of every view, and their types.
-pub const RUN_COLUMNS: [(&str, Type); 4] =
+pub(crate) const RUN_COLUMNS: [(&str, Type); 4] =
     [("release", Type::Utf8), ("snapshot", Type::Utf8), ("captured_at", Type::Timestamp), ("labels", Type::Map)];
 
 /// Name of the view with one row per run.
-pub const RUNS: &str = "runs";
+pub(crate) const RUNS: &str = "runs";
 
 /// The runs of a lake.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl Lake {
 
 /// The fields of [`RUN_COLUMNS`].
 #[must_use]
-pub fn run_schema() -> SchemaRef {
+pub(crate) fn run_schema() -> SchemaRef {
     let nullable = |name: &str| name == "captured_at";
     let fields = RUN_COLUMNS.iter().map(|(name, kind)| Field::new(*name, kind.arrow(), nullable(name)));
     Arc::new(Schema::new(fields.collect::<Fields>()))

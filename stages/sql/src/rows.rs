@@ -15,7 +15,7 @@ const WIDEST: usize = 80;
 const MEASURED: (usize, usize) = (10_000, 4 << 20);
 
 /// Writes aligned rows: collects the first ones, and streams the others.
-pub struct Table<'a> {
+pub(crate) struct Table<'a> {
     most: usize,
     to: &'a mut (dyn Write + Send),
     /// Name of each column, and whether it is right-aligned.
@@ -31,7 +31,7 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// A table of at most `most` rows; 0 means no limit.
-    pub fn new(most: usize, to: &'a mut (dyn Write + Send)) -> Self {
+    pub(crate) fn new(most: usize, to: &'a mut (dyn Write + Send)) -> Self {
         Self { most, to, columns: Vec::new(), rows: Vec::new(), bytes: 0, widths: None, count: 0, more: false }
     }
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 /// One table of all runs.
 #[derive(Debug)]
-pub struct View {
+pub(crate) struct View {
     lake: Arc<Lake>,
     file: &'static str,
     /// Columns in the order of the engine's reader: those of the file, then those of the run.
@@ -46,7 +46,7 @@ pub struct View {
 impl View {
     /// Creates the view of a table.
     #[must_use]
-    pub fn new(lake: Arc<Lake>, table: &TableSchema) -> Self {
+    pub(crate) fn new(lake: Arc<Lake>, table: &TableSchema) -> Self {
         let of_run = lake::run_schema();
         let of_file: Fields = table
             .schema()

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 /// Data heard besides the library's results.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub(crate) struct Heard {
     /// Keys that are no paths.
     pub foreign: Vec<String>,
     /// Time of the last answer, by the clock of the store.
@@ -29,7 +29,7 @@ tokio::task_local! {
 }
 
 /// Runs work, and returns the data heard from listings meanwhile.
-pub async fn listening<T>(work: impl Future<Output = T>) -> (T, Heard) {
+pub(crate) async fn listening<T>(work: impl Future<Output = T>) -> (T, Heard) {
     let both = async {
         let done = work.await;
         (done, HEARD.with(RefCell::take))
@@ -39,7 +39,7 @@ pub async fn listening<T>(work: impl Future<Output = T>) -> (T, Heard) {
 
 /// Makes clients with listings of paths only.
 #[derive(Debug)]
-pub struct Connector;
+pub(crate) struct Connector;
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {

@@ -27,10 +27,10 @@ const REPEATS: usize = 12;
 const THREADS: usize = 2;
 
 /// The client of a bucket.
-pub type Client = Arc<dyn ObjectStore>;
+pub(crate) type Client = Arc<dyn ObjectStore>;
 
 /// An object, or a prefix, of a bucket.
-pub struct At {
+pub(crate) struct At {
     /// The client.
     pub client: Client,
     /// `s3://bucket`.
@@ -41,7 +41,7 @@ pub struct At {
 
 impl At {
     /// Resolves a URL; fails if it names no object, or its store cannot be used.
-    pub fn new(url: &str) -> io::Result<Self> {
+    pub(crate) fn new(url: &str) -> io::Result<Self> {
         let wrong = |why: &str| plain(io::ErrorKind::InvalidInput, &format!("{url}: {why}"));
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("this is no URL"))?;
         let (name, key) = rest.split_once('/').unwrap_or((rest, ""));
@@ -55,7 +55,7 @@ impl At {
     }
 
     /// URL of another object of the bucket.
-    pub fn url(&self, key: &Key) -> String {
+    pub(crate) fn url(&self, key: &Key) -> String {
         format!("{}/{key}", self.root)
     }
 }
@@ -111,7 +111,7 @@ fn made(scheme: &str, name: &str) -> io::Result<Client> {
 }
 
 /// Returns the runtime of all calls; fails if the system refuses threads.
-pub fn runtime() -> io::Result<&'static Runtime> {
+pub(crate) fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
         return Ok(runtime);

@@ -26,7 +26,7 @@ const PARTS: usize = 4;
 const MANY: usize = 24;
 
 /// All object stores.
-pub struct Stores;
+pub(crate) struct Stores;
 
 impl Store for Stores {
     fn about(&self, url: &str) -> io::Result<Object> {

@@ -13,7 +13,7 @@ use std::io;
 use url::Url;
 
 /// Checks the variables of a scheme. The error, [`io::ErrorKind::InvalidInput`], names the first unusable one.
-pub fn check(scheme: &str) -> io::Result<()> {
+pub(crate) fn check(scheme: &str) -> io::Result<()> {
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     variables.sort();
     let of_scheme = variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value)));
@@ -75,7 +75,7 @@ fn url_problem(value: &str) -> Option<String> {
 }
 
 /// Value of a boolean variable; false if unset, [`io::ErrorKind::InvalidInput`] for another value.
-pub fn flag(name: &str) -> io::Result<bool> {
+pub(crate) fn flag(name: &str) -> io::Result<bool> {
     let value = std::env::var(name).unwrap_or_default().to_ascii_lowercase();
     match value.as_str() {
         "1" | "true" | "on" | "yes" | "y" => Ok(true),

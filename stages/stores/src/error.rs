@@ -5,18 +5,18 @@ use object_store::Error;
 use std::io::{self, ErrorKind};
 
 /// An error with our own text.
-pub fn plain(kind: ErrorKind, text: &str) -> io::Error {
+pub(crate) fn plain(kind: ErrorKind, text: &str) -> io::Error {
     Failure::of(kind, text)
 }
 
 /// Error for a panic in the library.
-pub fn broken() -> io::Error {
+pub(crate) fn broken() -> io::Error {
     let text = "the library for object stores failed; check the variables that begin with AWS_, GOOGLE_ or AZURE_";
     plain(ErrorKind::InvalidInput, text)
 }
 
 /// Converts an error of a store.
-pub fn io_error(error: Error) -> io::Error {
+pub(crate) fn io_error(error: Error) -> io::Error {
     let kind = match &error {
         Error::NotFound { .. } => ErrorKind::NotFound,
         Error::AlreadyExists { .. } | Error::Precondition { .. } => ErrorKind::AlreadyExists,

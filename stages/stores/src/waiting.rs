@@ -12,7 +12,7 @@ use std::io;
 use std::panic::AssertUnwindSafe;
 
 /// Runs work on the runtime; an interrupt is the error of [`stop`].
-pub fn wait<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+pub(crate) fn wait<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let begun = stop::Wait::begin();
     let either = async {
         tokio::select! {
@@ -26,12 +26,12 @@ pub fn wait<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
 }
 
 /// Wraps work of a runtime thread: a panic becomes an error.
-pub async fn guarded<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+pub(crate) async fn guarded<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(broken()))
 }
 
 /// Completes when a wait must end.
-pub async fn over(begun: stop::Wait) {
+pub(crate) async fn over(begun: stop::Wait) {
     while !begun.is_over() {
         tokio::time::sleep(stop::PAUSE).await;
     }

@@ -113,7 +113,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let dominators = || folded(facts, columns::NODE_DOMINATOR, job);
     let fit = context.budget.free() >= 2 * STAGE.resident_bytes(facts.node_count, facts.edge_count);
     let (paths, dominators) = if fit {
-        let (paths, dominators) = threads::join(context, paths, dominators);
+        let (paths, dominators) = threads::join(context.threads, paths, dominators);
         (paths?, dominators?)
     } else {
         (paths()?, dominators()?)

@@ -12,10 +12,10 @@ use heaplake_schemas::chains::{Element, label};
 use std::cmp::Reverse;
 
 /// Maximum number of labels kept from one element to the same class.
-pub const NAMES: usize = 16;
+pub(crate) const NAMES: usize = 16;
 
 /// Sums of merged elements.
-pub trait Merge: Copy {
+pub(crate) trait Merge: Copy {
     const NOTHING: Self;
 
     /// Size of the chain that ends here, if one does.
@@ -37,7 +37,7 @@ struct Entry {
 }
 
 /// Returns the folded elements, parents first, and their sums. A chain that weighs less than `least` keeps no name.
-pub fn fold<T: Merge>(
+pub(crate) fn fold<T: Merge>(
     elements: &[Element],
     tallies: &[T],
     least: u64,

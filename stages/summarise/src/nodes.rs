@@ -11,7 +11,7 @@ const MOST_NAME: usize = 80;
 const MOST_LABEL: usize = 40;
 
 /// Columns of nodes for a few lookups; their pages are not counted. For many lookups use an array plan.
-pub struct Nodes {
+pub(crate) struct Nodes {
     pub id: ColumnPoints<u64>,
     pub kind: ColumnPoints<u8>,
     pub class: ColumnPoints<ClassId>,
@@ -24,7 +24,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             id: ColumnPoints::open(scratch, columns::NODE_ID)?,
             kind: ColumnPoints::open(scratch, columns::NODE_KIND)?,
@@ -39,7 +39,7 @@ impl Nodes {
     }
 
     /// Releases the pages read so far, see [`ColumnPoints::release`].
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         [&self.id, &self.shallow, &self.retained].into_iter().for_each(ColumnPoints::release);
         self.class_name.release();
         self.name.release();
@@ -50,7 +50,7 @@ impl Nodes {
     }
 
     #[must_use]
-    pub fn step(&self, node: NodeId) -> Step {
+    pub(crate) fn step(&self, node: NodeId) -> Step {
         Step {
             node: node.0,
             id: Some(self.id.at(node.index())).filter(|&id| id != NO_ID),
@@ -67,7 +67,7 @@ impl Nodes {
 
     /// The node's own name, at most `most` characters; empty if it says no more than the class.
     #[must_use]
-    pub fn own_name(&self, node: NodeId, most: usize) -> String {
+    pub(crate) fn own_name(&self, node: NodeId, most: usize) -> String {
         let (name, class) = (self.name.at(node.index()), self.class_name[self.class.at(node.index()).index()]);
         if name == class || name.is_none() {
             String::new()
@@ -78,7 +78,7 @@ impl Nodes {
 
     /// Class and own name, shortened, on one line.
     #[must_use]
-    pub fn label(&self, node: NodeId) -> String {
+    pub(crate) fn label(&self, node: NodeId) -> String {
         let class: String = self.class_text(node).chars().take(MOST_NAME).collect();
         let name = self.own_name(node, MOST_LABEL);
         if name.trim().is_empty() { class } else { format!("{class} {name:?}") }

@@ -18,18 +18,18 @@ use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
 /// Number of elements searched for recursion.
-pub const NEAR: usize = 4;
+pub(crate) const NEAR: usize = 4;
 /// Maximum number of elements of a path.
-pub const DEEPEST: u16 = 100;
+pub(crate) const DEEPEST: u16 = 100;
 /// Number of elements after which new ones have no labels.
 const LABELLED: usize = 1 << 16;
 /// Number of elements after which paths are cut.
 const MOST: usize = 1 << 17;
 
 /// No element: the root of the trie, or a free place in the table.
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
-pub struct Trie {
+pub(crate) struct Trie {
     elements: BudgetVec<Element>,
     depths: BudgetVec<u16>,
     /// Cache of recent paths, by hash.
@@ -55,7 +55,7 @@ const REMEMBERED: usize = 1 << 12;
 
 impl Trie {
     /// Returns an empty trie. `common` is 1 for each class common to every program, and 0 for the program's own.
-    pub fn new(common: BudgetVec<u8>, budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(common: BudgetVec<u8>, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             common,
             // No path has the element `NONE`.
@@ -68,13 +68,13 @@ impl Trie {
     }
 
     /// The elements; parents first.
-    pub fn elements(&self) -> &[Element] {
+    pub(crate) fn elements(&self) -> &[Element] {
         &self.elements
     }
 
     /// Returns the element of a node of this class below the element of its parent ([`NONE`] for the first).
     #[inline]
-    pub fn place(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
+    pub(crate) fn place(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
         let at = hash(parent, label, class) as usize % REMEMBERED;
         let recent = self.recent[at];
         if recent.place != NONE && (recent.parent, recent.label, recent.class) == (parent, label, class) {

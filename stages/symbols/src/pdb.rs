@@ -31,7 +31,7 @@ pub struct Line<'a> {
 }
 
 /// Returns the build id of a PDB.
-pub fn build(bytes: &[u8]) -> Result<Option<Build>, String> {
+pub(crate) fn build(bytes: &[u8]) -> Result<Option<Build>, String> {
     guarded(|| {
         let pdb = PortablePdb::parse(bytes).map_err(|error| error.to_string())?;
         Ok(pdb.pdb_id().map(|id| id.uuid().to_bytes_le()))

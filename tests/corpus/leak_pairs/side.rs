@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A run's names of the leaked class, of the chains of each kind that lead to most of its objects, and of the most
 /// severe finding.
-pub struct Side {
+pub(super) struct Side {
     /// In the tables.
     pub signatures: Vec<String>,
     /// The signatures' sources.
@@ -58,7 +58,7 @@ fn scripts(run: &Path) -> BTreeMap<u32, String> {
 }
 
 impl Side {
-    pub fn read(run: &Path, leaked: &str) -> Self {
+    pub(super) fn read(run: &Path, leaked: &str) -> Self {
         let classes = Classes::read(run);
         let (key, script, signature) = classes.by_name.get(leaked).expect("the leaked class")[0].clone();
         let mut signatures = vec![signature];

@@ -35,7 +35,7 @@
 pub mod dotnet;
 pub mod duplicates;
 pub mod graph;
-pub mod json;
+mod json;
 pub mod jvm;
 pub mod model;
 pub mod owners;
@@ -44,7 +44,7 @@ pub mod random;
 pub mod retainer_trees;
 pub mod rng;
 pub mod strategies;
-pub mod text;
+mod text;
 pub mod truth;
 
 pub use json::Layout;

@@ -75,7 +75,7 @@ fn is_js_space(c: char) -> bool {
 
 /// The 16-bit units of a text.
 #[must_use]
-pub fn units(text: &str) -> Vec<u16> {
+pub(crate) fn units(text: &str) -> Vec<u16> {
     text.encode_utf16().collect()
 }
 

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 #[command(after_help = "Examples:
   heaplake-bench kernels --save
   heaplake-bench kernels --shrink 20   (a twentieth of the work, to see that it runs)")]
-pub struct Options {
+pub(crate) struct Options {
     /// How often each kernel runs after the first time
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) runs: u16,

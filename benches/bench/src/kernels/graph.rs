@@ -14,7 +14,7 @@ const NODES: usize = 5_000_000;
 /// Everything fits in memory; paging is not measured here.
 const MEMORY: u64 = 1 << 30;
 
-pub fn run(options: &Options) -> Result<Vec<Timed>> {
+pub(super) fn run(options: &Options) -> Result<Vec<Timed>> {
     let nodes = options.amount(NODES) as u32;
     let bench = Bench::new(MEMORY)?;
     write(&bench, nodes)?;

@@ -17,7 +17,7 @@ const MEMORY: u64 = 64 << 20;
 const SIZES: Column<u32> = Column::new("bench.sizes");
 const VALUES: Column<u32> = Column::new("bench.values");
 
-pub fn run(options: &Options) -> Result<Vec<Timed>> {
+pub(super) fn run(options: &Options) -> Result<Vec<Timed>> {
     let count = options.amount(PAIRS);
     let keys = (count / PAIRS_PER_KEY).max(1);
     // Randomly ordered keys are the worst case for both.

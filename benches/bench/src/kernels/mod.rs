@@ -15,10 +15,10 @@ use crate::report::{Section, number, ratio};
 use anyhow::Result;
 use bench::Timed;
 
-pub use bench::Options;
+pub(crate) use bench::Options;
 
 /// Measures and reports.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     files::work()?;
     let mut section = Section::new("kernels", &machine::describe(&options.heaplake)?);
     section.say(&format!("Medians of {} runs, one thread.", options.runs));

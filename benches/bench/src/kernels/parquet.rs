@@ -41,7 +41,7 @@ impl Rows {
     }
 }
 
-pub fn run(options: &Options) -> Result<Vec<Timed>> {
+pub(super) fn run(options: &Options) -> Result<Vec<Timed>> {
     let rows = Rows::new(options.amount(ROWS) as u64);
     let bytes = rows.columns().map(<[u8]>::len).iter().sum::<usize>() as f64;
     let bench = Bench::new(0)?;

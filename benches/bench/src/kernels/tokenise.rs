@@ -12,7 +12,7 @@ const TEXT: usize = 64_000_000;
 /// Block size of the engine's reader.
 const BLOCK: usize = 256 << 10;
 
-pub fn run(options: &Options) -> Result<Vec<Timed>> {
+pub(super) fn run(options: &Options) -> Result<Vec<Timed>> {
     let text = text(options.amount(TEXT))?;
     let amount = text.len() as f64;
     let blocks = blocks(&text);

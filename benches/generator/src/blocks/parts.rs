@@ -6,7 +6,7 @@ use crate::sink::EdgeType::{Element, Internal};
 use crate::sink::{NodeType, Sink};
 
 /// Self size of a string of `length` one-byte characters.
-pub const fn string_size(length: u64) -> u64 {
+pub(crate) const fn string_size(length: u64) -> u64 {
     16 + length.div_ceil(8) * 8
 }
 
@@ -25,10 +25,10 @@ pub(super) fn number<S: Sink>(draw: u64, out: &mut S) {
 }
 
 /// Self size of a heap number.
-pub const NUMBER_SIZE: u64 = 16;
+pub(crate) const NUMBER_SIZE: u64 = 16;
 
 /// A JavaScript array; `items` are its elements and `elements` is the ordinal of its hidden array.
-pub fn js_array<S: Sink>(items: impl Iterator<Item = u64>, elements: u64, out: &mut S) {
+pub(crate) fn js_array<S: Sink>(items: impl Iterator<Item = u64>, elements: u64, out: &mut S) {
     out.node(NodeType::Object, n::C_ARRAY, ARRAY_OBJECT);
     for (i, to) in items.enumerate() {
         out.edge(Element, i as u64, to);
@@ -38,10 +38,10 @@ pub fn js_array<S: Sink>(items: impl Iterator<Item = u64>, elements: u64, out: &
 }
 
 /// Self size of a JavaScript array object without its hidden array.
-pub const ARRAY_OBJECT: u64 = 32;
+pub(crate) const ARRAY_OBJECT: u64 = 32;
 
 /// The hidden array of a JavaScript array, owned by the array object, which therefore gets its bytes.
-pub fn js_array_elements<S: Sink>(count: u64, items: impl Iterator<Item = u64>, out: &mut S) {
+pub(crate) fn js_array_elements<S: Sink>(count: u64, items: impl Iterator<Item = u64>, out: &mut S) {
     out.node(NodeType::Array, n::OBJECT_ELEMENTS, array_size(count));
     for (i, to) in items.enumerate() {
         slot(i as u64, to, out);
@@ -50,11 +50,11 @@ pub fn js_array_elements<S: Sink>(count: u64, items: impl Iterator<Item = u64>, 
 }
 
 /// Shallow size of a JavaScript array after the adjustment.
-pub const fn js_array_size(count: u64) -> u64 {
+pub(crate) const fn js_array_size(count: u64) -> u64 {
     ARRAY_OBJECT + array_size(count)
 }
 
 /// Edges of a JavaScript array and its hidden array together.
-pub const fn js_array_edges(count: u64) -> u64 {
+pub(crate) const fn js_array_edges(count: u64) -> u64 {
     2 * count + 4
 }

@@ -24,7 +24,7 @@ const SHAPES: [&[u64]; SHAPE_COUNT as usize] = [
 ];
 
 /// Number of property lists.
-pub const SHAPE_COUNT: u64 = 8;
+pub(crate) const SHAPE_COUNT: u64 = 8;
 
 /// Size of every object's first property, its own string.
 const OWN: u64 = string_size(5 + UNIQUE_DIGITS);

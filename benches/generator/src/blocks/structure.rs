@@ -6,7 +6,7 @@ use crate::strings::Strings;
 use std::io::Write;
 
 /// Distance of every head that hangs from a shard: global object, registry, shard, head.
-pub const HEAD_DISTANCE: u64 = 4;
+pub(crate) const HEAD_DISTANCE: u64 = 4;
 
 /// Location and surroundings of a block.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ impl Size {
 }
 
 /// Interface of every kind of block.
-pub trait Structure {
+pub(crate) trait Structure {
     /// The kind's name in the answers.
     fn kind(&self) -> &'static str;
     /// The size, by formula.

@@ -6,7 +6,7 @@ use crate::rng::mix;
 /// Maximum number of hubs in graphs with hubs.
 const HUBS: u64 = 1000;
 
-pub fn star(nodes: u64) -> Heap {
+pub(super) fn star(nodes: u64) -> Heap {
     of_parts(nodes, move |node, edges| match node {
         0 => edges.push((edge::PROPERTY, NEXT, 1)),
         1 => edges.extend((2..nodes).map(|to| (edge::ELEMENT, to, to))),
@@ -15,7 +15,7 @@ pub fn star(nodes: u64) -> Heap {
 }
 
 /// Its labels are not in sorted order.
-pub fn star_multi(targets: u64) -> Heap {
+pub(super) fn star_multi(targets: u64) -> Heap {
     let references = 10 * targets;
     of_parts(targets + 2, move |node, edges| match node {
         0 => edges.push((edge::PROPERTY, NEXT, 1)),
@@ -24,7 +24,7 @@ pub fn star_multi(targets: u64) -> Heap {
     })
 }
 
-pub fn in_star(nodes: u64) -> Heap {
+pub(super) fn in_star(nodes: u64) -> Heap {
     of_parts(nodes, move |node, edges| match node {
         0 => edges.extend((2..nodes).map(|to| (edge::ELEMENT, to, to))),
         1 => {}
@@ -45,16 +45,16 @@ fn hubs(nodes: u64, hubs: u64, target: impl Fn(u64, u64) -> u64 + 'static) -> He
     })
 }
 
-pub fn bipartite(nodes: u64) -> Heap {
+pub(super) fn bipartite(nodes: u64) -> Heap {
     hubs(nodes, HUBS.min(nodes / 10), mix)
 }
 
 /// All hubs of one size refer to the same nodes.
-pub fn equal_hubs(nodes: u64) -> Heap {
+pub(super) fn equal_hubs(nodes: u64) -> Heap {
     hubs(nodes, HUBS.min(nodes / 10), |_, at| at)
 }
 
-pub fn random(nodes: u64) -> Heap {
+pub(super) fn random(nodes: u64) -> Heap {
     of_parts(nodes, move |node, edges| {
         let random = |at| 1 + mix(node, at) % (nodes - 1);
         match node {
@@ -67,7 +67,7 @@ pub fn random(nodes: u64) -> Heap {
     })
 }
 
-pub fn chain(nodes: u64) -> Heap {
+pub(super) fn chain(nodes: u64) -> Heap {
     of_parts(nodes, move |node, edges| {
         if node + 1 < nodes {
             edges.push((edge::PROPERTY, NEXT, node + 1));
@@ -75,7 +75,7 @@ pub fn chain(nodes: u64) -> Heap {
     })
 }
 
-pub fn chain_back(nodes: u64) -> Heap {
+pub(super) fn chain_back(nodes: u64) -> Heap {
     of_parts(nodes, move |node, edges| match node {
         0 => edges.push((edge::PROPERTY, NEXT, nodes - 1)),
         1 => {}
@@ -89,7 +89,7 @@ fn alike(nodes: u64, edges: impl Fn(u64, &mut Vec<Edge>) + 'static) -> Heap {
     Heap { node: Box::new(node), ..of_parts(nodes, edges) }
 }
 
-pub fn ring(nodes: u64) -> Heap {
+pub(super) fn ring(nodes: u64) -> Heap {
     let members = nodes - 1;
     alike(nodes, move |node, edges| match node {
         0 => edges.push((edge::PROPERTY, NEXT, 1)),
@@ -100,7 +100,7 @@ pub fn ring(nodes: u64) -> Heap {
     })
 }
 
-pub fn rings(nodes: u64) -> Heap {
+pub(super) fn rings(nodes: u64) -> Heap {
     const SIZE: u64 = 100;
     let count = nodes.div_ceil(SIZE);
     alike(count * SIZE + 1, move |node, edges| {
@@ -114,7 +114,7 @@ pub fn rings(nodes: u64) -> Heap {
     })
 }
 
-pub fn ladder(nodes: u64) -> Heap {
+pub(super) fn ladder(nodes: u64) -> Heap {
     of_parts(nodes, move |node, edges| {
         edges.extend((1..4).map(|step| (edge::ELEMENT, step, node + step)).filter(|&(_, _, to)| to < nodes));
         if node > 4 {
@@ -156,11 +156,11 @@ fn weak(nodes: u64, entries: u64, held: u64, key: fn(u64) -> u64, value: fn(u64,
     }
 }
 
-pub fn weak_map(nodes: u64) -> Heap {
+pub(super) fn weak_map(nodes: u64) -> Heap {
     let entries = nodes / 2;
     weak(2 + 2 * entries, entries, entries, |at| 2 + at, |at, entries| 2 + entries + at)
 }
 
-pub fn weak_chain(nodes: u64) -> Heap {
+pub(super) fn weak_chain(nodes: u64) -> Heap {
     weak(nodes + 3, nodes, 1, |at| 2 + at, |at, _| 3 + at)
 }

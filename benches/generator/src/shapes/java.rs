@@ -40,13 +40,17 @@ const MORE_CLASSES: u64 = 1 << 28;
 const MORE_NAMES: u64 = 1 << 20;
 
 /// A dump being written.
-pub struct Dump<'a> {
+pub(super) struct Dump<'a> {
     out: &'a mut dyn Write,
     segment: Vec<u8>,
 }
 
 /// Writes a dump; `objects` adds its objects.
-pub fn write(size: u64, objects: fn(u64, &mut Dump<'_>) -> io::Result<()>, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(
+    size: u64,
+    objects: fn(u64, &mut Dump<'_>) -> io::Result<()>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     out.write_all(b"JAVA PROFILE 1.0.2\0\0\0\0\x08\0\0\x01\x8b\xcf\xe5\x68\0")?;
     let mut dump = Dump { out, segment: Vec::new() };
     for (at, name) in (0..).zip(NAMES) {
@@ -129,7 +133,7 @@ impl Dump<'_> {
 }
 
 /// A list at distinct addresses, spread over 2^46 bytes.
-pub fn far(objects: u64, dump: &mut Dump<'_>) -> io::Result<()> {
+pub(super) fn far(objects: u64, dump: &mut Dump<'_>) -> io::Result<()> {
     // Multiplication by an odd number is one-to-one.
     let address = |object: u64| HEAP + ((object + 1).wrapping_mul(0x5_9e37_79b9_7f4d) % (1 << 43)) * 8;
     dump.root(ROOT_UNKNOWN, address(0))?;
@@ -138,14 +142,14 @@ pub fn far(objects: u64, dump: &mut Dump<'_>) -> io::Result<()> {
     })
 }
 
-pub fn random(objects: u64, dump: &mut Dump<'_>) -> io::Result<()> {
+pub(super) fn random(objects: u64, dump: &mut Dump<'_>) -> io::Result<()> {
     dump.root(ROOT_UNKNOWN, near(0))?;
     (0..objects)
         .try_for_each(|object| dump.part(near(object), [near((object + 1) % objects), near(mix(object, 1) % objects)]))
 }
 
 /// An array with ten elements per node, which refer to a thousand objects.
-pub fn array(nodes: u64, dump: &mut Dump<'_>) -> io::Result<()> {
+pub(super) fn array(nodes: u64, dump: &mut Dump<'_>) -> io::Result<()> {
     const TARGETS: u64 = 1000;
     let elements = 10 * nodes;
     dump.root(ROOT_UNKNOWN, near(0))?;
@@ -160,7 +164,7 @@ pub fn array(nodes: u64, dump: &mut Dump<'_>) -> io::Result<()> {
     (0..TARGETS).try_for_each(|target| dump.part(near(TARGETS * TARGETS) + 64 * elements + target * 32, [0, 0]))
 }
 
-pub fn classes(classes: u64, dump: &mut Dump<'_>) -> io::Result<()> {
+pub(super) fn classes(classes: u64, dump: &mut Dump<'_>) -> io::Result<()> {
     let address = |class: u64| MORE_CLASSES + class * 256;
     for class in 0..classes {
         dump.name(MORE_NAMES + class, &format!("com/example/Part{class}"))?;

@@ -37,12 +37,12 @@ fn plain(nodes: u64, strings: u64, named: impl Fn(u64, &mut Vec<u64>) + 'static)
 }
 
 /// Hardly any property occurs twice.
-pub fn property_sets(nodes: u64) -> Heap {
+pub(super) fn property_sets(nodes: u64) -> Heap {
     plain(nodes, nodes, move |node, names| names.extend((0..PROPERTIES).map(|at| mix(node, at) % nodes)))
 }
 
 /// Every second object has one of 900 sets of three out of twenty properties; the others have more of them.
-pub fn supersets(nodes: u64) -> Heap {
+pub(super) fn supersets(nodes: u64) -> Heap {
     const NAMES: u64 = 20;
     const SETS: u64 = 900;
     plain(nodes, NAMES, |node, names| {
@@ -53,7 +53,7 @@ pub fn supersets(nodes: u64) -> Heap {
     })
 }
 
-pub fn edge_names(nodes: u64) -> Heap {
+pub(super) fn edge_names(nodes: u64) -> Heap {
     Heap {
         strings: nodes,
         string: Box::new(|at| if at == 0 { String::new() } else { format!("name{at}") }),
@@ -65,7 +65,7 @@ pub fn edge_names(nodes: u64) -> Heap {
     }
 }
 
-pub fn classes(nodes: u64) -> Heap {
+pub(super) fn classes(nodes: u64) -> Heap {
     const LIST: u64 = 1000;
     let edges = move |node: u64, edges: &mut Vec<_>| {
         if node == 0 {
@@ -82,7 +82,7 @@ pub fn classes(nodes: u64) -> Heap {
     }
 }
 
-pub fn scripts(nodes: u64) -> Heap {
+pub(super) fn scripts(nodes: u64) -> Heap {
     Heap {
         node: Box::new(|node| if node == 0 { part(0) } else { Node { kind: kind::CLOSURE, name: 1, bytes: 64 } }),
         script: Some(|node| node),
@@ -96,7 +96,7 @@ pub fn scripts(nodes: u64) -> Heap {
     }
 }
 
-pub fn pairs(nodes: u64) -> Heap {
+pub(super) fn pairs(nodes: u64) -> Heap {
     let texts = nodes / 4;
     let edges = move |node, edges: &mut Vec<_>| {
         if node == 0 {
@@ -123,7 +123,7 @@ pub fn pairs(nodes: u64) -> Heap {
 }
 
 /// A hundred strings share a text of a hundred characters per node.
-pub fn wide_text(nodes: u64) -> Heap {
+pub(super) fn wide_text(nodes: u64) -> Heap {
     const STRINGS: u64 = 100;
     let characters = 100 * nodes;
     Heap {

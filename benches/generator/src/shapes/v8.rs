@@ -3,27 +3,27 @@
 use std::io::{self, Write};
 
 /// Kinds of nodes, as their positions in [`NODE_KINDS`].
-pub mod kind {
-    pub const ARRAY: u8 = 1;
-    pub const STRING: u8 = 2;
-    pub const OBJECT: u8 = 3;
-    pub const CLOSURE: u8 = 5;
-    pub const SYNTHETIC: u8 = 9;
+pub(super) mod kind {
+    pub(crate) const ARRAY: u8 = 1;
+    pub(crate) const STRING: u8 = 2;
+    pub(crate) const OBJECT: u8 = 3;
+    pub(crate) const CLOSURE: u8 = 5;
+    pub(crate) const SYNTHETIC: u8 = 9;
 }
 
 const NODE_KINDS: &str = "hidden array string object code closure regexp number native synthetic";
 
 /// Kinds of edges, as their positions in [`EDGE_KINDS`].
-pub mod edge {
-    pub const ELEMENT: u8 = 1;
-    pub const PROPERTY: u8 = 2;
-    pub const INTERNAL: u8 = 3;
+pub(super) mod edge {
+    pub(crate) const ELEMENT: u8 = 1;
+    pub(crate) const PROPERTY: u8 = 2;
+    pub(crate) const INTERNAL: u8 = 3;
 }
 
 const EDGE_KINDS: &str = "context element property internal hidden shortcut weak";
 
 /// A node.
-pub struct Node {
+pub(super) struct Node {
     pub kind: u8,
     /// Position of its name among the strings.
     pub name: u64,
@@ -31,13 +31,13 @@ pub struct Node {
 }
 
 /// Kind, name or position, and target.
-pub type Edge = (u8, u64, u64);
+pub(super) type Edge = (u8, u64, u64);
 
 /// Adds the edges of a node.
-pub type Edges = dyn Fn(u64, &mut Vec<Edge>);
+pub(super) type Edges = dyn Fn(u64, &mut Vec<Edge>);
 
 /// A heap as a formula. Node 0 is the root.
-pub struct Heap {
+pub(super) struct Heap {
     pub nodes: u64,
     pub node: Box<dyn Fn(u64) -> Node>,
     pub edges: Box<Edges>,
@@ -48,15 +48,15 @@ pub struct Heap {
 }
 
 /// Names of heaps that need no others: root, class and two labels.
-pub const NAMES: [&str; 4] = ["", "Part", "next", "other"];
+pub(super) const NAMES: [&str; 4] = ["", "Part", "next", "other"];
 
 /// Positions in [`NAMES`].
-pub const PART: u64 = 1;
-pub const NEXT: u64 = 2;
-pub const OTHER: u64 = 3;
+pub(super) const PART: u64 = 1;
+pub(super) const NEXT: u64 = 2;
+pub(super) const OTHER: u64 = 3;
 
 /// Node 0 is the root, all others are objects of one class.
-pub fn part(node: u64) -> Node {
+pub(super) fn part(node: u64) -> Node {
     if node == 0 {
         Node { kind: kind::SYNTHETIC, name: 0, bytes: 0 }
     } else {
@@ -65,7 +65,7 @@ pub fn part(node: u64) -> Node {
 }
 
 /// A heap of objects of one class with these edges.
-pub fn of_parts(nodes: u64, edges: impl Fn(u64, &mut Vec<Edge>) + 'static) -> Heap {
+pub(super) fn of_parts(nodes: u64, edges: impl Fn(u64, &mut Vec<Edge>) + 'static) -> Heap {
     Heap {
         nodes,
         node: Box::new(part),
@@ -77,7 +77,7 @@ pub fn of_parts(nodes: u64, edges: impl Fn(u64, &mut Vec<Edge>) + 'static) -> He
 }
 
 /// Writes a heap.
-pub fn write(heap: &Heap, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(heap: &Heap, out: &mut impl Write) -> io::Result<()> {
     let mut edges = Vec::new();
     let mut count = 0;
     for node in 0..heap.nodes {

@@ -4,7 +4,7 @@ use heaplake_generator::file;
 use heaplake_generator::plan::{Plan, Shape, Target};
 use serde_json::Value;
 
-pub fn generate(seed: u64, shape: Shape, target: Target) -> (Plan, Vec<u8>) {
+pub(crate) fn generate(seed: u64, shape: Shape, target: Target) -> (Plan, Vec<u8>) {
     let plan = file::plan(seed, shape, target);
     let mut bytes = Vec::new();
     file::write(&plan, &mut bytes).unwrap();
@@ -12,18 +12,18 @@ pub fn generate(seed: u64, shape: Shape, target: Target) -> (Plan, Vec<u8>) {
 }
 
 /// The smallest realistic file.
-pub fn small(seed: u64) -> (Plan, Vec<u8>) {
+pub(crate) fn small(seed: u64) -> (Plan, Vec<u8>) {
     generate(seed, Shape::Realistic, Target::Nodes(1))
 }
 
-pub struct Edge {
+pub(crate) struct Edge {
     pub kind: String,
     /// The text, or the number of an element or hidden edge.
     pub name: String,
     pub to: usize,
 }
 
-pub struct Node {
+pub(crate) struct Node {
     pub kind: String,
     pub name: String,
     pub id: u64,
@@ -31,7 +31,7 @@ pub struct Node {
     pub edges: Vec<Edge>,
 }
 
-pub struct Graph {
+pub(crate) struct Graph {
     pub header: Value,
     pub nodes: Vec<Node>,
     pub edge_count: usize,
@@ -48,7 +48,7 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 impl Graph {
-    pub fn read(bytes: &[u8]) -> Graph {
+    pub(crate) fn read(bytes: &[u8]) -> Graph {
         // The parser refuses lone surrogates, which the files contain on purpose.
         let text = String::from_utf8(bytes.to_vec()).unwrap().replace("lone \\ud800", "lone _ud800");
         let file: Value = serde_json::from_str(&text).unwrap();

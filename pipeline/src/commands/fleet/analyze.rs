@@ -50,7 +50,7 @@ pub struct Arguments {
     /// command.
     #[arg(long, value_name = "ADDRESS", help_heading = CLUSTER)]
     pub address: Option<String>,
-    /// Retries after the loss of a node, or for lack of memory
+    /// Retries after the loss of a node or lack of memory
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = CLUSTER)]
     pub retries: u16,
     /// Tasks that wait or run at a time [default: four per core]

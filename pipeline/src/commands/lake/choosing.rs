@@ -41,12 +41,12 @@ fn label_pattern(text: &str) -> Result<(String, String), String> {
 }
 
 /// Parses a moment.
-pub fn moment(text: &str) -> Result<Named, String> {
+pub(super) fn moment(text: &str) -> Result<Named, String> {
     moment::parse(text, now())
 }
 
 /// Parses an age; returns the moment that long ago.
-pub fn ago(text: &str) -> Result<i64, String> {
+pub(super) fn ago(text: &str) -> Result<i64, String> {
     moment::age(text).map(|age| now().saturating_sub(age))
 }
 

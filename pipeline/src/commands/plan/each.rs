@@ -34,7 +34,7 @@ enum Line {
 }
 
 /// Prints a line for each input, in the order of `analyze`. The line of an input reports its failure.
-pub fn run(arguments: &Arguments) -> Done {
+pub(super) fn run(arguments: &Arguments) -> Done {
     for input in inputs::resolve(&arguments.inputs, Wanted::Snapshots) {
         let line = match input {
             Ok(input) => planned(&input, arguments).unwrap_or_else(|complaint| Line::failed(input.name(), complaint)),

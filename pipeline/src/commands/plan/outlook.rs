@@ -14,7 +14,7 @@ use heaplake_schemas::options::{AnalysisOptions, Options};
 use std::sync::atomic::AtomicBool;
 
 /// Computes the forecast of an input.
-pub fn forecast(input: &Input, arguments: &Arguments) -> Result<Forecast, Complaint> {
+pub(super) fn forecast(input: &Input, arguments: &Arguments) -> Result<Forecast, Complaint> {
     let cancel = AtomicBool::new(false);
     let memory = budget(arguments.memory);
     let context = Context { budget: Budget::new(memory), threads: 1, progress: &Silent, cancel: &cancel };
@@ -24,7 +24,7 @@ pub fn forecast(input: &Input, arguments: &Arguments) -> Result<Forecast, Compla
 }
 
 /// Draws the graph of its stages.
-pub fn graph(input: &Input, arguments: &Arguments, language: Language) -> Result<String, Complaint> {
+pub(super) fn graph(input: &Input, arguments: &Arguments, language: Language) -> Result<String, Complaint> {
     let cancel = AtomicBool::new(false);
     let context =
         Context { budget: Budget::new(budget(arguments.memory)), threads: 1, progress: &Silent, cancel: &cancel };

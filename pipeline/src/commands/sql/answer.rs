@@ -31,7 +31,7 @@ const BATCH: i32 = 128 << 10;
 const AGAIN: usize = 3;
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Done {
+pub(super) fn run(arguments: &Arguments) -> Done {
     if arguments.list_named {
         let list: Vec<String> = named::all().iter().map(ToString::to_string).collect();
         return Ok(print::text(&list.join("\n")));

@@ -26,7 +26,7 @@ A statement ends with a semicolon and may have several lines. Tab completes tabl
 ";
 
 /// Reads statements until the end of input.
-pub fn run(session: &Session, arguments: &Arguments, cancel: &AtomicBool) -> Result<(), Complaint> {
+pub(super) fn run(session: &Session, arguments: &Arguments, cancel: &AtomicBool) -> Result<(), Complaint> {
     let config = Config::builder().completion_type(CompletionType::List).auto_add_history(true).build();
     let mut editor: Editor<Typed, FileHistory> = Editor::with_config(config).map_err(|error| unusable(&error))?;
     editor.set_helper(Some(Typed { words: Words::new(session.names()?) }));

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 const PIECE: usize = 1 << 16;
 
 /// Writes an answer to the file, which is replaced once complete, or to standard output; returns the number of rows.
-pub fn written(
+pub(super) fn written(
     arguments: &Arguments,
     cancel: &AtomicBool,
     answer: impl FnOnce(&mut dyn Writer) -> Result<u64, SqlError>,
@@ -32,7 +32,7 @@ pub fn written(
 
 /// Writes an answer to standard output; returns the number of rows. A failed write is reported, not returned: see
 /// [`stdout`].
-pub fn to_standard_output(
+pub(super) fn to_standard_output(
     arguments: &Arguments,
     answer: impl FnOnce(&mut dyn Writer) -> Result<u64, SqlError>,
 ) -> Result<u64, Complaint> {

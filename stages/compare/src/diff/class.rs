@@ -15,7 +15,7 @@ pub struct Through {
 
 /// A class in the base.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct OfClass {
+pub(super) struct OfClass {
     /// Retained bytes.
     pub retained: i64,
     /// Whether any base run has the class.

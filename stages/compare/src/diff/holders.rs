@@ -22,7 +22,7 @@ pub struct Holders {
 }
 
 /// Finds the chains that grew. `classes` maps class fingerprints to their state in the base.
-pub fn find(chains: &Compared<'_>, classes: &FxHashMap<u64, OfClass>) -> Result<Holders, StageError> {
+pub(super) fn find(chains: &Compared<'_>, classes: &FxHashMap<u64, OfClass>) -> Result<Holders, StageError> {
     let mut holders = Holders::default();
     for &number in &chains.order {
         let row = chains.row(number)?;

@@ -11,7 +11,7 @@ const FEWEST: usize = 6;
 
 /// Maps runs to pairs.
 #[derive(Clone, Debug, Default)]
-pub struct Pairs {
+pub(crate) struct Pairs {
     /// Pair of each run of the table.
     of_run: Vec<Option<u32>>,
     count: usize,
@@ -21,7 +21,7 @@ impl Pairs {
     /// Pairs the runs of a table by a label that names hosts. A pair is a host on both sides; there are none unless
     /// pairs cover at least half of the runs of each side.
     #[must_use]
-    pub fn of(sides: &Sides, gathered: &Gathered<'_>, label: &str) -> Self {
+    pub(crate) fn of(sides: &Sides, gathered: &Gathered<'_>, label: &str) -> Self {
         let with_table = sides.runs().filter(|(_, found)| has_table(&found.run, gathered.table.compared.file));
         let labels: Vec<Option<&str>> =
             with_table.map(|(_, found)| found.run.options.labels().get(label).map(String::as_str)).collect();
@@ -46,19 +46,19 @@ impl Pairs {
 
     /// Starts collecting values.
     #[must_use]
-    pub fn begin(&self) -> Collected<'_> {
+    pub(crate) fn begin(&self) -> Collected<'_> {
         Collected { pairs: self, sums: vec![[(0, 0); 2]; self.count] }
     }
 
     /// Number of pairs.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// Target runs on whose host the difference is beyond the thresholds of the tests, with the difference.
     #[must_use]
-    pub fn changed(&self, group: &Group<'_>, tests: &Tests, of_target: &[(i64, u32)]) -> Vec<(i64, u32)> {
+    pub(crate) fn changed(&self, group: &Group<'_>, tests: &Tests, of_target: &[(i64, u32)]) -> Vec<(i64, u32)> {
         let mut collected = self.begin();
         group.each_value(0, |run, side, value| collected.take(run, side, value));
         let grew = tests.changed() == Some(true);
@@ -72,7 +72,7 @@ impl Pairs {
 }
 
 /// Values of one measure, by pair.
-pub struct Collected<'a> {
+pub(crate) struct Collected<'a> {
     pairs: &'a Pairs,
     /// Sum and count of the values of each side.
     sums: Vec<[(i128, u32); 2]>,
@@ -80,7 +80,7 @@ pub struct Collected<'a> {
 
 impl Collected<'_> {
     /// Adds a value of a run.
-    pub fn take(&mut self, run: u32, side: usize, value: i64) {
+    pub(crate) fn take(&mut self, run: u32, side: usize, value: i64) {
         if let Some(Some(pair)) = self.pairs.of_run.get(run as usize) {
             let sum = &mut self.sums[*pair as usize][side];
             *sum = (sum.0 + i128::from(value), sum.1 + 1);
@@ -94,7 +94,7 @@ impl Collected<'_> {
     }
 
     /// Writes target minus base of each pair that has both; several runs of a host count by their mean.
-    pub fn differences(&self, into: &mut Vec<i64>) {
+    pub(crate) fn differences(&self, into: &mut Vec<i64>) {
         into.clear();
         into.extend((0..self.sums.len()).filter_map(|pair| self.difference(pair)));
     }

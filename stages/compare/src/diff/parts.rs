@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 /// Maximum number of subjects considered: those that grew most.
-pub const MOST: usize = 200;
+pub(crate) const MOST: usize = 200;
 /// Two growths are nearly the same if the smaller is at least this fraction of the larger.
 const NEARLY: f64 = 0.8;
 /// Instances pile up if at least this many are new per host where the subject grew.
@@ -16,7 +16,7 @@ const PILED: f64 = 1.5;
 
 /// A subject that grew.
 #[derive(Clone, Debug)]
-pub struct Grown {
+pub(crate) struct Grown {
     /// Fingerprint.
     pub fingerprint: u64,
     /// Fingerprint of the class at the end of the path.
@@ -46,7 +46,7 @@ impl Grown {
 /// Folds subjects that grew, given by rank. Returns the representative of each, by fingerprint, and the order in which
 /// parts follow their representative.
 #[must_use]
-pub fn fold(grown: &[Grown]) -> (FxHashMap<u64, u64>, Vec<usize>) {
+pub(crate) fn fold(grown: &[Grown]) -> (FxHashMap<u64, u64>, Vec<usize>) {
     let mut teller: Vec<Option<usize>> = vec![None; grown.len()];
     let mut tellers = Vec::new();
     for first in 0..grown.len() {

@@ -8,9 +8,9 @@ use crate::rows::Group;
 use bytemuck::{Pod, Zeroable};
 
 /// Maximum number of hosts named.
-pub const NAMED: usize = 5;
+pub(crate) const NAMED: usize = 5;
 /// Null sentinel for numbers of hosts and runs.
-pub const NO_ONE: u32 = u32::MAX;
+pub(crate) const NO_ONE: u32 = u32::MAX;
 
 /// A subject: head, and measures in the order of the table.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,7 @@ fn percent(delta: f64, base: f64) -> Option<f64> {
 
 /// Converts groups into rows.
 #[derive(Clone, Debug)]
-pub struct Making<'a> {
+pub(crate) struct Making<'a> {
     /// Number of measures.
     pub measures: usize,
     /// Runs of each side that have the table.
@@ -122,13 +122,13 @@ struct Values<'a> {
 impl Making<'_> {
     /// Whether there are statistics: some side has several runs.
     #[must_use]
-    pub fn has_statistics(&self) -> bool {
+    pub(crate) fn has_statistics(&self) -> bool {
         self.runs.iter().any(|&runs| runs > 1)
     }
 
     /// Computes the row of a group.
     #[must_use]
-    pub fn row(&self, group: &Group<'_>) -> Row {
+    pub(crate) fn row(&self, group: &Group<'_>) -> Row {
         let begin = |_| Values { sides: self.runs.map(Vec::with_capacity), paired: self.pairs.begin() };
         let mut values: Vec<Values<'_>> = (0..self.measures).map(begin).collect();
         // Target runs with their values of the first measure.

@@ -19,7 +19,7 @@ pub struct Verdict {
 /// Status of a subject from its measures alone. If a side has several runs, the ranking measure decides whether it
 /// changed.
 #[must_use]
-pub fn of(compared: &Compared<'_>, number: u32, row: &Row) -> Verdict {
+pub(super) fn of(compared: &Compared<'_>, number: u32, row: &Row) -> Verdict {
     let main = &row.measures[0];
     let q = compared.q(number, 0, row);
     let evidence = match () {
@@ -68,7 +68,7 @@ fn changed(row: &Row) -> Status {
 
 /// Status of a chain. `class` is the class at its end, in the base.
 #[must_use]
-pub fn of_chain(compared: &Compared<'_>, number: u32, row: &Row, class: Option<&OfClass>) -> Verdict {
+pub(super) fn of_chain(compared: &Compared<'_>, number: u32, row: &Row, class: Option<&OfClass>) -> Verdict {
     let [base, target] = row.measures[0].sides;
     if !base.is_told() || !target.is_told() {
         // A side has no chains because the class was not big there. More than the class retained in all is growth
@@ -90,7 +90,7 @@ pub fn of_chain(compared: &Compared<'_>, number: u32, row: &Row, class: Option<&
 
 /// Status of a class. `through` is the chain through which it grew most.
 #[must_use]
-pub fn of_class(compared: &Compared<'_>, number: u32, row: &Row, through: Option<&Through>) -> Verdict {
+pub(super) fn of_class(compared: &Compared<'_>, number: u32, row: &Row, through: Option<&Through>) -> Verdict {
     match of(compared, number, row) {
         Verdict { status: Status::Grew, evidence } if through.is_some_and(|through| through.new) => {
             Verdict { status: Status::NewPath, evidence }

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub const SIGNIFICANT: f64 = 0.05;
 
 /// Prefix of the rules that find possible duplicates.
-pub const POSSIBLE: &str = "possible-duplicates";
+pub(crate) const POSSIBLE: &str = "possible-duplicates";
 
 /// A compared table.
 pub struct Compared<'a> {
@@ -66,7 +66,7 @@ pub struct Rules<'a> {
 }
 
 /// Compares a table; `None` if a side has no run with it.
-pub fn compare<'a>(
+pub(super) fn compare<'a>(
     sides: &Sides,
     table: &'a DiffTable,
     rules: Rules<'a>,

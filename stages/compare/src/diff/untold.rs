@@ -8,7 +8,7 @@ use heaplake_schemas::classes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// For each class fingerprint of `of`: the runs that have the class but no chains of it, ascending.
-pub fn find(
+pub(crate) fn find(
     gathered: &Gathered<'_>,
     of: &FxHashSet<u64>,
     context: &Context<'_>,

@@ -22,7 +22,7 @@ const BATCH: usize = 1 << 14;
 
 /// Context for rows of classes and chains.
 #[derive(Default)]
-pub struct Around {
+pub(super) struct Around {
     /// Growth of chains, by class.
     pub holders: Holders,
     /// Classes in the base, by fingerprint.
@@ -44,7 +44,7 @@ pub struct Told {
 }
 
 /// Reads a subject of a compared table and decides its status.
-pub fn told(compared: &Compared<'_>, number: u32, around: &Around) -> Result<Told, StageError> {
+pub(super) fn told(compared: &Compared<'_>, number: u32, around: &Around) -> Result<Told, StageError> {
     let row = compared.row(number)?;
     let Head { fingerprint, class, .. } = row.head;
     let verdict = match compared.table.compared.name {
@@ -110,7 +110,7 @@ fn of_growth(compared: &Compared<'_>, told: &Told, around: &Around) -> Grown {
 }
 
 /// A table compared for the runs of one format.
-pub struct OfFormat<'a> {
+pub(super) struct OfFormat<'a> {
     /// Format.
     pub format: &'a str,
     /// Table.
@@ -141,7 +141,7 @@ fn merged(formats: &[OfFormat<'_>], orders: &[Vec<u32>]) -> Vec<(usize, u32)> {
 
 /// Writes a table of one or more formats into the folder of `output`. `take` receives each subject in order, with its
 /// format's number.
-pub fn write(
+pub(super) fn write(
     table: &TableSchema,
     formats: &[OfFormat<'_>],
     output: &Output,
@@ -251,7 +251,7 @@ fn of_chain_or_class(table: &str, told: &Told, around: &Around, cells: &mut Vec<
 }
 
 /// Returns the classes of the base, by fingerprint.
-pub fn classes_of_base(classes: &Compared<'_>) -> Result<FxHashMap<u64, OfClass>, StageError> {
+pub(super) fn classes_of_base(classes: &Compared<'_>) -> Result<FxHashMap<u64, OfClass>, StageError> {
     let mut of_base: FxHashMap<u64, OfClass> = FxHashMap::default();
     for &number in &classes.order {
         let row = classes.row(number)?;

@@ -28,7 +28,7 @@ const COLUMNS: [Column<Row>; 2] = [Column::new("objects.candidates"), Column::ne
 /// A candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Row {
+pub(super) struct Row {
     retained: u64,
     id: u64,
     shallow: u64,
@@ -64,7 +64,7 @@ struct Group {
 }
 
 /// All candidates, sorted, with sums.
-pub struct Found<'a> {
+pub(super) struct Found<'a> {
     sorted: Sorted<'a, Row>,
     groups: BudgetVec<Group>,
     shallow: u64,
@@ -77,7 +77,7 @@ pub struct Found<'a> {
 const TOO_LARGE: StageError = StageError::Overflow("the size of the candidates");
 
 /// Selects the nodes of the third snapshot with ids in `fresh`, which is ascending.
-pub fn find<'a>(
+pub(super) fn find<'a>(
     mut fresh: ColumnReader<u64>,
     mut last: impl Nodes,
     (classes, node_count): (&ClassList, u64),
@@ -113,12 +113,12 @@ pub fn find<'a>(
 
 impl Found<'_> {
     /// Whether a class has candidates.
-    pub fn has(&self, class: u32) -> bool {
+    pub(super) fn has(&self, class: u32) -> bool {
         self.groups[class as usize].count > 0
     }
 
     /// Finds the heads in the run of the third snapshot.
-    pub fn find_heads(&mut self, last: &Snapshot<'_>, context: &Context<'_>) -> Result<(), StageError> {
+    pub(super) fn find_heads(&mut self, last: &Snapshot<'_>, context: &Context<'_>) -> Result<(), StageError> {
         let columns = ["node", "class_id", "dominator", "retained_bytes"];
         let reader = last.side.reader(nodes::FILE)?;
         let count = reader.rows();
@@ -143,7 +143,7 @@ impl Found<'_> {
     }
 
     /// Writes the table.
-    pub fn write(
+    pub(super) fn write(
         mut self,
         chains: &Chains,
         (classes, kinds): (&ClassList, &[String]),

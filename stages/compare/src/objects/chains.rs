@@ -9,7 +9,7 @@ use heaplake_schemas::chains;
 use rustc_hash::FxHashMap;
 
 /// The largest chain of each class.
-pub struct Chains {
+pub(super) struct Chains {
     /// Chains as text.
     pub texts: Vec<String>,
     /// Fingerprints of their signatures.
@@ -23,7 +23,7 @@ const CHAIN_BYTES: u64 = 96;
 
 impl Chains {
     /// Reads the chains of a run to the `wanted` classes; the table lists them by retained size.
-    pub fn of_run(
+    pub(super) fn of_run(
         side: &Side,
         classes: &ClassesOfRun,
         wanted: impl Fn(u32) -> bool,
@@ -59,7 +59,7 @@ impl Chains {
     }
 
     /// Returns the chain of a class.
-    pub fn of(&self, class: u32) -> Option<u32> {
+    pub(super) fn of(&self, class: u32) -> Option<u32> {
         self.of_class.get(&class).copied()
     }
 }

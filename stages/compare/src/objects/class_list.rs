@@ -8,7 +8,7 @@ use heaplake_schemas::{classes, scripts};
 use rustc_hash::FxHashMap;
 
 /// Classes, numbered from 0 as added.
-pub struct ClassList {
+pub(super) struct ClassList {
     /// Names.
     pub names: Vec<String>,
     /// Keys, unique per class.
@@ -28,18 +28,23 @@ const CLASS_BYTES: u64 = 160;
 const ENTRY_BYTES: u64 = 32;
 
 /// Number of a class missing from `classes`: none of its instances counts.
-pub const UNLISTED: u32 = u32::MAX;
+pub(super) const UNLISTED: u32 = u32::MAX;
 
 impl ClassList {
     /// Creates an empty list.
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+    pub(super) fn new(budget: &Budget) -> Result<Self, StageError> {
         let held = budget.reserve("classes of both snapshots", 0)?;
         let (names, keys, signatures, fingerprints) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Ok(Self { names, keys, signatures, fingerprints, by_key: FxHashMap::default(), held })
     }
 
     /// Returns the class with this key; adds it if missing.
-    pub fn number(&mut self, key: &str, name: &str, signature: impl FnOnce() -> String) -> Result<u32, StageError> {
+    pub(super) fn number(
+        &mut self,
+        key: &str,
+        name: &str,
+        signature: impl FnOnce() -> String,
+    ) -> Result<u32, StageError> {
         if let Some(&number) = self.by_key.get(key) {
             return Ok(number);
         }
@@ -55,12 +60,12 @@ impl ClassList {
     }
 
     /// Number of classes.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
 
     /// Adds the classes of a run.
-    pub fn add(&mut self, side: &Side, budget: &Budget) -> Result<ClassesOfRun, StageError> {
+    pub(super) fn add(&mut self, side: &Side, budget: &Budget) -> Result<ClassesOfRun, StageError> {
         let reader = side.reader(classes::FILE)?;
         let signed = reader.has("signature");
         let mut columns = vec!["class_id", "class", "class_key"];
@@ -104,7 +109,7 @@ impl ClassList {
 }
 
 /// Class numbers of a run.
-pub struct ClassesOfRun {
+pub(super) struct ClassesOfRun {
     numbers: FxHashMap<u32, u32>,
     scripts: Scripts,
     held: Reservation,
@@ -113,17 +118,17 @@ pub struct ClassesOfRun {
 impl ClassesOfRun {
     /// Returns the number of `class_id`, or [`UNLISTED`].
     #[inline]
-    pub fn number(&self, class_id: u32) -> u32 {
+    pub(super) fn number(&self, class_id: u32) -> u32 {
         self.numbers.get(&class_id).copied().unwrap_or(UNLISTED)
     }
 
     /// Signature of the class with this key.
-    pub fn signature(&self, side: &Side, key: &str) -> String {
+    pub(super) fn signature(&self, side: &Side, key: &str) -> String {
         side.names.class(key, self.scripts.of_class(key))
     }
 
     /// Assigns a number to a `class_id` that was [`UNLISTED`].
-    pub fn list(&mut self, class_id: u32, number: u32) -> Result<(), StageError> {
+    pub(super) fn list(&mut self, class_id: u32, number: u32) -> Result<(), StageError> {
         self.held.grow(ENTRY_BYTES)?;
         self.numbers.insert(class_id, number);
         Ok(())

@@ -14,7 +14,7 @@ use heaplake_schemas::run;
 use std::cmp::Reverse;
 
 /// Sums by class and in total.
-pub struct ClassSums {
+pub(super) struct ClassSums {
     of_class: BudgetVec<Change>,
     /// Total.
     pub total: Change,
@@ -24,13 +24,13 @@ pub struct ClassSums {
 
 impl ClassSums {
     /// Creates zero sums.
-    pub fn new(classes: &ClassList, budget: &Budget) -> Result<Self, StageError> {
+    pub(super) fn new(classes: &ClassList, budget: &Budget) -> Result<Self, StageError> {
         let of_class = budget.filled("sums of classes", classes.len(), Change::default())?;
         Ok(Self { of_class, total: Change::default(), reclassified: 0 })
     }
 
     /// Adds an object; returns its status if it counts.
-    pub fn add(&mut self, found: &Found) -> Result<Option<Status>, StageError> {
+    pub(super) fn add(&mut self, found: &Found) -> Result<Option<Status>, StageError> {
         let Some(node) = found.target.or(found.base).filter(|node| node.hidden == 0) else { return Ok(None) };
         let status = match (&found.base, &found.target) {
             (None, _) => Status::New,
@@ -46,7 +46,7 @@ impl ClassSums {
     }
 
     /// Writes the table; also returns the classes that grew most.
-    pub fn write(
+    pub(super) fn write(
         &self,
         classes: &ClassList,
         output: &Output,

@@ -36,7 +36,7 @@ const LIST_BYTES: u64 = 256;
 type Definition = (String, Vec<Box<str>>);
 
 /// Counts the property lists of plain objects.
-pub struct Census {
+pub(super) struct Census {
     lists: FxHashMap<Box<str>, Tally>,
     held: Reservation,
     objects: u64,
@@ -107,23 +107,23 @@ impl List {
 
 impl Census {
     /// Starts counting.
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+    pub(super) fn new(budget: &Budget) -> Result<Self, StageError> {
         let held = budget.reserve("interfaces", 0)?;
         Ok(Self { lists: FxHashMap::default(), held, objects: 0, dropped: false, exact: false, list: List::default() })
     }
 
     /// Begins a plain object.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.list.clear();
     }
 
     /// Adds a property of the object.
-    pub fn property(&mut self, name: &str) {
+    pub(super) fn property(&mut self, name: &str) {
         self.list.add(name);
     }
 
     /// Ends the object and counts it.
-    pub fn end(&mut self) -> Result<(), StageError> {
+    pub(super) fn end(&mut self) -> Result<(), StageError> {
         let (list, order) = (&self.list, self.objects);
         self.objects += 1;
         if list.ends.is_empty() {
@@ -160,7 +160,7 @@ impl Census {
     }
 
     /// Whether rare lists were dropped, so that a second pass over the same objects must count the others.
-    pub fn needs_second_pass(&mut self) -> bool {
+    pub(super) fn needs_second_pass(&mut self) -> bool {
         let first_time = self.dropped && !self.exact;
         if first_time {
             self.exact = true;
@@ -171,7 +171,7 @@ impl Census {
     }
 
     /// Returns the interfaces, ready for matching.
-    pub fn finish(self, budget: &Budget) -> Result<Interfaces, StageError> {
+    pub(super) fn finish(self, budget: &Budget) -> Result<Interfaces, StageError> {
         let objects = self.objects;
         let common = |tally: &Tally| tally.count >= 2 && tally.count.saturating_mul(1000) >= objects;
         let mut lists: Vec<(Box<str>, Tally)> = self.lists.into_iter().filter(|(_, tally)| common(tally)).collect();
@@ -186,7 +186,7 @@ impl Census {
 }
 
 /// Interfaces of a snapshot, numbered by popularity.
-pub struct Interfaces {
+pub(super) struct Interfaces {
     names: Vec<String>,
     /// Property numbers by text, for properties of interfaces only.
     numbers: FxHashMap<Box<str>, u32>,
@@ -222,24 +222,24 @@ impl Interfaces {
     }
 
     /// Name of an interface.
-    pub fn name(&self, interface: usize) -> &str {
+    pub(super) fn name(&self, interface: usize) -> &str {
         &self.names[interface]
     }
 
     /// Begins a plain object.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.shape.clear();
     }
 
     /// Adds a property of the object; ignored if in no interface.
-    pub fn property(&mut self, name: &str) {
+    pub(super) fn property(&mut self, name: &str) {
         if let Some(&number) = self.numbers.get(name) {
             self.shape.push(number);
         }
     }
 
     /// Returns the best interface of the object.
-    pub fn best(&mut self) -> Option<usize> {
+    pub(super) fn best(&mut self) -> Option<usize> {
         self.shape.sort_unstable();
         if let Some(&known) = self.remembered.get(self.shape.as_slice()) {
             return known;

@@ -7,7 +7,7 @@ use heaplake_kit::sorter::Sorted;
 /// A node, in sort order of its identity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
-pub struct Node {
+pub(super) struct Node {
     /// Identity of the object.
     pub id: u64,
     /// Class number.
@@ -31,7 +31,7 @@ impl Node {
 }
 
 /// A sorted stream of nodes.
-pub trait Nodes {
+pub(super) trait Nodes {
     /// Returns the next node.
     fn next(&mut self) -> Result<Option<Node>, StageError>;
 }
@@ -44,7 +44,7 @@ impl Nodes for Sorted<'_, Node> {
 
 /// A result of the join; at least one node is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub(super) struct Found {
     /// Node in the base.
     pub base: Option<Node>,
     /// Node in the target.
@@ -80,7 +80,7 @@ impl<N: Nodes> Cursor<N> {
 }
 
 /// Passes all nodes to `each`, pairing those with equal id and class. Duplicates within a side pair up in order.
-pub fn join(
+pub(super) fn join(
     base: impl Nodes,
     target: impl Nodes,
     mut each: impl FnMut(Found) -> Result<(), StageError>,

@@ -1,7 +1,7 @@
 //! Synthetic runs for tests, and readers of the resulting tables.
 
 use super::{Answer, Question, compare};
-pub use crate::fast_folder::fast_folder as folder;
+pub(crate) use crate::fast_folder::fast_folder as folder;
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
 use arrow::datatypes::{Field, Schema};
 use heaplake_kit::stage::{Output, Silent};
@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 /// A node of a synthetic run.
 #[derive(Clone, Debug, Default)]
-pub struct Made {
+pub(super) struct Made {
     pub id: u64,
     pub class: u32,
     pub shallow: u64,
@@ -29,7 +29,7 @@ pub struct Made {
 }
 
 /// A synthetic run: format, class keys, nodes.
-pub struct MadeRun<'a> {
+pub(super) struct MadeRun<'a> {
     pub format: &'a str,
     pub classes: &'a [&'a str],
     pub nodes: &'a [Made],
@@ -40,12 +40,12 @@ pub struct MadeRun<'a> {
 
 impl MadeRun<'_> {
     /// A V8 snapshot without edges.
-    pub fn v8<'a>(classes: &'a [&'a str], nodes: &'a [Made]) -> MadeRun<'a> {
+    pub(super) fn v8<'a>(classes: &'a [&'a str], nodes: &'a [Made]) -> MadeRun<'a> {
         MadeRun { format: "v8-heapsnapshot", classes, nodes, edges: false, old: false }
     }
 
     /// Writes the run.
-    pub fn write(&self, folder: &Path) {
+    pub(super) fn write(&self, folder: &Path) {
         fs::create_dir_all(folder).unwrap();
         let run = run_of(self.format);
         fs::write(folder.join(run::FILE), serde_json::to_vec(&run).unwrap()).unwrap();
@@ -124,7 +124,7 @@ impl MadeRun<'_> {
 }
 
 /// Class name of a key.
-pub fn class_of(key: &str) -> &str {
+pub(super) fn class_of(key: &str) -> &str {
     key.strip_prefix(',').unwrap_or_else(|| key.splitn(4, ',').last().unwrap())
 }
 
@@ -148,7 +148,7 @@ fn run_of(format: &str) -> Run {
 }
 
 /// Writes a table.
-pub fn write(folder: &Path, file: &'static str, columns: &[(&str, ArrayRef)]) {
+pub(super) fn write(folder: &Path, file: &'static str, columns: &[(&str, ArrayRef)]) {
     let fields: Vec<Field> =
         columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
     let output = Output { folder: folder.to_owned(), ..Output::default() };
@@ -158,7 +158,7 @@ pub fn write(folder: &Path, file: &'static str, columns: &[(&str, ArrayRef)]) {
 }
 
 /// Compares the runs `base`, `target` and, if present, `last` of a folder, into its folder `out`.
-pub fn compared(folder: &Path, stable_ids: bool, memory: u64, threads: usize) -> Result<Answer, StageError> {
+pub(super) fn compared(folder: &Path, stable_ids: bool, memory: u64, threads: usize) -> Result<Answer, StageError> {
     let cancel = AtomicBool::new(false);
     let context = Context { budget: Budget::new(memory), threads, progress: &Silent, cancel: &cancel };
     let [base, target, last, out] = ["base", "target", "last", "out"].map(|name| folder.join(name));
@@ -175,7 +175,12 @@ pub fn compared(folder: &Path, stable_ids: bool, memory: u64, threads: usize) ->
 }
 
 /// Reads text and number columns of a written table.
-pub fn rows(folder: &Path, file: &str, texts: &[&str], numbers: &[&str]) -> Vec<(Vec<String>, Vec<Option<u64>>)> {
+pub(super) fn rows(
+    folder: &Path,
+    file: &str,
+    texts: &[&str],
+    numbers: &[&str],
+) -> Vec<(Vec<String>, Vec<Option<u64>>)> {
     let wanted: Vec<&str> = texts.iter().chain(numbers).copied().collect();
     let mut batches = Reader::open(&folder.join("out").join(file)).unwrap().columns(&wanted).unwrap();
     let mut rows = Vec::new();
@@ -191,7 +196,7 @@ pub fn rows(folder: &Path, file: &str, texts: &[&str], numbers: &[&str]) -> Vec<
 }
 
 /// Counts by key.
-pub fn tally<K: Ord>(keys: impl IntoIterator<Item = K>) -> BTreeMap<K, u64> {
+pub(super) fn tally<K: Ord>(keys: impl IntoIterator<Item = K>) -> BTreeMap<K, u64> {
     let mut counts = BTreeMap::new();
     keys.into_iter().for_each(|key| *counts.entry(key).or_default() += 1);
     counts

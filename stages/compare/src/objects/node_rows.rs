@@ -21,7 +21,7 @@ const MOST_KINDS: usize = 1 << 16;
 
 /// Kind names by number.
 #[derive(Default)]
-pub struct Kinds {
+pub(super) struct Kinds {
     /// Names.
     pub names: Vec<String>,
     numbers: FxHashMap<Box<str>, u32>,
@@ -48,7 +48,7 @@ impl Kinds {
 }
 
 /// Shared context for reading the nodes of snapshots.
-pub struct Reading<'r, 'a> {
+pub(super) struct Reading<'r, 'a> {
     /// Scratch for sorting.
     pub scratch: &'a Scratch,
     /// Budget, progress, cancellation.
@@ -60,7 +60,7 @@ pub struct Reading<'r, 'a> {
 }
 
 /// A snapshot to read.
-pub struct Snapshot<'a> {
+pub(super) struct Snapshot<'a> {
     /// Run.
     pub side: &'a Side,
     /// Classes of the run.
@@ -70,10 +70,10 @@ pub struct Snapshot<'a> {
 }
 
 /// Column names of a sorter.
-pub type Columns = [Column<Node>; 2];
+pub(super) type Columns = [Column<Node>; 2];
 
 /// Reads a snapshot whose ids identify its objects.
-pub fn read<'a>(
+pub(super) fn read<'a>(
     snapshot: &mut Snapshot<'_>,
     columns: Columns,
     reading: &mut Reading<'_, 'a>,
@@ -200,7 +200,7 @@ impl Again {
 }
 
 /// Lists the classes that the table of classes omits because none of their instances counts.
-pub fn list_unlisted(snapshot: &mut Snapshot<'_>, reading: &mut Reading<'_, '_>) -> Result<(), StageError> {
+pub(super) fn list_unlisted(snapshot: &mut Snapshot<'_>, reading: &mut Reading<'_, '_>) -> Result<(), StageError> {
     let mut examples = reading.context.budget.growing("examples of classes");
     let mut batches = snapshot.side.reader(nodes::FILE)?.columns(&["class_id"])?;
     while let Some(batch) = batches.batch()? {

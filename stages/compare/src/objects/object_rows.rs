@@ -15,14 +15,14 @@ use heaplake_schemas::scratch::Column;
 use std::cmp::Ordering;
 
 /// Rows per write; the bytes of the table depend on it.
-pub const BATCH: usize = 1 << 17;
+pub(super) const BATCH: usize = 1 << 17;
 
 const COLUMNS: [Column<Row>; 2] = [Column::new("objects.rows"), Column::new("objects.rows_merged")];
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Row {
+pub(super) struct Row {
     status: u32,
     class: u32,
     retained: u64,
@@ -75,22 +75,22 @@ impl PartialOrd for Row {
 }
 
 /// Collects rows in any order.
-pub struct ObjectRows<'a>(Sorter<'a, Row>);
+pub(super) struct ObjectRows<'a>(Sorter<'a, Row>);
 
 impl<'a> ObjectRows<'a> {
     /// Creates a collector for at most `most` rows.
-    pub fn new(most: u64, budget: &'a Budget, scratch: &'a Scratch) -> Result<Self, StageError> {
+    pub(super) fn new(most: u64, budget: &'a Budget, scratch: &'a Scratch) -> Result<Self, StageError> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         Sorter::new("objects that differ", most, COLUMNS, budget, scratch).map(Self)
     }
 
     /// Adds an object.
-    pub fn push(&mut self, status: Status, found: &Found) -> Result<(), StageError> {
+    pub(super) fn push(&mut self, status: Status, found: &Found) -> Result<(), StageError> {
         Row::new(status, found).map_or(Ok(()), |row| self.0.push(row))
     }
 
     /// Writes the table.
-    pub fn write(
+    pub(super) fn write(
         self,
         classes: &ClassList,
         kinds: &[String],
@@ -129,7 +129,7 @@ impl<'a> ObjectRows<'a> {
 }
 
 /// Fills a slice with the next rows; returns their number.
-pub fn take<T: Pod + Ord>(sorted: &mut Sorted<'_, T>, rows: &mut [T]) -> Result<usize, StageError> {
+pub(super) fn take<T: Pod + Ord>(sorted: &mut Sorted<'_, T>, rows: &mut [T]) -> Result<usize, StageError> {
     for (count, row) in rows.iter_mut().enumerate() {
         match sorted.pop()? {
             Some(next) => *row = next,

@@ -11,11 +11,11 @@ use rustc_hash::FxHashSet;
 const READERS: u64 = 8 << 20;
 
 /// Classes of plain objects: `Object`, and interfaces.
-pub struct PlainClasses(FxHashSet<u32>);
+pub(super) struct PlainClasses(FxHashSet<u32>);
 
 impl PlainClasses {
     /// Reads the classes of a run.
-    pub fn of(side: &Side) -> Result<Self, StageError> {
+    pub(super) fn of(side: &Side) -> Result<Self, StageError> {
         let mut plain = FxHashSet::default();
         let mut batches = side.reader(classes::FILE)?.columns(&["class_id", "class"])?;
         while let Some(batch) = batches.batch()? {
@@ -28,13 +28,13 @@ impl PlainClasses {
 
     /// Whether a node of this kind and class is a plain object.
     #[inline]
-    pub fn has(&self, kind: &str, class_id: u32) -> bool {
+    pub(super) fn has(&self, kind: &str, class_id: u32) -> bool {
         kind == "object" && self.0.contains(&class_id)
     }
 }
 
 /// Property edges of a run, read front to back.
-pub struct Properties {
+pub(super) struct Properties {
     batches: Batches,
     batch: Option<Batch>,
     row: usize,
@@ -42,7 +42,7 @@ pub struct Properties {
 
 impl Properties {
     /// Opens the table of edges; `None` if the run has none.
-    pub fn of(side: &Side) -> Result<Option<Self>, StageError> {
+    pub(super) fn of(side: &Side) -> Result<Option<Self>, StageError> {
         let Some(reader) = side.reader_if_any(edges::FILE)? else { return Ok(None) };
         let mut batches = reader.columns(&["from", "kind", "name"])?;
         let batch = batches.batch()?;
@@ -50,7 +50,7 @@ impl Properties {
     }
 
     /// Passes the property names of a node to `each`; nodes must ascend between calls.
-    pub fn read(&mut self, node: u32, mut each: impl FnMut(&str)) -> Result<(), StageError> {
+    pub(super) fn read(&mut self, node: u32, mut each: impl FnMut(&str)) -> Result<(), StageError> {
         while let Some(batch) = &self.batch {
             let (from, kinds, names) = (batch.u32s("from")?.values(), batch.texts("kind")?, batch.texts("name")?);
             self.row += from[self.row..].partition_point(|&from| from < node);
@@ -71,7 +71,7 @@ impl Properties {
 }
 
 /// Computes the interfaces of a run; `None` without a table of edges.
-pub fn interfaces(side: &Side, context: &Context<'_>) -> Result<Option<Interfaces>, StageError> {
+pub(super) fn interfaces(side: &Side, context: &Context<'_>) -> Result<Option<Interfaces>, StageError> {
     let _readers = context.budget.reserve("readers of tables", READERS)?;
     let plain = PlainClasses::of(side)?;
     let mut census = Census::new(&context.budget)?;

@@ -9,7 +9,7 @@ use heaplake_schemas::{classes, nodes};
 use std::path::{Path, PathBuf};
 
 /// A run of a snapshot.
-pub struct Side {
+pub(super) struct Side {
     /// Run folder.
     pub folder: PathBuf,
     /// Run description.
@@ -22,7 +22,7 @@ pub struct Side {
 
 /// How a format identifies objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum Format {
     /// V8 snapshots: stable ids.
     V8,
     /// Walks of a .NET heap in a trace: addresses, tracked by the replay of the trace.
@@ -33,7 +33,7 @@ pub enum Format {
 
 impl Side {
     /// Opens a run; it must have the tables of nodes and classes.
-    pub fn open(folder: &Path) -> Result<Self, StageError> {
+    pub(super) fn open(folder: &Path) -> Result<Self, StageError> {
         let held = selection::hold(folder)?;
         let held =
             held.ok_or_else(|| refused(folder, "no run is there", "give the folder of a run, with its run.json"))?;
@@ -50,7 +50,7 @@ impl Side {
     }
 
     /// Opens a required table.
-    pub fn reader(&self, file: &str) -> Result<Reader, StageError> {
+    pub(super) fn reader(&self, file: &str) -> Result<Reader, StageError> {
         let table = file.trim_end_matches(".parquet");
         self.reader_if_any(file)?.ok_or_else(|| {
             let advice = format!("analyse the input again, with --force and {table} among --tables");
@@ -59,13 +59,13 @@ impl Side {
     }
 
     /// Opens a table if the run has it.
-    pub fn reader_if_any(&self, file: &str) -> Result<Option<Reader>, StageError> {
+    pub(super) fn reader_if_any(&self, file: &str) -> Result<Option<Reader>, StageError> {
         Reader::open_if_present(&self.folder.join(file))
     }
 
     /// How the format identifies objects.
     #[must_use]
-    pub fn format(&self) -> Format {
+    pub(super) fn format(&self) -> Format {
         match self.run.summary.format.as_str() {
             "v8-heapsnapshot" => Format::V8,
             "dotnet-nettrace" | "profiler-log-walk" => Format::Walk,
@@ -75,12 +75,12 @@ impl Side {
 }
 
 /// Error that refuses a run.
-pub fn refused(folder: &Path, problem: &str, advice: &str) -> StageError {
+pub(super) fn refused(folder: &Path, problem: &str, advice: &str) -> StageError {
     StageError::Refused { problem: format!("{}: {problem}", folder.display()), advice: advice.to_owned() }
 }
 
 /// Refuses runs in which objects have no common identity.
-pub fn check_identity(sides: &[&Side], stable_ids: bool, tracked: bool) -> Result<(), StageError> {
+pub(super) fn check_identity(sides: &[&Side], stable_ids: bool, tracked: bool) -> Result<(), StageError> {
     let first = sides[0];
     let format = &first.run.summary.format;
     if let Some(other) = sides.iter().find(|side| side.run.summary.format != *format) {

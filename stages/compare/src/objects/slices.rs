@@ -18,13 +18,13 @@ fn parts<'a, R>(rows: &'a [R]) -> impl FnMut(usize) -> &'a [R] {
 }
 
 /// Column of sizes or counts.
-pub fn amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> u64 + Send + 'a) -> Source<'a> {
+pub(super) fn amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> u64 + Send + 'a) -> Source<'a> {
     let mut next = parts(rows);
     Source::values(move |count| Ok(sizes(next(count).iter().map(&of).collect())))
 }
 
 /// Column of nullable sizes or counts.
-pub fn optional_amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> Option<u64> + Send + 'a) -> Source<'a> {
+pub(super) fn optional_amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> Option<u64> + Send + 'a) -> Source<'a> {
     let mut next = parts(rows);
     Source::values(move |count| {
         let part = next(count);
@@ -34,7 +34,7 @@ pub fn optional_amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> Option<u6
 }
 
 /// Column of numbers of any type.
-pub fn numbers<'a, P: ArrowPrimitiveType, R: Sync>(
+pub(super) fn numbers<'a, P: ArrowPrimitiveType, R: Sync>(
     rows: &'a [R],
     of: impl Fn(&R) -> P::Native + Send + 'a,
 ) -> Source<'a> {
@@ -43,7 +43,7 @@ pub fn numbers<'a, P: ArrowPrimitiveType, R: Sync>(
 }
 
 /// Column of nullable numbers of any type.
-pub fn optional_numbers<'a, P: ArrowPrimitiveType, R: Sync>(
+pub(super) fn optional_numbers<'a, P: ArrowPrimitiveType, R: Sync>(
     rows: &'a [R],
     of: impl Fn(&R) -> Option<P::Native> + Send + 'a,
 ) -> Source<'a> {
@@ -56,12 +56,12 @@ pub fn optional_numbers<'a, P: ArrowPrimitiveType, R: Sync>(
 }
 
 /// Column of ordinals; `u32::MAX` is null.
-pub fn ordinals<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> u32 + Send + 'a) -> Source<'a> {
+pub(super) fn ordinals<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> u32 + Send + 'a) -> Source<'a> {
     optional_numbers::<UInt32Type, R>(rows, move |row| Some(of(row)).filter(|&number| number != u32::MAX))
 }
 
 /// Column of flags.
-pub fn flags<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> bool + Send + 'a) -> Source<'a> {
+pub(super) fn flags<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> bool + Send + 'a) -> Source<'a> {
     let mut next = parts(rows);
     Source::values(move |count| {
         let part = next(count);
@@ -70,7 +70,7 @@ pub fn flags<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> bool + Send + 'a) ->
 }
 
 /// Column of texts, by index into `names`.
-pub fn texts<'a, R: Sync>(rows: &'a [R], names: &'a [String], of: impl Fn(&R) -> u32 + Send + 'a) -> Source<'a> {
+pub(super) fn texts<'a, R: Sync>(rows: &'a [R], names: &'a [String], of: impl Fn(&R) -> u32 + Send + 'a) -> Source<'a> {
     let mut next = parts(rows);
     Source::texts(Texts::Names(names), move |count| Ok(next(count).iter().map(&of).collect()))
 }

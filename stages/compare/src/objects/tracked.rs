@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const REPLAY: &str = "replay the trace with heaplake replay TRACE --tracks, and give its run with --tracks";
 
 /// Run of a replay, with the objects of each walk.
-pub struct Tracks {
+pub(super) struct Tracks {
     folder: PathBuf,
     run: Run,
     /// Keeps the tables open.
@@ -26,7 +26,7 @@ pub struct Tracks {
 
 impl Tracks {
     /// Opens the run.
-    pub fn open(folder: &Path) -> Result<Self, StageError> {
+    pub(super) fn open(folder: &Path) -> Result<Self, StageError> {
         let held = selection::hold(folder)?.filter(|found| found.run.replay.is_some());
         let held = held.ok_or_else(|| refused(folder, "there is no run of a replay", REPLAY))?;
         let run = held.run.clone();
@@ -48,7 +48,7 @@ impl Tracks {
     }
 
     /// Returns the garbage collection that ended with the run's walk.
-    pub fn walk_of(&self, side: &Side) -> Result<u32, StageError> {
+    pub(super) fn walk_of(&self, side: &Side) -> Result<u32, StageError> {
         if side.run.input_hash != self.run.input_hash {
             let problem = format!("it is no walk of the trace that was replayed into {}", self.folder.display());
             return Err(refused(&side.folder, &problem, REPLAY));
@@ -66,7 +66,7 @@ impl Tracks {
 }
 
 /// Replaces addresses by object numbers and sorts again. Also returns how many objects have no number.
-pub fn identify<'a>(
+pub(super) fn identify<'a>(
     mut nodes: Sorted<'a, Node>,
     tracks: &Tracks,
     gc: u32,

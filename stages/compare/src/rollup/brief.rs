@@ -10,7 +10,7 @@ use std::path::Path;
 const TOP: usize = 20;
 
 /// Summarises the tables of a group, stored in `folder`.
-pub fn of(group: &Group, folder: &Path) -> Result<Vec<Brief>, StageError> {
+pub(super) fn of(group: &Group, folder: &Path) -> Result<Vec<Brief>, StageError> {
     let listed = |table: &&RollupTable| group.tables.iter().any(|listed| listed.file == table.table.file);
     TABLES.iter().filter(listed).map(|table| brief(table, group, folder)).collect()
 }

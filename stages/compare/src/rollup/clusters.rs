@@ -23,7 +23,7 @@ const FEWEST: usize = 2;
 /// Bytes of memory per finding of a run.
 const OF_FINDING: u64 = 48;
 /// Rules of heap-wide waste: they name no holder.
-pub const OF_WASTE: [&str; 11] = [
+pub(crate) const OF_WASTE: [&str; 11] = [
     "boxed-numbers",
     "collection-slack",
     "duplicate-arrays",
@@ -49,7 +49,7 @@ struct Format<'a> {
 }
 
 /// Finds the clusters; `folder` returns the folder of a group.
-pub fn find(
+pub(super) fn find(
     groups: &[Group],
     folder: impl Fn(&Group) -> PathBuf,
     context: &Context<'_>,

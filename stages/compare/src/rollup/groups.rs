@@ -50,7 +50,7 @@ impl fmt::Display for Key {
 }
 
 /// A group before summing.
-pub struct Found {
+pub(super) struct Found {
     /// Description, without tables.
     pub group: Group,
     /// Runs.
@@ -58,7 +58,7 @@ pub struct Found {
 }
 
 /// All groups of a lake.
-pub struct Groups {
+pub(super) struct Groups {
     /// Groups by format, release and labels.
     pub groups: Vec<Found>,
     /// Remarks, and missed runs.
@@ -72,7 +72,7 @@ type Common = (String, Option<String>, BTreeMap<String, String>);
 ///
 /// # Errors
 /// [`CompareError`] also if no run can be summed up.
-pub fn find(
+pub(super) fn find(
     lake: &Path,
     by: &[String],
     earlier: &Rollup,
@@ -124,7 +124,7 @@ pub fn find(
 }
 
 /// Refuses a lake without any run, damaged or not, before a folder for its rollup is created.
-pub fn refuse_empty(lake: &Path) -> Result<(), CompareError> {
+pub(super) fn refuse_empty(lake: &Path) -> Result<(), CompareError> {
     let selection::Places { places, damaged } = selection::places(lake)?;
     if places.is_empty() && damaged.is_empty() { Err(nothing(lake)) } else { Ok(()) }
 }
@@ -150,7 +150,7 @@ fn refuse_unknown_label(
 
 /// Whether two groups have the same key.
 #[must_use]
-pub fn same_key(one: &Group, other: &Group) -> bool {
+pub(super) fn same_key(one: &Group, other: &Group) -> bool {
     (&one.format, &one.release, &one.labels) == (&other.format, &other.release, &other.labels)
 }
 

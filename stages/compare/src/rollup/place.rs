@@ -24,7 +24,7 @@ const GROUP: &str = "group-";
 const LOCK: &str = ".heaplake-lock";
 
 /// The folder, locked by this process.
-pub struct Place {
+pub(super) struct Place {
     folder: PathBuf,
     hidden: Hidden,
     _lock: Lock,
@@ -35,7 +35,7 @@ impl Place {
     ///
     /// # Errors
     /// [`CompareError`] also if another process works there, or its `rollup.json` is not heaplake's.
-    pub fn open(folder: &Path) -> Result<Self, CompareError> {
+    pub(super) fn open(folder: &Path) -> Result<Self, CompareError> {
         Manifest::read(folder, rollup::FILE, is_group)?;
         fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
         let Some(lock) = Lock::try_take(folder.join(LOCK))? else {
@@ -47,7 +47,7 @@ impl Place {
 
     /// The earlier rollup if it has the same version and keys, else an empty one.
     #[must_use]
-    pub fn earlier(&self, by: &[String]) -> Rollup {
+    pub(super) fn earlier(&self, by: &[String]) -> Rollup {
         let read = fs::read_at_most(self.folder.join(rollup::FILE), fs::LIST_BYTES).ok();
         let earlier: Option<Rollup> = read.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let same = |rollup: &Rollup| {
@@ -67,7 +67,7 @@ impl Place {
     }
 
     /// Path of the lake, relative if this folder is inside it.
-    pub fn path_of(&self, lake: &Path) -> Result<String, StageError> {
+    pub(super) fn path_of(&self, lake: &Path) -> Result<String, StageError> {
         if storage::is_url(lake) {
             return Ok(lake.display().to_string());
         }
@@ -81,19 +81,19 @@ impl Place {
 
     /// Folder of a committed group.
     #[must_use]
-    pub fn committed(&self, group: &str) -> PathBuf {
+    pub(super) fn committed(&self, group: &str) -> PathBuf {
         self.folder.join(group)
     }
 
     /// Folder of a group, before or after the commit.
     #[must_use]
-    pub fn of_group(&self, group: &str) -> PathBuf {
+    pub(super) fn of_group(&self, group: &str) -> PathBuf {
         let new = self.hidden.path().join(group);
         if new.exists() { new } else { self.committed(group) }
     }
 
     /// Creates the folder of a group.
-    pub fn create_group(&self, group: &str) -> Result<Output, StageError> {
+    pub(super) fn create_group(&self, group: &str) -> Result<Output, StageError> {
         let folder = self.hidden.path().join(group);
         fs::create_dir_all(&folder).map_err(|error| StageError::io(&folder, "create", error))?;
         Ok(Output { folder, ..Output::default() })
@@ -105,7 +105,7 @@ impl Place {
     /// # Errors
     /// [`StageError::Unusable`] if a file that is not heaplake's is in the way of a group. The earlier rollup is then
     /// intact.
-    pub fn commit(self, rollup: &Rollup) -> Result<(), StageError> {
+    pub(super) fn commit(self, rollup: &Rollup) -> Result<(), StageError> {
         let new: BTreeSet<String> = folders(self.hidden.path());
         let manifest = self.manifest(&new)?;
         let written = self.hidden.path().join(rollup::FILE);

@@ -6,7 +6,7 @@ use crate::statistics::quantile;
 
 /// Summary of a measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summed {
+pub(super) struct Summed {
     /// Amounts over the runs with the row.
     pub amounts: Amounts,
     /// Minimum.
@@ -17,7 +17,7 @@ pub struct Summed {
 
 /// A row of a rollup.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub(super) struct Row {
     /// Fingerprint.
     pub fingerprint: u64,
     /// Number of runs with the row.
@@ -39,7 +39,7 @@ pub struct Row {
 impl Row {
     /// Computes the row of a group; `captured` has the capture time of each run.
     #[must_use]
-    pub fn of(group: &Group<'_>, gathered: &Gathered<'_>, captured: &[Option<i64>]) -> Self {
+    pub(super) fn of(group: &Group<'_>, gathered: &Gathered<'_>, captured: &[Option<i64>]) -> Self {
         let count = gathered.table.measures.len();
         let (mut runs, mut values) = (Vec::new(), Vec::new());
         for ((run, _), measures) in group.rows() {

@@ -7,7 +7,7 @@ use heaplake_lake::reader::{Batch, Batches, Reader};
 use std::path::Path;
 
 /// Signatures of the rows of a table.
-pub struct Signatures {
+pub(super) struct Signatures {
     earlier: Earlier,
     /// Fingerprints that the earlier table lacks, ascending.
     new: Vec<u64>,
@@ -18,7 +18,7 @@ pub struct Signatures {
 
 impl Signatures {
     /// Finds signatures in the earlier table `before`, or else in the tables of the runs.
-    pub fn find(
+    pub(super) fn find(
         gathered: &Gathered<'_>,
         before: Option<&Path>,
         scratch: &Path,
@@ -39,7 +39,7 @@ impl Signatures {
     }
 
     /// Returns the signature of a fingerprint; fingerprints must ascend between calls.
-    pub fn of(&mut self, print: u64) -> Result<String, StageError> {
+    pub(super) fn of(&mut self, print: u64) -> Result<String, StageError> {
         if self.new.get(self.next) != Some(&print) {
             return Ok(self.earlier.signature(print)?.unwrap_or_default());
         }

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 
 /// A group to sum up.
-pub struct Work<'a> {
+pub(super) struct Work<'a> {
     /// Group.
     pub group: &'a Group,
     /// Its runs, as one side.
@@ -28,7 +28,7 @@ pub struct Work<'a> {
 
 impl Work<'_> {
     /// Sums up a table: writes it and its file of rows; returns both, or an empty list if no run has the table.
-    pub fn roll(
+    pub(super) fn roll(
         &self,
         table: &'static RollupTable,
         output: &Output,

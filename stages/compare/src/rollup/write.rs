@@ -21,7 +21,7 @@ const BATCH: usize = 1 << 14;
 
 /// Name of the file of rows.
 #[must_use]
-pub fn kept_file(table: &RollupTable) -> &'static str {
+pub(super) fn kept_file(table: &RollupTable) -> &'static str {
     match table.rows.compared.name {
         "classes" => "rows_classes.parquet",
         "chains" => "rows_chains.parquet",
@@ -35,7 +35,7 @@ pub fn kept_file(table: &RollupTable) -> &'static str {
 }
 
 /// A table being written.
-pub struct Made<'a> {
+pub(super) struct Made<'a> {
     group: &'a Group,
     /// Indices, within the group, of the runs with the table.
     numbers: Vec<u32>,
@@ -51,7 +51,7 @@ pub struct Made<'a> {
 
 impl<'a> Made<'a> {
     /// Creates a table of `group` from the runs that have `rows`.
-    pub fn create(
+    pub(super) fn create(
         (table, rows): (&RollupTable, &DiffTable),
         (group, numbers): (&'a Group, Vec<u32>),
         gathered: &Gathered<'_>,
@@ -76,12 +76,12 @@ impl<'a> Made<'a> {
 
     /// Capture time of each run.
     #[must_use]
-    pub fn captured(&self) -> Vec<Option<i64>> {
+    pub(super) fn captured(&self) -> Vec<Option<i64>> {
         (0..self.numbers.len()).map(|run| self.run(run as u32).captured_at_us).collect()
     }
 
     /// Appends a row; rows must ascend by fingerprint.
-    pub fn take(&mut self, row: Row) -> Result<(), StageError> {
+    pub(super) fn take(&mut self, row: Row) -> Result<(), StageError> {
         for (&run, values) in row.runs.iter().zip(row.values.chunks(self.measures.len())) {
             self.kept.row(row.fingerprint, self.numbers[run as usize], values)?;
         }
@@ -91,7 +91,7 @@ impl<'a> Made<'a> {
     }
 
     /// Finishes both files.
-    pub fn finish(mut self) -> Result<Vec<run::Table>, StageError> {
+    pub(super) fn finish(mut self) -> Result<Vec<run::Table>, StageError> {
         self.flush()?;
         Ok(vec![self.table.finish()?, self.kept.finish()?])
     }

@@ -19,12 +19,12 @@ const VARINT: usize = 10;
 const CHUNK: usize = 256 << 10;
 
 /// Maximum bytes of a record of `width` words.
-pub fn most_bytes(width: usize) -> usize {
+pub(super) fn most_bytes(width: usize) -> usize {
     1 + 3 * 8 + (width - HEAD + 3) * VARINT
 }
 
 /// Appends a record.
-pub fn encode(record: &[u64], out: &mut Vec<u8>) {
+pub(super) fn encode(record: &[u64], out: &mut Vec<u8>) {
     let [key, _, print, class, nulls] = [0, 1, 2, 3, HEAD - 1].map(|at| record[at]);
     let flag = |is: bool, flag: u8| if is { flag } else { 0 };
     out.push(flag(print == key, IS_KEY) | flag(class == 0, NO_CLASS) | flag(nulls == 0, NO_NULLS));
@@ -53,7 +53,7 @@ fn varint(mut value: u64, out: &mut Vec<u8>) {
 }
 
 /// Appends `records` records of `width` words to `words`; fails if `from` ends early.
-pub fn decode(mut from: impl Read, width: usize, records: u64, words: &mut Vec<u64>) -> io::Result<()> {
+pub(super) fn decode(mut from: impl Read, width: usize, records: u64, words: &mut Vec<u64>) -> io::Result<()> {
     let most = most_bytes(width);
     let mut chunk = vec![0; CHUNK.max(2 * most)];
     let (mut at, mut filled) = (0, 0);

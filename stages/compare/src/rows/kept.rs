@@ -21,7 +21,7 @@ use std::sync::Arc;
 const BATCH: usize = 1 << 17;
 
 /// A file of rows of known runs.
-pub struct Kept<'a> {
+pub(crate) struct Kept<'a> {
     /// Path of the file.
     pub path: &'a Path,
     /// Maps the file's run numbers to current ones; removed runs are absent.
@@ -31,7 +31,7 @@ pub struct Kept<'a> {
 impl Kept<'_> {
     /// Whether the file has the rows of a run, by current number.
     #[must_use]
-    pub fn has(&self, run: u32) -> bool {
+    pub(crate) fn has(&self, run: u32) -> bool {
         self.runs.values().any(|&now| now == run)
     }
 
@@ -104,7 +104,7 @@ impl Records<'_> {
 }
 
 /// Writes a file of rows.
-pub struct Writer {
+pub(crate) struct Writer {
     table: Table,
     prints: Vec<u64>,
     runs: Vec<u32>,
@@ -113,7 +113,7 @@ pub struct Writer {
 
 impl Writer {
     /// Creates the file for rows of a table.
-    pub fn create(output: &Output, file: &'static str, table: &DiffTable) -> Result<Self, StageError> {
+    pub(crate) fn create(output: &Output, file: &'static str, table: &DiffTable) -> Result<Self, StageError> {
         let own = [("fingerprint", DataType::UInt64), ("run", DataType::UInt32)];
         let own = own.into_iter().map(|(name, of)| Field::new(name, of, false));
         let measures = table.measures.iter().map(|name| Field::new(*name, DataType::Int64, true));
@@ -123,7 +123,7 @@ impl Writer {
     }
 
     /// Appends a row; rows must ascend by fingerprint and run.
-    pub fn row(&mut self, print: u64, run: u32, measures: &[Option<i64>]) -> Result<(), StageError> {
+    pub(crate) fn row(&mut self, print: u64, run: u32, measures: &[Option<i64>]) -> Result<(), StageError> {
         self.prints.push(print);
         self.runs.push(run);
         self.measures.iter_mut().zip(measures).for_each(|(column, value)| column.push(*value));
@@ -131,7 +131,7 @@ impl Writer {
     }
 
     /// Finishes the file.
-    pub fn finish(mut self) -> Result<run::Table, StageError> {
+    pub(crate) fn finish(mut self) -> Result<run::Table, StageError> {
         self.flush()?;
         self.table.finish()
     }

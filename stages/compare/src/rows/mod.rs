@@ -10,11 +10,11 @@
 //! * Determinism: groups come in the order of their keys, values in the order of the runs.
 
 mod codec;
-pub mod kept;
+pub(crate) mod kept;
 mod read;
-pub mod signatures;
+pub(crate) mod signatures;
 mod spill;
-pub mod texts;
+pub(crate) mod texts;
 
 use crate::sides::{Sides, has_table, host};
 use heaplake_kit::{Context, Reservation, StageError, threads};
@@ -36,7 +36,7 @@ const CHUNK: usize = 1 << 10;
 
 /// A run that has the table.
 #[derive(Clone, Debug)]
-pub struct OfTable {
+pub(crate) struct OfTable {
     /// Run folder.
     pub folder: PathBuf,
     /// Index of its side.
@@ -52,7 +52,7 @@ pub struct OfTable {
 }
 
 /// Rows of a table over all runs.
-pub struct Gathered<'a> {
+pub(crate) struct Gathered<'a> {
     /// Table.
     pub table: &'a DiffTable,
     /// Runs with the table.
@@ -74,7 +74,7 @@ pub struct Gathered<'a> {
 /// Distinct keys, and the fingerprints of the classes they lead to. Collected while runs are read, so that the number
 /// of subjects is known before grouping.
 #[derive(Default)]
-pub struct Subjects {
+pub(crate) struct Subjects {
     keys: FxHashSet<u64>,
     /// Class fingerprints; 0 if none.
     pub classes: FxHashSet<u64>,
@@ -87,7 +87,7 @@ const KEY: u64 = 24;
 impl Subjects {
     /// Number of subjects.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.keys.len()
     }
 
@@ -108,7 +108,7 @@ impl Subjects {
 }
 
 /// Source of a table's signatures: its columns, if all runs have them and no other rules are given.
-pub fn source<'a>(
+pub(crate) fn source<'a>(
     sides: &Sides,
     table: &DiffTable,
     names: &'a Names,
@@ -124,7 +124,7 @@ pub fn source<'a>(
 
 /// Gathers the rows of a table from all runs that have it; scratch files go to `folder`. With `by_key`, classes with
 /// equal keys on both sides are matched by key, not by fingerprint.
-pub fn gather<'a>(
+pub(crate) fn gather<'a>(
     sides: &Sides,
     table: &'a DiffTable,
     source: Source<'a>,
@@ -144,7 +144,7 @@ pub fn gather<'a>(
 }
 
 /// Like [`gather`], for tables with signatures; rows of known runs come from `kept`.
-pub fn gather_with<'a>(
+pub(crate) fn gather_with<'a>(
     sides: &Sides,
     table: &'a DiffTable,
     kept: Option<&'a Kept<'a>>,
@@ -249,7 +249,7 @@ impl Measures<'_> {
 
 impl Gathered<'_> {
     /// Calls `work` for each group, on all threads, and `take` with the results in the order of keys.
-    pub fn each<R: Send>(
+    pub(crate) fn each<R: Send>(
         &self,
         context: &Context<'_>,
         work: impl Fn(&Group<'_>) -> R + Sync,
@@ -296,13 +296,13 @@ impl Gathered<'_> {
 
     /// Number of runs of a side with the table.
     #[must_use]
-    pub fn runs_of(&self, side: usize) -> usize {
+    pub(crate) fn runs_of(&self, side: usize) -> usize {
         self.runs.iter().filter(|run| run.side == side).count()
     }
 
     /// Number of hosts among the runs of a side with the table; `None` if no run of the table has a host.
     #[must_use]
-    pub fn hosts_of(&self, side: usize) -> Option<usize> {
+    pub(crate) fn hosts_of(&self, side: usize) -> Option<usize> {
         self.hosts(self.runs.iter().filter(|run| run.side == side))
     }
 

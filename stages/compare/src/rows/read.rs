@@ -11,11 +11,11 @@ use rustc_hash::FxHashSet;
 use std::path::Path;
 
 /// Words of a record before its values: key, place, fingerprint, class fingerprint, null bits.
-pub const HEAD: usize = 5;
+pub(super) const HEAD: usize = 5;
 
 /// Converts rows of a table into records.
 #[derive(Clone, Copy)]
-pub struct Reading<'a> {
+pub(super) struct Reading<'a> {
     /// Table.
     pub table: &'a DiffTable,
     /// Source of signatures.
@@ -27,7 +27,7 @@ pub struct Reading<'a> {
 
 /// Buffers that a thread reuses from run to run.
 #[derive(Default)]
-pub struct Buffers {
+pub(super) struct Buffers {
     /// Records of a run, sorted by key, one per key.
     pub records: Vec<u64>,
     /// Records as read.
@@ -38,19 +38,19 @@ pub struct Buffers {
 
 /// Run and row of a record.
 #[must_use]
-pub fn place(record: &[u64]) -> (u32, u32) {
+pub(super) fn place(record: &[u64]) -> (u32, u32) {
     ((record[1] >> 32) as u32, record[1] as u32)
 }
 
 impl Reading<'_> {
     /// Words of a record.
     #[must_use]
-    pub fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         HEAD + self.table.measures.len()
     }
 
     /// Reads a run's table into the buffers; returns a bit set of the measures that the run reports.
-    pub fn rows(
+    pub(super) fn rows(
         &self,
         folder: &Path,
         run: u32,
@@ -139,7 +139,7 @@ impl Reading<'_> {
 }
 
 /// Hashes of the class keys of a run.
-pub fn class_keys(folder: &Path, file: &str, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
+pub(super) fn class_keys(folder: &Path, file: &str, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
     let mut keys = FxHashSet::default();
     let mut batches = Reader::open(&folder.join(file))?.columns(&["class_key"])?;
     while let Some(batch) = batches.batch()? {
@@ -171,7 +171,11 @@ fn merge(Buffers { records, unsorted, order }: &mut Buffers, width: usize) {
 }
 
 /// Hashes of class keys that both runs have.
-pub fn common_keys(folders: &[&Path], table: &DiffTable, context: &Context<'_>) -> Result<FxHashSet<u64>, StageError> {
+pub(super) fn common_keys(
+    folders: &[&Path],
+    table: &DiffTable,
+    context: &Context<'_>,
+) -> Result<FxHashSet<u64>, StageError> {
     let [base, target] = folders else { return Ok(FxHashSet::default()) };
     let base = class_keys(base, table.compared.file, context)?;
     let target = class_keys(target, table.compared.file, context)?;

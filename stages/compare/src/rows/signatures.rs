@@ -11,13 +11,13 @@ use rustc_hash::FxHashMap;
 use std::path::Path;
 
 /// Column of signatures.
-pub const SIGNATURE: &str = "signature";
+pub(crate) const SIGNATURE: &str = "signature";
 /// Column of their hashes.
-pub const FINGERPRINT: &str = "fingerprint";
+pub(crate) const FINGERPRINT: &str = "fingerprint";
 
 /// Source of the signatures of all runs.
 #[derive(Clone, Copy)]
-pub enum Source<'a> {
+pub(crate) enum Source<'a> {
     /// Columns of the tables.
     Stored,
     /// Computed by these rules.
@@ -26,7 +26,7 @@ pub enum Source<'a> {
 
 /// Data of a run that rows refer to.
 #[derive(Default)]
-pub struct OfRun {
+pub(crate) struct OfRun {
     /// Class signatures by id, if rows refer to classes and signatures are computed.
     classes: FxHashMap<u32, String>,
     /// Class fingerprints by id.
@@ -37,7 +37,7 @@ pub struct OfRun {
 
 impl OfRun {
     /// Reads the data that rows of `table` refer to.
-    pub fn read(place: &Path, table: &DiffTable, source: Source<'_>) -> Result<Self, StageError> {
+    pub(crate) fn read(place: &Path, table: &DiffTable, source: Source<'_>) -> Result<Self, StageError> {
         let mut of_run = Self::default();
         let needs_classes = match table.compared.name {
             "chains" => true,
@@ -100,14 +100,14 @@ impl OfRun {
 
     /// Fingerprint of a class; 0 if unknown.
     #[must_use]
-    pub fn fingerprint(&self, class: u32) -> u64 {
+    pub(crate) fn fingerprint(&self, class: u32) -> u64 {
         self.fingerprints.get(&class).copied().unwrap_or(0)
     }
 }
 
 /// Columns from which signatures are computed; old runs may lack some.
 #[must_use]
-pub fn columns(table: &DiffTable, source: Source<'_>) -> &'static [&'static str] {
+pub(crate) fn columns(table: &DiffTable, source: Source<'_>) -> &'static [&'static str] {
     if matches!(source, Source::Stored) {
         return &[SIGNATURE];
     }
@@ -124,7 +124,7 @@ pub fn columns(table: &DiffTable, source: Source<'_>) -> &'static [&'static str]
 }
 
 /// Signature of a row of a batch that has [`columns`].
-pub fn of(
+pub(crate) fn of(
     table: &DiffTable,
     (batch, row): (&Batch, usize),
     source: Source<'_>,

@@ -22,7 +22,7 @@ const ORDER: u64 = 16;
 const ROOM: &str = "comparison: rows of all runs";
 
 /// Records on disk, by partition.
-pub struct Spill {
+pub(super) struct Spill {
     folder: PathBuf,
     width: usize,
     /// Their number is a power of two.
@@ -39,7 +39,7 @@ struct Partition {
 }
 
 /// Records of a partition, in memory.
-pub struct Loaded<'a> {
+pub(super) struct Loaded<'a> {
     memory: Memory,
     spill: &'a Spill,
 }
@@ -56,7 +56,7 @@ struct Memory {
 impl Spill {
     /// Creates a spill for about `records` records of `width` words. A partition with its sort order fits a fifth of
     /// the free budget, so that two fit in memory at a time.
-    pub fn create(folder: &Path, width: usize, records: u64, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(super) fn create(folder: &Path, width: usize, records: u64, context: &Context<'_>) -> Result<Self, StageError> {
         let bytes = records.saturating_mul(bytes_of(width) + ORDER);
         let wanted = bytes.div_ceil((context.budget.free() / 5).max(1)).max(1);
         let partitions = wanted.next_power_of_two().min(MOST);
@@ -74,12 +74,12 @@ impl Spill {
 
     /// Number of partitions.
     #[must_use]
-    pub fn partitions(&self) -> usize {
+    pub(super) fn partitions(&self) -> usize {
         self.partitions.len()
     }
 
     /// Appends records, concatenated and sorted by key.
-    pub fn append(&self, records: &[u64]) -> Result<(), StageError> {
+    pub(super) fn append(&self, records: &[u64]) -> Result<(), StageError> {
         let shift = 64 - self.partitions.len().trailing_zeros();
         let partition = |record: &[u64]| record[0].checked_shr(shift).unwrap_or(0) as usize;
         let mut rest = records;
@@ -95,7 +95,7 @@ impl Spill {
     }
 
     /// Loads a partition, merged with the next records of `kept` in its key range, sorted by the first two words.
-    pub fn load(
+    pub(super) fn load(
         &self,
         number: usize,
         kept: Option<&mut Records<'_>>,
@@ -127,7 +127,7 @@ impl Spill {
     }
 
     /// Frees the free list.
-    pub fn release(&self) {
+    pub(super) fn release(&self) {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
@@ -193,13 +193,13 @@ impl Partition {
 
 impl Loaded<'_> {
     /// Groups of records with equal keys, by key; within a group by run.
-    pub fn groups(&self) -> impl Iterator<Item = Vec<&[u64]>> {
+    pub(super) fn groups(&self) -> impl Iterator<Item = Vec<&[u64]>> {
         let groups = self.memory.order.chunk_by(|(a, _), (b, _)| a == b);
         groups.map(|group| group.iter().map(|&(_, at)| self.record(at as u32)).collect())
     }
 
     /// Number of groups.
-    pub fn group_count(&self) -> usize {
+    pub(super) fn group_count(&self) -> usize {
         self.memory.order.chunk_by(|(a, _), (b, _)| a == b).count()
     }
 

@@ -23,7 +23,7 @@ pub struct Texts {
 }
 
 /// Reads the texts of rows, given by run and row.
-pub fn read(
+pub(crate) fn read(
     gathered: &Gathered<'_>,
     examples: &[(u32, u32)],
     folder: &Path,

@@ -89,7 +89,7 @@ impl Series {
 
 /// Words of a subject with `measures` measures and `steps` steps.
 #[must_use]
-pub fn width(measures: usize, steps: usize) -> usize {
+pub(super) fn width(measures: usize, steps: usize) -> usize {
     let of_measure = steps * size_of::<Amounts>() + size_of::<Series>();
     (size_of::<Head>() + steps * size_of::<[u32; 2]>() + measures * of_measure) / size_of::<u64>()
 }

@@ -29,7 +29,7 @@ const BATCH: usize = 1 << 14;
 const MOST_SLOPES: u64 = 1 << 20;
 
 /// A followed table.
-pub struct Followed {
+pub(super) struct Followed {
     table: &'static TrendTable,
     /// Number of runs and hosts with the table, per step.
     steps: Vec<(usize, Option<usize>)>,
@@ -45,10 +45,10 @@ pub struct Followed {
 }
 
 /// By class fingerprint: text of the reference chain that grows fastest, and its growth per step.
-pub type Paths = FxHashMap<u64, (String, f64)>;
+pub(super) type Paths = FxHashMap<u64, (String, f64)>;
 
 /// Follows a table; `None` if no run has it.
-pub fn follow(
+pub(super) fn follow(
     sides: &Sides,
     table: &'static TrendTable,
     rules: Rules<'_>,
@@ -129,7 +129,7 @@ impl Rank {
 }
 
 /// A table followed for the runs of one format.
-pub struct OfFormat<'a> {
+pub(super) struct OfFormat<'a> {
     /// Format.
     pub format: &'a str,
     /// Table.
@@ -154,7 +154,7 @@ fn merged(formats: &[OfFormat<'_>], orders: &[Vec<u32>]) -> Vec<(usize, u32)> {
 
 /// Writes a table of one or more formats into the folder of `output`. `take` receives each subject in order, with its
 /// format's number, its texts, and whether it is a part of an earlier one.
-pub fn write(
+pub(super) fn write(
     of: &TrendTable,
     formats: &[OfFormat<'_>],
     output: &Output,
@@ -200,7 +200,7 @@ impl Followed {
     }
 
     /// For the table of chains: the reference chain with the fastest growth of each class.
-    pub fn paths(&self) -> Result<Paths, StageError> {
+    pub(super) fn paths(&self) -> Result<Paths, StageError> {
         let mut paths = Paths::default();
         for &number in self.order.iter().take(10 * parts::MOST) {
             let row = self.row(number)?;

@@ -17,10 +17,10 @@ const MORE_BYTES: u64 = 4 << 20;
 const MOST: usize = (MORE_BYTES / 16) as usize;
 
 /// Bytes of comparisons besides page frames: their tables, and the order of the sets while it is merged.
-pub const BYTES: u64 = lockstep::BYTES + MORE_BYTES + (4 << 20);
+pub(super) const BYTES: u64 = lockstep::BYTES + MORE_BYTES + (4 << 20);
 
 /// Computes additional bytes by comparing members again, the largest sets first, within the allowed work.
-pub fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
+pub(super) fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut wanted = wanted(groups, job)?;
     if wanted.count() == 0 {
         return Ok(());

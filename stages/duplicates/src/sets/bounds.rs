@@ -25,7 +25,7 @@ const TABLES: u64 = 4 << 20;
 
 /// Bounds the sets without known additional bytes, the largest first. `whole` is the size of all nodes in bytes, an
 /// upper bound of every set.
-pub fn find(whole: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
+pub(super) fn find(whole: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut sorter = group::sorter(groups.count(), job)?;
     for number in 0..groups.count() {
         let group = groups.get(number)?;

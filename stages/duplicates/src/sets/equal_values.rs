@@ -14,14 +14,14 @@ use heaplake_schemas::scratch as columns;
 /// Counters of a set.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
-pub struct Tally {
+pub(super) struct Tally {
     members: u32,
     /// Reasons why the set is undecided.
     reasons: u32,
 }
 
 /// Numbers the sets, and writes the number of each node's set.
-pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
+pub(super) fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
     let (several, count) = several(nodes, job)?;
     let mut groups = numbers::groups(count, job)?;
     let (mut numbers, mut tallies) =

@@ -9,27 +9,27 @@ use heaplake_schemas::scratch::{Column, Per, limits};
 use std::ops::Range;
 
 /// Number of members of each set, by number of its group, the last set first.
-pub const GROUP_SIZES: Column<u32> = Column::of("set.group_sizes", Per::Node);
-pub const GROUP_MEMBERS: Column<u32> = Column::of("set.group_members", Per::Node);
+pub(super) const GROUP_SIZES: Column<u32> = Column::of("set.group_sizes", Per::Node);
+pub(super) const GROUP_MEMBERS: Column<u32> = Column::of("set.group_members", Per::Node);
 
 /// Number of each node's group; [`NONE`] for a group of one node.
-pub const NUMBER: Column<u32> = Column::of("equal.number", Per::Node);
+pub(super) const NUMBER: Column<u32> = Column::of("equal.number", Per::Node);
 
 /// No group, or no component.
-pub const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// The error for a sum that exceeds 64 bits.
-pub const TOO_LARGE: StageError = StageError::Overflow("the size of duplicates");
+pub(super) const TOO_LARGE: StageError = StageError::Overflow("the size of duplicates");
 
 /// Reasons why it is undecided whether the members of a set are duplicates.
-pub const UNDECIDED: u16 = limits::MODE | limits::WORK;
+pub(super) const UNDECIDED: u16 = limits::MODE | limits::WORK;
 
-pub type Groups = Array<Group>;
+pub(super) type Groups = Array<Group>;
 
 /// The data of a set so far.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct Group {
+pub(super) struct Group {
     /// Sum of the private sizes of its components, bytes.
     pub sum: u64,
     /// Least private size of its components, bytes.
@@ -55,17 +55,17 @@ pub struct Group {
 }
 
 impl Group {
-    pub fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         Self { least: u64::MAX, component: NONE, ..Self::zeroed() }
     }
 
     /// Whether it is undecided that its members are duplicates.
-    pub fn is_undecided(&self) -> bool {
+    pub(super) fn is_undecided(&self) -> bool {
         self.reasons & UNDECIDED != 0
     }
 
     /// Adds a member: its component, the private size of the component, and flags for data missing in the input.
-    pub fn add(&mut self, component: u32, bytes: u64, flags: u8) -> Result<(), StageError> {
+    pub(super) fn add(&mut self, component: u32, bytes: u64, flags: u8) -> Result<(), StageError> {
         self.reasons |= u16::from(flags);
         if self.component != component {
             self.component = component;
@@ -77,7 +77,7 @@ impl Group {
     }
 
     /// The additional bytes if all members are duplicates: exact, or the best estimate.
-    pub fn additional(&self) -> u64 {
+    pub(super) fn additional(&self) -> u64 {
         match self.exact {
             0 if self.is_undecided() => {
                 self.bytes.saturating_mul(u64::from(self.members) - 1).min(self.most().unwrap_or(u64::MAX))
@@ -89,7 +89,7 @@ impl Group {
 
     /// Lower bound of the additional bytes: nodes with one certificate are duplicates, unless data is missing in the
     /// input. A component has at least one member, and all members of a component reach the same nodes.
-    pub fn certain(&self) -> u64 {
+    pub(super) fn certain(&self) -> u64 {
         if self.reasons & !UNDECIDED != 0 {
             return 0;
         }
@@ -101,7 +101,7 @@ impl Group {
     }
 
     /// Upper bound of the additional bytes; `None` if references were not followed.
-    pub fn most(&self) -> Option<u64> {
+    pub(super) fn most(&self) -> Option<u64> {
         match self.exact {
             0 if self.reasons & limits::MODE != 0 => None,
             0 | 2 => Some(self.additional),
@@ -110,13 +110,13 @@ impl Group {
     }
 
     /// Positions of its members in [`GROUP_MEMBERS`].
-    pub fn range(&self) -> Range<usize> {
+    pub(super) fn range(&self) -> Range<usize> {
         self.start as usize..self.start as usize + self.members as usize
     }
 }
 
 /// Groups the members by set: in memory if they fit, else on disk.
-pub fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
+pub(super) fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut members = 0;
     // The last key comes first.
     for number in (0..groups.count()).rev() {
@@ -176,20 +176,20 @@ fn spill_members(sets: usize, members: u64, job: &Job<'_>) -> Result<(), StageEr
 /// A set with a number of bytes. Sorted by bytes in descending order, then by number, the order of first members.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
-pub struct Ranked {
+pub(super) struct Ranked {
     below_most: u64,
     pub number: u32,
     unused: u32,
 }
 
 impl Ranked {
-    pub fn new(bytes: u64, number: usize) -> Self {
+    pub(super) fn new(bytes: u64, number: usize) -> Self {
         Self { below_most: u64::MAX - bytes, number: number as u32, unused: 0 }
     }
 }
 
 const RANKED: [Column<Ranked>; 2] = [Column::new("set.ranked"), Column::new("set.ranked_merged")];
 
-pub fn sorter<'a>(most: usize, job: &Job<'a>) -> Result<Sorter<'a, Ranked>, StageError> {
+pub(super) fn sorter<'a>(most: usize, job: &Job<'a>) -> Result<Sorter<'a, Ranked>, StageError> {
     Sorter::new("order of sets", most, RANKED, &job.context.budget, job.scratch)
 }

@@ -14,7 +14,7 @@ use heaplake_schemas::scratch as columns;
 /// Retained sizes of the members of a set, bytes.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub struct Tally {
+pub(super) struct Tally {
     sum: u64,
     least: u64,
 }
@@ -22,7 +22,7 @@ pub struct Tally {
 const EMPTY: Tally = Tally { sum: 0, least: u64::MAX };
 
 /// Bounds the possible sets without known additional bytes.
-pub fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
+pub(super) fn find(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut open = 0;
     for number in 0..groups.count() {
         open += u64::from(is_open(&groups.get(number)?));

@@ -8,7 +8,7 @@ use heaplake_schemas::ids::SetId;
 use heaplake_schemas::scratch as columns;
 
 /// Writes the set of each node, and counts the members of sets by class. Members of undecided sets are not counted.
-pub fn write(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
+pub(super) fn write(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     // Position of each set, above a bit for undecided sets. One bit is free: there are at most half as many sets as
     // nodes.
     let mut ranks = ArrayPlan::of(job, "positions of sets").one(filled(groups.count(), 0u32))?;

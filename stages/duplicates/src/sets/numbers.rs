@@ -7,10 +7,10 @@ use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, Re
 use heaplake_schemas::scratch as columns;
 
 /// Memory that must stay free beside the groups: for the last comparison and eight paged arrays of a mebibyte.
-pub const LATER: u64 = additional::BYTES + (8 << 20);
+pub(super) const LATER: u64 = additional::BYTES + (8 << 20);
 
 /// Numbers the groups, and writes the number of each node's group. Also returns the size of all nodes, bytes.
-pub fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), StageError> {
+pub(super) fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), StageError> {
     let (several, count) = several(nodes, job)?;
     let mut groups = groups(count, job)?;
     // Before the array, which would take its memory.
@@ -22,7 +22,7 @@ pub fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), StageError> 
 }
 
 /// Returns an array of empty groups.
-pub fn groups(count: usize, job: &Job<'_>) -> Result<Groups, StageError> {
+pub(super) fn groups(count: usize, job: &Job<'_>) -> Result<Groups, StageError> {
     // The groups exist until the end; other arrays are allocated and released beside them.
     let budget = &job.context.budget;
     let _later = budget.reserve("arrays to come", (budget.free() / 2).max(LATER))?;

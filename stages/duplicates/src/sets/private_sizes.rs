@@ -9,7 +9,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, limits};
 
 /// Adds up the private sizes of the components of each group.
-pub fn add_all(groups: &mut Groups, nodes: usize, job: &Job<'_>) -> Result<(), StageError> {
+pub(super) fn add_all(groups: &mut Groups, nodes: usize, job: &Job<'_>) -> Result<(), StageError> {
     let shared = marks::shared(nodes, job)?;
     let has_limits = job.scratch.has(columns::EQUAL_LIMITS);
     let (mut private, offsets, to, mut components, mut numbers, missing) =

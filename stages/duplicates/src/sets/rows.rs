@@ -10,7 +10,7 @@ use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch as columns;
 
 /// Writes rows and members of the sets, and records the position of each set.
-pub fn write(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
+pub(super) fn write(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let sorted = sorted(groups, job)?;
     let members = ArrayPlan::of(job, "members of sets").one(lookup(GROUP_MEMBERS))?;
     write_sets(sorted, members, groups, job.scratch)

@@ -11,7 +11,7 @@ use heaplake_input::source::Source;
 use heaplake_kit::{Context, StageError};
 
 /// Estimates the size of the largest walk of a trace, which it reads to its end.
-pub fn estimate(source: Source, context: &Context<'_>) -> Result<Estimate, StageError> {
+pub(crate) fn estimate(source: Source, context: &Context<'_>) -> Result<Estimate, StageError> {
     let mut bytes = Bytes::new(source, context);
     if bytes.peek()? == profiler_log::MAGIC.first().copied() {
         return log::estimate(&mut bytes);

@@ -7,24 +7,24 @@ use heaplake_schemas::ids::NO_ID;
 use serde::{Deserialize, Serialize};
 
 /// The root, which is no object of a walk in a trace.
-pub const ROOT: u32 = 0;
+pub(crate) const ROOT: u32 = 0;
 /// The first object of a walk in a trace; the others follow in the order of the walk.
-pub const FIRST: u32 = 1;
+pub(crate) const FIRST: u32 = 1;
 /// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root; no object has it.
-pub const ROOT_ID: u64 = NO_ID;
+pub(crate) const ROOT_ID: u64 = NO_ID;
 
 /// Format name of walks in traces, for the facts.
-pub const TRACE: &str = "dotnet-nettrace";
+pub(crate) const TRACE: &str = "dotnet-nettrace";
 
 /// Format name of walks in profiler logs, for the facts.
-pub const LOG: &str = "profiler-log-walk";
+pub(crate) const LOG: &str = "profiler-log-walk";
 
 /// Format name of dumps, for the facts.
-pub const DUMP: &str = "dotnet-gcdump";
+pub(crate) const DUMP: &str = "dotnet-gcdump";
 
 /// Facts of a walk that one stage of this folder passes to the next.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Walk {
+pub(crate) struct Walk {
     /// Name of the input in messages.
     pub name: String,
     /// Offset of the walk in its content.
@@ -43,15 +43,15 @@ impl Walk {
     const FILE: &str = "dotnet.json";
 
     /// The document, for the declaration of a stage.
-    pub const DOCUMENT: Access = document(Self::FILE);
+    pub(crate) const DOCUMENT: Access = document(Self::FILE);
 
     /// Loads the document.
-    pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn load(scratch: &Scratch) -> Result<Self, StageError> {
         scratch.read_document(Self::FILE)
     }
 
     /// Saves the document.
-    pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
+    pub(crate) fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
         scratch.write_document(Self::FILE, self)
     }
 

@@ -24,7 +24,7 @@ const CHOOSE: &str = "give another number to --walk, or last";
 
 /// An event that matters for a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A garbage collection begins.
     Start,
     /// A garbage collection ends.
@@ -41,7 +41,7 @@ pub enum Kind {
 
 /// The series of numbered events of a walk; each is numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Series {
+pub(crate) enum Series {
     /// Roots.
     Roots,
     /// Dependent handles.
@@ -88,7 +88,7 @@ struct Taken {
 }
 
 /// Reads one walk of a trace.
-pub struct Walker<'a> {
+pub(crate) struct Walker<'a> {
     name: String,
     wanted: Option<u32>,
     scratch: &'a Scratch,
@@ -103,7 +103,7 @@ pub struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     /// Reads the walk with the number `wanted`, or the last one. `name` is the trace's name in messages.
-    pub fn new(
+    pub(crate) fn new(
         name: String,
         wanted: Option<u32>,
         scratch: &'a Scratch,
@@ -170,7 +170,7 @@ impl<'a> Walker<'a> {
     ///
     /// # Errors
     /// [`StageError::Input`] if that walk is missing or incomplete.
-    pub fn finish(
+    pub(crate) fn finish(
         mut self,
         outcome: &Outcome,
         end: u64,

@@ -24,7 +24,7 @@ use heaplake_schemas::scratch::{self as columns, Column, Facts};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// First bytes of a dump.
-pub const MAGIC: &[u8] = b"\x14\0\0\0!FastSerialization.1";
+pub(crate) const MAGIC: &[u8] = b"\x14\0\0\0!FastSerialization.1";
 
 /// Offset of each node's description.
 const LABEL: Column<u32> = Column::new("gcdump.label");
@@ -32,9 +32,9 @@ const LABEL: Column<u32> = Column::new("gcdump.label");
 const BLOCK: Column<u8> = Column::new("gcdump.block");
 
 /// Estimated size of the descriptions: a few bytes per node, two or three for most references.
-pub const DESCRIPTIONS: [Size; 2] = [per_node::<u32>(), bytes_per_edge(3)];
+pub(crate) const DESCRIPTIONS: [Size; 2] = [per_node::<u32>(), bytes_per_edge(3)];
 /// Size of the offsets of descriptions.
-pub const PLACES: Size = per_node::<u32>();
+pub(crate) const PLACES: Size = per_node::<u32>();
 
 /// Length limit of texts, bytes; longer ones are cut.
 const LONGEST: usize = 1 << 16;
@@ -47,16 +47,16 @@ const OLDEST: u32 = 9;
 
 /// Tags of the container.
 mod tag {
-    pub const NULL: u8 = 1;
-    pub const REFERENCE: u8 = 2;
-    pub const BEGIN: u8 = 4;
-    pub const BEGIN_PRIVATE: u8 = 5;
-    pub const END: u8 = 6;
-    pub const BYTE: u8 = 8;
+    pub(super) const NULL: u8 = 1;
+    pub(super) const REFERENCE: u8 = 2;
+    pub(super) const BEGIN: u8 = 4;
+    pub(super) const BEGIN_PRIVATE: u8 = 5;
+    pub(super) const END: u8 = 6;
+    pub(super) const BYTE: u8 = 8;
 }
 
 /// Reads a dump into the columns of a walk; also returns the bytes spilled.
-pub fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(Walk, Facts, u64), StageError> {
+pub(crate) fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(Walk, Facts, u64), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut reader = Reader { bytes };
     reader.bytes.array::<24>("the beginning of a .gcdump")?;

@@ -34,7 +34,7 @@ use std::slice::Iter;
 use std::sync::Arc;
 
 /// Declaration of the stage.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "join walk",
     reads: &[
         Walk::DOCUMENT,
@@ -69,9 +69,9 @@ pub const STAGE: Stage = Stage {
 const EDGE_KINDS: [&str; 3] = ["root", "reference", "dependent"];
 
 mod edge_kind {
-    pub const ROOT: u8 = 0;
-    pub const REFERENCE: u8 = 1;
-    pub const DEPENDENT: u8 = 2;
+    pub(super) const ROOT: u8 = 0;
+    pub(super) const REFERENCE: u8 = 1;
+    pub(super) const DEPENDENT: u8 = 2;
 }
 
 /// Labels of references and of dependent handles, the same in all classes.

@@ -78,7 +78,7 @@ struct Walker<'a> {
 ///
 /// # Errors
 /// [`StageError::Input`] if the log is damaged, or has no such walk.
-pub fn read(
+pub(crate) fn read(
     bytes: &mut Bytes<'_>,
     wanted: Option<u32>,
     scratch: &Scratch,
@@ -338,7 +338,7 @@ impl Walker<'_> {
 }
 
 /// Estimates the size of the largest walk of a log, which it reads to its end.
-pub fn estimate(bytes: &mut Bytes<'_>) -> Result<Estimate, StageError> {
+pub(crate) fn estimate(bytes: &mut Bytes<'_>) -> Result<Estimate, StageError> {
     let (mut now, mut most) = ((0_u64, 0_u64), (0, 0));
     profiler_log::read(bytes, |letter, fields, _| {
         match letter {

@@ -14,18 +14,18 @@
 //! A walk follows a full garbage collection, so all objects in it are alive. It has no fields and no values: references
 //! have no names, and duplicates cannot be found.
 
-pub mod census;
-pub mod document;
-pub mod events;
-pub mod gcdump;
-pub mod join;
-pub mod log;
+pub(crate) mod census;
+pub(crate) mod document;
+pub(crate) mod events;
+pub(crate) mod gcdump;
+pub(crate) mod join;
+pub(crate) mod log;
 mod outside;
-pub mod recorder;
-pub mod roles;
-pub mod sizes;
-pub mod types;
-pub mod walk;
+pub(crate) mod recorder;
+pub(crate) mod roles;
+pub(crate) mod sizes;
+pub(crate) mod types;
+pub(crate) mod walk;
 
 use crate::format::{Estimate, Format, default_name};
 use heaplake_input::kind;
@@ -37,7 +37,7 @@ use heaplake_schemas::options::AnalysisOptions;
 use heaplake_schemas::scratch::Facts;
 
 /// The format.
-pub struct Dotnet;
+pub(crate) struct Dotnet;
 
 impl Format for Dotnet {
     fn name(&self) -> &'static str {

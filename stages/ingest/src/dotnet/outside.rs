@@ -19,7 +19,7 @@ pub(super) struct Outside {
 
 impl Outside {
     /// Loads the roots and handles of a walk in a trace; a dump has none, since there they are nodes.
-    pub fn load(index: &mut impl Find, names: &mut Names, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(super) fn load(index: &mut impl Find, names: &mut Names, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let budget = &context.budget;
         let mut outside =

@@ -8,22 +8,22 @@ use heaplake_schemas::ids::{MAX_NODES, StringId};
 use heaplake_schemas::scratch::{self as columns, Column, Per};
 
 /// Position of each object's type; the objects are those of [`columns::NODE_ID`] without the root.
-pub const TYPE: Column<u32> = Column::of("dotnet.type", Per::Node);
+pub(crate) const TYPE: Column<u32> = Column::of("dotnet.type", Per::Node);
 /// Size of each object, bytes.
-pub const SIZE: Column<u64> = Column::of("dotnet.size", Per::Node);
+pub(crate) const SIZE: Column<u64> = Column::of("dotnet.size", Per::Node);
 /// Number of references of each object.
-pub const DEGREE: Column<u32> = Column::of("dotnet.degree", Per::Node);
+pub(crate) const DEGREE: Column<u32> = Column::of("dotnet.degree", Per::Node);
 /// Addresses of their targets, contiguous per object.
-pub const TARGET: Column<u64> = Column::of("dotnet.target", Per::Edge);
+pub(crate) const TARGET: Column<u64> = Column::of("dotnet.target", Per::Edge);
 /// The roots.
-pub const ROOTS: Column<Root> = Column::new("dotnet.root");
+pub(crate) const ROOTS: Column<Root> = Column::new("dotnet.root");
 /// The dependent handles.
-pub const DEPENDENTS: Column<Dependent> = Column::new("dotnet.dependent");
+pub(crate) const DEPENDENTS: Column<Dependent> = Column::new("dotnet.dependent");
 
 /// A reference from outside the heap.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct Root {
+pub(crate) struct Root {
     /// Address of the object.
     pub object: u64,
     /// Position in [`ROOT_KINDS`].
@@ -35,7 +35,7 @@ pub struct Root {
 /// A handle through which one object keeps another one alive, such as an entry of a `ConditionalWeakTable`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct Dependent {
+pub(crate) struct Dependent {
     /// Address of the retaining object.
     pub key: u64,
     /// Address of the retained object.
@@ -43,7 +43,7 @@ pub struct Dependent {
 }
 
 /// Kinds of roots, as names of edges.
-pub const ROOT_KINDS: [&str; 11] = [
+pub(crate) const ROOT_KINDS: [&str; 11] = [
     "stack",
     "finalizer queue",
     "strong handle",
@@ -58,23 +58,23 @@ pub const ROOT_KINDS: [&str; 11] = [
 ];
 
 /// Positions in [`ROOT_KINDS`] that need more than the runtime's kind.
-pub mod root_kind {
+pub(crate) mod root_kind {
     /// The runtime's kind of handles.
-    pub const HANDLE: u32 = 2;
+    pub(crate) const HANDLE: u32 = 2;
     /// A handle whose object may not move.
-    pub const PINNED: u32 = 6;
+    pub(crate) const PINNED: u32 = 6;
     /// A handle with a reference count of native code.
-    pub const COUNTED: u32 = 7;
+    pub(crate) const COUNTED: u32 = 7;
     /// A kind that the runtime does not name.
-    pub const OTHER: u32 = 8;
+    pub(crate) const OTHER: u32 = 8;
     /// A static field.
-    pub const STATIC: u32 = 9;
+    pub(crate) const STATIC: u32 = 9;
     /// A static field with a value per thread.
-    pub const THREAD_STATIC: u32 = 10;
+    pub(crate) const THREAD_STATIC: u32 = 10;
 }
 
 /// Writes the columns of a walk.
-pub struct Recorder {
+pub(crate) struct Recorder {
     ids: ColumnWriter<u64>,
     types: ColumnWriter<u32>,
     sizes: ColumnWriter<u64>,
@@ -91,7 +91,7 @@ pub struct Recorder {
 
 /// Result of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub(crate) struct Recorded {
     /// Objects.
     pub objects: u64,
     /// Number of references that they announce.
@@ -104,7 +104,7 @@ pub struct Recorded {
 
 impl Recorder {
     /// Starts a walk, overwriting an earlier one.
-    pub fn create(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn create(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
         ids.push(ROOT_ID)?;
         Ok(Self {
@@ -123,7 +123,7 @@ impl Recorder {
 
     /// Adds an object: its address, size, type position, and announced number of references.
     #[inline]
-    pub fn object(&mut self, address: u64, size: u64, of_type: u32, references: u32) -> Result<(), StageError> {
+    pub(crate) fn object(&mut self, address: u64, size: u64, of_type: u32, references: u32) -> Result<(), StageError> {
         if self.ids.len() >= MAX_NODES {
             return Err(StageError::Overflow("the number of objects"));
         }
@@ -138,22 +138,22 @@ impl Recorder {
 
     /// Adds a reference of the next object that still lacks some.
     #[inline]
-    pub fn reference(&mut self, address: u64) -> Result<(), StageError> {
+    pub(crate) fn reference(&mut self, address: u64) -> Result<(), StageError> {
         self.targets.push(address)
     }
 
     /// Adds a root.
-    pub fn root(&mut self, root: Root) -> Result<(), StageError> {
+    pub(crate) fn root(&mut self, root: Root) -> Result<(), StageError> {
         self.roots.push(root)
     }
 
     /// Adds a dependent handle.
-    pub fn dependent(&mut self, dependent: Dependent) -> Result<(), StageError> {
+    pub(crate) fn dependent(&mut self, dependent: Dependent) -> Result<(), StageError> {
         self.dependents.push(dependent)
     }
 
     /// Completes the walk.
-    pub fn finish(self, scratch: &Scratch, budget: &Budget) -> Result<Recorded, StageError> {
+    pub(crate) fn finish(self, scratch: &Scratch, budget: &Budget) -> Result<Recorded, StageError> {
         self.types.finish()?;
         self.sizes.finish()?;
         self.degrees.finish()?;

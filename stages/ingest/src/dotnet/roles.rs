@@ -4,7 +4,7 @@ use heaplake_schemas::roles::{Names, Roles};
 
 /// Returns the roles.
 #[must_use]
-pub fn roles() -> Roles {
+pub(crate) fn roles() -> Roles {
     Roles {
         part_kinds: Names::of(&["array"]),
         texts: Names::of(&["string"]),

@@ -22,22 +22,22 @@ struct Sized {
 }
 
 /// A surviving range: its first address, its end, and the first address after the move.
-pub type Survivor = (u64, u64, u64);
+pub(crate) type Survivor = (u64, u64, u64);
 
 /// The sizes of objects by address.
-pub struct Sizes {
+pub(crate) struct Sizes {
     pages: BTreeMap<u64, Vec<Sized>>,
     charge: Charge,
 }
 
 impl Sizes {
     /// Starts empty.
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(budget: &Budget) -> Result<Self, StageError> {
         Ok(Self { pages: BTreeMap::new(), charge: Charge::new(budget, "the objects that are alive in the log")? })
     }
 
     /// Records an object at an address, replacing an earlier one.
-    pub fn put(&mut self, address: u64, bytes: u64) -> Result<(), StageError> {
+    pub(crate) fn put(&mut self, address: u64, bytes: u64) -> Result<(), StageError> {
         let Self { pages, charge } = self;
         if !pages.contains_key(&(address >> PAGE)) {
             charge.add(ENTRY)?;
@@ -59,14 +59,14 @@ impl Sizes {
 
     /// Returns the size of the object at an address.
     #[must_use]
-    pub fn get(&self, address: u64) -> Option<u64> {
+    pub(crate) fn get(&self, address: u64) -> Option<u64> {
         let page = self.pages.get(&(address >> PAGE))?;
         page.binary_search_by_key(&address, |object| object.address).ok().map(|at| page[at].bytes)
     }
 
     /// Applies a garbage collection: forgets objects in condemned ranges that do not survive. Both lists are sorted; of
     /// overlapping ranges the earlier counts.
-    pub fn collect(&mut self, condemned: &[(u64, u64)], survivors: &[Survivor]) -> Result<(), StageError> {
+    pub(crate) fn collect(&mut self, condemned: &[(u64, u64)], survivors: &[Survivor]) -> Result<(), StageError> {
         let (mut moved, mut behind, mut left) = (Vec::new(), 0, survivors);
         for &(start, end) in condemned {
             let start = start.max(behind);

@@ -16,25 +16,25 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of the nodes of each type, a position in [`NODE_KINDS`].
-pub const KIND: Column<u8> = Column::new("dotnet.type_kind");
+pub(crate) const KIND: Column<u8> = Column::new("dotnet.type_kind");
 
 /// Kinds of nodes in the table of nodes.
-pub const NODE_KINDS: [&str; 4] = ["root", "object", "array", "string"];
+pub(crate) const NODE_KINDS: [&str; 4] = ["root", "object", "array", "string"];
 
 /// Positions in [`NODE_KINDS`].
-pub mod node_kind {
+pub(crate) mod node_kind {
     /// The synthetic root.
-    pub const ROOT: u8 = 0;
+    pub(crate) const ROOT: u8 = 0;
     /// An instance of a class.
-    pub const OBJECT: u8 = 1;
+    pub(crate) const OBJECT: u8 = 1;
     /// An array.
-    pub const ARRAY: u8 = 2;
+    pub(crate) const ARRAY: u8 = 2;
     /// A string.
-    pub const STRING: u8 = 3;
+    pub(crate) const STRING: u8 = 3;
 }
 
 /// The class of the root, after those of all types.
-pub const ROOT_CLASS: &[u8] = b"(root)";
+pub(crate) const ROOT_CLASS: &[u8] = b"(root)";
 
 /// Module of types without a known one.
 const UNKNOWN: &str = "?";
@@ -75,7 +75,7 @@ struct Known {
 }
 
 /// The types, in order of first occurrence.
-pub struct Types {
+pub(crate) struct Types {
     by_id: FxHashMap<u64, u32>,
     types: BudgetVec<Known>,
     /// Modules, by address.
@@ -87,7 +87,7 @@ pub struct Types {
 
 impl Types {
     /// Starts empty.
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             by_id: FxHashMap::default(),
             types: budget.growing("the types of the heap"),
@@ -99,13 +99,13 @@ impl Types {
 
     /// Number of types.
     #[must_use]
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.types.len() as u32
     }
 
     /// Returns the position of the type with an id, which may be undefined yet.
     #[inline]
-    pub fn position(&mut self, id: u64) -> Result<u32, StageError> {
+    pub(crate) fn position(&mut self, id: u64) -> Result<u32, StageError> {
         match self.by_id.get(&id) {
             Some(&position) => Ok(position),
             None => self.add(id),
@@ -124,7 +124,7 @@ impl Types {
     }
 
     /// Defines a type. Addresses are reused after a module is unloaded, so the last definition counts.
-    pub fn define(&mut self, definition: Type) -> Result<(), StageError> {
+    pub(crate) fn define(&mut self, definition: Type) -> Result<(), StageError> {
         let position = self.position(definition.id)? as usize;
         let old = &mut self.types[position].definition;
         let bytes = |definition: &Type| (definition.name.len() + 8 * definition.parameters.len()) as u64;
@@ -137,7 +137,7 @@ impl Types {
     }
 
     /// Defines a type and the kind of its nodes.
-    pub fn declare(&mut self, definition: Type, kind: u8) -> Result<(), StageError> {
+    pub(crate) fn declare(&mut self, definition: Type, kind: u8) -> Result<(), StageError> {
         let position = self.position(definition.id)? as usize;
         self.types[position].kind = Some(kind);
         self.define(definition)
@@ -145,7 +145,7 @@ impl Types {
 
     /// Records the file of a module, and its build if known; the file's name without folder and extension is the
     /// module's name.
-    pub fn module(&mut self, id: u64, path: &str, build: Option<Build>) -> Result<(), StageError> {
+    pub(crate) fn module(&mut self, id: u64, path: &str, build: Option<Build>) -> Result<(), StageError> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         let bytes = ENTRY + name.len() as u64;
         if self.modules.insert(id, File { name, build }).is_none() {
@@ -155,7 +155,7 @@ impl Types {
     }
 
     /// Looks up names missing from the input in assemblies.
-    pub fn resolve(&mut self, library: &mut Library<'_>) -> Result<(), StageError> {
+    pub(crate) fn resolve(&mut self, library: &mut Library<'_>) -> Result<(), StageError> {
         let mut unnamed: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
         let definitions = self.types.iter().filter_map(|of| of.definition.as_ref());
         for of in definitions.filter(|of| of.name.is_empty() && !self.is_array_of_known(of)) {
@@ -239,7 +239,7 @@ impl Types {
 
     /// Writes names, keys and kinds of the classes: one per type, in order, then the root's. Returns the number of
     /// types of which only the id is known.
-    pub fn write(&self, names: &mut Names, scratch: &Scratch, budget: &Budget) -> Result<u64, StageError> {
+    pub(crate) fn write(&self, names: &mut Names, scratch: &Scratch, budget: &Budget) -> Result<u64, StageError> {
         let mut name_ids = budget.growing("names of classes");
         for of in self.types.iter() {
             name_ids.push(names.intern(self.name(of).as_bytes())?)?;

@@ -31,7 +31,7 @@ use heaplake_kit::{InputError, Job, Stage, StageError, Stats};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS, documents};
 
 /// Declaration of the stage.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "walk",
     version: 2,
     writes: &[

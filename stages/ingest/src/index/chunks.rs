@@ -5,10 +5,10 @@ use heaplake_schemas::scratch::{Column, Per};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Numbers of the chunks that hold an object, ascending.
-pub const CHUNKS: Column<u64> = Column::of("object.chunk", Per::Few);
+pub(crate) const CHUNKS: Column<u64> = Column::of("object.chunk", Per::Few);
 
 /// log2 of the bytes in a chunk: small, so that isolated objects cost little.
-pub const CHUNK: u32 = 15;
+pub(super) const CHUNK: u32 = 15;
 
 /// Largest ratio of table entries to chunks for a dense table; beyond it chunks are hashed.
 const SPARSE: u64 = 64;
@@ -20,7 +20,7 @@ const SHARE: u64 = 4;
 const ENTRY: u64 = 18;
 
 /// Collects the chunks in use while a dump is read.
-pub struct Chunks {
+pub(crate) struct Chunks {
     seen: FxHashSet<u64>,
     last: u64,
     counted: usize,
@@ -32,7 +32,7 @@ pub struct Chunks {
 
 impl Chunks {
     /// Starts empty.
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(budget: &Budget) -> Result<Self, StageError> {
         let reservation = budget.reserve("chunks of memory", 0)?;
         let most = budget.free() / SHARE;
         Ok(Self { seen: FxHashSet::default(), last: u64::MAX, counted: 0, too_many: false, most, reservation })
@@ -40,7 +40,7 @@ impl Chunks {
 
     /// Adds the chunk of an address.
     #[inline]
-    pub fn note(&mut self, address: u64) -> Result<(), StageError> {
+    pub(crate) fn note(&mut self, address: u64) -> Result<(), StageError> {
         let chunk = address >> CHUNK;
         if chunk == self.last { Ok(()) } else { self.insert(chunk) }
     }
@@ -67,7 +67,7 @@ impl Chunks {
     }
 
     /// Writes the chunks in order; none if there are too many.
-    pub fn write(self, budget: &Budget, scratch: &Scratch) -> Result<(), StageError> {
+    pub(crate) fn write(self, budget: &Budget, scratch: &Scratch) -> Result<(), StageError> {
         let mut sorted = budget.zeroed("chunks of memory", self.seen.len())?;
         for (slot, chunk) in sorted.iter_mut().zip(&self.seen) {
             *slot = *chunk;
@@ -91,7 +91,7 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Table {
     /// Loads the table; returns it with the number of chunks.
-    pub fn load(budget: &Budget, scratch: &Scratch) -> Result<(Self, u64), StageError> {
+    pub(super) fn load(budget: &Budget, scratch: &Scratch) -> Result<(Self, u64), StageError> {
         let mut chunks = ColumnReader::open(scratch, CHUNKS)?;
         let count = chunks.remaining();
         let least = if count > 0 { chunks.next()? } else { 0 };
@@ -121,7 +121,7 @@ impl Table {
 
     /// Returns the position of a chunk; `None` if it holds no object.
     #[inline]
-    pub fn position(&self, chunk: u64) -> Option<usize> {
+    pub(super) fn position(&self, chunk: u64) -> Option<usize> {
         let position = match self {
             Self::Dense { least, positions } => {
                 *positions[..].get(usize::try_from(chunk.wrapping_sub(*least)).ok()?)?

@@ -14,10 +14,10 @@ mod places;
 mod sorted;
 mod words;
 
-pub use chunks::{CHUNKS, Chunks};
-pub use words::{Twice, Word};
+pub(crate) use chunks::{CHUNKS, Chunks};
+pub(crate) use words::{Twice, Word};
 
-use heaplake_kit::access::{Access, Size, column, per_node};
+use heaplake_kit::access::{Size, per_node};
 use heaplake_kit::array::{Fault, Residency};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, ColumnReader, Job, ReadAt, StageError, on_resident};
@@ -39,7 +39,7 @@ const PLACE_BITS: u32 = 6;
 const NOWHERE: u64 = u64::MAX;
 
 /// Maps the address or number of an object in the input to its node.
-pub trait Find {
+pub(crate) trait Find {
     /// Returns the node of an object; `None` if there is none.
     fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault>;
 
@@ -55,7 +55,7 @@ pub trait Find {
 }
 
 /// Finds objects by address.
-pub struct Index {
+pub(crate) struct Index {
     by: Owned,
     spilled: u64,
 }
@@ -72,21 +72,23 @@ enum By<W, L, A, P> {
 type Owned = By<Array<Word>, Array<u32>, Array<u64>, Places>;
 
 /// An index over resident or paged arrays.
-pub struct Finder<'a, W, L, A>(By<W, L, A, &'a Places>);
+pub(crate) struct Finder<'a, W, L, A>(By<W, L, A, &'a Places>);
 
 impl Index {
-    /// Columns that [`Self::build`] reads.
-    pub const READS: [Access; 2] = [column(columns::NODE_ID), column(CHUNKS)];
-
     /// Estimated size for objects of 128 bytes on average; smaller objects take less each.
-    pub const SIZE: Size = per_node::<u32>();
+    pub(crate) const SIZE: Size = per_node::<u32>();
 
     /// Builds the index of all objects from the ordinal `from` on, by [`NODE_ID`](columns::NODE_ID); their addresses
     /// are multiples of `1 << unit`. Leaves `for_others` bytes of the budget free if possible.
     ///
     /// # Errors
     /// Inside, [`Twice`] if an address is not unique.
-    pub fn build(from: u32, unit: u32, for_others: u64, job: &Job<'_>) -> Result<Result<Self, Twice>, StageError> {
+    pub(crate) fn build(
+        from: u32,
+        unit: u32,
+        for_others: u64,
+        job: &Job<'_>,
+    ) -> Result<Result<Self, Twice>, StageError> {
         let Job { scratch, context, .. } = *job;
         let objects = ColumnReader::open(scratch, columns::NODE_ID)?.remaining().saturating_sub(from.into());
         let chunks = ColumnReader::open(scratch, CHUNKS)?.remaining();
@@ -106,7 +108,7 @@ impl Index {
     }
 
     /// [`Self::build`] for a heap in which an earlier stage has checked that addresses are unique.
-    pub fn build_again(from: u32, unit: u32, for_others: u64, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(crate) fn build_again(from: u32, unit: u32, for_others: u64, job: &Job<'_>) -> Result<Self, StageError> {
         Self::build(from, unit, for_others, job)?.map_err(|_| {
             let problem = "two objects have one address".to_owned();
             StageError::Scratch { path: job.scratch.path(columns::NODE_ID), problem }
@@ -115,12 +117,12 @@ impl Index {
 
     /// Bytes that did not fit and went to files.
     #[must_use]
-    pub fn spilled_bytes(&self) -> u64 {
+    pub(crate) fn spilled_bytes(&self) -> u64 {
         self.spilled
     }
 
     /// Whether an object begins at an address of `from..to`. Costs one access per 64 places.
-    pub fn any_within(&mut self, from: u64, to: u64) -> Result<bool, Fault> {
+    pub(crate) fn any_within(&mut self, from: u64, to: u64) -> Result<bool, Fault> {
         let (places, words) = match &mut self.by {
             By::Places { places, words, .. } => (places, words),
             By::Order(rows) => return rows.anywhere().any_within(from, to),

@@ -29,12 +29,12 @@ pub(super) struct Window {
 
 impl Places {
     /// Number of words of `chunks` chunks.
-    pub fn words_of(chunks: u64, unit: u32) -> u64 {
+    pub(super) fn words_of(chunks: u64, unit: u32) -> u64 {
         chunks << (CHUNK - unit.min(MOST_UNIT) - 6)
     }
 
     /// Loads the places of a heap whose addresses are multiples of `1 << unit`.
-    pub fn load(unit: u32, budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(super) fn load(unit: u32, budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
         let (table, chunks) = Table::load(budget, scratch)?;
         let unit = unit.min(MOST_UNIT);
         Ok(Self { table, unit, words: Self::words_of(chunks, unit) as usize })
@@ -48,7 +48,7 @@ impl Places {
 
     /// Returns word and bit of an address; `None` if its chunk holds no object or the address is not aligned.
     #[inline]
-    pub fn place(&self, address: u64) -> Option<(usize, u32)> {
+    pub(super) fn place(&self, address: u64) -> Option<(usize, u32)> {
         let first = self.first_word(address >> CHUNK)?;
         let within = (address & ((1 << CHUNK) - 1)) as u32;
         if within & ((1 << self.unit) - 1) != 0 {
@@ -59,7 +59,7 @@ impl Places {
     }
 
     /// Returns the places from `from` to `to` or to the end of its chunk, and that end.
-    pub fn windows(&self, from: u64, to: u64) -> (impl Iterator<Item = Window> + use<>, u64) {
+    pub(super) fn windows(&self, from: u64, to: u64) -> (impl Iterator<Item = Window> + use<>, u64) {
         const WITHIN: u64 = (1 << CHUNK) - 1;
         let slot = |within: u64| (within + (1 << self.unit) - 1) >> self.unit;
         let end = (from | WITHIN).saturating_add(1).min(to);

@@ -34,7 +34,7 @@ pub(super) struct Rows<A, L> {
 
 impl Rows<Array<u64>, Array<u32>> {
     /// Builds the rows of all objects from the ordinal `from` on.
-    pub fn build(from: u32, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Result<Self, Twice>, StageError> {
+    pub(super) fn build(from: u32, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Result<Self, Twice>, StageError> {
         let (mut sorted, [least, most]) = sort(from, job)?;
         let count = sorted.count() as usize;
         let span = most.saturating_sub(least);
@@ -74,7 +74,7 @@ impl Rows<Array<u64>, Array<u32>> {
     }
 
     /// The rows, if all are resident.
-    pub fn resident(&self) -> Option<Rows<&[u64], &[u32]>> {
+    pub(super) fn resident(&self) -> Option<Rows<&[u64], &[u32]>> {
         match (&self.addresses, &self.nodes, &self.starts) {
             (Array::Resident(addresses), Array::Resident(nodes), Array::Resident(starts)) => {
                 Some(Rows { least: self.least, shift: self.shift, addresses, nodes, starts })
@@ -84,7 +84,7 @@ impl Rows<Array<u64>, Array<u32>> {
     }
 
     /// The rows, resident or paged.
-    pub fn anywhere(&mut self) -> Rows<&mut Array<u64>, &mut Array<u32>> {
+    pub(super) fn anywhere(&mut self) -> Rows<&mut Array<u64>, &mut Array<u32>> {
         let Self { least, shift, addresses, nodes, starts } = self;
         Rows { least: *least, shift: *shift, addresses, nodes, starts }
     }
@@ -112,7 +112,7 @@ fn sort<'a>(from: u32, job: &Job<'a>) -> Result<(Sorted<'a, Entry>, [u64; 2]), S
 impl<A: ReadAt<u64>, L: ReadAt<u32>> Rows<A, L> {
     /// Returns the object at an address.
     #[inline]
-    pub fn find(&mut self, address: u64) -> Result<Option<NodeId>, Fault> {
+    pub(super) fn find(&mut self, address: u64) -> Result<Option<NodeId>, Fault> {
         let Some(bucket) = self.bucket(address)? else { return Ok(None) };
         let end = bucket.end;
         let at = self.lower_bound(bucket, address)?;
@@ -123,7 +123,7 @@ impl<A: ReadAt<u64>, L: ReadAt<u32>> Rows<A, L> {
     }
 
     /// Whether an object begins at an address of `from..to`.
-    pub fn any_within(&mut self, from: u64, to: u64) -> Result<bool, Fault> {
+    pub(super) fn any_within(&mut self, from: u64, to: u64) -> Result<bool, Fault> {
         let at = match self.bucket(from)? {
             Some(bucket) => self.lower_bound(bucket, from)?,
             None if from < self.least => 0,

@@ -13,7 +13,7 @@ const STRIDE: u32 = 10;
 /// A group of 64 places.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct Word {
+pub(crate) struct Word {
     /// Occupied places.
     pub(super) bits: u64,
     /// Ordinal of the object at the lowest occupied place.
@@ -25,7 +25,7 @@ pub struct Word {
 const IN_ORDER: u32 = u32::MAX;
 
 /// Two objects have one address; holds the ordinal of the second.
-pub struct Twice(pub NodeId);
+pub(crate) struct Twice(pub NodeId);
 
 impl Word {
     /// No objects.

@@ -19,7 +19,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
 
 /// The columns that [`settle`] reads at random, for the array plan.
-pub const ARRAYS: &[Size] = &[per_node::<u64>(), per_node::<u32>()];
+pub(crate) const ARRAYS: &[Size] = &[per_node::<u64>(), per_node::<u32>()];
 
 /// Containers without spare bytes, which [`settle`] computes; the flags encode [`Kind::need`].
 const FOUND: Column<ContainerRow> = Column::new("jvm.container");
@@ -102,7 +102,7 @@ const NONE: u8 = u8::MAX;
 const BUFFER: u8 = NONE - 1;
 
 /// The classes of containers and of buffers.
-pub struct Containers {
+pub(crate) struct Containers {
     kinds: Vec<Kind>,
     buffers: Option<DirectBuffers>,
     /// Kind of each class.
@@ -111,7 +111,7 @@ pub struct Containers {
 
 impl Containers {
     /// Finds the classes.
-    pub fn find(types: &Types, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(crate) fn find(types: &Types, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let strings = StringTable::open(scratch, STRINGS)?;
         let mut of = context.budget.filled("classes of containers", types.descriptors.len(), NONE)?;
@@ -142,21 +142,21 @@ impl Containers {
 }
 
 /// Writes containers and buffers in the order of the dump.
-pub struct ContainerWriter {
+pub(crate) struct ContainerWriter {
     containers: ColumnWriter<ContainerRow>,
     buffers: ColumnWriter<DirectBuffer>,
 }
 
 impl ContainerWriter {
     /// Creates the columns.
-    pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn create(scratch: &Scratch) -> Result<Self, StageError> {
         let containers = ColumnWriter::create(scratch, FOUND)?;
         Ok(Self { containers, buffers: ColumnWriter::create(scratch, DIRECT_BUFFER)? })
     }
 
     /// Adds an instance with its body, if its class is a container or a buffer.
     #[inline]
-    pub fn instance<const ID: usize>(
+    pub(crate) fn instance<const ID: usize>(
         &mut self,
         containers: &Containers,
         class: Position,
@@ -206,7 +206,7 @@ impl ContainerWriter {
     }
 
     /// Completes the columns.
-    pub fn finish(self) -> Result<(), StageError> {
+    pub(crate) fn finish(self) -> Result<(), StageError> {
         self.buffers.finish()?;
         self.containers.finish().map(drop)
     }
@@ -214,7 +214,7 @@ impl ContainerWriter {
 
 /// Computes the spare bytes of each container's array; returns the bytes spilled. Reads the arrays' sizes at random;
 /// most are near.
-pub fn settle(sizes: &Sizes, job: &Job<'_>) -> Result<u64, StageError> {
+pub(crate) fn settle(sizes: &Sizes, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut found = ColumnReader::open(scratch, FOUND)?;
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;

@@ -4,11 +4,11 @@ use heaplake_input::source::{Identity, Source};
 use heaplake_kit::{Context, InputError, StageError};
 
 /// Largest piece; longer data is taken in parts.
-pub const MOST_PIECE: usize = 16 << 20;
+pub(crate) const MOST_PIECE: usize = 16 << 20;
 
 /// Reads the content of an input in blocks from the source's thread. A piece inside one block is a slice of it; one
 /// that spans blocks is copied to a small buffer.
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     source: Source,
     context: &'a Context<'a>,
     block: Vec<u8>,
@@ -22,25 +22,25 @@ pub struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Starts at the beginning of a source. Errors give the advice `hint`.
     #[must_use]
-    pub fn new(source: Source, context: &'a Context<'a>, hint: &'static str) -> Self {
+    pub(crate) fn new(source: Source, context: &'a Context<'a>, hint: &'static str) -> Self {
         Self { source, context, block: Vec::new(), at: 0, base: 0, joint: Vec::new(), hint }
     }
 
     /// Offset in the content.
     #[inline]
     #[must_use]
-    pub fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.base + self.at as u64
     }
 
     /// Identity of the input; `None` before its end.
     #[must_use]
-    pub fn identity(&self) -> Option<&Identity> {
+    pub(crate) fn identity(&self) -> Option<&Identity> {
         self.source.identity()
     }
 
     /// Whether the content is exhausted.
-    pub fn at_end(&mut self) -> Result<bool, StageError> {
+    pub(crate) fn at_end(&mut self) -> Result<bool, StageError> {
         while self.at == self.block.len() {
             if !self.next_block()? {
                 return Ok(true);
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
 
     /// Takes the next `count` bytes, at most [`MOST_PIECE`].
     #[inline]
-    pub fn take(&mut self, count: usize) -> Result<&[u8], StageError> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&[u8], StageError> {
         if self.block.len() - self.at >= count {
             self.at += count;
             return Ok(&self.block[self.at - count..self.at]);
@@ -63,13 +63,13 @@ impl<'a> Cursor<'a> {
     /// Returns the rest of the current block without taking it.
     #[inline]
     #[must_use]
-    pub fn ahead(&self) -> &[u8] {
+    pub(crate) fn ahead(&self) -> &[u8] {
         &self.block[self.at..]
     }
 
     /// Takes `count` bytes of [`Self::ahead`].
     #[inline]
-    pub fn advance(&mut self, count: usize) {
+    pub(crate) fn advance(&mut self, count: usize) {
         self.at += count;
     }
 
@@ -95,7 +95,7 @@ impl<'a> Cursor<'a> {
 
     /// Takes some of the next `most` bytes: a whole number of `unit`s, at least one.
     #[inline]
-    pub fn some(&mut self, unit: usize, most: u64) -> Result<&[u8], StageError> {
+    pub(crate) fn some(&mut self, unit: usize, most: u64) -> Result<&[u8], StageError> {
         let here = (self.block.len() - self.at) as u64;
         let whole = here.min(most) as usize / unit * unit;
         self.take(whole.max(unit))
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips `count` bytes.
     #[inline]
-    pub fn skip(&mut self, count: u64) -> Result<(), StageError> {
+    pub(crate) fn skip(&mut self, count: u64) -> Result<(), StageError> {
         if (self.block.len() - self.at) as u64 >= count {
             self.at += count as usize;
             return Ok(());
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads to the end of the content.
-    pub fn finish(&mut self) -> Result<(), StageError> {
+    pub(crate) fn finish(&mut self) -> Result<(), StageError> {
         while !self.at_end()? {
             self.at = self.block.len();
         }
@@ -136,7 +136,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns an error of the input at an offset.
     #[must_use]
-    pub fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
+    pub(crate) fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
         let (file, expected, found) = (self.source.name().to_owned(), expected.into(), found.into());
         InputError { file, offset, expected, found, hint: self.hint }.into()
     }

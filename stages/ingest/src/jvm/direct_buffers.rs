@@ -18,7 +18,7 @@ const BUFFER: &str = "java.nio.Buffer";
 
 /// Offsets of the fields in an instance of the class itself; a subclass stores its own fields before them.
 #[derive(Clone, Copy, Debug)]
-pub struct DirectBuffers {
+pub(crate) struct DirectBuffers {
     /// The class.
     pub class: Position,
     body: u32,
@@ -32,7 +32,7 @@ pub struct DirectBuffers {
 impl DirectBuffers {
     /// Finds the class; `None` if the fields differ from those of the known library.
     #[must_use]
-    pub fn find(types: &Types, strings: &StringTable) -> Option<Self> {
+    pub(crate) fn find(types: &Types, strings: &StringTable) -> Option<Self> {
         let class = types.named(CLASS, strings)?;
         let body = types.layout(class).body;
         let field = |of: &str, name: &str, kind: u8| {
@@ -53,7 +53,7 @@ impl DirectBuffers {
 
     /// Returns the row of a buffer; `None` if it owns no memory.
     #[must_use]
-    pub fn row<const ID: usize>(&self, node: NodeId, body: &[u8]) -> Option<DirectBuffer> {
+    pub(crate) fn row<const ID: usize>(&self, node: NodeId, body: &[u8]) -> Option<DirectBuffer> {
         // Only a damaged dump has instances shorter than their fields.
         let own = &body[body.len().checked_sub(self.body as usize)?..];
         let is_null = |at: u32| id::<ID>(own, at as usize) == 0;

@@ -15,22 +15,22 @@ pub(crate) const HINT: &str =
     "the dump is damaged or incomplete: take it again, or give --salvage to analyse what can be read";
 
 /// Root of the graph, a node without a record in the dump.
-pub const ROOT: u32 = 0;
+pub(crate) const ROOT: u32 = 0;
 /// The boot loader, also without a record: the loader of classes without a loader. Its address is 0, as in MAT.
-pub const BOOT_LOADER: u32 = 1;
+pub(crate) const BOOT_LOADER: u32 = 1;
 /// The first node with a record; the others follow in the order of the dump.
-pub const FIRST: u32 = 2;
+pub(crate) const FIRST: u32 = 2;
 /// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root; no object has it.
-pub const ROOT_ID: u64 = NO_ID;
+pub(crate) const ROOT_ID: u64 = NO_ID;
 
 const _: () = assert!(FIRST == BOOT_LOADER + 1);
 
 /// Content that was decompressed or came from standard input. Other contents are read in place.
-pub const CONTENT: Column<u8> = Column::new("jvm.content");
+pub(crate) const CONTENT: Column<u8> = Column::new("jvm.content");
 
 /// Facts of the dump for later stages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Dump {
+pub(crate) struct Dump {
     /// Name of the dump in messages.
     pub name: String,
     /// Path of the decompressed content.
@@ -53,18 +53,18 @@ impl Dump {
     const FILE: &str = "jvm.json";
 
     /// The document, for the declaration of a stage.
-    pub const DOCUMENT: Access = document(Self::FILE);
+    pub(crate) const DOCUMENT: Access = document(Self::FILE);
 
     /// The content, for the declaration of a stage that reads it.
-    pub const CONTENT: Access = column(CONTENT).if_any();
+    pub(crate) const CONTENT: Access = column(CONTENT).if_any();
 
     /// Loads the document.
-    pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn load(scratch: &Scratch) -> Result<Self, StageError> {
         scratch.read_document(Self::FILE)
     }
 
     /// Saves the document.
-    pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
+    pub(crate) fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
         scratch.write_document(Self::FILE, self)
     }
 
@@ -85,7 +85,7 @@ impl Dump {
 
 /// An inconsistency of a dump that was skipped because damage is tolerated.
 #[derive(Clone, Debug)]
-pub struct Damage {
+pub(crate) struct Damage {
     offset: u64,
     expected: String,
     found: String,
@@ -109,7 +109,7 @@ impl Damage {
 
     /// Message about the data that the analysis leaves out.
     #[must_use]
-    pub fn leaves_out(&self) -> String {
+    pub(crate) fn leaves_out(&self) -> String {
         let Self { offset, expected, found } = self;
         format!("what contradicts the rest, first at byte {offset}: expected {expected}, found {found}")
     }

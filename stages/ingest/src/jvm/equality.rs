@@ -39,7 +39,7 @@ use heaplake_schemas::options::AnalysisOptions;
 use heaplake_schemas::scratch::{self as columns, Column, Per, STRINGS, documents, limits};
 
 /// Declaration of the stage.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "equality of objects",
     version: 5,
     when: |setting| setting.duplicates(),

@@ -16,14 +16,14 @@ const WIDTHS: [u32; 4] = [8, 4, 2, 1];
 /// Unused bytes between fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Gap {
+pub(super) struct Gap {
     start: u32,
     end: u32,
 }
 
 /// Fields that are placed together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub(super) struct Group {
     /// Number of fields of each of [`WIDTHS`].
     counts: [u32; 4],
     references: u32,
@@ -31,7 +31,7 @@ pub struct Group {
 
 impl Group {
     /// Adds a field of this type code.
-    pub fn add(&mut self, kind: u8) {
+    pub(super) fn add(&mut self, kind: u8) {
         match value::width(kind, 0) {
             Some(0) => self.references += 1,
             Some(width) => self.counts[3 - width.ilog2() as usize] += 1,
@@ -47,7 +47,7 @@ impl Group {
 
 /// The placed fields of a class and its superclasses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub(super) struct Placed {
     /// End of the last field.
     pub end: u32,
     /// Gaps before the end, ascending.
@@ -56,7 +56,7 @@ pub struct Placed {
 
 impl Placed {
     /// Places a group of fields.
-    pub fn place(&mut self, group: Group, reference: u32) {
+    pub(super) fn place(&mut self, group: Group, reference: u32) {
         for (width, count) in group.widths(reference) {
             let mut fits = true;
             for _ in 0..count {
@@ -69,7 +69,7 @@ impl Placed {
     }
 
     /// Places isolated groups after all other fields, with padding around them. Later fields follow them.
-    pub fn place_apart(&mut self, groups: &[Group], reference: u32) {
+    pub(super) fn place_apart(&mut self, groups: &[Group], reference: u32) {
         for &group in groups {
             self.end = self.end.saturating_add(PADDING);
             for (width, count) in group.widths(reference) {

@@ -8,7 +8,7 @@ const LEAST: u64 = 100;
 
 /// Fill values of the arrays so far, until two differ.
 #[derive(Debug, Default)]
-pub struct Fill {
+pub(super) struct Fill {
     /// Of byte arrays and of character arrays.
     values: [Option<u16>; 2],
     arrays: u64,
@@ -18,7 +18,7 @@ pub struct Fill {
 impl Fill {
     /// Adds an array of `bytes` bytes at the start of `ahead`. Ignores an array that extends beyond `ahead`.
     #[inline]
-    pub fn see(&mut self, element: u8, ahead: &[u8], bytes: u64) {
+    pub(super) fn see(&mut self, element: u8, ahead: &[u8], bytes: u64) {
         if !self.differ {
             self.look(element, ahead, bytes);
         }
@@ -40,7 +40,7 @@ impl Fill {
     }
 
     /// Returns the remark about a sanitized dump.
-    pub fn remark(&self) -> Option<String> {
+    pub(super) fn remark(&self) -> Option<String> {
         if self.differ || self.arrays < LEAST {
             return None;
         }

@@ -6,7 +6,7 @@ use heaplake_kit::StageError;
 
 /// Contents of the header of a dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(crate) struct Header {
     /// Version, as `1.0.2`.
     pub version: String,
     /// Bytes of an id, 4 or 8.
@@ -16,13 +16,13 @@ pub struct Header {
 }
 
 /// First bytes of every dump.
-pub const MAGIC: &[u8] = b"JAVA PROFILE 1.0.";
+pub(crate) const MAGIC: &[u8] = b"JAVA PROFILE 1.0.";
 
 /// Limit of the bytes of a version, [`MAGIC`] included.
 const MOST_MAGIC: usize = 32;
 
 /// Reads the header of a dump.
-pub fn header(cursor: &mut Cursor<'_>) -> Result<Header, StageError> {
+pub(crate) fn header(cursor: &mut Cursor<'_>) -> Result<Header, StageError> {
     let mut magic = Vec::with_capacity(MOST_MAGIC);
     loop {
         match cursor.take(1)?[0] {

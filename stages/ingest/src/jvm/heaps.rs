@@ -9,7 +9,7 @@ use heaplake_kit::{InputError, StageError};
 use std::ops::Range;
 
 /// Range of a file with one heap.
-pub const EVERYTHING: Range<u64> = 0..u64::MAX;
+pub(super) const EVERYTHING: Range<u64> = 0..u64::MAX;
 
 /// Number of classes that identify a heap.
 const CLASSES: usize = 8;
@@ -19,7 +19,7 @@ const CHOOSE: &str = "give another number to --walk, or last";
 
 /// The heaps so far.
 #[derive(Debug, Default)]
-pub struct Heaps {
+pub(super) struct Heaps {
     /// Start of each heap.
     starts: Vec<u64>,
     /// First classes of the last heap.
@@ -30,7 +30,7 @@ pub struct Heaps {
 
 impl Heaps {
     /// Adds a class of the last of the heap dumps at these offsets.
-    pub fn class(&mut self, id: u64, dumps: &[u64]) {
+    pub(super) fn class(&mut self, id: u64, dumps: &[u64]) {
         let Some(&dump) = dumps.last() else { return };
         let is_new = match self.starts.last() {
             None => true,
@@ -47,14 +47,18 @@ impl Heaps {
     }
 
     /// Marks the last heap as incomplete; returns whether there is an earlier, complete one.
-    pub fn cut(&mut self) -> bool {
+    pub(super) fn cut(&mut self) -> bool {
         self.cut = self.starts.len() > 1;
         self.cut
     }
 
     /// Returns the range of heap records of the wanted heap, by default the last complete one; `None` if there is only
     /// one.
-    pub fn choose(&self, wanted: Option<u32>, (name, bytes): (&str, u64)) -> Result<Option<Range<u64>>, StageError> {
+    pub(super) fn choose(
+        &self,
+        wanted: Option<u32>,
+        (name, bytes): (&str, u64),
+    ) -> Result<Option<Range<u64>>, StageError> {
         let heaps = self.starts.len().max(1);
         let number = wanted.map_or(heaps - usize::from(self.cut), |wanted| wanted as usize);
         if number > heaps {
@@ -68,7 +72,7 @@ impl Heaps {
     }
 
     /// Returns the remark about the chosen heap.
-    pub fn remark(&self, taken: &Range<u64>) -> Option<String> {
+    pub(super) fn remark(&self, taken: &Range<u64>) -> Option<String> {
         let number = self.starts.iter().position(|start| *start == taken.start)? + 1;
         let last = if self.cut { "; the last one is damaged or incomplete" } else { "" };
         let heaps = self.starts.len();

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 /// Hidden layout of the instances of a class.
 #[derive(Debug)]
-pub struct Hidden {
+pub(super) struct Hidden {
     class: &'static str,
     /// Names and types of injected fields, unless the class declares them.
     added: &'static [(&'static str, u8)],
@@ -81,16 +81,16 @@ const HIDDEN: [Hidden; 16] = [
 ];
 
 /// Class of stack chunks of virtual threads, which store their words after their fields.
-pub const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
+pub(super) const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
 
 /// Hidden fields of the classes of a dump, by position.
 #[derive(Default)]
-pub struct HiddenFields(FxHashMap<usize, &'static Hidden>);
+pub(super) struct HiddenFields(FxHashMap<usize, &'static Hidden>);
 
 impl HiddenFields {
     /// Finds the classes in a dump.
     #[must_use]
-    pub fn find(types: &[TypeDescriptor], strings: &StringTable) -> Self {
+    pub(super) fn find(types: &[TypeDescriptor], strings: &StringTable) -> Self {
         let known: FxHashMap<&[u8], &Hidden> = HIDDEN.iter().map(|hidden| (hidden.class.as_bytes(), hidden)).collect();
         let of = |(position, class): (usize, &TypeDescriptor)| {
             let hidden = known.get(strings.get(class.name.index()))?;
@@ -102,7 +102,7 @@ impl HiddenFields {
     /// Splits the fields of a class into those laid out after the superclass's and isolated groups; at least one group
     /// if anything is isolated.
     #[must_use]
-    pub fn groups(&self, class: usize, fields: &[Field], strings: &StringTable) -> (Group, Vec<Group>) {
+    pub(super) fn groups(&self, class: usize, fields: &[Field], strings: &StringTable) -> (Group, Vec<Group>) {
         let (mut rest, mut apart) = (Group::default(), Group::default());
         let hidden = self.0.get(&class).copied().unwrap_or(&Hidden::NOTHING);
         for field in fields {

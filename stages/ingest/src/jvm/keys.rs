@@ -28,11 +28,11 @@ const NAMES: [&str; 13] = [
 ];
 
 /// Number of synthetic classes.
-pub const MORE: usize = NAMES.len();
+pub(crate) const MORE: usize = NAMES.len();
 
 /// Class ids of nodes.
 #[derive(Clone, Copy, Debug)]
-pub struct Ids {
+pub(crate) struct Ids {
     /// Number of the dump's classes, which come first.
     types: u32,
 }
@@ -40,50 +40,50 @@ pub struct Ids {
 impl Ids {
     /// Returns the ids for a dump with `types` classes.
     #[must_use]
-    pub fn new(types: usize) -> Self {
+    pub(crate) fn new(types: usize) -> Self {
         Self { types: types as u32 }
     }
 
     /// Id of a class of the dump.
     #[inline]
     #[must_use]
-    pub fn of(class: Position) -> ClassId {
+    pub(crate) fn of(class: Position) -> ClassId {
         ClassId(class as u32)
     }
 
     /// Id of the root's class.
     #[must_use]
-    pub fn root(self) -> ClassId {
+    pub(crate) fn root(self) -> ClassId {
         ClassId(self.types)
     }
 
     /// Id of the boot loader's class, if the dump lacks `java.lang.ClassLoader`.
     #[must_use]
-    pub fn boot_loader(self) -> ClassId {
+    pub(crate) fn boot_loader(self) -> ClassId {
         ClassId(self.types + 1)
     }
 
     /// Id of instances of a missing class.
     #[must_use]
-    pub fn instance(self) -> ClassId {
+    pub(crate) fn instance(self) -> ClassId {
         ClassId(self.types + 2)
     }
 
     /// Id of arrays of references of a missing class.
     #[must_use]
-    pub fn object_array(self) -> ClassId {
+    pub(crate) fn object_array(self) -> ClassId {
         ClassId(self.types + 3)
     }
 
     /// Id of arrays of a primitive type with a missing class.
     #[must_use]
-    pub fn primitive_array(self, element: u8) -> ClassId {
+    pub(crate) fn primitive_array(self, element: u8) -> ClassId {
         ClassId(self.types + u32::from(element))
     }
 
     /// Id of classes, if the dump lacks `java.lang.Class`.
     #[must_use]
-    pub fn class(self) -> ClassId {
+    pub(crate) fn class(self) -> ClassId {
         ClassId(self.types + 12)
     }
 }
@@ -92,7 +92,7 @@ impl Ids {
 ///
 /// A key is the class's name, followed for a class with a loader by the class of the loader, and by the loader's
 /// address if several loaders of one class have loaded that name.
-pub fn write(
+pub(crate) fn write(
     types: &Types,
     index: &mut impl Find,
     names: &mut Names,

@@ -5,24 +5,24 @@ use heaplake_kit::StageError;
 use heaplake_schemas::ids::StringId;
 
 /// Kinds of nodes in the table of nodes.
-pub const NODE_KINDS: [&str; 5] = ["root", "instance", "object array", "primitive array", "class"];
+pub(crate) const NODE_KINDS: [&str; 5] = ["root", "instance", "object array", "primitive array", "class"];
 
 /// Positions in [`NODE_KINDS`].
-pub mod node_kind {
+pub(crate) mod node_kind {
     /// The synthetic root.
-    pub const ROOT: u8 = 0;
+    pub(crate) const ROOT: u8 = 0;
     /// An instance of a class.
-    pub const INSTANCE: u8 = 1;
+    pub(crate) const INSTANCE: u8 = 1;
     /// An array of references.
-    pub const OBJECT_ARRAY: u8 = 2;
+    pub(crate) const OBJECT_ARRAY: u8 = 2;
     /// An array of primitive values.
-    pub const PRIMITIVE_ARRAY: u8 = 3;
+    pub(crate) const PRIMITIVE_ARRAY: u8 = 3;
     /// A class.
-    pub const CLASS: u8 = 4;
+    pub(crate) const CLASS: u8 = 4;
 }
 
 /// Kinds of edges in the table of edges, and whether their names are numbers.
-pub const EDGE_KINDS: [(&str, bool); 9] = [
+pub(crate) const EDGE_KINDS: [(&str, bool); 9] = [
     ("root", false),
     ("class", false),
     ("field", false),
@@ -35,30 +35,30 @@ pub const EDGE_KINDS: [(&str, bool); 9] = [
 ];
 
 /// Positions in [`EDGE_KINDS`].
-pub mod edge_kind {
+pub(crate) mod edge_kind {
     /// From the root; its name is the kind of root.
-    pub const ROOT: u8 = 0;
+    pub(crate) const ROOT: u8 = 0;
     /// To the class of an object.
-    pub const CLASS: u8 = 1;
+    pub(crate) const CLASS: u8 = 1;
     /// A field of an instance.
-    pub const FIELD: u8 = 2;
+    pub(crate) const FIELD: u8 = 2;
     /// An element of an array.
-    pub const ELEMENT: u8 = 3;
+    pub(crate) const ELEMENT: u8 = 3;
     /// A static field of a class.
-    pub const STATIC: u8 = 4;
+    pub(crate) const STATIC: u8 = 4;
     /// To the superclass of a class.
-    pub const SUPERCLASS: u8 = 5;
+    pub(crate) const SUPERCLASS: u8 = 5;
     /// To the loader of a class.
-    pub const LOADER: u8 = 6;
+    pub(crate) const LOADER: u8 = 6;
     /// From a thread to a local of its stack; its name is the frame.
-    pub const LOCAL: u8 = 7;
+    pub(crate) const LOCAL: u8 = 7;
     /// From a weak, soft, phantom or final reference to its referent. The last kind, so that paths avoid it.
-    pub const REFERENT: u8 = 8;
+    pub(crate) const REFERENT: u8 = 8;
 }
 
 /// Synthetic names of edges that have no name in the dump.
 #[derive(Clone, Copy)]
-pub struct EdgeNames {
+pub(crate) struct EdgeNames {
     /// Edge to the class of an object.
     pub class: StringId,
     /// Edge to a superclass.
@@ -69,7 +69,7 @@ pub struct EdgeNames {
 
 impl EdgeNames {
     /// Interns the names.
-    pub fn intern(names: &mut Names) -> Result<Self, StageError> {
+    pub(crate) fn intern(names: &mut Names) -> Result<Self, StageError> {
         Ok(Self {
             class: names.intern(b"<class>")?,
             superclass: names.intern(b"<super>")?,
@@ -79,7 +79,7 @@ impl EdgeNames {
 
     /// Returns the names by edge kind; `None` for kinds with a name per edge.
     #[must_use]
-    pub fn by_kind(self) -> Vec<Option<StringId>> {
+    pub(crate) fn by_kind(self) -> Vec<Option<StringId>> {
         let mut names = vec![None; EDGE_KINDS.len()];
         for (kind, name) in
             [(edge_kind::CLASS, self.class), (edge_kind::SUPERCLASS, self.superclass), (edge_kind::LOADER, self.loader)]

@@ -9,7 +9,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, edge_label};
 
 /// Writes the edge labels of each class's instances, and none for `more` further classes. `class` is the label of the
 /// edge to the class.
-pub fn write(types: &Types, more: usize, class: StringId, scratch: &Scratch) -> Result<(), StageError> {
+pub(crate) fn write(types: &Types, more: usize, class: StringId, scratch: &Scratch) -> Result<(), StageError> {
     let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
     let mut names = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
     start.push(0)?;
@@ -26,7 +26,7 @@ pub fn write(types: &Types, more: usize, class: StringId, scratch: &Scratch) -> 
 }
 
 /// Returns labels of static fields: class and name, since the class of a class object is always `java.lang.Class`.
-pub fn of_statics(
+pub(crate) fn of_statics(
     types: &Types,
     names: &mut Names,
     scratch: &Scratch,

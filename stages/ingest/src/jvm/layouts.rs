@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 /// Layout of the instances of a class.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Shallow size of an instance, bytes.
     pub size: u64,
     /// Bytes of an instance in the dump.
@@ -26,7 +26,7 @@ pub struct Layout {
 
 /// Position of a reference in the body of an instance.
 #[derive(Clone, Copy, Debug)]
-pub struct Slot {
+pub(crate) struct Slot {
     /// Bytes from the start of the body.
     pub at: u32,
     /// Position in [`Types::fields`], with the bits [`WEAK`] and [`REFERENT`].
@@ -42,27 +42,27 @@ impl Slot {
     /// Position in [`Types::fields`].
     #[inline]
     #[must_use]
-    pub fn field(&self) -> usize {
+    pub(crate) fn field(&self) -> usize {
         (self.field & !(WEAK | REFERENT)) as usize
     }
 
     /// Whether the reference keeps its target alive.
     #[inline]
     #[must_use]
-    pub fn is_essential(&self) -> bool {
+    pub(crate) fn is_essential(&self) -> bool {
         self.field & WEAK == 0
     }
 
     /// Whether it is the referent of a weak, soft, phantom or final reference.
     #[inline]
     #[must_use]
-    pub fn is_referent(&self) -> bool {
+    pub(crate) fn is_referent(&self) -> bool {
         self.field & REFERENT != 0
     }
 }
 
 /// All classes of a dump, in memory.
-pub struct Types {
+pub(crate) struct Types {
     /// The classes, in the order of the dump.
     pub descriptors: BudgetVec<TypeDescriptor>,
     /// Fields of their instances.
@@ -82,7 +82,7 @@ pub struct Types {
 }
 
 /// Position of a class in the dump.
-pub type Position = usize;
+pub(crate) type Position = usize;
 
 /// Placeholder until a class is laid out.
 const UNKNOWN: Layout = Layout { size: 0, body: u32::MAX, first: 0, count: 0 };
@@ -90,7 +90,7 @@ const UNKNOWN: Layout = Layout { size: 0, body: u32::MAX, first: 0, count: 0 };
 impl Types {
     /// Loads the classes and lays them out. If damage is tolerated, a class with a missing or cyclic superclass becomes
     /// one without a superclass.
-    pub fn load(dump: &Dump, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(crate) fn load(dump: &Dump, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let descriptors = load(scratch, context, "classes", DESCRIPTORS)?;
         let reservation =
@@ -125,35 +125,35 @@ impl Types {
 
     /// Bytes of an id, the width of a reference in the dump.
     #[must_use]
-    pub fn id_bytes(&self) -> usize {
+    pub(crate) fn id_bytes(&self) -> usize {
         self.id_bytes
     }
 
     /// Returns the position of the class at an address.
     #[inline]
     #[must_use]
-    pub fn position(&self, id: u64) -> Option<Position> {
+    pub(crate) fn position(&self, id: u64) -> Option<Position> {
         self.by_id.get(&id).map(|&position| position as usize)
     }
 
     /// Returns the layout of the instances of a class.
     #[inline]
     #[must_use]
-    pub fn layout(&self, class: Position) -> &Layout {
+    pub(crate) fn layout(&self, class: Position) -> &Layout {
         &self.layouts[class]
     }
 
     /// Returns the references in instances of a class, by offset.
     #[inline]
     #[must_use]
-    pub fn slots(&self, layout: &Layout) -> &[Slot] {
+    pub(crate) fn slots(&self, layout: &Layout) -> &[Slot] {
         &self.slots[layout.first as usize..(layout.first + layout.count) as usize]
     }
 
     /// Shallow size of a class itself: its static fields; with HotSpot's sizes they follow the fields of an instance of
     /// `java.lang.Class`.
     #[must_use]
-    pub fn static_size(&self, class: &TypeDescriptor, sizes: &Sizes) -> u64 {
+    pub(crate) fn static_size(&self, class: &TypeDescriptor, sizes: &Sizes) -> u64 {
         if sizes.heads.is_some() {
             let statics = &self.statics[class.first_static as usize..(class.first_static + class.statics) as usize];
             let references = statics.iter().filter(|field| field.elsewhere == 0).count() as u64;
@@ -289,7 +289,7 @@ impl Types {
     }
 
     /// Returns which classes are, or extend, one of `tops`.
-    pub fn extending(&self, tops: &[Position], context: &Context<'_>) -> Result<BudgetVec<bool>, StageError> {
+    pub(crate) fn extending(&self, tops: &[Position], context: &Context<'_>) -> Result<BudgetVec<bool>, StageError> {
         // 0 unknown, 1 no, 2 yes.
         let mut known = context.budget.filled("classes: descent", self.descriptors.len(), 0u8)?;
         tops.iter().for_each(|&top| known[top] = 2);
@@ -311,7 +311,7 @@ impl Types {
     }
 
     /// Marks a field of a class's instances as a referent; `holds` says whether it keeps its target alive.
-    pub fn refer(&mut self, class: Position, field: usize, holds: bool) {
+    pub(crate) fn refer(&mut self, class: Position, field: usize, holds: bool) {
         let Layout { first, count, .. } = self.layouts[class];
         for slot in &mut self.slots[first as usize..(first + count) as usize] {
             if slot.field() == field {
@@ -322,7 +322,7 @@ impl Types {
 
     /// Returns the class of this name with the boot loader as its loader, otherwise the first class of this name.
     #[must_use]
-    pub fn named(&self, name: &str, strings: &StringTable) -> Option<Position> {
+    pub(crate) fn named(&self, name: &str, strings: &StringTable) -> Option<Position> {
         let is = |class: &TypeDescriptor| strings.get(class.name.index()) == name.as_bytes();
         let boot = self.descriptors.iter().position(|class| class.loader == 0 && is(class));
         boot.or_else(|| self.descriptors.iter().position(is))
@@ -331,7 +331,13 @@ impl Types {
     /// Returns a field that a class declares: its position in [`Self::fields`], and its offset in the class's own part
     /// of an instance.
     #[must_use]
-    pub fn own_field(&self, class: Position, name: &str, kind: u8, strings: &StringTable) -> Option<(usize, u32)> {
+    pub(crate) fn own_field(
+        &self,
+        class: Position,
+        name: &str,
+        kind: u8,
+        strings: &StringTable,
+    ) -> Option<(usize, u32)> {
         let TypeDescriptor { first_field, fields, .. } = self.descriptors[class];
         let mut at = 0;
         for field in first_field as usize..(first_field + fields) as usize {
@@ -346,7 +352,7 @@ impl Types {
 
     /// Returns the offset of a declared or inherited reference field in instances of a class.
     #[must_use]
-    pub fn reference(&self, class: Position, field: usize) -> Option<u32> {
+    pub(crate) fn reference(&self, class: Position, field: usize) -> Option<u32> {
         self.slots(self.layout(class)).iter().find(|slot| slot.field() == field).map(|slot| slot.at)
     }
 }

@@ -45,7 +45,7 @@ use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts
 use std::sync::Arc;
 
 /// Declaration of the stage.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "link",
     version: 7,
     reads: &[

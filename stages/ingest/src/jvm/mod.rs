@@ -15,54 +15,54 @@
 //! equal Eclipse MAT's, object for object; with compact object headers, which MAT does not support, sizes are those of
 //! the virtual machine ([`sizes`]).
 
-pub mod big_endian;
-pub mod containers;
+pub(crate) mod big_endian;
+pub(crate) mod containers;
 mod content;
-pub mod cursor;
-pub mod direct_buffers;
-pub mod dump;
-pub mod equality;
+pub(crate) mod cursor;
+pub(crate) mod direct_buffers;
+pub(crate) mod dump;
+pub(crate) mod equality;
 mod fields;
 mod fill;
-pub mod header;
+pub(crate) mod header;
 mod heap;
 mod heaps;
 mod hidden;
-pub mod keys;
-pub mod kinds;
-pub mod labels;
-pub mod layouts;
-pub mod link;
+pub(crate) mod keys;
+pub(crate) mod kinds;
+pub(crate) mod labels;
+pub(crate) mod layouts;
+pub(crate) mod link;
 mod meanings;
-pub mod names;
-pub mod objects;
-pub mod origins;
+pub(crate) mod names;
+pub(crate) mod objects;
+pub(crate) mod origins;
 mod passed;
 mod place;
-pub mod previews;
+pub(crate) mod previews;
 mod recent;
-pub mod record;
-pub mod records;
+pub(crate) mod record;
+pub(crate) mod records;
 mod references;
-pub mod roles;
-pub mod root_kinds;
-pub mod roots;
-pub mod sample;
-pub mod scan;
-pub mod sizes;
-pub mod special;
-pub mod spool;
-pub mod stack_chunk;
-pub mod stacks;
-pub mod strings;
+pub(crate) mod roles;
+pub(crate) mod root_kinds;
+pub(crate) mod roots;
+pub(crate) mod sample;
+pub(crate) mod scan;
+pub(crate) mod sizes;
+pub(crate) mod special;
+pub(crate) mod spool;
+pub(crate) mod stack_chunk;
+pub(crate) mod stacks;
+pub(crate) mod strings;
 mod targets;
-pub mod texts;
-pub mod threads;
+pub(crate) mod texts;
+pub(crate) mod threads;
 mod type_cache;
-pub mod types;
-pub mod value;
-pub mod values;
-pub mod variables;
+pub(crate) mod types;
+pub(crate) mod value;
+pub(crate) mod values;
+pub(crate) mod variables;
 
 use crate::format::{Estimate, Format, default_name};
 use heaplake_input::source::Opened;
@@ -71,7 +71,7 @@ use heaplake_schemas::options::AnalysisOptions;
 use heaplake_schemas::scratch::Facts;
 
 /// The format.
-pub struct Jvm;
+pub(crate) struct Jvm;
 
 impl Format for Jvm {
     fn name(&self) -> &'static str {

@@ -11,31 +11,31 @@ const TEXTS: StringColumns =
 const MOST_NAME: usize = (1 << 16) - 1;
 
 /// Writes the texts of a dump in the order of their records.
-pub struct TextWriter {
+pub(crate) struct TextWriter {
     texts: StringWriter,
     by_id: BudgetVec<(u64, u32)>,
 }
 
 impl TextWriter {
     /// Starts empty.
-    pub fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(crate) fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         Ok(Self { texts: StringWriter::create(scratch, TEXTS)?, by_id: context.budget.growing("texts of the dump") })
     }
 
     /// Adds a piece to the current text.
-    pub fn extend(&mut self, piece: &[u8]) -> Result<(), StageError> {
+    pub(crate) fn extend(&mut self, piece: &[u8]) -> Result<(), StageError> {
         self.texts.extend(piece)
     }
 
     /// Completes the current text under an id.
-    pub fn end(&mut self, id: u64) -> Result<(), StageError> {
+    pub(crate) fn end(&mut self, id: u64) -> Result<(), StageError> {
         let position = u32::try_from(self.texts.count()).map_err(|_| StageError::Overflow("the number of texts"))?;
         self.by_id.push((id, position))?;
         self.texts.end()
     }
 
     /// Completes the texts and opens them by id.
-    pub fn finish(self, scratch: &Scratch) -> Result<Texts, StageError> {
+    pub(crate) fn finish(self, scratch: &Scratch) -> Result<Texts, StageError> {
         let Self { texts, mut by_id } = self;
         texts.finish()?;
         by_id.sort_unstable();
@@ -44,7 +44,7 @@ impl TextWriter {
 }
 
 /// The texts of a dump.
-pub struct Texts {
+pub(crate) struct Texts {
     table: StringTable,
     by_id: BudgetVec<(u64, u32)>,
 }
@@ -52,20 +52,20 @@ pub struct Texts {
 impl Texts {
     /// Number of texts.
     #[must_use]
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.by_id.len() as u64
     }
 
     /// Returns the text of an id, cut to the length limit of names.
     #[must_use]
-    pub fn get(&self, id: u64) -> Option<&[u8]> {
+    pub(crate) fn get(&self, id: u64) -> Option<&[u8]> {
         let at = self.by_id.binary_search_by_key(&id, |&(id, _)| id).ok()?;
         let text = self.table.get(self.by_id[at].1 as usize);
         Some(&text[..text.len().min(MOST_NAME)])
     }
 
     /// Removes the texts from the scratch folder.
-    pub fn discard(self, scratch: &Scratch) {
+    pub(crate) fn discard(self, scratch: &Scratch) {
         drop(self);
         scratch.discard(TEXTS.bytes);
         scratch.discard(TEXTS.start);
@@ -74,7 +74,7 @@ impl Texts {
 
 /// Returns a class's name in source form: `java.lang.String[]` for `[Ljava/lang/String;`.
 #[must_use]
-pub fn class_name(text: &[u8]) -> Vec<u8> {
+pub(crate) fn class_name(text: &[u8]) -> Vec<u8> {
     let dimensions = text.iter().take_while(|&&byte| byte == b'[').count();
     let element = &text[dimensions..];
     let primitive = |name: &[u8]| -> Option<&'static [u8]> {
@@ -103,7 +103,7 @@ pub fn class_name(text: &[u8]) -> Vec<u8> {
 /// Decodes Java's modified UTF-8: a zero has two bytes, and a character beyond the basic plane is two surrogates of
 /// three bytes each.
 #[must_use]
-pub fn standard(text: &[u8]) -> Vec<u8> {
+pub(crate) fn standard(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(&byte) = rest.first() {

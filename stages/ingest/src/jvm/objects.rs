@@ -115,7 +115,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
     }
 
     /// Visits the dump, with ids of `ID` bytes, with or without a table of edges.
-    pub fn all<const ID: usize, const EDGES: bool>(mut self) -> Result<Linked<I>, StageError> {
+    pub(super) fn all<const ID: usize, const EDGES: bool>(mut self) -> Result<Linked<I>, StageError> {
         self.root::<EDGES>()?;
         self.boot_loader::<EDGES>()?;
         let source = Source::raw(&self.heap.dump.content, &self.heap.dump.name)?.hashed();

@@ -36,7 +36,7 @@ pub(super) struct Origins {
 
 impl Origins {
     /// Starts empty.
-    pub fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(super) fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         Ok(Self {
             of_class: ColumnWriter::create(scratch, columns::CLASS_ORIGIN)?,
             nodes: context.budget.growing("origins of classes"),
@@ -47,7 +47,7 @@ impl Origins {
     }
 
     /// Adds the next class: its node, its name, and the name of its loader's class (`None` for the boot loader).
-    pub fn class(
+    pub(super) fn class(
         &mut self,
         node: NodeId,
         name: StringId,
@@ -87,7 +87,7 @@ impl Origins {
     }
 
     /// Completes the columns; `more` further classes have no origin.
-    pub fn finish(mut self, more: usize, scratch: &Scratch) -> Result<(), StageError> {
+    pub(super) fn finish(mut self, more: usize, scratch: &Scratch) -> Result<(), StageError> {
         (0..more).try_for_each(|_| self.of_class.push(NONE))?;
         self.of_class.finish()?;
         self.rows.finish()?;

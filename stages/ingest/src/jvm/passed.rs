@@ -7,11 +7,11 @@
 use heaplake_kit::text;
 
 /// Marks the beginning of another file in place of a length.
-pub const ANOTHER_FILE: u64 = u64::MAX;
+pub(super) const ANOTHER_FILE: u64 = u64::MAX;
 
 /// Skipped records with unknown tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Passed {
+pub(crate) struct Passed {
     count: u64,
     bytes: u64,
     /// Tag and offset of the first record.
@@ -21,17 +21,17 @@ pub struct Passed {
 }
 
 /// An error: offset, expected and found.
-pub type Problem = (u64, &'static str, String);
+pub(super) type Problem = (u64, &'static str, String);
 
 impl Passed {
     /// Notes a record with a known tag.
-    pub fn known(&mut self) {
+    pub(crate) fn known(&mut self) {
         self.open = None;
     }
 
     /// Adds a record with this unknown tag and offset, with `left` bytes of content after its head. Refuses implausible
     /// ones.
-    pub fn see(&mut self, (tag, offset): (u8, u64), length: u64, left: u64) -> Result<(), Problem> {
+    pub(crate) fn see(&mut self, (tag, offset): (u8, u64), length: u64, left: u64) -> Result<(), Problem> {
         if length == ANOTHER_FILE {
             let expected = "a record, or the end of the content (split a file of several dumps at such places)";
             return Err((offset, expected, "the beginning of another dump (JAVA PROFILE)".to_owned()));
@@ -50,7 +50,7 @@ impl Passed {
     }
 
     /// Returns the remark about the skipped records.
-    pub fn remark(&self) -> Option<String> {
+    pub(crate) fn remark(&self) -> Option<String> {
         let (records, bytes, (tag, offset)) = (text::count(self.count), text::count(self.bytes), self.first);
         (self.count > 0).then(|| {
             format!("records with unknown tags are passed over: {records}, of {bytes} bytes; the first is {tag:#04x} at byte {offset}")

@@ -28,7 +28,7 @@ use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS};
 use std::fmt::Write;
 
 /// Declaration of the stage.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "previews of objects",
     when: |setting| setting.duplicates(),
     reads: &[

@@ -29,7 +29,7 @@ struct Entry {
 
 impl Recent {
     /// Opens the table for appending, with an empty cache.
-    pub fn append(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(super) fn append(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let empty = Entry { id: StringId::NONE, length: 0, text: [0; SHORT] };
         Ok(Self {
             strings: StringWriter::append(scratch, STRINGS)?,
@@ -39,7 +39,7 @@ impl Recent {
     }
 
     /// Returns the id of a text.
-    pub fn intern(&mut self, text: &[u8]) -> Result<StringId, StageError> {
+    pub(super) fn intern(&mut self, text: &[u8]) -> Result<StringId, StageError> {
         if text.len() > SHORT {
             return self.add(text);
         }
@@ -67,7 +67,7 @@ impl Recent {
     }
 
     /// Completes the table.
-    pub fn finish(self) -> Result<(), StageError> {
+    pub(super) fn finish(self) -> Result<(), StageError> {
         self.strings.finish().map(drop)
     }
 }

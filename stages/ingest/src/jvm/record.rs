@@ -1,17 +1,17 @@
 //! Records of a dump.
 
 /// Tag of the record of an instance.
-pub const INSTANCE: u8 = 0x21;
+pub(crate) const INSTANCE: u8 = 0x21;
 /// Tag of the record of an array of references.
-pub const OBJECT_ARRAY: u8 = 0x22;
+pub(crate) const OBJECT_ARRAY: u8 = 0x22;
 /// Tag of the record of an array of primitive values.
-pub const PRIMITIVE_ARRAY: u8 = 0x23;
+pub(crate) const PRIMITIVE_ARRAY: u8 = 0x23;
 /// Tag of a primitive array of Android's runtime, which omits the elements.
-pub const ARRAY_WITHOUT_ELEMENTS: u8 = 0xc3;
+pub(crate) const ARRAY_WITHOUT_ELEMENTS: u8 = 0xc3;
 
 /// A record whose body has not been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
+pub(crate) enum Record {
     /// A text; the body is its bytes.
     Text {
         /// Its id.
@@ -74,7 +74,7 @@ pub enum Record {
 
 /// An array of primitive values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PrimitiveArray {
+pub(crate) struct PrimitiveArray {
     /// Its id.
     pub id: u64,
     /// Type of the elements, which has a width.
@@ -87,7 +87,7 @@ pub struct PrimitiveArray {
 
 /// A part of the body of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClassPart {
+pub(crate) enum ClassPart {
     /// A static field.
     Static {
         /// Id of the text of its name.

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// Visitor of the records of a dump, in order. It gets the head of a record and must consume the body from the cursor.
 /// Objects are method calls, not values, because there are millions of them.
-pub trait Visitor<const W: usize> {
+pub(crate) trait Visitor<const W: usize> {
     /// An object with `length` bytes of fields.
     fn instance(&mut self, id: u64, class: u64, length: u32, records: &mut Records<'_, W>) -> Result<(), StageError>;
 
@@ -49,7 +49,7 @@ const MOST_DUMPS: usize = 1 << 10;
 const END: u8 = 0x2c;
 
 /// The records of a dump with ids of `W` bytes.
-pub struct Records<'a, const W: usize> {
+pub(crate) struct Records<'a, const W: usize> {
     /// Cursor over the content, from which visitors read bodies.
     pub cursor: Cursor<'a>,
     /// Bytes of the content.
@@ -73,7 +73,7 @@ pub struct Records<'a, const W: usize> {
 impl<'a, const W: usize> Records<'a, W> {
     /// Starts at a cursor after the header of a content of `content_bytes` bytes.
     #[must_use]
-    pub fn new(cursor: Cursor<'a>, content_bytes: u64) -> Self {
+    pub(crate) fn new(cursor: Cursor<'a>, content_bytes: u64) -> Self {
         Self {
             cursor,
             content_bytes,
@@ -89,26 +89,26 @@ impl<'a, const W: usize> Records<'a, W> {
 
     /// Restricts the visit to heap records that begin in a range of the content: one of several heap dumps.
     #[must_use]
-    pub fn within(self, wanted: Range<u64>) -> Self {
+    pub(crate) fn within(self, wanted: Range<u64>) -> Self {
         Self { wanted, ..self }
     }
 
     /// Skipped top-level records with unknown tags.
     #[must_use]
-    pub fn passed(&self) -> Passed {
+    pub(crate) fn passed(&self) -> Passed {
         self.passed
     }
 
     /// Offsets of heap dumps that follow the end of another one. Their objects show whether they are of one heap or of
     /// several.
     #[must_use]
-    pub fn dumps(&self) -> &[u64] {
+    pub(crate) fn dumps(&self) -> &[u64] {
         &self.dumps
     }
 
     /// Number of heap dumps and segments so far.
     #[must_use]
-    pub fn segments(&self) -> u64 {
+    pub(crate) fn segments(&self) -> u64 {
         self.segments
     }
 
@@ -116,20 +116,20 @@ impl<'a, const W: usize> Records<'a, W> {
     /// one, so a dump without it was cut between two segments. A heap dump in a single record (0x0c) needs none, since
     /// it states its length.
     #[must_use]
-    pub fn is_unended(&self) -> bool {
+    pub(crate) fn is_unended(&self) -> bool {
         self.unended
     }
 
     /// Offset of the last record.
     #[inline]
     #[must_use]
-    pub fn start(&self) -> u64 {
+    pub(crate) fn start(&self) -> u64 {
         self.start
     }
 
     /// Visits the records up to the end of the content.
     #[inline]
-    pub fn visit(&mut self, visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
+    pub(crate) fn visit(&mut self, visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
         while !visitor.is_done() {
             if self.cursor.offset() < self.segment_end {
                 self.inside(visitor)?;
@@ -143,7 +143,7 @@ impl<'a, const W: usize> Records<'a, W> {
     }
 
     /// Skips the body of a record.
-    pub fn skip(&mut self, record: &Record) -> Result<(), StageError> {
+    pub(crate) fn skip(&mut self, record: &Record) -> Result<(), StageError> {
         match *record {
             Record::Text { length, .. } => self.cursor.skip(length),
             Record::Trace { frames, .. } => self.cursor.skip(u64::from(frames) * W as u64),
@@ -354,7 +354,7 @@ impl<'a, const W: usize> Records<'a, W> {
     }
 
     /// Reads the body of a class, part by part.
-    pub fn class_body(&mut self, mut each: impl FnMut(ClassPart)) -> Result<(), StageError> {
+    pub(crate) fn class_body(&mut self, mut each: impl FnMut(ClassPart)) -> Result<(), StageError> {
         for _ in 0..u16_at(self.cursor.take(2)?, 0) {
             self.cursor.skip(2)?;
             self.typed_value()?;
@@ -392,7 +392,7 @@ impl<'a, const W: usize> Records<'a, W> {
 /// Returns the actual length of a heap dump record with `left` bytes of content after its head. The field has 32 bits;
 /// writers of a longer record store the length modulo 2^32, and such a record is the last one.
 #[must_use]
-pub fn extended(stated: u64, left: u64) -> u64 {
+pub(crate) fn extended(stated: u64, left: u64) -> u64 {
     if left >= stated && (left - stated).is_multiple_of(1 << 32) { left } else { stated }
 }
 

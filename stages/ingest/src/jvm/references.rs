@@ -39,7 +39,7 @@ pub(super) struct UnlistedWriter(Option<ColumnWriter<Unlisted>>);
 
 impl UnlistedWriter {
     /// Creates the columns; `rooted` says which classes have an edge from the root.
-    pub fn create(rooted: &[bool], job: &Job<'_>) -> Result<Self, StageError> {
+    pub(super) fn create(rooted: &[bool], job: &Job<'_>) -> Result<Self, StageError> {
         if !job.setting.duplicates() {
             return Ok(Self(None));
         }
@@ -52,7 +52,7 @@ impl UnlistedWriter {
     /// Records the reference in a slot of an object if it has no essential edge; `to` is [`NodeId::NONE`] if the dump
     /// lacks the target. Calls ascend by object and slot.
     #[inline]
-    pub fn note(&mut self, node: NodeId, slot: u32, to: NodeId, edge: Essential) -> Result<(), StageError> {
+    pub(super) fn note(&mut self, node: NodeId, slot: u32, to: NodeId, edge: Essential) -> Result<(), StageError> {
         if edge != Essential::No && !to.is_none() && to != node {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl UnlistedWriter {
     }
 
     /// Completes the column.
-    pub fn finish(self) -> Result<(), StageError> {
+    pub(super) fn finish(self) -> Result<(), StageError> {
         self.0.map_or(Ok(()), |column| column.finish().map(drop))
     }
 }
@@ -85,7 +85,7 @@ pub(super) struct References {
 
 impl References {
     /// Opens the columns at the first object.
-    pub fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(super) fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let mut references = Self {
             rooted: load(scratch, context, "rooted classes", ROOTED)?,
             degrees: ColumnReader::open(scratch, columns::ESSENTIAL_DEGREE)?,
@@ -104,7 +104,7 @@ impl References {
 
     /// Advances to an object of this class. Objects ascend.
     #[inline]
-    pub fn object(&mut self, node: u32, class: Position) -> Result<(), StageError> {
+    pub(super) fn object(&mut self, node: u32, class: Position) -> Result<(), StageError> {
         let mut passed = u64::from(self.left);
         while self.next_node < node {
             passed += u64::from(self.degrees.next()?);
@@ -124,13 +124,13 @@ impl References {
 
     /// Skips a null slot.
     #[inline]
-    pub fn null(&mut self) {
+    pub(super) fn null(&mut self) {
         self.slot += 1;
     }
 
     /// Returns the target of the next slot's reference, if the dump has it.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<NodeId>, StageError> {
+    pub(super) fn next(&mut self) -> Result<Option<NodeId>, StageError> {
         let Unlisted { node, slot, to } = self.next_unlisted;
         let is_unlisted = (node, slot) == (self.node, self.slot);
         self.slot += 1;

@@ -4,7 +4,7 @@ use heaplake_schemas::roles::{Finalizers, Names, Roles, ThreadLocals};
 
 /// Returns the roles.
 #[must_use]
-pub fn roles() -> Roles {
+pub(crate) fn roles() -> Roles {
     Roles {
         part_kinds: Names::of(&["object array", "primitive array"]),
         data_arrays: Names::of(&["primitive array"]),

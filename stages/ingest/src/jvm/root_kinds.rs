@@ -2,7 +2,7 @@
 
 /// A kind of root in HPROF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RootKind {
+pub(crate) struct RootKind {
     /// Tag of the record.
     pub tag: u8,
     /// Display name.
@@ -20,16 +20,16 @@ const fn root(tag: u8, name: &'static str, extra: usize, of_thread: bool, has_fr
 }
 
 /// Tag of the root record of a class that is never unloaded.
-pub const STICKY_CLASS: u8 = 0x05;
+pub(crate) const STICKY_CLASS: u8 = 0x05;
 /// Tag of the root record of a thread.
-pub const THREAD_OBJECT: u8 = 0x08;
+pub(crate) const THREAD_OBJECT: u8 = 0x08;
 /// Tag of a reference from native code.
 pub(super) const JNI_GLOBAL: u8 = 0x01;
 /// Tag of objects that Android's runtime lists as roots though nothing keeps them alive.
-pub const UNREACHABLE: u8 = 0x90;
+pub(crate) const UNREACHABLE: u8 = 0x90;
 
 /// All kinds of roots; those from 0x89 on are Android's.
-pub const ROOT_KINDS: [RootKind; 16] = [
+pub(crate) const ROOT_KINDS: [RootKind; 16] = [
     root(0xff, "unknown", 0, false, false),
     root(JNI_GLOBAL, "JNI global", 0, false, false),
     root(0x02, "JNI local", 8, true, true),

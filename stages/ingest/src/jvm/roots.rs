@@ -6,7 +6,6 @@ use super::stacks::{FRAMES, Frame, TRACE_FRAMES, TRACES, Trace};
 use super::types::load;
 use crate::index::Find;
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::access::{Access, column};
 use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::Column;
@@ -17,7 +16,7 @@ const CHECKED: u64 = 1 << 12;
 /// A root record of the dump.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct RootRecord {
+pub(crate) struct RootRecord {
     /// Address of the object.
     pub object: u64,
     /// Position in [`ROOT_KINDS`].
@@ -31,14 +30,11 @@ pub struct RootRecord {
 }
 
 /// The roots, in the order of the dump.
-pub const ROOTS: Column<RootRecord> = Column::new("jvm.root");
-
-/// Columns that [`Roots::load`] reads, for the declaration of a stage.
-pub const READS: [Access; 4] = [column(ROOTS), column(FRAMES), column(TRACES), column(TRACE_FRAMES)];
+pub(crate) const ROOTS: Column<RootRecord> = Column::new("jvm.root");
 
 /// An edge from the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RootEdge {
+pub(crate) struct RootEdge {
     /// The object.
     pub to: NodeId,
     /// Kind of root, a position in [`ROOT_KINDS`].
@@ -47,7 +43,7 @@ pub struct RootEdge {
 
 /// An edge from a thread to an object that its stack refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Local {
+pub(crate) struct Local {
     /// The thread.
     pub thread: NodeId,
     /// The object.
@@ -60,7 +56,7 @@ pub struct Local {
 
 /// A thread of the dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Thread {
+pub(crate) struct Thread {
     /// Its object.
     pub node: NodeId,
     /// Its serial number.
@@ -70,7 +66,7 @@ pub struct Thread {
 }
 
 /// The roots of a dump.
-pub struct Roots {
+pub(crate) struct Roots {
     /// Edges from the root, by object, without duplicates.
     pub edges: BudgetVec<RootEdge>,
     /// References from stacks, by thread.
@@ -83,7 +79,7 @@ pub struct Roots {
 
 impl Roots {
     /// Loads the roots and finds their objects.
-    pub fn load(
+    pub(crate) fn load(
         index: &mut impl Find,
         types: &Types,
         scratch: &Scratch,
@@ -165,7 +161,7 @@ impl Roots {
 }
 
 /// Stacks by serial number, frames by id.
-pub struct Stacks {
+pub(crate) struct Stacks {
     traces: BudgetVec<Trace>,
     frames: BudgetVec<Frame>,
     trace_frames: ColumnMap<u64>,
@@ -180,25 +176,25 @@ impl Stacks {
     }
 
     /// Number of stacks.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.traces.len()
     }
 
     /// Returns the position of the stack with a serial number.
-    pub fn position(&self, serial: u32) -> Option<usize> {
+    pub(crate) fn position(&self, serial: u32) -> Option<usize> {
         let at = self.traces.partition_point(|other| other.serial < serial);
         self.traces[..].get(at).filter(|other| other.serial == serial).map(|_| at)
     }
 
     /// Returns the frame ids of the stack at a position, innermost first.
-    pub fn ids(&self, position: usize) -> &[u64] {
+    pub(crate) fn ids(&self, position: usize) -> &[u64] {
         let trace = &self.traces[position];
         let first = trace.first as usize;
         self.trace_frames[..].get(first..first + trace.frames as usize).unwrap_or_default()
     }
 
     /// Returns a frame as text, by its id.
-    pub fn text(&self, id: u64) -> StringId {
+    pub(crate) fn text(&self, id: u64) -> StringId {
         match self.frames.binary_search_by_key(&id, |frame| frame.id) {
             Ok(at) => self.frames[at].text,
             Err(_) => StringId::NONE,

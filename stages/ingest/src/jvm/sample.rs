@@ -18,7 +18,7 @@ const SAMPLE: u64 = 64 << 20;
 const MOST_LEVELS: usize = 64;
 
 /// Reads the first megabytes of a dump and extrapolates.
-pub fn estimate(opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {
+pub(crate) fn estimate(opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {
     let Opened { input, source } = opened;
     let progress = source.progress();
     let mut cursor = Cursor::new(source, context, HINT);

@@ -43,7 +43,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Declaration of the stage.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "scan",
     version: 6,
     writes: &[

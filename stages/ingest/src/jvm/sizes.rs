@@ -17,7 +17,7 @@ const LEAST_ARRAY_HEAD: u64 = 16;
 
 /// The memory layout of a heap, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sizes {
+pub(crate) struct Sizes {
     /// Width of a pointer.
     pub pointer: u64,
     /// Width of a reference to an object.
@@ -32,7 +32,7 @@ pub struct Sizes {
 
 /// Bytes before fields and elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heads {
+pub(crate) struct Heads {
     /// Before the fields of an instance.
     pub instance: u64,
     /// Before the elements of an array (header and length), unless these need more alignment.
@@ -41,13 +41,13 @@ pub struct Heads {
 
 impl Heads {
     /// Compact headers: mark and class share 8 bytes.
-    pub const COMPACT: Self = Self { instance: 8, array: 12 };
+    pub(crate) const COMPACT: Self = Self { instance: 8, array: 12 };
     /// A word and a compressed class pointer.
-    pub const NARROW: Self = Self { instance: 12, array: 16 };
+    pub(crate) const NARROW: Self = Self { instance: 12, array: 16 };
     /// Two words.
-    pub const WIDE: Self = Self { instance: 16, array: 20 };
+    pub(crate) const WIDE: Self = Self { instance: 16, array: 20 };
     /// Two words, with elements aligned to 8 bytes: before JDK 23.
-    pub const WIDE_ALIGNED: Self = Self { instance: 16, array: 24 };
+    pub(crate) const WIDE_ALIGNED: Self = Self { instance: 16, array: 24 };
 }
 
 impl Default for Sizes {
@@ -59,51 +59,51 @@ impl Default for Sizes {
 impl Sizes {
     /// Returns the layout with compressed references.
     #[must_use]
-    pub fn compressed(self) -> Self {
+    pub(crate) fn compressed(self) -> Self {
         Self { reference: 4, ..self }
     }
 
     /// Whether references may still turn out to be compressed.
     #[must_use]
-    pub fn may_be_compressed(&self) -> bool {
+    pub(crate) fn may_be_compressed(&self) -> bool {
         self.reference > 4
     }
 
     /// Unaligned size of an instance of a class without a superclass: its header.
     #[must_use]
-    pub fn header(&self) -> u64 {
+    pub(crate) fn header(&self) -> u64 {
         self.heads.map_or(self.pointer + self.reference, |heads| heads.instance)
     }
 
     /// Returns the layout with compact headers, unless the rule is MAT's.
     #[must_use]
-    pub fn compact(self, rule: SizeRule) -> Self {
+    pub(crate) fn compact(self, rule: SizeRule) -> Self {
         let stack_head = Some(Heads::COMPACT.instance);
         if rule == SizeRule::Mat { self } else { Self { heads: Some(Heads::COMPACT), stack_head, ..self } }
     }
 
     /// Whether headers may still turn out to be compact.
     #[must_use]
-    pub fn may_be_compact(&self, rule: SizeRule) -> bool {
+    pub(crate) fn may_be_compact(&self, rule: SizeRule) -> bool {
         rule != SizeRule::Mat && self.pointer == 8 && self.heads != Some(Heads::COMPACT)
     }
 
     /// Unaligned size of an instance down to a class: `above` down to its superclass, `own` for its own fields.
     #[must_use]
-    pub fn level(&self, above: u64, own: u64) -> u64 {
+    pub(crate) fn level(&self, above: u64, own: u64) -> u64 {
         above.saturating_add(own).next_multiple_of(self.reference)
     }
 
     /// Rounds the size of an instance, or of a class's static fields, up to the alignment.
     #[must_use]
-    pub fn aligned(&self, bytes: u64) -> u64 {
+    pub(crate) fn aligned(&self, bytes: u64) -> u64 {
         bytes.next_multiple_of(self.alignment)
     }
 
     /// Size of an array with `elements` bytes of elements, each of this width.
     #[inline]
     #[must_use]
-    pub fn array(&self, elements: u64, width: u64) -> u64 {
+    pub(crate) fn array(&self, elements: u64, width: u64) -> u64 {
         // Alignments are powers of two, which avoids a costly division.
         let head = match self.heads {
             Some(heads) if width == 8 => (heads.array + 7) & !7,
@@ -118,7 +118,7 @@ impl Sizes {
 /// references are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Extent {
+pub(crate) struct Extent {
     /// Address of the array.
     pub start: u64,
     /// Its end.
@@ -127,21 +127,21 @@ pub struct Extent {
 
 /// Extents of arrays of references, for a later check; kept only if references may be compressed and the first pass did
 /// not prove it.
-pub const EXTENTS: Column<Extent> = Column::new("jvm.extent");
+pub(crate) const EXTENTS: Column<Extent> = Column::new("jvm.extent");
 
 /// Elements of some primitive arrays, as if they had no header, for a later check; only of arrays that are larger
 /// without compact headers, and only if headers may be compact and the first pass did not prove it.
-pub const HEADS: Column<Extent> = Column::new("jvm.head");
+pub(crate) const HEADS: Column<Extent> = Column::new("jvm.head");
 
 /// Limit of [`HEADS`]. In a heap with compact headers the neighbour of nearly every one of the first arrays proves it,
 /// except at the end of a page.
-pub const MOST_HEADS: u64 = 1 << 16;
+pub(crate) const MOST_HEADS: u64 = 1 << 16;
 
 impl Extent {
     /// Returns the extent of an array of `length` elements.
     #[inline]
     #[must_use]
-    pub fn new(start: u64, length: u32) -> Self {
+    pub(crate) fn new(start: u64, length: u32) -> Self {
         Self::of_bytes(start, LEAST_ARRAY_HEAD + 8 * u64::from(length))
     }
 
@@ -158,7 +158,7 @@ impl Extent {
 /// Infers the layout from the addresses of a dump. Objects mostly lie in memory in the order of the dump, which shows
 /// compressed references almost at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Observed {
+pub(crate) struct Observed {
     /// Bitwise or of all addresses.
     bits: u64,
     /// The last array of references.
@@ -180,7 +180,7 @@ impl Default for Observed {
 impl Observed {
     /// Adds an object.
     #[inline]
-    pub fn object(&mut self, address: u64) {
+    pub(crate) fn object(&mut self, address: u64) {
         self.bits |= address;
         self.overlapping |= self.array.start < address && address < self.array.end;
         if self.values.start < address {
@@ -191,7 +191,7 @@ impl Observed {
     /// Adds a primitive array with `bytes` bytes of elements. Returns their extent without a header if it may show the
     /// size of headers.
     #[inline]
-    pub fn values(&mut self, address: u64, bytes: u64) -> Option<Extent> {
+    pub(crate) fn values(&mut self, address: u64, bytes: u64) -> Option<Extent> {
         self.object(address);
         self.values = Extent::of_bytes(address, bytes);
         Some(self.values).filter(|values| !self.is_compact() && values.tells_heads())
@@ -214,7 +214,7 @@ impl Observed {
 
     /// Adds an array of references. Returns its extent if it may prove that references are compressed.
     #[inline]
-    pub fn references(&mut self, address: u64, length: u32) -> Option<Extent> {
+    pub(crate) fn references(&mut self, address: u64, length: u32) -> Option<Extent> {
         self.object(address);
         self.array = Extent::new(address, length);
         if self.overlapping { None } else { Some(self.array) }
@@ -222,13 +222,13 @@ impl Observed {
 
     /// log2 of the alignment of all addresses.
     #[must_use]
-    pub fn unit(&self) -> u32 {
+    pub(crate) fn unit(&self) -> u32 {
         self.bits.trailing_zeros().min(ALIGNMENTS.1)
     }
 
     /// Returns the layout of a heap with pointers of `pointer` bytes.
     #[must_use]
-    pub fn sizes(&self, pointer: u8, rule: SizeRule) -> Sizes {
+    pub(crate) fn sizes(&self, pointer: u8, rule: SizeRule) -> Sizes {
         let alignment = 1 << self.unit().max(ALIGNMENTS.0);
         // With 4-byte pointers mark and class have four bytes each.
         let all = if pointer == 4 { Heads::COMPACT } else { self.heads() };

@@ -16,7 +16,7 @@ const WEAK_CLASSES: [&str; 3] =
 const REFERENCE: &str = "java.lang.ref.Reference";
 
 /// Classes and fields with a special meaning.
-pub struct Special {
+pub(crate) struct Special {
     /// `java.lang.Class`, the class of classes.
     pub class: Option<Position>,
     /// `java.lang.ClassLoader`, the assumed class of the boot loader.
@@ -35,7 +35,7 @@ pub struct Special {
 
 /// `java.lang.String`.
 #[derive(Clone, Copy, Debug)]
-pub struct Text {
+pub(crate) struct Text {
     /// The class.
     pub class: Position,
     /// Offset of the text array in an instance.
@@ -46,7 +46,7 @@ pub struct Text {
 
 impl Special {
     /// Finds the classes, and marks referents as weak edges or as edges that paths avoid, by the options.
-    pub fn find(types: &mut Types, sizes: &Sizes, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(crate) fn find(types: &mut Types, sizes: &Sizes, job: &Job<'_>) -> Result<Self, StageError> {
         let strings = StringTable::open(job.scratch, STRINGS)?;
         let named = |name: &str| types.named(name, &strings);
         let mut arrays = [None; 12];

@@ -6,7 +6,7 @@ use heaplake_kit::{ColumnWriter, Context, Scratch, StageError};
 use std::path::PathBuf;
 
 /// A content in the scratch folder.
-pub struct Spooled {
+pub(crate) struct Spooled {
     /// Its file.
     pub path: PathBuf,
     /// Its length.
@@ -18,7 +18,7 @@ pub struct Spooled {
 }
 
 /// Writes the content of a source to the scratch folder; ends at damaged compression.
-pub fn spool(mut source: Source, scratch: &Scratch, context: &Context<'_>) -> Result<Spooled, StageError> {
+pub(crate) fn spool(mut source: Source, scratch: &Scratch, context: &Context<'_>) -> Result<Spooled, StageError> {
     let mut writer = ColumnWriter::create_file(scratch, CONTENT)?;
     let mut block = Vec::new();
     let damage = loop {

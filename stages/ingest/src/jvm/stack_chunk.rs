@@ -14,7 +14,7 @@ const WORDS: &str = "size";
 
 /// The class of stack chunks.
 #[derive(Clone, Copy, Debug)]
-pub struct StackChunk {
+pub(crate) struct StackChunk {
     /// Its position.
     pub class: Position,
     /// Offset of the length in an instance.
@@ -26,7 +26,7 @@ pub struct StackChunk {
 impl StackChunk {
     /// Finds the class, unless its sizes follow MAT's rule.
     #[must_use]
-    pub fn find(types: &Types, sizes: &Sizes, strings: &StringTable) -> Option<Self> {
+    pub(crate) fn find(types: &Types, sizes: &Sizes, strings: &StringTable) -> Option<Self> {
         let head = sizes.stack_head.filter(|_| sizes.pointer == 8)?;
         let class = types.named(STACK_CHUNK, strings)?;
         let (_, at) = types.own_field(class, WORDS, value::INT, strings)?;
@@ -41,7 +41,7 @@ impl StackChunk {
     /// Returns the size of an instance: its fields, the words of the stack, and one bit for each place of a reference
     /// in them.
     #[must_use]
-    pub fn size(&self, body: &[u8], sizes: &Sizes) -> u64 {
+    pub(crate) fn size(&self, body: &[u8], sizes: &Sizes) -> u64 {
         let at = self.at as usize;
         let words = if body.len() < at + 4 { 0 } else { u64::from(u32_at(body, at)) };
         let bits = (words * 8 / sizes.reference).next_multiple_of(64);

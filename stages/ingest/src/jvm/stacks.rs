@@ -11,7 +11,7 @@ use heaplake_schemas::scratch::Column;
 /// A frame with its text.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// Its id.
     pub id: u64,
     /// `Class.method(File.java:line)`.
@@ -23,7 +23,7 @@ pub struct Frame {
 /// A stack.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct Trace {
+pub(crate) struct Trace {
     /// Its serial number.
     pub serial: u32,
     /// Its number of frames.
@@ -33,15 +33,15 @@ pub struct Trace {
 }
 
 /// All frames, by id.
-pub const FRAMES: Column<Frame> = Column::new("jvm.frame");
+pub(crate) const FRAMES: Column<Frame> = Column::new("jvm.frame");
 /// All stacks, in the order of the dump.
-pub const TRACES: Column<Trace> = Column::new("jvm.trace");
+pub(crate) const TRACES: Column<Trace> = Column::new("jvm.trace");
 /// Ids of the frames of each stack, contiguous, innermost first.
-pub const TRACE_FRAMES: Column<u64> = Column::new("jvm.trace_frame");
+pub(crate) const TRACE_FRAMES: Column<u64> = Column::new("jvm.trace_frame");
 
 /// A frame record of the dump.
 #[derive(Clone, Copy)]
-pub struct RawFrame {
+pub(crate) struct RawFrame {
     /// Its id.
     pub id: u64,
     /// Id of the method's name.
@@ -58,7 +58,7 @@ pub struct RawFrame {
 const NATIVE: i32 = -3;
 
 /// Writes stacks in the order of the dump.
-pub struct StackWriter {
+pub(crate) struct StackWriter {
     frames: BudgetVec<RawFrame>,
     traces: ColumnWriter<Trace>,
     trace_frames: ColumnWriter<u64>,
@@ -66,7 +66,7 @@ pub struct StackWriter {
 
 impl StackWriter {
     /// Starts empty.
-    pub fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(crate) fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         Ok(Self {
             frames: context.budget.growing("frames"),
             traces: ColumnWriter::create(scratch, TRACES)?,
@@ -75,22 +75,22 @@ impl StackWriter {
     }
 
     /// Adds a frame.
-    pub fn frame(&mut self, frame: RawFrame) -> Result<(), StageError> {
+    pub(crate) fn frame(&mut self, frame: RawFrame) -> Result<(), StageError> {
         self.frames.push(frame)
     }
 
     /// Starts a stack; its frames follow.
-    pub fn trace(&mut self, serial: u32, frames: u32) -> Result<(), StageError> {
+    pub(crate) fn trace(&mut self, serial: u32, frames: u32) -> Result<(), StageError> {
         self.traces.push(Trace { serial, frames, first: self.trace_frames.len() })
     }
 
     /// Adds a frame to the last stack.
-    pub fn trace_frame(&mut self, id: u64) -> Result<(), StageError> {
+    pub(crate) fn trace_frame(&mut self, id: u64) -> Result<(), StageError> {
         self.trace_frames.push(id)
     }
 
     /// Writes the frames with their texts.
-    pub fn finish(
+    pub(crate) fn finish(
         self,
         texts: &Texts,
         loaded: &Loaded,

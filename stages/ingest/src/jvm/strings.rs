@@ -2,32 +2,27 @@
 //!
 //! A string and its array are separate nodes, so the columns stay within their declared sizes.
 
-use heaplake_kit::access::{Access, column};
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{Column, Per};
 
 /// Nodes that are strings, ascending.
-pub const STRING_NODE: Column<NodeId> = Column::of("jvm.string.node", Per::Node);
+pub(crate) const STRING_NODE: Column<NodeId> = Column::of("jvm.string.node", Per::Node);
 /// Their text arrays.
-pub const STRING_VALUE: Column<NodeId> = Column::of("jvm.string.value", Per::Node);
+pub(crate) const STRING_VALUE: Column<NodeId> = Column::of("jvm.string.value", Per::Node);
 /// Their encoding: [`LATIN_1`], UTF-16, or [`NO_CODER`] if the type of the array determines it.
-pub const STRING_CODER: Column<u8> = Column::of("jvm.string.coder", Per::Node);
+pub(crate) const STRING_CODER: Column<u8> = Column::of("jvm.string.coder", Per::Node);
 /// Arrays of bytes or characters, ascending.
-pub const ARRAY_NODE: Column<NodeId> = Column::of("jvm.array.node", Per::Node);
+pub(crate) const ARRAY_NODE: Column<NodeId> = Column::of("jvm.array.node", Per::Node);
 /// Offsets of their records in the content.
-pub const ARRAY_OFFSET: Column<u64> = Column::of("jvm.array.offset", Per::Node);
+pub(crate) const ARRAY_OFFSET: Column<u64> = Column::of("jvm.array.offset", Per::Node);
 /// See [`STRING_CODER`].
-pub const LATIN_1: u8 = 0;
+pub(crate) const LATIN_1: u8 = 0;
 /// See [`STRING_CODER`].
-pub const NO_CODER: u8 = u8::MAX;
-
-/// All columns, for the declaration of a stage.
-pub const COLUMNS: [Access; 5] =
-    [column(STRING_NODE), column(STRING_VALUE), column(STRING_CODER), column(ARRAY_NODE), column(ARRAY_OFFSET)];
+pub(crate) const NO_CODER: u8 = u8::MAX;
 
 /// Writes strings and arrays in the order of the dump.
-pub struct StringsWriter {
+pub(crate) struct StringsWriter {
     node: ColumnWriter<NodeId>,
     value: ColumnWriter<NodeId>,
     coder: ColumnWriter<u8>,
@@ -37,7 +32,7 @@ pub struct StringsWriter {
 
 impl StringsWriter {
     /// Creates the columns.
-    pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(crate) fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             node: ColumnWriter::create(scratch, STRING_NODE)?,
             value: ColumnWriter::create(scratch, STRING_VALUE)?,
@@ -49,21 +44,21 @@ impl StringsWriter {
 
     /// Adds an array of bytes or characters; `offset` is that of its record.
     #[inline]
-    pub fn array(&mut self, node: NodeId, offset: u64) -> Result<(), StageError> {
+    pub(crate) fn array(&mut self, node: NodeId, offset: u64) -> Result<(), StageError> {
         self.array.push(node)?;
         self.offset.push(offset)
     }
 
     /// Adds a string, its text array, and its encoding if it has one.
     #[inline]
-    pub fn push(&mut self, node: NodeId, value: NodeId, coder: Option<u8>) -> Result<(), StageError> {
+    pub(crate) fn push(&mut self, node: NodeId, value: NodeId, coder: Option<u8>) -> Result<(), StageError> {
         self.node.push(node)?;
         self.value.push(value)?;
         self.coder.push(coder.unwrap_or(NO_CODER))
     }
 
     /// Completes the columns.
-    pub fn finish(self) -> Result<(), StageError> {
+    pub(crate) fn finish(self) -> Result<(), StageError> {
         self.node.finish()?;
         self.value.finish()?;
         self.coder.finish()?;

@@ -53,25 +53,30 @@ pub(super) struct Targets<'a, I, D> {
 
 impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
     /// Starts at the root.
-    pub fn new(types: &'a Types, index: I, output: Output<D>, unlisted: UnlistedWriter) -> Self {
+    pub(super) fn new(types: &'a Types, index: I, output: Output<D>, unlisted: UnlistedWriter) -> Self {
         Self { types, index, output, unlisted, waiting: Vec::with_capacity(MOST), node: NodeId(0) }
     }
 
     /// Returns the current object.
     #[inline]
-    pub fn node(&self) -> NodeId {
+    pub(super) fn node(&self) -> NodeId {
         self.node
     }
 
     /// Adds the edge of an object to its class.
     #[inline]
-    pub fn class<const EDGES: bool>(&mut self, to: NodeId, edge: Essential) -> Result<(), StageError> {
+    pub(super) fn class<const EDGES: bool>(&mut self, to: NodeId, edge: Essential) -> Result<(), StageError> {
         self.wait::<EDGES>(Waiting { word: to.0.into(), number: 0, field: 0, what: What::Class(edge) })
     }
 
     /// Adds the reference of an instance in a slot, at this position among its references.
     #[inline]
-    pub fn field<const EDGES: bool>(&mut self, address: u64, slot: Slot, position: usize) -> Result<(), StageError> {
+    pub(super) fn field<const EDGES: bool>(
+        &mut self,
+        address: u64,
+        slot: Slot,
+        position: usize,
+    ) -> Result<(), StageError> {
         let (kind, edge) = match (slot.is_referent(), slot.is_essential()) {
             (false, _) => (edge_kind::FIELD, Essential::Yes),
             (true, true) => (edge_kind::REFERENT, Essential::Avoided),
@@ -83,13 +88,13 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
 
     /// Adds an element of an array.
     #[inline]
-    pub fn element<const EDGES: bool>(&mut self, address: u64, number: u32) -> Result<(), StageError> {
+    pub(super) fn element<const EDGES: bool>(&mut self, address: u64, number: u32) -> Result<(), StageError> {
         let word = self.index.place(address);
         self.wait::<EDGES>(Waiting { word, number, field: 0, what: What::Element })
     }
 
     /// Adds any other edge.
-    pub fn edge<const EDGES: bool>(
+    pub(super) fn edge<const EDGES: bool>(
         &mut self,
         to: NodeId,
         kind: u8,
@@ -102,7 +107,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
 
     /// Completes the object and starts the next.
     #[inline]
-    pub fn end<const EDGES: bool>(&mut self, kind: u8, class: ClassId, shallow: u64) -> Result<(), StageError> {
+    pub(super) fn end<const EDGES: bool>(&mut self, kind: u8, class: ClassId, shallow: u64) -> Result<(), StageError> {
         self.node.0 += 1;
         self.wait::<EDGES>(Waiting { word: shallow, number: class.0, field: 0, what: What::End(kind) })
     }
@@ -156,7 +161,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
     }
 
     /// Completes the columns; returns the numbers of edges, and the index.
-    pub fn finish<const EDGES: bool>(mut self, scratch: &Scratch) -> Result<(EdgeCounts, I), StageError> {
+    pub(super) fn finish<const EDGES: bool>(mut self, scratch: &Scratch) -> Result<(EdgeCounts, I), StageError> {
         self.write::<EDGES>()?;
         self.unlisted.finish()?;
         Ok((self.output.finish(scratch)?, self.index))

@@ -31,7 +31,7 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 
 /// Declaration of the stage.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "texts",
     reads: &[
         document(documents::FACTS),

@@ -7,7 +7,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
 
 /// The string that names each thread; [`NodeId::NONE`] for none.
-pub const THREAD_STRING: Column<NodeId> = Column::new("jvm.thread.string");
+pub(crate) const THREAD_STRING: Column<NodeId> = Column::new("jvm.thread.string");
 
 /// Frames rendered of a stack that an earlier thread also has. Threads may share a stack: a dump of n bytes may have n
 /// / 20 threads that share one of n / 9 frames.
@@ -17,7 +17,7 @@ const SHARED: usize = 64;
 const CUT: &[u8] = b"(more frames, which another thread with this stack shows)";
 
 /// Writes the threads and their stacks. `thread_names` are in the order of the threads.
-pub fn write(
+pub(crate) fn write(
     roots: &Roots,
     thread_names: &[NodeId],
     names: &mut Names,

@@ -12,13 +12,13 @@ const CACHE: u32 = 12;
 
 impl TypeCache {
     /// Returns an empty cache.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { entries: vec![(0, u32::MAX); 1 << CACHE] }
     }
 
     /// Returns the position of the class at an address; calls `find` on a miss.
     #[inline]
-    pub fn position(&mut self, id: u64, find: impl FnOnce(u64) -> Option<Position>) -> Option<Position> {
+    pub(super) fn position(&mut self, id: u64, find: impl FnOnce(u64) -> Option<Position>) -> Option<Position> {
         // Fibonacci hashing: addresses have patterns.
         let entry = &mut self.entries[(id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CACHE)) as usize];
         if entry.0 != id {

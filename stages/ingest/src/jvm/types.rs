@@ -7,7 +7,6 @@ use super::record::ClassPart;
 use super::value;
 use crate::names::Names;
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::access::{Access, column};
 use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::Column;
@@ -15,7 +14,7 @@ use heaplake_schemas::scratch::Column;
 /// A class of the dump.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct TypeDescriptor {
+pub(crate) struct TypeDescriptor {
     /// Its address.
     pub id: u64,
     /// Address of its superclass; 0 for none.
@@ -45,7 +44,7 @@ pub struct TypeDescriptor {
 /// A field of instances.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct Field {
+pub(crate) struct Field {
     /// Its name; [`StringId::NONE`] if the dump has none.
     pub name: StringId,
     /// Its type code.
@@ -55,7 +54,7 @@ pub struct Field {
 /// A static reference field.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct Static {
+pub(crate) struct Static {
     /// Address of its target.
     pub value: u64,
     /// Its name; [`StringId::NONE`] if the dump has none.
@@ -65,17 +64,14 @@ pub struct Static {
 }
 
 /// The descriptors, in the order of the dump.
-pub const DESCRIPTORS: Column<TypeDescriptor> = Column::new("jvm.class");
+pub(crate) const DESCRIPTORS: Column<TypeDescriptor> = Column::new("jvm.class");
 /// Fields of their instances, contiguous per class, in the order of an instance's body.
-pub const FIELDS: Column<Field> = Column::new("jvm.field");
+pub(crate) const FIELDS: Column<Field> = Column::new("jvm.field");
 /// Their static references, contiguous per class.
-pub const STATICS: Column<Static> = Column::new("jvm.static");
-
-/// The columns of type descriptors, for the declaration of a stage.
-pub const COLUMNS: [Access; 3] = [column(DESCRIPTORS), column(FIELDS), column(STATICS)];
+pub(crate) const STATICS: Column<Static> = Column::new("jvm.static");
 
 /// Collects the classes of a dump in the order of their records.
-pub struct TypeWriter {
+pub(crate) struct TypeWriter {
     descriptors: BudgetVec<TypeDescriptor>,
     fields: BudgetVec<Field>,
     statics: BudgetVec<Static>,
@@ -91,7 +87,7 @@ pub struct TypeWriter {
 impl TypeWriter {
     /// Starts empty.
     #[must_use]
-    pub fn new(context: &Context<'_>) -> Self {
+    pub(crate) fn new(context: &Context<'_>) -> Self {
         let budget = &context.budget;
         Self {
             descriptors: budget.growing("classes"),
@@ -105,19 +101,19 @@ impl TypeWriter {
     }
 
     /// Adds a load record.
-    pub fn load(&mut self, serial: u32, class: u64, name: u64) -> Result<(), StageError> {
+    pub(crate) fn load(&mut self, serial: u32, class: u64, name: u64) -> Result<(), StageError> {
         self.loaded.push((class, name))?;
         self.serials.push((serial, class))
     }
 
     /// Returns the positions at which the next class's fields and static fields begin.
     #[must_use]
-    pub fn mark(&self) -> (u32, u32) {
+    pub(crate) fn mark(&self) -> (u32, u32) {
         (self.fields.len() as u32, self.statics.len() as u32)
     }
 
     /// Adds a part of the next class; returns the bytes of a primitive static field, otherwise 0.
-    pub fn part(&mut self, part: ClassPart) -> Result<u32, StageError> {
+    pub(crate) fn part(&mut self, part: ClassPart) -> Result<u32, StageError> {
         match part {
             ClassPart::Field { name, kind } => {
                 self.field_names.push(name)?;
@@ -133,14 +129,14 @@ impl TypeWriter {
     }
 
     /// Adds a class with the parts since `mark`.
-    pub fn class(&mut self, class: TypeDescriptor, mark: (u32, u32)) -> Result<(), StageError> {
+    pub(crate) fn class(&mut self, class: TypeDescriptor, mark: (u32, u32)) -> Result<(), StageError> {
         let (first_field, first_static) = mark;
         let (fields, statics) = (self.fields.len() as u32 - first_field, self.statics.len() as u32 - first_static);
         self.descriptors.push(TypeDescriptor { first_field, fields, first_static, statics, ..class })
     }
 
     /// Resolves the names and writes the columns.
-    pub fn finish(mut self, texts: &Texts, names: &mut Names, scratch: &Scratch) -> Result<Loaded, StageError> {
+    pub(crate) fn finish(mut self, texts: &Texts, names: &mut Names, scratch: &Scratch) -> Result<Loaded, StageError> {
         let mut name_of = |id: u64| texts.get(id).map_or(Ok(StringId::NONE), |text| names.intern(text));
         for (field, &name) in self.fields.iter_mut().zip(self.field_names.iter()) {
             field.name = name_of(name)?;
@@ -164,7 +160,7 @@ impl TypeWriter {
 }
 
 /// Names of classes, from load records.
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// Class and id of its name, sorted by class.
     names: BudgetVec<(u64, u64)>,
     /// Serial number and class, sorted by number.
@@ -180,14 +176,14 @@ impl Loaded {
 
     /// Returns the name of a class.
     #[must_use]
-    pub fn name<'a>(&self, class: u64, texts: &'a Texts) -> Option<&'a [u8]> {
+    pub(crate) fn name<'a>(&self, class: u64, texts: &'a Texts) -> Option<&'a [u8]> {
         let at = self.names.partition_point(|&(id, _)| id < class);
         self.names.get(at).filter(|&&(id, _)| id == class).and_then(|&(_, name)| texts.get(name))
     }
 
     /// Returns the name of the class with a serial number.
     #[must_use]
-    pub fn name_by_serial<'a>(&self, serial: u32, texts: &'a Texts) -> Option<&'a [u8]> {
+    pub(crate) fn name_by_serial<'a>(&self, serial: u32, texts: &'a Texts) -> Option<&'a [u8]> {
         let at = self.serials.binary_search_by_key(&serial, |&(serial, _)| serial).ok()?;
         self.name(self.serials[at].1, texts)
     }
@@ -200,7 +196,7 @@ fn write<T: Pod>(scratch: &Scratch, column: Column<T>, items: &[T]) -> Result<()
 }
 
 /// Reads a column into memory.
-pub fn load<T: Pod>(
+pub(crate) fn load<T: Pod>(
     scratch: &Scratch,
     context: &Context<'_>,
     who: &'static str,

@@ -31,7 +31,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 use heaplake_schemas::values::{MOST_OF_A_NODE, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, kind};
 
 /// Declaration of the stage.
-pub const STAGE: Stage = Stage {
+pub(crate) const STAGE: Stage = Stage {
     name: "values of objects",
     when: |setting| setting.has(TableName::Values),
     reads: &[

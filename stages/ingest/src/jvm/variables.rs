@@ -10,7 +10,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
 
 /// Each variable, the string of its namespace and the string of its symbol; [`NodeId::NONE`] for a missing one.
-pub const VARIABLE_STRINGS: Column<[NodeId; 3]> = Column::new("jvm.variable.strings");
+pub(crate) const VARIABLE_STRINGS: Column<[NodeId; 3]> = Column::new("jvm.variable.strings");
 
 /// Limit of objects kept per class, so that memory does not grow with the dump. Variables beyond it have no names.
 const MOST: usize = 1 << 17;
@@ -51,7 +51,7 @@ impl<const N: usize> Fields<N> {
 
 /// Classes of Clojure that name variables.
 #[derive(Clone, Copy, Debug)]
-pub struct Classes {
+pub(crate) struct Classes {
     variable: Fields<2>,
     namespace: Fields<1>,
     symbol: Fields<1>,
@@ -60,7 +60,7 @@ pub struct Classes {
 impl Classes {
     /// Finds the classes; `None` in a program without Clojure.
     #[must_use]
-    pub fn find(types: &Types, strings: &StringTable) -> Option<Self> {
+    pub(crate) fn find(types: &Types, strings: &StringTable) -> Option<Self> {
         Some(Self {
             variable: Fields::find(types, "clojure.lang.Var", ["ns", "sym"], strings)?,
             namespace: Fields::find(types, "clojure.lang.Namespace", ["name"], strings)?,
@@ -70,7 +70,7 @@ impl Classes {
 }
 
 /// Instances of these classes seen so far, by node, each with the nodes that it refers to.
-pub struct Variables {
+pub(crate) struct Variables {
     classes: Option<Classes>,
     variables: BudgetVec<[NodeId; 3]>,
     namespaces: BudgetVec<[NodeId; 2]>,
@@ -80,7 +80,7 @@ pub struct Variables {
 impl Variables {
     /// Starts empty.
     #[must_use]
-    pub fn new(classes: Option<Classes>, budget: &Budget) -> Self {
+    pub(crate) fn new(classes: Option<Classes>, budget: &Budget) -> Self {
         Self {
             classes,
             variables: budget.growing("variables of Clojure"),
@@ -91,7 +91,7 @@ impl Variables {
 
     /// Records an instance, if its class is one of these.
     #[inline]
-    pub fn instance<const ID: usize>(
+    pub(crate) fn instance<const ID: usize>(
         &mut self,
         class: Position,
         node: NodeId,
@@ -110,7 +110,7 @@ impl Variables {
     }
 
     /// Writes the variables.
-    pub fn write(&self, scratch: &Scratch) -> Result<(), StageError> {
+    pub(crate) fn write(&self, scratch: &Scratch) -> Result<(), StageError> {
         let mut writer = ColumnWriter::create(scratch, VARIABLE_STRINGS)?;
         for &[node, namespace, symbol] in self.variables.iter() {
             let namespace = target(&self.namespaces, namespace);

@@ -19,12 +19,12 @@ const BLOCK: usize = 1 << 12;
 const EDGES: usize = 1 << 14;
 
 /// Bytes of a block: its nodes and edges with their results, and the sorted slots of a node.
-pub const BLOCK_BYTES: u64 = (BLOCK * (size_of::<Own>() + 1)
+pub(super) const BLOCK_BYTES: u64 = (BLOCK * (size_of::<Own>() + 1)
     + 2 * EDGES * (size_of::<Edge>() + size_of::<NodeId>() + 2 * size_of::<u64>())
     + EDGES * size_of::<Slot>()) as u64;
 
 /// Inputs besides the columns that are read in order.
-pub struct Heap<'a> {
+pub(super) struct Heap<'a> {
     /// Meanings of edges.
     pub meanings: Meanings<'a>,
     /// Texts.
@@ -34,7 +34,7 @@ pub struct Heap<'a> {
 }
 
 /// Random look-ups shared by all threads.
-pub struct Looks {
+pub(super) struct Looks {
     /// Names of nodes.
     pub names: SharedLookup<StringId>,
     /// In the hash pass, traits of nodes.
@@ -54,7 +54,7 @@ impl Known for &Looks {
 }
 
 /// State of a thread.
-pub struct Aids<'a> {
+pub(super) struct Aids<'a> {
     heap: &'a Heap<'a>,
     aids: meanings::Aids<'a, &'a Looks>,
     /// The slots of a node.
@@ -63,14 +63,14 @@ pub struct Aids<'a> {
 
 impl<'a> Aids<'a> {
     /// Creates the state of one thread.
-    pub fn new(heap: &'a Heap<'a>, known: &'a Looks, context: &'a Context<'a>) -> Self {
+    pub(super) fn new(heap: &'a Heap<'a>, known: &'a Looks, context: &'a Context<'a>) -> Self {
         let aids = meanings::Aids { known, texts: Texts::new(heap.strings), context };
         Self { heap, aids, slots: Vec::new() }
     }
 }
 
 /// A node of a block with its results.
-pub struct Own {
+pub(super) struct Own {
     /// The node's own part of its value.
     pub node: Node,
     edges: u32,
@@ -95,7 +95,7 @@ impl Own {
 }
 
 /// A block in progress.
-pub struct Block {
+pub(super) struct Block {
     /// The first node.
     pub begin: u32,
     /// Position of the first edge.
@@ -144,7 +144,7 @@ impl Block {
     }
 
     /// Hashes the records of its nodes.
-    pub fn hash(&mut self, aids: &mut Aids<'_>) -> Result<(), StageError> {
+    pub(super) fn hash(&mut self, aids: &mut Aids<'_>) -> Result<(), StageError> {
         let Self { nodes, kinds, names, targets, to, .. } = self;
         let Aids { heap, aids, slots } = aids;
         let mut first = 0;
@@ -174,7 +174,7 @@ impl Block {
     }
 
     /// Writes the records of its nodes.
-    pub fn write_records(&mut self, aids: &mut Aids<'_>) -> Result<(), StageError> {
+    pub(super) fn write_records(&mut self, aids: &mut Aids<'_>) -> Result<(), StageError> {
         let Self { nodes, kinds, names, targets, records, .. } = self;
         let Aids { heap, aids, slots } = aids;
         let mut first = 0;
@@ -199,7 +199,7 @@ impl Block {
     }
 
     /// Reads and sorts the slots of its only node, if its edges are not in the block.
-    pub fn read_large(
+    pub(super) fn read_large(
         &mut self,
         aids: &mut Aids<'_>,
         slots: &mut Slots<'_>,
@@ -262,7 +262,7 @@ impl EdgeColumns {
 }
 
 /// All columns that are read in order.
-pub struct Input {
+pub(super) struct Input {
     kinds: ColumnReader<u8>,
     names: ColumnReader<StringId>,
     sizes: ColumnReader<u64>,
@@ -274,7 +274,7 @@ pub struct Input {
 
 impl Input {
     /// Opens the columns, without traits.
-    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+    pub(super) fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             kinds: ColumnReader::open(scratch, columns::NODE_KIND)?,
             names: ColumnReader::open(scratch, columns::NODE_NAME)?,
@@ -287,7 +287,7 @@ impl Input {
 }
 
 /// Fills blocks in order.
-pub struct Filling<W> {
+pub(super) struct Filling<W> {
     input: Input,
     is_wanted: W,
     /// A node already read for the next block.
@@ -298,12 +298,12 @@ pub struct Filling<W> {
 
 impl<W: FnMut(u32) -> Result<bool, StageError>> Filling<W> {
     /// Starts at the first node; `is_wanted` is called once per node, in order.
-    pub fn new(input: Input, is_wanted: W) -> Self {
+    pub(super) fn new(input: Input, is_wanted: W) -> Self {
         Self { input, is_wanted, ahead: None, node: 0, edge: 0 }
     }
 
     /// Fills a block; returns false at the end.
-    pub fn fill(&mut self, block: &mut Block, context: &Context<'_>) -> Result<bool, StageError> {
+    pub(super) fn fill(&mut self, block: &mut Block, context: &Context<'_>) -> Result<bool, StageError> {
         block.clear(self.node, self.edge);
         block.nodes.extend(self.ahead.take());
         let mut is_read = !block.nodes.is_empty();

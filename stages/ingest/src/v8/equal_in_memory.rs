@@ -57,7 +57,7 @@ impl From<StageError> for Stop {
 }
 
 /// Finds and writes values, numbers of slots and limits of all nodes; returns false if it gave up.
-pub fn find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<bool, StageError> {
+pub(super) fn find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<bool, StageError> {
     match try_find(heap, scratch, context) {
         Ok(()) => Ok(true),
         Err(Stop::GiveUp) => Ok(false),

@@ -14,7 +14,7 @@ use std::ops::Range;
 const SORTED: usize = 1 << 12;
 
 /// The columns, in memory.
-pub struct Columns {
+pub(super) struct Columns {
     kinds: ColumnMap<u8>,
     names: ColumnMap<StringId>,
     sizes: ColumnMap<u64>,
@@ -29,7 +29,7 @@ pub struct Columns {
 impl Columns {
     /// Opens the columns; `None` unless all are in memory and, with `follows`, no node has more edges than one thread
     /// sorts.
-    pub fn open(scratch: &Scratch, follows: bool) -> Result<Option<Self>, StageError> {
+    pub(super) fn open(scratch: &Scratch, follows: bool) -> Result<Option<Self>, StageError> {
         let bytes = [columns::NODE_KIND, columns::EDGE_KIND, TRAITS].iter().all(|&column| scratch.is_resident(column));
         let numbers = [columns::NODE_EDGE_COUNT, columns::EDGE_NAME].iter().all(|&column| scratch.is_resident(column));
         let others = scratch.is_resident(columns::NODE_NAME) && scratch.is_resident(columns::NODE_SELF);
@@ -57,7 +57,7 @@ impl Columns {
 
 /// A node with the start of its edges.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub(super) struct Place {
     /// Its ordinal.
     pub node: u32,
     /// Position of its first edge.
@@ -65,7 +65,7 @@ pub struct Place {
 }
 
 /// The nodes and the parts of their values.
-pub struct Heap<'a> {
+pub(super) struct Heap<'a> {
     /// The columns.
     pub columns: &'a Columns,
     /// Meanings of edges.
@@ -92,7 +92,7 @@ impl Heap<'_> {
     /// Returns the next node's place.
     #[inline]
     #[must_use]
-    pub fn next(&self, at: Place) -> Place {
+    pub(super) fn next(&self, at: Place) -> Place {
         Place { node: at.node + 1, edges: at.edges + self.columns.counts[at.node as usize] }
     }
 
@@ -122,7 +122,7 @@ impl Heap<'_> {
     /// Hashes a node (equal values have equal hashes) and determines its limits. Appends its followed slots to
     /// `followed`, if they are needed. The hash is a sum over the slots and needs no order.
     #[inline]
-    pub fn hash(
+    pub(super) fn hash(
         &self,
         at: Place,
         aids: &mut Aids<'_, &Columns>,
@@ -144,7 +144,7 @@ impl Heap<'_> {
     }
 
     /// Whether two nodes have the same value; `None` if the comparison is too costly.
-    pub fn same(&self, left: Place, right: Place) -> Result<Option<bool>, StageError> {
+    pub(super) fn same(&self, left: Place, right: Place) -> Result<Option<bool>, StageError> {
         let (node, other) = (self.node(left.node as usize), self.node(right.node as usize));
         if node != other {
             return Ok(Some(false));

@@ -23,7 +23,7 @@ const WHO: &str = "equality";
 const MOST_THREADS: usize = 16;
 
 /// Finds and writes values, numbers of slots and limits of all nodes. Returns the bytes spilled.
-pub fn find(heap: &Heap<'_>, nodes: u32, job: &Job<'_>) -> Result<u64, StageError> {
+pub(super) fn find(heap: &Heap<'_>, nodes: u32, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let slots = Slots::new(&context.budget, scratch)?;
     let mut hashes = HashPass::new(nodes, scratch, &context.budget)?;

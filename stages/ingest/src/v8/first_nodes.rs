@@ -7,7 +7,7 @@ use heaplake_kit::{Budget, BudgetVec, ReadAt, StageError};
 const LEAST: usize = 1 << 12;
 
 /// See the module.
-pub struct Firsts<'a> {
+pub(super) struct Firsts<'a> {
     budget: &'a Budget,
     entries: BudgetVec<First>,
     count: usize,
@@ -24,7 +24,7 @@ const NO_FIRST: First = First { hash: 0, at: Place { node: u32::MAX, edges: 0 } 
 
 impl<'a> Firsts<'a> {
     /// Starts empty.
-    pub fn new(budget: &'a Budget) -> Result<Self, StageError> {
+    pub(super) fn new(budget: &'a Budget) -> Result<Self, StageError> {
         Ok(Self { budget, entries: Self::entries(budget, LEAST)?, count: 0 })
     }
 
@@ -40,13 +40,13 @@ impl<'a> Firsts<'a> {
 
     /// Prefetches the slot of a hash.
     #[inline]
-    pub fn prefetch(&self, hash: u64) {
+    pub(super) fn prefetch(&self, hash: u64) {
         self.entries[..].prefetch(self.place(hash));
     }
 
     /// Returns the first node with a hash, which is this one if there was none.
     #[inline]
-    pub fn find(&mut self, hash: u64, at: Place) -> Result<Place, StageError> {
+    pub(super) fn find(&mut self, hash: u64, at: Place) -> Result<Place, StageError> {
         let mut place = self.place(hash);
         loop {
             let entry = self.entries[place];

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Kinds of nodes and edges, by number.
 #[derive(Clone, Copy)]
-pub struct Kinds {
+pub(super) struct Kinds {
     pub object: Option<u8>,
     pub closure: Option<u8>,
     pub code: Option<u8>,
@@ -52,14 +52,14 @@ impl Kinds {
     }
 
     /// Whether nodes of a kind can be or have resources.
-    pub fn matter(&self, kind: Option<u8>) -> bool {
+    pub(super) fn matter(&self, kind: Option<u8>) -> bool {
         [self.object, self.closure, self.native, self.hidden].contains(&kind)
     }
 }
 
 /// An edge.
 #[derive(Clone, Copy)]
-pub struct Edge {
+pub(super) struct Edge {
     pub kind: Option<u8>,
     /// String id, or number.
     pub name: u32,
@@ -67,7 +67,7 @@ pub struct Edge {
 }
 
 /// The graph.
-pub struct Graph {
+pub(super) struct Graph {
     pub kinds: Kinds,
     pub strings: StringTable,
     offsets: Offsets,
@@ -80,7 +80,7 @@ pub struct Graph {
 
 impl Graph {
     /// Opens the columns.
-    pub fn open(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(super) fn open(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, scratch: &Scratch) -> Result<Self, StageError> {
         let (offsets, kind_of, name_of, edge_kinds, edge_names, edge_to) = plan.make((
             offsets(columns::NODE_EDGE_COUNT, columns::EDGE_TO),
             lookup(columns::NODE_KIND),
@@ -95,42 +95,42 @@ impl Graph {
 
     /// Returns the kind of a node.
     #[inline]
-    pub fn kind(&mut self, node: u32) -> Result<Option<u8>, StageError> {
+    pub(super) fn kind(&mut self, node: u32) -> Result<Option<u8>, StageError> {
         Ok(Some(self.kind_of.get(node as usize)?))
     }
 
     /// Returns the name of a node.
     #[inline]
-    pub fn name(&mut self, node: u32) -> Result<StringId, StageError> {
+    pub(super) fn name(&mut self, node: u32) -> Result<StringId, StageError> {
         Ok(self.name_of.get(node as usize)?)
     }
 
     /// Returns the name of a node as text.
-    pub fn text(&mut self, node: u32) -> Result<&[u8], StageError> {
+    pub(super) fn text(&mut self, node: u32) -> Result<&[u8], StageError> {
         let name = self.name(node)?;
         Ok(name.get().map_or(b"", |name| self.strings.get(name as usize)))
     }
 
     /// Number of nodes.
-    pub fn count(&self) -> u32 {
+    pub(super) fn count(&self) -> u32 {
         self.offsets.groups() as u32
     }
 
     /// Returns the positions of a node's edges.
     #[inline]
-    pub fn range(&mut self, node: u32) -> Result<Range<usize>, StageError> {
+    pub(super) fn range(&mut self, node: u32) -> Result<Range<usize>, StageError> {
         Ok(self.offsets.range(node as usize)?)
     }
 
     /// Returns the edge at a position.
     #[inline]
-    pub fn edge(&mut self, at: usize) -> Result<Edge, StageError> {
+    pub(super) fn edge(&mut self, at: usize) -> Result<Edge, StageError> {
         let kind = Some(self.edge_kinds.get(at)?);
         Ok(Edge { kind, name: self.edge_names.get(at)?, to: self.edge_to.get(at)?.0 })
     }
 
     /// Returns the target of the first edge with a kind and name.
-    pub fn target(&mut self, node: u32, kind: Option<u8>, name: StringId) -> Result<Option<u32>, StageError> {
+    pub(super) fn target(&mut self, node: u32, kind: Option<u8>, name: StringId) -> Result<Option<u32>, StageError> {
         for at in self.range(node)? {
             let edge = self.edge(at)?;
             if edge.kind == kind && edge.name == name.0 {
@@ -141,7 +141,7 @@ impl Graph {
     }
 
     /// Returns the target of the first internal edge with a name.
-    pub fn inner(&mut self, node: u32, name: StringId) -> Result<Option<u32>, StageError> {
+    pub(super) fn inner(&mut self, node: u32, name: StringId) -> Result<Option<u32>, StageError> {
         self.target(node, self.kinds.internal, name)
     }
 }
@@ -152,7 +152,7 @@ const LINKS: [&str; 4] = ["shared", "script", "script_or_debug_info", "raw_scrip
 const TEXT_BYTES: u64 = 64;
 
 /// Source locations of functions as texts, deduplicated.
-pub struct Places {
+pub(super) struct Places {
     nodes: ColumnMap<NodeId>,
     lines: ColumnMap<u32>,
     links: Vec<StringId>,
@@ -166,7 +166,7 @@ pub struct Places {
 
 impl Places {
     /// Starts empty.
-    pub fn open(scratch: &Scratch, memory: Reservation) -> Result<Self, StageError> {
+    pub(super) fn open(scratch: &Scratch, memory: Reservation) -> Result<Self, StageError> {
         Ok(Self {
             nodes: ColumnMap::uncounted(scratch, columns::LOCATION_NODE)?,
             lines: ColumnMap::uncounted(scratch, columns::LOCATION_LINE)?,
@@ -180,13 +180,13 @@ impl Places {
 
     /// Returns the line of a function, if the file has it.
     #[must_use]
-    pub fn line(&self, function: u32) -> Option<u32> {
+    pub(super) fn line(&self, function: u32) -> Option<u32> {
         let at = self.nodes.partition_point(|node| node.0 < function);
         (self.nodes.get(at)?.0 == function).then(|| self.lines[at])
     }
 
     /// Returns the text number of a function's source location; [`NONE`] if the file lacks it.
-    pub fn of(&mut self, function: u32, graph: &mut Graph) -> Result<u32, StageError> {
+    pub(super) fn of(&mut self, function: u32, graph: &mut Graph) -> Result<u32, StageError> {
         let Some(line) = self.line(function) else { return Ok(NONE) };
         let Some(shared) = graph.inner(function, self.links[0])? else { return Ok(NONE) };
         for link in 1..self.links.len() {
@@ -205,7 +205,7 @@ impl Places {
     }
 
     /// Returns the text number of a function's name, from its code; [`NONE`] if it has none.
-    pub fn name(&mut self, code: u32, graph: &mut Graph) -> Result<u32, StageError> {
+    pub(super) fn name(&mut self, code: u32, graph: &mut Graph) -> Result<u32, StageError> {
         let id = graph.name(code)?;
         let text = String::from_utf8_lossy(graph.text(code)?);
         let name = match text.strip_prefix("system / ") {
@@ -227,7 +227,7 @@ impl Places {
     }
 
     /// Writes the texts.
-    pub fn finish(self) -> Result<(), StageError> {
+    pub(super) fn finish(self) -> Result<(), StageError> {
         self.texts.finish().map(drop)
     }
 }

@@ -7,7 +7,7 @@ use heaplake_schemas::ids::StringId;
 macro_rules! labels {
     ($($field:ident = $text:literal,)*) => {
         /// Ids of the names; `ABSENT` for those that the file lacks.
-        pub struct Labels {
+        pub(super) struct Labels {
             $(pub $field: StringId,)*
             /// Nodes with handles of the embedder or stack frames as strong edges. Handle scopes are excluded: those of
             /// a compiler job briefly hold everything it compiles.
@@ -18,7 +18,7 @@ macro_rules! labels {
 
         impl Labels {
             /// Looks the names up.
-            pub fn find(scratch: &Scratch) -> Result<Self, StageError> {
+            pub(super) fn find(scratch: &Scratch) -> Result<Self, StageError> {
                 let texts = [
                     $($text,)*
                     "(Global handles)", "(Stack roots)", "ArrayBuffer", "SharedArrayBuffer",

@@ -9,7 +9,7 @@ use heaplake_schemas::ids::{NodeId, StringId};
 
 /// Inputs that determine the meaning of edges.
 #[derive(Clone, Copy)]
-pub struct Meanings<'a> {
+pub(super) struct Meanings<'a> {
     /// Rules by kinds and names.
     pub rules: &'a Rules,
     /// Nodes compared by identity.
@@ -17,7 +17,7 @@ pub struct Meanings<'a> {
 }
 
 /// Access to the targets of edges.
-pub trait Known {
+pub(super) trait Known {
     /// Returns the name of a node.
     fn name(&self, node: NodeId) -> Result<StringId, StageError>;
 
@@ -26,7 +26,7 @@ pub trait Known {
 }
 
 /// State of a thread.
-pub struct Aids<'a, K> {
+pub(super) struct Aids<'a, K> {
     /// Access to the targets.
     pub known: K,
     /// Texts with their cache.
@@ -37,7 +37,7 @@ pub struct Aids<'a, K> {
 
 /// Result for a node besides its slots.
 #[derive(Clone, Copy, Default)]
-pub struct Outcome {
+pub(super) struct Outcome {
     /// Number of followed slots.
     pub degree: u32,
     /// Flags of the contents that the file omits.
@@ -47,13 +47,13 @@ pub struct Outcome {
 impl Meanings<'_> {
     /// Returns the meaning of an edge from a node of a kind.
     #[inline]
-    pub fn of(&self, kind: u8, edge: Edge, known: &impl Known) -> Result<Meaning, StageError> {
+    pub(super) fn of(&self, kind: u8, edge: Edge, known: &impl Known) -> Result<Meaning, StageError> {
         self.rules.slot(kind, edge, self.opaque, || known.name(edge.to))
     }
 
     /// Calls `each` with the slots of a node of a kind, in the order of its edges.
     #[inline]
-    pub fn slots(
+    pub(super) fn slots(
         &self,
         kind: u8,
         edges: impl Iterator<Item = Result<Edge, StageError>>,
@@ -70,7 +70,7 @@ impl Meanings<'_> {
     /// Calls `each` with the slots of a node with these traits, in the order of its edges; returns their number and the
     /// node's limits.
     #[inline]
-    pub fn look<K: Known>(
+    pub(super) fn look<K: Known>(
         &self,
         node: Node,
         own: u8,

@@ -20,7 +20,7 @@ const SORTED: [Column<[u64; 2]>; 2] = [Column::new("v8.paired_sorted.a"), Column
 const WHO: &str = "weak-map entries";
 
 /// Names of weak-map entry edges.
-pub struct PairedNames {
+pub(super) struct PairedNames {
     /// Set of the strings that are such names.
     words: BudgetVec<u64>,
     /// Number of such names before each word.
@@ -30,7 +30,7 @@ pub struct PairedNames {
 
 impl PairedNames {
     /// Loads the names of a snapshot.
-    pub fn load(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(super) fn load(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let last = match ColumnReader::open(scratch, EPHEMERON_STRING)?.remaining() {
             0 => None,
             count => write(count as usize, scratch, context)?,
@@ -59,7 +59,7 @@ impl PairedNames {
 
     /// Returns table and pair number of an edge name, if it is of a weak-map entry.
     #[inline]
-    pub fn get(&self, name: u32) -> Option<(u64, u32)> {
+    pub(super) fn get(&self, name: u32) -> Option<(u64, u32)> {
         let word = *self.words.get(name as usize / 64)?;
         let bit = 1u64 << (name % 64);
         if word & bit == 0 {

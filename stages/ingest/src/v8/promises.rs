@@ -8,10 +8,10 @@ use heaplake_schemas::resources::{NONE, ResourceRow, kind};
 use heaplake_schemas::scratch::Column;
 
 /// Promises with reactions, between the two passes of the stage.
-pub const PENDING: Column<NodeId> = Column::new("resources.pending");
+pub(super) const PENDING: Column<NodeId> = Column::new("resources.pending");
 
 /// Finds the functions that wait for promises.
-pub struct Waiting<'a> {
+pub(super) struct Waiting<'a> {
     pub graph: &'a mut Graph,
     pub labels: &'a Labels,
     pub places: &'a mut Places,
@@ -21,7 +21,7 @@ pub struct Waiting<'a> {
 
 impl Waiting<'_> {
     /// Writes a row for each reaction of the promises in [`PENDING`], except those that a function will settle.
-    pub fn write(
+    pub(super) fn write(
         &mut self,
         derived: &Bitset,
         rows: &mut ColumnWriter<ResourceRow>,

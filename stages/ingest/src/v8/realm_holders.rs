@@ -19,12 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Least number of realms for the search, and its limit.
 const LEAST: usize = 2;
 /// See [`LEAST`].
-pub const MOST: usize = 1 << 10;
+pub(super) const MOST: usize = 1 << 10;
 /// Limit of the steps of a path.
 const STEPS: usize = 64;
 
 /// Returns the holder of each realm; [`NONE`] if it has none.
-pub fn find(
+pub(super) fn find(
     realms: &[u32],
     root: u32,
     graph: &mut Graph,

@@ -39,7 +39,7 @@ pub(super) struct Limit {
 
 impl Limit {
     /// Describes the expected values.
-    pub fn expected(&self) -> String {
+    pub(super) fn expected(&self) -> String {
         format!("{} below {}", self.name, self.below)
     }
 }

@@ -13,13 +13,13 @@ use heaplake_schemas::scratch::limits;
 /// Properties of edge kinds.
 mod edges {
     /// The edges do not count.
-    pub const SKIPPED: u8 = 1;
+    pub(super) const SKIPPED: u8 = 1;
     /// They have positions instead of names.
-    pub const PLACED: u8 = 2;
-    pub const ELEMENT: u8 = 4;
-    pub const INTERNAL: u8 = 8;
-    pub const PROPERTY: u8 = 16;
-    pub const WEAK: u8 = 32;
+    pub(super) const PLACED: u8 = 2;
+    pub(super) const ELEMENT: u8 = 4;
+    pub(super) const INTERNAL: u8 = 8;
+    pub(super) const PROPERTY: u8 = 16;
+    pub(super) const WEAK: u8 = 32;
 }
 
 /// Returns the properties of each edge kind.

@@ -17,7 +17,7 @@ const MOST: usize = 1 << 14;
 type Map = FxHashMap<u32, u32>;
 
 /// Variables found during the pass over the nodes.
-pub struct Variables {
+pub(super) struct Variables {
     containers: ColumnMap<ContainerRow>,
     /// Contexts of such variables, and their scope descriptions.
     contexts: Bitset,
@@ -28,10 +28,10 @@ pub struct Variables {
 
 impl Variables {
     /// Memory limit: rows, and two maps with an entry per row, half empty and growing.
-    pub const BYTES: u64 = (MOST * (size_of::<ResourceRow>() + 6 * size_of::<(u32, u32)>())) as u64;
+    pub(super) const BYTES: u64 = (MOST * (size_of::<ResourceRow>() + 6 * size_of::<(u32, u32)>())) as u64;
 
     /// Starts empty.
-    pub fn open(nodes: u32, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(super) fn open(nodes: u32, job: &Job<'_>) -> Result<Self, StageError> {
         let budget = &job.context.budget;
         Ok(Self {
             containers: ColumnMap::uncounted(job.scratch, columns::CONTAINER_ROW)?,
@@ -43,7 +43,7 @@ impl Variables {
     }
 
     /// Examines the variables of a context.
-    pub fn see(&mut self, node: u32, graph: &mut Graph) -> Result<(), StageError> {
+    pub(super) fn see(&mut self, node: u32, graph: &mut Graph) -> Result<(), StageError> {
         for at in graph.range(node)? {
             let edge = graph.edge(at)?;
             if edge.kind != graph.kinds.context || graph.kind(edge.to)? != graph.kinds.object {
@@ -65,7 +65,7 @@ impl Variables {
     }
 
     /// Writes the rows, with the first function that uses each context and the name of the function that created it.
-    pub fn write(
+    pub(super) fn write(
         mut self,
         graph: &mut Graph,
         labels: &Labels,

@@ -27,9 +27,9 @@ const LARGEST: u32 = i32::MAX as u32;
 
 /// Tags of the container.
 mod tag {
-    pub const NONE: u8 = 1;
-    pub const BEGIN: u8 = 5;
-    pub const END: u8 = 6;
+    pub(super) const NONE: u8 = 1;
+    pub(super) const BEGIN: u8 = 5;
+    pub(super) const END: u8 = 6;
 }
 
 /// Metadata of a trace.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// An opened column file.
-pub enum Opened {
+pub(crate) enum Opened {
     /// Elements in their memory layout, and their number.
     Plain(File, u64),
     Packed(Packed),
@@ -17,7 +17,7 @@ pub enum Opened {
 
 impl Opened {
     /// Number of elements.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         match self {
             Self::Plain(_, count) => *count,
             Self::Packed(packed) => packed.len(),
@@ -29,7 +29,7 @@ impl Opened {
 ///
 /// # Errors
 /// [`StageError::Scratch`] when its length differs from the recorded one, or it is damaged.
-pub fn open<T>(scratch: &Scratch, column: Column<T>) -> Result<Opened, StageError> {
+pub(crate) fn open<T>(scratch: &Scratch, column: Column<T>) -> Result<Opened, StageError> {
     let path = scratch.path(column);
     let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
     let bytes = length(scratch, &path, &file)?;
@@ -41,7 +41,7 @@ pub fn open<T>(scratch: &Scratch, column: Column<T>) -> Result<Opened, StageErro
 
 /// Returns the bytes of a column's unpacked elements, in memory or in a file; `None` if it does not exist or is
 /// damaged.
-pub fn bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
+pub(crate) fn bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
     let path = scratch.path(column);
     if width_of(column).is_none() || scratch.is_resident(column) {
         return scratch.length(&path);
@@ -52,13 +52,13 @@ pub fn bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
 }
 
 /// Returns the bytes of a column's packed file; `None` if it is plain or in memory.
-pub fn packed_bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
+pub(crate) fn packed_bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
     width_of(column).filter(|_| !scratch.is_resident(column))?;
     scratch.length(&scratch.path(column))
 }
 
 /// Returns the length of a file after checking it against the recorded length.
-pub fn length(scratch: &Scratch, path: &Path, file: &File) -> Result<u64, StageError> {
+pub(crate) fn length(scratch: &Scratch, path: &Path, file: &File) -> Result<u64, StageError> {
     let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
     scratch.check_length(path, bytes)?;
     Ok(bytes)

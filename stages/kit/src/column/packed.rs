@@ -19,15 +19,15 @@ use std::sync::Arc;
 /// Blocks per group.
 pub(super) const BLOCKS: usize = 32;
 /// Bytes of elements per group.
-pub const GROUP: usize = BLOCKS * BLOCK;
+pub(crate) const GROUP: usize = BLOCKS * BLOCK;
 /// Maximum bytes of a packed group: elements, worst-case overhead of blocks, and lengths.
-pub const MOST: u64 = (GROUP + BLOCKS * (BLOCK / 64 + 2)) as u64;
+pub(crate) const MOST: u64 = (GROUP + BLOCKS * (BLOCK / 64 + 2)) as u64;
 /// Magic number at the end of a packed file.
 const MARK: u64 = u64::from_le_bytes(*b"heappack");
 const END: u64 = 16;
 
 /// Returns the element width of a packed column; `None` for a plain one.
-pub fn width_of<T>(column: Column<T>) -> Option<Width> {
+pub(crate) fn width_of<T>(column: Column<T>) -> Option<Width> {
     match column.per {
         Per::Node | Per::Edge => Width::of::<T>(),
         Per::Few => None,
@@ -35,7 +35,7 @@ pub fn width_of<T>(column: Column<T>) -> Option<Width> {
 }
 
 /// Packs elements into a file.
-pub struct Packer {
+pub(crate) struct Packer {
     width: Width,
     /// The incomplete block, as words for alignment.
     block: Vec<u64>,
@@ -51,7 +51,7 @@ pub struct Packer {
 }
 
 impl Packer {
-    pub fn new(width: Width) -> Self {
+    pub(crate) fn new(width: Width) -> Self {
         Self {
             width,
             block: Vec::new(),
@@ -65,7 +65,11 @@ impl Packer {
     }
 
     /// Packs whole, aligned elements; passes complete groups to `write`.
-    pub fn push(&mut self, mut elements: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn push(
+        &mut self,
+        mut elements: &[u8],
+        mut write: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         self.bytes += elements.len() as u64;
         while !elements.is_empty() {
             let part;
@@ -114,7 +118,7 @@ impl Packer {
     }
 
     /// Packs the rest and writes the index.
-    pub fn finish(mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn finish(mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         self.pack_pending(1);
         if !self.lengths.is_empty() {
             self.end_group(&mut write)?;
@@ -125,7 +129,7 @@ impl Packer {
 }
 
 /// An open packed file.
-pub struct Packed {
+pub(crate) struct Packed {
     path: PathBuf,
     file: Arc<File>,
     width: Width,
@@ -136,7 +140,7 @@ pub struct Packed {
 
 impl Packed {
     /// Reads the number of elements of a packed file of `length` bytes.
-    pub fn count(path: &Path, file: &File, length: u64) -> Result<u64, StageError> {
+    pub(crate) fn count(path: &Path, file: &File, length: u64) -> Result<u64, StageError> {
         let mut end = [0u64; 2];
         if length >= END {
             file.read_exact_at(bytemuck::bytes_of_mut(&mut end), length - END)
@@ -145,7 +149,7 @@ impl Packed {
         if end[1] == MARK { Ok(end[0]) } else { Err(damaged(path, "it is not packed to its end")) }
     }
 
-    pub fn open(path: &Path, file: Arc<File>, length: u64, width: Width) -> Result<Self, StageError> {
+    pub(crate) fn open(path: &Path, file: Arc<File>, length: u64, width: Width) -> Result<Self, StageError> {
         let count = Self::count(path, &file, length)?;
         let groups = count.div_ceil((GROUP / width.bytes()) as u64);
         let index = groups.checked_mul(8).and_then(|bytes| (length - END).checked_sub(bytes));
@@ -160,7 +164,7 @@ impl Packed {
         Ok(Self { path: path.to_owned(), file, width, count, starts })
     }
 
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.count
     }
 
@@ -245,7 +249,7 @@ fn damaged(path: &Path, problem: &str) -> StageError {
 }
 
 /// Sequential reader of a packed file, one group at a time.
-pub struct Groups {
+pub(crate) struct Groups {
     packed: Packed,
     /// The last group read, and its bytes.
     group: Option<usize>,
@@ -255,12 +259,12 @@ pub struct Groups {
 }
 
 impl Groups {
-    pub fn new(packed: Packed) -> Self {
+    pub(crate) fn new(packed: Packed) -> Self {
         Self { packed, group: None, bytes: Vec::new(), block: vec![0; BLOCK / size_of::<u64>()] }
     }
 
     /// Fills `elements` (whole and aligned) from element `first` on.
-    pub fn read(&mut self, first: u64, mut elements: &mut [u8]) -> Result<(), StageError> {
+    pub(crate) fn read(&mut self, first: u64, mut elements: &mut [u8]) -> Result<(), StageError> {
         let (mut group, mut at) = self.packed.place(first);
         while !elements.is_empty() {
             let (part, rest) = elements.split_at_mut(elements.len().min(GROUP - at));

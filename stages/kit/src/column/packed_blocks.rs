@@ -9,7 +9,7 @@ use std::ops::Range;
 const NEAR: usize = 4;
 
 /// Reads single blocks of a packed file. For sequential requests, the rest of the group is read in one call.
-pub struct Blocks {
+pub(crate) struct Blocks {
     packed: Packed,
     /// Length of each block; 0 if its group's lengths have not been read.
     lengths: Vec<u16>,
@@ -22,20 +22,20 @@ pub struct Blocks {
 
 impl Blocks {
     /// Memory per block: its length, and its part of the group index.
-    pub const BYTES_PER_BLOCK: usize = 3;
+    pub(crate) const BYTES_PER_BLOCK: usize = 3;
 
-    pub fn new(packed: Packed) -> Self {
+    pub(crate) fn new(packed: Packed) -> Self {
         packed.file().will_read_at_random();
         let lengths = vec![0; packed.all_blocks()];
         Self { packed, lengths, bytes: Vec::new(), held: 0..0, last: usize::MAX - NEAR }
     }
 
-    pub fn packed(&self) -> &Packed {
+    pub(crate) fn packed(&self) -> &Packed {
         &self.packed
     }
 
     /// Fills `elements` with a block: [`BLOCK`] bytes, fewer for the last block.
-    pub fn read(&mut self, block: usize, elements: &mut [u8]) -> Result<(), StageError> {
+    pub(crate) fn read(&mut self, block: usize, elements: &mut [u8]) -> Result<(), StageError> {
         if !self.held.contains(&block) {
             self.bring(block)?;
         }
@@ -64,7 +64,7 @@ impl Blocks {
 
     /// Starts readahead of blocks, which may be out of range. Positions are estimated where block lengths are unknown:
     /// the blocks of a group have similar lengths.
-    pub fn will_need(&self, block: usize, count: usize) {
+    pub(crate) fn will_need(&self, block: usize, count: usize) {
         let Range { start: from, end: to } = match self.known(block, count) {
             Some(range) => range,
             None => {

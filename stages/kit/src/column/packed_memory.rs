@@ -6,7 +6,7 @@ use crate::{Budget, BudgetVec, StageError};
 
 /// The groups of a packed file in memory; elements are unpacked on access. Takes a fraction of the unpacked size, and
 /// accesses read no disk.
-pub struct PackedMemory {
+pub(crate) struct PackedMemory {
     packed: Packed,
     bytes: BudgetVec<u8>,
     /// Buffer for a partially requested block.
@@ -15,19 +15,19 @@ pub struct PackedMemory {
 
 impl PackedMemory {
     /// Bytes of the groups of a file.
-    pub fn bytes(packed: &Packed) -> u64 {
+    pub(crate) fn bytes(packed: &Packed) -> u64 {
         packed.groups_end()
     }
 
     /// Reads a file into memory, reserved for `who`.
-    pub fn read(packed: Packed, budget: &Budget, who: &'static str) -> Result<Self, StageError> {
+    pub(crate) fn read(packed: Packed, budget: &Budget, who: &'static str) -> Result<Self, StageError> {
         let mut bytes = budget.filled(who, Self::bytes(&packed) as usize, 0)?;
         packed.read(0, &mut bytes)?;
         Ok(Self { packed, bytes, block: vec![0; BLOCK / size_of::<u64>()] })
     }
 
     /// Fills `elements` (whole, aligned, all of one group) from element `first` on.
-    pub fn unpack(&mut self, first: u64, elements: &mut [u8]) -> Result<(), StageError> {
+    pub(crate) fn unpack(&mut self, first: u64, elements: &mut [u8]) -> Result<(), StageError> {
         let (group, at) = self.packed.place(first);
         let range = self.packed.group(group);
         self.packed.unpack_group(

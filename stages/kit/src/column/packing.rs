@@ -17,7 +17,7 @@ use bitpacking::{BitPacker, BitPacker4x};
 use bytemuck::Pod;
 
 /// Bytes of elements per block.
-pub const BLOCK: usize = 4 << 10;
+pub(crate) const BLOCK: usize = 4 << 10;
 /// Elements per miniblock.
 const MINI: usize = BitPacker4x::BLOCK_LEN;
 /// Sentinels are the last few numbers of the range.
@@ -25,16 +25,16 @@ const MARKS: u8 = 16;
 
 /// High bits of the header byte: encoding of a miniblock. The low bits are the bits per element.
 mod scheme {
-    pub const REFERENCE: u8 = 0;
-    pub const DELTA: u8 = 1 << 6;
+    pub(super) const REFERENCE: u8 = 0;
+    pub(super) const DELTA: u8 = 1 << 6;
     /// Unpacked elements.
-    pub const PLAIN: u8 = 2 << 6;
-    pub const BITS: u8 = (1 << 6) - 1;
+    pub(super) const PLAIN: u8 = 2 << 6;
+    pub(super) const BITS: u8 = (1 << 6) - 1;
 }
 
 /// Bytes per packable element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
+pub(crate) enum Width {
     One,
     Four,
     Eight,
@@ -42,7 +42,7 @@ pub enum Width {
 
 impl Width {
     /// Returns the width of a type; `None` if it cannot be packed.
-    pub const fn of<T>() -> Option<Self> {
+    pub(crate) const fn of<T>() -> Option<Self> {
         match (size_of::<T>(), align_of::<T>()) {
             (1, 1) => Some(Self::One),
             (4, 4) => Some(Self::Four),
@@ -51,7 +51,7 @@ impl Width {
         }
     }
 
-    pub const fn bytes(self) -> usize {
+    pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::One => 1,
             Self::Four => 4,
@@ -60,7 +60,7 @@ impl Width {
     }
 
     /// Appends a packed block: whole aligned elements, at least one, at most [`BLOCK`] bytes.
-    pub fn pack(self, elements: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn pack(self, elements: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::One => pack::<u8>(elements, out),
             Self::Four => pack::<u32>(bytemuck::cast_slice(elements), out),
@@ -69,7 +69,7 @@ impl Width {
     }
 
     /// Fills `elements` (aligned) from a packed block; `None` if it is damaged.
-    pub fn unpack(self, block: &[u8], elements: &mut [u8]) -> Option<()> {
+    pub(crate) fn unpack(self, block: &[u8], elements: &mut [u8]) -> Option<()> {
         match self {
             Self::One => unpack::<u8>(block, elements),
             Self::Four => unpack::<u32>(block, bytemuck::cast_slice_mut(elements)),

@@ -37,12 +37,12 @@ impl Default for Range {
 }
 
 impl Range {
-    pub fn start(&self) -> NonNull<u8> {
+    pub(super) fn start(&self) -> NonNull<u8> {
         self.start
     }
 
     /// Reserves at least `bytes` of addresses; `None` if the system refuses.
-    pub fn reserve(bytes: usize) -> Option<Self> {
+    pub(super) fn reserve(bytes: usize) -> Option<Self> {
         let reserved = bytes.max(1).checked_next_multiple_of(CHUNK)?;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: the system chooses the addresses, so no existing mapping is replaced.
@@ -51,17 +51,17 @@ impl Range {
     }
 
     /// Backed bytes.
-    pub fn backed(&self) -> usize {
+    pub(super) fn backed(&self) -> usize {
         self.backed
     }
 
     /// True if addresses remain for another chunk.
-    pub fn has_addresses(&self) -> bool {
+    pub(super) fn has_addresses(&self) -> bool {
         self.backed < self.reserved
     }
 
     /// Backs the next chunk with pages of the system; false if it refuses.
-    pub fn back(&mut self) -> bool {
+    pub(super) fn back(&mut self) -> bool {
         debug_assert!(self.has_addresses());
         let flags = MprotectFlags::READ | MprotectFlags::WRITE;
         // SAFETY: the chunk lies in this range past the backed prefix, where no references exist.
@@ -72,7 +72,7 @@ impl Range {
 
     /// Backs the next chunk with the last one of another range; false if the system refuses.
     #[cfg(target_os = "linux")]
-    pub fn back_from(&mut self, other: &mut Self) -> bool {
+    pub(super) fn back_from(&mut self, other: &mut Self) -> bool {
         use rustix::mm::{MremapFlags, mremap_fixed};
         debug_assert!(self.has_addresses() && other.backed == other.reserved && other.backed > 0);
         let from = other.backed - CHUNK;
@@ -97,7 +97,7 @@ impl Range {
 
     /// Has the system clear the pages of the unwritten last chunk. Page by page: a single call would block other
     /// changes of the page table.
-    pub fn touch_last(&mut self) {
+    pub(super) fn touch_last(&mut self) {
         for at in (self.backed - CHUNK..self.backed).step_by(PAGE) {
             // SAFETY: the byte is backed, owned and unreferenced; a non-volatile write could be optimized away.
             unsafe { self.start.as_ptr().add(at).write_volatile(0) };
@@ -105,7 +105,7 @@ impl Range {
     }
 
     /// Unmaps the unbacked addresses.
-    pub fn trim(&mut self) {
+    pub(super) fn trim(&mut self) {
         let rest = self.reserved - self.backed;
         // SAFETY: these addresses are owned and not backed.
         if rest > 0 && unsafe { munmap(self.start.as_ptr().add(self.backed).cast(), rest) }.is_ok() {
@@ -140,12 +140,12 @@ impl Pool {
     }
 
     /// True once no more chunks are remapped.
-    pub fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.moves.load(Ordering::Relaxed) >= MOST_MOVES
     }
 
     /// Takes in an unused range; false, with the range unmapped, once no more chunks are remapped.
-    pub fn take_in(&self, mut range: Range) -> bool {
+    pub(super) fn take_in(&self, mut range: Range) -> bool {
         if self.is_spent() {
             return false;
         }
@@ -157,7 +157,7 @@ impl Pool {
     }
 
     /// Backs the next chunk of a range from the pool; false if the pool is empty or the system refuses.
-    pub fn back(&self, range: &mut Range) -> bool {
+    pub(super) fn back(&self, range: &mut Range) -> bool {
         if self.is_spent() {
             return false;
         }
@@ -171,7 +171,7 @@ impl Pool {
     }
 
     /// Unmaps all chunks; returns their bytes.
-    pub fn clear(&self) -> usize {
+    pub(super) fn clear(&self) -> usize {
         self.ranges().drain(..).map(|range| range.backed()).sum()
     }
 }

@@ -56,7 +56,7 @@ enum Memory {
 
 impl Pages {
     /// The bytes of the column.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match &self.memory {
             Memory::Small(words) => &bytemuck::cast_slice(words)[..self.length],
             Memory::Large(tract) => tract.bytes(self.length),
@@ -64,7 +64,10 @@ impl Pages {
     }
 
     /// Returns the result of `parse` on the bytes, cached.
-    pub fn parsed<T: Any + Send + Sync, E>(&self, parse: impl FnOnce(&[u8]) -> Result<T, E>) -> Result<Arc<T>, E> {
+    pub(crate) fn parsed<T: Any + Send + Sync, E>(
+        &self,
+        parse: impl FnOnce(&[u8]) -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
         let known = self.parsed.get().and_then(|parsed| Arc::clone(parsed).downcast().ok());
         if let Some(parsed) = known {
             return Ok(parsed);
@@ -100,12 +103,12 @@ pub(crate) struct Growing {
 
 impl Growing {
     /// The bytes so far.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.pages.bytes()
     }
 
     /// Appends bytes; false, with nothing changed, if they exceed the limit.
-    pub fn push(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> bool {
         let end = self.pages.length + bytes.len();
         let Pages { memory, length, store, .. } = &mut self.pages;
         if let Memory::Small(words) = memory {

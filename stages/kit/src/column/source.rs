@@ -37,7 +37,7 @@ impl<T: Pod> Source<T> {
     const ALIGNED: () = assert!(align_of::<T>() <= ALIGNMENT, "columns in memory are aligned to eight bytes");
 
     /// Opens a column with an empty window; returns the number of its elements, too.
-    pub fn open(scratch: &Scratch, column: Column<T>) -> Result<(Self, u64), StageError> {
+    pub(super) fn open(scratch: &Scratch, column: Column<T>) -> Result<(Self, u64), StageError> {
         let () = Self::ALIGNED;
         let path = scratch.path(column);
         let (from, count) = match scratch.residents().and_then(|residents| residents.get(&path)) {
@@ -59,11 +59,11 @@ impl<T: Pod> Source<T> {
     }
 
     /// Maximum elements of a window: those of one packed group.
-    pub const MOST: usize = BUFFER / size_of::<T>();
+    pub(super) const MOST: usize = BUFFER / size_of::<T>();
 
     /// Moves the window: at most [`Self::MOST`] elements, none past the end.
     #[cold]
-    pub fn show(&mut self, first: u64, count: usize) -> Result<(), StageError> {
+    pub(super) fn show(&mut self, first: u64, count: usize) -> Result<(), StageError> {
         let shown: &[T] = match &mut self.from {
             From::Memory(pages) => {
                 let width = size_of::<T>();
@@ -88,7 +88,7 @@ impl<T: Pod> Source<T> {
 
     /// The elements of the window.
     #[inline]
-    pub fn shown(&self) -> &[T] {
+    pub(super) fn shown(&self) -> &[T] {
         // SAFETY: `show` took pointer and count from a slice owned by `from`. The buffer is neither moved nor written
         // before the next `show`; pages of a finished column never are. Initially the count is 0.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
@@ -96,7 +96,7 @@ impl<T: Pod> Source<T> {
 
     /// Creates the error of reading past an end.
     #[cold]
-    pub fn ended(&self, problem: &str) -> StageError {
+    pub(super) fn ended(&self, problem: &str) -> StageError {
         StageError::Scratch { path: self.path.clone(), problem: problem.to_owned() }
     }
 }

@@ -34,29 +34,29 @@ pub(super) struct Store {
 
 impl Store {
     /// Lets tasks get pages ahead of columns.
-    pub fn hurry(&self) {
+    pub(super) fn hurry(&self) {
         self.may_hurry.store(true, Ordering::Relaxed);
     }
 
     /// Sets the limit, after pending additions to the pool.
-    pub fn set_limit(&self, limit: u64) {
+    pub(super) fn set_limit(&self, limit: u64) {
         let _nothing_under_way = self.stocking();
         self.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Bytes of columns.
-    pub fn used(&self) -> u64 {
+    pub(super) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed).saturating_sub(self.pooled.load(Ordering::Relaxed))
     }
 
     /// Bytes of columns and of the pool.
     #[cfg(test)]
-    pub fn taken(&self) -> u64 {
+    pub(super) fn taken(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
     /// Takes bytes if they fit the limit.
-    pub fn take(&self, bytes: u64) -> bool {
+    pub(super) fn take(&self, bytes: u64) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             used.checked_add(bytes).filter(|&sum| sum <= limit)
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// Returns bytes.
-    pub fn give_back(&self, bytes: u64) {
+    pub(super) fn give_back(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
@@ -117,7 +117,7 @@ impl Store {
     }
 
     /// Adds one cleared chunk to the pool if columns will soon need it; false if the pool has enough.
-    pub fn stock(&self) -> bool {
+    pub(super) fn stock(&self) -> bool {
         let _under_way = self.stocking();
         let enough = MOST_AHEAD.min(self.wanted.load(Ordering::Relaxed) / TAKEN_PER_AHEAD);
         if self.pool.is_spent() || self.pooled.load(Ordering::Relaxed) >= enough || !self.take(CHUNK as u64) {
@@ -152,7 +152,7 @@ impl Store {
     }
 
     /// Unmaps the pool if more than `limit` is used.
-    pub fn clear_beyond(&self, limit: u64) {
+    pub(super) fn clear_beyond(&self, limit: u64) {
         if self.used.load(Ordering::Relaxed) > limit {
             let bytes = self.pool.clear() as u64;
             self.pooled.fetch_sub(bytes, Ordering::Relaxed);
@@ -183,7 +183,7 @@ unsafe impl Sync for Tract {}
 impl Tract {
     /// Creates a tract with `bytes` backed and addresses up to the limit, which begins with `first`; the caller is its
     /// writer. `None` at the limit.
-    pub fn new(store: &Arc<Store>, bytes: usize, first: Option<&[u8]>) -> Option<Arc<Self>> {
+    pub(super) fn new(store: &Arc<Store>, bytes: usize, first: Option<&[u8]>) -> Option<Arc<Self>> {
         let most = store.limit.load(Ordering::Relaxed) as usize;
         let range = Range::reserve(most.max(bytes))?;
         let tract = Self {
@@ -202,19 +202,19 @@ impl Tract {
     }
 
     /// The first `length` of the written bytes.
-    pub fn bytes(&self, length: usize) -> &[u8] {
+    pub(super) fn bytes(&self, length: usize) -> &[u8] {
         assert!(length <= self.end.load(Ordering::Acquire), "only what was written is seen");
         // SAFETY: these bytes are backed and written, and are not written again.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), length) }
     }
 
     /// Bytes of memory.
-    pub fn taken(&self) -> u64 {
+    pub(super) fn taken(&self) -> u64 {
         self.range().backed() as u64
     }
 
     /// Makes the caller the writer after the first `length` bytes; false if there is a writer, or if more was written.
-    pub fn lend(self: &Arc<Self>, length: usize) -> bool {
+    pub(super) fn lend(self: &Arc<Self>, length: usize) -> bool {
         if self.is_lent.swap(true, Ordering::AcqRel) {
             return false;
         }
@@ -226,12 +226,12 @@ impl Tract {
     }
 
     /// Ends the writer's access.
-    pub fn release(&self) {
+    pub(super) fn release(&self) {
         self.is_lent.store(false, Ordering::Release);
     }
 
     /// Appends bytes; false at the limit. For the writer only.
-    pub fn append(&self, bytes: &[u8]) -> bool {
+    pub(super) fn append(&self, bytes: &[u8]) -> bool {
         debug_assert!(self.is_lent.load(Ordering::Relaxed), "only who has the end appends");
         let at = self.end.load(Ordering::Acquire);
         if !self.back(at + bytes.len()) {

@@ -10,7 +10,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 /// A file being written from some position on.
-pub struct Target {
+pub(super) struct Target {
     file: File,
     packer: Option<Packer>,
     /// Hash of the appended bytes.
@@ -22,19 +22,19 @@ pub struct Target {
 
 impl Target {
     /// Wraps a file of `first` bytes.
-    pub fn new(file: File, width: Option<Width>, first: u64) -> Self {
+    pub(super) fn new(file: File, width: Option<Width>, first: u64) -> Self {
         Self { file, packer: width.map(Packer::new), hash: Xxh3::default(), first, end: first }
     }
 
     /// Creates a file that begins with the bytes `there`.
-    pub fn create(path: &Path, width: Option<Width>, there: &[u8]) -> Result<Self, StageError> {
+    pub(super) fn create(path: &Path, width: Option<Width>, there: &[u8]) -> Result<Self, StageError> {
         let mut file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
         file.write_all(there).map_err(|error| StageError::io(path, "write", error))?;
         Ok(Self::new(file, width, there.len() as u64))
     }
 
     /// Appends whole, aligned elements.
-    pub fn write(&mut self, elements: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&mut self, elements: &[u8]) -> io::Result<()> {
         let Self { file, packer, hash, end, .. } = self;
         let mut write = |bytes: &[u8]| put(file, hash, end, bytes);
         match packer {
@@ -47,7 +47,7 @@ impl Target {
     ///
     /// # Errors
     /// [`StageError::Scratch`] when the file was truncated meanwhile.
-    pub fn finish(self, path: &Path) -> Result<(u64, Xxh3), StageError> {
+    pub(super) fn finish(self, path: &Path) -> Result<(u64, Xxh3), StageError> {
         let Self { mut file, packer, mut hash, first, mut end } = self;
         if let Some(packer) = packer {
             let write = |bytes: &[u8]| put(&mut file, &mut hash, &mut end, bytes);
@@ -66,7 +66,7 @@ fn put(file: &mut File, hash: &mut Xxh3, end: &mut u64, bytes: &[u8]) -> io::Res
 }
 
 /// Writes a column in memory to its file; returns the checksum.
-pub fn write_file(path: &Path, elements: &[u8], width: Option<Width>) -> Result<Sum, StageError> {
+pub(super) fn write_file(path: &Path, elements: &[u8], width: Option<Width>) -> Result<Sum, StageError> {
     let mut target = Target::create(path, width, &[])?;
     target.write(elements).map_err(|error| StageError::io(path, "write", error))?;
     let (bytes, hash) = target.finish(path)?;

@@ -11,23 +11,23 @@ const BUFFER: usize = 4096;
 /// Hash and node.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub struct Entry {
+pub(super) struct Entry {
     hash: [u32; 2],
     pub node: u32,
 }
 
 impl Entry {
-    pub fn new(hash: u64, node: u32) -> Self {
+    pub(super) fn new(hash: u64, node: u32) -> Self {
         Self { hash: bytemuck::cast(hash), node }
     }
 
-    pub fn hash(self) -> u64 {
+    pub(super) fn hash(self) -> u64 {
         bytemuck::cast(self.hash)
     }
 }
 
 /// Entries in insertion order.
-pub struct Partition {
+pub(super) struct Partition {
     scratch: Scratch,
     file: Option<Arc<File>>,
     written: u64,
@@ -36,23 +36,23 @@ pub struct Partition {
 
 impl Partition {
     /// Bytes of the buffer.
-    pub const BUFFER_BYTES: usize = BUFFER * size_of::<Entry>();
+    pub(super) const BUFFER_BYTES: usize = BUFFER * size_of::<Entry>();
 
-    pub fn new(scratch: &Scratch) -> Self {
+    pub(super) fn new(scratch: &Scratch) -> Self {
         Self { scratch: scratch.clone(), file: None, written: 0, buffer: Vec::new() }
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.written == 0 && self.buffer.is_empty()
     }
 
     /// Bytes in the file.
-    pub fn spilled_bytes(&self) -> u64 {
+    pub(super) fn spilled_bytes(&self) -> u64 {
         self.written * size_of::<Entry>() as u64
     }
 
     #[inline]
-    pub fn push(&mut self, entry: Entry) -> Result<(), StageError> {
+    pub(super) fn push(&mut self, entry: Entry) -> Result<(), StageError> {
         self.buffer.push(entry);
         if self.buffer.len() == BUFFER { self.flush() } else { Ok(()) }
     }
@@ -71,7 +71,7 @@ impl Partition {
     }
 
     /// Passes all entries to `each`.
-    pub fn each(&self, mut each: impl FnMut(Entry) -> Result<(), StageError>) -> Result<(), StageError> {
+    pub(super) fn each(&self, mut each: impl FnMut(Entry) -> Result<(), StageError>) -> Result<(), StageError> {
         if let Some(file) = &self.file {
             let mut block = vec![Entry::zeroed(); BUFFER];
             for number in 0..self.written / BUFFER as u64 {

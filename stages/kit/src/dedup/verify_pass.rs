@@ -7,13 +7,13 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::{Column, Per};
 
 /// Number of words of each node's record, 0 if none. Written by the hash pass.
-pub const LENGTHS: Column<u32> = Column::of("values.lengths", Per::Node);
+pub(super) const LENGTHS: Column<u32> = Column::of("values.lengths", Per::Node);
 
 /// Number of each node's hash; [`NONE`] if not repeated. Kept until the verify pass ends.
-pub const NUMBERS: Column<u32> = Column::of("values.numbers", Per::Node);
+pub(super) const NUMBERS: Column<u32> = Column::of("values.numbers", Per::Node);
 
 /// No number.
-pub const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// The first record with a repeated hash: its node and the position of its words.
 #[derive(Clone, Copy, Pod, Zeroable)]

@@ -187,7 +187,7 @@ mod chosen {
     }
 
     /// Called before an operation; returns the maximum bytes that it may move.
-    pub fn before(operation: Operation, at: At<'_>) -> io::Result<usize> {
+    pub(crate) fn before(operation: Operation, at: At<'_>) -> io::Result<usize> {
         static FAULTS: OnceLock<Vec<Fault>> = OnceLock::new();
         let all = || env::var("HEAPLAKE_FAULT").unwrap_or_default().split(';').filter_map(Fault::asked).collect();
         FAULTS.get_or_init(all).iter().try_fold(usize::MAX, |most, fault| Ok(most.min(fault.called(operation, at)?)))

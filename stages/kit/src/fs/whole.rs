@@ -45,7 +45,7 @@ impl TooLong {
 ///
 /// # Errors
 /// [`TooLong`] if it exceeds `most`.
-pub fn content(file: impl Read, bytes: u64, most: u64) -> io::Result<Vec<u8>> {
+pub(super) fn content(file: impl Read, bytes: u64, most: u64) -> io::Result<Vec<u8>> {
     TooLong::check(bytes, most)?;
     let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
     file.take(most.saturating_add(1)).read_to_end(&mut content)?;

@@ -24,7 +24,7 @@ pub(super) struct Growing {
 
 impl Growing {
     /// Creates the start of a walk: the instances.
-    pub fn seed(instances: &[Instance], limits: &Limits) -> Self {
+    pub(super) fn seed(instances: &[Instance], limits: &Limits) -> Self {
         let mut nodes: Vec<u32> = instances.iter().map(|instance| instance.node).collect();
         nodes.sort_unstable();
         let amount = |instance: &Instance| Amount {
@@ -41,7 +41,7 @@ impl Growing {
     }
 
     /// Number of pairs kept while it waits.
-    pub fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         if self.branch.is_some() { self.pairs.len() } else { 0 }
     }
 }
@@ -54,7 +54,7 @@ pub(super) struct Passed {
 
 impl Passed {
     /// True if the branch contains a node.
-    pub fn contains(&self, node: u32) -> bool {
+    pub(super) fn contains(&self, node: u32) -> bool {
         let mut levels = std::iter::successors(Some(self), |passed| passed.before.as_deref());
         let may = |nodes: &[u32]| nodes.first() <= Some(&node) && nodes.last() >= Some(&node);
         levels.any(|passed| may(&passed.nodes) && passed.nodes.binary_search(&node).is_ok())
@@ -83,7 +83,7 @@ pub(super) struct Key {
 
 impl Keys {
     /// Returns the number of a pair.
-    pub fn number(&mut self, kind: Kind, class: u32, label: u32) -> u32 {
+    pub(super) fn number(&mut self, kind: Kind, class: u32, label: u32) -> u32 {
         let Self { list, numbers, last } = self;
         let pair = (kind, class, label);
         if let Some((_, number)) = last.filter(|&(known, _)| known == pair) {
@@ -98,7 +98,7 @@ impl Keys {
     }
 
     /// Creates a key for the rest.
-    pub fn rest(&mut self) -> u32 {
+    pub(super) fn rest(&mut self) -> u32 {
         let nearest = (i32::MAX, u32::MAX);
         self.list.push(Key { kind: Kind::Rest, class: u32::MAX, label: label::NONE, merged: 0, nearest });
         self.list.len() as u32 - 1

@@ -34,7 +34,7 @@ pub(super) struct Link {
 impl Link {
     /// Sort key of links.
     #[inline]
-    pub fn number(&self) -> u128 {
+    pub(super) fn number(&self) -> u128 {
         u128::from(self.held) << 64 | u128::from(self.holder) << 32 | u128::from(self.key)
     }
 }
@@ -50,14 +50,14 @@ pub(super) struct Triple {
 impl Triple {
     /// Sort key of triples.
     #[inline]
-    pub fn number(&self) -> u128 {
+    pub(super) fn number(&self) -> u128 {
         u128::from(self.key) << 64 | u128::from(self.item) << 32 | u128::from(self.holder)
     }
 }
 
 impl<'a> Level<'a> {
     /// Creates a step that has not begun.
-    pub fn new(tree: usize, from: Growing, limits: &'a Limits) -> Self {
+    pub(super) fn new(tree: usize, from: Growing, limits: &'a Limits) -> Self {
         let (places, edges, links) = (Vec::new(), Vec::new(), Vec::new());
         let (is_cut, is_full, cost) = (false, false, 0);
         Self { tree, limits, from, places, edges, links, keys: Keys::default(), is_cut, is_full, cost }

@@ -18,13 +18,13 @@ pub(super) struct Tree<'a> {
 
 impl<'a> Tree<'a> {
     /// Creates the tree of these instances, before the first step.
-    pub fn new(instances: &[Instance], limits: &'a Limits) -> Self {
+    pub(super) fn new(instances: &[Instance], limits: &'a Limits) -> Self {
         let waiting = VecDeque::from([Growing::seed(instances, limits)]);
         Self { limits, branches: Vec::new(), waiting, pairs: 0, work: 0, walked: 0 }
     }
 
     /// Returns the next branch to expand; marks those stopped by a limit.
-    pub fn next(&mut self) -> Option<Growing> {
+    pub(super) fn next(&mut self) -> Option<Growing> {
         while let Some(growing) = self.waiting.pop_front() {
             self.pairs -= growing.waiting();
             if self.work < self.limits.work && self.walked <= self.limits.branches {
@@ -37,7 +37,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Adds the result of a step.
-    pub fn accept(&mut self, step: Step) {
+    pub(super) fn accept(&mut self, step: Step) {
         let Step { branch: at, children, is_cut, cost } = step;
         self.work += cost;
         at.iter().for_each(|&at| self.branches[at].is_cut |= is_cut);
@@ -59,7 +59,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the branches depth first, siblings in discovery order.
-    pub fn finish(self) -> Vec<Branch> {
+    pub(super) fn finish(self) -> Vec<Branch> {
         let branches = self.branches;
         let mut behind: Vec<Vec<usize>> = vec![Vec::new(); branches.len() + 1];
         for (at, branch) in branches.iter().enumerate() {

@@ -16,13 +16,13 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub fn new(scratch: &Scratch) -> Self {
+    pub(super) fn new(scratch: &Scratch) -> Self {
         let memory = scratch.residents().map(|residents| residents.grow(None));
         Self { memory: RwLock::new(memory), in_memory: 0, file: None, length: 0, scratch: scratch.clone() }
     }
 
     /// Appends a block; returns its position.
-    pub fn push(&mut self, block: &[u8]) -> Result<u64, StageError> {
+    pub(super) fn push(&mut self, block: &[u8]) -> Result<u64, StageError> {
         let at = self.length;
         let memory = self.memory.get_mut().unwrap_or_else(PoisonError::into_inner);
         if self.file.is_none() && memory.as_mut().is_some_and(|memory| memory.push(block)) {
@@ -40,7 +40,7 @@ impl Blocks {
     }
 
     /// Calls `each` with the block of `bytes` bytes at a position. `buffer` is for blocks on disk.
-    pub fn with<R>(
+    pub(super) fn with<R>(
         &self,
         at: u64,
         bytes: usize,
@@ -61,7 +61,7 @@ impl Blocks {
     }
 
     /// Frees the disk space of blocks that are not read again. A failure is ignored.
-    pub fn free(&self, blocks: &[u64], bytes: usize) {
+    pub(super) fn free(&self, blocks: &[u64], bytes: usize) {
         let Some(file) = &self.file else { return };
         let on_disk = &blocks[blocks.partition_point(|&at| at < self.in_memory)..];
         for run in on_disk.chunk_by(|&a, &b| a + bytes as u64 == b) {
@@ -70,7 +70,7 @@ impl Blocks {
     }
 
     /// Releases memory and disk space; a failure is ignored.
-    pub fn release(&self) {
+    pub(super) fn release(&self) {
         *self.memory.write().unwrap_or_else(PoisonError::into_inner) = None;
         if let Some(file) = &self.file {
             let _ = file.set_len(0);
@@ -78,7 +78,7 @@ impl Blocks {
     }
 
     /// Bytes on disk.
-    pub fn in_file(&self) -> u64 {
+    pub(super) fn in_file(&self) -> u64 {
         self.length - self.in_memory
     }
 }

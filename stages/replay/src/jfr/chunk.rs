@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Magic of a chunk.
-pub const MAGIC: &[u8] = b"FLR\0";
+pub(crate) const MAGIC: &[u8] = b"FLR\0";
 
 /// Bytes of the header.
-pub const HEADER: usize = 68;
+pub(crate) const HEADER: usize = 68;
 
 /// Supported versions of the format: 2 since JDK 11, and 1 of JDK 9, with the same layout and other class names.
 const MAJOR: RangeInclusive<u16> = 1..=2;
@@ -31,7 +31,7 @@ const PIECE: usize = 256 << 10;
 
 /// A violation of the format: its place in the chunk, the expected and the actual contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bad {
+pub(crate) struct Bad {
     /// Offset in the chunk.
     pub at: u64,
     /// Expected contents.
@@ -42,7 +42,7 @@ pub struct Bad {
 
 /// Why reading a chunk stops.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The chunk is damaged.
     Bad(Bad),
     /// Any other error.
@@ -62,13 +62,13 @@ impl From<StageError> for Failure {
 }
 
 /// A violation of the format at an offset.
-pub fn bad(at: u64, expected: &'static str, found: impl Into<String>) -> Bad {
+pub(crate) fn bad(at: u64, expected: &'static str, found: impl Into<String>) -> Bad {
     Bad { at, expected, found: found.into() }
 }
 
 /// Header of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(crate) struct Header {
     /// Version of the format.
     pub version: (u16, u16),
     /// Bytes, header included; 0 while it is being written.
@@ -91,7 +91,7 @@ pub struct Header {
 
 impl Header {
     /// Parses the header.
-    pub fn read(bytes: &[u8; HEADER]) -> Result<Self, Bad> {
+    pub(crate) fn read(bytes: &[u8; HEADER]) -> Result<Self, Bad> {
         let number = |at: usize| bytes[at..at + 8].iter().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
         let half = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         let version = (half(4), half(6));
@@ -117,7 +117,7 @@ impl Header {
 
     /// Whether the chunk was finished, or flushed while it grew.
     #[must_use]
-    pub fn is_written(&self) -> bool {
+    pub(crate) fn is_written(&self) -> bool {
         self.size > 0 && self.metadata > 0
     }
 
@@ -143,20 +143,20 @@ impl Header {
 
     /// Time of a tick, nanoseconds since 1970.
     #[must_use]
-    pub fn nanos(&self, ticks: i64) -> i64 {
+    pub(crate) fn nanos(&self, ticks: i64) -> i64 {
         self.start_nanos.saturating_add(self.span(ticks.saturating_sub(self.start_ticks)))
     }
 
     /// Duration of ticks, nanoseconds.
     #[must_use]
-    pub fn span(&self, ticks: i64) -> i64 {
+    pub(crate) fn span(&self, ticks: i64) -> i64 {
         let nanos = i128::from(ticks) * 1_000_000_000 / i128::from(self.frequency.max(1));
         i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
     }
 }
 
 /// The bytes of a chunk.
-pub struct Chunk {
+pub(crate) struct Chunk {
     /// Its header.
     pub header: Header,
     /// Offset of the chunk in the content.
@@ -172,7 +172,7 @@ enum Store {
 impl Chunk {
     /// Reads the chunk after its header. The inner error is the number of bytes present, if the content ends inside the
     /// chunk.
-    pub fn read(
+    pub(crate) fn read(
         bytes: &mut Bytes<'_>,
         beginning: &[u8; HEADER],
         header: Header,
@@ -210,13 +210,13 @@ impl Chunk {
 
     /// Size in bytes.
     #[must_use]
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.header.size
     }
 
     /// Bytes stored in scratch.
     #[must_use]
-    pub fn spilled(&self) -> u64 {
+    pub(crate) fn spilled(&self) -> u64 {
         match &self.store {
             Store::Memory(_, charge) => {
                 let _ = charge;
@@ -236,7 +236,7 @@ fn write(scratch: &Scratch, file: &File, held: &mut Vec<u8>, there: &mut u64) ->
 }
 
 /// A buffered part of a chunk.
-pub struct Window {
+pub(crate) struct Window {
     held: Vec<u8>,
     start: u64,
     charge: Charge,
@@ -244,18 +244,13 @@ pub struct Window {
 
 impl Window {
     /// Returns an empty window.
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(budget: &Budget) -> Result<Self, StageError> {
         let charge = Charge::new(budget, "an event of the recording")?;
         Ok(Self { held: Vec::new(), start: 0, charge })
     }
 
-    /// Invalidates the buffer, for another chunk.
-    pub fn forget(&mut self) {
-        self.held.clear();
-    }
-
     /// Returns bytes of a chunk, which must be inside.
-    pub fn view<'a>(&'a mut self, chunk: &'a Chunk, at: u64, length: u64) -> Result<&'a [u8], Failure> {
+    pub(crate) fn view<'a>(&'a mut self, chunk: &'a Chunk, at: u64, length: u64) -> Result<&'a [u8], Failure> {
         let end = at.checked_add(length).filter(|&end| end <= chunk.size());
         let Some(end) = end else {
             return Err(bad(at, "an event inside the chunk", format!("{length} bytes")).into());

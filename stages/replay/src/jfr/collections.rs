@@ -12,16 +12,17 @@ use heaplake_schemas::object_counts::ObjectCountRow;
 use heaplake_schemas::replay::ABSENT;
 
 /// Fields of `jdk.GarbageCollection`.
-pub const COLLECTION: [&str; 7] = ["startTime", "duration", "gcId", "name", "cause", "sumOfPauses", "longestPause"];
+pub(crate) const COLLECTION: [&str; 7] =
+    ["startTime", "duration", "gcId", "name", "cause", "sumOfPauses", "longestPause"];
 
 /// Fields of `jdk.GCHeapSummary`.
-pub const SUMMARY: [&str; 4] = ["gcId", "when", "heapSpace", "heapUsed"];
+pub(crate) const SUMMARY: [&str; 4] = ["gcId", "when", "heapSpace", "heapUsed"];
 
 /// Fields of `jdk.GCPhasePause`.
-pub const PAUSE: [&str; 1] = ["gcId"];
+pub(crate) const PAUSE: [&str; 1] = ["gcId"];
 
 /// Fields of `jdk.ObjectCount` and `jdk.ObjectCountAfterGC`.
-pub const COUNT: [&str; 5] = ["startTime", "gcId", "objectClass", "count", "totalSize"];
+pub(crate) const COUNT: [&str; 5] = ["startTime", "gcId", "objectClass", "count", "totalSize"];
 
 /// Collectors of only the young generation.
 const YOUNG: [&str; 5] = ["DefNew", "ParallelScavenge", "ParNew", "G1New", "ZGC Minor"];
@@ -39,7 +40,7 @@ const WISHES: [&str; 5] = [
 const GENERATIONS: [u32; 2] = [0b1, 0b101];
 
 /// Handles the end of a collection.
-pub fn collection(
+pub(crate) fn collection(
     [start, duration, gc, name, cause, sum, longest]: [Value; 7],
     fields: &Cursor<'_>,
     (names, constants): (&mut Names, &mut Constants<'_>),
@@ -84,13 +85,13 @@ fn number(gc: Value) -> u32 {
 }
 
 /// Handles a pause of a collection.
-pub fn pause([gc]: [Value; 1], to: &mut Recording<'_>) -> Result<(), Failure> {
+pub(crate) fn pause([gc]: [Value; 1], to: &mut Recording<'_>) -> Result<(), Failure> {
     to.pending(number(gc))?.pauses += 1;
     Ok(())
 }
 
 /// Handles a heap summary before or after a collection.
-pub fn summary(
+pub(crate) fn summary(
     [gc, when, space, used]: [Value; 4],
     fields: &Cursor<'_>,
     constants: &mut Constants<'_>,
@@ -108,7 +109,7 @@ pub fn summary(
 }
 
 /// Handles the live objects of a class.
-pub fn count(
+pub(crate) fn count(
     [time, gc, class, count, bytes]: [Value; 5],
     after_gc: bool,
     (names, constants): (&mut Names, &mut Constants<'_>),
@@ -127,6 +128,6 @@ pub fn count(
 }
 
 /// Microseconds since 1970 of a tick; `i64::MIN` without such a field.
-pub fn micros(time: Value, header: &Header) -> i64 {
+pub(crate) fn micros(time: Value, header: &Header) -> i64 {
     time.number().map_or(i64::MIN, |ticks| header.nanos(ticks).div_euclid(1000))
 }

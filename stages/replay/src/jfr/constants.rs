@@ -18,7 +18,7 @@ const ENTRY: u64 = 80;
 const MOST_STEPS: usize = 8;
 
 /// All constants.
-pub struct Constants<'a> {
+pub(crate) struct Constants<'a> {
     /// The chunk.
     pub chunk: &'a Chunk,
     /// Its classes.
@@ -31,7 +31,7 @@ pub struct Constants<'a> {
 
 /// A field of a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Held {
+pub(crate) enum Held {
     /// No value.
     #[default]
     None,
@@ -46,7 +46,7 @@ pub enum Held {
 impl Held {
     /// A number.
     #[must_use]
-    pub fn number(&self) -> Option<i64> {
+    pub(crate) fn number(&self) -> Option<i64> {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 }
@@ -59,13 +59,13 @@ enum Next {
 
 impl<'a> Constants<'a> {
     /// Returns an empty set.
-    pub fn new(chunk: &'a Chunk, types: &'a Types, budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(chunk: &'a Chunk, types: &'a Types, budget: &Budget) -> Result<Self, StageError> {
         let (charge, window) = (Charge::new(budget, "the constants of a chunk")?, Window::new(budget)?);
         Ok(Self { chunk, types, texts: types.named(TEXT), places: FxHashMap::default(), charge, window })
     }
 
     /// Adds the constants of a checkpoint event at `start`.
-    pub fn add(&mut self, event: &[u8], start: u64) -> Result<(), Failure> {
+    pub(crate) fn add(&mut self, event: &[u8], start: u64) -> Result<(), Failure> {
         let mut fields = Cursor::new(event, self.chunk.header.compressed);
         let at = |fields: &Cursor<'_>| start + fields.at() as u64;
         let pools = pools(&mut fields);
@@ -92,14 +92,14 @@ impl<'a> Constants<'a> {
     }
 
     /// Returns the fields of a constant, if it exists.
-    pub fn of(&mut self, class: u32, key: i64) -> Result<Option<Cursor<'_>>, Failure> {
+    pub(crate) fn of(&mut self, class: u32, key: i64) -> Result<Option<Cursor<'_>>, Failure> {
         let Some(&(at, length)) = self.places.get(&(class, key)) else { return Ok(None) };
         let bytes = self.window.view(self.chunk, at, length.into())?;
         Ok(Some(Cursor::new(bytes, self.chunk.header.compressed)))
     }
 
     /// Returns the selected fields of a constant; `None` if it is missing or of another class.
-    pub fn read<const N: usize>(
+    pub(crate) fn read<const N: usize>(
         &mut self,
         plan: &Plan,
         (class, key): (u32, i64),
@@ -119,7 +119,7 @@ impl<'a> Constants<'a> {
     }
 
     /// Returns the text of a field.
-    pub fn resolve(&mut self, held: Held) -> Result<Option<String>, Failure> {
+    pub(crate) fn resolve(&mut self, held: Held) -> Result<Option<String>, Failure> {
         match held {
             Held::Text(text) => Ok(Some(text)),
             Held::Constant(class, key) => self.text(class, key),
@@ -128,7 +128,7 @@ impl<'a> Constants<'a> {
     }
 
     /// Returns the text of a constant: its own, or that of its first field.
-    pub fn text(&mut self, mut class: u32, mut key: i64) -> Result<Option<String>, Failure> {
+    pub(crate) fn text(&mut self, mut class: u32, mut key: i64) -> Result<Option<String>, Failure> {
         for _ in 0..MOST_STEPS {
             match self.next(class, key)? {
                 Next::Text(text) => return Ok(text),
@@ -154,7 +154,7 @@ impl<'a> Constants<'a> {
     }
 
     /// Returns the text of a value read from `fields`.
-    pub fn text_of(&mut self, value: Value, fields: &Cursor<'_>) -> Result<Option<String>, Failure> {
+    pub(crate) fn text_of(&mut self, value: Value, fields: &Cursor<'_>) -> Result<Option<String>, Failure> {
         match value {
             Value::Constant(class, key) => self.text(class, key),
             Value::Text(at) => match written(fields.from(at).text(), self.texts) {

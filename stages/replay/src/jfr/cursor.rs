@@ -8,7 +8,7 @@ const LONGEST_TEXT: usize = 1 << 16;
 
 /// Reads fields.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
     compressed: bool,
@@ -16,7 +16,7 @@ pub struct Cursor<'a> {
 
 /// A text as encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written<'a> {
+pub(crate) enum Written<'a> {
     /// Null.
     Null,
     /// The text constant with this key.
@@ -32,37 +32,37 @@ pub enum Written<'a> {
 impl<'a> Cursor<'a> {
     /// Starts at the beginning of some bytes; `compressed` applies to integers.
     #[must_use]
-    pub fn new(bytes: &'a [u8], compressed: bool) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], compressed: bool) -> Self {
         Self { bytes, at: 0, compressed }
     }
 
     /// Number of bytes read.
     #[must_use]
-    pub fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// Number of bytes left.
     #[must_use]
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
     /// The same bytes, from another offset.
     #[must_use]
-    pub fn from(&self, at: usize) -> Self {
+    pub(crate) fn from(&self, at: usize) -> Self {
         Self { at: at.min(self.bytes.len()), ..*self }
     }
 
     /// Reads some bytes.
-    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let taken = self.bytes.get(self.at..self.at.checked_add(count)?)?;
         self.at += count;
         Some(taken)
     }
 
     /// Reads a byte.
-    pub fn byte(&mut self) -> Option<u8> {
+    pub(crate) fn byte(&mut self) -> Option<u8> {
         self.take(1).map(|bytes| bytes[0])
     }
 
@@ -87,28 +87,28 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a 64-bit integer.
-    pub fn long(&mut self) -> Option<i64> {
+    pub(crate) fn long(&mut self) -> Option<i64> {
         if self.compressed { self.packed() } else { self.plain().map(i64::from_be_bytes) }
     }
 
     /// Reads a 32-bit integer.
-    pub fn int(&mut self) -> Option<i32> {
+    pub(crate) fn int(&mut self) -> Option<i32> {
         if self.compressed { self.packed().map(|value| value as i32) } else { self.plain().map(i32::from_be_bytes) }
     }
 
     /// Reads a 16-bit integer, signed or not.
-    pub fn short(&mut self) -> Option<u16> {
+    pub(crate) fn short(&mut self) -> Option<u16> {
         if self.compressed { self.packed().map(|value| value as u16) } else { self.plain().map(u16::from_be_bytes) }
     }
 
     /// Reads a count of items of at least one byte each.
-    pub fn count(&mut self) -> Option<usize> {
+    pub(crate) fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(self.int()?).ok()?;
         (count <= self.left()).then_some(count)
     }
 
     /// Reads a text.
-    pub fn text(&mut self) -> Option<Written<'a>> {
+    pub(crate) fn text(&mut self) -> Option<Written<'a>> {
         Some(match self.byte()? {
             0 => Written::Null,
             1 => Written::Utf8(&[]),
@@ -145,7 +145,7 @@ impl Eq for Cursor<'_> {}
 impl Written<'_> {
     /// The text, cut if very long; empty for null and constants. Invalid Unicode is replaced.
     #[must_use]
-    pub fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Self::Null | Self::Constant(_) => String::new(),
             Self::Utf8(bytes) => String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_TEXT)]).into_owned(),

@@ -8,7 +8,7 @@ const PASSED: u8 = u8::MAX;
 
 /// Value of a field. Offsets are in the bytes it was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Value {
+pub(crate) enum Value {
     /// The class has no such field.
     #[default]
     None,
@@ -27,20 +27,20 @@ pub enum Value {
 impl Value {
     /// The value if it is an integer.
     #[must_use]
-    pub fn number(self) -> Option<i64> {
+    pub(crate) fn number(self) -> Option<i64> {
         if let Self::Number(number) = self { Some(number) } else { None }
     }
 
     /// The value if it is a size or a count.
     #[must_use]
-    pub fn amount(self) -> Option<u64> {
+    pub(crate) fn amount(self) -> Option<u64> {
         self.number().and_then(|number| u64::try_from(number).ok())
     }
 }
 
 /// Selected fields of a class, in an order of their own.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     class: Option<u32>,
     /// Position among the selected fields, by field.
     slots: Vec<u8>,
@@ -49,26 +49,26 @@ pub struct Plan {
 impl Plan {
     /// Selects fields of a class by their names.
     #[must_use]
-    pub fn named(types: &Types, class: &str, fields: &[&str]) -> Self {
+    pub(crate) fn named(types: &Types, class: &str, fields: &[&str]) -> Self {
         types.named(class).map_or_else(Self::default, |class| Self::new(types, class, fields))
     }
 
     /// Selects fields by name.
     #[must_use]
-    pub fn new(types: &Types, class: u32, fields: &[&str]) -> Self {
+    pub(crate) fn new(types: &Types, class: u32, fields: &[&str]) -> Self {
         let slot = |field: &Field| fields.iter().position(|name| **name == *field.name).map_or(PASSED, |at| at as u8);
         Self { class: Some(class), slots: types.classes[class as usize].fields.iter().map(slot).collect() }
     }
 
     /// Whether the plan is for this class.
     #[must_use]
-    pub fn is_of(&self, class: u32) -> bool {
+    pub(crate) fn is_of(&self, class: u32) -> bool {
         self.class == Some(class)
     }
 
     /// Reads the selected values; `None` if the bytes end too early.
     #[must_use]
-    pub fn read<const N: usize>(&self, types: &Types, fields: &mut Cursor<'_>) -> Option<[Value; N]> {
+    pub(crate) fn read<const N: usize>(&self, types: &Types, fields: &mut Cursor<'_>) -> Option<[Value; N]> {
         let mut values = [Value::None; N];
         let class = &types.classes[self.class? as usize];
         for (field, &slot) in class.fields.iter().zip(&self.slots) {

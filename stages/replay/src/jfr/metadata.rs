@@ -19,7 +19,7 @@ const ENTRY: u64 = 128;
 
 /// Kind of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// 8-bit integer.
     Byte,
     /// 16-bit integer.
@@ -44,7 +44,7 @@ pub enum Kind {
 
 /// A field of a class.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub(crate) struct Field {
     /// Its name.
     pub name: Box<str>,
     /// Its kind, or that of its elements.
@@ -55,7 +55,7 @@ pub struct Field {
 
 /// A class of events or constants.
 #[derive(Clone, Debug)]
-pub struct Class {
+pub(crate) struct Class {
     /// Its name.
     pub name: Box<str>,
     /// Its fields, in order.
@@ -69,7 +69,7 @@ struct Wanted {
 }
 
 /// All classes of a chunk.
-pub struct Types {
+pub(crate) struct Types {
     /// The classes, by position.
     pub classes: Vec<Class>,
     numbers: FxHashMap<i64, u32>,
@@ -87,7 +87,7 @@ struct Reader<'a> {
 
 impl Types {
     /// Parses the metadata event at `start` of a chunk.
-    pub fn read(event: &[u8], compressed: bool, start: u64, budget: &Budget) -> Result<Self, Failure> {
+    pub(crate) fn read(event: &[u8], compressed: bool, start: u64, budget: &Budget) -> Result<Self, Failure> {
         let charge = Charge::new(budget, "the metadata of the recording")?;
         let types = Self { classes: Vec::new(), numbers: FxHashMap::default(), charge };
         let fields = Cursor::new(event, compressed);
@@ -104,19 +104,19 @@ impl Types {
 
     /// Returns the position of the class with an id.
     #[must_use]
-    pub fn number(&self, id: i64) -> Option<u32> {
+    pub(crate) fn number(&self, id: i64) -> Option<u32> {
         self.numbers.get(&id).copied()
     }
 
     /// Returns the position of the class with a name.
     #[must_use]
-    pub fn named(&self, name: &str) -> Option<u32> {
+    pub(crate) fn named(&self, name: &str) -> Option<u32> {
         self.classes.iter().position(|class| &*class.name == name).map(|number| number as u32)
     }
 
     /// Skips a field.
     #[must_use]
-    pub fn skip(&self, field: &Field, fields: &mut Cursor<'_>, depth: usize) -> Option<()> {
+    pub(crate) fn skip(&self, field: &Field, fields: &mut Cursor<'_>, depth: usize) -> Option<()> {
         let count = if field.list { fields.count()? } else { 1 };
         (0..count).try_for_each(|_| self.skip_one(field.kind, fields, depth))
     }
@@ -137,7 +137,7 @@ impl Types {
 
     /// Skips all fields of a class. Inline objects need at least one field, so that the work is bounded by the bytes.
     #[must_use]
-    pub fn skip_object(&self, class: u32, fields: &mut Cursor<'_>, depth: usize) -> Option<()> {
+    pub(crate) fn skip_object(&self, class: u32, fields: &mut Cursor<'_>, depth: usize) -> Option<()> {
         let class = &self.classes[class as usize];
         if depth > DEEPEST || (depth > 0 && class.fields.is_empty()) {
             return None;
@@ -151,7 +151,7 @@ impl Types {
 }
 
 /// The class of texts.
-pub const TEXT: &str = "java.lang.String";
+pub(crate) const TEXT: &str = "java.lang.String";
 
 fn short(at: u64) -> Bad {
     bad(at, "the metadata of a chunk", "something else, or its end")

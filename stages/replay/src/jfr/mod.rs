@@ -13,17 +13,17 @@
 //! Resident memory: a chunk, or a piece of one in scratch; some 100 bytes per class, field and constant of it; the
 //! names of classes and methods.
 
-pub mod chunk;
-pub mod collections;
-pub mod constants;
-pub mod cursor;
-pub mod fields;
-pub mod metadata;
-pub mod names;
-pub mod old_objects;
-pub mod reader;
-pub mod recording;
-pub mod texts;
+pub(crate) mod chunk;
+pub(crate) mod collections;
+pub(crate) mod constants;
+pub(crate) mod cursor;
+pub(crate) mod fields;
+pub(crate) mod metadata;
+pub(crate) mod names;
+pub(crate) mod old_objects;
+pub(crate) mod reader;
+pub(crate) mod recording;
+pub(crate) mod texts;
 
 use crate::events::Clock;
 use crate::replay::Replay;
@@ -33,11 +33,11 @@ use heaplake_kit::text::count;
 use heaplake_kit::{Context, Scratch, StageError};
 use recording::{Kept, Recording};
 
-pub use chunk::MAGIC;
+pub(crate) use chunk::MAGIC;
 
 /// Result of reading a recording, besides its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Version of the format.
     pub version: Option<String>,
     /// Totals of the recording.
@@ -58,7 +58,7 @@ enum Next {
 }
 
 /// Reads a recording.
-pub fn read(
+pub(crate) fn read(
     bytes: &mut Bytes<'_>,
     replay: &mut Replay,
     scratch: &Scratch,

@@ -22,7 +22,7 @@ const FRAME: u64 = 24;
 const LONGEST: usize = 4 << 10;
 
 /// Resolved constants of a chunk.
-pub struct Names {
+pub(crate) struct Names {
     class: Plan,
     method: Plan,
     trace: Plan,
@@ -46,7 +46,7 @@ struct Frames {
 
 impl Names {
     /// Returns an empty cache.
-    pub fn new(constants: &Constants<'_>, budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(constants: &Constants<'_>, budget: &Budget) -> Result<Self, StageError> {
         let plan = |class: &str, fields: &[&str]| Plan::named(constants.types, class, fields);
         Ok(Self {
             class: plan("java.lang.Class", &["name"]),
@@ -64,7 +64,7 @@ impl Names {
     }
 
     /// Returns the class of a value; the unnamed class if there is none.
-    pub fn class(
+    pub(crate) fn class(
         &mut self,
         value: Value,
         constants: &mut Constants<'_>,
@@ -88,7 +88,7 @@ impl Names {
     }
 
     /// Returns the text id of a constant, or of a text read from `fields`.
-    pub fn text(
+    pub(crate) fn text(
         &mut self,
         value: Value,
         fields: &Cursor<'_>,
@@ -119,7 +119,7 @@ impl Names {
     }
 
     /// Returns the node of a stack.
-    pub fn stack(
+    pub(crate) fn stack(
         &mut self,
         value: Value,
         constants: &mut Constants<'_>,
@@ -151,7 +151,7 @@ impl Names {
     }
 
     /// Returns the text ids of a stack and of its innermost function.
-    pub fn shown(
+    pub(crate) fn shown(
         &mut self,
         value: Value,
         constants: &mut Constants<'_>,
@@ -237,7 +237,7 @@ impl Names {
 }
 
 /// Converts a class name to source code form: `[Ljava/lang/String;` is `java.lang.String[]`.
-pub fn readable(name: &str) -> String {
+pub(crate) fn readable(name: &str) -> String {
     let element = name.trim_start_matches('[');
     let depth = name.len() - element.len();
     let whole = element.strip_prefix('L').and_then(|rest| rest.strip_suffix(';'));

@@ -18,7 +18,7 @@ use heaplake_schemas::replay::ABSENT;
 use rustc_hash::FxHashSet;
 
 /// Fields of `jdk.OldObjectSample`.
-pub const SAMPLE: [&str; 9] = [
+pub(crate) const SAMPLE: [&str; 9] = [
     "allocationTime",
     "objectAge",
     "objectSize",
@@ -49,7 +49,7 @@ const CLASS: &str = "java.lang.Class";
 const CLASS_NAME: &str = "Class Name: ";
 
 /// Field selections of the constants of old objects.
-pub struct Chains {
+pub(crate) struct Chains {
     object: Plan,
     reference: Plan,
     array: Plan,
@@ -79,7 +79,7 @@ struct By {
 impl Chains {
     /// Selects the fields, for the classes of a chunk.
     #[must_use]
-    pub fn new(constants: &Constants<'_>) -> Self {
+    pub(crate) fn new(constants: &Constants<'_>) -> Self {
         let plan = |class: &str, fields: &[&str]| Plan::named(constants.types, class, fields);
         Self {
             object: plan("jdk.types.OldObject", &["address", "type", "description", "referrer"]),
@@ -91,7 +91,7 @@ impl Chains {
     }
 
     /// Handles a sample.
-    pub fn sample(
+    pub(crate) fn sample(
         &self,
         [time, age, size, heap, object, elements, root, thread, stack]: [Value; 9],
         fields: &Cursor<'_>,

@@ -135,7 +135,7 @@ fn check(chunk: &Chunk, checkpoints: &[(u64, u64)], metadata: Option<(u64, u64)>
 }
 
 /// Reads a chunk.
-pub fn read(chunk: &Chunk, bytes: &Bytes<'_>, budget: &Budget, to: &mut Recording<'_>) -> Result<(), Failure> {
+pub(crate) fn read(chunk: &Chunk, bytes: &Bytes<'_>, budget: &Budget, to: &mut Recording<'_>) -> Result<(), Failure> {
     let mut window = Window::new(budget)?;
     let survey = survey(chunk, &mut window, bytes, budget)?;
     let (at, size) = survey.metadata.unwrap_or_default();

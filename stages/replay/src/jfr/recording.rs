@@ -23,7 +23,7 @@ const PENDING: u64 = ENTRY + size_of::<Pending>() as u64;
 const MOST_PATHS: usize = 10;
 
 /// A column that exists only with rows.
-pub struct Rows<T> {
+pub(crate) struct Rows<T> {
     column: Column<T>,
     writer: Option<ColumnWriter<T>>,
 }
@@ -34,7 +34,7 @@ impl<T: bytemuck::Pod> Rows<T> {
     }
 
     /// Adds a row.
-    pub fn push(&mut self, scratch: &Scratch, row: T) -> Result<(), StageError> {
+    pub(crate) fn push(&mut self, scratch: &Scratch, row: T) -> Result<(), StageError> {
         let writer = match &mut self.writer {
             Some(writer) => writer,
             None => self.writer.insert(ColumnWriter::create(scratch, self.column)?),
@@ -49,7 +49,7 @@ impl<T: bytemuck::Pod> Rows<T> {
 
 /// An unfinished collection.
 #[derive(Clone, Copy, Debug)]
-pub struct Pending {
+pub(crate) struct Pending {
     /// Its pauses.
     pub pauses: u64,
     /// Heap in use before and after it, and heap size; [`ABSENT`](columns::ABSENT) if unknown.
@@ -60,7 +60,7 @@ pub struct Pending {
 
 /// A class of the program.
 #[derive(Clone, Copy, Debug)]
-pub struct Class {
+pub(crate) struct Class {
     /// The replay's handle of its name.
     pub handle: u64,
     /// Its number.
@@ -68,7 +68,7 @@ pub struct Class {
 }
 
 /// The recording.
-pub struct Recording<'a> {
+pub(crate) struct Recording<'a> {
     /// The replay.
     pub replay: &'a mut Replay,
     /// Scratch of the rows.
@@ -107,7 +107,7 @@ pub struct Recording<'a> {
 
 impl<'a> Recording<'a> {
     /// Returns an empty recording.
-    pub fn new(replay: &'a mut Replay, scratch: &'a Scratch, budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(replay: &'a mut Replay, scratch: &'a Scratch, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             replay,
             scratch,
@@ -131,7 +131,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Returns the class of a name: one for all loaders.
-    pub fn class(&mut self, name: &str) -> Result<Class, StageError> {
+    pub(crate) fn class(&mut self, name: &str) -> Result<Class, StageError> {
         if let Some(&known) = self.classes.get(name) {
             return Ok(known);
         }
@@ -145,7 +145,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Counts events of a kind.
-    pub fn count(&mut self, event: &str, used: bool, (count, bytes): (u64, u64)) -> Result<(), StageError> {
+    pub(crate) fn count(&mut self, event: &str, used: bool, (count, bytes): (u64, u64)) -> Result<(), StageError> {
         let event = self.texts.position(event)?;
         if !self.events.contains_key(&event) {
             self.charge.add(ENTRY)?;
@@ -156,7 +156,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Counts a sampled object at the end of a path.
-    pub fn held(&mut self, path: u32) -> Result<(), StageError> {
+    pub(crate) fn held(&mut self, path: u32) -> Result<(), StageError> {
         if !self.paths.contains_key(&path) {
             self.charge.add(ENTRY)?;
         }
@@ -165,7 +165,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Returns the state of an unfinished collection.
-    pub fn pending(&mut self, gc: u32) -> Result<&mut Pending, StageError> {
+    pub(crate) fn pending(&mut self, gc: u32) -> Result<&mut Pending, StageError> {
         if !self.pending.contains_key(&gc) {
             self.charge.add(PENDING)?;
         }
@@ -173,7 +173,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Completes the collections that have ended; after the last chunk of a process, drops the others.
-    pub fn end_of_chunk(&mut self, last: bool) -> Result<(), StageError> {
+    pub(crate) fn end_of_chunk(&mut self, last: bool) -> Result<(), StageError> {
         let pending = std::mem::take(&mut self.pending);
         for (gc, of) in pending {
             match of.ended {
@@ -193,7 +193,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Writes the remaining rows.
-    pub fn finish(mut self) -> Result<Kept, StageError> {
+    pub(crate) fn finish(mut self) -> Result<Kept, StageError> {
         self.end_of_chunk(true)?;
         self.collections.sort_unstable_by_key(|&(end, row, _)| (end, row.gc));
         let mut details = ColumnWriter::create(self.scratch, columns::COLLECTION_DETAILS)?;
@@ -247,7 +247,7 @@ impl<'a> Recording<'a> {
 
 /// Totals of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub(crate) struct Kept {
     /// The most frequent paths to old objects.
     pub held: Vec<HeldPath>,
     /// Old objects.

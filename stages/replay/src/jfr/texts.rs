@@ -6,7 +6,7 @@ use heaplake_schemas::replay::RECORDING_TEXTS;
 use rustc_hash::FxHashMap;
 
 /// Null sentinel of text ids.
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Bytes of a text besides its own, table growth and [`Texts::all`] included.
 const ENTRY: u64 = 128;
@@ -15,7 +15,7 @@ const ENTRY: u64 = 128;
 const LONGEST: usize = 8 << 10;
 
 /// Writes texts and maps them to their ids.
-pub struct Texts {
+pub(crate) struct Texts {
     positions: FxHashMap<Box<str>, u32>,
     writer: StringWriter,
     charge: Charge,
@@ -23,13 +23,13 @@ pub struct Texts {
 
 impl Texts {
     /// Returns an empty table.
-    pub fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
+    pub(crate) fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         let charge = Charge::new(budget, "the texts of the recording")?;
         Ok(Self { positions: FxHashMap::default(), writer: StringWriter::create(scratch, RECORDING_TEXTS)?, charge })
     }
 
     /// Returns the id of a text.
-    pub fn position(&mut self, text: &str) -> Result<u32, StageError> {
+    pub(crate) fn position(&mut self, text: &str) -> Result<u32, StageError> {
         let text = cut(text);
         if let Some(&position) = self.positions.get(text) {
             return Ok(position);
@@ -43,24 +43,24 @@ impl Texts {
     }
 
     /// Returns the id of an optional text; [`NONE`] for none.
-    pub fn optional(&mut self, text: Option<&str>) -> Result<u32, StageError> {
+    pub(crate) fn optional(&mut self, text: Option<&str>) -> Result<u32, StageError> {
         text.map_or(Ok(NONE), |text| self.position(text))
     }
 
     /// All texts, by id.
     #[must_use]
-    pub fn all(&self) -> FxHashMap<u32, &str> {
+    pub(crate) fn all(&self) -> FxHashMap<u32, &str> {
         self.positions.iter().map(|(text, &position)| (position, &**text)).collect()
     }
 
     /// Finishes the column.
-    pub fn finish(self) -> Result<(), StageError> {
+    pub(crate) fn finish(self) -> Result<(), StageError> {
         self.writer.finish().map(drop)
     }
 }
 
 /// Cuts a text to the longest length.
-pub fn cut(text: &str) -> &str {
+pub(crate) fn cut(text: &str) -> &str {
     let mut end = text.len().min(LONGEST);
     while !text.is_char_boundary(end) {
         end -= 1;

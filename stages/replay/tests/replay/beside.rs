@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// The fate of an object.
 #[derive(Clone, Debug)]
-pub struct Fate {
+pub(crate) struct Fate {
     pub bytes: u64,
     pub first_address: u64,
     pub address: u64,
@@ -47,7 +47,7 @@ struct Region {
 
 /// What a collection did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub(crate) struct Done {
     pub gc: u32,
     pub dead: u64,
     pub dead_bytes: u64,
@@ -57,7 +57,7 @@ pub struct Done {
 }
 
 /// The heap.
-pub struct Heap {
+pub(crate) struct Heap {
     pub objects: Vec<Fate>,
     /// By the order of their ends.
     pub collections: Vec<Done>,
@@ -79,7 +79,7 @@ fn whole(bytes: u64) -> u64 {
 }
 
 impl Heap {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let heaps = [1, 1, 4][chance.below(3) as usize];
         Self {
@@ -97,7 +97,7 @@ impl Heap {
     }
 
     /// A heap's whole life.
-    pub fn live(mut self) -> Self {
+    pub(crate) fn live(mut self) -> Self {
         for _ in 0..2 + self.chance.below(5) {
             self.run(60);
             match self.chance.below(10) {

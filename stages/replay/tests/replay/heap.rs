@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// The fate of an object.
 #[derive(Clone, Debug)]
-pub struct Truth {
+pub(crate) struct Truth {
     pub type_id: u64,
     pub bytes: u64,
     pub address: u64,
@@ -35,7 +35,7 @@ struct Region {
 
 /// What a collection did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Collection {
+pub(crate) struct Collection {
     pub moved_ranges: u64,
     pub surviving_ranges: u64,
     pub moved: u64,
@@ -64,7 +64,7 @@ struct Work {
 }
 
 /// The heap.
-pub struct Heap {
+pub(crate) struct Heap {
     chance: Chance,
     regions: Vec<Region>,
     pub objects: Vec<Truth>,
@@ -84,7 +84,7 @@ pub struct Heap {
 const FROZEN: u8 = 9;
 
 impl Heap {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let single = chance.percent(50);
         let mut heap = Self {
@@ -153,7 +153,7 @@ impl Heap {
         }
     }
 
-    pub fn allocate(&mut self) {
+    pub(crate) fn allocate(&mut self) {
         let generation = match self.chance.below(100) {
             0..=2 => 3,
             3..=5 => 4,
@@ -195,7 +195,7 @@ impl Heap {
         }
     }
 
-    pub fn collect(&mut self) {
+    pub(crate) fn collect(&mut self) {
         let number = self.collections.len() as u32 + 1;
         let oldest = [0, 0, 0, 1, 1, 2][self.chance.below(6) as usize];
         let condemned: Vec<u8> = if oldest == 2 { (0..5).collect() } else { (0..=oldest).collect() };
@@ -359,11 +359,11 @@ impl Heap {
     }
 
     /// Whether a collection has told of the memory in which an object is.
-    pub fn is_told(&self, object: &Truth) -> bool {
+    pub(crate) fn is_told(&self, object: &Truth) -> bool {
         object.region < self.reported
     }
 
-    pub fn alive(&self) -> &[usize] {
+    pub(crate) fn alive(&self) -> &[usize] {
         &self.alive
     }
 }

@@ -51,7 +51,7 @@ struct Writer {
 }
 
 /// Turns the log of a simulated heap into a trace. No event is lost.
-pub fn of_log(log: &str, seed: u64) -> Vec<u8> {
+pub(crate) fn of_log(log: &str, seed: u64) -> Vec<u8> {
     let mut writer = Writer {
         out: Vec::new(),
         chance: Chance::new(seed),

@@ -15,11 +15,11 @@ use heaplake_schemas::replay as columns;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-pub fn cases() -> u64 {
+pub(crate) fn cases() -> u64 {
     std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3000)
 }
 
-pub fn simulated(seed: u64) -> Heap {
+pub(crate) fn simulated(seed: u64) -> Heap {
     let mut heap = Heap::new(seed);
     let mut chance = Chance::new(!seed);
     let (steps, collects) = (20 + chance.below(300), 1 + chance.below(10));

@@ -1,6 +1,6 @@
 //! Traces in memory, and a random number generator.
 
-pub use crate::fast_folder::fast_folder as folder;
+pub(crate) use crate::fast_folder::fast_folder as folder;
 use heaplake_input::source::{Input, Opened, Source};
 use heaplake_kit::stage::{Handover, Silent};
 use heaplake_kit::{Budget, ColumnReader, Context, Job, Scratch, StageError};
@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 /// Takes every object.
-pub const EXACT: Recording = Recording {
+pub(crate) const EXACT: Recording = Recording {
     sample_interval: 1,
     sample_start: SampleStart::Random,
     sample_mode: SampleMode::CreationAndCollection,
@@ -24,17 +24,17 @@ pub const EXACT: Recording = Recording {
 };
 
 /// A finished replay.
-pub struct Replayed {
+pub(crate) struct Replayed {
     pub facts: Facts,
     folder: TempDir,
 }
 
 impl Replayed {
-    pub fn scratch(&self) -> Scratch {
+    pub(crate) fn scratch(&self) -> Scratch {
         Scratch::reopen(self.folder.path()).unwrap()
     }
 
-    pub fn rows<T: bytemuck::Pod>(&self, column: Column<T>) -> Vec<T> {
+    pub(crate) fn rows<T: bytemuck::Pod>(&self, column: Column<T>) -> Vec<T> {
         if !self.scratch().has(column) {
             return Vec::new();
         }
@@ -47,7 +47,12 @@ impl Replayed {
 }
 
 /// Replays a trace with a budget, read in blocks of a size.
-pub fn replay_with(trace: &[u8], recording: Recording, budget: u64, size: usize) -> Result<Replayed, StageError> {
+pub(crate) fn replay_with(
+    trace: &[u8],
+    recording: Recording,
+    budget: u64,
+    size: usize,
+) -> Result<Replayed, StageError> {
     let folder = folder();
     let scratch = Scratch::reopen(folder.path()).unwrap();
     let cancel = AtomicBool::new(false);
@@ -60,19 +65,19 @@ pub fn replay_with(trace: &[u8], recording: Recording, budget: u64, size: usize)
 }
 
 /// Replays a valid trace.
-pub fn replay(trace: &[u8], recording: Recording) -> Replayed {
+pub(crate) fn replay(trace: &[u8], recording: Recording) -> Replayed {
     replay_with(trace, recording, 256 << 20, 1 << 16).unwrap()
 }
 
 /// Xorshift (Marsaglia), which the engine does not use.
-pub struct Chance(pub u64);
+pub(crate) struct Chance(pub u64);
 
 impl Chance {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -80,17 +85,17 @@ impl Chance {
     }
 
     /// Less than `end`.
-    pub fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
     /// True in `percent` of 100 cases.
-    pub fn percent(&mut self, percent: u64) -> bool {
+    pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
     /// Between 0 and 1.
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         self.next() as f64 / (1_u64 << 53) as f64
     }
 }

@@ -1,7 +1,7 @@
 //! Recordings of Java written by hand, as the virtual machine writes them.
 
 /// Appends a number, seven bits a byte.
-pub fn number(to: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn number(to: &mut Vec<u8>, mut value: u64) {
     for _ in 0..8 {
         if value < 0x80 {
             break;
@@ -13,14 +13,14 @@ pub fn number(to: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Some numbers.
-pub fn numbers(values: &[u64]) -> Vec<u8> {
+pub(crate) fn numbers(values: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     values.iter().for_each(|&value| number(&mut bytes, value));
     bytes
 }
 
 /// A text in UTF-8.
-pub fn text(text: &str) -> Vec<u8> {
+pub(crate) fn text(text: &str) -> Vec<u8> {
     let mut bytes = vec![3];
     number(&mut bytes, text.len() as u64);
     bytes.extend_from_slice(text.as_bytes());
@@ -28,7 +28,7 @@ pub fn text(text: &str) -> Vec<u8> {
 }
 
 /// An event, with a size of four bytes as the virtual machine keeps room for.
-pub fn event(class: u64, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn event(class: u64, payload: &[u8]) -> Vec<u8> {
     let mut rest = numbers(&[class]);
     rest.extend_from_slice(payload);
     let size = rest.len() as u32 + 4;
@@ -38,16 +38,16 @@ pub fn event(class: u64, payload: &[u8]) -> Vec<u8> {
 }
 
 /// A field: name, class, whether it is the key of a constant, whether it is a list.
-pub type Field = (&'static str, u64, bool, bool);
+pub(crate) type Field = (&'static str, u64, bool, bool);
 
 /// A class: its id, name and fields.
-pub type Class = (u64, &'static str, &'static [Field]);
+pub(crate) type Class = (u64, &'static str, &'static [Field]);
 
 /// Classes from this id on are events.
 const FIRST_EVENT: u64 = 100;
 
 /// The description of classes.
-pub fn metadata(classes: &[Class]) -> Vec<u8> {
+pub(crate) fn metadata(classes: &[Class]) -> Vec<u8> {
     let mut texts: Vec<String> = Vec::new();
     let mut tree = Vec::new();
     let mut put = |tree: &mut Vec<u8>, text: &str| {
@@ -93,10 +93,10 @@ pub fn metadata(classes: &[Class]) -> Vec<u8> {
 }
 
 /// Constants of a class: keys and contents.
-pub type Pool = (u64, Vec<(u64, Vec<u8>)>);
+pub(crate) type Pool = (u64, Vec<(u64, Vec<u8>)>);
 
 /// An event of constants.
-pub fn constants(pools: &[Pool]) -> Vec<u8> {
+pub(crate) fn constants(pools: &[Pool]) -> Vec<u8> {
     let mut payload = numbers(&[0, 0, 0]);
     payload.push(0);
     number(&mut payload, pools.len() as u64);
@@ -111,7 +111,7 @@ pub fn constants(pools: &[Pool]) -> Vec<u8> {
 }
 
 /// A chunk: events, then constants, then metadata, as the virtual machine puts them.
-pub fn chunk(events: &[Vec<u8>], constants: &[u8], metadata: &[u8]) -> Vec<u8> {
+pub(crate) fn chunk(events: &[Vec<u8>], constants: &[u8], metadata: &[u8]) -> Vec<u8> {
     let body = events.concat();
     let at = 68 + body.len() as u64;
     let (size, described) = (at + (constants.len() + metadata.len()) as u64, at + constants.len() as u64);
@@ -142,7 +142,7 @@ const ROOT: u64 = 34;
 const THREAD: u64 = 35;
 
 /// Classes of all events that are read.
-pub const CLASSES: &[Class] = &[
+pub(crate) const CLASSES: &[Class] = &[
     (BOOLEAN, "boolean", &[]),
     (INT, "int", &[]),
     (LONG, "long", &[]),
@@ -245,7 +245,7 @@ pub const CLASSES: &[Class] = &[
 ];
 
 /// Constants of all classes: two classes, two methods, stacks of one and two frames, chains.
-pub fn pools() -> Vec<Pool> {
+pub(crate) fn pools() -> Vec<Pool> {
     let symbol = |key, name| (key, text(name));
     let frames = |methods: &[u64]| {
         let mut bytes = vec![0];
@@ -290,7 +290,7 @@ pub fn pools() -> Vec<Pool> {
 }
 
 /// Events of all kinds.
-pub fn events() -> Vec<Vec<u8>> {
+pub(crate) fn events() -> Vec<Vec<u8>> {
     vec![
         event(100, &numbers(&[1_000, 1, 1, 5_000])),
         event(100, &numbers(&[1_100, 2, 2, 70_000])),
@@ -304,6 +304,6 @@ pub fn events() -> Vec<Vec<u8>> {
 }
 
 /// A whole recording of a kilobyte or two.
-pub fn recording() -> Vec<u8> {
+pub(crate) fn recording() -> Vec<u8> {
     chunk(&events(), &constants(&pools()), &metadata(CLASSES))
 }

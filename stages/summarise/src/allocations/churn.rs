@@ -10,7 +10,7 @@ use heaplake_schemas::findings::Finding;
 const PERCENT: [u64; 3] = [25, 10, 2];
 
 /// Finds types with many objects that die in such a generation.
-pub fn churn(trace: &Trace, rule: &str, generation: &str, advice: &str) -> Vec<Finding> {
+pub(super) fn churn(trace: &Trace, rule: &str, generation: &str, advice: &str) -> Vec<Finding> {
     let gone = trace.types.iter().filter_map(|row| {
         let died = trace.died(row.type_id, generation)?;
         let severity = severity(died.bytes, trace.bytes, PERCENT)?;

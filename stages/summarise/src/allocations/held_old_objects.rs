@@ -10,7 +10,7 @@ use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::{Finding, Severity};
 use std::cmp::Reverse;
 
-pub const RULE: Rule = Rule { name: "held-old-objects", find };
+pub(super) const RULE: Rule = Rule { name: "held-old-objects", find };
 
 /// Minimum number of samples of a finding, and of a high one.
 const LEAST: [u64; 2] = [3, 10];
@@ -39,7 +39,11 @@ fn find(trace: &Trace) -> Vec<Finding> {
 
 /// Severity of `count` samples with the same chain out of `all`, with the ages of the youngest and the oldest of these
 /// samples, and of the oldest of all.
-pub fn severity((count, all): (u64, u64), (youngest, oldest): (f64, f64), oldest_of_all: f64) -> Option<Severity> {
+pub(super) fn severity(
+    (count, all): (u64, u64),
+    (youngest, oldest): (f64, f64),
+    oldest_of_all: f64,
+) -> Option<Severity> {
     let at_least = |of: usize| count >= LEAST[of] && count * 100 >= all * PERCENT[of];
     // False without ages.
     let grows = (oldest - youngest) * 100.0 >= oldest_of_all * SPREAD && oldest > youngest;
@@ -75,7 +79,7 @@ fn about(group: &Group, severity: Severity, trace: &Trace) -> Finding {
 }
 
 /// Formats the ages of the youngest and the oldest of some samples.
-pub fn ages((youngest, oldest): (f64, f64)) -> String {
+pub(super) fn ages((youngest, oldest): (f64, f64)) -> String {
     match oldest.is_finite() {
         true if youngest < oldest => format!(", {youngest:.1} s to {oldest:.1} s old,"),
         true => format!(", {oldest:.1} s old,"),

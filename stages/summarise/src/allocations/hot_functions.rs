@@ -7,7 +7,7 @@ use crate::findings::severity;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 
-pub const RULE: Rule = Rule { name: "allocation-hot-spot", find };
+pub(super) const RULE: Rule = Rule { name: "allocation-hot-spot", find };
 
 /// Minimum percent of all bytes of a high, medium, low finding.
 const PERCENT: [u64; 3] = [40, 20, 10];

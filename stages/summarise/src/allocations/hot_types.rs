@@ -6,7 +6,7 @@ use crate::findings::severity;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::replay::ABSENT;
 
-pub const RULE: Rule = Rule { name: "allocated-most", find };
+pub(super) const RULE: Rule = Rule { name: "allocated-most", find };
 
 /// Minimum percent of all bytes of a high, medium, low finding.
 const PERCENT: [u64; 3] = [50, 25, 10];

@@ -6,7 +6,7 @@ use crate::findings::blank;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 
-pub const RULE: Rule = Rule { name: "induced-collections", find };
+pub(super) const RULE: Rule = Rule { name: "induced-collections", find };
 
 /// Minimum number of collections.
 const LEAST: u64 = 10;

@@ -3,7 +3,7 @@
 use super::churn::churn;
 use super::rule::Rule;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "large-object-churn",
     find: |trace| {
         let advice = "Rent large buffers from a pool (ArrayPool), keep them, or work in pieces below the limit of large \

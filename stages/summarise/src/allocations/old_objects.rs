@@ -15,7 +15,7 @@ const STEP: &str = " > ";
 const ENTRY: u64 = 256;
 
 /// Old objects of one type with one chain.
-pub struct Group {
+pub(super) struct Group {
     pub type_id: u32,
     /// From the root to the object, without links between objects of one class, so that elements of a linked list have
     /// the same chain.
@@ -31,7 +31,7 @@ pub struct Group {
 }
 
 /// Old objects of one type that one function of the program allocated.
-pub struct Site {
+pub(super) struct Site {
     pub type_id: u32,
     /// The innermost function on the stack outside the platform.
     pub function: String,
@@ -47,7 +47,7 @@ pub struct Site {
 
 /// All old objects that something retains.
 #[derive(Default)]
-pub struct OldObjects {
+pub(super) struct OldObjects {
     /// Objects without a chain, by type and site.
     pub sites: Vec<Site>,
     /// Number of objects without a chain.
@@ -69,7 +69,7 @@ struct Sums {
 }
 
 /// Reads the old objects; an empty result without a replayed recording.
-pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObjects, StageError> {
+pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObjects, StageError> {
     if !scratch.has(OLD_OBJECTS) {
         return Ok(OldObjects::default());
     }

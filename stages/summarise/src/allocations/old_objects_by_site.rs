@@ -10,9 +10,9 @@ use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::{Finding, Severity};
 use std::cmp::Reverse;
 
-pub const RULE: Rule = Rule { name: NAME, find };
+pub(super) const RULE: Rule = Rule { name: NAME, find };
 
-pub const NAME: &str = "old-objects-by-site";
+pub(super) const NAME: &str = "old-objects-by-site";
 /// Maximum characters of a function.
 const FUNCTION: usize = 200;
 

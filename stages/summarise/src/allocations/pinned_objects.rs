@@ -3,7 +3,7 @@
 use super::churn::churn;
 use super::rule::Rule;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "pinned-object-churn",
     find: |trace| {
         let advice = "Allocate pinned buffers once and keep them; pin what is short-lived where it is, for as long as a \

@@ -3,7 +3,7 @@
 use super::trace::Trace;
 use heaplake_schemas::findings::Finding;
 
-pub struct Rule {
+pub(super) struct Rule {
     /// Name of its findings, as in the table.
     pub name: &'static str,
     /// Returns its findings.

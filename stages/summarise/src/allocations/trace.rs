@@ -23,7 +23,7 @@ const NONE: u32 = u32::MAX;
 const PAIR: u64 = 96;
 
 /// The rows that rules read, and sums of the other tables.
-pub struct Trace {
+pub(super) struct Trace {
     /// Bytes of all allocations, as far as known.
     pub bytes: u64,
     /// Types with at least one [`PART`]th of all bytes, the largest first.
@@ -63,7 +63,7 @@ struct Names {
 
 impl Trace {
     /// Reads the results of a replay.
-    pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let (bytes, is_counted) = whole(scratch, context)?;
         let (type_names, strings) = (StringTable::open(scratch, TYPE_NAMES)?, StringTable::open(scratch, STRINGS)?);
         let mut places = context.budget.growing("findings of a trace: names of functions");
@@ -155,54 +155,54 @@ impl Trace {
     }
 
     /// The deaths of a type in a generation, by its name in the table.
-    pub fn died(&self, type_id: u32, generation: &str) -> Option<&LifetimeRow> {
+    pub(super) fn died(&self, type_id: u32, generation: &str) -> Option<&LifetimeRow> {
         self.lifetimes.get(&(type_id, code(generation)))
     }
 
     /// Text: the function that allocates most of the objects of a type that die in a generation.
-    pub fn made_by(&self, type_id: u32, generation: &str) -> String {
+    pub(super) fn made_by(&self, type_id: u32, generation: &str) -> String {
         let maker = self.makers.get(&(type_id, code(generation))).or_else(|| self.allocators.get(&type_id));
         maker.map_or_else(String::new, |&(function, _)| format!(", most of it from {}", self.function(function)))
     }
 
     /// Text: the function that allocates most of a type.
-    pub fn allocated_by(&self, type_id: u32) -> String {
+    pub(super) fn allocated_by(&self, type_id: u32) -> String {
         let Some(&(function, bytes)) = self.allocators.get(&type_id) else { return String::new() };
         let caller = self.called_by(function);
         format!(", {} of it in {}{caller}", size(bytes), self.function(function))
     }
 
     /// Text: the type that a function allocates most.
-    pub fn allocates(&self, function: u32) -> String {
+    pub(super) fn allocates(&self, function: u32) -> String {
         let product = self.products.get(&function);
         product
             .map_or_else(String::new, |&(type_id, bytes)| format!(", {} of it {}", size(bytes), self.type_of(type_id)))
     }
 
     /// Text: the main caller of a function that allocates.
-    pub fn called_by(&self, function: u32) -> String {
+    pub(super) fn called_by(&self, function: u32) -> String {
         let caller = self.callers.get(&function);
         caller.map_or_else(String::new, |&(caller, _)| format!(", called mostly from {}", self.function(caller)))
     }
 
-    pub fn type_of(&self, type_id: u32) -> String {
+    pub(super) fn type_of(&self, type_id: u32) -> String {
         shorten(&self.names.types.text(type_id as usize), NAME)
     }
 
-    pub fn function(&self, function: u32) -> String {
+    pub(super) fn function(&self, function: u32) -> String {
         let place = self.names.places.get(function as usize).filter(|&&at| at != NONE);
         place.map_or_else(|| "?".to_owned(), |&at| shorten(&self.names.functions.text(at as usize), NAME))
     }
 
     /// Text: bytes, and their percentage of all allocations.
-    pub fn share(&self, bytes: u64) -> String {
+    pub(super) fn share(&self, bytes: u64) -> String {
         let percent = if self.bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / self.bytes as f64 };
         let all = if self.is_alive { "all that is alive" } else { "all that was allocated" };
         format!("{} ({percent:.1} % of {all})", size(bytes))
     }
 
     /// Text: a number of objects, if objects were counted.
-    pub fn objects(&self, number: u64) -> String {
+    pub(super) fn objects(&self, number: u64) -> String {
         if number == ABSENT { String::new() } else { format!("{} × ", count(number)) }
     }
 }
@@ -212,15 +212,15 @@ fn code(generation: &str) -> u32 {
 }
 
 /// Bytes of a type, as far as known.
-pub fn bytes_of(row: &TypeRow) -> u64 {
+pub(super) fn bytes_of(row: &TypeRow) -> u64 {
     if row.bytes == ABSENT { 0 } else { row.bytes }
 }
 
-pub fn about_type(rule: &str, severity: Severity, type_id: u32, trace: &Trace) -> Finding {
+pub(super) fn about_type(rule: &str, severity: Severity, type_id: u32, trace: &Trace) -> Finding {
     Finding { type_id: Some(type_id), ..blank(rule, severity, Scope::Type, trace.type_of(type_id)) }
 }
 
-pub fn about_function(rule: &str, severity: Severity, function: u32, trace: &Trace) -> Finding {
+pub(super) fn about_function(rule: &str, severity: Severity, function: u32, trace: &Trace) -> Finding {
     Finding { function_id: Some(function), ..blank(rule, severity, Scope::Function, trace.function(function)) }
 }
 

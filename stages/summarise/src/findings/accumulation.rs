@@ -15,7 +15,7 @@ use heaplake_schemas::findings::Finding;
 use heaplake_schemas::scratch as columns;
 use std::collections::BTreeMap;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     working: map_bytes::<u32, (u32, u64)>(VISITED) + list_bytes::<(u32, u64)>(SAMPLES),
     tells: Tells::Estimate,

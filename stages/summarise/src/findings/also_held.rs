@@ -8,7 +8,7 @@ use heaplake_schemas::findings::{Finding, Scope};
 const MANY: u64 = 20;
 
 /// Adds to the message the other holders of a part of the objects, besides the subject of the finding.
-pub fn add(finding: &mut Finding, heap: &Heap) {
+pub(super) fn add(finding: &mut Finding, heap: &Heap) {
     let Some((trees, class)) = heap.trees.as_ref().zip(finding.class_id) else { return };
     let is_class = finding.scope == Scope::Class;
     if !is_class && (finding.scope != Scope::Node || finding.count < MANY) {

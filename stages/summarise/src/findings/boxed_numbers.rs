@@ -7,7 +7,7 @@ use heaplake_kit::StageError;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::Finding;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<ClassRow>(CLASSES),
     tells: Tells::Waste,
@@ -22,7 +22,7 @@ const PERCENT: [u64; 3] = [101, 10, 2];
 const CLASSES: usize = 1 << 12;
 
 #[derive(Default)]
-pub struct BoxedNumbers {
+pub(super) struct BoxedNumbers {
     rows: Vec<ClassRow>,
 }
 

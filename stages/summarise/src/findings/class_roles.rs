@@ -6,26 +6,26 @@ use heaplake_schemas::scratch::Facts;
 use std::borrow::Cow;
 
 /// Roles of classes, see [`Roles`].
-pub mod role {
+pub(super) mod role {
     /// Parts of the runtime.
-    pub const PART: u16 = 1;
+    pub(crate) const PART: u16 = 1;
     /// Classes common to every program.
-    pub const COMMON: u16 = 1 << 1;
+    pub(crate) const COMMON: u16 = 1 << 1;
     /// Classes generated at run time.
-    pub const GENERATED: u16 = 1 << 2;
+    pub(crate) const GENERATED: u16 = 1 << 2;
     /// Containers and their parts.
-    pub const CONTAINER: u16 = 1 << 3;
-    pub const ENTRY: u16 = 1 << 4;
-    pub const CLOSURE_CONTEXT: u16 = 1 << 5;
+    pub(crate) const CONTAINER: u16 = 1 << 3;
+    pub(crate) const ENTRY: u16 = 1 << 4;
+    pub(crate) const CLOSURE_CONTEXT: u16 = 1 << 5;
     /// Numbers that are objects.
-    pub const BOX: u16 = 1 << 6;
+    pub(crate) const BOX: u16 = 1 << 6;
     /// Object literals, by their fields.
-    pub const SHAPE: u16 = 1 << 7;
-    pub const VARIABLE: u16 = 1 << 8;
+    pub(crate) const SHAPE: u16 = 1 << 7;
+    pub(crate) const VARIABLE: u16 = 1 << 8;
 }
 
 /// The roles of every class, a bit each.
-pub struct ClassRoles {
+pub(super) struct ClassRoles {
     of_class: BudgetVec<u16>,
     /// Roles that some class has.
     any: u16,
@@ -33,7 +33,7 @@ pub struct ClassRoles {
 
 impl ClassRoles {
     /// Finds the roles of classes by their names.
-    pub fn of<'n>(
+    pub(super) fn of<'n>(
         classes: usize,
         name: impl Fn(usize) -> Cow<'n, str>,
         roles: &Roles,
@@ -63,40 +63,40 @@ impl ClassRoles {
     }
 
     #[inline]
-    pub fn has(&self, class: u32, role: u16) -> bool {
+    pub(super) fn has(&self, class: u32, role: u16) -> bool {
         self.of_class[class as usize] & role != 0
     }
 
     /// Whether some class has a role.
     #[inline]
-    pub fn any(&self, role: u16) -> bool {
+    pub(super) fn any(&self, role: u16) -> bool {
         self.any & role != 0
     }
 }
 
 /// A set of kinds of nodes.
 #[derive(Clone)]
-pub struct Kinds([bool; 256]);
+pub(crate) struct Kinds([bool; 256]);
 
 impl Kinds {
     /// Returns the kinds of an input with these names.
-    pub fn of(names: &Names, facts: &Facts) -> Self {
+    pub(crate) fn of(names: &Names, facts: &Facts) -> Self {
         let mut kinds = [false; 256];
         kinds.iter_mut().zip(&facts.node_kinds).for_each(|(is_in, kind)| *is_in = names.fit(kind));
         Self(kinds)
     }
 
-    pub fn with(mut self, more: &[u8]) -> Self {
+    pub(crate) fn with(mut self, more: &[u8]) -> Self {
         more.iter().for_each(|&kind| self.0[usize::from(kind)] = true);
         self
     }
 
     #[inline]
-    pub fn has(&self, kind: u8) -> bool {
+    pub(crate) fn has(&self, kind: u8) -> bool {
         self.0[usize::from(kind)]
     }
 
-    pub fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         self.0.contains(&true)
     }
 }

@@ -5,7 +5,7 @@ use super::rule::Rule;
 use heaplake_kit::text::count;
 use heaplake_schemas::containers::flags;
 
-pub const RULE: Rule = Rule { names: &[JUDGE.name], open: |_, _| Ok(Box::new(JUDGE)), ..containers::BASE };
+pub(super) const RULE: Rule = Rule { names: &[JUDGE.name], open: |_, _| Ok(Box::new(JUDGE)), ..containers::BASE };
 
 const JUDGE: Judge = Judge {
     name: "collection-slack",

@@ -13,7 +13,7 @@ use heaplake_schemas::scratch as columns;
 use std::collections::BTreeMap;
 
 /// Declaration of such a rule, without its names and constructor.
-pub const BASE: Rule = Rule {
+pub(super) const BASE: Rule = Rule {
     reads: &[column(columns::CONTAINER_ROW).if_any(), column(columns::NODE_SELF)],
     arrays: &[per_node::<NodeId>(), per_node::<ClassId>(), per_node::<u8>(), per_node::<u64>()],
     working: map_bytes::<(u32, Holder), Crowd>(PAIRS),
@@ -27,10 +27,10 @@ const PAIRS: usize = 1 << 14;
 const STEPS: usize = 64;
 
 /// Minimum bytes of a store beyond the initial capacity of a container.
-pub const LARGE: u64 = 256;
+pub(super) const LARGE: u64 = 256;
 
 /// A container with the sizes of its parts.
-pub struct Container {
+pub(super) struct Container {
     pub row: ContainerRow,
     /// Bytes of the object itself, without its store.
     pub own: u64,
@@ -51,7 +51,7 @@ enum Holder {
 
 /// Containers of one class with one holder.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Crowd {
+pub(super) struct Crowd {
     pub count: u64,
     /// Their entries.
     pub entries: u64,
@@ -77,7 +77,7 @@ impl Crowd {
 
 /// How a rule judges containers.
 #[derive(Clone, Copy)]
-pub struct Judge {
+pub(super) struct Judge {
     pub name: &'static str,
     /// Minimum percent of the heap of a high (never), medium, low finding.
     pub percent: [u64; 3],

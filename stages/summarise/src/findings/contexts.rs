@@ -8,7 +8,7 @@ use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
 use std::cmp::Reverse;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<(Reverse<u64>, u32)>(2 * MOST),
     tells: Tells::Mass,

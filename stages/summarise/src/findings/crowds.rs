@@ -11,7 +11,7 @@ use heaplake_schemas::scratch as columns;
 use std::collections::BTreeMap;
 
 /// Maximum number of pairs of place and class.
-pub const PAIRS: usize = 1 << 15;
+pub(super) const PAIRS: usize = 1 << 15;
 /// Maximum depth of nested entries of containers.
 const ENTRIES: usize = 64;
 /// Number of objects of a crowd kept as samples.
@@ -19,7 +19,7 @@ const SAMPLES: usize = 16;
 
 /// Objects of a class that a place dominates directly.
 #[derive(Clone, Copy)]
-pub struct Crowd {
+pub(super) struct Crowd {
     pub count: u64,
     pub bytes: u64,
     /// Bytes of the object that retains most.
@@ -69,7 +69,7 @@ impl Crowd {
     }
 
     /// Returns the last object below `place` common to the shortest paths to more than half of the samples.
-    pub fn in_common(&self, place: u32, heap: &Heap) -> u32 {
+    pub(super) fn in_common(&self, place: u32, heap: &Heap) -> u32 {
         let Some(tree) = &heap.tree else { return place };
         let above = |&at: &u32| tree.parent(at).get().filter(|_| at != place);
         // From the place down, without the sample itself.
@@ -96,7 +96,7 @@ impl Crowd {
     }
 
     /// The object that refers to at least half.
-    pub fn collection(&self) -> Option<u32> {
+    pub(super) fn collection(&self) -> Option<u32> {
         (self.collection.value != NOWHERE && self.collection.votes >= self.count / 2).then_some(self.collection.value)
     }
 }
@@ -109,7 +109,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// Majority vote: the value that more than half have wins, in any order.
 #[derive(Clone, Copy)]
-pub struct Majority<T> {
+pub(super) struct Majority<T> {
     value: T,
     /// Lower bound of the number of objects with the value.
     pub votes: u64,
@@ -217,7 +217,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
 }
 
 /// Returns the objects that places retain directly, by place and class.
-pub fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
+pub(super) fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
     let mut places = places.to_vec();
     places.sort_unstable();
     let filter = places.iter().fold(0, |bits, place| bits | 1u64 << (place % 64));

@@ -8,7 +8,7 @@ use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use std::collections::BTreeMap;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<Node>(TOPS) + list_bytes::<u32>(TOPS) + map_bytes::<u32, u64>(CLASSES),
     tells: Tells::Waste,

@@ -23,7 +23,7 @@ use heaplake_schemas::ids::NodeId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(DIRECT_BUFFER).if_any()],
     working: map_bytes::<u32, Branch>(VISITED)

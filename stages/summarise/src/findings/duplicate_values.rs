@@ -15,7 +15,7 @@ use heaplake_schemas::ids::ClassId;
 use heaplake_schemas::scratch::{self as columns, Facts, SET_PREVIEWS};
 use std::collections::BTreeMap;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[STRINGS, ARRAYS],
     reads: &[column(columns::SET_ROW).if_any(), texts(SET_PREVIEWS).if_any()],
     arrays: &[per_node::<u8>(), per_node::<ClassId>()],

@@ -10,7 +10,7 @@ use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(columns::SET_ROW).if_any(), texts(SET_PREVIEWS).if_any()],
     tells: Tells::Copies,
@@ -49,23 +49,23 @@ impl Detector for Duplicates {
 }
 
 /// Previews of the members of sets, if the run has them.
-pub struct Previews(Option<StringTable>);
+pub(super) struct Previews(Option<StringTable>);
 
 impl Previews {
-    pub fn open(heap: &Heap) -> Result<Self, StageError> {
+    pub(super) fn open(heap: &Heap) -> Result<Self, StageError> {
         let scratch = heap.job.scratch;
         let all = scratch.has(SET_PREVIEWS.start).then(|| StringTable::open(scratch, SET_PREVIEWS));
         all.transpose().map(Self)
     }
 
     /// The text of a set, at most `most` characters long.
-    pub fn text(&self, set: u32, most: usize) -> String {
+    pub(super) fn text(&self, set: u32, most: usize) -> String {
         self.0.as_ref().map_or_else(String::new, |all| shorten(&all.text(set as usize), most))
     }
 
     /// Whether each member is filled with one value: an unused buffer, or a dump with its values removed, in which
     /// different objects look equal.
-    pub fn is_filled(&self, set: u32) -> bool {
+    pub(super) fn is_filled(&self, set: u32) -> bool {
         self.0.as_ref().is_some_and(|all| is_fill(&all.text(set as usize)))
     }
 }

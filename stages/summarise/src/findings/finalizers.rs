@@ -7,7 +7,7 @@ use heaplake_kit::text::count;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
 
-pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::<Finalizers>::default()), ..Rule::NEW };
+pub(super) const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::<Finalizers>::default()), ..Rule::NEW };
 
 const NAME: &str = "finalizer-queue";
 /// Minimum percent of the heap of a high, medium, low finding.

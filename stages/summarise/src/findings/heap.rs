@@ -30,7 +30,7 @@ const NEAR: usize = 3;
 const CHAINS: usize = 64;
 
 /// The heap, and lookups in it.
-pub struct Heap<'a> {
+pub(super) struct Heap<'a> {
     pub facts: Arc<Facts>,
     pub job: Job<'a>,
     /// Bytes of all nodes that the root retains.
@@ -59,7 +59,7 @@ pub struct Heap<'a> {
 }
 
 impl<'a> Heap<'a> {
-    pub fn open(facts: Arc<Facts>, job: &Job<'a>) -> Result<Self, StageError> {
+    pub(super) fn open(facts: Arc<Facts>, job: &Job<'a>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let nodes = Nodes::open(scratch)?;
         let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
@@ -93,12 +93,12 @@ impl<'a> Heap<'a> {
     }
 
     /// Releases the pages read so far.
-    pub fn release(&self) {
+    pub(super) fn release(&self) {
         self.nodes.release();
         self.tree.iter().for_each(Tree::release);
     }
 
-    pub fn each_class(&self, mut each: impl FnMut(&ClassRow)) -> Result<(), StageError> {
+    pub(super) fn each_class(&self, mut each: impl FnMut(&ClassRow)) -> Result<(), StageError> {
         let mut rows = ColumnReader::open(self.job.scratch, columns::CLASS_ROW)?;
         while rows.remaining() > 0 {
             each(&rows.next()?);
@@ -106,37 +106,37 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    pub fn class_name(&self, class: u32) -> Cow<'_, str> {
+    pub(super) fn class_name(&self, class: u32) -> Cow<'_, str> {
         self.strings.text(self.names[class as usize].index())
     }
 
-    pub fn class_name_id(&self, class: u32) -> StringId {
+    pub(super) fn class_name_id(&self, class: u32) -> StringId {
         self.names[class as usize]
     }
 
     /// Text that distinguishes a class from others of its name.
-    pub fn class_key(&self, class: u32) -> Cow<'_, str> {
+    pub(super) fn class_key(&self, class: u32) -> Cow<'_, str> {
         self.keys.text(class as usize)
     }
 
     /// Name of a class in a message.
-    pub fn shown_class(&self, class: u32) -> String {
+    pub(super) fn shown_class(&self, class: u32) -> String {
         shorten(&self.class_name(class), MOST_NAME)
     }
 
     /// Whether classes are objects with references from their static fields.
-    pub fn has_class_objects(&self) -> bool {
+    pub(super) fn has_class_objects(&self) -> bool {
         self.class_objects.any()
     }
 
     /// Whether nodes of a kind are class objects.
-    pub fn is_class_object(&self, kind: u8) -> bool {
+    pub(super) fn is_class_object(&self, kind: u8) -> bool {
         self.class_objects.has(kind)
     }
 
     /// Whether nodes of a kind and a class are parts of the runtime, or of their holder, rather than objects of the
     /// program.
-    pub fn is_part(&self, kind: u8, class: u32) -> bool {
+    pub(super) fn is_part(&self, kind: u8, class: u32) -> bool {
         self.parts.has(kind) || self.classes.has(class, role::PART)
     }
 
@@ -145,7 +145,7 @@ impl<'a> Heap<'a> {
     }
 
     /// The nearest dominator that is an object of the program, the node itself included.
-    pub fn owner(&self, node: u32) -> Option<u32> {
+    pub(super) fn owner(&self, node: u32) -> Option<u32> {
         let mut at = node;
         for _ in 0..CHAIN_STEPS {
             if at == self.facts.root.0 {
@@ -160,7 +160,7 @@ impl<'a> Heap<'a> {
     }
 
     /// Origin of an object's code, by its constructor or class.
-    pub fn code_of(&self, node: u32) -> CodeOf {
+    pub(super) fn code_of(&self, node: u32) -> CodeOf {
         let class = self.nodes.class.at(node as usize);
         let origin = self.packages.as_ref().and_then(|packages| packages.origin(node, class));
         match origin {
@@ -175,7 +175,7 @@ impl<'a> Heap<'a> {
     }
 
     /// The package of an object's code, or its script if that is the program's own.
-    pub fn module_of(&self, node: u32) -> Option<String> {
+    pub(super) fn module_of(&self, node: u32) -> Option<String> {
         let origin = self.packages.as_ref()?.origin(node, self.nodes.class.at(node as usize))?;
         let package = self.strings.text(origin.package as usize);
         if package != owners::APPLICATION {
@@ -186,23 +186,23 @@ impl<'a> Heap<'a> {
     }
 
     /// Whether no known path from the root reaches a node.
-    pub fn is_garbage(&self, node: u32) -> bool {
+    pub(super) fn is_garbage(&self, node: u32) -> bool {
         let tree = self.tree.as_ref().filter(|_| self.facts.keeps_garbage && node != self.facts.root.0);
         tree.is_some_and(|tree| tree.parent(node).is_none())
     }
 
-    pub fn is_thread(&self, node: u32) -> bool {
+    pub(super) fn is_thread(&self, node: u32) -> bool {
         let threads = &self.facts.roles.threads;
         !threads.is_empty() && threads.fit(&self.class_name(self.nodes.class.at(node as usize).0))
     }
 
     /// Whether a node is a register in which the runtime keeps code and native objects.
-    pub fn is_register(&self, node: u32) -> bool {
+    pub(super) fn is_register(&self, node: u32) -> bool {
         self.facts.roles.register_classes.fit(&self.class_name(self.nodes.class.at(node as usize).0))
     }
 
     /// Whether a static field of a class refers to a node, or to the array that contains it.
-    pub fn is_static(&self, node: u32) -> bool {
+    pub(super) fn is_static(&self, node: u32) -> bool {
         let Some(tree) = &self.tree else { return false };
         let above = std::iter::successors(tree.parent(node).get(), |&at| tree.parent(at).get()).take(NEAR);
         let mut objects =
@@ -210,12 +210,12 @@ impl<'a> Heap<'a> {
         objects.next().is_some_and(|at| self.is_class_object(self.nodes.kind.at(at as usize)))
     }
 
-    pub fn strings(&self) -> &StringTable {
+    pub(super) fn strings(&self) -> &StringTable {
         &self.strings
     }
 
     /// Text: `many` objects of a class, with an example.
-    pub fn objects(&self, many: u64, class: u32, example: Option<u32>) -> String {
+    pub(super) fn objects(&self, many: u64, class: u32, example: Option<u32>) -> String {
         let name = self.shown_class(class);
         let plural = if many == 1 { "" } else { "s" };
         let plain = name.strip_prefix('(').and_then(|name| name.strip_suffix(')'));
@@ -236,18 +236,18 @@ impl<'a> Heap<'a> {
     }
 
     /// Whether a node is the source text of code, which the runtime keeps with the code.
-    pub fn is_source(&self, node: u32) -> bool {
+    pub(super) fn is_source(&self, node: u32) -> bool {
         let above = self.nodes.dominator.at(node as usize).0;
         let parent = self.tree.as_ref().map_or(above, |tree| tree.parent(node).get().unwrap_or(above));
         self.is_code(above) || self.is_code(parent)
     }
 
-    pub fn is_code(&self, node: u32) -> bool {
+    pub(super) fn is_code(&self, node: u32) -> bool {
         self.code.has(self.nodes.kind.at(node as usize))
     }
 
     /// Whether a variable of a closure closely dominates a node.
-    pub fn is_variable(&self, node: u32) -> bool {
+    pub(super) fn is_variable(&self, node: u32) -> bool {
         let mut at = node;
         for _ in 0..NEAR {
             at = self.nodes.dominator.at(at as usize).0;
@@ -262,7 +262,7 @@ impl<'a> Heap<'a> {
     }
 
     /// Whether the shortest path to a node ends in a variable of a closure; true without paths.
-    pub fn is_reached_by_variable(&self, node: u32) -> bool {
+    pub(super) fn is_reached_by_variable(&self, node: u32) -> bool {
         let above = self.tree.as_ref().map(|tree| tree.parent(node));
         above.is_none_or(|above| {
             !above.is_none() && self.classes.has(self.nodes.class.at(above.index()).0, role::CLOSURE_CONTEXT)
@@ -270,7 +270,7 @@ impl<'a> Heap<'a> {
     }
 
     /// The nearest node above on the path to a node, itself included, that is no part of another.
-    pub fn whole(&self, node: u32) -> u32 {
+    pub(super) fn whole(&self, node: u32) -> u32 {
         let is_inner = |&at: &u32| {
             let (kind, class) = (self.nodes.kind.at(at as usize), self.nodes.class.at(at as usize).0);
             self.is_part(kind, class) || self.classes.has(class, role::ENTRY)
@@ -284,7 +284,7 @@ impl<'a> Heap<'a> {
     }
 
     /// The referrer of a node on its path, without parts; the node itself without a referrer.
-    pub fn holder(&self, node: u32) -> u32 {
+    pub(super) fn holder(&self, node: u32) -> u32 {
         let parent = self.tree.as_ref().and_then(|tree| tree.parent(node).get());
         parent.map_or(node, |parent| self.whole(parent))
     }
@@ -297,12 +297,12 @@ impl<'a> Heap<'a> {
     }
 
     /// An instance of a big class that retains much.
-    pub fn example(&self, class: u32) -> Option<u32> {
+    pub(super) fn example(&self, class: u32) -> Option<u32> {
         self.chains_of(class).next().map(|(example, _)| example)
     }
 
     /// Whether most of the bytes of a finding are within a node, as far as known.
-    pub fn is_mostly_within(&self, finding: &Finding, node: u32) -> bool {
+    pub(super) fn is_mostly_within(&self, finding: &Finding, node: u32) -> bool {
         let Some(class) = finding.class_id.filter(|_| finding.scope == Scope::Class) else { return true };
         let (mut all, mut within) = (0u64, 0u64);
         for (example, bytes) in self.chains_of(class) {
@@ -313,23 +313,23 @@ impl<'a> Heap<'a> {
     }
 
     /// Whether a node is `holder` or is dominated by it.
-    pub fn is_within(&self, node: u32, holder: u32) -> bool {
+    pub(super) fn is_within(&self, node: u32, holder: u32) -> bool {
         let up = |&at: &u32| Some(self.nodes.dominator.at(at as usize).0).filter(|_| at != self.facts.root.0);
         std::iter::successors(Some(node), up).take(DEEP).any(|at| at == holder)
     }
 
     /// Text: bytes, and their percentage of the heap.
-    pub fn share(&self, bytes: u64) -> String {
+    pub(super) fn share(&self, bytes: u64) -> String {
         let percent = if self.bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / self.bytes as f64 };
         format!("{} ({percent:.1} % of the heap)", size(bytes))
     }
 }
 
-pub fn about_class(rule: &str, severity: Severity, class: u32, heap: &Heap) -> Finding {
+pub(super) fn about_class(rule: &str, severity: Severity, class: u32, heap: &Heap) -> Finding {
     Finding { class_id: Some(class), ..blank(rule, severity, Scope::Class, heap.shown_class(class)) }
 }
 
-pub fn about_node(rule: &str, severity: Severity, node: u32, heap: &Heap) -> Finding {
+pub(super) fn about_node(rule: &str, severity: Severity, node: u32, heap: &Heap) -> Finding {
     let class = heap.nodes.class.at(node as usize).0;
     Finding {
         class_id: Some(class),
@@ -340,7 +340,7 @@ pub fn about_node(rule: &str, severity: Severity, node: u32, heap: &Heap) -> Fin
 }
 
 /// A finding without optional fields.
-pub fn blank(rule: &str, severity: Severity, scope: Scope, subject: String) -> Finding {
+pub(crate) fn blank(rule: &str, severity: Severity, scope: Scope, subject: String) -> Finding {
     Finding {
         rule: rule.to_owned(),
         severity,
@@ -365,7 +365,7 @@ pub fn blank(rule: &str, severity: Severity, scope: Scope, subject: String) -> F
 }
 
 /// Shortens a text to at most `most` characters.
-pub fn shorten(text: &str, most: usize) -> String {
+pub(crate) fn shorten(text: &str, most: usize) -> String {
     if text.chars().nth(most).is_none() {
         return text.to_owned();
     }

@@ -8,7 +8,7 @@ use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Facts;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[STRING, ARRAY],
     candidates: list_bytes::<Node>(2 * MOST),
     tells: Tells::Mass,

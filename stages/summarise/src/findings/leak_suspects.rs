@@ -20,7 +20,7 @@ use heaplake_schemas::scratch::Facts;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME, CONSTANT],
     arrays: &[per_node::<ClassId>(), per_node::<NodeId>(), per_node::<NodeId>()],
     candidates: list_bytes::<(u64, u32)>(CANDIDATES),
@@ -30,9 +30,9 @@ pub const RULE: Rule = Rule {
     ..Rule::NEW
 };
 
-pub const NAME: &str = "leak-suspect";
+pub(super) const NAME: &str = "leak-suspect";
 /// Name of findings about objects that a package, the runtime or a class keeps for its lifetime.
-pub const CONSTANT: &str = "large-constant";
+pub(super) const CONSTANT: &str = "large-constant";
 /// Minimum percent of the heap of a high, medium, low finding.
 const PERCENT: [u64; 3] = [25, 10, 5];
 /// [`PERCENT`] of a single object without signs of growth; never high.

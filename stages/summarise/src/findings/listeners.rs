@@ -8,7 +8,7 @@ use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::resources::{NONE, kind};
 
-pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
+pub(super) const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "listeners";
 /// Minimum number of listeners of one event, and number that makes a finding whatever they retain.

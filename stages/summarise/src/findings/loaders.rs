@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::hash::Hasher;
 use worlds::{Loader, World};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[
         column(columns::CLASS_LOADER).if_any(),

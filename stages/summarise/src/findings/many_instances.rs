@@ -14,7 +14,7 @@ use heaplake_kit::text::size;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME, PLATFORM],
     candidates: list_bytes::<ClassRow>(CLASSES),
     tells: Tells::Mass,

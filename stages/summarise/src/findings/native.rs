@@ -13,7 +13,7 @@ use heaplake_schemas::scratch::Facts;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(RESOURCE_ROW).if_any()],
     working: map_bytes::<u32, ()>(MOST),

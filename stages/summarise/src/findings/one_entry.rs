@@ -4,7 +4,7 @@ use super::containers::{self, Judge, LARGE};
 use super::rule::Rule;
 use heaplake_schemas::containers::flags;
 
-pub const RULE: Rule = Rule { names: &[JUDGE.name], open: |_, _| Ok(Box::new(JUDGE)), ..containers::BASE };
+pub(super) const RULE: Rule = Rule { names: &[JUDGE.name], open: |_, _| Ok(Box::new(JUDGE)), ..containers::BASE };
 
 const JUDGE: Judge = Judge {
     name: "one-entry-collections",

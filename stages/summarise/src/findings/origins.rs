@@ -14,7 +14,7 @@ use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS, OriginalPlace};
 const STEPS: usize = 1 << 12;
 
 /// Origins of objects in the format.
-pub struct Origins {
+pub(super) struct Origins {
     rules: Rules,
     node: ColumnMap<NodeId>,
     of_node: ColumnMap<u32>,
@@ -26,7 +26,7 @@ pub struct Origins {
 }
 
 impl Origins {
-    pub fn open(job: &Job<'_>) -> Result<Option<Self>, StageError> {
+    pub(super) fn open(job: &Job<'_>) -> Result<Option<Self>, StageError> {
         let Job { scratch, context, .. } = *job;
         if !scratch.has(columns::ORIGIN) {
             return Ok(None);
@@ -60,7 +60,7 @@ impl Origins {
     }
 
     /// Returns the owner of an object; without one, that of the nearest object on the path to it.
-    pub fn owner(&mut self, node: u32, path: &Path, heap: &Heap) -> Result<Option<String>, StageError> {
+    pub(super) fn owner(&mut self, node: u32, path: &Path, heap: &Heap) -> Result<Option<String>, StageError> {
         let mut codes = Vec::new();
         let mut at = node;
         while at != heap.facts.root.0 && codes.len() < STEPS {
@@ -90,7 +90,7 @@ impl Origins {
     }
 
     /// File and line of the nearest code on the path to an object, the original place if known.
-    pub fn place(&self, path: &Path, heap: &Heap) -> Option<String> {
+    pub(super) fn place(&self, path: &Path, heap: &Heap) -> Option<String> {
         let text = |id: u32| (id != u32::MAX).then(|| heap.strings().text(id as usize));
         let mut places = path.upwards().filter_map(|node| {
             let at = self.located.binary_search(&NodeId(node)).ok()?;

@@ -7,7 +7,7 @@ use heaplake_schemas::scratch as columns;
 
 /// Origin of an object's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CodeOf {
+pub(super) enum CodeOf {
     /// Unknown, as for object literals.
     Unknown,
     /// The runtime or its library.
@@ -20,12 +20,12 @@ pub enum CodeOf {
 
 impl CodeOf {
     /// Whether the code belongs to the program, or to a package that it chose.
-    pub fn is_of_program(self) -> bool {
+    pub(super) fn is_of_program(self) -> bool {
         matches!(self, Self::Application | Self::Package)
     }
 }
 
-pub struct Packages {
+pub(super) struct Packages {
     node: ColumnMap<NodeId>,
     of_node: ColumnMap<u32>,
     of_class: ColumnMap<u32>,
@@ -33,7 +33,7 @@ pub struct Packages {
 }
 
 impl Packages {
-    pub fn open(scratch: &Scratch) -> Result<Option<Self>, StageError> {
+    pub(super) fn open(scratch: &Scratch) -> Result<Option<Self>, StageError> {
         if !scratch.has(columns::ORIGIN) {
             return Ok(None);
         }
@@ -50,7 +50,7 @@ impl Packages {
     }
 
     /// Returns the origin of a node of a class; `None` without a package.
-    pub fn origin(&self, node: u32, class: ClassId) -> Option<Origin> {
+    pub(super) fn origin(&self, node: u32, class: ClassId) -> Option<Origin> {
         let own = self.node.binary_search(&NodeId(node)).ok().map(|at| self.of_node[at]);
         let origin = own.or_else(|| self.of_class.get(class.index()).copied())?;
         self.origin.get(origin as usize).copied().filter(|origin| origin.package != u32::MAX)

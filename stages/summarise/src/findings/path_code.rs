@@ -7,7 +7,7 @@ use super::paths::Path;
 impl Heap<'_> {
     /// Whether the nearest code on the path to a node has this origin, and none is the program's; false if the format
     /// does not distinguish a program from its packages.
-    pub fn is_of_package(&self, node: u32, code: CodeOf) -> bool {
+    pub(super) fn is_of_package(&self, node: u32, code: CodeOf) -> bool {
         let path = Path::to(node, self);
         let codes = || path.upwards().map(|at| self.code_of(at));
         self.functions.any()
@@ -17,7 +17,7 @@ impl Heap<'_> {
 
     /// Whether the path to a node has code of the platform only, and no thread: the stack of a thread has the program's
     /// code.
-    pub fn is_of_platform(&self, node: u32) -> bool {
+    pub(super) fn is_of_platform(&self, node: u32) -> bool {
         let path = Path::to(node, self);
         let codes = || path.upwards().map(|at| self.code_of(at));
         codes().any(|code| code == CodeOf::Platform)

@@ -20,8 +20,8 @@ const MOST: usize = 1 << 14;
 const MOST_NAME: usize = 80;
 const MOST_LABEL: usize = 48;
 /// Steps at each end in the table, and in a message.
-pub const KEPT: usize = 32;
-pub const SHOWN: usize = 5;
+pub(super) const KEPT: usize = 32;
+pub(super) const SHOWN: usize = 5;
 /// Number of steps above an object searched for its holder.
 const NEAR: usize = 5;
 
@@ -34,7 +34,7 @@ struct Hop {
 
 /// A step of a path as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub(super) struct Step {
     pub node: u32,
     /// Its class or name, and the same without parts that differ between runs.
     name: String,
@@ -47,7 +47,7 @@ pub struct Step {
     container: bool,
 }
 
-pub struct Path {
+pub(super) struct Path {
     /// The nodes, from the root down.
     hops: Vec<Hop>,
     pub steps: Vec<Step>,
@@ -58,7 +58,7 @@ pub struct Path {
 
 impl Path {
     /// Returns the path to a node.
-    pub fn to(node: u32, heap: &Heap) -> Self {
+    pub(super) fn to(node: u32, heap: &Heap) -> Self {
         let (hops, cut, between) = match by_reference(node, heap) {
             Some((hops, cut)) => (hops, cut, " → "),
             None => {
@@ -71,17 +71,17 @@ impl Path {
     }
 
     /// The nodes from the object upwards.
-    pub fn upwards(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn upwards(&self) -> impl Iterator<Item = u32> {
         self.hops.iter().rev().map(|hop| hop.node)
     }
 
     /// The steps as texts; `ends` at each end of a long path.
-    pub fn texts(&self, ends: usize) -> Vec<String> {
+    pub(super) fn texts(&self, ends: usize) -> Vec<String> {
         self.list(ends, |step| format!("{}{}", step.name, step.out))
     }
 
     /// Like [`Self::texts`], without parts that differ between runs.
-    pub fn stable(&self, ends: usize) -> Vec<String> {
+    pub(super) fn stable(&self, ends: usize) -> Vec<String> {
         self.list(ends, |step| format!("{}{}", step.stable, step.out))
     }
 
@@ -97,7 +97,7 @@ impl Path {
     }
 
     /// The path in one line.
-    pub fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         self.texts(SHOWN).join(self.between)
     }
 
@@ -109,13 +109,13 @@ impl Path {
     }
 
     /// The nearest object of a named class above the last.
-    pub fn holder(&self) -> Option<u32> {
+    pub(super) fn holder(&self) -> Option<u32> {
         self.holder_step().filter(|&at| self.steps[at].named).map(|at| self.steps[at].node)
     }
 
     /// The field that refers to the last object, after the object of a named class that has the field; `None` if the
     /// last object is of such a class itself.
-    pub fn field(&self) -> Option<String> {
+    pub(super) fn field(&self) -> Option<String> {
         let last = self.steps.last()?;
         let holder = self.holder_step().filter(|_| !last.named)?;
         let fields: String = self.steps[holder..self.steps.len() - 1].iter().map(|step| &*step.out).collect();
@@ -123,13 +123,13 @@ impl Path {
     }
 
     /// Name of the last object: its class, or its field if its class is common to every program.
-    pub fn subject(&self) -> String {
+    pub(super) fn subject(&self) -> String {
         self.field().or_else(|| Some(self.steps.last()?.stable.clone())).unwrap_or_default()
     }
 
     /// Whether this path and the other one lead to the same place in objects of the same classes, or the other one goes
     /// on from there.
-    pub fn is_like(&self, other: &Self) -> bool {
+    pub(super) fn is_like(&self, other: &Self) -> bool {
         let same = |(a, b): (&Step, &Step)| (&a.stable, &a.out) == (&b.stable, &b.out);
         let Some((last, above)) = self.steps.split_last() else { return false };
         above.iter().zip(&other.steps).all(same)
@@ -140,17 +140,17 @@ impl Path {
 /// Descriptions of objects by their paths.
 impl Heap<'_> {
     /// The path to a node from a named root, as text; see [`Path`].
-    pub fn chain(&self, node: u32) -> String {
+    pub(super) fn chain(&self, node: u32) -> String {
         Path::to(node, self).line()
     }
 
     /// Name of a node in a message: its class, or its holder with the field.
-    pub fn subject(&self, node: u32) -> String {
+    pub(super) fn subject(&self, node: u32) -> String {
         Path::to(node, self).subject()
     }
 
     /// [`Self::subject`] as the subject of a sentence: `Server.sessions (Map @12)`, or `One Map @12`.
-    pub fn described(&self, node: u32) -> String {
+    pub(super) fn described(&self, node: u32) -> String {
         let class = self.shown_class(self.nodes.class.at(node as usize).0);
         // The root of some formats has no id.
         let id = Some(self.nodes.id.at(node as usize)).filter(|&id| id != NO_ID);
@@ -178,7 +178,7 @@ impl Heap<'_> {
     }
 
     /// Whether a node is a named root, such as a global object.
-    pub fn is_top(&self, node: u32) -> bool {
+    pub(super) fn is_top(&self, node: u32) -> bool {
         Path::to(node, self).steps.len() <= 1
     }
 }

@@ -7,7 +7,7 @@ use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::{NONE, kind};
 
-pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
+pub(super) const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "pending-promises";
 /// Minimum number of waiting calls of one function, and number that makes a finding whatever they retain.

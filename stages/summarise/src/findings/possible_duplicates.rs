@@ -14,7 +14,7 @@ use heaplake_schemas::ids::ClassId;
 use heaplake_schemas::scratch::{self as columns, limits};
 use std::cmp::Reverse;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(columns::SET_ROW).if_any()],
     arrays: &[per_node::<ClassId>()],

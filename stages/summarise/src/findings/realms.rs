@@ -11,7 +11,7 @@ use heaplake_schemas::resources::{NONE, kind};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     working: BASE.working + map_bytes::<u32, (u64, u32)>(STEPS * REALMS),
     open: |_, _| Ok(Box::new(JUDGE)),

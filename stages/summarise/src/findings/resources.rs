@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Declaration of such a rule, without its names and constructor. One of these rules declares the two bits per node
 /// that each needs while it reports: they report one after the other.
-pub const BASE: Rule = Rule {
+pub(super) const BASE: Rule = Rule {
     reads: &[
         column(RESOURCE_ROW).if_any(),
         texts(RESOURCE_TEXTS).if_any(),
@@ -31,7 +31,7 @@ pub const BASE: Rule = Rule {
 /// Minimum percent of the heap of a high, medium, low finding about many resources.
 const PERCENT: [u64; 3] = [25, 10, 2];
 /// Bits per node of such a rule.
-pub const BITS: u64 = 2;
+pub(super) const BITS: u64 = 2;
 /// Maximum number of groups.
 const GROUPS: usize = 1 << 14;
 /// Maximum characters of a name, and of a place, in a message.
@@ -39,11 +39,11 @@ const MOST_NAME: usize = 60;
 const MOST_PLACE: usize = 80;
 
 /// Group key of resources.
-pub type Key = [u32; 2];
+pub(super) type Key = [u32; 2];
 
 /// Resources with one key.
 #[derive(Clone, Copy, Debug)]
-pub struct Group {
+pub(super) struct Group {
     pub count: u64,
     /// Retained bytes.
     pub bytes: u64,
@@ -62,7 +62,7 @@ impl Group {
     }
 
     /// Severity of the group: `None` below `many`, at least low from `very_many` on.
-    pub fn severity(&self, [many, very_many]: [u64; 2], heap: &Heap) -> Option<Severity> {
+    pub(super) fn severity(&self, [many, very_many]: [u64; 2], heap: &Heap) -> Option<Severity> {
         match severity(self.bytes, heap.bytes, PERCENT) {
             _ if self.count < many => None,
             None if self.count >= very_many => Some(Severity::Low),
@@ -81,11 +81,11 @@ impl Group {
     }
 }
 
-pub type Report = fn(&[(Key, Group)], &Words<'_>) -> Vec<Finding>;
+pub(super) type Report = fn(&[(Key, Group)], &Words<'_>) -> Vec<Finding>;
 
 /// How a rule judges resources.
 #[derive(Clone, Copy)]
-pub struct Judge {
+pub(super) struct Judge {
     pub kinds: &'static [u32],
     /// Minimum number of resources.
     pub least: u64,
@@ -214,7 +214,7 @@ impl Outermost {
 }
 
 /// Texts of resources.
-pub struct Words<'a> {
+pub(super) struct Words<'a> {
     pub heap: &'a Heap<'a>,
     names: StringTable,
     texts: StringTable,
@@ -222,22 +222,22 @@ pub struct Words<'a> {
 
 impl Words<'_> {
     /// The shortened name of a row.
-    pub fn name(&self, name: u32) -> String {
+    pub(super) fn name(&self, name: u32) -> String {
         if name == NONE { String::new() } else { shorten(&self.names.text(name as usize), MOST_NAME) }
     }
 
     /// A text of a row.
-    pub fn text(&self, number: u32) -> Option<String> {
+    pub(super) fn text(&self, number: u32) -> Option<String> {
         (number != NONE).then(|| self.texts.text(number as usize).into_owned())
     }
 
     /// Source place of the function of a row, shortened: the end of the path, from the package or the last folder on.
-    pub fn place(&self, row: &ResourceRow) -> Option<String> {
+    pub(super) fn place(&self, row: &ResourceRow) -> Option<String> {
         self.text(row.place).map(|place| shown_place(&place))
     }
 
     /// The function of a row with its place.
-    pub fn function(&self, row: &ResourceRow) -> String {
+    pub(super) fn function(&self, row: &ResourceRow) -> String {
         let nodes = &self.heap.nodes;
         let name = if row.function == NONE { String::new() } else { nodes.own_name(NodeId(row.function), MOST_NAME) };
         match (name.trim().is_empty(), self.place(row)) {

@@ -8,7 +8,7 @@ use heaplake_schemas::findings::{Finding, Severity};
 use heaplake_schemas::scratch::Facts;
 
 /// Declaration of a rule.
-pub struct Rule {
+pub(super) struct Rule {
     /// Names of its findings, as in the table.
     pub names: &'static [&'static str],
     /// Inputs beyond those of all rules.
@@ -32,7 +32,7 @@ pub struct Rule {
 
 impl Rule {
     /// A rule without findings, to be filled in.
-    pub const NEW: Self = Self {
+    pub(super) const NEW: Self = Self {
         names: &[],
         reads: &[],
         arrays: &[],
@@ -48,7 +48,7 @@ impl Rule {
 
 /// Evidence of a finding about its cause, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tells {
+pub(super) enum Tells {
     /// A package or the runtime keeps something for its lifetime: no other finding about it raises its severity.
     Fact,
     /// A certain mistake.
@@ -66,7 +66,7 @@ pub enum Tells {
 }
 
 /// An opened detector.
-pub type Opened = Result<Box<dyn Detector + Send>, StageError>;
+pub(super) type Opened = Result<Box<dyn Detector + Send>, StageError>;
 
 struct Nothing;
 
@@ -78,7 +78,7 @@ impl Detector for Nothing {
 
 /// A node with the columns that rules read.
 #[derive(Clone, Copy, Debug)]
-pub struct Node {
+pub(super) struct Node {
     pub node: u32,
     pub class: u32,
     pub kind: u8,
@@ -96,7 +96,7 @@ pub struct Node {
 
 /// Zone map of a batch of nodes: maxima and flags.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub(super) struct Extent {
     pub shallow: u64,
     pub native: u64,
     pub retained: u64,
@@ -105,7 +105,7 @@ pub struct Extent {
 }
 
 /// A rule at work: sees nodes and classes, then reports.
-pub trait Detector {
+pub(super) trait Detector {
     /// Sees each node of the batches that [`Self::minds`] accepts, in order, without garbage.
     fn see(&mut self, _node: &Node) {}
 
@@ -132,16 +132,16 @@ pub trait Detector {
 }
 
 /// Maximum bytes of a sorted map: its nodes are at least half full.
-pub const fn map_bytes<K, V>(entries: usize) -> u64 {
+pub(super) const fn map_bytes<K, V>(entries: usize) -> u64 {
     (2 * entries * (size_of::<K>() + size_of::<V>())) as u64
 }
 
-pub const fn list_bytes<T>(elements: usize) -> u64 {
+pub(super) const fn list_bytes<T>(elements: usize) -> u64 {
     (elements * size_of::<T>()) as u64
 }
 
 /// Minimum bytes of a finding, whatever the heap.
-pub const FLOOR: u64 = 1 << 20;
+pub(super) const FLOOR: u64 = 1 << 20;
 /// Minimum bytes of high severity, and of medium severity below a large part of the heap.
 const HIGH_FLOOR: u64 = 4 << 20;
 const MEDIUM_FLOOR: u64 = 2 << 20;
@@ -149,7 +149,7 @@ const MEDIUM_FLOOR: u64 = 2 << 20;
 const LARGE: u64 = 25;
 
 /// Severity of bytes in a heap, by the minimum percent of a high, medium and low one.
-pub fn severity(bytes: u64, heap: u64, percent: [u64; 3]) -> Option<Severity> {
+pub(crate) fn severity(bytes: u64, heap: u64, percent: [u64; 3]) -> Option<Severity> {
     let at_least = |percent: u64| u128::from(bytes) * 100 >= u128::from(heap) * u128::from(percent);
     match percent {
         [high, _, _] if at_least(high) && bytes >= HIGH_FLOOR => Some(Severity::High),

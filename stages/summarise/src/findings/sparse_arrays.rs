@@ -13,7 +13,7 @@ use heaplake_schemas::findings::Finding;
 use heaplake_schemas::scratch::{self as columns, Facts};
 use std::collections::BTreeMap;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[JUDGE.name],
     bits_per_node: 1,
     candidates: map_bytes::<u32, Tally>(CLASSES),

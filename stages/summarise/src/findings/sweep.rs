@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Value of `node.detached` for a detached node.
 const DETACHED: u8 = 2;
 
-pub struct Sweep {
+pub(super) struct Sweep {
     class: ColumnReader<ClassId>,
     kind: ColumnReader<u8>,
     detached: Option<ColumnReader<u8>>,
@@ -23,7 +23,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    pub fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(super) fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         let there = |yes: bool| yes.then_some(());
         Ok(Self {
             class: ColumnReader::open(scratch, columns::NODE_CLASS)?,
@@ -45,7 +45,7 @@ impl Sweep {
 
     /// Reads the next batch of nodes, at most a block; returns its zone map. Appends the nodes to `out` if the batch
     /// may match.
-    pub fn next(
+    pub(super) fn next(
         &mut self,
         nodes: Range<u32>,
         matters: impl FnOnce(&Extent) -> bool,

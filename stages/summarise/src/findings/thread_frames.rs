@@ -14,7 +14,7 @@ use heaplake_schemas::ids::ClassId;
 use heaplake_schemas::scratch as columns;
 use std::collections::BTreeMap;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     arrays: &[per_node::<ClassId>()],
     working: map_bytes::<u32, Tally>(FRAMES),

@@ -14,7 +14,7 @@ use heaplake_schemas::scratch as columns;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[
         column(columns::ESSENTIAL_DEGREE).if_any(),

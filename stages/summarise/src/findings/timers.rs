@@ -7,7 +7,7 @@ use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::kind;
 
-pub const RULE: Rule = Rule { names: &[NAME], bits_per_node: BITS, open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
+pub(super) const RULE: Rule = Rule { names: &[NAME], bits_per_node: BITS, open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "timers";
 /// Minimum number of timers of one function, and number that makes a finding whatever they retain.

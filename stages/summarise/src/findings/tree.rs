@@ -4,13 +4,13 @@ use heaplake_kit::{ColumnPoints, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
-pub struct Tree {
+pub(super) struct Tree {
     parent: ColumnPoints<NodeId>,
     label: ColumnPoints<u32>,
 }
 
 impl Tree {
-    pub fn open(scratch: &Scratch) -> Result<Option<Self>, StageError> {
+    pub(super) fn open(scratch: &Scratch) -> Result<Option<Self>, StageError> {
         if !scratch.has(columns::PATH_PARENT) {
             return Ok(None);
         }
@@ -19,17 +19,17 @@ impl Tree {
     }
 
     /// The parent of a node on its shortest path.
-    pub fn parent(&self, node: u32) -> NodeId {
+    pub(super) fn parent(&self, node: u32) -> NodeId {
         self.parent.at(node as usize)
     }
 
     /// Label of the edge from the parent.
-    pub fn label(&self, node: u32) -> u32 {
+    pub(super) fn label(&self, node: u32) -> u32 {
         self.label.at(node as usize)
     }
 
     /// Releases the pages read so far.
-    pub fn release(&self) {
+    pub(super) fn release(&self) {
         self.parent.release();
         self.label.release();
     }

@@ -11,7 +11,7 @@ use heaplake_schemas::findings::{Finding, Scope};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[NAME, UNROOTED],
     candidates: map_bytes::<u32, (u64, u64)>(CLASSES),
     open: |_, _| Ok(Box::<Unreachable>::default()),

@@ -8,7 +8,7 @@ use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::{NONE, kind};
 
-pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
+pub(super) const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "wasm-memory";
 /// Minimum percent of the heap of a high, medium, low finding (101: never): of several memories, and of a few.

@@ -15,7 +15,7 @@ use heaplake_schemas::scratch as columns;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     names: &[RETAINED, CHAIN],
     reads: &[column(columns::WEAK_ENTRY_ROW).if_any()],
     arrays: &[per_node::<NodeId>(), per_node::<u64>()],

@@ -6,13 +6,13 @@ use heaplake_kit::{BudgetVec, Job, StageError};
 use heaplake_schemas::scratch::Column;
 
 /// Owners per combined search.
-pub const AT_ONCE: usize = 63;
+pub(super) const AT_ONCE: usize = 63;
 
 /// Maximum number of owners with bits in a byte.
-pub const FEW: usize = 7;
+pub(super) const FEW: usize = 7;
 
 /// One bit per owner, and one more.
-pub trait Word: Pod {
+pub(super) trait Word: Pod {
     /// Bit of nodes that wait for their edges to be followed, or before that, to be checked.
     const WAITS: u64;
 
@@ -50,7 +50,7 @@ impl Word for u64 {
 }
 
 /// The chosen owners.
-pub struct Owners {
+pub(super) struct Owners {
     pub count: usize,
     /// The bits of all chosen owners.
     pub all: u64,
@@ -61,11 +61,11 @@ pub struct Owners {
 }
 
 /// Place of an owner that is not chosen.
-pub const NO_PLACE: u8 = u8::MAX;
+pub(super) const NO_PLACE: u8 = u8::MAX;
 
 impl Owners {
     /// Assigns bits to the chosen owners.
-    pub fn new(chosen: &[u32], at: Column<Code>, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(super) fn new(chosen: &[u32], at: Column<Code>, job: &Job<'_>) -> Result<Self, StageError> {
         let most = chosen.iter().max().map_or(0, |&most| most as usize + 1);
         let mut bits = job.context.budget.filled("owners: places", most, 0u64)?;
         chosen.iter().enumerate().for_each(|(place, &owner)| bits[owner as usize] = 1 << place);
@@ -74,13 +74,13 @@ impl Owners {
 
     /// The bits of all owners except that of a node.
     #[inline]
-    pub fn others(&self, code: Code) -> u64 {
+    pub(super) fn others(&self, code: Code) -> u64 {
         let own = code.owner().and_then(|owner| self.bits[..].get(owner as usize));
         self.all & !own.map_or(0, |&own| own)
     }
 
     /// Place of the owner of a node among the chosen ones.
-    pub fn place(&self, code: Code) -> u8 {
+    pub(super) fn place(&self, code: Code) -> u8 {
         match self.all & !self.others(code) {
             0 => NO_PLACE,
             bit => bit.trailing_zeros() as u8,
@@ -89,7 +89,7 @@ impl Owners {
 
     /// The bits of all owners except the one at a place.
     #[inline]
-    pub fn others_than(&self, place: u8) -> u64 {
+    pub(super) fn others_than(&self, place: u8) -> u64 {
         if place == NO_PLACE { self.all } else { self.all & !(1 << place) }
     }
 }

@@ -47,7 +47,7 @@ const AHEAD: usize = 8;
 
 /// Number of sweeps, and length of the searches in between. Affects time only.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub(super) struct Effort {
     /// Sweeps until the search runs to its end.
     pub sweeps: u32,
     /// Before that, it takes at most one step for this many nodes.
@@ -56,12 +56,12 @@ pub struct Effort {
 
 impl Effort {
     /// Effort of the stage. A step of a search takes as long as a sweep over dozens of nodes.
-    pub const NORMAL: Self = Self { sweeps: 5, nodes_per_step: 512 };
+    pub(super) const NORMAL: Self = Self { sweeps: 5, nodes_per_step: 512 };
 }
 
 /// Returns for each of these owners the bytes freed with it, and the spilled bytes. `owner_at` has the owner of the
 /// node at each position of the preorder.
-pub fn find(
+pub(super) fn find(
     chosen: &[u32],
     owner_at: Column<Code>,
     effort: Effort,

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 /// An owner and the strength of its claim, or nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
-pub struct Code(u32);
+pub(crate) struct Code(u32);
 
 /// Strength of a claim: by the package of a part of the platform, by another package, by a rule.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ enum Strength {
 
 impl Code {
     /// No owner.
-    pub const NOBODY: Self = Self(u32::MAX);
+    pub(crate) const NOBODY: Self = Self(u32::MAX);
     /// Not computed yet.
     const UNKNOWN: Self = Self(u32::MAX - 1);
     /// Upper bound of the numbers of owners.
@@ -35,20 +35,20 @@ impl Code {
     }
 
     #[inline]
-    pub fn owner(self) -> Option<u32> {
+    pub(crate) fn owner(self) -> Option<u32> {
         if self == Self::NOBODY { None } else { Some(self.0 >> 2) }
     }
 
     /// Returns the owner of an object below an object of another owner: the stronger claim wins; of equal claims its
     /// own.
     #[inline]
-    pub fn under(self, above: Self) -> Self {
+    pub(crate) fn under(self, above: Self) -> Self {
         if self == Self::NOBODY || (above != Self::NOBODY && above.0 & 3 > self.0 & 3) { above } else { self }
     }
 }
 
 /// The rules, and their results so far.
-pub struct Rules {
+pub(crate) struct Rules {
     rules: Vec<Rule>,
     packages: bool,
     strings: StringTable,
@@ -69,7 +69,11 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Rules {
     /// Opens the rules. Without rules of the user, packages own all objects.
-    pub fn new(rules: Option<&OwnerRules>, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(crate) fn new(
+        rules: Option<&OwnerRules>,
+        scratch: &Scratch,
+        context: &Context<'_>,
+    ) -> Result<Self, StageError> {
         let class_origin = match scratch.has(columns::CLASS_ORIGIN) {
             true => ColumnMap::uncounted(scratch, columns::CLASS_ORIGIN)?,
             false => ColumnMap::empty(),
@@ -91,20 +95,20 @@ impl Rules {
     }
 
     /// Number of owners so far.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
-    pub fn name(&self, owner: u32) -> Option<String> {
+    pub(crate) fn name(&self, owner: u32) -> Option<String> {
         self.names.get(owner as usize).cloned()
     }
 
-    pub fn into_names(self) -> Vec<String> {
+    pub(crate) fn into_names(self) -> Vec<String> {
         self.names
     }
 
     /// Returns the own owner of an object of this class, and of this origin if it has one of its own.
-    pub fn owner(&mut self, class: ClassId, origin: Option<u32>) -> Result<Code, StageError> {
+    pub(crate) fn owner(&mut self, class: ClassId, origin: Option<u32>) -> Result<Code, StageError> {
         let Some(origin) = origin else {
             let known = self.by_class[class.index()];
             if known != Code::UNKNOWN {
@@ -125,7 +129,7 @@ impl Rules {
     }
 
     /// Returns the owner of a function of this origin.
-    pub fn owner_of_code(&mut self, origin: u32) -> Result<Code, StageError> {
+    pub(crate) fn owner_of_code(&mut self, origin: u32) -> Result<Code, StageError> {
         self.find(NO_CLASS, origin)
     }
 

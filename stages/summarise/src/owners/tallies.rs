@@ -16,7 +16,7 @@ struct Tally {
 }
 
 /// The owners of a run, and two further rows.
-pub struct Tallies {
+pub(super) struct Tallies {
     /// For nobody, for garbage, then by owner.
     all: BudgetVec<Tally>,
 }
@@ -28,7 +28,7 @@ const OWNERS: usize = 2;
 
 impl Tallies {
     /// Returns rows without owners.
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+    pub(super) fn new(budget: &Budget) -> Result<Self, StageError> {
         let mut tallies = Self { all: budget.growing("owners: rows") };
         tallies.grow(0)?;
         Ok(tallies)
@@ -36,7 +36,7 @@ impl Tallies {
 
     /// Adds rows for new owners, up to `owners`.
     #[inline]
-    pub fn grow(&mut self, owners: usize) -> Result<(), StageError> {
+    pub(super) fn grow(&mut self, owners: usize) -> Result<(), StageError> {
         while self.all.len() < owners + OWNERS {
             let row = OwnerRow {
                 count: 0,
@@ -51,22 +51,22 @@ impl Tallies {
         Ok(())
     }
 
-    pub fn owner(&mut self, owner: u32) -> &mut OwnerRow {
+    pub(super) fn owner(&mut self, owner: u32) -> &mut OwnerRow {
         &mut self.all[owner as usize + OWNERS].row
     }
 
     /// Bytes of an owner's unreached nodes.
-    pub fn apart(&mut self, owner: u32) -> &mut u64 {
+    pub(super) fn apart(&mut self, owner: u32) -> &mut u64 {
         &mut self.all[owner as usize + OWNERS].apart
     }
 
-    pub fn garbage(&mut self) -> &mut OwnerRow {
+    pub(super) fn garbage(&mut self) -> &mut OwnerRow {
         &mut self.all[GARBAGE].row
     }
 
     /// The row of an owner, or of nobody.
     #[inline]
-    pub fn of(&mut self, code: Code) -> &mut OwnerRow {
+    pub(super) fn of(&mut self, code: Code) -> &mut OwnerRow {
         match code.owner() {
             Some(owner) => self.owner(owner),
             None => &mut self.all[NOBODY].row,
@@ -74,13 +74,13 @@ impl Tallies {
     }
 
     /// Marks allocations as known: they count from 0.
-    pub fn count_allocations(&mut self) {
+    pub(super) fn count_allocations(&mut self) {
         self.all.iter_mut().for_each(|tally| tally.row.allocated_bytes = 0);
         self.garbage().allocated_bytes = ABSENT;
     }
 
     /// Writes the non-empty rows, by retained size, largest first, equals by name; returns their number.
-    pub fn write(mut self, names: &[String], scratch: &Scratch) -> Result<u64, StageError> {
+    pub(super) fn write(mut self, names: &[String], scratch: &Scratch) -> Result<u64, StageError> {
         let name = |tally: &Tally| match tally.owner as usize {
             NOBODY => owners::NONE,
             GARBAGE => owners::UNREACHABLE,
@@ -107,7 +107,7 @@ impl Tallies {
 }
 
 #[inline]
-pub fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
+pub(super) fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
     let Some(total) = sum.checked_add(bytes) else { return Err(StageError::Overflow("the size of an owner")) };
     *sum = total;
     Ok(())

@@ -27,7 +27,7 @@ impl Default for Asked {
 
 impl Asked {
     /// Calls `found` with each edge of a range that leads to a node in `held` (ascending), and with its target.
-    pub fn each(
+    pub(super) fn each(
         &mut self,
         held: &[u32],
         range: Range<usize>,

@@ -84,7 +84,7 @@ impl Labels {
 
 impl Details {
     /// Shares the labels with another thread; `None` if they are paged.
-    pub fn share(&self) -> Option<Self> {
+    pub(super) fn share(&self) -> Option<Self> {
         Some(match self {
             Self::All { kinds, kind, name, flags } => {
                 let (kind, name, flags) = (kind.share()?, name.share()?, flags.share()?);
@@ -102,7 +102,7 @@ impl Details {
     }
 
     /// Opens the labels from bytes, words and kinds of edges: flags and names, or labels of essential edges.
-    pub fn of(told: Told, before: BudgetVec<u64>, facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(super) fn of(told: Told, before: BudgetVec<u64>, facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(match told {
             (Some(flags), Some(name), Some(kind)) => Self::All { kinds: facts.edge_kinds.clone(), kind, name, flags },
             (Some(label), Some(named), None) => Self::Labels(Labels {
@@ -116,7 +116,7 @@ impl Details {
         })
     }
 
-    pub fn prefetch(&self, edge: usize) {
+    pub(super) fn prefetch(&self, edge: usize) {
         match self {
             Self::Nothing => {}
             Self::Labels(labels) => {
@@ -132,7 +132,7 @@ impl Details {
     }
 
     /// The label of an edge from a node of this class; `None` if the edge is not essential.
-    pub fn label(&mut self, edge: usize, class: ClassId) -> Result<Option<u32>, StageError> {
+    pub(super) fn label(&mut self, edge: usize, class: ClassId) -> Result<Option<u32>, StageError> {
         Ok(match self {
             Self::Nothing => Some(label::NONE),
             Self::Labels(labels) => Some(labels.label(edge, class)?),

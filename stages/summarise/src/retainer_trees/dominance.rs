@@ -52,24 +52,24 @@ struct DominatorTree {
 
 impl Dominance {
     /// Opens the dominators of positions; `kept` is released for the numbers.
-    pub fn new(above: Lookup<Preorder>, kept: Reservation) -> Self {
+    pub(super) fn new(above: Lookup<Preorder>, kept: Reservation) -> Self {
         let (climbs, tree) = (AtomicUsize::new(above.count() / CLIMBS), Mutex::new(Tree::Kept(Some(kept))));
         Self { above, numbers: Arc::new(Numbers { climbs, tree }) }
     }
 
     /// Shares the tree with another thread; `None` if the dominators are paged.
-    pub fn share(&self) -> Option<Self> {
+    pub(super) fn share(&self) -> Option<Self> {
         Some(Self { above: self.above.share()?, numbers: Arc::clone(&self.numbers) })
     }
 
-    pub fn spilled_bytes(&self) -> u64 {
+    pub(super) fn spilled_bytes(&self) -> u64 {
         match &*self.numbers.tree() {
             Tree::Kept(_) => 0,
             Tree::Numbered(tree) => tree.spilled,
         }
     }
 
-    pub fn answer(&mut self, asked: &[Dominates], out: &mut Vec<bool>, job: &Job<'_>) -> Result<(), StageError> {
+    pub(super) fn answer(&mut self, asked: &[Dominates], out: &mut Vec<bool>, job: &Job<'_>) -> Result<(), StageError> {
         let first = out.len();
         // Dominators come first; the root, at position 0, dominates all nodes.
         out.extend(asked.iter().map(|asked| asked.node == asked.above || asked.above == 0));

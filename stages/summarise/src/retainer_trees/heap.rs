@@ -45,7 +45,12 @@ pub(super) const NESTED: usize = 8;
 
 impl<'a> Heap<'a> {
     /// Opens the columns. With `is_tight` not all of them fit in memory.
-    pub fn open(facts: &Facts, is_tight: bool, plan: &mut ArrayPlan<'_>, job: &Job<'a>) -> Result<Self, StageError> {
+    pub(super) fn open(
+        facts: &Facts,
+        is_tight: bool,
+        plan: &mut ArrayPlan<'_>,
+        job: &Job<'a>,
+    ) -> Result<Self, StageError> {
         let scratch = job.scratch;
         let labels = facts.follows_essential && scratch.has(columns::ESSENTIAL_LABEL);
         let before = match labels {
@@ -101,7 +106,7 @@ impl<'a> Heap<'a> {
     }
 
     /// Shares the heap with another thread; `None` if some of it is paged.
-    pub fn share(&self) -> Option<Self> {
+    pub(super) fn share(&self) -> Option<Self> {
         Some(Self {
             job: self.job,
             root: self.root,
@@ -126,7 +131,7 @@ impl<'a> Heap<'a> {
     }
 
     /// Bytes of later arrays that did not fit.
-    pub fn spilled_bytes(&self) -> u64 {
+    pub(super) fn spilled_bytes(&self) -> u64 {
         self.dominance.spilled_bytes()
     }
 

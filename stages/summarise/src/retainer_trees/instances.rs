@@ -29,7 +29,7 @@ pub(super) struct Instances<'a> {
 
 impl<'a> Instances<'a> {
     /// Sorts the instances of these classes. Samples a class with more than `allowed` instances evenly.
-    pub fn sorted(
+    pub(super) fn sorted(
         facts: &Facts,
         classes: &[u32],
         allowed: impl Fn(usize) -> u64,
@@ -60,12 +60,12 @@ impl<'a> Instances<'a> {
     }
 
     /// Bytes written to disk.
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.sorted.bytes()
     }
 
     /// Returns the instances of the next class, at `place`, in the order of nodes, and whether they are only a sample.
-    pub fn next(&mut self, place: usize) -> Result<(Vec<Instance>, bool), StageError> {
+    pub(super) fn next(&mut self, place: usize) -> Result<(Vec<Instance>, bool), StageError> {
         let mut list = Vec::new();
         while let Some(Entry { node, shallow_bytes, retained_bytes, .. }) =
             self.next.filter(|entry| entry.place as usize == place)

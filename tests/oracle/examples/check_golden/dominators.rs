@@ -4,7 +4,7 @@ use heaplake_oracle::graph::{Arc, successors};
 
 /// Immediate dominators by iteration over the nodes in reverse postorder (Cooper, Harvey and Kennedy,
 /// "A Simple, Fast Dominance Algorithm", 2001).
-pub fn dominators(n: usize, edges: &[Arc], root: u32) -> Vec<Option<u32>> {
+pub(super) fn dominators(n: usize, edges: &[Arc], root: u32) -> Vec<Option<u32>> {
     let postorder = postorder(n, edges, root);
     let mut rank = vec![None; n];
     for (place, &node) in postorder.iter().enumerate() {

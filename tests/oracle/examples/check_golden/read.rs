@@ -14,7 +14,7 @@ enum Json {
 }
 
 /// Reads a snapshot, or panics.
-pub fn snapshot(bytes: &[u8]) -> Snapshot {
+pub(crate) fn snapshot(bytes: &[u8]) -> Snapshot {
     let file = Reader { bytes, at: 0 }.value();
     let header = file.get("snapshot").expect("a header");
     let meta = header.get("meta").expect("a meta");
@@ -222,7 +222,7 @@ impl Reader<'_> {
 }
 
 /// The first units of a text as the harness writes them: the inside of a JSON string.
-pub fn escaped(text: &OracleString, longest: usize) -> String {
+pub(crate) fn escaped(text: &OracleString, longest: usize) -> String {
     let units = &text.units()[..text.units().len().min(longest)];
     let mut json = String::new();
     for c in char::decode_utf16(units.iter().copied()) {

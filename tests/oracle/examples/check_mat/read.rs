@@ -7,7 +7,7 @@ use heaplake_oracle::jvm::model::{
 use std::collections::HashMap;
 
 /// Reads a whole file.
-pub fn dump(bytes: &[u8]) -> Dump {
+pub(super) fn dump(bytes: &[u8]) -> Dump {
     let end = bytes.iter().position(|&byte| byte == 0).expect("a version");
     let mut file = Reader { bytes, at: end + 1, id_size: 0 };
     file.id_size = file.u4() as usize;
