@@ -1,10 +1,10 @@
 //! Runs whole analyses and replays in this process.
 
 pub(crate) use crate::fast_folder::fast_folder as folder;
-use heaplake::complaint::{Complaint, Exit};
+use heaplake::diagnostic::{Diagnostic, Exit};
 use heaplake::engine::admission::smallest_budget;
-use heaplake::engine::making;
 use heaplake::engine::request::{Outcome, Request, Resume};
+use heaplake::engine::run_executor;
 use heaplake::print::progress::Mode;
 use heaplake_input::source::Input;
 use heaplake_kit::StageError;
@@ -47,7 +47,7 @@ fn of_file(name: &str, data: &[u8], options: &Options) -> String {
 }
 
 /// Makes the run of a file, with the smallest budget.
-pub(crate) fn make(path: &Path, lake: &Path, options: &Options, threads: usize) -> Result<Outcome, Complaint> {
+pub(crate) fn make(path: &Path, lake: &Path, options: &Options, threads: usize) -> Result<Outcome, Diagnostic> {
     let request = Request {
         hash: None,
         input: Input::File(path.to_owned()),
@@ -62,12 +62,12 @@ pub(crate) fn make(path: &Path, lake: &Path, options: &Options, threads: usize) 
         force: true,
         allow_bomb: false,
     };
-    making::make(&request, Mode::Quiet, &AtomicBool::new(false))
+    run_executor::make(&request, Mode::Quiet, &AtomicBool::new(false))
 }
 
 /// Checks the result of a run and describes it briefly.
 #[must_use]
-pub(crate) fn judged(outcome: &Result<Outcome, Complaint>, path: &Path, lake: &Path) -> String {
+pub(crate) fn judged(outcome: &Result<Outcome, Diagnostic>, path: &Path, lake: &Path) -> String {
     match outcome {
         Ok(outcome) => {
             assert!(outcome.place.join("run.json").exists(), "a run without run.json");
@@ -76,33 +76,33 @@ pub(crate) fn judged(outcome: &Result<Outcome, Complaint>, path: &Path, lake: &P
             let partial = summary.partial.as_deref().map_or("whole", |_| "partial");
             format!("run of 2^{} nodes, 2^{} edges, {partial}", of(summary.node_count), of(summary.edge_count))
         }
-        Err(complaint) => {
+        Err(diagnostic) => {
             let left: Vec<_> = fs::read_dir(lake).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
             assert!(left.is_empty(), "refused, but left behind: {left:?}");
-            if let Some(StageError::Input(_)) = complaint.error.as_deref() {
-                assert!(complaint.cause.contains(&path.display().to_string()), "no file named: {}", complaint.cause);
+            if let Some(StageError::Input(_)) = diagnostic.error.as_deref() {
+                assert!(diagnostic.cause.contains(&path.display().to_string()), "no file named: {}", diagnostic.cause);
             }
-            refused(complaint)
+            refused(diagnostic)
         }
     }
 }
 
 /// Describes a diagnostic briefly, after checking that the input can be its cause.
 #[must_use]
-pub(crate) fn refused(complaint: &Complaint) -> String {
+pub(crate) fn refused(diagnostic: &Diagnostic) -> String {
     use StageError::{Budget, Input, Overflow, Plan};
-    let of_input = matches!(complaint.error.as_deref(), Some(Input(_) | Budget { .. } | Plan { .. } | Overflow(_)));
-    assert!(of_input, "not the input's fault? {complaint}: {:?}", complaint.error);
-    assert!(complaint.exit != Exit::Interrupted, "interrupted? {complaint}");
-    told(complaint)
+    let of_input = matches!(diagnostic.error.as_deref(), Some(Input(_) | Budget { .. } | Plan { .. } | Overflow(_)));
+    assert!(of_input, "not the input's fault? {diagnostic}: {:?}", diagnostic.error);
+    assert!(diagnostic.exit != Exit::Interrupted, "interrupted? {diagnostic}");
+    told(diagnostic)
 }
 
 /// Describes a diagnostic briefly, after checking its form.
 #[must_use]
-pub(crate) fn told(complaint: &Complaint) -> String {
-    assert!(complaint.cause.lines().count() == 1, "not one line of cause: {:?}", complaint.cause);
-    assert!(complaint.advice.lines().count() == 1, "not one line of advice: {:?}", complaint.advice);
-    without_numbers(&complaint.cause)
+pub(crate) fn told(diagnostic: &Diagnostic) -> String {
+    assert!(diagnostic.cause.lines().count() == 1, "not one line of cause: {:?}", diagnostic.cause);
+    assert!(diagnostic.advice.lines().count() == 1, "not one line of advice: {:?}", diagnostic.advice);
+    without_numbers(&diagnostic.cause)
 }
 
 fn without_numbers(text: &str) -> String {

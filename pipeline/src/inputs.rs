@@ -1,6 +1,6 @@
 //! Resolves the arguments of a command into a list of inputs.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::print::log;
 use heaplake_ingest::FORMATS;
 use heaplake_input::kind::{self, Kind};
@@ -56,7 +56,7 @@ impl Wanted {
 const BEGINNING: usize = 24;
 
 /// Refuses content that matches no wanted format, with a diagnostic that names the formats or the right command.
-pub(crate) fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complaint> {
+pub(crate) fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Diagnostic> {
     let kind = kind::of(beginning);
     // V8 is the fallback: any JSON object may be one of its snapshots.
     let of_v8 = kind::text(beginning).starts_with(b"{") && kind.is_none_or(|kind| kind == kind::V8);
@@ -82,7 +82,7 @@ pub(crate) fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), 
         }
     };
     let error = InputError { file: name.to_owned(), offset: 0, expected: format!("a {what}"), found, hint };
-    Err(Complaint { error: Some(Box::new(error.into())), ..Complaint::failed(format!("{name}: {said}"), hint) })
+    Err(Diagnostic { error: Some(Box::new(error.into())), ..Diagnostic::failed(format!("{name}: {said}"), hint) })
 }
 
 /// Formats that `analyze` reads, for diagnostics.
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn what_is_no_snapshot_is_named() {
-        let said = |beginning: &[u8], wanted| check("it", beginning, wanted).map_err(|complaint| complaint.cause);
+        let said = |beginning: &[u8], wanted| check("it", beginning, wanted).map_err(|diagnostic| diagnostic.cause);
         for good in [&b"{\"snapshot\":"[..], b" \n{", b"JAVA PROFILE 1.0.2\0", b"Nettrace"] {
             assert_eq!(said(good, Wanted::Snapshots), Ok(()));
         }

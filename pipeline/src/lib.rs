@@ -1,10 +1,10 @@
 //! The binary: command line, engine, output for people. The only crate that knows every stage.
 //!
 //! [`commands`] implements the command line for `main`; [`engine`] takes one input through all stages; [`mod@print`]
-//! writes to the terminal; [`complaint`] turns failures into diagnostics and exit codes.
+//! writes to the terminal; [`diagnostic`] turns failures into diagnostics and exit codes.
 
 pub mod commands;
-pub mod complaint;
+pub mod diagnostic;
 pub mod engine;
 mod inputs;
 pub mod memory;

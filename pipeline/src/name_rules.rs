@@ -15,7 +15,7 @@
 //! scripts, before the rules of the runtime. Every match in a name is replaced; `^` and `$` anchor to the whole name. A
 //! name that would become empty is left unchanged.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::rule_file::{self, Wrong, expected};
 use heaplake_names::{Runtime, check_pattern};
 use heaplake_schemas::names::{NameRule, NameRules};
@@ -30,7 +30,7 @@ const KEYS: &str = "pattern, replace or runtime";
 const ADVICE: &str = "a rule is [[rule]] with pattern, a regular expression, replace, a text, and runtime where it is for one of v8, jvm and dotnet";
 
 /// Reads a file of rules. A diagnostic names file, line, the expected and the found.
-pub fn read(path: &Path) -> Result<NameRules, Complaint> {
+pub fn read(path: &Path) -> Result<NameRules, Diagnostic> {
     rule_file::read(path, ADVICE, rules)
 }
 

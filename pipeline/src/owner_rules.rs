@@ -17,7 +17,7 @@
 //! object if, for each kind of pattern it has, at least one pattern matches. In patterns, `*` matches any characters
 //! including dots and slashes, `?` one character, `[ab]` one of these.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::rule_file::{self, Wrong, expected, kind};
 use glob::Pattern;
 use heaplake_schemas::owners::{NONE, UNREACHABLE};
@@ -33,7 +33,7 @@ const KEYS: &str = "name, class, script, package or loader";
 const ADVICE: &str = "a rule is [[owner]] with name and class, script, package or loader, lists of glob patterns";
 
 /// Reads a file of rules. A diagnostic names file, line, the expected and the found.
-pub fn read(path: &Path) -> Result<OwnerRules, Complaint> {
+pub fn read(path: &Path) -> Result<OwnerRules, Diagnostic> {
     rule_file::read(path, ADVICE, rules)
 }
 

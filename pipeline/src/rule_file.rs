@@ -1,6 +1,6 @@
 //! User files of rules in TOML; errors name file and line.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use heaplake_kit::fs::{TooLong, read_at_most};
 use std::ops::Range;
 use std::path::Path;
@@ -17,9 +17,9 @@ pub(crate) fn read<T>(
     path: &Path,
     advice: &str,
     parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>,
-) -> Result<T, Complaint> {
+) -> Result<T, Diagnostic> {
     let file = path.display();
-    let whole = |problem: String| Complaint::usage(format!("{file}: {problem}"), advice);
+    let whole = |problem: String| Diagnostic::usage(format!("{file}: {problem}"), advice);
     let at_line = |line: usize, problem: &str| whole(format!("line {line}: {problem}"));
     let bytes = read_at_most(path, MOST).map_err(|error| match TooLong::is(&error) {
         true => whole(format!("expected at most {MOST} bytes of rules, found more")),

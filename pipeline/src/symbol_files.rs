@@ -1,6 +1,6 @@
 //! `--symbols`: assemblies, PDBs and source maps that add names to an input.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::print;
 use clap::Args;
 use heaplake_input::source::Input;
@@ -33,11 +33,11 @@ pub struct Given {
 impl SymbolFiles {
     /// Finds the files of `--symbols` and `--source-maps`, each read within `memory` bytes. A bad file of
     /// `--source-maps` is an error, one of `--symbols` a warning.
-    pub fn find(&self, maps: &[String], memory: u64, quiet: bool) -> Result<Given, Complaint> {
+    pub fn find(&self, maps: &[String], memory: u64, quiet: bool) -> Result<Given, Diagnostic> {
         if !maps.is_empty() {
             let advice =
                 "name a source map of version 3, a script that contains or links to one, or a folder with such";
-            source_maps::find(maps, memory).map_err(|error| Complaint::usage(error.to_string(), advice))?;
+            source_maps::find(maps, memory).map_err(|error| Diagnostic::usage(error.to_string(), advice))?;
         }
         let found = find(&self.symbols, memory);
         let scripts: Vec<String> = maps.iter().cloned().chain(found.scripts).collect();

@@ -96,8 +96,8 @@ pub const LIFETIME_SIGNATURES: StringColumns = StringColumns {
     start: Column::new("replay.lifetime_signature.start"),
 };
 
-/// Document of [`Facts`].
-pub const FACTS: &str = "replay.json";
+/// Document of [`Metadata`].
+pub const METADATA: &str = "replay.json";
 
 /// Documents of [`DeepStacks`], one per export: flame graphs, pprof.
 pub const COLLAPSED_CUT: &str = "collapsed_cut.json";
@@ -134,7 +134,7 @@ pub enum Coverage {
 
 /// Metadata of a trace, and totals of its replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct Metadata {
     /// Name of the format.
     pub format: String,
     /// Its version, if the trace states one.

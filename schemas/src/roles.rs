@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Name patterns: `*` matches any text; a pattern without it is a whole name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Names(Vec<String>);
+pub struct NamePatterns(Vec<String>);
 
-impl Names {
+impl NamePatterns {
     /// These patterns.
     #[must_use]
     pub fn of(patterns: &[&str]) -> Self {
@@ -84,71 +84,71 @@ pub struct Resources {
 #[serde(default)]
 pub struct Roles {
     /// Node kinds that are parts of the runtime, or of the object that refers to them.
-    pub part_kinds: Names,
+    pub part_kinds: NamePatterns,
     /// Those of [`Self::part_kinds`] whose references the input repeats with the object they are parts of.
-    pub restated_kinds: Names,
+    pub restated_kinds: NamePatterns,
     /// Classes of such parts.
-    pub part_classes: Names,
+    pub part_classes: NamePatterns,
     /// Kinds of strings.
-    pub texts: Names,
+    pub texts: NamePatterns,
     /// Those of [`Self::texts`] whose nodes contain the characters.
-    pub plain_texts: Names,
+    pub plain_texts: NamePatterns,
     /// Kinds of arrays of primitive values.
-    pub data_arrays: Names,
+    pub data_arrays: NamePatterns,
     /// Classes of strings with their characters in such an array.
-    pub text_classes: Names,
+    pub text_classes: NamePatterns,
     /// Advice about buffers outside the heap.
     pub direct_buffer_advice: String,
     /// Advice about many such strings with equal contents.
     pub data_array_advice: String,
     /// Classes of fillers: unreachable objects that a collector writes into gaps of the heap. Programs may also have
     /// reachable objects of these classes.
-    pub fillers: Names,
+    pub fillers: NamePatterns,
     /// Kinds of arrays of references with one edge to their class and one to each non-null element.
-    pub reference_arrays: Names,
+    pub reference_arrays: NamePatterns,
     /// Kinds of nodes that represent memory outside the managed heap.
-    pub native_memory: Names,
+    pub native_memory: NamePatterns,
     /// Kinds of class nodes, which retain the targets of their static fields.
-    pub class_objects: Names,
+    pub class_objects: NamePatterns,
     /// Classes of such nodes.
-    pub class_of_classes: Names,
+    pub class_of_classes: NamePatterns,
     /// Classes that every program has plenty of.
-    pub common_classes: Names,
+    pub common_classes: NamePatterns,
     /// Those of [`Self::common_classes`] named after the fields of their objects, as object literals are.
-    pub shape_classes: Names,
+    pub shape_classes: NamePatterns,
     /// Classes of global variables that are named objects. Paths begin with them.
-    pub variables: Names,
+    pub variables: NamePatterns,
     /// Classes in which the runtime registers code or native objects, such as modules: they hold whatever the program
     /// has and cause nothing.
-    pub register_classes: Names,
+    pub register_classes: NamePatterns,
     /// Classes generated at run time.
-    pub generated_classes: Names,
+    pub generated_classes: NamePatterns,
     /// Classes of containers and their parts.
-    pub containers: Names,
+    pub containers: NamePatterns,
     /// Classes of container entries, through which a container refers to its elements.
-    pub entries: Names,
+    pub entries: NamePatterns,
     /// Classes of closure contexts.
-    pub closure_contexts: Names,
+    pub closure_contexts: NamePatterns,
     /// Fields with which weak and soft references refer to their referents.
-    pub weak_fields: Names,
+    pub weak_fields: NamePatterns,
     /// Kinds of code, for which the runtime keeps the source text.
-    pub code: Names,
+    pub code: NamePatterns,
     /// Kinds of functions and of parts they refer to.
-    pub functions: Names,
+    pub functions: NamePatterns,
     /// Synthetic nodes where paths begin, with names for people.
     pub root_names: Vec<(String, String)>,
     /// Classes of boxed numbers, characters and booleans.
-    pub boxes: Names,
+    pub boxes: NamePatterns,
     /// Classes of threads; the reader attaches their stack variables.
-    pub threads: Names,
+    pub threads: NamePatterns,
     /// Classes of virtual threads; dumps may omit their stacks while they wait.
-    pub virtual_threads: Names,
+    pub virtual_threads: NamePatterns,
     /// Thread locals, if the runtime has them.
     pub thread_locals: Option<ThreadLocals>,
     /// Finalizers, if the runtime has them.
     pub finalizers: Option<Finalizers>,
     /// Classes of native objects that can be detached but are not part of a document.
-    pub no_documents: Names,
+    pub no_documents: NamePatterns,
     /// Words about [resources](crate::resources).
     pub resources: Resources,
 }
@@ -159,18 +159,18 @@ mod tests {
 
     #[test]
     fn patterns_fit_names() {
-        let names = Names::of(&["Map", "java.*", "*[]", "*$Proxy*", "java.util.*$*Node"]);
+        let names = NamePatterns::of(&["Map", "java.*", "*[]", "*$Proxy*", "java.util.*$*Node"]);
         for name in ["Map", "java.lang.Object", "a.B[]", "com.sun.$Proxy12", "$Proxy", "java.util.HashMap$TreeNode"] {
             assert!(names.fit(name), "{name}");
         }
         for name in ["Maps", "a.Map", "javax.Thing", "[]a", "Proxy"] {
             assert!(!names.fit(name), "{name}");
         }
-        let entries = Names::of(&["java.util.*$*Node"]);
+        let entries = NamePatterns::of(&["java.util.*$*Node"]);
         assert!(entries.fit("java.util.concurrent.ConcurrentHashMap$Node") && entries.fit("java.util.A$B$Node"));
         assert!(!entries.fit("java.util.Node") && !entries.fit("java.util.HashMap$Node[]"));
-        let twice = Names::of(&["a*bc*bc*c"]);
+        let twice = NamePatterns::of(&["a*bc*bc*c"]);
         assert!(twice.fit("abcbcc") && twice.fit("a-bc-bc-c") && !twice.fit("abcc") && !twice.fit("abcbc"));
-        assert!(!Names::of(&["ab*ba"]).fit("aba") && Names::default().is_empty());
+        assert!(!NamePatterns::of(&["ab*ba"]).fit("aba") && NamePatterns::default().is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::findings::Finding;
 use crate::options::Options;
-use crate::replay::Facts;
+use crate::replay::Metadata;
 use serde::{Deserialize, Serialize};
 
 /// File name inside a run.
@@ -54,7 +54,8 @@ pub struct Run {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Replay {
     /// Metadata and totals of the trace.
-    pub facts: Facts,
+    #[serde(rename = "facts")]
+    pub metadata: Metadata,
     /// Types with most estimated bytes allocated.
     pub types: Vec<NamedAmount>,
     /// Functions that allocate most, callees included.

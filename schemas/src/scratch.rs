@@ -65,7 +65,7 @@ macro_rules! columns {
 }
 
 columns! {
-    /// Index into [`Facts::node_kinds`].
+    /// Index into [`Metadata::node_kinds`].
     NODE_KIND: u8 = "node.kind" per Node;
     /// The node's own name.
     NODE_NAME: StringId = "node.name" per Node;
@@ -75,7 +75,7 @@ columns! {
     NODE_SELF: u64 = "node.self" per Node;
     /// Size by the format's accounting rules (owned parts count with their owner), bytes.
     NODE_SHALLOW: u64 = "node.shallow" per Node;
-    /// Native memory held by the node alone, bytes. Only with [`Facts::has_native`].
+    /// Native memory held by the node alone, bytes. Only with [`Metadata::has_native`].
     NODE_NATIVE: u64 = "node.native" per Node;
     /// Number of outgoing edges, of every kind.
     NODE_EDGE_COUNT: u32 = "node.edge_count" per Node;
@@ -85,12 +85,12 @@ columns! {
     NODE_AVOIDED: u8 = "node.avoided" per Node;
     /// 0 unknown, 1 attached, 2 detached, after propagation.
     NODE_DETACHED: u8 = "node.detached" per Node;
-    /// Node of the allocation trace tree; 0 for none. Only with [`Facts::has_trace_nodes`].
+    /// Node of the allocation trace tree; 0 for none. Only with [`Metadata::has_trace_nodes`].
     NODE_TRACE: u32 = "node.trace" per Node;
     /// Row of the class table.
     NODE_CLASS: ClassId = "node.class" per Node;
 
-    /// Index into [`Facts::edge_kinds`].
+    /// Index into [`Metadata::edge_kinds`].
     EDGE_KIND: u8 = "edge.kind" per Edge;
     /// String id of the edge's name, or its number if the kind is indexed ([`EdgeKind::indexed`]).
     EDGE_NAME: u32 = "edge.name" per Edge;
@@ -171,7 +171,7 @@ columns! {
     /// Node of the table `allocation_callees`, by row of the trace tree.
     TRACE_PLACE: u32 = "trace.place" per Few;
 
-    /// Start nodes of distances, grouped by [`Facts::distance_seeds`].
+    /// Start nodes of distances, grouped by [`Metadata::distance_seeds`].
     DISTANCE_SEED: NodeId = "distance.seed" per Few;
     /// The equality graph, for the search for duplicates: for each node the first node with the same value. The value
     /// is everything comparable without following a reference: type, numbers, text, the labels of the slots in their
@@ -281,7 +281,7 @@ columns! {
     NODE_DOMINATOR: NodeId = "node.dominator" per Node;
     /// Retained size, bytes.
     NODE_RETAINED: u64 = "node.retained" per Node;
-    /// Retained native size, bytes. Only with [`Facts::has_native`].
+    /// Retained native size, bytes. Only with [`Metadata::has_native`].
     NODE_RETAINED_NATIVE: u64 = "node.retained_native" per Node;
     /// Distance from the user's roots; [`NO_DISTANCE`] if unset.
     NODE_DISTANCE: i32 = "node.distance" per Node;
@@ -331,8 +331,8 @@ pub const SET_PREVIEWS: StringColumns =
 
 /// Documents beside the columns.
 pub mod documents {
-    /// [`Facts`](super::Facts).
-    pub const FACTS: &str = "facts.json";
+    /// [`Metadata`](super::Facts).
+    pub const METADATA: &str = "metadata.json";
     /// A list of [`LargeObject`](crate::run::LargeObject)s, largest first.
     pub const LARGEST: &str = "largest.json";
     /// A list of [`Finding`](crate::findings::Finding)s, the most severe first.
@@ -388,7 +388,7 @@ pub struct DistanceSeed {
 
 /// Metadata of the input, from its reader. Besides the columns, later stages know nothing else of a format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct Metadata {
     /// Name of the format, as in the `snapshot` table.
     pub format: String,
     /// Its version, if the input states one.

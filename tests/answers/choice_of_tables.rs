@@ -1,7 +1,7 @@
 //! `--tables`: only the chosen tables are written, and their bytes do not depend on the choice.
 
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use heaplake_schemas::options::TableName;
 use std::collections::BTreeSet;
 use std::fs;
@@ -123,7 +123,7 @@ fn another_choice_is_another_run() {
     assert_eq!(json(&run)["options"]["tables"], serde_json::json!(["classes", "snapshot"]));
     // The order of a list and repeated names do not matter.
     lake.analyze(&input).args(["--tables", "snapshot,classes,snapshot"]).assert().success();
-    let (cause, advice) = complaint(&mut lake.analyze(&input), 1);
+    let (cause, advice) = diagnostic(&mut lake.analyze(&input), 1);
     assert!(cause.contains("differs in --tables (classes,snapshot)"), "{cause}");
     assert!(advice.contains("--force"), "{advice}");
     lake.analyze(&input).arg("--force").assert().success();

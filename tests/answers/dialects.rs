@@ -1,7 +1,7 @@
 //! Snapshots written unlike those of V8's present versions, with the same meaning.
 
 use crate::fixtures;
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::table::Table;
 
 /// A snapshot of a root, an object and a second one, referred to by name or index `place` and offset `to`.
@@ -44,13 +44,13 @@ fn other_negative_numbers_are_damage() {
     ] {
         let lake = Lake::new();
         let input = lake.input("it.heapsnapshot", referring(kind, place, to).as_bytes());
-        let (cause, _) = complaint(&mut lake.analyze(&input), 1);
+        let (cause, _) = diagnostic(&mut lake.analyze(&input), 1);
         assert!(cause.contains(expected), "{cause}");
         lake.assert_empty();
     }
     let lake = Lake::new();
     let damaged = referring(1, "1", "12").replace("3,32,1,0", "3,32,-1,0");
-    let (cause, _) = complaint(&mut lake.analyze(lake.input("it.heapsnapshot", damaged.as_bytes())), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(lake.input("it.heapsnapshot", damaged.as_bytes())), 1);
     assert!(cause.contains("an unsigned integer"), "{cause}");
 }
 
@@ -83,7 +83,7 @@ fn counts_of_zero_are_unknown() {
 
     let lake = Lake::new();
     let input = lake.input("it.heapsnapshot", with_counts(&text, 1, 0).as_bytes());
-    let (cause, _) = complaint(&mut lake.analyze(&input), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(&input), 1);
     assert!(cause.contains("1 nodes as snapshot.node_count promises"), "{cause}");
 }
 
@@ -93,7 +93,7 @@ fn snapshots_of_javascript_core_are_refused_by_name() {
     let text = r#"{"version":3,"type":"Inspector","nodes":[0,0,0,0],"nodeClassNames":["<root>"],"edges":[]}"#;
     let lake = Lake::new();
     let input = lake.input("it.heapsnapshot", text.as_bytes());
-    let (cause, advice) = complaint(&mut lake.analyze(&input), 1);
+    let (cause, advice) = diagnostic(&mut lake.analyze(&input), 1);
     assert!(
         cause.ends_with("this is a heap snapshot of JavaScriptCore (Bun, Safari), which analyze does not read"),
         "{cause}"

@@ -1,7 +1,7 @@
 //! `heaplake diff`: growth between two sides.
 
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::table::Table;
 use crate::written::{self, Class};
 use serde_json::Value;
@@ -75,7 +75,7 @@ fn different_formats_and_empty_sides_are_refused_by_name() {
         if with_lake {
             command.arg("--lake").arg(lake.path());
         }
-        complaint(&mut command, 2).0
+        diagnostic(&mut command, 2).0
     };
     let cause = refused(["release=1", "release=2"], true);
     assert!(cause.contains("v8-heapsnapshot") && cause.contains("hprof"), "{cause}");

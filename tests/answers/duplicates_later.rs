@@ -2,7 +2,7 @@
 
 use super::duplicate_sets::sets;
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn a_foreign_run_json_moves_no_folder() {
         (foreign["release"], foreign["snapshot"]) = (release.into(), snapshot.into());
         foreign.as_object_mut().unwrap().remove("seal");
         fs::write(&json, heaplake_lake::seal::sealed(&foreign.to_string()).0).unwrap();
-        let (cause, _) = complaint(heaplake().arg("duplicates").arg(&run).arg("--quiet"), 1);
+        let (cause, _) = diagnostic(heaplake().arg("duplicates").arg(&run).arg("--quiet"), 1);
         assert!(cause.contains(release), "{cause}");
         assert_eq!(fs::read_to_string(home.join("thesis.txt")).unwrap(), "mine");
     }
@@ -85,13 +85,13 @@ fn a_foreign_run_json_moves_no_folder() {
 fn duplicates_need_the_input_of_the_run() {
     let lake = Lake::new();
     let (input, run, later) = looked_for_later(&lake);
-    let complaint = |run: &Path| complaint(heaplake().arg("duplicates").arg(run), 1).0;
+    let diagnostic = |run: &Path| diagnostic(heaplake().arg("duplicates").arg(run), 1).0;
     let moved = lake.folder().join("moved.heapsnapshot");
     fs::rename(&input, &moved).unwrap();
-    assert!(complaint(&run).contains("its input is gone"));
+    assert!(diagnostic(&run).contains("its input is gone"));
     fs::write(&input, fixtures::content("v8/s1.heapsnapshot")).unwrap();
-    assert!(complaint(&run).contains("is not what it was made from"));
+    assert!(diagnostic(&run).contains("is not what it was made from"));
     heaplake().arg("duplicates").arg(&run).arg("--quiet").arg("--input").arg(&moved).assert().success();
     assert_eq!(files(&run), later);
-    assert!(complaint(&moved).contains("needs a lake"));
+    assert!(diagnostic(&moved).contains("needs a lake"));
 }

@@ -4,7 +4,7 @@
 //! in version 2 rows have no signatures, in version 3 comparisons are wide. There is one of every version that was
 //! published or used, today's included.
 
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use heaplake_schemas::SCHEMA_VERSION;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
@@ -73,7 +73,7 @@ fn runs_of_old_versions_are_made_anew_and_never_mixed() {
         let run = lake.path().join("release=1.4/snapshot=whole");
         let input = fixtures().join("version-1/whole.hprof");
         let options = ["--release", "1.4", "--snapshot", "whole", "--edges"];
-        let (cause, advice) = complaint(lake.analyze(&input).args(options), 1);
+        let (cause, advice) = diagnostic(lake.analyze(&input).args(options), 1);
         let differs = format!("differs in its schema version ({version})");
         assert!(cause.contains(&differs) && advice.contains("--force"), "{cause}\n{advice}");
         heaplake().arg("duplicates").arg(&run).arg("--input").arg(&input).arg("--quiet").assert().success();
@@ -125,7 +125,7 @@ fn runs_of_newer_versions_are_refused() {
     json["summary"] = Value::from("elsewhere");
     fs::write(run.join("run.json"), json.to_string()).unwrap();
     for verb in ["show", "top", "report", "duplicates"] {
-        let (cause, advice) = complaint(heaplake().arg(verb).arg(&run), 1);
+        let (cause, advice) = diagnostic(heaplake().arg(verb).arg(&run), 1);
         assert!(cause.contains(&format!("schema version {}", SCHEMA_VERSION + 1)), "{verb}: {cause}");
         assert!(advice.contains("9.0.0"), "{verb}: {advice}");
     }

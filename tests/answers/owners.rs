@@ -1,7 +1,7 @@
 //! Owners: sums that must equal the heap, real programs with packages, the rule file.
 
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::owner_sums::{check_owner_sums, owners};
 use crate::table::Table;
 use std::collections::BTreeMap;
@@ -164,7 +164,7 @@ fn other_rules_are_another_run() {
     let input = fixtures::path("v8/small.heapsnapshot.zst");
     lake.analyze(&input).assert().success();
     let rules = lake.input("rules.toml", b"[[owner]]\nname = \"a\"\nclass = \"*\"\n");
-    let (cause, _) = complaint(lake.analyze(&input).arg("--owners").arg(&rules), 1);
+    let (cause, _) = diagnostic(lake.analyze(&input).arg("--owners").arg(&rules), 1);
     assert!(cause.contains("differs in --owners"), "{cause}");
     lake.analyze(&input).arg("--owners").arg(&rules).arg("--force").assert().success();
     let shares = check_sums(&lake.run());
@@ -187,11 +187,11 @@ fn a_bad_file_of_rules_is_refused_before_anything_is_done() {
         (&[b'#'; 5 << 20], "at most 4194304 bytes"),
     ] {
         let rules = lake.input("rules.toml", text);
-        let (cause, advice) = complaint(lake.analyze(&input).arg("--owners").arg(&rules), 2);
+        let (cause, advice) = diagnostic(lake.analyze(&input).arg("--owners").arg(&rules), 2);
         assert!(cause.contains(problem), "{cause}");
         assert!(advice.contains("[[owner]]"), "{advice}");
     }
-    let (cause, _) = complaint(lake.analyze(&input).args(["--owners", "/nowhere.toml"]), 2);
+    let (cause, _) = diagnostic(lake.analyze(&input).args(["--owners", "/nowhere.toml"]), 2);
     assert!(cause.contains("/nowhere.toml: cannot read"), "{cause}");
     lake.assert_empty();
 }

@@ -1,7 +1,7 @@
 //! Signatures and fingerprints: every table matched by comparisons has them, and they agree across processes.
 
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::table::Table;
 use heaplake_names::fingerprint;
 use heaplake_schemas::table::TableSchema;
@@ -155,7 +155,7 @@ fn source_maps_undo_minification() {
             .args(["--snapshot", bundle, "--min-count=20", "--source-maps", &maps])
             .assert()
             .success();
-        let (cause, _) = complaint(lake.analyze(&snapshot).args(["--snapshot", bundle, "--min-count=20"]), 1);
+        let (cause, _) = diagnostic(lake.analyze(&snapshot).args(["--snapshot", bundle, "--min-count=20"]), 1);
         assert!(cause.contains("differs in --source-maps"), "{cause}");
     }
 }
@@ -164,10 +164,10 @@ fn source_maps_undo_minification() {
 fn bad_source_maps_are_refused() {
     let lake = Lake::new();
     let (snapshot, bad) = (fixtures::path("v8/s1.heapsnapshot.zst"), lake.input("app.js.map", b"{\"version\":2}"));
-    let (cause, advice) = complaint(lake.analyze(&snapshot).arg("--source-maps").arg(&bad), 2);
+    let (cause, advice) = diagnostic(lake.analyze(&snapshot).arg("--source-maps").arg(&bad), 2);
     assert!(cause.ends_with("app.js.map: expected a source map of version 3, found 2"), "{cause}");
     assert!(advice.contains("source map of version 3"), "{advice}");
-    let (cause, _) = complaint(lake.analyze(&snapshot).args(["--source-maps", "/nowhere/at/all"]), 2);
+    let (cause, _) = diagnostic(lake.analyze(&snapshot).args(["--source-maps", "/nowhere/at/all"]), 2);
     assert!(cause.starts_with("/nowhere/at/all: cannot read"), "{cause}");
     lake.assert_empty();
 }
@@ -186,7 +186,7 @@ fn rules_of_the_user_name_classes_and_functions() {
     analyze(&[]).assert().success();
     assert!(!named(&lake.run()));
     let rules = ["--names", rules.to_str().unwrap()];
-    let (cause, _) = complaint(&mut analyze(&rules), 1);
+    let (cause, _) = diagnostic(&mut analyze(&rules), 1);
     assert!(cause.contains("differs in --names"), "{cause}");
     analyze(&rules).arg("--force").assert().success();
     assert!(named(&lake.run()));

@@ -1,7 +1,7 @@
 //! `heaplake trend`: growth along a series of runs.
 
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::table::Table;
 use crate::written::{Class, write, write_as};
 use serde_json::Value;
@@ -187,7 +187,7 @@ fn what_is_no_series_is_refused() {
     let lake = Lake::new();
     ladder(&lake);
     let refused =
-        |arguments: &[&str]| complaint(heaplake().arg("trend").args(arguments).arg("--lake").arg(lake.path()), 2);
+        |arguments: &[&str]| diagnostic(heaplake().arg("trend").args(arguments).arg("--lake").arg(lake.path()), 2);
     let (cause, advice) = refused(&["snapshot=hour0", "snapshot=hour1"]);
     assert!(cause.contains("2 steps") && advice.contains("heaplake diff"), "{cause} {advice}");
     assert!(refused(&["snapshot=hour0", "snapshot=hour1", "snapshot=hour2", "--by", "release"]).0.contains("--by"));

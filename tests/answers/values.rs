@@ -2,7 +2,7 @@
 
 use super::duplicate_sets::sets;
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::table::Table;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -218,7 +218,7 @@ fn members_are_shown_side_by_side() {
     let text = ask(&run, &[&a, &b]);
     assert!(text.contains("* differs") && text.lines().any(|line| line.starts_with("* ")), "{text}");
     assert!(ask(&run, &[&a]).lines().count() > fields.len());
-    let (cause, _) = complaint(heaplake().arg("object").arg(&run).args(["--set", "999999"]), 2);
+    let (cause, _) = diagnostic(heaplake().arg("object").arg(&run).args(["--set", "999999"]), 2);
     assert!(cause.contains("no set 999999"), "{cause}");
 }
 
@@ -230,7 +230,7 @@ fn values_are_read_later_from_the_same_input_only() {
     let run = lake.run();
     assert!(!run.join("values.parquet").exists(), "only on request");
     let before = fs::read(run.join("duplicate_sets.parquet")).unwrap();
-    let (cause, advice) = complaint(heaplake().arg("object").arg(&run).arg("5"), 2);
+    let (cause, advice) = diagnostic(heaplake().arg("object").arg(&run).arg("5"), 2);
     assert!(cause.ends_with("this run has no table of values"), "{cause}");
     // The advice contains a command ready to paste.
     let command = advice.split_once(": heaplake ").unwrap().1.to_owned();
@@ -255,6 +255,6 @@ fn values_are_read_later_from_the_same_input_only() {
 fn walks_have_no_values() {
     let (_lake, run) = analyzed("dotnet/heap8_2.nettrace.zst", &[]);
     assert!(!run.join("values.parquet").exists());
-    let (_, advice) = complaint(heaplake().arg("object").arg(&run).arg("5"), 2);
+    let (_, advice) = diagnostic(heaplake().arg("object").arg(&run).arg("5"), 2);
     assert!(advice.contains("its format has no values"), "{advice}");
 }

@@ -3,7 +3,7 @@
 use super::common::{analyze, names, run_json, small, stdout};
 use crate::compress::{gzip, zstd};
 use crate::generated::generated;
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::table::Table;
 use heaplake_schemas::{classes, edges, findings, nodes, snapshot};
 use serde_json::Value;
@@ -78,7 +78,7 @@ fn a_bad_file_among_good_ones() {
     let good = [lake.input("a.heapsnapshot", &small()), lake.input("c.heapsnapshot", &generated(2, 200_000))];
     let bad = lake.input("b.heapsnapshot", b"{\"snapshot\":");
     let mut command = lake.analyze(&good[0]);
-    let (cause, _) = complaint(command.arg(&bad).arg(&good[1]), 1);
+    let (cause, _) = diagnostic(command.arg(&bad).arg(&good[1]), 1);
     assert!(cause.starts_with(&format!("{}: byte 12: expected a value", bad.display())), "{cause}");
     assert_eq!(lake.runs().iter().map(|run| names(run).1[..2].to_owned()).collect::<Vec<_>>(), ["a-", "c-"]);
     assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
@@ -95,11 +95,11 @@ fn a_folder_of_the_other_kind_names_the_command_for_it() {
     }
     lake.input("snapshots/a.heapsnapshot", &small());
     lake.input("mixed/d.heapsnapshot", &small());
-    let (cause, _) = complaint(&mut lake.analyze(lake.folder().join("traces")), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(lake.folder().join("traces")), 1);
     assert!(cause.contains("but 2 files that heaplake replay reads"), "{cause}");
     let mut replay = crate::lake::heaplake();
     replay.args(["replay", "--quiet", "--out"]).arg(lake.path()).arg(lake.folder().join("snapshots"));
-    let (cause, _) = complaint(&mut replay, 1);
+    let (cause, _) = diagnostic(&mut replay, 1);
     assert!(cause.contains("but 1 file that heaplake analyze reads"), "{cause}");
     let output = analyze(&lake).arg(lake.folder().join("mixed")).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();

@@ -2,7 +2,7 @@
 
 use super::common::{analyze, run_json, small, stdout};
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use heaplake::engine::forecast::graph;
 use heaplake_ingest::v8::V8;
 use heaplake_schemas::HEAPLAKE_VERSION;
@@ -88,11 +88,11 @@ fn show_prints_what_analyze_did() {
     assert_eq!(stdout(heaplake().arg("show").arg(lake.run())), printed);
 
     for other in [lake.path(), lake.folder().join("missing"), input, lake.run().join(run::FILE)] {
-        let (cause, _) = complaint(heaplake().arg("show").arg(&other), 2);
+        let (cause, _) = diagnostic(heaplake().arg("show").arg(&other), 2);
         assert!(cause.starts_with(&format!("{}: no run", other.display())), "{cause}");
     }
     fs::write(lake.run().join(run::FILE), b"{\"snapshot\":").unwrap();
-    let (cause, _) = complaint(heaplake().arg("show").arg(lake.run()), 1);
+    let (cause, _) = diagnostic(heaplake().arg("show").arg(lake.run()), 1);
     assert!(cause.contains("run.json"), "{cause}");
 }
 
@@ -120,7 +120,7 @@ fn help_completions_and_manual() {
     }
     let page = stdout(heaplake().args(["man", "analyze"]));
     assert!(page.contains(".TH heaplake-analyze") && page.contains("scratch"), "{page}");
-    let (cause, _) = complaint(heaplake().args(["man", "nothing"]), 2);
+    let (cause, _) = diagnostic(heaplake().args(["man", "nothing"]), 2);
     assert!(cause.contains("no command"), "{cause}");
 }
 
@@ -145,7 +145,7 @@ fn plans_of_several_inputs_are_a_line_each() {
     assert!(lines[1]["error"].as_str().unwrap().ends_with("not a heap snapshot: the file is empty"), "{text}");
     assert_eq!((&lines[1]["kind"], &lines[1]["exit_code"]), (&"damaged".into(), &1.into()));
     assert_eq!((&lines[2]["input"], &lines[2]["kind"]), (&missing.display().to_string().into(), &"file".into()));
-    let (cause, advice) = complaint(heaplake().args(["plan", "a", "b"]), 2);
+    let (cause, advice) = diagnostic(heaplake().args(["plan", "a", "b"]), 2);
     assert!(cause.contains("2 are given") && advice.contains("--each"), "{cause}");
 }
 
@@ -163,6 +163,6 @@ fn a_plan_tells_without_running() {
     let least = plan["least_memory"].as_u64().unwrap();
     lake.analyze(&input).arg(format!("--memory={}", least - 1)).assert().code(3);
     lake.analyze(&input).arg(format!("--memory={least}")).assert().success();
-    let (cause, _) = complaint(heaplake().arg("plan").arg(lake.input("empty", b"")), 1);
+    let (cause, _) = diagnostic(heaplake().arg("plan").arg(lake.input("empty", b"")), 1);
     assert!(cause.ends_with("not a heap snapshot: the file is empty"), "{cause}");
 }

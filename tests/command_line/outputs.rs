@@ -1,7 +1,7 @@
 //! Output files named by the user: an existing path is written through, replaced or refused, and never damaged.
 
 use super::common::{analyze, small};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -129,7 +129,7 @@ fn devices_are_written_through_and_a_full_one_is_an_error() {
         made.each(path, |command, _, words| succeed(command, words));
     }
     made.each(&full, |mut command, _, _| {
-        let (cause, advice) = complaint(&mut command, 3);
+        let (cause, advice) = diagnostic(&mut command, 3);
         assert!(cause.contains("full: cannot write: No space left on device"), "{cause}");
         assert!(advice.starts_with("free some space"), "{advice}");
     });
@@ -145,7 +145,7 @@ fn a_folder_is_refused_and_stays_as_it_is() {
     let folder = made.at("folder");
     fs::create_dir(&folder).unwrap();
     made.each(&folder, |mut command, _, words| {
-        let (cause, advice) = complaint(&mut command, 2);
+        let (cause, advice) = diagnostic(&mut command, 2);
         assert_eq!(
             (cause, advice.as_str()),
             (format!("{}: cannot write: this is a folder", folder.display()), "name a file"),
@@ -165,7 +165,7 @@ fn a_folder_that_may_not_be_written_to_is_an_error() {
         return;
     }
     made.each(&made.at("file"), |mut command, _, _| {
-        let (cause, _) = complaint(&mut command, 2);
+        let (cause, _) = diagnostic(&mut command, 2);
         assert!(cause.contains("cannot write: Permission denied"), "{cause}");
     });
     assert!(holds(&made.at("file"), "before"));
@@ -206,7 +206,7 @@ fn a_pipe_without_a_reader_hears_signals_and_ends() {
         assert!(signalled.elapsed() < Duration::from_secs(2), "{with}");
     }
     let started = Instant::now();
-    let (cause, _) = complaint(heaplake().args(words("--junit").unwrap()), 1);
+    let (cause, _) = diagnostic(heaplake().args(words("--junit").unwrap()), 1);
     assert!(cause.ends_with("pipe: cannot write: nobody reads from this pipe"), "{cause}");
     assert!(started.elapsed() < Duration::from_secs(30));
 }

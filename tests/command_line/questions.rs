@@ -1,6 +1,6 @@
 //! Questions about one object, answered by the real binary.
 
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use heaplake_oracle::{Layout, Snapshot};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -161,7 +161,7 @@ fn the_largest_objects() {
     let text = ask("top", &run, &["--class", "session", "--class", "Quux"]);
     assert!(text.contains("102 B") && text.contains("\"session\" matches only without regard to case"), "{text}");
     assert!(text.contains("no class matches \"Quux\""), "{text}");
-    let (cause, _) = complaint(heaplake().arg("top").arg(&run).args(["--class", "Sesion"]), 2);
+    let (cause, _) = diagnostic(heaplake().arg("top").arg(&run).args(["--class", "Sesion"]), 2);
     assert!(cause.ends_with("no class matches \"Sesion\"; the nearest: \"Session\""), "{cause}");
 }
 
@@ -188,7 +188,7 @@ fn questions_without_an_answer() {
     let ask = |command: &str, run: PathBuf, subject: &str| {
         let mut heaplake = heaplake();
         heaplake.arg(command).arg(run).arg(subject);
-        complaint(&mut heaplake, 2)
+        diagnostic(&mut heaplake, 2)
     };
     assert!(ask("why", it.clone(), "207").0.contains("there is no node 207: the last is 206"));
     assert!(ask("why", it.clone(), "@999999").0.contains("no node has the id 999999"));

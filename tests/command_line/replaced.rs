@@ -1,7 +1,7 @@
 //! An output that would replace an input or another output of the command is refused before any work.
 
 use crate::common::small;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::written::{Class, write};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,7 +14,7 @@ fn text(path: &Path) -> String {
 /// Fails unless the command exits with 2, names the file, and leaves it unchanged.
 fn assert_refused(words: &[&str], file: &Path) {
     let before = fs::read(file).ok();
-    let (cause, _) = complaint(heaplake().args(words), 2);
+    let (cause, _) = diagnostic(heaplake().args(words), 2);
     assert!(cause.starts_with(&text(file)), "{words:?}: {cause}");
     assert_eq!(fs::read(file).ok(), before, "{words:?}");
 }
@@ -88,6 +88,6 @@ fn files_of_runs_and_comparisons_are_not_replaced() {
     // The same comparison is repeated, with its page beside it.
     heaplake().args(diff).arg(&out).arg("--report").arg(out.join("diff.html")).assert().success();
     let nowhere = lake.folder().join("nowhere/page.html");
-    let (cause, _) = complaint(heaplake().arg("report").arg(&run).arg("-o").arg(&nowhere), 2);
+    let (cause, _) = diagnostic(heaplake().arg("report").arg(&run).arg("-o").arg(&nowhere), 2);
     assert!(cause.contains("nowhere"), "{cause}");
 }

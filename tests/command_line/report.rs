@@ -1,7 +1,7 @@
 //! The page of a run, as a file. The test `browser` opens it.
 
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::table::Table;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -142,13 +142,13 @@ fn a_page_is_made_of_what_there_is() {
 #[test]
 fn complaints_name_the_place() {
     let lake = Lake::new();
-    let (cause, _) = complaint(heaplake().arg("report").arg(lake.folder()), 2);
+    let (cause, _) = diagnostic(heaplake().arg("report").arg(lake.folder()), 2);
     assert!(cause.contains("no run"), "{cause}");
     lake.analyze(fixtures::path("v8/small.heapsnapshot.zst")).assert().success();
-    let (cause, advice) = complaint(heaplake().arg("report").arg(lake.run()).args(["--memory", "30MiB"]), 3);
+    let (cause, advice) = diagnostic(heaplake().arg("report").arg(lake.run()).args(["--memory", "30MiB"]), 3);
     assert!(cause.contains("report") && advice.contains("--memory"), "{cause} {advice}");
     fs::write(lake.run().join("classes.parquet"), b"PAR1 no PAR1").unwrap();
-    let (cause, _) = complaint(heaplake().arg("report").arg(lake.run()), 1);
+    let (cause, _) = diagnostic(heaplake().arg("report").arg(lake.run()), 1);
     assert!(cause.contains("classes.parquet: damaged table"), "{cause}");
     assert!(!lake.run().join("report.html").exists());
     assert_eq!(

@@ -3,7 +3,7 @@
 use super::common::{analyze, names, run_json, small, stdout};
 use crate::compress::gzip;
 use crate::generated::generated;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::table::Table;
 use arrow::array::{Array, AsArray};
 use heaplake_schemas::options::TableName;
@@ -43,14 +43,14 @@ fn other_options_or_content_need_force() {
         (&input, &["--label", "host=web7"], "labels"),
         (&other, &[], "input"),
     ] {
-        let (cause, advice) = complaint(lake.analyze(input).args(["--snapshot", "it"]).args(options), 1);
+        let (cause, advice) = diagnostic(lake.analyze(input).args(["--snapshot", "it"]).args(options), 1);
         assert!(cause.contains(difference) && cause.contains(&run.display().to_string()), "{cause}");
         assert!(advice.contains("--force"), "{advice}");
         assert_eq!(fs::read(lake.run().join(nodes::FILE)).unwrap(), first);
     }
     // Without `--snapshot`, another content makes another run.
     lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
-    let (cause, _) = complaint(lake.analyze(&input).args(["--release=2", "--no-edges"]), 1);
+    let (cause, _) = diagnostic(lake.analyze(&input).args(["--release=2", "--no-edges"]), 1);
     assert!(
         cause.contains(&format!("--tables ({})", TableName::NAMES.replace(' ', "").replace(",values", ""))),
         "{cause}"
@@ -140,7 +140,7 @@ fn usage_that_is_refused() {
     for inputs in [&["two/a.heapsnapshot", "two/b.heapsnapshot"][..], &["two"], &["two/*"]] {
         let mut command = analyze(&lake);
         command.current_dir(lake.folder()).args(inputs).args(["--snapshot", "it"]);
-        let (cause, advice) = complaint(&mut command, 2);
+        let (cause, advice) = diagnostic(&mut command, 2);
         assert!(cause.contains("2 inputs") && advice.contains("--snapshot"), "{cause} {advice}");
     }
     for arguments in [&[][..], &["analyze"], &["analyze", "x"], &["completions", "tcl"], &["unknown"], &["show"]] {
@@ -184,9 +184,9 @@ fn a_lake_is_listed() {
     let text = list(&[]);
     assert_eq!(text.lines().count(), 1 + 3 + 2, "{text}");
     assert!(text.contains("13,632") && text.lines().last().unwrap().contains("snapshot=empty"), "{text}");
-    let (cause, _) = complaint(heaplake().arg("ls").arg(lake.path().join("release=2/snapshot=a")), 2);
+    let (cause, _) = diagnostic(heaplake().arg("ls").arg(lake.path().join("release=2/snapshot=a")), 2);
     assert!(cause.contains("this is a run, not a lake"), "{cause}");
-    let (cause, _) = complaint(heaplake().arg("ls").arg(lake.folder().join("missing")), 2);
+    let (cause, _) = diagnostic(heaplake().arg("ls").arg(lake.folder().join("missing")), 2);
     assert!(cause.contains("there is no such lake"), "{cause}");
 }
 
@@ -198,7 +198,7 @@ fn scratch_goes_where_it_is_told() {
     fs::create_dir_all(&scratch).unwrap();
     // The scratch folder cannot be written, so the run fails and names it.
     let blocked = lake.input("blocked", b"");
-    let (cause, _) = complaint(lake.analyze(&input).arg("--scratch").arg(&blocked), 1);
+    let (cause, _) = diagnostic(lake.analyze(&input).arg("--scratch").arg(&blocked), 1);
     assert!(cause.contains(&blocked.display().to_string()), "{cause}");
     lake.assert_empty();
     let keep = lake.input("some/scratch/mine", b"mine");

@@ -3,7 +3,7 @@
 use super::check::check_dump;
 use super::walks::{analyzed, bytes};
 use crate::cases::cases;
-use crate::lake::{Lake, complaint, fast_folder};
+use crate::lake::{Lake, diagnostic, fast_folder};
 use heaplake::engine::admission::smallest_budget;
 use heaplake_oracle::dotnet::gcdump;
 use heaplake_oracle::rng::SplitMix64;
@@ -54,7 +54,7 @@ fn other_dumps_are_refused() {
     let refused = |at: usize, byte: u8| {
         let mut file = file.clone();
         file[at] = byte;
-        complaint(&mut lake.analyze(lake.input("other.gcdump", &file)), 1).0
+        diagnostic(&mut lake.analyze(lake.input("other.gcdump", &file)), 1).0
     };
     // The version of the dump; the reader version that the graph asks for.
     assert!(refused(27, 8).contains("found version 8"));

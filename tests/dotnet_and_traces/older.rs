@@ -1,7 +1,7 @@
 //! Recordings and traces of older runtimes: read if their layout is today's, refused by name otherwise.
 
 use crate::fixtures;
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::replay::replay;
 use crate::table::Table;
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ fn damaged_recordings_of_jdk_9_are_refused() {
     let whole = fixtures::content("jfr/jdk9.jfr");
     for kept in [5, 40, 68, 1000, whole.len() - 1] {
         let lake = Lake::new();
-        complaint(&mut replay(&lake, lake.input("x.jfr", &whole[..kept])), 1);
+        diagnostic(&mut replay(&lake, lake.input("x.jfr", &whole[..kept])), 1);
         lake.assert_empty();
     }
     // Size, constants, metadata, ticks per second.
@@ -64,7 +64,7 @@ fn what_no_command_reads_is_named() {
         let lake = Lake::new();
         let input = lake.input(name, bytes);
         for command in [&mut replay(&lake, &input), &mut lake.analyze(&input)] {
-            let (cause, advice) = complaint(command, 1);
+            let (cause, advice) = diagnostic(command, 1);
             assert!(cause.contains(&format!("{name}: this is {is}")), "{cause}");
             assert!(advice.contains(tool), "{advice}");
         }

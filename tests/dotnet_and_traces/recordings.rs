@@ -2,7 +2,7 @@
 
 use crate::compress::{gzip, zstd};
 use crate::fixtures;
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::replay::replay;
 use crate::table::Table;
 use serde_json::Value;
@@ -84,10 +84,10 @@ fn allocations_are_those_of_the_jdk_by_class() {
         let (found, answer) = (allocations(&run), expected_allocations(&answer(name)));
         assert!(found.len() > 4, "{name}");
         assert_eq!(found, answer, "{name}");
-        let facts = run_json(&run);
+        let metadata = run_json(&run);
         let all: u64 = answer.values().map(|(_, bytes)| bytes).sum();
-        assert_eq!(facts["replay"]["facts"]["estimated_bytes"].as_u64(), Some(all), "{name}");
-        assert_eq!(facts["replay"]["facts"]["coverage"], "weighted");
+        assert_eq!(metadata["replay"]["facts"]["estimated_bytes"].as_u64(), Some(all), "{name}");
+        assert_eq!(metadata["replay"]["facts"]["coverage"], "weighted");
         let tree = Table::read(&run, "allocation_callees.parquet");
         let own: u64 = tree.u64s("exclusive_bytes").into_iter().flatten().sum();
         assert!(own <= all && own > all / 2, "{name}: {own} of {all}");
@@ -269,7 +269,7 @@ fn what_ends_inside_a_chunk_is_read_up_to_it() {
         assert!(String::from_utf8(shown.stdout).unwrap().contains("PARTIAL"), "{kept}");
     }
     let lake = Lake::new();
-    let (cause, _) = complaint(&mut replay(&lake, lake.input("cut.jfr", &first[..70_000])), 1);
+    let (cause, _) = diagnostic(&mut replay(&lake, lake.input("cut.jfr", &first[..70_000])), 1);
     assert!(cause.contains("a whole chunk"), "{cause}");
     lake.assert_empty();
 }

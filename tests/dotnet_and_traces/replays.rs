@@ -2,7 +2,7 @@
 
 use super::answer::exactly;
 use crate::fixtures;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::replay::replay;
 use crate::table::Table;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ fn a_run_that_stands_is_left_alone() {
     let again = again.arg("replay").arg(&trace).arg("--out").arg(lake.path()).arg("--json").output().unwrap();
     assert!(String::from_utf8(again.stdout).unwrap().contains(r#""status": "unchanged""#));
     assert_eq!(fs::metadata(lake.run().join("run.json")).unwrap().modified().unwrap(), before);
-    let (cause, _) = complaint(replay(&lake, &trace).args(["--sample-interval", "3"]), 1);
+    let (cause, _) = diagnostic(replay(&lake, &trace).args(["--sample-interval", "3"]), 1);
     assert!(cause.contains("differs in the options of replay"), "{cause}");
     replay(&lake, &trace).args(["--sample-interval", "3", "--force"]).assert().success();
     let shown = heaplake().arg("show").arg(lake.run()).output().unwrap();
@@ -154,8 +154,8 @@ fn objects_are_found_by_address_and_time() {
     }
     let nowhere = heaplake().arg("track").arg(&run).arg("10@3").output().unwrap();
     assert_eq!(nowhere.status.code(), Some(1));
-    complaint(heaplake().arg("track").arg(&run).arg("10@99"), 2);
-    complaint(heaplake().arg("track").arg(&run).arg("10@1.5s"), 2);
+    diagnostic(heaplake().arg("track").arg(&run).arg("10@99"), 2);
+    diagnostic(heaplake().arg("track").arg(&run).arg("10@1.5s"), 2);
 }
 
 /// Walks of one process are joined by object although addresses change; types and sizes are those of the walks.
@@ -202,15 +202,15 @@ fn walks_are_joined_by_object() {
 #[test]
 fn what_is_no_trace_is_refused() {
     let lake = Lake::new();
-    let (cause, _) = complaint(&mut replay(&lake, lake.input("x.nettrace", b"{}")), 1);
+    let (cause, _) = diagnostic(&mut replay(&lake, lake.input("x.nettrace", b"{}")), 1);
     assert!(cause.contains("not a trace of allocations"), "{cause}");
-    let (cause, _) = complaint(&mut replay(&lake, lake.input("empty.nettrace", b"")), 1);
+    let (cause, _) = diagnostic(&mut replay(&lake, lake.input("empty.nettrace", b"")), 1);
     assert!(cause.contains("not a trace of allocations"), "{cause}");
     lake.assert_empty();
     // A log cut within a line.
     let mut log = Vec::new();
     zstd::Decoder::new(fs::File::open(fixtures::path(LOG)).unwrap()).unwrap().read_to_end(&mut log).unwrap();
-    let (cause, advice) = complaint(&mut replay(&lake, lake.input("cut.log", &log[..100_003])), 1);
+    let (cause, advice) = diagnostic(&mut replay(&lake, lake.input("cut.log", &log[..100_003])), 1);
     assert!(cause.contains("byte") && advice.contains("record or copy it again"), "{cause} {advice}");
     lake.assert_empty();
 }
@@ -235,7 +235,7 @@ fn what_does_not_fit_the_budget_is_refused() {
     for (name, budget, log) in large_logs() {
         let lake = Lake::new();
         let trace = lake.input("big.log", &log);
-        let (cause, advice) = complaint(replay(&lake, &trace).args(["--memory", &format!("{budget}MiB")]), 3);
+        let (cause, advice) = diagnostic(replay(&lake, &trace).args(["--memory", &format!("{budget}MiB")]), 3);
         assert!(name != "objects" || cause.contains("the objects that are alive in the trace"), "{cause}");
         lake.assert_empty();
         let named = advice.strip_prefix("raise --memory to at least ").unwrap_or_else(|| panic!("{advice}"));

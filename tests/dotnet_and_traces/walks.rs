@@ -5,7 +5,7 @@ use crate::cases::cases;
 use crate::compress::{gzip, zstd};
 use crate::fixtures;
 use crate::in_process::{Analysis, analyze};
-use crate::lake::{Lake, complaint, fast_folder, heaplake};
+use crate::lake::{Lake, diagnostic, fast_folder, heaplake};
 use crate::replay::replay;
 use crate::table::Table;
 use heaplake::engine::admission::smallest_budget;
@@ -143,15 +143,15 @@ fn runs_of_one_trace_stand_beside_each_other() {
 fn walks_that_are_not_there_are_named() {
     let lake = Lake::new();
     let trace = fixtures::path("dotnet/both.nettrace.zst");
-    let (cause, advice) = complaint(lake.analyze(&trace).args(["--walk", "2"]), 1);
+    let (cause, advice) = diagnostic(lake.analyze(&trace).args(["--walk", "2"]), 1);
     assert!(cause.contains("walk 2") && cause.contains("found 1 in the trace"), "{cause}");
     assert!(advice.contains("--walk"), "{advice}");
-    let (cause, advice) = complaint(&mut lake.analyze(fixtures::path("dotnet/net8_sampled.nettrace.zst")), 1);
+    let (cause, advice) = diagnostic(&mut lake.analyze(fixtures::path("dotnet/net8_sampled.nettrace.zst")), 1);
     assert!(cause.contains("expected a walk of the heap in the trace, found none"), "{cause}");
     assert!(advice.contains("GCHeapDump"), "{advice}");
     lake.analyze(&trace).args(["--walk", "0"]).assert().code(2);
     let six = [&b"Nettrace"[..], &0_u32.to_le_bytes(), &6_u32.to_le_bytes(), &0_u32.to_le_bytes()].concat();
-    let (cause, _) = complaint(&mut lake.analyze(lake.input("six.nettrace", &six)), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(lake.input("six.nettrace", &six)), 1);
     assert!(cause.contains("version 6.0"), "{cause}");
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{CASES, heaplake, stopped, succeed, tables, undisturbed};
 use crate::journal::resealed;
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::processes::{signal, wait_until_it_stops};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -145,12 +145,12 @@ fn a_lock_that_leads_elsewhere_is_refused() {
     let places = lake.path().join(".heaplake-new/release=none");
     fs::create_dir_all(&places).unwrap();
     symlink(&precious, places.join(".snapshot=n.lock")).unwrap();
-    let (cause, _) = complaint(lake.analyze(&input).args(["--snapshot", "n"]), 1);
+    let (cause, _) = diagnostic(lake.analyze(&input).args(["--snapshot", "n"]), 1);
     assert!(cause.contains(".snapshot=n.lock: cannot lock"), "{cause}");
     assert_eq!(fs::read(&precious).unwrap(), b"precious");
     fs::remove_file(places.join(".snapshot=n.lock")).unwrap();
     assert!(Command::new("mkfifo").arg(places.join(".snapshot=n.lock")).status().unwrap().success());
-    let (cause, _) = complaint(lake.analyze(&input).args(["--snapshot", "n"]), 1);
+    let (cause, _) = diagnostic(lake.analyze(&input).args(["--snapshot", "n"]), 1);
     assert!(cause.contains("cannot lock"), "{cause}");
 }
 

@@ -1,7 +1,7 @@
 //! Pipes without a writer: they are not opened unless named, and waiting for one reacts to signals.
 
 use crate::common::{CASES, heaplake};
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::processes::{end, signal, wait_until_it_hears};
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn a_pipe_in_a_folder_is_named_and_the_files_beside_it_are_analysed() {
     let case = &CASES[0];
     fs::rename(case.input(&lake), inputs.join("b.heapsnapshot")).unwrap();
     make_pipe(&inputs.join("a.heapsnapshot"));
-    let (cause, _) = complaint(&mut lake.analyze(&inputs), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(&inputs), 1);
     assert!(cause.contains("a.heapsnapshot: this is a pipe"), "{cause}");
     assert_eq!(lake.runs().len(), 1);
 }
@@ -70,7 +70,7 @@ fn files_of_rules_names_and_symbols_are_regular_files() {
     for odd in ["a.js.map", "zero.js"].map(|name| folder.join(name)) {
         for option in ["--source-maps", "--owners", "--names"] {
             let mut analyze = lake.analyze(&input);
-            let (cause, _) = complaint(analyze.arg(option).arg(&odd), 2);
+            let (cause, _) = diagnostic(analyze.arg(option).arg(&odd), 2);
             assert!(cause.contains(&format!("{}: cannot read: this is no regular file", odd.display())), "{cause}");
         }
     }
@@ -93,7 +93,7 @@ fn a_pipe_in_place_of_a_run_is_an_error() {
     let place = lake.path().join("release=none/snapshot=n");
     fs::create_dir_all(&place).unwrap();
     make_pipe(&place.join("run.json"));
-    let (cause, _) = complaint(lake.analyze(&input).args(["--snapshot", "n"]), 1);
+    let (cause, _) = diagnostic(lake.analyze(&input).args(["--snapshot", "n"]), 1);
     assert!(cause.contains("run.json: cannot read: this is no regular file"), "{cause}");
 }
 

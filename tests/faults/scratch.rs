@@ -1,7 +1,7 @@
 //! Scratch among other users: private, not written through links, and not trusted once truncated.
 
 use crate::common::{CASES, gone_on, stopped, succeed, tables, undisturbed};
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::processes::{signal, wait_until_it_stops};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
@@ -19,7 +19,7 @@ fn a_folder_in_which_all_may_replace_files_is_refused() {
     let scratch = lake.folder().join("scratch");
     fs::create_dir(&scratch).unwrap();
     mode(&scratch, 0o777);
-    let (cause, advice) = complaint(lake.analyze(&input).arg("--scratch").arg(&scratch), 1);
+    let (cause, advice) = diagnostic(lake.analyze(&input).arg("--scratch").arg(&scratch), 1);
     assert!(cause.contains("any user may replace files in this folder") && advice.contains("--scratch"), "{cause}");
     mode(&scratch, 0o1777);
     succeed(case.command(&lake, &input).arg("--scratch").arg(&scratch), "with the sticky bit");

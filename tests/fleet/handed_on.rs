@@ -1,6 +1,6 @@
 //! `heaplake fleet analyze` runs a Python that has the package.
 
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ fn a_python_without_the_packages_is_refused() {
     let said = |python: PathBuf| {
         let mut command = heaplake();
         command.args(["fleet", "analyze", "night", "--out", "lake"]).env("HEAPLAKE_PYTHON", python);
-        let (cause, advice) = complaint(&mut command, 2);
+        let (cause, advice) = diagnostic(&mut command, 2);
         assert!(advice.starts_with("pip install 'heaplake[ray]'"), "{advice}");
         cause
     };

@@ -1,6 +1,6 @@
 //! Adding, dropping or replacing runs changes their group only, and the result equals a full rollup.
 
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::shared::{assert_same, groups, releases, rollup, run};
 use heaplake_lake::lock::Lock;
 use std::fs;
@@ -99,7 +99,7 @@ fn one_process_at_a_time_makes_a_rollup() {
     let out = lake.path().join("fleet");
     fs::create_dir_all(&out).unwrap();
     let held = Lock::try_take(out.join(".heaplake-lock")).unwrap();
-    let (cause, _) = complaint(heaplake().args(["fleet", "rollup"]).arg(lake.path()), 2);
+    let (cause, _) = diagnostic(heaplake().args(["fleet", "rollup"]).arg(lake.path()), 2);
     assert!(cause.contains("another process"), "{cause}");
     drop(held);
     rollup(&lake.path(), &out, &[]);

@@ -1,6 +1,6 @@
 //! The page and the metrics of a fleet.
 
-use crate::lake::{complaint, heaplake};
+use crate::lake::{diagnostic, heaplake};
 use crate::shared::{releases, rollup};
 use serde_json::Value;
 use std::fs;
@@ -47,7 +47,7 @@ fn a_rollup_of_an_older_version_is_refused_in_one_line() {
     let version = format!("\"schema_version\": {}", heaplake_schemas::SCHEMA_VERSION);
     assert!(described.contains(&version), "{}", &described[..200]);
     fs::write(out.join("rollup.json"), described.replacen(&version, "\"schema_version\": 3", 1)).unwrap();
-    let (cause, advice) = complaint(heaplake().arg("report").arg(&out), 1);
+    let (cause, advice) = diagnostic(heaplake().arg("report").arg(&out), 1);
     assert!(cause.contains("tables of version 3") && advice.contains("make it again"), "{cause} {advice}");
 }
 

@@ -1,6 +1,6 @@
 //! The rows of a rollup, against a naive sum over the tables of the runs.
 
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::shared::{files, groups, releases, rollup, run};
 use crate::table::Table;
 use crate::written::{Class, write};
@@ -124,12 +124,12 @@ fn what_cannot_be_summed_up_is_said() {
     assert!(answer["remarks"][0].as_str().unwrap().contains("is left out"), "{answer}");
     // Runs of a version without fingerprints.
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/version-1/lake");
-    let (cause, _) = complaint(heaplake().args(["fleet", "rollup"]).arg(&old).arg("--out").arg(&out), 2);
+    let (cause, _) = diagnostic(heaplake().args(["fleet", "rollup"]).arg(&old).arg("--out").arg(&out), 2);
     assert!(cause.contains("no run to sum up"), "{cause}");
     let empty = crate::lake::Lake::new();
     fs::create_dir_all(empty.path()).unwrap();
-    complaint(heaplake().args(["fleet", "rollup"]).arg(empty.path()), 2);
-    complaint(heaplake().args(["fleet", "rollup"]).arg(empty.path().join("nowhere")), 2);
+    diagnostic(heaplake().args(["fleet", "rollup"]).arg(empty.path()), 2);
+    diagnostic(heaplake().args(["fleet", "rollup"]).arg(empty.path().join("nowhere")), 2);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn damaged_tables_of_runs_are_named() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     let out = lake.folder().join("out");
-    let (cause, _) = complaint(heaplake().args(["fleet", "rollup"]).arg(lake.path()).arg("--out").arg(&out), 1);
+    let (cause, _) = diagnostic(heaplake().args(["fleet", "rollup"]).arg(lake.path()).arg("--out").arg(&out), 1);
     assert!(cause.contains("release=3.0") && cause.contains("classes.parquet"), "{cause}");
     // The others are rolled up.
     let rollup: serde_json::Value = serde_json::from_slice(&fs::read(out.join("rollup.json")).unwrap()).unwrap();

@@ -3,7 +3,7 @@
 use super::good::{GOOD, assert_as_good};
 use super::refusal::failure;
 use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 
 /// Bytes of white space: more than is read of any file.
 const BLANK: usize = 200 << 20;
@@ -20,7 +20,7 @@ fn bombs_are_refused_unless_they_are_allowed() {
         assert!(packed.len() < BLANK / 1000, "{name}: {}", packed.len());
         let lake = Lake::new();
         let input = lake.input(name, &packed);
-        let (cause, advice) = complaint(&mut lake.analyze(&input), 1);
+        let (cause, advice) = diagnostic(&mut lake.analyze(&input), 1);
         let expected = "expected a content at most 1000 times as large as its compressed file, found ";
         assert!(cause.contains(&format!("{name}: byte ")) && cause.contains(expected), "{cause}");
         let (_, found) = cause.split_once(expected).unwrap();
@@ -55,9 +55,9 @@ fn compression_inside_compression_is_refused() {
         assert_eq!(failure.advice, "it was compressed twice: decompress it once");
         let lake = Lake::new();
         let input = lake.input("a.heapsnapshot.gz", &packed);
-        let (cause, _) = complaint(heaplake().arg("plan").arg(&input), 1);
+        let (cause, _) = diagnostic(heaplake().arg("plan").arg(&input), 1);
         assert!(cause.ends_with(&found), "{cause}");
-        let (cause, _) = complaint(heaplake().arg("replay").arg(&input).arg("--out").arg(lake.path()), 1);
+        let (cause, _) = diagnostic(heaplake().arg("replay").arg(&input).arg("--out").arg(lake.path()), 1);
         assert!(cause.ends_with(&found), "{cause}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::good::{GOOD, assert_as_good};
 use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use flate2::{Compression, GzBuilder};
 use std::io::Write;
 
@@ -26,11 +26,11 @@ fn zstd_in_frames_is_read() {
     }
     let lake = Lake::new();
     let cut = [SKIPPABLE, &one, &two[..two.len() - 1]].concat();
-    let (cause, _) = complaint(&mut lake.analyze(lake.input("a.heapsnapshot", &cut)), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(lake.input("a.heapsnapshot", &cut)), 1);
     assert!(cause.contains("expected intact compressed data, found incomplete frame"), "{cause}");
-    let (cause, _) = complaint(&mut lake.analyze(lake.input("a.heapsnapshot", &SKIPPABLE.repeat(3))), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(lake.input("a.heapsnapshot", &SKIPPABLE.repeat(3))), 1);
     assert!(cause.contains("the file is empty"), "{cause}");
-    let (cause, _) = complaint(&mut lake.analyze(lake.input("a.heapsnapshot", &zstd(&[SKIPPABLE, &one].concat()))), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(lake.input("a.heapsnapshot", &zstd(&[SKIPPABLE, &one].concat()))), 1);
     assert!(cause.ends_with("found another compressed file (zstd)"), "{cause}");
 }
 
@@ -61,14 +61,14 @@ fn a_window_is_decoded_if_the_memory_suffices() {
             if verb == "analyze" {
                 command.arg("--out").arg(lake.path()).arg("--force");
             }
-            let (cause, advice) = complaint(&mut command, 3);
+            let (cause, advice) = diagnostic(&mut command, 3);
             assert!(cause.contains("the window of its zstd frame (zstd --long)"), "{cause}");
             let named: u64 =
                 advice.split(|c: char| !c.is_ascii_digit()).find_map(|number| number.parse().ok()).unwrap();
             assert!((window >> 20..(window >> 20) + 100).contains(&named), "{advice}");
         }
     }
-    let (cause, _) = complaint(&mut lake.analyze(lake.input("c.heapsnapshot", &windowed(33))), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(lake.input("c.heapsnapshot", &windowed(33))), 1);
     assert!(cause.contains("a zstd window of at most 2147483648 bytes, found one of 8589934592"), "{cause}");
 }
 
@@ -92,6 +92,6 @@ fn gzip_in_members_is_read() {
     }
     let lake = Lake::new();
     let odd = [gzip(GOOD.as_bytes()), vec![0; 512], b"text".to_vec()].concat();
-    let (cause, _) = complaint(&mut lake.analyze(lake.input("a.heapsnapshot", &odd)), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(lake.input("a.heapsnapshot", &odd)), 1);
     assert!(cause.contains("expected intact compressed data, found other bytes behind zeros at the end"), "{cause}");
 }

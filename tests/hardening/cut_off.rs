@@ -3,7 +3,7 @@
 use super::good::{GOOD, accepted};
 use super::refusal::failure;
 use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 
 /// A snapshot of 60 to 100 KB.
 fn generated() -> Vec<u8> {
@@ -83,12 +83,12 @@ fn damage_as_the_user_sees_it() {
     ] {
         let lake = Lake::new();
         let input = lake.input(name, bytes);
-        let (cause, _) = complaint(&mut lake.analyze(&input), 1);
+        let (cause, _) = diagnostic(&mut lake.analyze(&input), 1);
         let input = input.display().to_string().replace('\n', "\\n");
         assert!(cause.starts_with(&format!("{input}: {wanted}")), "{cause}");
         lake.assert_empty();
 
-        let (cause, _) = complaint(lake.analyze("-").write_stdin(bytes), 1);
+        let (cause, _) = diagnostic(lake.analyze("-").write_stdin(bytes), 1);
         assert!(cause.starts_with(&format!("standard input: {wanted}")), "{cause}");
         lake.assert_empty();
     }

@@ -4,7 +4,7 @@ use super::good::GOOD;
 use crate::in_process::{Analysis, analyze};
 use crate::lake::Lake;
 use crate::table::Table;
-use heaplake::complaint::Complaint;
+use heaplake::diagnostic::Diagnostic;
 use heaplake_kit::StageError;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -75,7 +75,7 @@ pub(crate) fn chance() -> ProptestConfig {
 }
 
 /// Whether an input may cause this failure. Any other failure is a defect of heaplake.
-pub(crate) fn is_of_the_input(failure: &Complaint) -> bool {
+pub(crate) fn is_of_the_input(failure: &Diagnostic) -> bool {
     use StageError::{Budget, Input, Overflow, Plan};
     matches!(failure.error.as_deref(), Some(Input(_) | Budget { .. } | Plan { .. } | Overflow(_)))
 }

@@ -3,10 +3,10 @@
 use super::good::{GOOD, assert_as_good, edited};
 use crate::in_process::{Analysis, analyze};
 use crate::lake::Lake;
-use heaplake::complaint::{Complaint, Exit};
+use heaplake::diagnostic::{Diagnostic, Exit};
 
 /// Analyses bytes that must be refused; returns the failure and the path of the input.
-pub(crate) fn failure(bytes: &[u8]) -> (Complaint, String) {
+pub(crate) fn failure(bytes: &[u8]) -> (Diagnostic, String) {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", bytes);
     let failure = analyze(&lake.path(), &input, Analysis::default()).map(|outcome| outcome.place).unwrap_err();

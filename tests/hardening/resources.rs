@@ -3,7 +3,7 @@
 
 use super::good::{GOOD, edited};
 use crate::generated::generated;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn inputs_that_are_not_there() {
         ("[", "not a glob pattern"),
     ] {
         let input = lake.folder().join(name);
-        let (cause, _) = complaint(&mut lake.analyze(&input), 1);
+        let (cause, _) = diagnostic(&mut lake.analyze(&input), 1);
         assert!(cause.starts_with(&format!("{}: {wanted}", input.display())), "{cause}");
         lake.assert_empty();
     }
@@ -37,13 +37,13 @@ fn inputs_that_cannot_be_read() {
     if fs::File::open(&input).is_ok() {
         eprintln!("skipped: this user may read everything");
     } else {
-        let (cause, advice) = complaint(&mut lake.analyze(&input), 1);
+        let (cause, advice) = diagnostic(&mut lake.analyze(&input), 1);
         assert!(cause.contains("cannot open: Permission denied"), "{cause}");
         assert!(advice.contains("that you may use it"), "{advice}");
         lake.assert_empty();
     }
     // Opens successfully and then fails to read.
-    let (cause, _) = complaint(&mut lake.analyze("/proc/self/mem"), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze("/proc/self/mem"), 1);
     assert!(cause.starts_with("/proc/self/mem: cannot read: Input/output error"), "{cause}");
     lake.assert_empty();
 }
@@ -54,11 +54,11 @@ fn lakes_that_cannot_be() {
     let input = lake.input("Heap.heapsnapshot", GOOD.as_bytes());
     for out in [input.clone(), input.join("lake")] {
         let mut command = heaplake();
-        let (cause, _) = complaint(command.arg("analyze").arg(&input).arg("--out").arg(&out), 2);
+        let (cause, _) = diagnostic(command.arg("analyze").arg(&input).arg("--out").arg(&out), 2);
         assert!(cause.starts_with(&format!("{}: cannot create: ", out.display())), "{cause}");
     }
     let scratch = input.join("scratch");
-    let (cause, _) = complaint(lake.analyze(&input).arg("--scratch").arg(&scratch), 1);
+    let (cause, _) = diagnostic(lake.analyze(&input).arg("--scratch").arg(&scratch), 1);
     assert!(cause.contains(&format!("{}: cannot create: ", scratch.display())), "{cause}");
     lake.assert_empty();
     assert_eq!(fs::read(&input).unwrap(), GOOD.as_bytes());
@@ -84,7 +84,7 @@ fn files_that_may_not_grow() {
     let input = lake.input("Heap.heapsnapshot", &large());
     // heaplake ignores the limit's signal, which would end it before the error.
     let mut command = in_a_shell("ulimit -f 100", &lake.path(), &input, &["--resume", "always"]);
-    let (cause, advice) = complaint(&mut command, 3);
+    let (cause, advice) = diagnostic(&mut command, 3);
     assert!(cause.contains("cannot write: File too large"), "{cause}");
     assert!(advice.contains("--scratch"), "{advice}");
     lake.assert_empty();
@@ -109,7 +109,7 @@ fn small_address_spaces() {
         if command().output().unwrap().status.success() {
             continue;
         }
-        complaint(&mut command(), 3);
+        diagnostic(&mut command(), 3);
         refused += 1;
     }
     assert!(refused > 0);
@@ -166,7 +166,7 @@ fn full_disks() {
             assert!(limit.starts_with("nr_inodes="), "{limit}");
             continue;
         }
-        let (cause, advice) = complaint(&mut command, 3);
+        let (cause, advice) = diagnostic(&mut command, 3);
         assert!(cause.contains("No space left on device"), "{limit}: {cause}");
         assert!(advice.contains("--out and --scratch"), "{limit}: {advice}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{limit} {options}: left behind");
@@ -190,7 +190,7 @@ fn budgets_that_are_too_small() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", GOOD.as_bytes());
     for size in ["1KiB", "0", "31MiB", "71MiB"] {
-        let (cause, advice) = complaint(lake.analyze(&input).args(["--memory", size]), 3);
+        let (cause, advice) = diagnostic(lake.analyze(&input).args(["--memory", size]), 3);
         assert!(cause.contains("too small for stage edges"), "{cause}");
         assert_eq!(advised(&advice), "72MiB");
         lake.assert_empty();
@@ -209,7 +209,7 @@ fn budgets_that_are_named_suffice() {
         let lake = Lake::new();
         let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures").join(fixture);
         let all = ["--edges", "--duplicates", "all", "--memory"];
-        let (_, advice) = complaint(lake.analyze(&input).args(all).arg("30MiB"), 3);
+        let (_, advice) = diagnostic(lake.analyze(&input).args(all).arg("30MiB"), 3);
         lake.assert_empty();
         lake.analyze(&input).args(all).arg(advised(&advice)).assert().success();
     }
@@ -220,11 +220,11 @@ fn more_nodes_than_the_budget_holds() {
     let lake = Lake::new();
     let input =
         lake.input("Heap.heapsnapshot", edited(&[("\"node_count\":4", "\"node_count\":4000000000")]).as_bytes());
-    let (cause, advice) = complaint(lake.analyze(&input).args(["--memory", "128MiB"]), 3);
+    let (cause, advice) = diagnostic(lake.analyze(&input).args(["--memory", "128MiB"]), 3);
     assert!(cause.contains("budget of 134217728 bytes is too small for stage "), "{cause}");
     lake.assert_empty();
     // With that much the header is accepted, and the rows contradict it.
-    let (cause, _) = complaint(lake.analyze(&input).args(["--memory", &advised(&advice)]), 1);
+    let (cause, _) = diagnostic(lake.analyze(&input).args(["--memory", &advised(&advice)]), 1);
     assert!(cause.contains("expected 4000000000 nodes as snapshot.node_count promises, found 4"), "{cause}");
     lake.assert_empty();
 }

@@ -4,16 +4,16 @@ use super::good::{GOOD, edited};
 use super::mutations::{chance, is_of_the_input, mutation};
 use crate::compress::{gzip, zstd};
 use crate::in_process::{Analysis, analyze};
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::table::Table;
-use heaplake::complaint::{Complaint, Exit};
+use heaplake::diagnostic::{Diagnostic, Exit};
 use heaplake_schemas::options::AnalysisOptions;
 use heaplake_schemas::run::Run;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn try_salvage(bytes: &[u8], threads: usize) -> (Lake, Result<PathBuf, Complaint>) {
+fn try_salvage(bytes: &[u8], threads: usize) -> (Lake, Result<PathBuf, Diagnostic>) {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", bytes);
     let analysis = Analysis::default();
@@ -262,7 +262,7 @@ fn compressed_snapshots_give_what_can_be_inflated() {
 fn as_the_user_sees_it() {
     let lake = Lake::new();
     let input = lake.input("cut.heapsnapshot", &GOOD.as_bytes()[..GOOD.find("\"trace_tree\"").unwrap()]);
-    let (_, advice) = complaint(&mut lake.analyze(&input), 1);
+    let (_, advice) = diagnostic(&mut lake.analyze(&input), 1);
     assert!(advice.ends_with("or give --salvage to analyse what can be read"), "{advice}");
     lake.assert_empty();
     let mut command = crate::lake::heaplake();
@@ -273,7 +273,7 @@ fn as_the_user_sees_it() {
     let (cause, advice) = {
         let lake = Lake::new();
         let input = lake.input("cut.heapsnapshot", &GOOD.as_bytes()[..300]);
-        complaint(lake.analyze(&input).arg("--salvage"), 1)
+        diagnostic(lake.analyze(&input).arg("--salvage"), 1)
     };
     assert!(cause.contains("byte 300: expected") && !advice.contains("--salvage"), "{cause} {advice}");
 }

@@ -1,6 +1,6 @@
 //! Tables of a lake with damage that a Parquet reader does not expect.
 
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::table::Table;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
@@ -52,7 +52,7 @@ fn a_page_that_expands_without_bound_is_refused() {
     list(&run, "classes.parquet");
     let mut report = heaplake();
     report.arg("report").arg(&run).args(["--memory", "128MiB", "-o"]).arg(lake.folder().join("page.html"));
-    let (cause, _) = complaint(&mut report, 1);
+    let (cause, _) = diagnostic(&mut report, 1);
     assert!(cause.contains("column class") && cause.contains("bytes uncompressed"), "{cause}");
 }
 

@@ -2,7 +2,7 @@
 
 use super::good::{GOOD, edited};
 use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::table::Table;
 use serde_json::Value;
 use std::fs;
@@ -28,7 +28,7 @@ fn analyzed(bytes: &[u8], options: &[&str]) -> (Lake, Vec<String>, Vec<(String, 
 
 fn refused(bytes: &[u8]) -> String {
     let lake = Lake::new();
-    let (cause, _) = complaint(&mut lake.analyze(lake.input("a.heapsnapshot", bytes)), 1);
+    let (cause, _) = diagnostic(&mut lake.analyze(lake.input("a.heapsnapshot", bytes)), 1);
     lake.assert_empty();
     cause
 }
@@ -106,7 +106,7 @@ fn the_layout_of_2012_is_named() {
     let lake = Lake::new();
     let input = lake.input("a.heapsnapshot", &fixture("chrome2012.heapsnapshot"));
     for options in [&[][..], &["--salvage"]] {
-        let (cause, advice) = complaint(lake.analyze(&input).args(options), 1);
+        let (cause, advice) = diagnostic(lake.analyze(&input).args(options), 1);
         assert!(cause.ends_with("found the layout of 2012 and before (\"edges_index\")"), "{cause}");
         assert!(advice.starts_with("take the snapshot again with a current version"), "{advice}");
     }

@@ -1,14 +1,14 @@
 //! Files of the wrong kind: each is identified, with the command that reads it, if there is one.
 
 use super::good::{GOOD, edited};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use std::path::Path;
 
 /// Messages of `analyze` and `replay` for a file; `plan` must agree with `analyze`.
 fn said(lake: &Lake, input: &Path) -> [(String, String); 2] {
-    let analyze = complaint(&mut lake.analyze(input), 1);
-    let replay = complaint(heaplake().arg("replay").arg(input).arg("--out").arg(lake.path()).arg("--quiet"), 1);
-    let plan = complaint(heaplake().arg("plan").arg(input), 1);
+    let analyze = diagnostic(&mut lake.analyze(input), 1);
+    let replay = diagnostic(heaplake().arg("replay").arg(input).arg("--out").arg(lake.path()).arg("--quiet"), 1);
+    let plan = diagnostic(heaplake().arg("plan").arg(input), 1);
     assert_eq!(plan, analyze);
     lake.assert_empty();
     [analyze, replay]
@@ -57,7 +57,7 @@ fn its_own_profile_is_one_of_pprof() {
     let mut command = heaplake();
     command.arg("replay").arg(&log).arg("--out").arg(lake.path()).args(["--pprof", "--quiet"]).assert().success();
     let profile = lake.run().join("allocations.pb.gz");
-    let (cause, _) = complaint(&mut Lake::new().analyze(profile), 1);
+    let (cause, _) = diagnostic(&mut Lake::new().analyze(profile), 1);
     assert!(cause.ends_with("this is a profile of pprof, which analyze does not read"), "{cause}");
 }
 
@@ -71,13 +71,13 @@ fn what_another_command_reads_is_named_with_it() {
         ("x.jfr", &b"FLR\0\0\x02\0\x01\0\0\0\0\0\0\0\x10"[..], "a recording of Java's Flight Recorder (.jfr)"),
         ("x.heapprofile", br#"{"head":{"callFrame":{}}}"#, "an allocation profile of V8 (.heapprofile)"),
     ] {
-        let (cause, advice) = complaint(&mut lake.analyze(lake.input(name, bytes)), 1);
+        let (cause, advice) = diagnostic(&mut lake.analyze(lake.input(name, bytes)), 1);
         assert!(cause.ends_with(&format!("{name}: this is {is}, which analyze does not read")), "{cause}");
         assert!(advice.starts_with("heaplake replay reads it"), "{advice}");
     }
     let replay = |name: &str, bytes: &[u8]| {
         let input = lake.input(name, bytes);
-        complaint(heaplake().arg("replay").arg(input).arg("--out").arg(lake.path()).arg("--quiet"), 1)
+        diagnostic(heaplake().arg("replay").arg(input).arg("--out").arg(lake.path()).arg("--quiet"), 1)
     };
     let (cause, advice) = replay("x.hprof", b"JAVA PROFILE 1.0.2\0\0\0\0\x08");
     assert!(cause.ends_with("this is a heap dump of Java (.hprof), which replay does not read"), "{cause}");
@@ -115,7 +115,7 @@ fn a_file_that_is_no_run_is_named() {
                 "track" => &["1@1"],
                 _ => &[],
             };
-            complaint(heaplake().arg(command).arg(&input).args(rest), 2)
+            diagnostic(heaplake().arg(command).arg(&input).args(rest), 2)
         });
         for (cause, hint) in said {
             assert!(cause.ends_with(&format!("{name}: no run: this is {is}")), "{cause}");
@@ -124,7 +124,7 @@ fn a_file_that_is_no_run_is_named() {
     }
     lake.analyze(lake.input("b.heapsnapshot", GOOD.as_bytes())).assert().success();
     for file in ["run.json", "classes.parquet"] {
-        let (cause, hint) = complaint(heaplake().arg("show").arg(lake.run().join(file)), 2);
+        let (cause, hint) = diagnostic(heaplake().arg("show").arg(lake.run().join(file)), 2);
         assert!(cause.ends_with(&format!("{file}: no run: this is a file of a run")), "{cause}");
         assert_eq!(hint, format!("name its folder: {}", lake.run().display()));
     }

@@ -7,10 +7,10 @@ const ALLOWED: (&str, &str) = ("stages/kit/src/lib.rs", "unsafe_code");
 
 /// Every `allow` outside tests and every `expect` without a reason.
 pub(crate) fn silenced(sources: &[Source]) -> Vec<String> {
-    sources.iter().flat_map(|source| attributes(source).filter_map(|it| complaint(source, it))).collect()
+    sources.iter().flat_map(|source| attributes(source).filter_map(|it| diagnostic(source, it))).collect()
 }
 
-fn complaint(source: &Source, (at, attribute): (usize, &str)) -> Option<String> {
+fn diagnostic(source: &Source, (at, attribute): (usize, &str)) -> Option<String> {
     let place = format!("{}:{}", source.path, source.line(at));
     let silences = |how: &str| attribute.starts_with(how) || attribute.contains(&format!(" {how}"));
     if silences("expect(") && !attribute.contains("reason =") {

@@ -8,7 +8,7 @@ pub(crate) fn unproved(root: &Path) -> Vec<String> {
     let page = fs::read_to_string(root.join("docs/documents.md")).unwrap_or_default();
     let rows: Vec<&str> = page.lines().filter(|line| is_row(line)).collect();
     assert!(rows.len() > 80, "{} rows: is this the page?", rows.len());
-    rows.iter().filter_map(|row| complaint(root, row)).collect()
+    rows.iter().filter_map(|row| diagnostic(root, row)).collect()
 }
 
 /// Rows begin with a letter and a number.
@@ -18,7 +18,7 @@ fn is_row(line: &str) -> bool {
     matches!(letter, "A" | "B" | "C" | "D" | "E") && number.parse::<u32>().is_ok()
 }
 
-fn complaint(root: &Path, row: &str) -> Option<String> {
+fn diagnostic(root: &Path, row: &str) -> Option<String> {
     let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
     let [_, _, place, tests] = cells[..] else { return Some(format!("{row}: not four cells")) };
     if !place.contains('`') {
@@ -43,9 +43,9 @@ fn exists(root: &Path, test: &str) -> bool {
 fn a_row_without_a_test_is_found() {
     let root = crate::sources::root();
     let good = "| A1 | sums | `sum` | `tests/house/documents.rs::a_row_without_a_test_is_found` |";
-    assert!(is_row(good) && complaint(&root, good).is_none());
+    assert!(is_row(good) && diagnostic(&root, good).is_none());
     for bad in ["| A1 | sums | `sum` | |", "| A1 | sums | | `x` |", "| A1 | sums | `sum` | `tests/house/main.rs::no` |"]
     {
-        assert!(complaint(&root, bad).is_some(), "{bad}");
+        assert!(diagnostic(&root, bad).is_some(), "{bad}");
     }
 }

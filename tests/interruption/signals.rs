@@ -2,7 +2,7 @@
 
 use crate::fixtures;
 use crate::generated::generated;
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::processes::{end, signal, wait_for, wait_until_it_hears};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -91,7 +91,7 @@ fn an_input_is_one_process_at_a_time_and_a_dead_one_is_no_obstacle() {
         }
         (!late).then_some(child)
     });
-    let (cause, advice) = complaint(&mut lake.analyze(&input), 1);
+    let (cause, advice) = diagnostic(&mut lake.analyze(&input), 1);
     assert!(cause.contains("another heaplake is at work on this input"), "{cause}");
     assert!(advice.contains("wait"), "{advice}");
     // A killed process cannot clean up.

@@ -4,7 +4,7 @@ use super::check::check;
 use super::dumps::{bytes, chain, some_dump};
 use crate::compress::{gzip, zstd};
 use crate::fixtures;
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::table::Table;
 use heaplake_oracle::jvm::{Referents, truth};
 use std::fs;
@@ -64,7 +64,7 @@ fn options_that_make_no_sense() {
     lake.analyze(&input).args(["--referents", "hold"]).assert().success();
     lake.analyze(&input).args(["--referents", "hold"]).assert().success();
     // A run with another policy does not match.
-    let (cause, advice) = complaint(lake.analyze(&input).args(["--referents", "skip"]), 1);
+    let (cause, advice) = diagnostic(lake.analyze(&input).args(["--referents", "skip"]), 1);
     assert!(cause.contains("--referents"), "{cause}");
     assert!(advice.contains("--force"), "{advice}");
 }

@@ -9,7 +9,7 @@ use super::dumps::{
 };
 use crate::cases::cases;
 use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::table::Table;
 use heaplake_oracle::jvm::write::{header, u4};
 use heaplake_oracle::jvm::{Layout, Referents, truth};
@@ -55,7 +55,7 @@ fn no_dump_at_all() {
         (b"\0\0\0\0", "not a heap snapshot: "),
         (b"JAVA PROFILE 9.0.2\0\0\0\0\x08\0\0\0\0", "not a heap snapshot: "),
     ] {
-        let (cause, _) = complaint(&mut lake.analyze(lake.input("heap.hprof", bytes)), 1);
+        let (cause, _) = diagnostic(&mut lake.analyze(lake.input("heap.hprof", bytes)), 1);
         assert!(cause.contains(&format!("heap.hprof: {is}")), "{cause}");
         lake.assert_empty();
     }
@@ -179,7 +179,7 @@ fn nothing_to_salvage() {
     for cut in [10, 25, 31, 60, starts[0] - 4] {
         let lake = Lake::new();
         let input = lake.input("heap.hprof", &whole[..cut]);
-        complaint(lake.analyze(&input).arg("--salvage"), 1);
+        diagnostic(lake.analyze(&input).arg("--salvage"), 1);
         lake.assert_empty();
     }
 }

@@ -3,7 +3,7 @@
 use super::check::check;
 use crate::in_process::{Analysis, analyze};
 use crate::lake::Lake;
-use heaplake::complaint::{Complaint, Exit};
+use heaplake::diagnostic::{Diagnostic, Exit};
 use heaplake_oracle::jvm::model::{Dump, Primitive, Root, RootKind, Value};
 use heaplake_oracle::jvm::write::{self, record, root_record};
 use heaplake_oracle::jvm::{Draft, Layout, Referents, truth};
@@ -38,7 +38,7 @@ pub(crate) fn large() -> Dump {
 }
 
 /// Analyses bytes that must be refused; returns the failure and the path of the input.
-pub(crate) fn failure(bytes: &[u8]) -> (Complaint, String) {
+pub(crate) fn failure(bytes: &[u8]) -> (Diagnostic, String) {
     let lake = Lake::new();
     let input = lake.input("heap.hprof", bytes);
     let failure = analyze(&lake.path(), &input, Analysis::default()).map(|outcome| outcome.place).unwrap_err();

@@ -3,7 +3,7 @@
 use super::dumps::{accepted, bytes, chain, failure, heap, refused};
 use crate::compress::zstd;
 use crate::fixtures;
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::table::Table;
 use heaplake_oracle::jvm::Layout;
 use heaplake_oracle::jvm::model::{Dump, ObjectData, Primitive, PrimitiveValues, Root, RootKind};
@@ -102,7 +102,7 @@ fn of_several_dumps_the_last_is_taken_or_that_of_a_number() {
                 [format!("the file has 2 dumps of the heap; this is number {number} (--walk takes another)")]
             );
         }
-        let (cause, advice) = complaint(lake.analyze(&file).args(["--walk", "3"]), 1);
+        let (cause, advice) = diagnostic(lake.analyze(&file).args(["--walk", "3"]), 1);
         assert!(cause.ends_with("expected heap 3 of the file, found 2 in it"), "{cause}");
         assert_eq!(advice, "give another number to --walk, or last");
     }
@@ -111,7 +111,7 @@ fn of_several_dumps_the_last_is_taken_or_that_of_a_number() {
     let file = lake.input("one.hprof", &bytes(&small));
     assert_eq!(counted(&lake, &file, &["--walk", "1"]), (count(&small), Vec::new()));
     assert!(
-        complaint(lake.analyze(&file).args(["--walk", "2"]), 1)
+        diagnostic(lake.analyze(&file).args(["--walk", "2"]), 1)
             .0
             .ends_with("expected heap 2 of the file, found 1 in it")
     );
@@ -133,7 +133,7 @@ fn of_several_dumps_the_last_whole_one_is_taken() {
                 remarks[0].ends_with("this is number 1 (--walk takes another); the last one is damaged or incomplete")
             );
         }
-        complaint(lake.analyze(&input).args(["--walk", "2"]), 1);
+        diagnostic(lake.analyze(&input).args(["--walk", "2"]), 1);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tampered runs: commands that compare runs skip them, and each names the skipped run.
 
 use crate::common::{command, describe, json};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::written::{Class, write};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -85,7 +85,7 @@ fn a_table_of_another_run_is_not_believed() {
         // One of two runs cannot be compared.
         let leak = run(&lake.path(), "leak").display().to_string();
         let other = run(&lake.path(), "a").display().to_string();
-        complaint(heaplake().args(["diff", &other, &leak, "--quiet"]).args(GATE), 1);
+        diagnostic(heaplake().args(["diff", &other, &leak, "--quiet"]).args(GATE), 1);
     }
 }
 
@@ -154,7 +154,7 @@ fn a_description_that_changed_is_not_believed() {
         assert_told(&lake, what, ("snapshot=leak", said));
         let listed = json(command("ls").arg(lake.path()), 0);
         assert_eq!(listed["damaged"].as_array().unwrap().len(), 1, "{what}: {listed}");
-        let (cause, _) = complaint(heaplake().arg("show").arg(&leak), 1);
+        let (cause, _) = diagnostic(heaplake().arg("show").arg(&leak), 1);
         assert!(cause.contains(said), "{what}: {cause}");
     }
 }
@@ -213,6 +213,6 @@ fn objects_are_not_asked_of_tables_of_other_runs() {
     fs::copy(run(&lake.path(), "a").join("classes.parquet"), leak.join("classes.parquet")).unwrap();
     // The summary is in run.json, which is intact.
     heaplake().arg("show").arg(&leak).assert().success();
-    let (cause, _) = complaint(heaplake().arg("report").arg(&leak), 1);
+    let (cause, _) = diagnostic(heaplake().arg("report").arg(&leak), 1);
     assert!(cause.contains("classes.parquet") && cause.contains("as run.json says"), "{cause}");
 }

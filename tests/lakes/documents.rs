@@ -1,7 +1,7 @@
 //! Oversized descriptions, and files that a check leaves alone.
 
 use crate::common::{add, all, command, json, names};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use assert_cmd::Command;
 use std::fs::{self, File};
 use std::path::Path;
@@ -33,7 +33,7 @@ fn a_run_with_a_huge_description_is_damaged_and_the_others_are_read() {
     assert!(damaged["path"].as_str().unwrap().ends_with("snapshot=bad"), "{damaged}");
     confined(&["show", &good.display().to_string()]).assert().success();
     for words in [&["show", &bad.display().to_string()][..], &["report", &bad.display().to_string()]] {
-        let (cause, _) = complaint(&mut confined(words), 1);
+        let (cause, _) = diagnostic(&mut confined(words), 1);
         assert!(cause.contains("run.json") && cause.contains("at most"), "{cause}");
     }
     // The result of a rollup with a damaged run does not matter here, only that it ends.

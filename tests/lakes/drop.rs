@@ -1,7 +1,7 @@
 //! `heaplake lake drop`.
 
 use crate::common::{add, add_of_day, all, assert_whole, command, describe, files, json, names};
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use heaplake_lake::place::Place;
 use std::fs;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ fn runs_are_chosen_by_name_release_label_time_and_number() {
 fn what_cannot_be_meant_is_refused() {
     let lake = lake();
     let refused = |options: &[&str], part: &str| {
-        let (cause, _) = complaint(command("drop").arg(lake.path()).args(options), 2);
+        let (cause, _) = diagnostic(command("drop").arg(lake.path()).args(options), 2);
         assert!(cause.contains(part), "{cause}");
     };
     refused(&["--yes"], "nothing says which runs");
@@ -67,7 +67,7 @@ fn what_cannot_be_meant_is_refused() {
     for options in [&["a", "--per", "host"][..], &["--older-than", "30"], &["--older-than", "2026-01-01"], &["["]] {
         command("drop").arg(lake.path()).args(options).arg("--yes").assert().code(2).stdout("");
     }
-    let (cause, _) = complaint(command("drop").arg(lake.path().join("release=1/snapshot=a")).args(["a", "--yes"]), 2);
+    let (cause, _) = diagnostic(command("drop").arg(lake.path().join("release=1/snapshot=a")).args(["a", "--yes"]), 2);
     assert!(cause.contains("this is a run"), "{cause}");
     assert_eq!(all(&lake.path()).len(), 8);
 }
@@ -104,7 +104,7 @@ fn a_run_in_the_making_stays() {
     let new = Place::take(&lake.path(), "1", "new").unwrap();
     fs::create_dir(new.hidden()).unwrap();
     fs::write(new.hidden().join("run.json"), "{").unwrap();
-    let (cause, advice) = complaint(command("drop").arg(lake.path()).args(["a", "--yes", "--quiet"]), 1);
+    let (cause, advice) = diagnostic(command("drop").arg(lake.path()).args(["a", "--yes", "--quiet"]), 1);
     assert!(cause.contains("snapshot=a: another heaplake is making this run"), "{cause}");
     assert!(advice.contains("wait"), "{advice}");
     // The others are dropped all the same.
@@ -156,7 +156,7 @@ fn links_in_the_place_of_runs_stay_and_are_named() {
     std::os::unix::fs::symlink(&elsewhere, lake.path().join("release=1/snapshot=a")).unwrap();
     fs::rename(lake.path().join("release=2"), lake.folder().join("release=2")).unwrap();
     std::os::unix::fs::symlink(lake.folder().join("release=2"), lake.path().join("release=2")).unwrap();
-    let (cause, _) = complaint(command("drop").arg(lake.path()).args(["a", "--yes"]), 2);
+    let (cause, _) = diagnostic(command("drop").arg(lake.path()).args(["a", "--yes"]), 2);
     assert!(cause.contains("release=1/snapshot=a: this is a symbolic link"), "{cause}");
     assert!(elsewhere.join("run.json").exists() && lake.path().join("release=1/snapshot=a").is_symlink());
     fs::remove_file(lake.path().join("release=1/snapshot=a")).unwrap();

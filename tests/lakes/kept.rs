@@ -2,7 +2,7 @@
 
 use crate::common::{add, command, files, json};
 use crate::generated::generated;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -90,7 +90,7 @@ fn comparisons_leave_what_they_did_not_write() {
             let before = fs::read(&path).unwrap();
             text.map_or_else(|| fs::remove_file(&path), |text| fs::write(&path, text)).unwrap();
             let there = everything(&out);
-            let (cause, advice) = complaint(&mut run().0, 2);
+            let (cause, advice) = diagnostic(&mut run().0, 2);
             assert!(cause.starts_with(&out.join(name).display().to_string()), "{cause}");
             assert!(advice.starts_with("move it away"), "{advice}");
             assert!(everything(&out) == there);
@@ -135,7 +135,7 @@ fn a_rollup_leaves_what_it_did_not_write() {
         text.map_or_else(|| fs::remove_file(out.join("rollup.json")), |text| fs::write(out.join("rollup.json"), text))
             .unwrap();
         let there = everything(&out);
-        let (cause, _) = complaint(&mut rollup(), 2);
+        let (cause, _) = diagnostic(&mut rollup(), 2);
         assert!(cause.starts_with(&named.display().to_string()), "{cause}");
         assert!(everything(&out) == there);
     }
@@ -151,7 +151,7 @@ fn a_run_with_a_file_of_the_user_is_neither_dropped_nor_taken_away() {
     let before = files(&lake.path());
     let drop = || json(command("drop").arg(lake.path()).args(["--release", "1", "--yes"]), 2);
     assert_eq!(drop()["runs"][0]["dropped"], false);
-    let (cause, advice) = complaint(command("drop").arg(lake.path()).args(["--release", "1", "--yes"]), 2);
+    let (cause, advice) = diagnostic(command("drop").arg(lake.path()).args(["--release", "1", "--yes"]), 2);
     assert_eq!(cause, format!("{}: heaplake did not write this, and it would go with the run", notes.display()));
     assert!(advice.starts_with("move it out"), "{advice}");
     let other = lake.folder().join("other");
@@ -174,7 +174,7 @@ fn what_a_broken_description_lists_stays() {
     let path = runs[0].join("run.json");
     let described = fs::read_to_string(&path).unwrap();
     fs::write(&path, described.replacen("\"classes.parquet\"", "\"notes.txt\"", 1)).unwrap();
-    let (cause, _) = complaint(command("drop").arg(lake.path()).args(["*", "--release", "1", "--yes"]), 2);
+    let (cause, _) = diagnostic(command("drop").arg(lake.path()).args(["*", "--release", "1", "--yes"]), 2);
     assert!(cause.starts_with(&notes.display().to_string()), "{cause}");
     assert_eq!(fs::read(&notes).unwrap(), b"mine");
 }
@@ -187,7 +187,7 @@ fn what_stands_in_the_place_of_a_run_is_named() {
     let refused = |named: &Path| {
         let before = everything(&lake.path());
         for more in [&[][..], &["--force"]] {
-            let (cause, _) = complaint(lake.analyze(&input).args(["--snapshot", "x"]).args(more), 2);
+            let (cause, _) = diagnostic(lake.analyze(&input).args(["--snapshot", "x"]).args(more), 2);
             assert!(cause.contains(&format!("{}: ", named.display())), "{cause}");
         }
         assert!(everything(&lake.path()) == before);
@@ -203,9 +203,9 @@ fn what_stands_in_the_place_of_a_run_is_named() {
     lake.analyze(&input).args(["--snapshot", "x", "--force"]).assert().success();
     fs::write(place.join("notes.txt"), "mine").unwrap();
     let before = everything(&lake.path());
-    let (cause, _) = complaint(lake.analyze(&input).args(["--snapshot", "x", "--force"]), 2);
+    let (cause, _) = diagnostic(lake.analyze(&input).args(["--snapshot", "x", "--force"]), 2);
     assert!(cause.contains(&format!("{}: ", place.join("notes.txt").display())), "{cause}");
-    let (cause, _) = complaint(heaplake().arg("duplicates").arg(&place).arg("--quiet"), 2);
+    let (cause, _) = diagnostic(heaplake().arg("duplicates").arg(&place).arg("--quiet"), 2);
     assert!(cause.contains(&format!("{}: ", place.join("notes.txt").display())), "{cause}");
     assert!(everything(&lake.path()) == before);
 }

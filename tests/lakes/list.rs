@@ -1,7 +1,7 @@
 //! `heaplake lake ls`.
 
 use crate::common::{DAY, add, add_of_day, command, describe, json, names};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use std::fs;
 use std::path::Path;
 
@@ -85,6 +85,6 @@ fn damaged_runs_are_named_and_dropped_ones_are_not() {
     let listing = json(command("ls").arg(lake.path()), 0);
     assert_eq!(names(&listing, "runs"), ["a", "c", "d"]);
     assert_eq!(listing["damaged"].as_array().unwrap().len(), 1);
-    let (cause, _) = complaint(command("ls").arg(&place), 2);
+    let (cause, _) = diagnostic(command("ls").arg(&place), 2);
     assert!(cause.contains("this is a run, not a lake"), "{cause}");
 }

@@ -1,7 +1,7 @@
 //! `heaplake lake merge`.
 
 use crate::common::{add, add_of_day, all, assert_whole, command, describe, files, json};
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use heaplake_lake::place::Place;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -82,7 +82,7 @@ fn links_in_a_run_are_refused_by_name_and_nothing_comes_in() {
         for moved in [&[][..], &["--move"]] {
             let mut merge = command("merge");
             merge.arg(&place).arg("--out").arg(lake.path()).arg("--quiet").args(moved);
-            let (cause, _) = complaint(&mut merge, 1);
+            let (cause, _) = diagnostic(&mut merge, 1);
             let named = name == "run.json" || cause.contains(&format!("{}: this is a symbolic link", link.display()));
             assert!(named && !cause.contains("secret"), "{cause}");
         }
@@ -96,7 +96,7 @@ fn links_in_a_run_are_refused_by_name_and_nothing_comes_in() {
     let elsewhere = lake.folder().join("elsewhere.json");
     fs::rename(place.join("run.json"), &elsewhere).unwrap();
     symlink(&elsewhere, place.join("run.json")).unwrap();
-    let (cause, _) = complaint(command("merge").arg(&place).arg("--out").arg(lake.path()).arg("--quiet"), 1);
+    let (cause, _) = diagnostic(command("merge").arg(&place).arg("--out").arg(lake.path()).arg("--quiet"), 1);
     assert!(cause.contains("run.json: this is a symbolic link"), "{cause}");
     fs::rename(&elsewhere, place.join("run.json")).unwrap();
     // Folders may be links.
@@ -129,7 +129,7 @@ fn a_run_with_more_than_merge_brings_in_is_not_taken_away() {
     let stays = |name: &str, part: &str| {
         let mut merge = command("merge");
         merge.arg(&place).arg("--out").arg(lake.path()).args(["--move", "--quiet"]);
-        let (cause, _) = complaint(&mut merge, 1);
+        let (cause, _) = diagnostic(&mut merge, 1);
         assert!(cause.contains(&format!("{}: {part}", place.join(name).display())), "{cause}");
         assert_eq!(all(&source), ["a", "b", "c"], "{name}");
     };
@@ -192,7 +192,7 @@ fn what_cannot_be_a_source_is_refused() {
     let lake = Lake::new();
     let source = source(&lake);
     let refused = |sources: &[&Path], code: i32, part: &str| {
-        let (cause, _) = complaint(command("merge").args(sources).arg("--out").arg(lake.path()), code);
+        let (cause, _) = diagnostic(command("merge").args(sources).arg("--out").arg(lake.path()), code);
         assert!(cause.contains(part), "{cause}");
     };
     refused(&[&lake.folder().join("missing")], 2, "missing");
@@ -203,11 +203,11 @@ fn what_cannot_be_a_source_is_refused() {
     // Names other than its folders' would lead elsewhere.
     let moved = lake.folder().join("release=9");
     fs::rename(source.join("release=2"), &moved).unwrap();
-    let (cause, _) = complaint(command("merge").arg(&moved).arg("--out").arg(lake.path()).arg("--quiet"), 1);
+    let (cause, _) = diagnostic(command("merge").arg(&moved).arg("--out").arg(lake.path()).arg("--quiet"), 1);
     assert!(cause.contains("expected the release of its folder, \"9\", found \"2\""), "{cause}");
     let loose = lake.folder().join("loose");
     fs::rename(source.join("release=1/snapshot=a"), &loose).unwrap();
-    let (cause, _) = complaint(command("merge").arg(&loose).arg("--out").arg(lake.path()).arg("--quiet"), 1);
+    let (cause, _) = diagnostic(command("merge").arg(&loose).arg("--out").arg(lake.path()).arg("--quiet"), 1);
     assert!(cause.contains("in no folder release="), "{cause}");
 }
 
@@ -238,7 +238,7 @@ fn a_lake_is_never_moved_into_itself() {
     symlink(lake.path(), &link).unwrap();
     for same in [&lake.path(), &link] {
         let mut merge = command("merge");
-        let (cause, _) = complaint(merge.arg(same).arg("--out").arg(lake.path()).arg("--move"), 2);
+        let (cause, _) = diagnostic(merge.arg(same).arg("--out").arg(lake.path()).arg("--move"), 2);
         assert!(cause.contains("the lake itself"), "{cause}");
     }
     // By a run, or by a release that is a link.

@@ -1,7 +1,7 @@
 //! A missing lake, release, label or run is an error, and never looks like an empty lake.
 
 use crate::common::add;
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use std::fs;
 
 fn lake() -> Lake {
@@ -23,12 +23,12 @@ fn a_lake_that_does_not_exist_is_an_error_of_every_command() {
         &["diff", "release=3.8", "release=3.10", "--lake", &missing],
         &["trend", "label.host=*", "--lake", &missing],
     ] {
-        let (cause, _) = complaint(heaplake().args(command), 2);
+        let (cause, _) = diagnostic(heaplake().args(command), 2);
         assert!(cause.contains("there is no such lake"), "{command:?}: {cause}");
         assert!(cause.contains(&lake.path().display().to_string()), "{command:?} names the nearest: {cause}");
     }
     let out = lake.folder().join("out").display().to_string();
-    complaint(heaplake().args(["lake", "merge", &missing, "--out", &out]), 2);
+    diagnostic(heaplake().args(["lake", "merge", &missing, "--out", &out]), 2);
     assert!(!lake.folder().join("laek").exists());
     // An empty folder is an empty lake.
     fs::create_dir_all(&missing).unwrap();
@@ -39,12 +39,12 @@ fn a_lake_that_does_not_exist_is_an_error_of_every_command() {
 fn what_is_no_lake_is_not_taken_for_an_empty_one() {
     let lake = lake();
     fs::write(lake.folder().join("notes.txt"), "").unwrap();
-    let (cause, _) = complaint(heaplake().args(["lake", "verify"]).arg(lake.folder()), 2);
+    let (cause, _) = diagnostic(heaplake().args(["lake", "verify"]).arg(lake.folder()), 2);
     assert!(cause.contains("this is no lake; the nearest: ") && cause.contains("lake"), "{cause}");
     let empty = lake.folder().join("empty");
     fs::create_dir(&empty).unwrap();
     heaplake().args(["lake", "verify"]).arg(&empty).assert().success();
-    complaint(heaplake().args(["fleet", "rollup"]).arg(&empty), 2);
+    diagnostic(heaplake().args(["fleet", "rollup"]).arg(&empty), 2);
     assert_eq!(fs::read_dir(&empty).unwrap().count(), 0, "a rollup of nothing leaves nothing");
 }
 
@@ -65,11 +65,11 @@ fn what_no_run_is_like_is_named_with_the_nearest() {
         (&["fleet", "rollup", &path, "--by", "label.hots"], "no run has a label hots; the nearest: host"),
         (&["duplicates", &format!("{path}/release=3.8/snapshot=web"), "--quiet"], "the nearest: "),
     ] {
-        let (cause, _) = complaint(heaplake().args(command), 2);
+        let (cause, _) = diagnostic(heaplake().args(command), 2);
         assert!(cause.contains(said), "{command:?}: {cause}");
     }
     for (place, near) in [("release=3.10/snapshot=web", "snapshot=web2"), ("release=3.9/snapshot=web1", "release=3.")] {
-        let (cause, _) = complaint(heaplake().arg("show").arg(lake.path().join(place)), 2);
+        let (cause, _) = diagnostic(heaplake().arg("show").arg(lake.path().join(place)), 2);
         assert!(cause.contains("the nearest: ") && cause.contains(near), "{cause}");
     }
     // Each condition holds for some run, so nothing is misspelt; that no run matches is still reported.

@@ -1,7 +1,7 @@
 //! `heaplake lake verify`: every kind of damage is found, and named with its file.
 
 use crate::common::{add, assert_whole, command, describe, json};
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,9 +50,9 @@ fn a_whole_lake_is_whole() {
     let answer = json(command("verify").arg(lake.path()), 0);
     assert_eq!((&answer["tables"], answer["runs"].as_array().unwrap().len()), (&6.into(), 3));
     assert_whole(&lake, "a whole lake");
-    let (cause, _) = complaint(command("verify").arg(lake.path().join("release=1/snapshot=a")), 2);
+    let (cause, _) = diagnostic(command("verify").arg(lake.path().join("release=1/snapshot=a")), 2);
     assert!(cause.contains("this is a run"), "{cause}");
-    complaint(command("verify").arg(lake.folder().join("missing")), 2);
+    diagnostic(command("verify").arg(lake.folder().join("missing")), 2);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Views over all runs: rows, columns of the run, pruning.
 
-use crate::lake::complaint;
+use crate::lake::diagnostic;
 use crate::shared::{FLEET, fleet, one, rows, sql};
 use crate::table::Table;
 use heaplake_schemas::tables;
@@ -88,7 +88,7 @@ fn conditions_on_the_run_choose_files() {
             "{condition}"
         );
     }
-    let (cause, advice) = complaint(&mut sql(&lake.path(), &["SELECT sum(count) FROM classes"]), 1);
+    let (cause, advice) = diagnostic(&mut sql(&lake.path(), &["SELECT sum(count) FROM classes"]), 1);
     assert!(cause.contains("classes.parquet"), "{cause}");
     assert!(advice.contains("heaplake lake verify"), "{advice}");
 }
@@ -126,7 +126,7 @@ fn a_file_of_another_size_is_refused() {
     let mut bytes = fs::read(&path).unwrap();
     bytes.push(0);
     fs::write(&path, bytes).unwrap();
-    let (cause, _) = complaint(&mut sql(&lake.path(), &["SELECT * FROM owners"]), 1);
+    let (cause, _) = diagnostic(&mut sql(&lake.path(), &["SELECT * FROM owners"]), 1);
     assert!(cause.contains("owners.parquet") && cause.contains("expected") && cause.contains("found"), "{cause}");
 }
 

@@ -1,6 +1,6 @@
 //! Output formats.
 
-use crate::lake::complaint;
+use crate::lake::diagnostic;
 use crate::shared::{fleet, json, rows, sql};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::json;
@@ -47,7 +47,7 @@ fn parquet_is_a_file_that_appears_whole() {
     // A failing statement keeps the previous file, and leaves nothing else.
     let before = fs::read(&path).unwrap();
     let fails = ["SELECT arrow_cast(class, 'Int64') FROM classes", "--format", "parquet", "--out", out];
-    complaint(&mut sql(&lake.path(), &fails), 2);
+    diagnostic(&mut sql(&lake.path(), &fails), 2);
     assert!(fs::read(&path).unwrap() == before);
     let left: Vec<_> = fs::read_dir(lake.folder()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
@@ -73,7 +73,7 @@ fn several_statements_are_several_tables() {
     let lake = fleet();
     let output = sql(&lake.path(), &["SELECT 1 AS one; SELECT 2 AS two"]).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "one\n---\n  1\n(1 row)\ntwo\n---\n  2\n(1 row)\n");
-    complaint(&mut sql(&lake.path(), &["SELECT 1; SELECT 2", "--format", "csv"]), 2);
+    diagnostic(&mut sql(&lake.path(), &["SELECT 1; SELECT 2", "--format", "csv"]), 2);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn statements_come_from_standard_input_too() {
     let lake = fleet();
     let output = sql(&lake.path(), &[]).write_stdin("SELECT 'a' AS b;\n").output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "b\n-\na\n(1 row)\n");
-    complaint(sql(&lake.path(), &[]).write_stdin(" ; "), 2);
+    diagnostic(sql(&lake.path(), &[]).write_stdin(" ; "), 2);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn answers_go_through_pipes_and_devices_and_keep_the_mode_of_files() {
     let reader = Command::new("cat").arg(at("pipe")).stdout(Stdio::piped()).spawn().unwrap();
     to("pipe").assert().success();
     assert_eq!(reader.wait_with_output().unwrap().stdout, b"b\nit\n");
-    let (cause, _) = complaint(&mut to("."), 2);
+    let (cause, _) = diagnostic(&mut to("."), 2);
     assert!(cause.ends_with("cannot write: this is a folder"), "{cause}");
     for (name, minor) in [("null", "3"), ("full", "7")] {
         let made = Command::new("mknod").args(["-m", "666"]).arg(at(name)).args(["c", "1", minor]).output().unwrap();
@@ -118,7 +118,7 @@ fn answers_go_through_pipes_and_devices_and_keep_the_mode_of_files() {
         }
     }
     to("null").assert().success();
-    let (cause, _) = complaint(&mut to("full"), 3);
+    let (cause, _) = diagnostic(&mut to("full"), 3);
     assert!(cause.contains("full: cannot write: No space left on device"), "{cause}");
     assert!(["null", "full"].iter().all(|name| fs::metadata(at(name)).unwrap().file_type().is_char_device()));
 }

@@ -1,7 +1,7 @@
 //! Hostile statements, files and environments: one line of cause, one of advice, in time.
 
 use crate::cgroup::{Cgroup, ROOM};
-use crate::lake::{Lake, complaint, heaplake};
+use crate::lake::{Lake, diagnostic, heaplake};
 use crate::shared::{fleet, sql};
 use std::fs;
 use std::io::Write;
@@ -51,7 +51,7 @@ fn deep_statements_are_refused() {
         nested("(", ")"),
         nested("CASE WHEN true THEN ", " END"),
     ] {
-        let (cause, _) = complaint(sql(&lake.path(), &[]).write_stdin(text), 2);
+        let (cause, _) = diagnostic(sql(&lake.path(), &[]).write_stdin(text), 2);
         assert!(cause.contains("too deep: expected at most 500"), "{cause}");
     }
 }
@@ -108,7 +108,7 @@ fn a_small_address_space_is_told() {
         let script = format!("ulimit -v {kib}; exec \"$@\"");
         command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_heaplake"), "sql", "SELECT count(*) FROM runs"]);
         command.args(["--threads", "2", "--lake"]).arg(lake.path());
-        complaint(&mut command, 3);
+        diagnostic(&mut command, 3);
     }
 }
 
@@ -156,7 +156,7 @@ fn a_flipped_bit_changes_no_answer() {
 
 #[test]
 fn a_lake_that_is_not_there_is_no_empty_one() {
-    let (cause, _) = complaint(heaplake().args(["sql", "SELECT * FROM runs", "--lake", "nolake"]), 2);
+    let (cause, _) = diagnostic(heaplake().args(["sql", "SELECT * FROM runs", "--lake", "nolake"]), 2);
     assert!(cause.starts_with("nolake: "), "{cause}");
 }
 
@@ -193,7 +193,7 @@ fn a_run_that_goes_meanwhile_ends_nothing() {
 fn a_table_that_is_gone_is_an_error() {
     let lake: Lake = fleet();
     fs::remove_file(lake.runs()[0].join("classes.parquet")).unwrap();
-    let (cause, _) = complaint(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
+    let (cause, _) = diagnostic(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
     assert!(cause.contains("classes.parquet"), "{cause}");
 }
 
@@ -208,12 +208,12 @@ fn a_table_or_description_of_another_run_is_not_believed() {
     flipped[3] ^= 1;
     for (content, said) in [(flipped, "XXH3-64"), (fs::read(runs[1].join("owners.parquet")).unwrap(), "bytes")] {
         fs::write(&table, content).unwrap();
-        let (cause, _) = complaint(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
+        let (cause, _) = diagnostic(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
         assert!(cause.contains("classes.parquet") && cause.contains(said), "{cause}");
     }
     fs::remove_file(&table).unwrap();
     std::os::unix::fs::symlink(runs[1].join("classes.parquet"), &table).unwrap();
-    complaint(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
+    diagnostic(&mut sql(&lake.path(), &["SELECT count(class) FROM classes"]), 1);
     fs::remove_file(&table).unwrap();
     fs::write(&table, &whole).unwrap();
     let path = runs[0].join("run.json");
@@ -242,13 +242,13 @@ fn what_is_wrong_with_a_statement_is_no_damage() {
         let answered = said.is_empty() && output.status.success();
         assert!(answered || output.status.code() == Some(2) && error.contains(said), "{statement}: {error}");
     }
-    let (cause, _) = complaint(&mut sql(&lake.path(), &["--named", "largest-class"]), 2);
+    let (cause, _) = diagnostic(&mut sql(&lake.path(), &["--named", "largest-class"]), 2);
     assert!(cause.contains("the nearest: largest-classes"), "{cause}");
-    let (cause, _) = complaint(&mut sql(&lake.path(), &["--named", "largest-classes", "--param", "limti=3"]), 2);
+    let (cause, _) = diagnostic(&mut sql(&lake.path(), &["--named", "largest-classes", "--param", "limti=3"]), 2);
     assert!(cause.contains("the nearest: limit"), "{cause}");
     // An output must not be a file of a run.
     let run = lake.runs()[0].clone();
     let table = run.join("classes.parquet").display().to_string();
-    let (cause, _) = complaint(&mut sql(&lake.path(), &["SELECT 1", "--format", "parquet", "--out", &table]), 2);
+    let (cause, _) = diagnostic(&mut sql(&lake.path(), &["SELECT 1", "--format", "parquet", "--out", &table]), 2);
     assert!(cause.contains("a file of a run"), "{cause}");
 }

@@ -1,6 +1,6 @@
 //! Limits of statements: permissions, time and memory.
 
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::shared::{fleet, json, one, sql};
 use serde_json::json;
 use std::fs;
@@ -22,7 +22,7 @@ fn the_lake_cannot_be_changed() {
         "SET datafusion.execution.batch_size = 1",
         "DELETE FROM classes",
     ] {
-        let (cause, _) = complaint(&mut sql(&lake.path(), &[statement]), 2);
+        let (cause, _) = diagnostic(&mut sql(&lake.path(), &[statement]), 2);
         assert!(!cause.is_empty());
     }
     assert_eq!(listing(&lake), before);
@@ -33,7 +33,7 @@ fn the_lake_cannot_be_changed() {
 fn other_files_cannot_be_read() {
     let lake = fleet();
     let file = lake.runs()[0].join("classes.parquet");
-    complaint(&mut sql(&lake.path(), &[&format!("SELECT * FROM '{}'", file.display())]), 2);
+    diagnostic(&mut sql(&lake.path(), &[&format!("SELECT * FROM '{}'", file.display())]), 2);
 }
 
 #[test]
@@ -77,12 +77,12 @@ fn wrong_statements_say_what_there_is() {
         ("SELECT klass FROM classes", "klass"),
         ("SELECT 'a' + 1", "a"),
     ] {
-        let (cause, _) = complaint(&mut sql(&lake.path(), &[statement]), 2);
+        let (cause, _) = diagnostic(&mut sql(&lake.path(), &[statement]), 2);
         assert!(cause.contains(word), "{cause}");
     }
-    let (cause, _) = complaint(&mut sql(&lake.runs()[0], &["SELECT 1"]), 2);
+    let (cause, _) = diagnostic(&mut sql(&lake.runs()[0], &["SELECT 1"]), 2);
     assert!(cause.contains("a run, not a lake"), "{cause}");
-    complaint(&mut sql(&lake.folder().join("none"), &["SELECT 1"]), 2);
+    diagnostic(&mut sql(&lake.folder().join("none"), &["SELECT 1"]), 2);
     assert_eq!(one(&lake, "SELECT 1"), json!(1));
 }
 

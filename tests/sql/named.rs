@@ -1,6 +1,6 @@
 //! The library of queries.
 
-use crate::lake::{complaint, heaplake};
+use crate::lake::{diagnostic, heaplake};
 use crate::shared::{fleet, json, one, rows, sql};
 use serde_json::{Value, json};
 use std::fs;
@@ -66,8 +66,8 @@ fn growth_is_the_difference_of_medians() {
 fn parameters_are_checked() {
     let lake = fleet();
     let lake = lake.path();
-    complaint(&mut sql(&lake, &["--named", "nothing"]), 2);
-    complaint(&mut sql(&lake, &["--named", "growing-classes"]), 2);
-    complaint(&mut sql(&lake, &["--named", "releases", "--param", "limit=1"]), 2);
-    complaint(&mut sql(&lake, &["--named", "duplicates", "--param", "limit=many"]), 2);
+    diagnostic(&mut sql(&lake, &["--named", "nothing"]), 2);
+    diagnostic(&mut sql(&lake, &["--named", "growing-classes"]), 2);
+    diagnostic(&mut sql(&lake, &["--named", "releases", "--param", "limit=1"]), 2);
+    diagnostic(&mut sql(&lake, &["--named", "duplicates", "--param", "limit=many"]), 2);
 }

@@ -1,7 +1,7 @@
 //! Lakes of earlier versions: missing columns are null, the others have today's types.
 
 use crate::shared::{json, sql};
-use heaplake_lake::selection::{self, Found};
+use heaplake_lake::selection::{self, FoundRun};
 use heaplake_schemas::tables;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ fn views_read_old_files() {
     for version in 1..=3 {
         let runs = selection::runs(&old(version)).unwrap().found;
         for table in tables::ALL.iter().filter(|table| table.runs.have_it()) {
-            let listing = |found: &&Found| found.run.tables.iter().any(|listed| listed.file == table.file);
-            let listing: Vec<&Found> = runs.iter().filter(listing).collect();
+            let listing = |found: &&FoundRun| found.run.tables.iter().any(|listed| listed.file == table.file);
+            let listing: Vec<&FoundRun> = runs.iter().filter(listing).collect();
             // The largest tables of some runs are omitted.
             if listing.is_empty() || listing.iter().any(|found| !found.place.join(table.file).exists()) {
                 continue;

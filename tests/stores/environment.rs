@@ -1,7 +1,7 @@
 //! Environment variables with invalid values, and messages during retries.
 
 use crate::common::{SMALL, World, fixture};
-use crate::lake::{complaint, heaplake};
+use crate::lake::{diagnostic, heaplake};
 use crate::proxy::Act;
 use serde_json::Value;
 
@@ -21,17 +21,17 @@ fn values_that_cannot_be_used_are_refused_by_name() {
     ] {
         let mut command = heaplake();
         command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b").env(name, value);
-        let (cause, _) = complaint(command.args(["ls", "s3://b/x"]), 2);
+        let (cause, _) = diagnostic(command.args(["ls", "s3://b/x"]), 2);
         assert!(cause.contains(name), "{name}={value}: {cause}");
     }
     let odd = [("AWS_SKIP_SIGNATURE", "perhaps", "s3"), ("AWS_CONDITIONAL_PUT", "perhaps", "s3"), ("A", "", "az")];
     for (name, value, scheme) in odd {
         let mut command = heaplake();
         command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b").env(name, value);
-        complaint(command.args(["ls", &format!("{scheme}://b/x")]), 2);
+        diagnostic(command.args(["ls", &format!("{scheme}://b/x")]), 2);
     }
     for url in ["s3://", "s3://bu cket/x", "s3://b/a//b"] {
-        complaint(heaplake().args(["ls", url]), 2);
+        diagnostic(heaplake().args(["ls", url]), 2);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requests that fail, stall and break off.
 
 use crate::common::{SMALL, World, assert_same, content, fixture, local_tables};
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::proxy::{Act, Asked};
 use std::time::Duration;
 
@@ -52,14 +52,14 @@ fn errors_name_the_object_and_leave_nothing() {
     let world = World::new();
     let lake = Lake::new();
     let missing = world.url("in/missing.heapsnapshot");
-    let (cause, _) = complaint(world.heaplake().args(["analyze", &missing, "--quiet", "--out"]).arg(lake.path()), 1);
+    let (cause, _) = diagnostic(world.heaplake().args(["analyze", &missing, "--quiet", "--out"]).arg(lake.path()), 1);
     assert!(cause.contains("missing.heapsnapshot") && cause.contains("no such object"), "{cause}");
     world.proxy.rule(|_| Act::Refuse(403));
-    let (cause, advice) = complaint(&mut world.analyze(fixture(SMALL)), 2);
+    let (cause, advice) = diagnostic(&mut world.analyze(fixture(SMALL)), 2);
     assert!(cause.contains("403") && advice.contains("credentials"), "{cause} {advice}");
     // The upload of tables is denied, listing is not.
     world.proxy.rule(|asked| if asked.method == "PUT" { Act::Refuse(403) } else { Act::Pass });
-    let (cause, _) = complaint(&mut world.analyze(fixture(SMALL)), 1);
+    let (cause, _) = diagnostic(&mut world.analyze(fixture(SMALL)), 1);
     assert!(cause.contains("denies access"), "{cause}");
     world.proxy.rule(|_| Act::Pass);
     assert_eq!(world.server.keys(""), Vec::<String>::new());
@@ -78,7 +78,7 @@ fn an_input_that_changes_is_told() {
         }
         Act::Pass
     });
-    let (cause, _) = complaint(&mut world.analyze(world.url("in/a.heapsnapshot.zst")), 1);
+    let (cause, _) = diagnostic(&mut world.analyze(world.url("in/a.heapsnapshot.zst")), 1);
     assert!(cause.contains("changed"), "{cause}");
     assert_eq!(world.server.keys("lake/"), Vec::<String>::new());
 }

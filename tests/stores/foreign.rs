@@ -1,7 +1,7 @@
 //! A bucket has other users: their objects stay, and their keys disturb no command.
 
 use crate::common::{OTHER, SMALL, World, fixture};
-use crate::lake::complaint;
+use crate::lake::diagnostic;
 use serde_json::Value;
 
 fn texts(answer: &Value, list: &str) -> Vec<String> {
@@ -105,7 +105,7 @@ fn a_huge_description_is_damage_of_its_run_alone() {
     );
     assert!(listed["damaged"][0]["problem"].as_str().unwrap().contains("at most 67108864 bytes"), "{listed}");
     world.json(&["lake", "verify", &lake], 1);
-    let (cause, _) = complaint(world.heaplake().args(["show", &format!("{lake}/release=none/snapshot=two")]), 1);
+    let (cause, _) = diagnostic(world.heaplake().args(["show", &format!("{lake}/release=none/snapshot=two")]), 1);
     assert!(cause.contains("at most"), "{cause}");
     world.json(&["lake", "drop", &lake, "two", "--yes"], 0);
     assert_eq!(world.verified("dropped"), ["snapshot=one"]);

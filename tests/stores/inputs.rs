@@ -2,7 +2,7 @@
 
 use crate::common::{OTHER, SMALL, World, content, fixture, local_tables, without_measurements};
 use crate::generated::generated;
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, diagnostic};
 use crate::proxy::Act;
 use std::collections::BTreeMap;
 use std::fs;
@@ -55,7 +55,7 @@ fn prefixes_and_patterns_name_objects_in_order() {
         let lake = Lake::new();
         let mut command = world.heaplake();
         let (cause, _) =
-            complaint(command.args(["analyze", &world.url(named), "--quiet", "--out"]).arg(lake.path()), 1);
+            diagnostic(command.args(["analyze", &world.url(named), "--quiet", "--out"]).arg(lake.path()), 1);
         assert!(cause.contains(why), "{cause}");
     }
 }

@@ -1,7 +1,7 @@
 //! A lake in a store: its objects, conditional puts, and commands on it.
 
 use crate::common::{OTHER, SMALL, World, assert_same, fixture, local_tables};
-use crate::lake::complaint;
+use crate::lake::diagnostic;
 use crate::proxy::Act;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn a_run_that_is_there_is_told_and_replaced_only_by_force() {
     let before = world.server.keys("lake/");
     analyze(SMALL).assert().success();
     assert_eq!(world.server.keys("lake/"), before, "the same run is left alone");
-    let (cause, advice) = complaint(&mut analyze(OTHER), 1);
+    let (cause, advice) = diagnostic(&mut analyze(OTHER), 1);
     assert!(cause.contains("a run stands here") && advice.contains("--force"), "{cause} {advice}");
     assert_eq!(world.server.keys("lake/"), before);
     analyze(OTHER).arg("--force").assert().success();
@@ -89,7 +89,7 @@ fn runs_are_dropped_and_merged_from_a_store() {
     assert_eq!(world.verified("dropped"), ["snapshot=two"]);
     assert_eq!(world.server.keys("lake/release=1/"), Vec::<String>::new());
     let mut into = world.heaplake();
-    let (cause, _) = complaint(into.args(["lake", "merge", "--out", &world.url("lake")]).arg(lake.path()), 2);
+    let (cause, _) = diagnostic(into.args(["lake", "merge", "--out", &world.url("lake")]).arg(lake.path()), 2);
     assert!(cause.contains("cannot be merged into"), "{cause}");
 }
 
@@ -98,11 +98,11 @@ fn what_cannot_be_in_a_store_is_refused() {
     let world = World::new();
     world.analyze(fixture(SMALL)).assert().success();
     let lake = world.url("lake");
-    let (cause, advice) = complaint(world.heaplake().args(["fleet", "rollup", &lake]), 2);
+    let (cause, advice) = diagnostic(world.heaplake().args(["fleet", "rollup", &lake]), 2);
     assert!(cause.contains("folder of this machine") && advice.contains("--out"), "{cause} {advice}");
-    let (cause, advice) = complaint(world.heaplake().args(["diff", &lake, &lake, "--out", &world.url("diff")]), 2);
+    let (cause, advice) = diagnostic(world.heaplake().args(["diff", &lake, &lake, "--out", &world.url("diff")]), 2);
     assert!(cause.contains("only runs") && advice.contains("folder of this machine"), "{cause} {advice}");
-    let (cause, _) = complaint(world.heaplake().args(["show", &world.url("nothing")]), 2);
+    let (cause, _) = diagnostic(world.heaplake().args(["show", &world.url("nothing")]), 2);
     assert!(cause.contains("no run"), "{cause}");
     assert!(!std::path::Path::new("s3:").exists());
 }

@@ -1,9 +1,9 @@
 //! Runs analyses in this process, which is faster for thousands of small inputs.
 
-use heaplake::complaint::Complaint;
+use heaplake::diagnostic::Diagnostic;
 use heaplake::engine::admission::smallest_budget;
-use heaplake::engine::making;
 use heaplake::engine::request::{Outcome, Request, Resume};
+use heaplake::engine::run_executor;
 use heaplake::print::progress::Mode;
 use heaplake_input::source::Input;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Options, Tables};
@@ -26,7 +26,7 @@ impl Default for Analysis {
 }
 
 /// Analyses a file into a lake as the snapshot `it`, replacing an earlier run.
-pub(crate) fn analyze(lake: &Path, input: &Path, analysis: Analysis) -> Result<Outcome, Complaint> {
+pub(crate) fn analyze(lake: &Path, input: &Path, analysis: Analysis) -> Result<Outcome, Diagnostic> {
     let request = Request {
         input: Input::File(input.to_owned()),
         lake: lake.to_owned(),
@@ -41,5 +41,5 @@ pub(crate) fn analyze(lake: &Path, input: &Path, analysis: Analysis) -> Result<O
         force: true,
         allow_bomb: false,
     };
-    making::make(&request, Mode::Quiet, &AtomicBool::new(false))
+    run_executor::make(&request, Mode::Quiet, &AtomicBool::new(false))
 }

@@ -19,7 +19,7 @@ pub(crate) fn heaplake() -> Command {
 }
 
 /// Runs a command that must fail with this exit code and print only one line of cause and one of advice; returns both.
-pub(crate) fn complaint(command: &mut Command, code: i32) -> (String, String) {
+pub(crate) fn diagnostic(command: &mut Command, code: i32) -> (String, String) {
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{text}");

@@ -11,7 +11,7 @@ use heaplake_kit::stage::Output;
 use heaplake_lake::commit::NewRun;
 use heaplake_lake::place::Place;
 use heaplake_lake::table::Table as Writer;
-use heaplake_names::{Names, Runtime, fingerprint};
+use heaplake_names::{Normaliser, Runtime, fingerprint};
 use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::run::{Run, Summary, Table};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes};
@@ -89,7 +89,7 @@ fn numbers(of: impl Iterator<Item = i64>) -> ArrayRef {
 }
 
 fn signature(name: &str) -> String {
-    Names::of(Runtime::V8).class(&format!(",{name}"), None)
+    Normaliser::of(Runtime::V8).class(&format!(",{name}"), None)
 }
 
 fn signed(signatures: &[String]) -> [ArrayRef; 2] {
@@ -143,7 +143,7 @@ fn write_chains(output: &Output, classes: &[Class]) -> Result<Table, StageError>
         .map(|(.., (path, ..))| {
             let classes: Vec<String> = path.iter().map(|(_, class)| signature(class)).collect();
             let steps = path.iter().zip(&classes).map(|((edge, _), class)| (Some(*edge), class.as_str(), false));
-            Names::of(Runtime::V8).chain("reference", steps)
+            Normaliser::of(Runtime::V8).chain("reference", steps)
         })
         .collect();
     let mut columns: Vec<ArrayRef> = vec![

@@ -65,17 +65,17 @@ pub(crate) fn check(folder: &Path, answers: &Path) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// `facts` ascend by ordinal, which is also the node's row.
-fn check_nodes(path: &Path, facts: &[Fact], verdict: &mut Verdict) -> Result<()> {
+/// `metadata` ascend by ordinal, which is also the node's row.
+fn check_nodes(path: &Path, metadata: &[Fact], verdict: &mut Verdict) -> Result<()> {
     let mut selection = Vec::new();
     let mut next = 0;
-    for fact in facts {
+    for fact in metadata {
         selection.push(RowSelector::skip(usize::try_from(fact.ordinal)? - next));
         selection.push(RowSelector::select(1));
         next = usize::try_from(fact.ordinal)? + 1;
     }
     let columns = ["node", "shallow_bytes", "retained_bytes", "distance", "dominator"];
-    let mut facts_left = facts.iter();
+    let mut facts_left = metadata.iter();
     for batch in read(path, &columns, Some(RowSelection::from(selection)))? {
         let batch = batch?;
         for (row, planted) in (0..batch.num_rows()).zip(facts_left.by_ref()) {

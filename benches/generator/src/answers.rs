@@ -123,7 +123,7 @@ struct Plain {
 }
 
 impl Answers {
-    /// Sets the kind of the next facts.
+    /// Sets the kind of the next metadata.
     pub fn begin(&mut self, kind: &'static str, nodes: u64, edges: u64) {
         self.kind = kind;
         let sums = self.kinds.entry(kind).or_default();

@@ -101,10 +101,10 @@ impl Shard {
     }
 
     /// Adds the answers of the shard and its blocks.
-    pub fn facts(&self, out: &mut Answers) {
+    pub fn metadata(&self, out: &mut Answers) {
         let before = out.in_registry();
         for (block, at) in &self.blocks {
-            block.facts(at, out);
+            block.metadata(at, out);
         }
         let shallow = js_array_size(self.items().count() as u64);
         out.held(shallow + SESSION);
@@ -246,10 +246,10 @@ impl Plan {
     pub fn answers(&self) -> Answers {
         let mut out = Answers::default();
         for shard in self.shards() {
-            shard.facts(&mut out);
+            shard.metadata(&mut out);
         }
         out.begin("shared nodes", shared::FIRST_BLOCK_NODE, shared::edge_count(self.shards, self.documents));
-        shared::facts(self.shards, &mut out);
+        shared::metadata(self.shards, &mut out);
         let total = self.total;
         out.set_counts(total.nodes, total.edges, total.strings, total.locations);
         out

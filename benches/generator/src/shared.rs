@@ -352,7 +352,7 @@ fn walk_class<S: Sink>(class: u64, name: u64, out: &mut S) {
 }
 
 /// Adds the answers of the shared nodes; the blocks' answers must have been added before.
-pub(crate) fn facts(shards: u64, out: &mut Answers) {
+pub(crate) fn metadata(shards: u64, out: &mut Answers) {
     classes(out);
     // Every other array hangs from the registry, so it alone counts; the sum of its blocks is complete by now.
     let registry_size = 32 + array_size(shards);

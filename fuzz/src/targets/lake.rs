@@ -115,5 +115,5 @@ fn asked(words: &[String]) -> String {
         Command::Trend(arguments) => trend::run(&arguments),
         other => panic!("{other:?}"),
     };
-    done.map_or_else(|complaint| told(&complaint).chars().take(40).collect(), |code| code.to_string())
+    done.map_or_else(|diagnostic| told(&diagnostic).chars().take(40).collect(), |code| code.to_string())
 }

@@ -96,14 +96,14 @@ fn owners(data: &[u8]) -> String {
     let folder = folder();
     let path = folder.path().join("owners.toml");
     fs::write(&path, data).unwrap();
-    owner_rules::read(&path).map_or_else(|complaint| told(&complaint), |rules| format!("{} rules", rules.rules.len()))
+    owner_rules::read(&path).map_or_else(|diagnostic| told(&diagnostic), |rules| format!("{} rules", rules.rules.len()))
 }
 
 fn names(data: &[u8]) -> String {
     let folder = folder();
     let path = folder.path().join("names.toml");
     fs::write(&path, data).unwrap();
-    name_rules::read(&path).map_or_else(|complaint| told(&complaint), |_| "rules".to_owned())
+    name_rules::read(&path).map_or_else(|diagnostic| told(&diagnostic), |_| "rules".to_owned())
 }
 
 fn gates(data: &[u8]) -> String {

@@ -7,10 +7,10 @@
 use crate::analysis::{everything, folder};
 use crate::seeds;
 use crate::subject::Target;
-use heaplake::complaint::{Complaint, Exit};
+use heaplake::diagnostic::{Diagnostic, Exit};
 use heaplake::engine::admission::smallest_budget;
-use heaplake::engine::making;
 use heaplake::engine::request::{Outcome, Request, Resume};
+use heaplake::engine::run_executor;
 use heaplake::engine::workplace::SCRATCH as HIDDEN;
 use heaplake::print::progress::Mode;
 use heaplake_input::source::Input;
@@ -61,8 +61,8 @@ impl Left {
         }
     }
 
-    fn make(&self, cancel: &AtomicBool) -> Result<Outcome, Complaint> {
-        making::make(&self.request(), Mode::Quiet, cancel)
+    fn make(&self, cancel: &AtomicBool) -> Result<Outcome, Diagnostic> {
+        run_executor::make(&self.request(), Mode::Quiet, cancel)
     }
 }
 
@@ -102,7 +102,7 @@ fn interrupted_after(left: &Left, done: usize) -> Files {
             outcome
         });
         let files: Files = below(&left.lake()).into_iter().map(|path| (path.clone(), seeds::read(&path))).collect();
-        if outcome.is_err_and(|complaint| complaint.exit == Exit::Interrupted) && files.len() > done {
+        if outcome.is_err_and(|diagnostic| diagnostic.exit == Exit::Interrupted) && files.len() > done {
             return files;
         }
     }

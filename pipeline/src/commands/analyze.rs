@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources, Telling, Trust};
 use super::outputs;
-use crate::complaint::Done;
+use crate::diagnostic::Done;
 use crate::inputs::{self, Wanted};
 use crate::owner_rules;
 use crate::print::log;

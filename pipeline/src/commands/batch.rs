@@ -1,13 +1,13 @@
 //! Batch scheduler: each input becomes a run, and a failure does not stop the others.
 
+use super::batch_scheduler::{self, Concurrency, Requested};
 use super::choices::{Ending, Placement, Resources, Telling, Trust};
 use super::outputs;
 use super::pages;
-use super::side_by_side::{self, Lanes, Requested};
 use super::tally::{Tally, log_outcome};
-use crate::complaint::{Complaint, Done, Kind};
-use crate::engine::making;
+use crate::diagnostic::{Diagnostic, Done, Kind};
 use crate::engine::request::{Outcome, Request};
+use crate::engine::run_executor;
 use crate::engine::workplace::sweep;
 use crate::inputs::Unusable;
 use crate::metrics;
@@ -55,15 +55,15 @@ impl Batch<'_> {
         outputs::check(&written, || [outputs::of_inputs(&inputs), read].concat())?;
         if placement.snapshot.is_some() && inputs.len() > 1 {
             let cause = format!("--snapshot names one snapshot, but {} inputs are given", inputs.len());
-            return Err(Complaint::usage(cause, "leave --snapshot out"));
+            return Err(Diagnostic::usage(cause, "leave --snapshot out"));
         }
-        prepare(&placement.out).map_err(Complaint::of_usage)?;
-        telling.findings_json.iter().try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)?;
+        prepare(&placement.out).map_err(Diagnostic::of_usage)?;
+        telling.findings_json.iter().try_for_each(|file| output_file::check(file)).map_err(Diagnostic::of_usage)?;
         telling.ending.check()?;
         sweep(&placement.out, resources.scratch.as_deref());
         let cancel = stopped_by_signals();
         let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
-            let outcome = making::make(request, mode, cancel)?;
+            let outcome = run_executor::make(request, mode, cancel)?;
             // An existing run may have its page.
             let page = outcome.place.join(reports::FILE);
             if telling.report && !(outcome.unchanged && storage::is_file(&page)) {
@@ -76,8 +76,9 @@ impl Batch<'_> {
         };
         let requests = inputs.into_iter().map(|input| match input {
             Err((name, why)) => {
-                let complaint = Complaint::failed(format!("{name}: {why}"), "name a file, or a folder that holds some");
-                Requested { name, request: Err(complaint) }
+                let diagnostic =
+                    Diagnostic::failed(format!("{name}: {why}"), "name a file, or a folder that holds some");
+                Requested { name, request: Err(diagnostic) }
             }
             Ok(input) => {
                 let options = options(&input);
@@ -86,13 +87,13 @@ impl Batch<'_> {
             }
         });
         let requests: Vec<Requested> = requests.collect();
-        let (lanes, mut found) = (Lanes::of(&requests), Vec::new());
+        let (concurrency, mut found) = (Concurrency::of(&requests), Vec::new());
         let done = |name: &str, outcome: &Outcome| {
             if telling.findings_json.is_some() {
-                found.push(Found::new(name.to_owned(), outcome));
+                found.push(FindingsJson::new(name.to_owned(), outcome));
             }
         };
-        let code = work_through(requests.into_iter(), lanes, make, (&cancel, &telling.ending), done)?;
+        let code = work_through(requests.into_iter(), concurrency, make, (&cancel, &telling.ending), done)?;
         Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found, &cancel))))
     }
 }
@@ -118,26 +119,27 @@ fn request(input: Input, (placement, resources, trust): (&Placement, &Resources,
 /// reported, and the others go on.
 pub(super) fn work_through(
     mut requests: impl ExactSizeIterator<Item = Requested>,
-    lanes: Lanes,
-    make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Complaint> + Sync,
+    concurrency: Concurrency,
+    make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Diagnostic> + Sync,
     (cancel, ending): (&AtomicBool, &Ending),
     mut done: impl FnMut(&str, &Outcome),
 ) -> Done {
     let Ending { quiet, json, .. } = *ending;
     let mode = Mode::choose(quiet);
     // One bar for all inputs where several bars would be drawn at a time.
-    let bar = (mode == Mode::Bars && lanes.are_several()).then(|| Display::new(mode, "all inputs"));
+    let bar = (mode == Mode::Bars && concurrency.are_several()).then(|| Display::new(mode, "all inputs"));
     let mode_of_each = if bar.is_some() { Mode::Quiet } else { mode };
     bar.iter().for_each(|bar| bar.begin("", requests.len() as u64));
     let mut telling = Told { code: 0, reports: Vec::new(), tally: Tally::begin(), mode, quiet, json };
-    let tell = |name: String, result: Result<Outcome, Complaint>| {
+    let tell = |name: String, result: Result<Outcome, Diagnostic>| {
         if let Ok(outcome) = &result {
             done(&name, outcome);
         }
         telling.add(name, result);
         bar.iter().for_each(|bar| bar.advance(1));
     };
-    let not_started = side_by_side::work(&mut requests, lanes, |request| make(request, mode_of_each, cancel), tell);
+    let not_started =
+        batch_scheduler::work(&mut requests, concurrency, |request| make(request, mode_of_each, cancel), tell);
     drop(bar);
     telling.tally.not_started = not_started;
     telling.end(ending, cancel)
@@ -155,7 +157,7 @@ struct Told {
 
 impl Told {
     /// Reports the outcome of an input.
-    fn add(&mut self, name: String, result: Result<Outcome, Complaint>) {
+    fn add(&mut self, name: String, result: Result<Outcome, Diagnostic>) {
         match result {
             Ok(outcome) => {
                 self.tally.add(&outcome);
@@ -169,12 +171,12 @@ impl Told {
                     self.reports.push(Report::done(name, outcome));
                 }
             }
-            Err(complaint) => {
-                let complaint = complaint.about(&name);
-                self.code = self.code.max(complaint.tell());
-                self.tally.fail(&complaint);
+            Err(diagnostic) => {
+                let diagnostic = diagnostic.about(&name);
+                self.code = self.code.max(diagnostic.tell());
+                self.tally.fail(&diagnostic);
                 if self.json {
-                    let (kind, error, advice) = (complaint.kind(), complaint.cause, complaint.advice);
+                    let (kind, error, advice) = (diagnostic.kind(), diagnostic.cause, diagnostic.advice);
                     self.reports.push(Report::Failed { input: name, kind, error, advice });
                 }
             }
@@ -194,7 +196,7 @@ impl Told {
             .metrics
             .as_deref()
             .map_or(Ok(()), |path| metrics::write(path, cancel, |now| metrics::batch::text(&tally, now)));
-        Ok(written.map_or_else(|error| Complaint::from(error).tell(), |()| code).max(code))
+        Ok(written.map_or_else(|error| Diagnostic::from(error).tell(), |()| code).max(code))
     }
 }
 
@@ -236,7 +238,7 @@ pub(super) fn end_with_signals() -> Arc<AtomicBool> {
 pub(super) fn end_unwatched() {
     static END: Once = Once::new();
     if stop::flag().load(Ordering::Relaxed) && !IS_WATCHED.load(Ordering::Relaxed) {
-        END.call_once(|| std::process::exit(Complaint::from(StageError::Cancelled).tell().into()));
+        END.call_once(|| std::process::exit(Diagnostic::from(StageError::Cancelled).tell().into()));
     }
 }
 
@@ -283,7 +285,7 @@ fn present(input: &str, outcome: &Outcome) {
 
 /// Findings of a run as JSON.
 #[derive(Serialize)]
-struct Found {
+struct FindingsJson {
     input: String,
     path: PathBuf,
     snapshot: String,
@@ -291,7 +293,7 @@ struct Found {
     findings: Vec<Finding>,
 }
 
-impl Found {
+impl FindingsJson {
     fn new(input: String, outcome: &Outcome) -> Self {
         let run = &outcome.run;
         let (snapshot, release) = (run.snapshot.clone(), run.release.clone());
@@ -300,8 +302,8 @@ impl Found {
 }
 
 /// Writes the findings of all runs; returns the exit code.
-fn write_findings(path: &Path, found: &[Found], cancel: &AtomicBool) -> u8 {
+fn write_findings(path: &Path, found: &[FindingsJson], cancel: &AtomicBool) -> u8 {
     let text = serde_json::to_vec_pretty(found).map_err(|error| StageError::io(path, "write", error.into()));
     let written = text.and_then(|text| output_file::write(path, &text, cancel));
-    written.map_or_else(|error| Complaint::from(error).tell(), |()| 0)
+    written.map_or_else(|error| Diagnostic::from(error).tell(), |()| 0)
 }

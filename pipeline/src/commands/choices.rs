@@ -1,6 +1,6 @@
 //! Arguments that several commands share.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::engine::request::Resume;
 use crate::inputs;
 use crate::memory::{Size, default_budget};
@@ -11,7 +11,7 @@ use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::{Budget, Context, Progress, storage, threads};
 use heaplake_lake::output_file;
-use heaplake_names::{Names, Runtime};
+use heaplake_names::{Normaliser, Runtime};
 use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
 use std::collections::BTreeMap;
@@ -38,13 +38,13 @@ impl Naming {
     }
 
     /// Reads the rules, if given.
-    pub fn rules(&self) -> Result<Option<NameRules>, Complaint> {
+    pub fn rules(&self) -> Result<Option<NameRules>, Diagnostic> {
         self.names.as_deref().map(name_rules::read).transpose()
     }
 
     /// Rules of names for runs of a format, and whether they include the user's.
-    pub fn names(&self, format: &str) -> Result<(Names, bool), Complaint> {
-        let names = Names::of(Runtime::of_format(format));
+    pub fn names(&self, format: &str) -> Result<(Normaliser, bool), Diagnostic> {
+        let names = Normaliser::of(Runtime::of_format(format));
         Ok(match self.rules()? {
             Some(rules) => (names.with_rules(&rules), true),
             None => (names, false),
@@ -139,8 +139,8 @@ pub struct Ending {
 
 impl Ending {
     /// Refuses, as a usage error, a file that cannot be written.
-    pub fn check(&self) -> Result<(), Complaint> {
-        self.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)
+    pub fn check(&self) -> Result<(), Diagnostic> {
+        self.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Diagnostic::of_usage)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `heaplake completions`: a completion script for a shell.
 
-use crate::complaint::Done;
+use crate::diagnostic::Done;
 use crate::print;
 use clap::{Args, Command};
 

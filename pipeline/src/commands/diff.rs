@@ -5,7 +5,7 @@ use super::choices::{Naming, Resources};
 use super::gates::GateArguments;
 use super::missed::{self, Skipping};
 use super::outputs;
-use crate::complaint::{Complaint, Done, Exit};
+use crate::diagnostic::{Diagnostic, Done, Exit};
 use crate::engine::workplace;
 use crate::print::progress::{Display, Mode};
 use crate::print::terminal::Look;
@@ -20,7 +20,7 @@ use heaplake_kit::{Context, StageError, fs};
 use heaplake_lake::files::NewFiles;
 use heaplake_lake::hidden::Hidden;
 use heaplake_lake::output_file;
-use heaplake_names::Names;
+use heaplake_names::Normaliser;
 use heaplake_schemas::comparison;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ fn pairing(text: &str) -> Result<Pairing, String> {
 }
 
 impl Arguments {
-    fn check_outputs(&self) -> Result<(), Complaint> {
+    fn check_outputs(&self) -> Result<(), Diagnostic> {
         let GateArguments { gates, junit, markdown, .. } = &self.gates;
         let manifest = self.out.as_ref().map(|folder| folder.join(comparison::FILE));
         let written = [
@@ -140,7 +140,7 @@ impl Arguments {
         outputs::check(&written, || read().concat())
     }
 
-    fn sides(&self, context: &Context<'_>) -> Result<Sides, Complaint> {
+    fn sides(&self, context: &Context<'_>) -> Result<Sides, Diagnostic> {
         let named = [self.base.clone(), self.target.clone()];
         let sides = Sides::find(&named, self.lake.as_deref(), self.skipping.skip_damaged, context)?;
         // Refuses incomparable sides before any folder is made.
@@ -176,13 +176,13 @@ pub fn run(arguments: &Arguments) -> Done {
 }
 
 /// Compares, and writes the tables if requested.
-fn compared(arguments: &Arguments, gates: &Gates, context: &Context<'_>) -> Result<Told, Complaint> {
+fn compared(arguments: &Arguments, gates: &Gates, context: &Context<'_>) -> Result<Told, Diagnostic> {
     let sides = arguments.sides(context)?;
     let scratch = scratch(arguments)?;
     let Some(folder) = &arguments.out else {
         return work(arguments, (&sides, gates), (scratch.path(), scratch.path()), context);
     };
-    let new = NewFiles::create(folder, comparison::FILE, is_table).map_err(Complaint::of_usage)?;
+    let new = NewFiles::create(folder, comparison::FILE, is_table).map_err(Diagnostic::of_usage)?;
     let told = work(arguments, (&sides, gates), (new.hidden(), scratch.path()), context)?;
     new.commit()?;
     Ok(told)
@@ -194,9 +194,9 @@ fn work(
     (sides, gates): (&Sides, &Gates),
     (folder, scratch): (&Path, &Path),
     context: &Context<'_>,
-) -> Result<Told, Complaint> {
+) -> Result<Told, Diagnostic> {
     arguments.gates.check_files()?;
-    arguments.report.iter().try_for_each(|page| output_file::check(page)).map_err(Complaint::of_usage)?;
+    arguments.report.iter().try_for_each(|page| output_file::check(page)).map_err(Diagnostic::of_usage)?;
     let mut answer = steadily(
         sides,
         || arguments.sides(context),
@@ -223,11 +223,11 @@ fn objects_of(
     sides: &Sides,
     folder: &Path,
     context: &Context<'_>,
-) -> Result<objects::Answer, Complaint> {
+) -> Result<objects::Answer, Diagnostic> {
     let [base, target] = sides.sides.as_slice() else { return Ok(objects::Answer::default()) };
     let ([base], [target]) = (base.runs.as_slice(), target.runs.as_slice()) else {
         let cause = "--objects compares two snapshots of one process, but a side has several runs";
-        return Err(Complaint::usage(cause, "name one run a side"));
+        return Err(Diagnostic::usage(cause, "name one run a side"));
     };
     let question = Question {
         base: &base.place,
@@ -269,7 +269,7 @@ fn compare(
     folder: &Path,
     scratch: &Path,
     context: &Context<'_>,
-) -> Result<Answer, Complaint> {
+) -> Result<Answer, Diagnostic> {
     let formats = sides.by_format(diff::BOTH)?;
     let names = names_of(&formats, &arguments.naming)?;
     let pair = arguments.pair.0.as_deref();
@@ -279,7 +279,7 @@ fn compare(
 }
 
 /// Rules of names for each format, and whether they include the user's.
-pub fn names_of(formats: &Formats, naming: &Naming) -> Result<Vec<(Names, bool)>, Complaint> {
+pub fn names_of(formats: &Formats, naming: &Naming) -> Result<Vec<(Normaliser, bool)>, Diagnostic> {
     formats.parts.iter().map(|part| naming.names(&part.format)).collect()
 }
 
@@ -300,14 +300,14 @@ pub fn clear(folder: &Path, prefix: &str) -> Result<(), StageError> {
 }
 
 /// Folder for files that are removed when the command ends.
-fn scratch(arguments: &Arguments) -> Result<Hidden, Complaint> {
-    workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)
+fn scratch(arguments: &Arguments) -> Result<Hidden, Diagnostic> {
+    workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)
 }
 
 /// Writes the description of the comparison.
-fn describe(answer: &Answer, folder: &Path) -> Result<(), Complaint> {
+fn describe(answer: &Answer, folder: &Path) -> Result<(), Diagnostic> {
     let path = folder.join(comparison::FILE);
     let text = serde_json::to_vec_pretty(&answer.comparison)
-        .map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
+        .map_err(|error| Diagnostic::failed(error.to_string(), "report this as a bug"))?;
     fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error).into())
 }

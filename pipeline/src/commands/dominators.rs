@@ -1,6 +1,6 @@
 //! `heaplake dominators`: the objects that an object dominates.
 
-use crate::complaint::Done;
+use crate::diagnostic::Done;
 use crate::print::{self, answers};
 use clap::Args;
 use heaplake_query::tree;

@@ -4,13 +4,13 @@
 //! the run is replaced atomically.
 
 use super::batch::{prepare, stopped_by_signals, work_through};
+use super::batch_scheduler::{Concurrency, Requested};
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
 use super::outputs;
 use super::pages;
-use super::side_by_side::{Lanes, Requested};
-use crate::complaint::{Complaint, Done};
-use crate::engine::making;
+use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::request::{Request, Resume};
+use crate::engine::run_executor;
 use crate::engine::workplace::sweep;
 use crate::print::progress::Mode;
 use clap::Args;
@@ -87,7 +87,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Done {
     if arguments.input.is_some() && arguments.targets.len() > 1 {
         let cause = format!("--input names one snapshot, but {} runs are given", arguments.targets.len());
-        return Err(Complaint::usage(cause, "leave --input out"));
+        return Err(Diagnostic::usage(cause, "leave --input out"));
     }
     outputs::check(&[("--metrics", arguments.ending.metrics.as_deref())], || {
         let targets = outputs::of_option("the command", &arguments.targets);
@@ -106,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let with_pages: Vec<PathBuf> =
         arguments.targets.iter().filter(has_page).map(|run| storage::canonical(run)).collect();
     let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
-        let outcome = making::make(request, mode, cancel)?;
+        let outcome = run_executor::make(request, mode, cancel)?;
         if with_pages.contains(&storage::canonical(&outcome.place)) {
             let (page, scratch) = (outcome.place.join(reports::FILE), request.scratch.as_deref());
             pages::put(&page, scratch, |page| {
@@ -115,7 +115,7 @@ pub fn run(arguments: &Arguments) -> Done {
         }
         Ok(outcome)
     };
-    work_through(requests, Lanes::ONE, make, (&cancel, &arguments.ending), |_, _| {})
+    work_through(requests, Concurrency::ONE, make, (&cancel, &arguments.ending), |_, _| {})
 }
 
 /// Request for a run or a snapshot.
@@ -124,16 +124,16 @@ fn request(
     names: Option<&NameRules>,
     target: &Path,
     cancel: &AtomicBool,
-) -> Result<Request, Complaint> {
+) -> Result<Request, Diagnostic> {
     if let Some(run) = commit::read(target)? {
         return of_run(arguments, names, target, run, cancel);
     }
     let refused =
-        |problem: &str, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
+        |problem: &str, advice: &str| Err(Diagnostic::failed(format!("{}: {problem}", target.display()), advice));
     if !storage::is_url(target) && !target.exists() {
         let near = clause(&nearest::paths(target));
         let cause = format!("{}: there is no such run or snapshot{near}", target.display());
-        return Err(Complaint::usage(cause, "name a folder LAKE/release=…/snapshot=…, or a file"));
+        return Err(Diagnostic::usage(cause, "name a folder LAKE/release=…/snapshot=…, or a file"));
     }
     if !storage::is_file(target) {
         return refused("no run, and no snapshot", "name a folder LAKE/release=…/snapshot=…, or a file");
@@ -154,9 +154,9 @@ fn of_run(
     target: &Path,
     run: Run,
     cancel: &AtomicBool,
-) -> Result<Request, Complaint> {
+) -> Result<Request, Diagnostic> {
     let refused =
-        |problem: String, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
+        |problem: String, advice: &str| Err(Diagnostic::failed(format!("{}: {problem}", target.display()), advice));
     let place = storage::canonical(target);
     let Some(lake) = place.parent().and_then(Path::parent).map(Path::to_owned) else {
         return refused("not inside a lake".to_owned(), "name a folder LAKE/release=…/snapshot=…");

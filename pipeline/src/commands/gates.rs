@@ -1,6 +1,6 @@
 //! Gates of a comparison: options, early errors, verdicts.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use clap::{Args, ValueEnum};
 use heaplake_compare::gates::junit::junit;
 use heaplake_compare::gates::markdown::markdown;
@@ -56,14 +56,14 @@ pub enum WhenUndecided {
 
 impl GateArguments {
     /// Parses the gates before the work; an error points into the expression.
-    pub fn parse(&self) -> Result<Gates, Complaint> {
-        let written = Gates::parse_expressions(&self.fail_if).map_err(complaint)?;
+    pub fn parse(&self) -> Result<Gates, Diagnostic> {
+        let written = Gates::parse_expressions(&self.fail_if).map_err(diagnostic)?;
         let gates = match &self.gates {
-            Some(file) => Gates::from_toml(file).and_then(|gates| gates.and(written)).map_err(complaint)?,
+            Some(file) => Gates::from_toml(file).and_then(|gates| gates.and(written)).map_err(diagnostic)?,
             None => written,
         };
         if gates.is_empty() && self.gates.is_none() && self.junit.is_some() {
-            return Err(Complaint::usage("--junit: there is no gate", "add --fail-if EXPRESSION, or --gates FILE"));
+            return Err(Diagnostic::usage("--junit: there is no gate", "add --fail-if EXPRESSION, or --gates FILE"));
         }
         Ok(gates.when_undecided(match self.undecided {
             WhenUndecided::Fail => Undecided::Fail,
@@ -78,13 +78,13 @@ impl GateArguments {
     }
 
     /// Refuses, as a usage error, files that cannot be written.
-    pub fn check_files(&self) -> Result<(), Complaint> {
+    pub fn check_files(&self) -> Result<(), Diagnostic> {
         let mut files = [&self.junit, &self.markdown].into_iter().flatten();
-        files.try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)
+        files.try_for_each(|file| output_file::check(file)).map_err(Diagnostic::of_usage)
     }
 
     /// Checks the gates against the comparison in `folder` and writes the requested files. A failed gate is no error.
-    pub fn check(&self, gates: &Gates, folder: &Path, context: &Context<'_>) -> Result<Verdicts, Complaint> {
+    pub fn check(&self, gates: &Gates, folder: &Path, context: &Context<'_>) -> Result<Verdicts, Diagnostic> {
         let verdicts = gates.check(folder, context)?;
         self.write(&verdicts, context.cancel)?;
         Ok(verdicts)
@@ -92,13 +92,13 @@ impl GateArguments {
 
     /// Writes the failure of a comparison as an error in place of verdicts, so that nobody mistakes the files of an
     /// earlier comparison for these. Ignores files that cannot be written.
-    pub fn write_failure(&self, sides: [&str; 2], failure: &Complaint, cancel: &AtomicBool) {
+    pub fn write_failure(&self, sides: [&str; 2], failure: &Diagnostic, cancel: &AtomicBool) {
         let missed = vec![Missed { path: sides.join(" and ").into(), problem: failure.cause.clone() }];
         let [base, target] = sides.map(|side| Side { selection: side.to_owned(), runs: 0 });
         let _ = self.write(&Verdicts { base, target, missed, ..Verdicts::default() }, cancel);
     }
 
-    fn write(&self, verdicts: &Verdicts, cancel: &AtomicBool) -> Result<(), Complaint> {
+    fn write(&self, verdicts: &Verdicts, cancel: &AtomicBool) -> Result<(), Diagnostic> {
         if let Some(file) = &self.junit {
             let text = junit(verdicts).map_err(|error| StageError::io(file, "write", error))?;
             output_file::write(file, text.as_bytes(), cancel)?;
@@ -111,8 +111,8 @@ impl GateArguments {
     }
 }
 
-fn complaint(error: GateError) -> Complaint {
-    Complaint::usage(error.cause, error.advice)
+fn diagnostic(error: GateError) -> Diagnostic {
+    Diagnostic::usage(error.cause, error.advice)
 }
 
 /// Whether a file is the one that collects the summary of a step.

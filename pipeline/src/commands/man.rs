@@ -1,6 +1,6 @@
 //! `heaplake man`: the manual page.
 
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::print;
 use clap::{Args, Command};
 
@@ -20,7 +20,7 @@ pub fn run(arguments: &Arguments, mut cli: Command) -> Done {
     let page = arguments.command.iter().try_fold(&cli, |cli, name| cli.find_subcommand(name));
     let Some(page) = page else {
         let cause = format!("there is no command {:?}", arguments.command.join(" "));
-        return Err(Complaint::usage(cause, "heaplake --help lists the commands"));
+        return Err(Diagnostic::usage(cause, "heaplake --help lists the commands"));
     };
     let mut text = Vec::new();
     // Writing into memory cannot fail.

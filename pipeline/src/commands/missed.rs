@@ -1,6 +1,6 @@
 //! Runs that a command should read and cannot.
 
-use crate::complaint::{Complaint, Exit};
+use crate::diagnostic::{Diagnostic, Exit};
 use clap::Args;
 use heaplake_schemas::comparison::Missed;
 
@@ -21,7 +21,7 @@ pub(super) fn tell(missed: &[Missed]) -> u8 {
     for Missed { path, problem } in missed {
         let cause = format!("{}: not seen: {problem}", path.display());
         let advice = "heaplake lake verify says more; --skip-damaged leaves it out, heaplake lake drop removes it";
-        let _ = Complaint::failed(cause, advice).tell();
+        let _ = Diagnostic::failed(cause, advice).tell();
     }
     if missed.is_empty() { 0 } else { Exit::Failed as u8 }
 }

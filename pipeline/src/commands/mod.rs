@@ -2,6 +2,7 @@
 
 pub mod analyze;
 mod batch;
+mod batch_scheduler;
 mod choices;
 pub mod completions;
 pub mod diff;
@@ -19,7 +20,6 @@ pub mod plan;
 pub mod replay;
 pub mod report;
 pub mod show;
-mod side_by_side;
 pub mod sql;
 pub mod tally;
 pub mod top;
@@ -27,7 +27,7 @@ pub mod track;
 pub mod trend;
 pub mod why;
 
-use crate::complaint::{Complaint, Done, Exit};
+use crate::diagnostic::{Diagnostic, Done, Exit};
 use crate::print::terminal::{self, Colour};
 use crate::print::{log, stdout};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -138,15 +138,15 @@ pub fn run(cli: Cli) -> ExitCode {
     heaplake_stores::install();
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let done = unusable_url(words).map_or_else(|| carry_out(cli.command), Err);
-    let code = done.unwrap_or_else(|complaint| {
+    let code = done.unwrap_or_else(|diagnostic| {
         // From here on no other thread reports why the process ends.
-        last_words::begin(complaint.exit as i32);
-        complaint.tell()
+        last_words::begin(diagnostic.exit as i32);
+        diagnostic.tell()
     });
     batch::end_unwatched();
     // An interrupted wait for a store leaves the result incomplete.
     if stop::gave_up() && code != Exit::Interrupted as u8 {
-        return ExitCode::from(Complaint::from(StageError::Cancelled).tell());
+        return ExitCode::from(Diagnostic::from(StageError::Cancelled).tell());
     }
     ExitCode::from(code.max(stdout::exit_code()))
 }
@@ -197,7 +197,7 @@ fn is_quiet(command: &Command) -> bool {
 
 /// Refuses a command line with an unusable object URL: in a build without stores, or if the environment does not fit
 /// its store.
-fn unusable_url(words: impl Iterator<Item = String>) -> Option<Complaint> {
+fn unusable_url(words: impl Iterator<Item = String>) -> Option<Diagnostic> {
     let value = |word: &str| {
         word.strip_prefix("--").and_then(|option| option.split_once('=')).map(|(_, value)| value.to_owned())
     };
@@ -206,15 +206,15 @@ fn unusable_url(words: impl Iterator<Item = String>) -> Option<Complaint> {
 }
 
 #[cfg(feature = "stores")]
-fn unusable(url: &str) -> Option<Complaint> {
+fn unusable(url: &str) -> Option<Diagnostic> {
     let error = heaplake_stores::check(url).err()?;
-    Some(Complaint::usage(visible(&error.to_string()), "check the name, and the environment (docs/stores.md)"))
+    Some(Diagnostic::usage(visible(&error.to_string()), "check the name, and the environment (docs/stores.md)"))
 }
 
 #[cfg(not(feature = "stores"))]
-fn unusable(url: &str) -> Option<Complaint> {
+fn unusable(url: &str) -> Option<Diagnostic> {
     let cause = format!("{}: this heaplake was built without object stores", visible(url));
-    Some(Complaint::usage(cause, WITHOUT_STORES))
+    Some(Diagnostic::usage(cause, WITHOUT_STORES))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `heaplake object`: contents of objects.
 
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::print::{self, contents};
 use clap::Args;
 use heaplake_query::object::{self, Which};
@@ -38,7 +38,7 @@ const MOST: usize = 16;
 pub fn run(arguments: &Arguments) -> Done {
     if arguments.subjects.len() > MOST {
         let cause = format!("{} objects do not fit side by side", arguments.subjects.len());
-        return Err(Complaint::usage(cause, "name 16 at most"));
+        return Err(Diagnostic::usage(cause, "name 16 at most"));
     }
     let which = match arguments.set {
         Some(set) => Which::Set(set, arguments.count.into()),

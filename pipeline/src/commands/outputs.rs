@@ -4,7 +4,7 @@
 //! Existing files are equal if device and inode are; missing ones, if their resolved paths are. Devices and pipes may
 //! be named several times.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::inputs::Unusable;
 use heaplake_input::source::Input;
 use heaplake_kit::storage;
@@ -30,7 +30,7 @@ pub(super) const STDIN: (&str, &str) = ("standard input", "/dev/stdin");
 pub(super) fn check<'a>(
     written: &[(&'static str, Option<&Path>)],
     read: impl FnOnce() -> Named<'a>,
-) -> Result<(), Complaint> {
+) -> Result<(), Diagnostic> {
     let written: Named<'_> = written.iter().filter_map(|(name, path)| Some((*name, (*path)?))).collect();
     if written.is_empty() {
         return Ok(());
@@ -54,8 +54,8 @@ pub(super) fn check<'a>(
     Ok(())
 }
 
-fn refused(path: &Path, problem: &str) -> Complaint {
-    Complaint::usage(format!("{}: {problem}", path.display()), "name another file")
+fn refused(path: &Path, problem: &str) -> Diagnostic {
+    Diagnostic::usage(format!("{}: {problem}", path.display()), "name another file")
 }
 
 /// The inputs of a command.

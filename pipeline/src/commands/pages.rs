@@ -1,6 +1,6 @@
 //! HTML pages in a folder, or beside the runs of an object store.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::engine::workplace;
 use heaplake_kit::{StageError, storage};
 use std::path::Path;
@@ -10,9 +10,9 @@ pub(super) fn put<E>(
     page: &Path,
     scratch: Option<&Path>,
     make: impl FnOnce(&Path) -> Result<(), E>,
-) -> Result<(), Complaint>
+) -> Result<(), Diagnostic>
 where
-    Complaint: From<E>,
+    Diagnostic: From<E>,
 {
     let Some(url) = storage::url(page) else { return Ok(make(page)?) };
     let folder = workplace::passing(scratch)?;

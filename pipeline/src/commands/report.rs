@@ -4,7 +4,7 @@ use super::batch::stopped_by_signals;
 use super::choices::budget;
 use super::outputs;
 use super::pages;
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::memory::Size;
 use crate::print;
 use clap::Args;
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let (memory, cancel) = (budget(arguments.memory), stopped_by_signals());
     outputs::check(&[("--output", arguments.output.as_deref())], Vec::new)?;
     let mut named = arguments.output.iter().filter(|page| !storage::is_url(page));
-    named.try_for_each(|page| output_file::check_in_folder(page)).map_err(Complaint::of_usage)?;
+    named.try_for_each(|page| output_file::check_in_folder(page)).map_err(Diagnostic::of_usage)?;
     let page = |usual: &str| page(arguments, usual);
     let budget = Budget::new(memory.saturating_sub(FIXED_OVERHEAD));
     let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Done {
 }
 
 /// Path of the page. At the default path, a file that heaplake did not write is an error.
-fn page(arguments: &Arguments, usual: &str) -> Result<PathBuf, Complaint> {
+fn page(arguments: &Arguments, usual: &str) -> Result<PathBuf, Diagnostic> {
     if let Some(named) = &arguments.output {
         return Ok(named.clone());
     }
@@ -81,14 +81,14 @@ fn page(arguments: &Arguments, usual: &str) -> Result<PathBuf, Complaint> {
         return Ok(page);
     }
     let cause = format!("{}: heaplake did not write this file", page.display());
-    Err(Complaint::usage(cause, "move it away, or name another file with --output"))
+    Err(Diagnostic::usage(cause, "move it away, or name another file with --output"))
 }
 
 /// Maximum attempts at a page of files that are replaced meanwhile.
 const TRIES: u32 = 20;
 
 /// Makes the page of a run; again, if another run replaces it meanwhile.
-fn of_run(place: &Path, page: &Path, memory: u64, cancel: &AtomicBool) -> Result<(), Complaint> {
+fn of_run(place: &Path, page: &Path, memory: u64, cancel: &AtomicBool) -> Result<(), Diagnostic> {
     let mut tries = 0;
     loop {
         let found = selection::hold(place)?.ok_or_else(|| QueryError::no_run(place))?;

@@ -1,6 +1,6 @@
 //! `heaplake show`: the summary of an existing run.
 
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::print::{self, summary};
 use clap::Args;
 use heaplake_lake::selection;
@@ -31,6 +31,6 @@ pub fn run(arguments: &Arguments) -> Done {
 }
 
 /// Reads the description of a run.
-pub fn read(folder: &Path) -> Result<Run, Complaint> {
+pub fn read(folder: &Path) -> Result<Run, Diagnostic> {
     Ok(selection::open(folder)?.ok_or_else(|| QueryError::no_run(folder))?.run)
 }

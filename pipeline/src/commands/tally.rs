@@ -1,7 +1,7 @@
 //! Tally of a batch: counts by outcome and by kind of failure, for the last lines of the command, its log and its
 //! metrics.
 
-use crate::complaint::{Complaint, Kind};
+use crate::diagnostic::{Diagnostic, Kind};
 use crate::engine::request::Outcome;
 use crate::print::log;
 use heaplake_kit::text::count;
@@ -71,8 +71,8 @@ impl Tally {
     }
 
     /// Counts a failed input.
-    pub fn fail(&mut self, complaint: &Complaint) {
-        *self.failed.entry(complaint.kind()).or_default() += 1;
+    pub fn fail(&mut self, diagnostic: &Diagnostic) {
+        *self.failed.entry(diagnostic.kind()).or_default() += 1;
     }
 
     /// Seconds since the batch began.
@@ -145,7 +145,7 @@ mod tests {
     fn the_line_counts_by_outcome_and_kind() {
         let mut tally = Tally { committed: 6, unchanged: 1, not_started: 1200, ..Tally::begin() };
         for _ in 0..2 {
-            tally.fail(&Complaint::failed("x", "y"));
+            tally.fail(&Diagnostic::failed("x", "y"));
         }
         tally.fail(&heaplake_kit::StageError::Cancelled.into());
         let expected =

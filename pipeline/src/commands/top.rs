@@ -1,7 +1,7 @@
 //! `heaplake top`: the objects that retain most.
 
 use super::choices::pattern;
-use crate::complaint::Done;
+use crate::diagnostic::Done;
 use crate::print::{self, answers};
 use clap::Args;
 use heaplake_query::Asked;

@@ -1,6 +1,6 @@
 //! `heaplake track`: the object at an address at some moment, and its fate.
 
-use crate::complaint::Done;
+use crate::diagnostic::Done;
 use crate::print::{self, answers};
 use clap::Args;
 use heaplake_query::track::{self, Spot};

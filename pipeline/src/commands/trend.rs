@@ -4,7 +4,7 @@ use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
 use super::diff::{clear, names_of};
 use super::missed::{self, Skipping};
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
 use crate::print::progress::{Display, Mode};
 use crate::print::{self, trend as text};
@@ -77,10 +77,10 @@ pub fn run(arguments: &Arguments) -> Done {
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "trend");
     let context = arguments.resources.context(&display, &cancel);
     let steps = arguments.steps(&context)?;
-    let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
+    let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
     let answer = match &arguments.out {
         Some(folder) => {
-            let new = NewFiles::create(folder, series::FILE, is_table).map_err(Complaint::of_usage)?;
+            let new = NewFiles::create(folder, series::FILE, is_table).map_err(Diagnostic::of_usage)?;
             let answer = follow(arguments, &steps, new.hidden(), scratch.path(), &context)?;
             new.commit()?;
             answer
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Done {
 }
 
 impl Arguments {
-    fn steps(&self, context: &Context<'_>) -> Result<Steps, Complaint> {
+    fn steps(&self, context: &Context<'_>) -> Result<Steps, Diagnostic> {
         let (lake, by) = (self.lake.as_deref(), self.by.clone());
         let steps = Steps::find(&self.selections, lake, by, self.skipping.skip_damaged, context)?;
         // Refuses an unusable series before any folder is made.
@@ -123,7 +123,7 @@ fn follow(
     folder: &Path,
     scratch: &Path,
     context: &Context<'_>,
-) -> Result<Answer, Complaint> {
+) -> Result<Answer, Diagnostic> {
     let output = Output { folder: folder.to_owned(), ..Output::default() };
     let answer = steadily(
         steps,
@@ -134,12 +134,12 @@ fn follow(
             let names = names_of(&formats, &arguments.naming)?;
             let rules =
                 names.iter().map(|(names, own_names)| Rules { names, own_names: *own_names, pair: None, scratch });
-            Ok::<_, Complaint>(trend::follow(steps, &formats, &rules.collect::<Vec<_>>(), &output, context)?)
+            Ok::<_, Diagnostic>(trend::follow(steps, &formats, &rules.collect::<Vec<_>>(), &output, context)?)
         },
     )?;
     let path = folder.join(series::FILE);
     let text = serde_json::to_vec_pretty(&answer.series)
-        .map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
+        .map_err(|error| Diagnostic::failed(error.to_string(), "report this as a bug"))?;
     fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error))?;
     Ok(answer)
 }

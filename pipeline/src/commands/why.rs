@@ -1,6 +1,6 @@
 //! `heaplake why`: paths that keep an object alive.
 
-use crate::complaint::Done;
+use crate::diagnostic::Done;
 use crate::print::{self, answers};
 use clap::Args;
 use heaplake_query::why;

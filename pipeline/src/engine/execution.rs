@@ -106,7 +106,7 @@ fn schedule<'scope, 'a: 'scope>(
                     stop.store(true, Ordering::Relaxed);
                     queue.fail(step, error);
                 }
-                if queue.graph.steps[step].modifies(documents::FACTS) {
+                if queue.graph.steps[step].modifies(documents::METADATA) {
                     known = size();
                 }
             }

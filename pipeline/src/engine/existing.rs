@@ -3,7 +3,7 @@
 //! The input is hashed only if the lake has a run on a file of the same size, and of the same stem or name.
 
 use super::request::{Outcome, Request};
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::inputs;
 use heaplake_input::source::{self, Input};
 use heaplake_kit::storage::{self, About};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// Returns the existing run of this input with the same options. A different run of the same name is an error.
-pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, Complaint> {
+pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, Diagnostic> {
     let Input::File(path) = &request.input else { return Ok(None) };
     let Ok(About { bytes, .. }) = storage::about(path) else { return Ok(None) };
     let candidates = match &request.snapshot {
@@ -50,7 +50,7 @@ pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, C
 }
 
 /// Returns the existing run at a place, once the input is known. A different run there is an error.
-pub fn at(place: &Path, request: &Request, input_hash: &str) -> Result<Option<Outcome>, Complaint> {
+pub fn at(place: &Path, request: &Request, input_hash: &str) -> Result<Option<Outcome>, Diagnostic> {
     match commit::read(place)? {
         None => Ok(None),
         Some(run) if run.input_hash == input_hash => same(request, place.to_owned(), run).map(Some),
@@ -75,16 +75,16 @@ fn named_alike(request: &Request) -> Vec<PathBuf> {
     entries.iter().filter(|entry| entry.name.starts_with(&prefix)).map(|entry| folder.join(&entry.name)).collect()
 }
 
-fn same(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Complaint> {
+fn same(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Diagnostic> {
     match difference(&run, &request.options) {
         None => Ok(Outcome { place, run, unchanged: true, stages: Vec::new() }),
         Some(difference) => Err(taken(&place, &difference)),
     }
 }
 
-fn taken(place: &Path, difference: &str) -> Complaint {
+fn taken(place: &Path, difference: &str) -> Diagnostic {
     let cause = format!("{}: a run stands here that differs in {difference}", place.display());
-    Complaint::failed(cause, "give --force to replace it, or another --snapshot name")
+    Diagnostic::failed(cause, "give --force to replace it, or another --snapshot name")
 }
 
 /// Describes the difference between a run and these options.

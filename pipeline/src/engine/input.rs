@@ -2,7 +2,7 @@
 
 use super::registry::{self, Entry};
 use super::request::Request;
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::inputs::{Wanted, check};
 use heaplake_ingest::{FORMATS, Format};
 use heaplake_input::source::{Opened, Source};
@@ -22,7 +22,7 @@ pub struct Known {
 impl Known {
     /// Opens an input, unless `is_done` reports that its reader finished in an earlier run. Refuses an input that is
     /// unreadable, damaged at its beginning, or of an unknown format.
-    pub fn open(request: &Request, context: &Context<'_>, is_done: impl Fn(&str) -> bool) -> Result<Self, Complaint> {
+    pub fn open(request: &Request, context: &Context<'_>, is_done: impl Fn(&str) -> bool) -> Result<Self, Diagnostic> {
         let Request { input, options, .. } = request;
         let snapshot = options.analysis().is_some();
         let formats = FORMATS.into_iter().map(Some).filter(|_| snapshot).chain((!snapshot).then_some(None));

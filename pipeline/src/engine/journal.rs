@@ -12,9 +12,9 @@ use super::registry;
 use super::request::Request;
 use super::seal;
 use heaplake_input::source::Input;
+use heaplake_kit::checksums::Checksum;
 use heaplake_kit::fs::File;
 use heaplake_kit::storage::{self, About};
-use heaplake_kit::sums::Sum;
 use heaplake_kit::{Scratch, StageError};
 use heaplake_lake::place::Standing;
 use heaplake_schemas::HEAPLAKE_VERSION;
@@ -38,7 +38,7 @@ pub struct Journal {
     /// Peak scratch size, bytes.
     peak: u64,
     /// Checksums of files after the last finished stage that wrote or changed them.
-    sums: BTreeMap<String, Sum>,
+    checksums: BTreeMap<String, Checksum>,
     /// Run about to be committed: its path, and device and inode of its folder.
     committing: Option<(PathBuf, (u64, u64))>,
     /// Whether the journal is never written: the run is not resumable.
@@ -84,7 +84,7 @@ impl Journal {
         }
         let is_lost = !request.is_resumable();
         let scratch = Scratch::create(folder)?;
-        Ok((scratch, Self { origin, done: Vec::new(), peak: 0, sums: BTreeMap::new(), committing: None, is_lost }))
+        Ok((scratch, Self { origin, done: Vec::new(), peak: 0, checksums: BTreeMap::new(), committing: None, is_lost }))
     }
 
     /// Reopens the folder if its journal is usable.
@@ -102,7 +102,7 @@ impl Journal {
     /// Whether the files are as the finished stages left them. Removes all others.
     fn verify(&self, scratch: &Scratch, cancel: &AtomicBool) -> Result<bool, StageError> {
         let mut known = BTreeSet::from([scratch.file(FILE)]);
-        for (name, sum) in &self.sums {
+        for (name, sum) in &self.checksums {
             let Some(path) = self.left(scratch, name, sum, cancel)? else { return Ok(false) };
             scratch.note(&path, Some(sum.clone()));
             known.insert(path);
@@ -117,7 +117,7 @@ impl Journal {
         &self,
         scratch: &Scratch,
         name: &str,
-        sum: &Sum,
+        sum: &Checksum,
         cancel: &AtomicBool,
     ) -> Result<Option<PathBuf>, StageError> {
         let (path, original) = (scratch.file(name), scratch.original(name));
@@ -132,7 +132,7 @@ impl Journal {
         Ok((!path.exists()).then_some(path))
     }
 
-    fn is_left(&self, path: &Path, name: &str, sum: &Sum, cancel: &AtomicBool) -> Result<bool, StageError> {
+    fn is_left(&self, path: &Path, name: &str, sum: &Checksum, cancel: &AtomicBool) -> Result<bool, StageError> {
         let there = fs::symlink_metadata(path).map_err(|error| StageError::io(path, "examine", error))?;
         let longer = there.is_file() && there.len() > sum.length() && registry::is_appended(name);
         if !there.is_file() || (there.len() != sum.length() && !longer) || !sum.is_of(path, cancel)? {
@@ -177,7 +177,7 @@ impl Journal {
     fn note(&mut self, scratch: &Scratch, name: &str) -> Result<(), StageError> {
         let path = scratch.file(name);
         let Some(there) = scratch.length(&path) else {
-            self.sums.remove(name);
+            self.checksums.remove(name);
             return Ok(());
         };
         let Some(sum) = scratch.sum(&path) else {
@@ -187,14 +187,14 @@ impl Journal {
         if sum.length() != there {
             return Err(StageError::cut_off(&path, sum.length(), there));
         }
-        self.sums.insert(name.to_owned(), sum);
+        self.checksums.insert(name.to_owned(), sum);
         Ok(())
     }
 
     /// Truncates the bytes that a step appended, so that it can run again.
     pub fn take_back(&self, scratch: &Scratch, step: &Step) -> Result<(), StageError> {
         for file in step.changes.iter().filter(|file| registry::is_appended(&file.name)) {
-            let (path, Some(sum)) = (scratch.file(&file.name), self.sums.get(&file.name)) else { continue };
+            let (path, Some(sum)) = (scratch.file(&file.name), self.checksums.get(&file.name)) else { continue };
             scratch.cut(&path, sum.length())?;
             scratch.note(&path, Some(sum.clone()));
         }
@@ -221,7 +221,7 @@ impl Journal {
     #[must_use]
     pub fn lengths(&self, scratch: &Scratch, step: &Step) -> Vec<(String, u64)> {
         let known = |name: &String| {
-            self.sums.get(name)?;
+            self.checksums.get(name)?;
             Some((name.clone(), scratch.sum(&scratch.file(name))?.length()))
         };
         let kept =

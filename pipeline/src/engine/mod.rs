@@ -8,7 +8,7 @@
 //! - [`journal`], [`workplace`]: finished stages in a scratch folder, and its lock; `seal`: the journal's format on
 //!   disk.
 //! - [`existing`]: whether the lake already has the run.
-//! - [`making`]: run executor, one input through all stages. It knows no format: [`input`] recognises that.
+//! - [`run_executor`]: run executor, one input through all stages. It knows no format: [`input`] recognises that.
 //! - [`forecast`], [`picture`], [`critical_path`]: estimated resources, drawn graph, bound on wall time.
 
 pub mod admission;
@@ -21,11 +21,11 @@ pub mod graph;
 pub mod input;
 pub mod journal;
 pub mod liveness;
-pub mod making;
 pub mod measure;
 pub mod picture;
 pub mod registry;
 pub mod request;
+pub mod run_executor;
 mod seal;
 pub mod workplace;
 

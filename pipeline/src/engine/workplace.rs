@@ -3,7 +3,7 @@
 
 use super::journal::Journal;
 use super::request::Request;
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::inputs;
 use heaplake_input::source::Input;
 use heaplake_kit::{Scratch, StageError, fs as files, storage};
@@ -42,7 +42,7 @@ const LOCK: &str = ".lock";
 impl Workplace {
     /// Takes the folder of an input, as an earlier run on the same input left it, or empty. Fails if another process
     /// holds it.
-    pub fn take(request: &Request, cancel: &AtomicBool) -> Result<Self, Complaint> {
+    pub fn take(request: &Request, cancel: &AtomicBool) -> Result<Self, Diagnostic> {
         let name = format!("{}-{:016x}", inputs::stem(&request.input), identity(request));
         let (root, lock) = loop {
             let root = Root::make(request)?;
@@ -184,9 +184,9 @@ impl Drop for Root {
     }
 }
 
-fn busy(lock: &Path) -> Complaint {
+fn busy(lock: &Path) -> Diagnostic {
     let cause = format!("{}: another heaplake is at work on this input", lock.display());
-    Complaint::failed(cause, "wait until it is done")
+    Diagnostic::failed(cause, "wait until it is done")
 }
 
 /// Distinguishes the inputs that may share a scratch parent.

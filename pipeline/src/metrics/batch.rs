@@ -48,14 +48,14 @@ pub(crate) fn text(tally: &Tally, now: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::complaint::Complaint;
+    use crate::diagnostic::Diagnostic;
     use crate::metrics::tests::check_families;
 
     #[test]
     fn the_text_is_that_of_open_metrics() {
         let mut tally = Tally::begin();
         (tally.committed, tally.peak_rss_bytes) = (2, Some(9));
-        tally.fail(&Complaint::failed("a", "b"));
+        tally.fail(&Diagnostic::failed("a", "b"));
         tally.stages.insert("read \"it\"".to_owned(), 1.5);
         let text = text(&tally, 1.25e9);
         let samples: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();

@@ -5,7 +5,7 @@ use heaplake_kit::text::{count, shorten, size, visible};
 use heaplake_query::holders::Holder;
 use heaplake_query::rows::NodeRow;
 use heaplake_query::top::Top;
-use heaplake_query::track::Found;
+use heaplake_query::track::TrackedObject;
 use heaplake_query::tree::Branch;
 use heaplake_query::why::{Shown, Why};
 
@@ -152,8 +152,8 @@ fn path(shown: &Shown, look: &Look) -> String {
 
 /// Text about the object at an address, and its fate.
 #[must_use]
-pub fn track(found: &Found, _look: &Look) -> String {
-    let Found { object, type_name, bytes, allocated_at_gc, first_address, address, moves, .. } = found;
+pub fn track(found: &TrackedObject, _look: &Look) -> String {
+    let TrackedObject { object, type_name, bytes, allocated_at_gc, first_address, address, moves, .. } = found;
     let fate = match (found.died_at_gc, &found.died_in_generation, found.last_address) {
         (Some(gc), Some(generation), Some(last)) => {
             format!("died in collection {gc}, in generation {generation}, at {last:x}")

@@ -1,7 +1,7 @@
 //! Text of the verdicts of gates.
 
 use super::terminal::Look;
-use heaplake_compare::gates::{Found, Outcome, Verdict, Verdicts, change, percent, quantity};
+use heaplake_compare::gates::{MatchedRow, Outcome, Verdict, Verdicts, change, percent, quantity};
 use heaplake_kit::text::count;
 use heaplake_schemas::comparison::Missed;
 
@@ -72,7 +72,7 @@ fn rows(gate: &Verdict, look: &Look) -> String {
     out
 }
 
-fn row(found: &Found, look: &Look) -> String {
+fn row(found: &MatchedRow, look: &Look) -> String {
     let amount = |value: Option<i64>| value.map_or_else(String::new, |value| quantity(found.measure, value as f64));
     let delta = found.delta.map_or_else(String::new, |delta| change(found.measure, delta));
     let percent = found.percent.map_or_else(String::new, |part| percent(part).trim_end_matches(" %").to_owned());

@@ -16,7 +16,7 @@ pub mod summary;
 pub mod terminal;
 pub mod trend;
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use heaplake_kit::text::is_unseen;
 use serde::Serialize;
 use terminal::Look;
@@ -32,16 +32,16 @@ pub fn text(text: &str) -> u8 {
 }
 
 /// Prints a value as JSON; returns the exit code.
-pub fn json(value: &impl Serialize) -> Result<u8, Complaint> {
+pub fn json(value: &impl Serialize) -> Result<u8, Diagnostic> {
     let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
+        .map_err(|error| Diagnostic::failed(error.to_string(), "report this as a bug"))?;
     Ok(bytes(inert(&text).as_bytes()))
 }
 
 /// Prints a value as one line of JSON; returns the exit code.
-pub fn json_line(value: &impl Serialize) -> Result<u8, Complaint> {
+pub fn json_line(value: &impl Serialize) -> Result<u8, Diagnostic> {
     let text =
-        serde_json::to_string(value).map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
+        serde_json::to_string(value).map_err(|error| Diagnostic::failed(error.to_string(), "report this as a bug"))?;
     Ok(bytes(inert(&text).as_bytes()))
 }
 
@@ -62,7 +62,11 @@ fn inert(json: &str) -> String {
 }
 
 /// Prints an answer, as JSON or as text; returns the exit code.
-pub fn answer<T: Serialize>(answer: &T, as_json: bool, as_text: impl Fn(&T, &Look) -> String) -> Result<u8, Complaint> {
+pub fn answer<T: Serialize>(
+    answer: &T,
+    as_json: bool,
+    as_text: impl Fn(&T, &Look) -> String,
+) -> Result<u8, Diagnostic> {
     if as_json { json(answer) } else { Ok(text(&as_text(answer, &Look::stdout()))) }
 }
 

@@ -3,7 +3,7 @@
 //! A closed pipe is no failure: its reader has enough. Any other error is reported once and sets the exit code of the
 //! process, whatever else the command did. A signal ends a write to a pipe without a reading reader.
 
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use heaplake_kit::stream::Stream;
 use heaplake_kit::{StageError, stop};
 use std::io::{self, Write};
@@ -28,9 +28,9 @@ pub fn failed(error: io::Error) -> u8 {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return 0;
     }
-    let complaint = Complaint::from(StageError::io(Path::new("standard output"), "write", error));
-    let code = complaint.exit as u8;
-    if WORST.fetch_max(code, Ordering::Relaxed) < code { complaint.tell() } else { code }
+    let diagnostic = Diagnostic::from(StageError::io(Path::new("standard output"), "write", error));
+    let code = diagnostic.exit as u8;
+    if WORST.fetch_max(code, Ordering::Relaxed) < code { diagnostic.tell() } else { code }
 }
 
 /// Exit code of the worst write so far.

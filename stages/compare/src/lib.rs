@@ -11,7 +11,7 @@ pub mod gates;
 pub mod objects;
 pub mod rollup;
 mod rows;
-mod run_facts;
+mod run_metadata;
 pub mod sides;
 pub mod statistics;
 pub mod trend;

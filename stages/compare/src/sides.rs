@@ -1,10 +1,10 @@
 //! Selects the runs of each side of a comparison.
 
 use crate::error::CompareError;
-pub use crate::run_facts::{format, has_table, host, is_compared};
+pub use crate::run_metadata::{format, has_table, host, is_compared};
 use heaplake_kit::{Context, StageError, storage};
 use heaplake_lake::nearest::{self, clause};
-use heaplake_lake::selection::{self, Found, Selection};
+use heaplake_lake::selection::{self, FoundRun, Selection};
 use heaplake_lake::whole;
 use heaplake_schemas::comparison::{ComparedRun, Missed, Side as Described};
 use heaplake_schemas::run::Run;
@@ -62,7 +62,7 @@ pub struct Side {
     /// Selection as the user wrote it.
     pub selection: String,
     /// Runs by release and name; at least one.
-    pub runs: Vec<Found>,
+    pub runs: Vec<FoundRun>,
 }
 
 /// Sides of a comparison.
@@ -97,7 +97,7 @@ impl Sides {
         for chosen in chosen {
             sides.push(settled(chosen, few, lake, (&mut notes, context))?);
         }
-        let partial = |found: &Found| {
+        let partial = |found: &FoundRun| {
             let leaves_out = found.run.summary.partial.as_ref()?;
             Some(format!("{} covers a part of its input only: {leaves_out}.", found.place.display()))
         };
@@ -162,7 +162,7 @@ impl Sides {
     }
 
     /// All runs, with the index of their side.
-    pub fn runs(&self) -> impl Iterator<Item = (usize, &Found)> {
+    pub fn runs(&self) -> impl Iterator<Item = (usize, &FoundRun)> {
         self.sides.iter().enumerate().flat_map(|(number, side)| side.runs.iter().map(move |run| (number, run)))
     }
 
@@ -255,7 +255,7 @@ fn tell_of_dropped(before: &Sides, now: &mut Sides) {
 /// Runs of a side as found.
 struct Chosen {
     named: String,
-    runs: Vec<Found>,
+    runs: Vec<FoundRun>,
     /// Condition that a replaced run must still fulfil.
     selection: Selection,
     /// The first of its runs that cannot be read.
@@ -345,7 +345,11 @@ fn settled(
 }
 
 /// Keeps the runs with the compared tables that they list; records the others as missed.
-fn without_damaged(runs: Vec<Found>, notes: &mut Notes, context: &Context<'_>) -> Result<Vec<Found>, CompareError> {
+fn without_damaged(
+    runs: Vec<FoundRun>,
+    notes: &mut Notes,
+    context: &Context<'_>,
+) -> Result<Vec<FoundRun>, CompareError> {
     let problems = whole::problems(&runs.iter().collect::<Vec<_>>(), &is_compared, context)?;
     let whole = runs.into_iter().zip(problems).filter_map(|(found, problem)| match problem {
         Some(problem) => {
@@ -365,11 +369,11 @@ fn no_run(named: &str, problem: &str) -> CompareError {
 /// Holds the `wanted` tables of a run open, and removes those with missing files, which it also returns. `None` if the
 /// run was dropped, or replaced by one that `takes` rejects.
 pub fn settle(
-    mut found: Found,
+    mut found: FoundRun,
     takes: &dyn Fn(&Run) -> bool,
     wanted: Option<&dyn Fn(&str) -> bool>,
     notes: &mut Notes,
-) -> Option<(Found, Vec<String>)> {
+) -> Option<(FoundRun, Vec<String>)> {
     for _ in 0..TRIES {
         wanted.into_iter().for_each(|wanted| found.hold(wanted));
         let missing: Vec<String> = found.missing().into_iter().map(|table| table.file).collect();
@@ -396,11 +400,11 @@ pub fn settle(
 }
 
 /// Removes tables with missing files from a run.
-fn forget(found: &mut Found, missing: &[String], notes: &mut Notes) {
+fn forget(found: &mut FoundRun, missing: &[String], notes: &mut Notes) {
     if missing.is_empty() {
         return;
     }
-    let Found { place, run, .. } = found;
+    let FoundRun { place, run, .. } = found;
     run.tables.retain(|table| !missing.contains(&table.file));
     notes.remarks.push(format!("{} is half deleted, without {}.", place.display(), missing.join(", ")));
     let compared: Vec<&str> = missing.iter().map(String::as_str).filter(|file| is_compared(file)).collect();
@@ -424,10 +428,10 @@ impl Side {
     /// Describes the side for `diff.json`.
     #[must_use]
     pub fn described(&self) -> Described {
-        let run = |found: &Found| {
-            let Found { place, run, .. } = found;
+        let run = |found: &FoundRun| {
+            let FoundRun { place, run, .. } = found;
             let replayed =
-                run.replay.as_ref().map(|replay| (replay.facts.allocated_bytes, replay.facts.allocated_count));
+                run.replay.as_ref().map(|replay| (replay.metadata.allocated_bytes, replay.metadata.allocated_count));
             let (bytes, objects) = replayed.unwrap_or((run.summary.shallow_bytes, run.summary.node_count));
             ComparedRun {
                 path: place.clone(),

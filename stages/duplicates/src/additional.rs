@@ -32,7 +32,7 @@ pub const STAGE: Stage = Stage {
     name: "additional instances",
     when: |setting| setting.looks_into_references(),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::EQUAL_DEGREE),
         column(columns::EQUAL_TO),
         column(columns::EQUAL_COMPONENT),

@@ -22,7 +22,7 @@ use crate::slots::{SlotArrays, Slots};
 use bytemuck::Zeroable;
 use heaplake_kit::access::{column, per_edge, per_node};
 use heaplake_kit::array_plan::{filled, lookup, offsets};
-use heaplake_kit::naming::{Names, mix};
+use heaplake_kit::hash_cons::{HashConsTable, mix};
 use heaplake_kit::{
     Array, ArrayPlan, ColumnReader, Context, Job, Offsets, ReadAt, Stage, StageError, Stats, WriteAt, on_resident,
 };
@@ -73,14 +73,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         filled(shape.nodes, 0u32),
         offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
         lookup(columns::EQUAL_TO),
-        filled(Names::<Array<u64>>::capacity(shape.inner), 0u64),
+        filled(HashConsTable::<Array<u64>>::capacity(shape.inner), 0u64),
         lookup(columns::EQUAL_VALUE),
         filled(shape.largest, Member::zeroed()),
     ))?;
     let mut slots = SlotArrays::new(offsets, to);
     let cycle = Cycle::new(members, shape.nodes as u64 + shape.slots);
     on_resident!(classes, slots, table, values => {
-        Candidates { classes, slots, names: Names::new(table), values, cycle }.assign_all(job)
+        Candidates { classes, slots, names: HashConsTable::new(table), values, cycle }.assign_all(job)
     })?;
     nodes::write(&mut classes, columns::EQUAL_CANDIDATE, job.scratch)?;
     job.context.progress.end();
@@ -91,7 +91,7 @@ struct Candidates<C, S, T, V> {
     /// Candidate class of each node; for a node of the current cycle, its place in the cycle.
     classes: C,
     slots: S,
-    names: Names<T>,
+    names: HashConsTable<T>,
     values: V,
     cycle: Cycle,
 }

@@ -27,7 +27,7 @@ use crate::slots::{SlotArrays, Slots};
 use bytemuck::Zeroable;
 use heaplake_kit::access::{bits_per_node, column, per_edge, per_node};
 use heaplake_kit::array_plan::{filled, lookup, offsets};
-use heaplake_kit::naming::{Names, mix};
+use heaplake_kit::hash_cons::{HashConsTable, mix};
 use heaplake_kit::{
     Array, ArrayPlan, ColumnReader, Context, Job, Offsets, ReadAt, Stage, StageError, Stats, WriteAt, on_resident,
 };
@@ -76,7 +76,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         filled(shape.nodes, 0u32),
         offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
         lookup(columns::EQUAL_TO),
-        filled(Names::<Array<u64>>::capacity(marks.inner), 0u64),
+        filled(HashConsTable::<Array<u64>>::capacity(marks.inner), 0u64),
         lookup(columns::EQUAL_VALUE),
         filled(shape.largest, Member::zeroed()),
         lookup(columns::EQUAL_COMPONENT),
@@ -86,7 +86,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let cycle = Cycle::new(members, shape.nodes as u64 + shape.slots);
     let cycles = Cycles { cycle, components, sizes };
     on_resident!(certificates, slots, table, values => {
-        Certifier { known: Known { certificates, slots, values, marks }, names: Names::new(table), cycles }.certify_all(job)
+        Certifier { known: Known { certificates, slots, values, marks }, names: HashConsTable::new(table), cycles }.certify_all(job)
     })?;
     nodes::write(&mut certificates, columns::EQUAL_CERTIFICATE, job.scratch)?;
     job.context.progress.end();
@@ -95,7 +95,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 
 struct Certifier<P, S, V, T> {
     known: Known<P, S, V>,
-    names: Names<T>,
+    names: HashConsTable<T>,
     cycles: Cycles,
 }
 

@@ -9,7 +9,7 @@
 use crate::slots::Slots;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array::Fault;
-use heaplake_kit::naming::mix;
+use heaplake_kit::hash_cons::mix;
 use heaplake_kit::{Array, Context, ReadAt, StageError, WriteAt};
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@ use heaplake_schemas::duplicate_additional::{AdditionalRow, SET_ADDITIONAL};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{ClassId, NodeId, SetId, StringId};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options};
-use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents, limits};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, STRINGS, documents, limits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
@@ -58,7 +58,7 @@ fn retained(graph: &EqualityGraph) -> Vec<(u64, bool)> {
 
 /// A set with its values from the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ReadSet {
     pub set: Set,
     pub reasons: u16,
     pub additional_exact: bool,
@@ -105,8 +105,8 @@ impl Bench {
         write(&scratch, columns::NODE_RETAINED, retained.iter().map(|node| node.0));
         write(&scratch, columns::NODE_OUTERMOST, retained.iter().map(|node| node.1.into()));
         write(&scratch, columns::NODE_CLASS, nodes.iter().map(|node| ClassId(node.value)));
-        let facts = Facts { root: NodeId(nodes.len() as u32 - 1), ..Facts::default() };
-        scratch.write_document(documents::FACTS, &facts).unwrap();
+        let metadata = Metadata { root: NodeId(nodes.len() as u32 - 1), ..Metadata::default() };
+        scratch.write_document(documents::METADATA, &metadata).unwrap();
         let mut names = StringWriter::create(&scratch, STRINGS).unwrap();
         (0..5).for_each(|class| names.push(format!("class {class}").as_bytes()).unwrap());
         names.finish().unwrap();
@@ -122,7 +122,7 @@ impl Bench {
         Context { budget: self.budget.clone(), threads: 1, progress: &Silent, cancel: &self.cancel }
     }
 
-    pub(crate) fn run(&self, options: &AnalysisOptions) -> Vec<Found> {
+    pub(crate) fn run(&self, options: &AnalysisOptions) -> Vec<ReadSet> {
         let options = Options::Analysis(options.clone());
         let (scratch, context) = (&self.scratch, &self.context());
         let job = Job::on(scratch, context, &options);
@@ -149,7 +149,7 @@ impl Bench {
             assert!(members.is_sorted() && members[0] == row.example.index() && members.len() > 1);
             assert!(members.iter().all(|&node| set_of[node].index() == id));
             let held_by = row.held_by.get().map(|set| rows[set as usize].example.index());
-            found.push(Found {
+            found.push(ReadSet {
                 set: Set { members, trivial: row.trivial == 1, additional: row.additional_bytes, held_by },
                 reasons: row.reasons,
                 additional_exact: row.exact == 1,
@@ -205,7 +205,7 @@ fn cases() -> u64 {
 }
 
 /// Checks that exact sets equal those of the definition, and that possible sets contain all others.
-fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &str) {
+fn check_sound(graph: &EqualityGraph, found: &[ReadSet], truth: &[Set], about: &str) {
     for found in found.iter().filter(|found| found.reasons == 0) {
         let set = truth.iter().find(|set| set.members == found.set.members);
         let set = set.unwrap_or_else(|| panic!("{about}: no set {found:?} in {truth:?}"));
@@ -225,14 +225,14 @@ fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &st
     }
     check_bounds(found, truth, &retained(graph), about);
     for set in truth {
-        let inside = |found: &&Found| set.members.iter().all(|member| found.set.members.contains(member));
+        let inside = |found: &&ReadSet| set.members.iter().all(|member| found.set.members.contains(member));
         assert!(found.iter().any(|found| inside(&found)), "{about}: {set:?} was lost");
     }
 }
 
 /// Checks that the additional bytes of all true sets inside a found set lie between its bounds. The members of a
 /// possible set may form several sets or no set, and merging frees at most the retained sizes of the members.
-fn check_bounds(found: &[Found], truth: &[Set], retained: &[(u64, bool)], about: &str) {
+fn check_bounds(found: &[ReadSet], truth: &[Set], retained: &[(u64, bool)], about: &str) {
     for found in found {
         let kept = found.set.members.iter().map(|&member| retained[member].0);
         let kept = if found.reasons == 0 || found.additional_exact {
@@ -288,7 +288,7 @@ fn any_amount_of_work_is_sound() {
         let found = Bench::new(&graph, 64 << 20).run(&AnalysisOptions::default());
         check_sound(&graph, &found, &truth, &format!("seed {seed}, trivial"));
         for set in truth.iter().filter(|set| set.trivial) {
-            let same = |found: &Found| found.reasons == 0 && found.set.members == set.members;
+            let same = |found: &ReadSet| found.reasons == 0 && found.set.members == set.members;
             assert!(found.iter().any(same), "seed {seed}: {set:?} is trivial");
         }
         assert!(found.iter().all(|found| found.set.trivial || found.reasons == limits::MODE));
@@ -305,7 +305,7 @@ fn classes_that_are_named_are_looked_into() {
         let found = Bench::new(&graph, 64 << 20).run(&options);
         check_sound(&graph, &found, &truth, &format!("seed {seed}, class {named}"));
         for set in truth.iter().filter(|set| u64::from(graph.nodes[set.members[0]].value) == named) {
-            let same = |found: &Found| found.reasons == 0 && found.set.members == set.members;
+            let same = |found: &ReadSet| found.reasons == 0 && found.set.members == set.members;
             assert!(found.iter().any(same), "seed {seed}: {set:?} is of a class that is named");
         }
     }

@@ -21,7 +21,7 @@ use heaplake_kit::{
     ArrayPlan, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stage, StageError, Stats, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, SetId};
-use heaplake_schemas::scratch::{self as columns, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, Metadata, documents};
 
 /// Subfolder of scratch that contains the graph.
 pub const FOLDER: &str = "holders";
@@ -32,7 +32,7 @@ pub const STAGE: Stage = Stage {
     version: 2,
     when: |setting| setting.looks_into_references(),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::ESSENTIAL_DEGREE),
         column(columns::ESSENTIAL_TO),
         column(columns::ESSENTIAL_ORPHAN),
@@ -41,7 +41,7 @@ pub const STAGE: Stage = Stage {
         column(columns::SET_MEMBER),
     ],
     writes: &[
-        document(documents::FACTS).in_folder(FOLDER),
+        document(documents::METADATA).in_folder(FOLDER),
         column(columns::ESSENTIAL_DEGREE).in_folder(FOLDER),
         column(columns::ESSENTIAL_TO).in_folder(FOLDER),
         column(columns::ESSENTIAL_ORPHAN).in_folder(FOLDER),
@@ -66,12 +66,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         lookup(columns::SET_MEMBER),
     ))?;
     first_members::read(&mut sets, scratch)?;
-    let root = job.facts()?.root;
+    let root = job.metadata()?.root;
     let edges = on_resident!(set_of, sets, members => {
         lead_to_first(root, FirstMembers::new(set_of, sets), members, &graph, job)
     })?;
-    let facts = Facts { root, node_count: nodes, ..Facts::default() };
-    graph.write_document(documents::FACTS, &facts)?;
+    let metadata = Metadata { root, node_count: nodes, ..Metadata::default() };
+    graph.write_document(documents::METADATA, &metadata)?;
     context.progress.end();
     Ok(Stats { rows: edges, spilled_bytes: plan.spilled_bytes() })
 }

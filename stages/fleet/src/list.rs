@@ -6,7 +6,7 @@ use crate::choice::Choice;
 use crate::moment;
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
-use heaplake_lake::selection::{self, Found};
+use heaplake_lake::selection::{self, FoundRun};
 use heaplake_lake::stored;
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::Run;
@@ -120,7 +120,11 @@ fn one(place: &Path, choice: &Choice, described: bool) -> Result<Option<Listed>,
 }
 
 /// Lists a run if it matches.
-fn chosen(Found { place, run, .. }: Found, choice: &Choice, described: bool) -> Result<Option<Listed>, StageError> {
+fn chosen(
+    FoundRun { place, run, .. }: FoundRun,
+    choice: &Choice,
+    described: bool,
+) -> Result<Option<Listed>, StageError> {
     if !choice.takes(&place, &run)? {
         return Ok(None);
     }
@@ -140,7 +144,7 @@ fn listed(path: PathBuf, run: Run, captured_at: Option<String>, disk_bytes: u64)
     let labels = run.options.labels().clone();
     let summary = run.summary;
     let heap = run.replay.is_none();
-    let facts = run.replay.as_ref().map(|replay| &replay.facts);
+    let metadata = run.replay.as_ref().map(|replay| &replay.metadata);
     let of = |severity| summary.findings.iter().filter(|finding| finding.severity == severity).count();
     Listed {
         path,
@@ -150,9 +154,9 @@ fn listed(path: PathBuf, run: Run, captured_at: Option<String>, disk_bytes: u64)
         labels,
         nodes: heap.then_some(summary.node_count),
         heap_bytes: heap.then_some(summary.shallow_bytes),
-        allocations: facts.map(|facts| facts.allocated_count),
-        allocated_bytes: facts.map(|facts| facts.allocated_bytes),
-        format: facts.map_or(summary.format, |facts| facts.format.clone()),
+        allocations: metadata.map(|metadata| metadata.allocated_count),
+        allocated_bytes: metadata.map(|metadata| metadata.allocated_bytes),
+        format: metadata.map_or(summary.format, |metadata| metadata.format.clone()),
         input_bytes: run.input_bytes,
         findings: Findings { high: of(Severity::High), medium: of(Severity::Medium), low: of(Severity::Low) },
         partial: summary.partial,

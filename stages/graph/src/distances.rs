@@ -39,7 +39,7 @@ pub const STAGE: Stage = Stage {
     name: "distances",
     version: 2,
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::DISTANCE_SEED),
         column(columns::ESSENTIAL_DEGREE).when(|setting| setting.follows_essential),
         column(columns::ESSENTIAL_TO).when(|setting| setting.follows_essential),
@@ -81,18 +81,18 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// Runs the stage; in memory only if `may_fit`; levels of at most `narrow` nodes are lists.
 pub(crate) fn run_with(may_fit: bool, narrow: usize, job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = job.facts()?;
-    let (degrees, targets) = if facts.follows_essential {
+    let metadata = job.metadata()?;
+    let (degrees, targets) = if metadata.follows_essential {
         (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO)
     } else {
         (columns::NODE_EDGE_COUNT, columns::EDGE_TO)
     };
     let nodes = ColumnReader::open(scratch, degrees)?.remaining();
     context.progress.begin(STAGE.name, nodes);
-    let pairs = if facts.follows_essential { Pairs::none(context)? } else { Pairs::open(job)? };
+    let pairs = if metadata.follows_essential { Pairs::none(context)? } else { Pairs::open(job)? };
     let most = (nodes as usize / WIDE).max(narrow);
     // Reserve the lists first, so that the arrays do not take their memory.
-    let avoided = Avoided::open(nodes, facts.follows_essential, scratch, context)?;
+    let avoided = Avoided::open(nodes, metadata.follows_essential, scratch, context)?;
     let late = avoided.as_ref().map_or(0, |avoided| avoided.edges.len() as u64);
     let listed = context.budget.reserve("distances: levels", 16 * (most as u64 + late) + nodes / 4)?;
     let reached = Bitset::new(&context.budget, "distances: reached", nodes as usize)?;
@@ -100,8 +100,8 @@ pub(crate) fn run_with(may_fit: bool, narrow: usize, job: &Job<'_>) -> Result<St
     let list = |rest| Level::new(most, pairs.ambiguous.then_some((rest, scratch)), space);
     let (level, next) = (list(LEVELS[0]), list(LEVELS[1]));
     let (sweeps, shared) = (None, None);
-    let levels = Levels { seeds: &facts.distance_seeds, reached, level, next, pairs, avoided, sweeps, shared };
-    let columns = EdgeColumns { degrees, targets, flags: (!facts.follows_essential).then_some(columns::EDGE_FLAGS) };
+    let levels = Levels { seeds: &metadata.distance_seeds, reached, level, next, pairs, avoided, sweeps, shared };
+    let columns = EdgeColumns { degrees, targets, flags: (!metadata.follows_essential).then_some(columns::EDGE_FLAGS) };
     let stats = in_memory_or_not((nodes as usize, may_fit), columns, levels, listed, job)?;
     context.progress.end();
     Ok(stats)

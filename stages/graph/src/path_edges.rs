@@ -10,7 +10,7 @@ use heaplake_kit::array::Fault;
 use heaplake_kit::{Bitset, ColumnMap, ColumnReader, Context, ReadAt, Scratch, StageError};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, edge_flags, edge_label};
+use heaplake_schemas::scratch::{self as columns, Metadata, NO_DISTANCE, edge_flags, edge_label};
 
 /// Maximum number of edges and sources of a block.
 const EDGES: usize = 1 << 12;
@@ -92,8 +92,8 @@ pub(crate) struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    pub(crate) fn open(facts: &'a Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        let (late, labels) = (Late::open(scratch, context)?, LabelNames::open(facts, scratch)?);
+    pub(crate) fn open(metadata: &'a Metadata, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        let (late, labels) = (Late::open(scratch, context)?, LabelNames::open(metadata, scratch)?);
         Ok(Self { late, labels, keys: Keys::open(scratch)? })
     }
 }
@@ -169,7 +169,7 @@ impl AvoidedEdges {
 /// Source of edge labels.
 enum LabelNames<'a> {
     /// Names, or a label by the kind of the edge.
-    Kinds(&'a Facts),
+    Kinds(&'a Metadata),
     /// Labels of the class of the source.
     Classes {
         start: ColumnMap<u64>,
@@ -179,9 +179,9 @@ enum LabelNames<'a> {
 }
 
 impl<'a> LabelNames<'a> {
-    fn open(facts: &'a Facts, scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(if !facts.follows_essential {
-            Self::Kinds(facts)
+    fn open(metadata: &'a Metadata, scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(if !metadata.follows_essential {
+            Self::Kinds(metadata)
         } else if scratch.has(columns::ESSENTIAL_LABEL) {
             Self::Classes {
                 start: ColumnMap::uncounted(scratch, columns::CLASS_LABEL_START)?,
@@ -197,7 +197,7 @@ impl<'a> LabelNames<'a> {
         match self {
             Self::Nothing => label::NONE,
             Self::Kinds(_) if block.flags[at] & edge_flags::PAIRED != 0 => label::ENTRY,
-            Self::Kinds(facts) => match facts.edge_kinds.get(usize::from(block.kinds[at])) {
+            Self::Kinds(metadata) => match metadata.edge_kinds.get(usize::from(block.kinds[at])) {
                 Some(kind) if kind.indexed => label::INDEX,
                 _ => block.names[at],
             },
@@ -236,12 +236,12 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    pub(crate) fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
-        let (degrees, targets) = match facts.follows_essential {
+    pub(crate) fn open(metadata: &Metadata, scratch: &Scratch) -> Result<Self, StageError> {
+        let (degrees, targets) = match metadata.follows_essential {
             true => (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO),
             false => (columns::NODE_EDGE_COUNT, columns::EDGE_TO),
         };
-        let details = match facts.follows_essential {
+        let details = match metadata.follows_essential {
             true if scratch.has(columns::ESSENTIAL_LABEL) => Details::Labels(Box::new((
                 ColumnReader::open(scratch, columns::ESSENTIAL_LABEL)?,
                 ColumnReader::open(scratch, columns::ESSENTIAL_NAME)?,

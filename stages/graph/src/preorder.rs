@@ -26,7 +26,7 @@ use heaplake_schemas::scratch::{self as columns, documents};
 pub const STAGE: Stage = Stage {
     name: "preorder",
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::ESSENTIAL_DEGREE),
         column(columns::ESSENTIAL_TO),
         column(columns::ESSENTIAL_ORPHAN),
@@ -58,7 +58,7 @@ struct Level {
 }
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let root = job.facts()?.root;
+    let root = job.metadata()?.root;
     let nodes = ColumnReader::open(job.scratch, columns::ESSENTIAL_DEGREE)?.remaining();
     job.context.progress.begin(STAGE.name, nodes);
     let path = Stack::new(&job.context.budget, job.scratch, "preorder.path")?;

@@ -10,7 +10,7 @@ use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::scratch::{
-    self as columns, Column, DistanceSeed, Facts, NO_DISTANCE, STRINGS, documents, edge_flags,
+    self as columns, Column, DistanceSeed, Metadata, NO_DISTANCE, STRINGS, documents, edge_flags,
 };
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -74,8 +74,8 @@ impl Bench {
         write(&scratch, columns::DISTANCE_SEED, [NodeId(0)]);
         write(&scratch, columns::NODE_SHALLOW, (0..n).map(size));
         let distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
-        let facts = Facts { root: NodeId(0), distance_seeds, ..Facts::default() };
-        scratch.write_document(documents::FACTS, &facts).unwrap();
+        let metadata = Metadata { root: NodeId(0), distance_seeds, ..Metadata::default() };
+        scratch.write_document(documents::METADATA, &metadata).unwrap();
         Self { _folder: folder, scratch, cancel: AtomicBool::new(false), budget: Budget::new(64 << 20), threads: 1 }
     }
 
@@ -223,9 +223,9 @@ fn threads_share_levels_and_edges() {
     write_texts(&bench.scratch);
     write(&bench.scratch, columns::EDGE_KIND, edges.iter().map(|&(from, to)| ((from ^ to) % 3) as u8));
     write(&bench.scratch, columns::EDGE_NAME, edges.iter().map(|_| label::NONE));
-    let mut facts: Facts = bench.scratch.read_document(documents::FACTS).unwrap();
-    facts.node_count = NODES.into();
-    bench.scratch.write_document(documents::FACTS, &facts).unwrap();
+    let mut metadata: Metadata = bench.scratch.read_document(documents::METADATA).unwrap();
+    metadata.node_count = NODES.into();
+    bench.scratch.write_document(documents::METADATA, &metadata).unwrap();
     let expected = graph::distances(NODES as usize, &edges, 0);
     let far = |node: u32| expected[node as usize].map_or(NO_DISTANCE, |distance| distance as i32);
     let mut best = vec![(u8::MAX, NodeId::NONE); NODES as usize];
@@ -260,9 +260,9 @@ fn avoid_some(bench: &Bench, seed: u64) -> (Vec<Arc>, Vec<Arc>) {
     }
     write(&bench.scratch, columns::AVOIDED_EDGE, positions);
     write(&bench.scratch, columns::AVOIDED_FROM, avoided.iter().map(|&(from, _)| NodeId(from)));
-    let mut facts: Facts = bench.scratch.read_document(documents::FACTS).unwrap();
-    (facts.follows_essential, facts.node_count) = (true, degrees.len() as u64);
-    bench.scratch.write_document(documents::FACTS, &facts).unwrap();
+    let mut metadata: Metadata = bench.scratch.read_document(documents::METADATA).unwrap();
+    (metadata.follows_essential, metadata.node_count) = (true, degrees.len() as u64);
+    bench.scratch.write_document(documents::METADATA, &metadata).unwrap();
     (strong, avoided)
 }
 

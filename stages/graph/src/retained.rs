@@ -16,13 +16,13 @@ use heaplake_kit::{
     ArrayPlan, ColumnReader, Job, ReadAt, ReverseReader, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, documents};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "retained",
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::PREORDER_NODE),
         column(columns::PREORDER_DOMINATOR),
         column(columns::NODE_PREORDER),
@@ -42,7 +42,7 @@ pub const STAGE: Stage = Stage {
 };
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let Facts { root, has_native, keeps_garbage, .. } = *job.facts()?;
+    let Metadata { root, has_native, keeps_garbage, .. } = *job.metadata()?;
     let nodes = ColumnReader::open(job.scratch, columns::NODE_SHALLOW)?.remaining();
     job.context.progress.begin(STAGE.name, 2 * nodes);
     // Nodes without a preorder number belong to the root, unless they are garbage.

@@ -29,7 +29,7 @@ use heaplake_kit::{
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Metadata, NO_DISTANCE, STRINGS, documents};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -37,7 +37,7 @@ pub const STAGE: Stage = Stage {
     version: 5,
     when: |setting| setting.chains(),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         texts(STRINGS),
         column(columns::NODE_DISTANCE),
         column(columns::ESSENTIAL_DEGREE).when(|setting| setting.follows_essential),
@@ -82,11 +82,11 @@ const EDGES_OF_THREAD: u64 = 1 << 18;
 const NO_KEY: u32 = u32::MAX;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let facts = &job.facts()?;
-    let nodes = facts.node_count as usize;
-    job.context.progress.begin(STAGE.name, facts.node_count);
-    let choice = Choice::open(facts, job.scratch, job.context)?;
-    let edges = Edges::open(facts, job.scratch)?;
+    let metadata = &job.metadata()?;
+    let nodes = metadata.node_count as usize;
+    job.context.progress.begin(STAGE.name, metadata.node_count);
+    let choice = Choice::open(metadata, job.scratch, job.context)?;
+    let edges = Edges::open(metadata, job.scratch)?;
     let threads = (edges.count() / EDGES_OF_THREAD).clamp(1, MOST_THREADS as u64) as usize;
     let pool = OrderedPool::plan(job.context, "shortest paths: edges", threads, Block::BYTES)?;
     let mut ties = Ties::new(edges.count(), job)?;
@@ -98,9 +98,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     ))?;
     on_resident!(keys, links => search((edges, choice, &pool), distance, (keys, links, &mut ties), job.context))?;
     let sorted = resolve(ties, (&mut keys, &mut links), &mut plan, job)?;
-    write(facts, &mut links, job)?;
+    write(metadata, &mut links, job)?;
     job.context.progress.end();
-    Ok(Stats { rows: facts.node_count, spilled_bytes: plan.spilled_bytes() + sorted })
+    Ok(Stats { rows: metadata.node_count, spilled_bytes: plan.spilled_bytes() + sorted })
 }
 
 /// Resolves the ties if nodes have classes and names.
@@ -159,13 +159,13 @@ fn search(
     pool.run(context, |(block, _)| edges.fill(block), worker, apply)
 }
 
-fn write(facts: &Facts, links: &mut impl WriteAt<Link>, job: &Job<'_>) -> Result<(), StageError> {
+fn write(metadata: &Metadata, links: &mut impl WriteAt<Link>, job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut distance = ColumnReader::open(scratch, columns::NODE_DISTANCE)?;
     let mut parent = ColumnWriter::create(scratch, columns::PATH_PARENT)?;
     let mut labels = ColumnWriter::create(scratch, columns::PATH_LABEL)?;
     let mut numbers = NumericNames::open(scratch)?;
-    for node in 0..facts.node_count as usize {
+    for node in 0..metadata.node_count as usize {
         let link = links.get(node)?;
         parent.push(link.from)?;
         labels.push(if distance.next()? == NO_DISTANCE { label::NO_PATH } else { numbers.label(link.label) })?;

@@ -4,7 +4,7 @@ use heaplake_input::source::Opened;
 use heaplake_kit::stage::Handover;
 use heaplake_kit::{Context, Stage, StageError};
 use heaplake_schemas::options::AnalysisOptions;
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 
 /// Size of a heap as estimated before the input is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +38,15 @@ pub trait Format: Sync {
     fn estimate(&self, opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError>;
 
     /// Default name of a run, from the stem of the input's name.
-    fn run_name(&self, stem: &str, facts: &Facts, _options: &AnalysisOptions) -> String {
-        default_name(stem, facts)
+    fn run_name(&self, stem: &str, metadata: &Metadata, _options: &AnalysisOptions) -> String {
+        default_name(stem, metadata)
     }
 }
 
 /// Returns the stem of the input's name with the first 8 digits of its hash.
 #[must_use]
-pub(crate) fn default_name(stem: &str, facts: &Facts) -> String {
-    format!("{stem}-{}", facts.input_hash.get(..8).unwrap_or(&facts.input_hash))
+pub(crate) fn default_name(stem: &str, metadata: &Metadata) -> String {
+    format!("{stem}-{}", metadata.input_hash.get(..8).unwrap_or(&metadata.input_hash))
 }
 
 /// Takes the opened input for a reader; an I/O error if the stage received none.

@@ -6,7 +6,7 @@ use heaplake_schemas::scratch::STRINGS;
 use rustc_hash::FxHashMap;
 
 /// Writer of the string table; every name is stored once.
-pub(crate) struct Names {
+pub(crate) struct NameWriter {
     strings: StringWriter,
     by_name: FxHashMap<Box<[u8]>, StringId>,
     reservation: Reservation,
@@ -16,7 +16,7 @@ pub(crate) struct Names {
 /// overhead.
 const BYTES_PER_NAME: u64 = 80;
 
-impl Names {
+impl NameWriter {
     /// Starts an empty table.
     pub(crate) fn create(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
         Self::with(StringWriter::create(scratch, STRINGS)?, budget)

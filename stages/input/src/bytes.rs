@@ -1,7 +1,7 @@
 //! A content in pieces of any length: fields of binary formats, and lines.
 
 use crate::source::{Identity, Source};
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Context, InputError, StageError};
 
 /// Advice of most errors.
@@ -19,14 +19,14 @@ pub struct Bytes<'a> {
     /// A line that spans blocks.
     piece: Vec<u8>,
     /// Its memory account, once there is such a line.
-    charge: Option<Charge>,
+    account: Option<MemoryAccount>,
 }
 
 impl<'a> Bytes<'a> {
     /// Starts at the beginning of the content.
     #[must_use]
     pub fn new(source: Source, context: &'a Context<'a>) -> Self {
-        Self { source, context, block: Vec::new(), at: 0, before: 0, piece: Vec::new(), charge: None }
+        Self { source, context, block: Vec::new(), at: 0, before: 0, piece: Vec::new(), account: None }
     }
 
     /// Bytes consumed so far.
@@ -109,11 +109,11 @@ impl<'a> Bytes<'a> {
             if self.piece.len() + length > most {
                 return Err(self.error(start, format!("a line of at most {most} bytes"), "a longer one"));
             }
-            let charge = match &mut self.charge {
-                Some(charge) => charge,
-                None => self.charge.insert(Charge::new(&self.context.budget, "a line of the trace")?),
+            let account = match &mut self.account {
+                Some(account) => account,
+                None => self.account.insert(MemoryAccount::new(&self.context.budget, "a line of the trace")?),
             };
-            charge.make_room(&mut self.piece, length)?;
+            account.make_room(&mut self.piece, length)?;
             self.piece.extend_from_slice(&rest[..length]);
             self.at += length;
             if end.is_some() {

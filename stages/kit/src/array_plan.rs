@@ -4,9 +4,9 @@
 //! arrays. If all fit the budget, all are resident. Otherwise columns with packed files are kept packed in memory if
 //! they fit; the others are paged and share the rest of the budget as page frames. See [`form`].
 
-use crate::form::{self, Form};
 use crate::offsets::OffsetBlock;
 use crate::paged::{Frames, Paged};
+use crate::storage_mode::{self, StorageMode};
 use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratch, StageError, column};
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
@@ -72,18 +72,18 @@ impl<'a> ArrayPlan<'a> {
     }
 
     /// Returns the storage mode of each array, from its size and that of its packed file, if any.
-    fn decide<const N: usize>(&self, sizes: [u64; N], packed: [Option<u64>; N]) -> [Form; N] {
+    fn decide<const N: usize>(&self, sizes: [u64; N], packed: [Option<u64>; N]) -> [StorageMode; N] {
         if self.is_streamed {
-            return sizes.map(Form::streamed);
+            return sizes.map(StorageMode::streamed);
         }
-        form::decide(self.budget.free() - self.budget.free() / KEPT_BACK, sizes, packed)
+        storage_mode::decide(self.budget.free() - self.budget.free() / KEPT_BACK, sizes, packed)
     }
 
     fn frames(&self, bytes: u64) -> Frames<'a> {
         Frames { budget: self.budget, who: self.who, bytes }
     }
 
-    fn array<T: Pod>(&mut self, len: usize, value: T, form: Form) -> Result<Array<T>, StageError> {
+    fn array<T: Pod>(&mut self, len: usize, value: T, form: StorageMode) -> Result<Array<T>, StageError> {
         Ok(match form.frames() {
             None => Array::Resident(self.budget.filled(self.who, len, value)?),
             Some(bytes) => {
@@ -110,7 +110,7 @@ pub trait Request {
     }
 
     /// Makes the array in a storage mode.
-    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Self::Array, StageError>;
+    fn make(self, plan: &mut ArrayPlan<'_>, form: StorageMode) -> Result<Self::Array, StageError>;
 }
 
 /// See [`filled`].
@@ -132,7 +132,7 @@ impl<T: Pod> Request for Filled<T> {
         self.len as u64 * size_of::<T>() as u64
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Array<T>, StageError> {
+    fn make(self, plan: &mut ArrayPlan<'_>, form: StorageMode) -> Result<Array<T>, StageError> {
         plan.array(self.len, self.value, form)
     }
 }
@@ -153,7 +153,7 @@ impl<T: Pod> Request for Loaded<T> {
         column_bytes(scratch, self.0)
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Array<T>, StageError> {
+    fn make(self, plan: &mut ArrayPlan<'_>, form: StorageMode) -> Result<Array<T>, StageError> {
         let mut reader = ColumnReader::open(plan.scratch, self.0)?;
         let mut array = plan.array(reader.remaining() as usize, T::zeroed(), form)?;
         array.read_from(&mut reader)?;
@@ -182,7 +182,7 @@ impl<T: Pod> Request for LookedUp<T> {
         column::file::packed_bytes(scratch, self.0)
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Lookup<T>, StageError> {
+    fn make(self, plan: &mut ArrayPlan<'_>, form: StorageMode) -> Result<Lookup<T>, StageError> {
         let is_resident = plan.scratch.is_resident(self.0);
         Ok(match form.frames().filter(|_| !is_resident) {
             None => {
@@ -190,7 +190,7 @@ impl<T: Pod> Request for LookedUp<T> {
                 Lookup::Mapped(ColumnMap::counted(plan.scratch, self.0, plan.is_short, reservation)?)
             }
             Some(bytes) => {
-                let in_memory = matches!(form, Form::Packed(_));
+                let in_memory = matches!(form, StorageMode::Packed(_));
                 Lookup::Paged(Box::new(Paged::open(plan.scratch, self.0, in_memory, plan.frames(bytes))?))
             }
         })
@@ -226,7 +226,7 @@ impl<T> Request for Starts<T> {
             + Offsets::large_bytes(Offsets::most_large(elements))
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Offsets, StageError> {
+    fn make(self, plan: &mut ArrayPlan<'_>, form: StorageMode) -> Result<Offsets, StageError> {
         let [groups, elements] = self.counts(plan.scratch);
         // When memory is short, allocate only for the large groups that exist, out of the page frames.
         let large = match form.frames() {
@@ -234,7 +234,7 @@ impl<T> Request for Starts<T> {
             Some(_) => Offsets::count_large(plan.scratch, self.sizes)?,
         };
         let form = match form {
-            Form::Paged(bytes) => Form::Paged(bytes.saturating_sub(Offsets::large_bytes(large))),
+            StorageMode::Paged(bytes) => StorageMode::Paged(bytes.saturating_sub(Offsets::large_bytes(large))),
             other => other,
         };
         let blocks = plan.array(Offsets::blocks(groups), OffsetBlock::zeroed(), form)?;
@@ -253,7 +253,7 @@ impl<R: Request> Request for Option<R> {
         self.as_ref().and_then(|request| request.packed_bytes(scratch))
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Self::Array, StageError> {
+    fn make(self, plan: &mut ArrayPlan<'_>, form: StorageMode) -> Result<Self::Array, StageError> {
         self.map(|request| request.make(plan, form)).transpose()
     }
 }
@@ -280,7 +280,7 @@ macro_rules! requests {
                 let ($($name,)+) = self;
                 let scratch = plan.scratch;
                 let decided = plan.decide([$($name.bytes(scratch)),+], [$($name.packed_bytes(scratch)),+]);
-                plan.is_short = decided.iter().any(|form| *form != Form::Resident);
+                plan.is_short = decided.iter().any(|form| *form != StorageMode::Resident);
                 let [$($form),+] = decided;
                 Ok(($($name.make(plan, $form)?,)+))
             }
@@ -290,7 +290,7 @@ macro_rules! requests {
                 let ($($name,)+) = self;
                 let scratch = plan.scratch;
                 let decided = plan.decide([$($name.bytes(scratch)),+], [$($name.packed_bytes(scratch)),+]);
-                decided.iter().all(|form| *form == Form::Resident)
+                decided.iter().all(|form| *form == StorageMode::Resident)
             }
         }
     };
@@ -374,7 +374,7 @@ mod tests {
         let (mut paged, mut starts, small) =
             plan.make((lookup(A), filled(LEN as usize, 7u32), filled(10, 1u8))).unwrap();
         assert!(matches!((&paged, &starts, &small), (Lookup::Paged(_), Array::Paged(_), Array::Resident(_))));
-        assert!(budget.used() <= 5 * form::LEAST_FRAMES / 2, "{}", budget.used());
+        assert!(budget.used() <= 5 * storage_mode::LEAST_FRAMES / 2, "{}", budget.used());
         for i in 0..LEN as usize {
             paged.prefetch(i + 5000);
             assert_eq!((paged.get(i).unwrap(), starts.get(i).unwrap()), (i as u32 ^ 5, 7));

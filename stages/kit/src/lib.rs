@@ -47,7 +47,7 @@ pub mod budget;
 #[allow(unsafe_code)]
 mod bus;
 pub mod chains;
-pub mod charge;
+pub mod checksums;
 #[allow(unsafe_code)]
 pub mod column;
 #[allow(unsafe_code)]
@@ -55,20 +55,21 @@ pub mod decimals;
 pub mod dedup;
 pub mod divisible;
 pub mod error;
-mod form;
 pub mod fs;
+pub mod hash_cons;
 #[allow(unsafe_code)]
 mod hint;
 #[allow(unsafe_code)]
 pub mod last_words;
+pub mod memory_account;
 #[allow(unsafe_code)]
 pub mod memory_limit;
-pub mod naming;
 mod offsets;
 pub mod ordered_pool;
 pub mod overhead;
 mod paged;
 pub mod panics;
+mod readahead;
 pub mod retainer_tree;
 mod scheme;
 mod scratch;
@@ -79,12 +80,11 @@ mod stack;
 pub mod stage;
 pub mod stop;
 pub mod storage;
+mod storage_mode;
 pub mod stream;
 mod strings;
-pub mod sums;
 pub mod text;
 pub mod threads;
-mod window;
 
 pub use array::{Array, Lookup, ReadAt, SharedLookup, WriteAt};
 pub use array_plan::ArrayPlan;

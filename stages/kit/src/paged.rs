@@ -11,7 +11,7 @@ use crate::column::packed_memory::PackedMemory;
 use crate::column::packing::BLOCK;
 use crate::error::Fault;
 use crate::fs::File;
-use crate::window::Window;
+use crate::readahead::Readahead;
 use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
@@ -51,7 +51,7 @@ pub struct Paged<T> {
     used: Vec<bool>,
     changed: Vec<bool>,
     hand: usize,
-    window: Window,
+    readahead: Readahead,
     budget: Budget,
     _reservation: Reservation,
 }
@@ -125,7 +125,7 @@ impl<T: Pod> Paged<T> {
             used: vec![false; count],
             changed: vec![false; count],
             hand: 0,
-            window: Window::default(),
+            readahead: Readahead::default(),
             budget: frames.budget.clone(),
             _reservation: reservation,
         })
@@ -160,7 +160,7 @@ impl<T: Pod> Paged<T> {
     pub(crate) fn prefetch(&self, i: usize) {
         let page = i >> Self::SHIFT;
         if self.frame_of.get(page) == Some(&NONE) && self.stored[page] && !self.is_in_memory() {
-            let count = self.window.ask(page);
+            let count = self.readahead.ask(page);
             match &self.store {
                 _ if count == 0 => {}
                 Store::File(file) => file.will_need((page * PAGE) as u64, (count * PAGE) as u64),

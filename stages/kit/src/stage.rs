@@ -8,7 +8,7 @@ use crate::access::{Access, Size};
 use crate::setting::Setting;
 use crate::{Budget, ColumnReader, Scratch, StageError};
 use heaplake_schemas::options::{AnalysisOptions, Options};
-use heaplake_schemas::scratch::{CLASS_NAME, Facts, documents};
+use heaplake_schemas::scratch::{CLASS_NAME, Metadata, documents};
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -179,8 +179,8 @@ impl<'a> Job<'a> {
     }
 
     /// Returns the metadata of the input, from the reader.
-    pub fn facts(&self) -> Result<Arc<Facts>, StageError> {
-        self.scratch.share_document(documents::FACTS)
+    pub fn metadata(&self) -> Result<Arc<Metadata>, StageError> {
+        self.scratch.share_document(documents::METADATA)
     }
 
     /// Returns the number of classes. For stages that declare that they read class names.

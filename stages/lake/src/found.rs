@@ -14,7 +14,7 @@ const TRIES: u32 = 100;
 
 /// A run of a lake.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundRun {
     /// Its folder.
     pub place: PathBuf,
     /// Its description.
@@ -25,7 +25,7 @@ pub struct Found {
     held: Option<Arc<Handles>>,
 }
 
-impl Found {
+impl FoundRun {
     /// Opens the `wanted` tables, so that they stay readable. No effect if the run was replaced meanwhile, if too many
     /// files are open, or in a store: check [`Self::stands`].
     pub fn hold(&mut self, wanted: &dyn Fn(&str) -> bool) {
@@ -72,7 +72,7 @@ impl Found {
     }
 }
 
-impl Found {
+impl FoundRun {
     /// Verifies a table and returns its defect as text: reads it, once if held. A missing file is no defect, see
     /// [`Self::missing`].
     pub(crate) fn check(&self, file: &str, context: &Context<'_>) -> Result<Option<String>, StageError> {
@@ -92,7 +92,7 @@ impl Found {
 ///
 /// # Errors
 /// The reason why it is not a run, in one line.
-pub fn find(place: &Path) -> Result<Option<Found>, String> {
+pub fn find(place: &Path) -> Result<Option<FoundRun>, String> {
     match read(place) {
         Ok(Reading::Run(found)) => Ok(Some(*found)),
         Ok(Reading::Nothing) => Ok(None),
@@ -103,7 +103,7 @@ pub fn find(place: &Path) -> Result<Option<Found>, String> {
 }
 
 /// Returns the run in a folder; `None` if there is none.
-pub fn open(place: &Path) -> Result<Option<Found>, StageError> {
+pub fn open(place: &Path) -> Result<Option<FoundRun>, StageError> {
     Ok(match read(place)? {
         Reading::Run(found) => Some(*found),
         Reading::Nothing | Reading::Folder => None,
@@ -112,7 +112,7 @@ pub fn open(place: &Path) -> Result<Option<Found>, StageError> {
 
 /// Returns the run in a folder with all tables [held open](Found::hold), so that all reads see one version; `None` if
 /// there is none.
-pub fn hold(place: &Path) -> Result<Option<Found>, StageError> {
+pub fn hold(place: &Path) -> Result<Option<FoundRun>, StageError> {
     let mut tries = 0;
     loop {
         let Some(mut found) = open(place)? else { return Ok(None) };
@@ -126,7 +126,7 @@ pub fn hold(place: &Path) -> Result<Option<Found>, StageError> {
 
 /// Result of reading a place.
 enum Reading {
-    Run(Box<Found>),
+    Run(Box<FoundRun>),
     /// A folder without a description.
     Folder,
     /// No folder.
@@ -137,7 +137,7 @@ enum Reading {
 fn read(place: &Path) -> Result<Reading, StageError> {
     if let Some(held) = handles::of(place) {
         let (place, run) = (place.to_owned(), held.run().clone());
-        return Ok(Reading::Run(Box::new(Found { place, run, standing: None, held: Some(held) })));
+        return Ok(Reading::Run(Box::new(FoundRun { place, run, standing: None, held: Some(held) })));
     }
     let is_remote = storage::is_url(place);
     let standing = || if is_remote { Ok(None) } else { Standing::at(place) };
@@ -150,7 +150,9 @@ fn read(place: &Path) -> Result<Reading, StageError> {
             continue;
         }
         return Ok(match read? {
-            Some(run) => Reading::Run(Box::new(Found { place: place.to_owned(), run, standing: before, held: None })),
+            Some(run) => {
+                Reading::Run(Box::new(FoundRun { place: place.to_owned(), run, standing: before, held: None }))
+            }
             None if before.is_some() => Reading::Folder,
             None => Reading::Nothing,
         });

@@ -10,7 +10,7 @@ use heaplake_schemas::run::Run;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use crate::found::{Found, find, hold, open};
+pub use crate::found::{FoundRun, find, hold, open};
 
 /// Fields of conditions, for messages.
 const FIELDS: &str = "release, snapshot, format, status, label.NAME, since, until or last";
@@ -119,7 +119,7 @@ impl Selection {
     }
 
     /// Removes runs older than `last` allows.
-    pub fn leave_newest(&self, runs: &mut Vec<Found>) {
+    pub fn leave_newest(&self, runs: &mut Vec<FoundRun>) {
         let Some(last) = self.time.last else { return };
         let newest = runs.iter().filter_map(|found| found.run.captured_at_us).max();
         let since = newest.map_or(i64::MIN, |newest| newest.saturating_sub(last));
@@ -199,7 +199,9 @@ fn value(field: &Field, run: &Run) -> Option<String> {
     match field {
         Field::Release => Some(run.release.clone()),
         Field::Snapshot => Some(run.snapshot.clone()),
-        Field::Format => Some(run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.facts.format).clone()),
+        Field::Format => {
+            Some(run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.metadata.format).clone())
+        }
         Field::Status => Some(if run.summary.partial.is_some() { "partial" } else { "whole" }.to_owned()),
         Field::Label(name) => run.options.labels().get(name).cloned(),
     }
@@ -222,7 +224,7 @@ fn named(field: &Field, path: &Path) -> Option<String> {
 #[derive(Debug, Default)]
 pub struct Runs {
     /// Runs, sorted by release and name.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundRun>,
     /// Folders that should be runs, with the problem of each, sorted by path.
     pub damaged: Vec<(PathBuf, String)>,
     /// Folders of runs that another command dropped meanwhile.

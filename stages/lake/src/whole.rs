@@ -3,7 +3,7 @@
 //! * Cost: one pass over the tables on all threads; they stay in the page cache for later readers.
 //! * Runs in an object store are skipped: reading their tables would cost as many requests as their use.
 
-use crate::found::Found;
+use crate::found::FoundRun;
 use crate::listed::BUFFER_BYTES;
 use heaplake_kit::ordered_pool::OrderedPool;
 use heaplake_kit::{Context, StageError, storage};
@@ -15,14 +15,14 @@ const AT_ONCE: usize = 64;
 #[derive(Default)]
 struct Check<'a> {
     of: usize,
-    table: Option<(&'a Found, &'a str)>,
+    table: Option<(&'a FoundRun, &'a str)>,
     outcome: Option<Result<Option<String>, StageError>>,
 }
 
 /// Verifies the `wanted` tables of runs; returns the first defect per run, if any. Missing tables are no defect: see
-/// [`Found::missing`].
+/// [`FoundRun::missing`].
 pub fn problems<'a>(
-    runs: &[&'a Found],
+    runs: &[&'a FoundRun],
     wanted: &dyn Fn(&str) -> bool,
     context: &Context<'_>,
 ) -> Result<Vec<Option<String>>, StageError> {

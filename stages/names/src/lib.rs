@@ -69,12 +69,12 @@ const OF_THE_WHOLE: [&str; 3] = ["possible-duplicates", "unreachable", "unrooted
 
 /// Rules that normalise names.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct Normaliser {
     runtime: Runtime,
     user: UserRules,
 }
 
-impl Names {
+impl Normaliser {
     /// Rules of a runtime.
     #[must_use]
     pub fn of(runtime: Runtime) -> Self {

@@ -4,7 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests may fail loudly")]
 
-use heaplake_names::{Names, Runtime, fingerprint};
+use heaplake_names::{Normaliser, Runtime, fingerprint};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,13 +24,13 @@ fn name(pair: &Value) -> String {
 }
 
 /// Signature of `[class_key, script]`.
-fn class(names: &Names, class: &Value) -> String {
+fn class(names: &Normaliser, class: &Value) -> String {
     names.class(class[0].as_str().unwrap(), class[1].as_str())
 }
 
 /// Signatures of the class, of both chains, and of the finding of one side.
 fn signatures(pair: &Value, side: usize) -> Vec<String> {
-    let names = Names::of(if pair["family"] == "java" { Runtime::Jvm } else { Runtime::V8 });
+    let names = Normaliser::of(if pair["family"] == "java" { Runtime::Jvm } else { Runtime::V8 });
     let side = &pair["sides"][side];
     let mut signatures = vec![class(&names, &side["class"])];
     for chain in side["chains"].as_array().unwrap() {

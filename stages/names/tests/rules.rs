@@ -2,14 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "tests may fail loudly")]
 
-use heaplake_names::{Names, Runtime, check_pattern, fingerprint, lists};
+use heaplake_names::{Normaliser, Runtime, check_pattern, fingerprint, lists};
 use heaplake_schemas::names::{NameRule, NameRules};
 use proptest::prelude::*;
 
 /// A class whose signature is that of a name.
 fn class(runtime: Runtime, name: &str) -> String {
     let key = if runtime == Runtime::V8 { format!(",{name}") } else { name.to_owned() };
-    Names::of(runtime).class(&key, None)
+    Normaliser::of(runtime).class(&key, None)
 }
 
 /// What the rules of a list make of an example.
@@ -18,10 +18,10 @@ fn normal(title: &str, text: &str) -> String {
         "Names of Java virtual machines" => class(Runtime::Jvm, text),
         "Names of .NET" => class(Runtime::DotNet, text),
         "Scripts of V8" => {
-            let signature = Names::of(Runtime::V8).class("1,2,3,X", Some(text));
+            let signature = Normaliser::of(Runtime::V8).class("1,2,3,X", Some(text));
             signature.strip_prefix("X (").unwrap().strip_suffix(')').unwrap().to_owned()
         }
-        "Edges and steps of paths" => Names::of(Runtime::V8).path([text].into_iter()).join(" → "),
+        "Edges and steps of paths" => Normaliser::of(Runtime::V8).path([text].into_iter()).join(" → "),
         _ => class(Runtime::V8, text),
     }
 }
@@ -72,11 +72,11 @@ fn rules_of_the_user_come_first() {
             rule("^.*$", "", Some("dotnet")),
         ],
     };
-    let v8 = Names::of(Runtime::V8).with_rules(&rules);
+    let v8 = Normaliser::of(Runtime::V8).with_rules(&rules);
     assert_eq!(v8.class("1,2,3,Session_r12345", Some("/a/b.js")), "Visit of round # (b.js)");
-    assert_eq!(Names::of(Runtime::Jvm).with_rules(&rules).class("a.Session$1", None), "a.Besuch$#");
-    assert_eq!(Names::of(Runtime::DotNet).with_rules(&rules).class("Session", None), "Session");
-    assert_eq!(Names::of(Runtime::V8).with_rules(&NameRules::default()).owner("lodash@4.17.21"), "lodash");
+    assert_eq!(Normaliser::of(Runtime::Jvm).with_rules(&rules).class("a.Session$1", None), "a.Besuch$#");
+    assert_eq!(Normaliser::of(Runtime::DotNet).with_rules(&rules).class("Session", None), "Session");
+    assert_eq!(Normaliser::of(Runtime::V8).with_rules(&NameRules::default()).owner("lodash@4.17.21"), "lodash");
 }
 
 #[test]
@@ -168,11 +168,11 @@ proptest! {
             let once = class(runtime, &name);
             prop_assert_eq!(class(runtime, &once), once.clone(), "{:?}", runtime);
             prop_assert!(!once.is_empty());
-            let again = Names::of(runtime).finding("rule", &once, std::iter::empty(), None);
+            let again = Normaliser::of(runtime).finding("rule", &once, std::iter::empty(), None);
             prop_assert_eq!(again, format!("rule {once}"));
         }
         if let Some(script) = script {
-            let names = Names::of(Runtime::V8);
+            let names = Normaliser::of(Runtime::V8);
             let once = names.function("f", None, Some(&script), None);
             if let Some(place) = once.strip_prefix("f (").and_then(|place| place.strip_suffix(')')) {
                 prop_assert_eq!(names.function("f", None, Some(place), None), once.clone());
@@ -183,7 +183,7 @@ proptest! {
     #[test]
     fn no_name_is_without_signature(name in any::<String>(), script in any::<String>()) {
         for runtime in Runtime::ALL {
-            let names = Names::of(runtime);
+            let names = Normaliser::of(runtime);
             for signature in [
                 names.class(&name, Some(&script)),
                 names.owner(&name),
@@ -200,7 +200,7 @@ proptest! {
 
     #[test]
     fn indices_and_lengths_of_lists_do_not_matter(at in 0..100_000u32, other in 0..100_000u32, length in 1..9usize) {
-        let names = Names::of(Runtime::V8);
+        let names = Normaliser::of(Runtime::V8);
         let chain = |at: u32, length: usize| {
             let index = format!("[{at}]");
             let head = [(None, "global", false), (Some("rows"), "Array", false), (Some(&*index), "Row (a.js)", false)];

@@ -10,7 +10,7 @@
 //! * Reference: the contract of [`heaplake_schemas::allocation_callees`].
 
 use crate::rows::{Rows, STAGE_OF_ROWS};
-use crate::signed::in_order;
+use crate::signature_columns::in_order;
 use crate::writer::write;
 use arrow::datatypes::UInt64Type;
 use heaplake_kit::access::{column, texts};

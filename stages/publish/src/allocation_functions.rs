@@ -8,7 +8,7 @@
 //! * Reference: the contract of [`heaplake_schemas::allocation_functions`].
 
 use crate::rows::{Rows, STAGE_OF_ROWS};
-use crate::signed::{in_order, signed};
+use crate::signature_columns::{in_order, signed};
 use crate::writer::write;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};

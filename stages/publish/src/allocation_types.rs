@@ -8,7 +8,7 @@
 //! * Reference: the contract of [`heaplake_schemas::allocation_types`].
 
 use crate::rows::{Rows, STAGE_OF_ROWS};
-use crate::signed::signed;
+use crate::signature_columns::signed;
 use crate::writer::write;
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, texts};

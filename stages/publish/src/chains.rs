@@ -9,7 +9,7 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::chains`].
 
-use crate::signed::{names, signed_rows};
+use crate::signature_columns::{names, signed_rows};
 use crate::writer;
 use arrow::array::{ArrayRef, BooleanArray, ListArray, StringBuilder, StructArray};
 use arrow::buffer::OffsetBuffer;
@@ -18,7 +18,7 @@ use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::chains::{Chains, cut, words};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, sizes};
-use heaplake_names::Names;
+use heaplake_names::Normaliser;
 use heaplake_schemas::chains::{ChainRow, Element, FILE, KINDS, element, element_fields, schema};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, CLASS_SIGNATURES, STRINGS, documents};
@@ -30,7 +30,7 @@ pub(crate) const STAGE: Stage = Stage {
     version: 3,
     when: |setting| setting.has(TableName::Chains),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::CHAIN_ROW),
         column(columns::CHAIN_ELEMENT),
         column(columns::CLASS_NAME),
@@ -53,7 +53,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let _rows = context.budget.reserve("chains table: paths", 32 << 20)?;
     let paths = Chains::open(scratch)?;
     let signer =
-        Signer { names: names(job, &job.facts()?.format), classes: StringTable::open(scratch, CLASS_SIGNATURES)? };
+        Signer { names: names(job, &job.metadata()?.format), classes: StringTable::open(scratch, CLASS_SIGNATURES)? };
     let mut table = writer::create(job, (FILE, schema()))?;
     let mut rows = Rows::default();
     let mut number = 0;
@@ -70,7 +70,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 
 /// Computes the stable signatures of chains.
 struct Signer {
-    names: Names,
+    names: Normaliser,
     classes: StringTable,
 }
 

@@ -7,7 +7,7 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::classes`].
 
-use crate::signed::signed;
+use crate::signature_columns::signed;
 use crate::writer::write;
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
@@ -20,7 +20,7 @@ use heaplake_schemas::classes::{ClassRow, FILE, schema};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{
-    self as columns, CLASS_KEYS, CLASS_SIGNATURES, Facts, NO_DISTANCE, STRINGS, documents,
+    self as columns, CLASS_KEYS, CLASS_SIGNATURES, Metadata, NO_DISTANCE, STRINGS, documents,
 };
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) const STAGE: Stage = Stage {
     version: 3,
     when: |setting| setting.has(TableName::Classes),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::CLASS_ROW),
         column(columns::CLASS_NAME),
         column(columns::CLASS_BIG),
@@ -53,7 +53,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
     let count = ColumnReader::open(scratch, columns::CLASS_ROW)?.remaining();
     let signatures = StringTable::open(scratch, CLASS_SIGNATURES)?;
-    let mut sources = sources(&*job.facts()?, scratch, (&strings, &keys), &names)?;
+    let mut sources = sources(&*job.metadata()?, scratch, (&strings, &keys), &names)?;
     sources.extend(signed(&signatures, || {
         let mut rows = ColumnReader::open(scratch, columns::CLASS_ROW)?;
         Ok(move |count| Ok(read(&mut rows, count)?.iter().map(|row: &ClassRow| row.class_id).collect()))
@@ -63,7 +63,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 
 /// The columns of the schema, in order; texts are in the tables of names and keys.
 fn sources<'a>(
-    facts: &Facts,
+    metadata: &Metadata,
     scratch: &'a Scratch,
     (strings, keys): (&'a StringTable, &'a StringTable),
     names: &'a [StringId],
@@ -95,7 +95,7 @@ fn sources<'a>(
         bytes(|row| row.count)?,
         bytes(|row| row.self_bytes)?,
         bytes(|row| row.shallow_bytes)?,
-        if facts.has_native { bytes(native)? } else { Source::nothing() },
+        if metadata.has_native { bytes(native)? } else { Source::nothing() },
         bytes(|row| row.retained_bytes)?,
         bytes(|row| row.max_retained_bytes)?,
         Source::values(move |count| {

@@ -16,7 +16,9 @@ use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::fs::File;
 use heaplake_kit::{BudgetVec, ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::allocation_callees::CalleeRow;
-use heaplake_schemas::replay::{ABSENT, CALLEES, COLLAPSED_CUT, DeepStacks, FACTS, FUNCTIONS, Facts, STRINGS, TYPES};
+use heaplake_schemas::replay::{
+    ABSENT, CALLEES, COLLAPSED_CUT, DeepStacks, FUNCTIONS, METADATA, Metadata, STRINGS, TYPES,
+};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -29,7 +31,7 @@ pub(crate) const STAGE: Stage = Stage {
     name: "collapsed",
     version: 4,
     when: |setting| setting.replay(|options| options.recording.collapsed),
-    reads: &[column(CALLEES), column(FUNCTIONS), column(TYPES), texts(STRINGS), document(FACTS)],
+    reads: &[column(CALLEES), column(FUNCTIONS), column(TYPES), texts(STRINGS), document(METADATA)],
     writes: &[document(COLLAPSED_CUT)],
     fixed: 8 << 20,
     passes: "callees twice",
@@ -51,7 +53,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut out = BufWriter::new(file);
     let strings = StringTable::open(scratch, STRINGS)?;
     let names = positions(job)?;
-    let trace: Facts = scratch.read_document(FACTS)?;
+    let trace: Metadata = scratch.read_document(METADATA)?;
     context.progress.begin(STAGE.name, 2 * ColumnReader::open(scratch, CALLEES)?.remaining());
     let limit = sizes(job, &names, &strings)?.choose(trace.content_bytes);
     let (mut rows, mut stacked, mut cut) = (0, 0_u64, 0);

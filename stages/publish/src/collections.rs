@@ -18,7 +18,7 @@ use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringT
 use heaplake_lake::source::{nullable_sizes, read, sizes};
 use heaplake_schemas::collections::{CollectionDetail, CollectionRow, FILE, condemned, schema};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::{ABSENT, COLLECTION_DETAILS, COLLECTIONS, FACTS, Facts, RECORDING_TEXTS};
+use heaplake_schemas::replay::{ABSENT, COLLECTION_DETAILS, COLLECTIONS, METADATA, Metadata, RECORDING_TEXTS};
 use std::sync::Arc;
 
 /// The stage's declaration.
@@ -27,7 +27,7 @@ pub(crate) const STAGE: Stage = Stage {
     version: 3,
     when: |setting| setting.traces(TraceTable::Collections),
     reads: &[
-        document(FACTS),
+        document(METADATA),
         column(COLLECTIONS),
         column(COLLECTION_DETAILS).if_any(),
         texts(RECORDING_TEXTS).if_any(),
@@ -64,7 +64,7 @@ const REASONS: [&str; 14] = [
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts: Facts = scratch.read_document(FACTS)?;
+    let metadata: Metadata = scratch.read_document(METADATA)?;
     let mut rows = ColumnReader::open(scratch, COLLECTIONS)?;
     let mut details = Details::open(scratch)?;
     context.progress.begin(STAGE.name, rows.remaining());
@@ -74,7 +74,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         context.step(count)?;
         let rows = read(&mut rows, count as usize)?;
         let details = details.as_mut().map_or_else(|| Ok(Vec::new()), |details| details.next(rows.len()))?;
-        let mut columns = columns(&rows, facts.tracked);
+        let mut columns = columns(&rows, metadata.tracked);
         if !details.is_empty() {
             columns[REASON] = Arc::new(StringArray::from_iter(details.iter().map(|detail| detail.cause.as_deref())));
         }

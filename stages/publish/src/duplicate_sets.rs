@@ -10,7 +10,7 @@
 //! * Reference: the contract of [`heaplake_schemas::duplicate_sets`].
 
 use crate::sets::{Example, Words, reason, status};
-use crate::signed::{names, signed_rows};
+use crate::signature_columns::{names, signed_rows};
 use crate::writer;
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, StringBuilder, UInt32Array};
 use arrow::datatypes::UInt32Type;
@@ -32,7 +32,7 @@ pub(crate) const STAGE: Stage = Stage {
     version: 3,
     when: |setting| setting.has(TableName::DuplicateSets) && setting.duplicates(),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::SET_ROW),
         column(columns::NODE_CLASS),
         column(columns::NODE_NAME),
@@ -56,7 +56,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
     context.progress.begin(STAGE.name, reader.remaining());
     let words = Words::open(scratch)?;
-    let (rules, signatures) = (names(job, &job.facts()?.format), StringTable::open(scratch, CLASS_SIGNATURES)?);
+    let (rules, signatures) = (names(job, &job.metadata()?.format), StringTable::open(scratch, CLASS_SIGNATURES)?);
     let names = words.need_names().then(|| lookup(columns::NODE_NAME));
     let (mut classes, mut names) = ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_CLASS), names))?;
     let mut table = writer::create(job, (FILE, schema()))?;

@@ -18,7 +18,7 @@ use heaplake_lake::table::WRITER_BYTES;
 use heaplake_lake::text::{NONE, Texts};
 use heaplake_schemas::edges::{FILE, schema};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents, edge_flags};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, STRINGS, documents, edge_flags};
 use std::sync::Arc;
 
 /// The stage's declaration.
@@ -26,7 +26,7 @@ pub(crate) const STAGE: Stage = Stage {
     name: "edges",
     when: |setting| setting.has(TableName::Edges),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::NODE_EDGE_COUNT),
         column(columns::EDGE_KIND),
         column(columns::EDGE_NAME),
@@ -41,23 +41,23 @@ pub(crate) const STAGE: Stage = Stage {
 };
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let facts = job.facts()?;
+    let metadata = job.metadata()?;
     let _writer = job.context.budget.reserve("edges: Parquet writer", WRITER_BYTES)?;
     let strings = StringTable::open(job.scratch, STRINGS)?;
-    let kinds: Vec<String> = facts.edge_kinds.iter().map(|kind| kind.name.clone()).collect();
-    let sources = sources(&facts, job.scratch, &strings, &kinds)?;
-    write(job, STAGE.name, (FILE, schema()), sources, facts.edge_count)
+    let kinds: Vec<String> = metadata.edge_kinds.iter().map(|kind| kind.name.clone()).collect();
+    let sources = sources(&metadata, job.scratch, &strings, &kinds)?;
+    write(job, STAGE.name, (FILE, schema()), sources, metadata.edge_count)
 }
 
 /// The columns of the schema, in order.
 fn sources<'a>(
-    facts: &'a Facts,
+    metadata: &'a Metadata,
     scratch: &Scratch,
     strings: &'a StringTable,
     kinds: &'a [String],
 ) -> Result<Vec<Source<'a>>, StageError> {
     let open = || Ok::<_, StageError>((reader(scratch, columns::EDGE_KIND)?, reader(scratch, columns::EDGE_NAME)?));
-    let indexed = |kind: u8| facts.edge_kinds[kind as usize].indexed;
+    let indexed = |kind: u8| metadata.edge_kinds[kind as usize].indexed;
     let mut from = From { counts: reader(scratch, columns::NODE_EDGE_COUNT)?, node: 0, left: 0 };
     let (mut kind, mut named, mut numbered) = (reader(scratch, columns::EDGE_KIND)?, open()?, open()?);
     let mut flags = reader(scratch, columns::EDGE_FLAGS)?;

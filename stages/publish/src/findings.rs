@@ -7,7 +7,7 @@
 //! * Determinism: order of the findings.
 //! * Reference: the contract of [`heaplake_schemas::findings`].
 
-use crate::signed::{names, signed_rows};
+use crate::signature_columns::{names, signed_rows};
 use crate::writer;
 use arrow::array::{ArrayRef, ListBuilder, StringArray, StringBuilder, UInt32Array};
 use arrow::datatypes::UInt32Type;
@@ -28,9 +28,9 @@ pub(crate) const STAGE: Stage = Stage {
     when: |setting| setting.findings() || setting.traces(TraceTable::Findings),
     reads: &[
         document(documents::FINDINGS),
-        document(documents::FACTS).when(is_of_snapshot),
+        document(documents::METADATA).when(is_of_snapshot),
         texts(CLASS_SIGNATURES).when(is_of_snapshot),
-        document(replay::FACTS).when(is_of_trace),
+        document(replay::METADATA).when(is_of_trace),
         texts(TYPE_SIGNATURES).when(is_of_trace),
         texts(FUNCTION_SIGNATURES).when(is_of_trace),
         column(FUNCTIONS).when(is_of_trace),
@@ -70,10 +70,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// Computes the stable signature of each finding.
 fn signatures(job: &Job<'_>, findings: &[Finding]) -> Result<Vec<String>, StageError> {
     let (format, subjects) = match job.setting.findings() {
-        true => (job.facts()?.format.clone(), subjects_of_snapshot(job.scratch, findings)?),
+        true => (job.metadata()?.format.clone(), subjects_of_snapshot(job.scratch, findings)?),
         false => {
-            let facts: replay::Facts = job.scratch.read_document(replay::FACTS)?;
-            (facts.format, subjects_of_trace(job.scratch, findings)?)
+            let metadata: replay::Metadata = job.scratch.read_document(replay::METADATA)?;
+            (metadata.format, subjects_of_trace(job.scratch, findings)?)
         }
     };
     let names = names(job, &format);

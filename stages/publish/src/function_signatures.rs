@@ -8,7 +8,7 @@
 //! * Determinism: order of rows.
 //! * Reference: [`heaplake_names`].
 
-use crate::signed::{names, write_signatures};
+use crate::signature_columns::{names, write_signatures};
 use crate::trace_signatures::function;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
@@ -20,7 +20,7 @@ use heaplake_schemas::scratch::documents;
 pub const STAGE: Stage = Stage {
     name: "function signatures",
     when: |setting| setting.has(TableName::AllocationFunctions) || setting.has(TableName::AllocationCallees),
-    reads: &[document(documents::FACTS), column(FUNCTIONS), texts(STRINGS)],
+    reads: &[document(documents::METADATA), column(FUNCTIONS), texts(STRINGS)],
     writes: &[texts(FUNCTION_SIGNATURES)],
     fixed: 8 << 20,
     passes: "functions once",
@@ -29,7 +29,7 @@ pub const STAGE: Stage = Stage {
 };
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let names = names(job, &job.facts()?.format);
+    let names = names(job, &job.metadata()?.format);
     let strings = StringTable::open(job.scratch, STRINGS)?;
     let mut functions = ColumnReader::open(job.scratch, FUNCTIONS)?;
     let count = functions.remaining();

@@ -23,7 +23,7 @@ pub(crate) const STAGE: Stage = Stage {
     name: "kinds table",
     when: |setting| setting.has(TableName::Kinds),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::NODE_KIND),
         column(columns::NODE_SELF),
         column(columns::NODE_SHALLOW),
@@ -43,9 +43,9 @@ struct Kind {
 }
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let facts = job.facts()?;
+    let metadata = job.metadata()?;
     let kinds = add_up(job)?;
-    let mut rows: Vec<(&str, Kind)> = facts.node_kinds.iter().map(String::as_str).zip(kinds).collect();
+    let mut rows: Vec<(&str, Kind)> = metadata.node_kinds.iter().map(String::as_str).zip(kinds).collect();
     rows.retain(|(_, kind)| kind.count > 0);
     rows.sort_by_key(|&(name, kind)| (Reverse(kind.shallow), name));
     let numbers = |of: fn(&Kind) -> u64| sizes(rows.iter().map(|(_, kind)| of(kind)).collect());

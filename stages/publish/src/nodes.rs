@@ -23,7 +23,7 @@ use heaplake_schemas::ids::{ClassId, NO_ID, NodeId, StringId};
 use heaplake_schemas::nodes::{FILE, schema};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::run::Totals;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, NO_DISTANCE, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, NO_DISTANCE, STRINGS, documents};
 use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS};
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(crate) const STAGE: Stage = Stage {
     version: 3,
     when: |setting| setting.has(TableName::Nodes),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::NODE_ID),
         column(columns::NODE_KIND),
         column(columns::NODE_CLASS),
@@ -72,24 +72,24 @@ pub(crate) const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = job.facts()?;
+    let metadata = job.metadata()?;
     let _writer = context.budget.reserve("nodes: Parquet writer", WRITER_BYTES)?;
     let strings = StringTable::open(scratch, STRINGS)?;
     let class_names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
     let mut totals = Totals::default();
     let originals = Originals::open(scratch)?;
-    let mut sources = sources(&facts, scratch, &strings, &class_names, &mut totals)?;
+    let mut sources = sources(&metadata, scratch, &strings, &class_names, &mut totals)?;
     let last = sources.pop();
     sources.extend(originals.sources(scratch)?);
     sources.extend(last);
-    let stats = write(job, STAGE.name, (FILE, schema()), sources, facts.node_count)?;
-    totals::keep(totals, &facts, scratch)?;
+    let stats = write(job, STAGE.name, (FILE, schema()), sources, metadata.node_count)?;
+    totals::keep(totals, &metadata, scratch)?;
     Ok(stats)
 }
 
 /// The columns of the schema, in order. Totals are complete when all rows are read.
 fn sources<'a>(
-    facts: &'a Facts,
+    metadata: &'a Metadata,
     scratch: &Scratch,
     strings: &'a StringTable,
     class_names: &'a [StringId],
@@ -97,20 +97,20 @@ fn sources<'a>(
 ) -> Result<Vec<Source<'a>>, StageError> {
     let Totals { shallow_bytes, native_bytes, reachable_count, reachable_bytes, detached_count } = totals;
     let strings = Texts::Table(strings);
-    let native = |column| match facts.has_native {
+    let native = |column| match metadata.has_native {
         true => Source::sizes(scratch, column),
         false => Ok(Source::nothing()),
     };
     Ok(vec![
         ordinals(),
-        ids(scratch, facts.root)?,
-        mapped(scratch, columns::NODE_KIND, Texts::Names(&facts.node_kinds), u32::from)?,
+        ids(scratch, metadata.root)?,
+        mapped(scratch, columns::NODE_KIND, Texts::Names(&metadata.node_kinds), u32::from)?,
         mapped(scratch, columns::NODE_CLASS, strings, |class: ClassId| position(class_names[class.index()]))?,
         Source::column::<_, UInt32Type>(scratch, columns::NODE_CLASS)?,
         mapped(scratch, columns::NODE_NAME, strings, position)?,
         Source::sizes(scratch, columns::NODE_SELF)?,
         summed(scratch, columns::NODE_SHALLOW, shallow_bytes)?,
-        match facts.has_native {
+        match metadata.has_native {
             true => summed(scratch, columns::NODE_NATIVE, native_bytes)?,
             false => Source::nothing(),
         },
@@ -122,7 +122,7 @@ fn sources<'a>(
             false => Source::nothing(),
         },
         Source::column::<_, UInt32Type>(scratch, columns::NODE_DOMINATOR)?,
-        match facts.keeps_garbage {
+        match metadata.keeps_garbage {
             true => reachable(scratch, reachable_count, reachable_bytes)?,
             false => Source::values(|rows| Ok(Arc::new(BooleanArray::new(BooleanBuffer::new_set(rows), None)))),
         },
@@ -132,7 +132,7 @@ fn sources<'a>(
             true => detached(scratch, detached_count)?,
             false => Source::values(|rows| Ok(array::<UInt8Type>(vec![0; rows]))),
         },
-        match facts.has_trace_nodes {
+        match metadata.has_trace_nodes {
             true => Source::column::<_, UInt32Type>(scratch, columns::NODE_TRACE)?,
             false => Source::nothing(),
         },

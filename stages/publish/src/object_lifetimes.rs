@@ -8,21 +8,21 @@
 //! * Reference: the contract of [`heaplake_schemas::object_lifetimes`].
 
 use crate::rows::{Rows, STAGE_OF_ROWS};
-use crate::signed::{in_order, names, signed, write_signatures};
+use crate::signature_columns::{in_order, names, signed, write_signatures};
 use crate::writer::write;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::text::Texts;
 use heaplake_schemas::object_lifetimes::{FILE, GENERATIONS, schema};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::{FACTS, Facts, LIFETIME_SIGNATURES, LIFETIMES, TYPE_NAMES};
+use heaplake_schemas::replay::{LIFETIME_SIGNATURES, LIFETIMES, METADATA, Metadata, TYPE_NAMES};
 
 /// The stage's declaration.
 pub(crate) const STAGE: Stage = Stage {
     name: "object_lifetimes",
     version: 2,
     when: |setting| setting.traces(TraceTable::ObjectLifetimes),
-    reads: &[document(FACTS), column(LIFETIMES), texts(TYPE_NAMES)],
+    reads: &[document(METADATA), column(LIFETIMES), texts(TYPE_NAMES)],
     writes: &[texts(LIFETIME_SIGNATURES)],
     run,
     ..STAGE_OF_ROWS
@@ -30,7 +30,7 @@ pub(crate) const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let types = StringTable::open(job.scratch, TYPE_NAMES)?;
-    let rules = names(job, &job.scratch.read_document::<Facts>(FACTS)?.format);
+    let rules = names(job, &job.scratch.read_document::<Metadata>(METADATA)?.format);
     let mut lifetimes = ColumnReader::open(job.scratch, LIFETIMES)?;
     let count = write_signatures(job, LIFETIME_SIGNATURES, lifetimes.remaining(), |_| {
         let row = lifetimes.next()?;

@@ -8,7 +8,7 @@
 //! * Reference: the contract of [`heaplake_schemas::owners`].
 
 use crate::rows::Rows;
-use crate::signed::{in_order, names, signed, write_signatures};
+use crate::signature_columns::{in_order, names, signed, write_signatures};
 use crate::writer::write;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
@@ -23,7 +23,7 @@ pub(crate) const STAGE: Stage = Stage {
     name: "owners table",
     version: 2,
     when: |setting| setting.has(TableName::Owners),
-    reads: &[document(documents::FACTS), column(OWNER_ROW), texts(OWNER_NAMES)],
+    reads: &[document(documents::METADATA), column(OWNER_ROW), texts(OWNER_NAMES)],
     writes: &[texts(OWNER_SIGNATURES)],
     fixed: 8 << 20,
     passes: "owner rows once",
@@ -35,7 +35,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let owners = StringTable::open(job.scratch, OWNER_NAMES)?;
     let rows = Rows::of(job.scratch, OWNER_ROW);
     let count = rows.count()?;
-    let names = names(job, &job.facts()?.format);
+    let names = names(job, &job.metadata()?.format);
     write_signatures(job, OWNER_SIGNATURES, count, |row| Ok(names.owner(&owners.text(row))))?;
     let signatures = StringTable::open(job.scratch, OWNER_SIGNATURES)?;
     let mut sources = vec![

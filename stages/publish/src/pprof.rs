@@ -21,7 +21,7 @@ use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringT
 use heaplake_schemas::allocation_callers::CallerRow;
 use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::replay::{
-    ABSENT, CALLERS, DeepStacks, FACTS, FUNCTIONS, Facts, PPROF_CUT, STRINGS, TYPE_NAMES, TYPES,
+    ABSENT, CALLERS, DeepStacks, FUNCTIONS, METADATA, Metadata, PPROF_CUT, STRINGS, TYPE_NAMES, TYPES,
 };
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -34,7 +34,7 @@ pub(crate) const STAGE: Stage = Stage {
     name: "pprof",
     version: 4,
     when: |setting| setting.replay(|options| options.recording.pprof),
-    reads: &[column(CALLERS), column(FUNCTIONS), column(TYPES), texts(STRINGS), texts(TYPE_NAMES), document(FACTS)],
+    reads: &[column(CALLERS), column(FUNCTIONS), column(TYPES), texts(STRINGS), texts(TYPE_NAMES), document(METADATA)],
     writes: &[document(PPROF_CUT)],
     fixed: 8 << 20,
     passes: "callers twice",
@@ -81,10 +81,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         function(&mut out, &row, name_at).map_err(failed)?;
     }
     let mut stacked = context.budget.filled("bytes of types with a stack", types.len(), (0_u64, 0_u64))?;
-    let trace: Facts = scratch.read_document(FACTS)?;
+    let trace: Metadata = scratch.read_document(METADATA)?;
     context.progress.begin(STAGE.name, 2 * ColumnReader::open(scratch, CALLERS)?.remaining());
     let limit = sizes(job)?.choose(trace.content_bytes);
-    let at = Names { type_at, cut_id, limit };
+    let at = SampleIds { type_at, cut_id, limit };
     let (mut rows, cut) = samples(&mut out, job, (at, &mut stacked), &failed)?;
     // Names occur once, in full.
     let cut = DeepStacks { frames: limit.frames as u64, name: NAMES[0] as u64, stacks: cut };
@@ -147,7 +147,7 @@ fn named(out: &mut impl Write, id: u64, [name, file]: [u64; 2], line: u64) -> io
 
 /// String positions and ids that samples refer to.
 #[derive(Clone, Copy)]
-struct Names {
+struct SampleIds {
     /// Position of the type names.
     type_at: u64,
     /// Location that replaces omitted callers.
@@ -183,7 +183,7 @@ impl Open {
 fn samples(
     out: &mut impl Write,
     job: &Job<'_>,
-    (names, stacked): (Names, &mut [(u64, u64)]),
+    (names, stacked): (SampleIds, &mut [(u64, u64)]),
     failed: &impl Fn(io::Error) -> StageError,
 ) -> Result<(u64, u64), StageError> {
     let (mut written, mut cut) = (0, 0);
@@ -248,7 +248,7 @@ const SAMPLE: u64 = 64;
 fn without_stack(
     out: &mut impl Write,
     scratch: &Scratch,
-    (names, stacked): (Names, &[(u64, u64)]),
+    (names, stacked): (SampleIds, &[(u64, u64)]),
     failed: &impl Fn(io::Error) -> StageError,
 ) -> Result<u64, StageError> {
     let mut reader = ColumnReader::open(scratch, TYPES)?;
@@ -270,7 +270,7 @@ fn without_stack(
 }
 
 /// Writes the allocations of a stack's last node without a further caller.
-fn sample(out: &mut impl Write, stack: &[Open], last: &Open, names: Names) -> io::Result<()> {
+fn sample(out: &mut impl Write, stack: &[Open], last: &Open, names: SampleIds) -> io::Result<()> {
     let mut locations = Vec::new();
     let innermost = stack.iter().chain([last]).take(names.limit.frames);
     innermost.for_each(|open| varint(&mut locations, open.location()));

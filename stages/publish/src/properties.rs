@@ -16,7 +16,7 @@ use heaplake_schemas::options::{
 use heaplake_schemas::replay;
 use heaplake_schemas::run::{LargeObject, Replay, Summary, Totals};
 use heaplake_schemas::scratch::{
-    self as columns, CLASS_SIGNATURES, Column, Facts, Per, STRINGS, StringColumns, documents, limits,
+    self as columns, CLASS_SIGNATURES, Column, Metadata, Per, STRINGS, StringColumns, documents, limits,
 };
 use heaplake_schemas::table::{Runs, TableSchema};
 use heaplake_schemas::values::VALUE_TEXTS;
@@ -71,14 +71,14 @@ fn row(members: u32, held_by: SetId, example: u32, reasons: u16) -> SetRow {
 fn heap() -> (tempfile::TempDir, Scratch) {
     let folder = tempfile::tempdir().unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
-    let facts = Facts {
+    let metadata = Metadata {
         node_count: 4,
         node_kinds: vec!["object".to_owned()],
         keeps_garbage: true,
         has_native: true,
-        ..Facts::default()
+        ..Metadata::default()
     };
-    scratch.write_document(documents::FACTS, &facts).unwrap();
+    scratch.write_document(documents::METADATA, &metadata).unwrap();
     scratch.write_document::<Vec<LargeObject>>(documents::LARGEST, &Vec::new()).unwrap();
     write_texts(&scratch, STRINGS, &["(root)", "String", "a text"]);
     write(&scratch, columns::CLASS_NAME, [0, 1].map(StringId));
@@ -133,8 +133,8 @@ fn stages_declare_what_they_read_and_tables_may_be_empty() {
         let per = if matches!(file.size.bytes(1, 1), 1 | 4 | 8) { Per::Node } else { Per::Few };
         write::<u8>(&scratch, Column::of(file.name, per), []);
     }
-    scratch.write_document(documents::FACTS, &Facts::default()).unwrap();
-    scratch.write_document(replay::FACTS, &replay::Facts::default()).unwrap();
+    scratch.write_document(documents::METADATA, &Metadata::default()).unwrap();
+    scratch.write_document(replay::METADATA, &replay::Metadata::default()).unwrap();
     scratch.write_document::<Vec<Finding>>(documents::FINDINGS, &Vec::new()).unwrap();
     let tables = [
         columns::CLASS_KEYS,
@@ -205,8 +205,8 @@ fn sets_of_duplicates_in_their_table_and_in_brief() {
 fn a_replay_in_brief() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
-    let facts = replay::Facts { format: "nettrace".to_owned(), ..replay::Facts::default() };
-    scratch.write_document(replay::FACTS, &facts).unwrap();
+    let metadata = replay::Metadata { format: "nettrace".to_owned(), ..replay::Metadata::default() };
+    scratch.write_document(replay::METADATA, &metadata).unwrap();
     scratch.write_document::<Vec<Finding>>(documents::FINDINGS, &Vec::new()).unwrap();
     write_texts(&scratch, replay::TYPE_NAMES, &["String"]);
     write_texts(&scratch, replay::STRINGS, &[]);
@@ -217,7 +217,7 @@ fn a_replay_in_brief() {
     let options = Options::Replay(ReplayOptions::default());
     run(&replay_summary::STAGE, &scratch, &options);
     let replay: Replay = scratch.read_document(documents::REPLAY).unwrap();
-    assert_eq!((replay.facts.clone(), replay.functions.len()), (facts, 0));
+    assert_eq!((replay.metadata.clone(), replay.functions.len()), (metadata, 0));
     assert_eq!(
         (replay.types[0].name.as_str(), replay.types[0].count, replay.types[0].bytes),
         ("String", Some(7), None)

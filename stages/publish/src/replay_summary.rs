@@ -17,7 +17,7 @@ use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::lifetime_paths::PathRow;
 use heaplake_schemas::options::{Recording, TraceTable};
 use heaplake_schemas::replay::{
-    ABSENT, COLLAPSED_CUT, FACTS, FUNCTIONS, Facts, PATHS, PPROF_CUT, STRINGS, TYPE_NAMES, TYPES,
+    ABSENT, COLLAPSED_CUT, FUNCTIONS, METADATA, Metadata, PATHS, PPROF_CUT, STRINGS, TYPE_NAMES, TYPES,
 };
 use heaplake_schemas::run::{NamedAmount, Replay, Summary};
 use heaplake_schemas::scratch::documents;
@@ -29,7 +29,7 @@ pub const STAGE: Stage = Stage {
     version: 4,
     when: |setting| setting.replay(|_| true),
     reads: &[
-        document(FACTS),
+        document(METADATA),
         document(documents::FINDINGS).when(|setting| setting.traces(TraceTable::Findings)),
         column(TYPES),
         texts(TYPE_NAMES),
@@ -56,18 +56,18 @@ const OLDEST: u32 = 2;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, setting, .. } = *job;
     context.progress.begin(STAGE.name, 0);
-    let mut facts: Facts = scratch.read_document(FACTS)?;
-    facts.remarks.extend(cut_stacks(job)?);
+    let mut metadata: Metadata = scratch.read_document(METADATA)?;
+    metadata.remarks.extend(cut_stacks(job)?);
     let has_findings = setting.traces(TraceTable::Findings);
     let summary = Summary {
-        format: facts.format.clone(),
-        partial: facts.left_out.clone(),
+        format: metadata.format.clone(),
+        partial: metadata.left_out.clone(),
         findings: if has_findings { scratch.read_document(documents::FINDINGS)? } else { Vec::new() },
         ..Summary::default()
     };
     scratch.write_document(documents::SUMMARY, &summary)?;
     let (types, functions, old_paths) = (most_allocated(scratch)?, most_allocating(scratch)?, oldest(job)?);
-    let replay = Replay { types, functions, old_paths, facts };
+    let replay = Replay { types, functions, old_paths, metadata };
     scratch.write_document(documents::REPLAY, &replay)?;
     context.progress.end();
     Ok(Stats { rows: 1, spilled_bytes: 0 })

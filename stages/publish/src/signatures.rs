@@ -12,7 +12,7 @@
 
 use crate::originals::Originals;
 use crate::script_urls::Scripts;
-use crate::signed::{names, write_signatures};
+use crate::signature_columns::{names, write_signatures};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::scratch::{CLASS_KEYS, CLASS_SIGNATURES, SCRIPT_ID, SCRIPT_URL, STRINGS, documents};
@@ -22,7 +22,7 @@ pub const STAGE: Stage = Stage {
     name: "signatures",
     when: |setting| setting.class_signatures(),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         texts(CLASS_KEYS),
         column(SCRIPT_ID).if_any(),
         column(SCRIPT_URL).if_any(),
@@ -37,7 +37,7 @@ pub const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let names = names(job, &job.facts()?.format);
+    let names = names(job, &job.metadata()?.format);
     let keys = StringTable::open(scratch, CLASS_KEYS)?;
     let scripts = Scripts::open(scratch)?;
     let written = match (&job.analysis().source_maps, &scripts) {

@@ -14,7 +14,7 @@ use heaplake_lake::source::{nullable_sizes, sizes};
 use heaplake_lake::table::Table;
 use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::run::{self, Run, Totals};
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 use heaplake_schemas::snapshot::{FILE, schema, stage_fields};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -54,7 +54,7 @@ impl Captured {
 
 /// Writes the table.
 pub fn write(
-    facts: &Facts,
+    metadata: &Metadata,
     run: &Run,
     totals: &Totals,
     stages: &[StageTime],
@@ -72,26 +72,26 @@ pub fn write(
     let mut table = Table::create(output, FILE, schema())?;
     table.write(&[
         text(&run.source),
-        text(&facts.format),
-        Arc::new(StringArray::from(vec![facts.format_version.as_deref()])),
-        number(facts.input_bytes),
-        number(facts.content_bytes),
-        text(&facts.input_hash),
-        number(facts.node_count),
-        number(facts.edge_count),
-        number(facts.root_count),
-        number(facts.string_count),
+        text(&metadata.format),
+        Arc::new(StringArray::from(vec![metadata.format_version.as_deref()])),
+        number(metadata.input_bytes),
+        number(metadata.content_bytes),
+        text(&metadata.input_hash),
+        number(metadata.node_count),
+        number(metadata.edge_count),
+        number(metadata.root_count),
+        number(metadata.string_count),
         number(totals.shallow_bytes),
-        optional(facts.has_native.then_some(totals.native_bytes)),
+        optional(metadata.has_native.then_some(totals.native_bytes)),
         number(totals.reachable_count),
         number(totals.reachable_bytes),
-        number(facts.node_count - totals.reachable_count),
+        number(metadata.node_count - totals.reachable_count),
         number(totals.shallow_bytes - totals.reachable_bytes),
         Arc::new(captured),
         Arc::new(StringArray::from(vec![source])),
-        Arc::new(StringArray::from(vec![facts.referents.as_deref()])),
-        Arc::new(BooleanArray::from(vec![facts.partial.is_some()])),
-        Arc::new(StringArray::from(vec![facts.partial.as_deref()])),
+        Arc::new(StringArray::from(vec![metadata.referents.as_deref()])),
+        Arc::new(BooleanArray::from(vec![metadata.partial.is_some()])),
+        Arc::new(StringArray::from(vec![metadata.partial.as_deref()])),
         labels(run),
         text(&options),
         text(HEAPLAKE_VERSION),

@@ -34,7 +34,7 @@ pub const STAGE: Stage = Stage {
     version: 5,
     when: |setting| setting.analysis(|_| true),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         document(documents::TOTALS),
         document(documents::LARGEST),
         document(documents::FINDINGS).when(has_findings),
@@ -79,24 +79,24 @@ const POSSIBLE: usize = 5;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, setting, .. } = *job;
     context.progress.begin(STAGE.name, 0);
-    let facts = Arc::unwrap_or_clone(job.facts()?);
+    let metadata = Arc::unwrap_or_clone(job.metadata()?);
     let totals: Totals = scratch.read_document(documents::TOTALS)?;
     let (class_count, classes) = classes(scratch)?;
-    let is_part = |kind: &&String| facts.roles.restated_kinds.fit(kind);
+    let is_part = |kind: &&String| metadata.roles.restated_kinds.fit(kind);
     let summary = Summary {
-        part_kinds: facts.node_kinds.iter().filter(is_part).cloned().collect(),
-        format: facts.format,
-        node_count: facts.node_count,
-        edge_count: facts.edge_count,
-        string_count: facts.string_count,
+        part_kinds: metadata.node_kinds.iter().filter(is_part).cloned().collect(),
+        format: metadata.format,
+        node_count: metadata.node_count,
+        edge_count: metadata.edge_count,
+        string_count: metadata.string_count,
         class_count,
         shallow_bytes: totals.shallow_bytes,
-        native_bytes: facts.has_native.then_some(totals.native_bytes),
-        unreachable_count: facts.node_count - totals.reachable_count,
+        native_bytes: metadata.has_native.then_some(totals.native_bytes),
+        unreachable_count: metadata.node_count - totals.reachable_count,
         unreachable_bytes: totals.shallow_bytes - totals.reachable_bytes,
         detached_count: totals.detached_count,
-        partial: facts.partial,
-        remarks: remarks(facts.remarks, job),
+        partial: metadata.partial,
+        remarks: remarks(metadata.remarks, job),
         duplicates: if scratch.has(columns::SET_ROW) { Some(duplicates(totals.shallow_bytes, scratch)?) } else { None },
         no_duplicates: (!scratch.has(columns::SET_ROW)).then(|| no_duplicates(&setting).to_owned()),
         findings: if has_findings(&setting) { scratch.read_document(documents::FINDINGS)? } else { Vec::new() },

@@ -18,7 +18,7 @@ use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats};
 use heaplake_lake::source::{Source, array, read, sizes};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::run::Totals;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, documents};
 use std::sync::Arc;
 
 /// The stage's declaration.
@@ -26,7 +26,7 @@ pub const STAGE: Stage = Stage {
     name: "totals",
     when: |setting| setting.analysis(|options| !options.tables.has(TableName::Nodes)),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::NODE_SHALLOW),
         column(columns::NODE_NATIVE).if_any(),
         column(columns::NODE_PREORDER),
@@ -43,30 +43,30 @@ pub const STAGE: Stage = Stage {
 const BATCH: u64 = 1 << 16;
 
 /// Writes the document. If a format keeps no garbage, all nodes are reachable.
-pub(crate) fn keep(mut totals: Totals, facts: &Facts, scratch: &Scratch) -> Result<(), StageError> {
-    if !facts.keeps_garbage {
-        (totals.reachable_count, totals.reachable_bytes) = (facts.node_count, totals.shallow_bytes);
+pub(crate) fn keep(mut totals: Totals, metadata: &Metadata, scratch: &Scratch) -> Result<(), StageError> {
+    if !metadata.keeps_garbage {
+        (totals.reachable_count, totals.reachable_bytes) = (metadata.node_count, totals.shallow_bytes);
     }
     scratch.write_document(documents::TOTALS, &totals)
 }
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = job.facts()?;
-    context.progress.begin(STAGE.name, facts.node_count);
+    let metadata = job.metadata()?;
+    context.progress.begin(STAGE.name, metadata.node_count);
     let mut totals = Totals::default();
     let Totals { shallow_bytes, native_bytes, reachable_count, reachable_bytes, detached_count } = &mut totals;
     let mut sources = vec![summed(scratch, columns::NODE_SHALLOW, shallow_bytes)?];
-    if facts.has_native {
+    if metadata.has_native {
         sources.push(summed(scratch, columns::NODE_NATIVE, native_bytes)?);
     }
-    if facts.keeps_garbage {
+    if metadata.keeps_garbage {
         sources.push(reachable(scratch, reachable_count, reachable_bytes)?);
     }
     if scratch.has(columns::NODE_DETACHED) {
         sources.push(detached(scratch, detached_count)?);
     }
-    let mut left = facts.node_count;
+    let mut left = metadata.node_count;
     while left > 0 {
         let rows = left.min(BATCH);
         for source in &mut sources {
@@ -78,9 +78,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         context.step(rows)?;
     }
     drop(sources);
-    keep(totals, &facts, scratch)?;
+    keep(totals, &metadata, scratch)?;
     context.progress.end();
-    Ok(Stats { rows: facts.node_count, spilled_bytes: 0 })
+    Ok(Stats { rows: metadata.node_count, spilled_bytes: 0 })
 }
 
 /// Column of sizes, which are added up.

@@ -8,13 +8,15 @@
 //! * Determinism: order of types, and of the rows of functions.
 //! * Reference: [`heaplake_names`].
 
-use crate::signed::{names, write_signatures};
+use crate::signature_columns::{names, write_signatures};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
-use heaplake_names::Names;
+use heaplake_names::Normaliser;
 use heaplake_schemas::allocation_functions::{FROM_PDB, FunctionRow};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::{FACTS, FUNCTION_SIGNATURES, FUNCTIONS, Facts, STRINGS, TYPE_NAMES, TYPE_SIGNATURES};
+use heaplake_schemas::replay::{
+    FUNCTION_SIGNATURES, FUNCTIONS, METADATA, Metadata, STRINGS, TYPE_NAMES, TYPE_SIGNATURES,
+};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -28,7 +30,7 @@ pub const STAGE: Stage = Stage {
         ];
         tables.into_iter().any(|table| setting.traces(table))
     },
-    reads: &[document(FACTS), texts(TYPE_NAMES), column(FUNCTIONS), texts(STRINGS)],
+    reads: &[document(METADATA), texts(TYPE_NAMES), column(FUNCTIONS), texts(STRINGS)],
     writes: &[texts(TYPE_SIGNATURES), texts(FUNCTION_SIGNATURES)],
     fixed: 8 << 20,
     passes: "types and functions once",
@@ -38,7 +40,7 @@ pub const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let names = names(job, &scratch.read_document::<Facts>(FACTS)?.format);
+    let names = names(job, &scratch.read_document::<Metadata>(METADATA)?.format);
     let types = StringTable::open(scratch, TYPE_NAMES)?;
     let strings = StringTable::open(scratch, STRINGS)?;
     let mut functions = ColumnReader::open(scratch, FUNCTIONS)?;
@@ -57,7 +59,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 }
 
 /// The signature of a function.
-pub(crate) fn function(row: &FunctionRow, names: &Names, strings: &StringTable) -> String {
+pub(crate) fn function(row: &FunctionRow, names: &Normaliser, strings: &StringTable) -> String {
     let text = |position: u32| (position != u32::MAX).then(|| strings.text(position as usize));
     let (method, module) = (text(row.method_signature), text(row.module));
     // A signature does not depend on available PDBs.

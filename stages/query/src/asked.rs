@@ -3,7 +3,7 @@
 use crate::error::QueryError;
 use heaplake_kit::text::quoted;
 use heaplake_lake::reader::Reader;
-use heaplake_lake::selection::{self, Found};
+use heaplake_lake::selection::{self, FoundRun};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Referents, TableName, Tables};
 use heaplake_schemas::run::Run;
 use heaplake_schemas::{edges, nodes};
@@ -39,7 +39,7 @@ pub struct Asked {
     pub(crate) folder: PathBuf,
     pub(crate) run: Run,
     /// Keeps the tables open, so that all answers come from one version of the run.
-    _held: Found,
+    _held: FoundRun,
 }
 
 impl Asked {

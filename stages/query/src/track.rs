@@ -49,7 +49,7 @@ impl FromStr for Spot {
 
 /// An object and its fate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct TrackedObject {
     /// Row of `object_tracks`.
     pub object: u32,
     /// Type.
@@ -77,7 +77,7 @@ pub struct Found {
 const NEEDED: [&str; 4] = [allocation_types::FILE, collections::FILE, moved_ranges::FILE, object_tracks::FILE];
 
 /// Finds the object at a spot.
-pub fn find(run: &Path, at: Spot) -> Result<Found, QueryError> {
+pub fn find(run: &Path, at: Spot) -> Result<TrackedObject, QueryError> {
     // Held until the answer is complete.
     let held = selection::hold(run)?;
     if held.is_none() && !run.is_dir() {
@@ -160,7 +160,7 @@ const COLUMNS: [&str; 9] = [
 ];
 
 /// Finds the object allocated at the right address and alive at the time.
-fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<Option<Found>, StageError> {
+fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<Option<TrackedObject>, StageError> {
     let mut ends: BTreeMap<u32, usize> = BTreeMap::new();
     for (&number, ended) in numbers.iter().zip(1..) {
         ends.entry(number).or_insert(ended);
@@ -186,7 +186,7 @@ fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<O
             // A later object at the same address supersedes an earlier one.
             found = Some((
                 value(types, row),
-                Found {
+                TrackedObject {
                     object: value(objects, row).unwrap_or_default(),
                     type_name: String::new(),
                     bytes,

@@ -15,7 +15,7 @@ use heaplake_kit::stage::{Handover, Silent};
 use heaplake_kit::{Budget, ColumnReader, Context, Job, Scratch};
 use heaplake_replay::replay_trace::STAGE;
 use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode};
-use heaplake_schemas::replay::{COLLECTIONS, FACTS, Facts};
+use heaplake_schemas::replay::{COLLECTIONS, METADATA, Metadata};
 use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
@@ -72,11 +72,11 @@ fn replay(
     let begun = Instant::now();
     (STAGE.run)(&Job { input: &handover, ..Job::on(&scratch, &context, &options) })?;
     let seconds = begun.elapsed().as_secs_f64();
-    let facts: Facts = scratch.read_document(FACTS)?;
-    assert_eq!(facts.allocated_count, plan.allocations);
-    assert!(facts.anomalies.is_empty(), "{:?}", facts.anomalies);
+    let metadata: Metadata = scratch.read_document(METADATA)?;
+    assert_eq!(metadata.allocated_count, plan.allocations);
+    assert!(metadata.anomalies.is_empty(), "{:?}", metadata.anomalies);
     if mode == SampleMode::CreationAndCollection {
-        assert_eq!(facts.live_count, answers.alive);
+        assert_eq!(metadata.live_count, answers.alive);
         let mut rows = ColumnReader::open(&scratch, COLLECTIONS)?;
         for (&live, &dead) in answers.live.iter().zip(&answers.dead) {
             let row = rows.next()?;

@@ -5,7 +5,7 @@
 
 use crate::events::{CollectionStart, Range, Reason, Root, RootKind};
 use crate::track::{Condemned, Survival};
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::replay::ABSENT;
@@ -56,7 +56,7 @@ pub(crate) struct Open {
     roots: Option<[u64; 4]>,
     /// The roots, if kept.
     held: Vec<Root>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 /// The condemned ranges and the survivors, once all are known.
@@ -93,7 +93,7 @@ impl Open {
             surviving_ranges: 0,
             roots: None,
             held: Vec::new(),
-            charge: Charge::new(budget, "the ranges of a collection")?,
+            account: MemoryAccount::new(budget, "the ranges of a collection")?,
         })
     }
 
@@ -104,13 +104,13 @@ impl Open {
         if range.used > 0 {
             let first = self.starts.insert(range.start);
             self.after |= !first;
-            self.charge.add(if first { ENTRY } else { 0 })?;
+            self.account.add(if first { ENTRY } else { 0 })?;
         }
         if !self.after {
-            self.charge.make_room(&mut self.ranges, 1)?;
+            self.account.make_room(&mut self.ranges, 1)?;
             self.ranges.push(Bound { range, moved: 0, surviving: 0 });
         } else if keep {
-            self.charge.make_room(&mut self.later, 1)?;
+            self.account.make_room(&mut self.later, 1)?;
             self.later.push(range);
         }
         Ok(!self.after)
@@ -151,7 +151,7 @@ impl Open {
         if let Some(bound) = self.bound(survival.from)? {
             *(if moved { &mut bound.moved } else { &mut bound.surviving }) += 1;
         }
-        self.charge.make_room(&mut self.survivals, 1)?;
+        self.account.make_room(&mut self.survivals, 1)?;
         self.survivals.push(survival);
         Ok(())
     }
@@ -161,7 +161,7 @@ impl Open {
         let filled = match self.filled {
             Some(filled) => filled,
             None => {
-                self.charge.sort_by_key(&mut self.ranges, |bound| (bound.range.used == 0, bound.range.start))?;
+                self.account.sort_by_key(&mut self.ranges, |bound| (bound.range.used == 0, bound.range.start))?;
                 *self.filled.insert(self.ranges.partition_point(|bound| bound.range.used > 0))
             }
         };
@@ -190,8 +190,8 @@ impl Open {
     /// Returns the ranges before the collection and those after it, if kept, both by address.
     pub(crate) fn all_bounds(&mut self) -> Result<(&[Bound], &[Range]), StageError> {
         self.filled = None;
-        self.charge.sort_by_key(&mut self.ranges, |bound| (bound.range.start, bound.range.generation))?;
-        self.charge.sort_by_key(&mut self.later, |range| (range.start, range.generation))?;
+        self.account.sort_by_key(&mut self.ranges, |bound| (bound.range.start, bound.range.generation))?;
+        self.account.sort_by_key(&mut self.later, |range| (range.start, range.generation))?;
         Ok((&self.ranges, &self.later))
     }
 
@@ -205,7 +205,7 @@ impl Open {
         };
         self.roots.get_or_insert_default()[at] += 1;
         if keep {
-            self.charge.make_room(&mut self.held, 1)?;
+            self.account.make_room(&mut self.held, 1)?;
             self.held.push(root);
         }
         Ok(())
@@ -213,14 +213,14 @@ impl Open {
 
     /// Returns the kept roots, sorted.
     pub(crate) fn held(&mut self) -> Result<&[Root], StageError> {
-        self.charge.sort_by_key(&mut self.held, |root| *root)?;
+        self.account.sort_by_key(&mut self.held, |root| *root)?;
         Ok(&self.held)
     }
 
     /// Adds an object of a heap walk.
     pub(crate) fn walked(&mut self, address: u64) -> Result<(), StageError> {
         let walked = self.walked.get_or_insert_default();
-        self.charge.make_room(walked, 1)?;
+        self.account.make_room(walked, 1)?;
         walked.push(address);
         Ok(())
     }
@@ -243,14 +243,14 @@ impl Open {
         }
         let mask = self.start.condemned;
         let mut condemned = Vec::new();
-        self.charge.make_room(&mut condemned, self.ranges.len())?;
+        self.account.make_room(&mut condemned, self.ranges.len())?;
         let ranges = self.ranges.iter().map(|Bound { range, .. }| Condemned {
             start: range.start,
             end: range.start.saturating_add(range.used),
             generation: range.generation,
         });
         condemned.extend(ranges.filter(|range| range.start < range.end));
-        self.charge.sort_by_key(&mut condemned, |range| range.start)?;
+        self.account.sort_by_key(&mut condemned, |range| range.start)?;
         for at in 1..condemned.len() {
             let start = condemned[at].start;
             if condemned[at - 1].end > start {
@@ -270,7 +270,7 @@ impl Open {
         for range in &mut survivals {
             range.length = range.length.min(u64::MAX - range.from).min(u64::MAX - range.to);
         }
-        self.charge.sort_by_key(&mut survivals, |range| range.from)?;
+        self.account.sort_by_key(&mut survivals, |range| range.from)?;
         for at in 1..survivals.len() {
             let from = survivals[at].from;
             let before = &mut survivals[at - 1];

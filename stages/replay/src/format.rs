@@ -5,7 +5,7 @@ use crate::log;
 use crate::nettrace;
 use crate::tracetree;
 use heaplake_input::kind;
-use heaplake_schemas::replay::Facts;
+use heaplake_schemas::replay::Metadata;
 
 /// File name endings of traces in a folder, without compression.
 pub const ENDINGS: &[&str] = &[".nettrace", ".heapprofile", ".jfr"];
@@ -21,10 +21,10 @@ pub fn recognises(beginning: &[u8]) -> bool {
 
 /// Returns the default name of a run, from the stem of its input.
 #[must_use]
-pub fn run_name(stem: &str, facts: &Facts) -> String {
+pub fn run_name(stem: &str, metadata: &Metadata) -> String {
     // The analysis of the same snapshot has the plain name.
-    let kind = if facts.format == Format::AllocationTree.name() { "-allocations" } else { "" };
-    let hash = facts.input_hash.get(..HASH_DIGITS).unwrap_or(&facts.input_hash);
+    let kind = if metadata.format == Format::AllocationTree.name() { "-allocations" } else { "" };
+    let hash = metadata.input_hash.get(..HASH_DIGITS).unwrap_or(&metadata.input_hash);
     format!("{stem}-{hash}{kind}")
 }
 
@@ -86,7 +86,7 @@ mod tests {
     fn runs_are_named_after_input_and_hash() {
         let named = |format: Format| {
             let (format, input_hash) = (format.name().to_owned(), "0123456789abcdef".to_owned());
-            run_name("app", &Facts { format, input_hash, ..Facts::default() })
+            run_name("app", &Metadata { format, input_hash, ..Metadata::default() })
         };
         assert_eq!(named(Format::Nettrace), "app-01234567");
         assert_eq!(named(Format::AllocationTree), "app-01234567-allocations");

@@ -6,7 +6,7 @@
 
 use crate::events::Range;
 use crate::sweep::Condemned;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ const ENTRY: u64 = 64;
 pub struct Places {
     /// By first address: exclusive end and generation.
     ranges: BTreeMap<u64, (u64, u8)>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 impl Places {
     /// Returns an empty map.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
-        let charge = Charge::new(budget, "the ranges of generations beside the program")?;
-        Ok(Self { ranges: BTreeMap::new(), charge })
+        let account = MemoryAccount::new(budget, "the ranges of generations beside the program")?;
+        Ok(Self { ranges: BTreeMap::new(), account })
     }
 
     /// Overlays a range.
@@ -45,7 +45,7 @@ impl Places {
         }
         while let Some((&inside, &(reach, generation))) = self.ranges.range(start..end).next() {
             self.ranges.remove(&inside);
-            self.charge.sub(ENTRY);
+            self.account.sub(ENTRY);
             if reach > end {
                 self.insert(end, reach, generation)?;
             }
@@ -54,7 +54,7 @@ impl Places {
     }
 
     fn insert(&mut self, start: u64, end: u64, generation: u8) -> Result<(), StageError> {
-        self.charge.add(ENTRY)?;
+        self.account.add(ENTRY)?;
         self.ranges.insert(start, (end, generation));
         Ok(())
     }
@@ -69,14 +69,14 @@ impl Places {
     /// Returns all ranges, sorted.
     pub fn condemned(&mut self) -> Result<Vec<Condemned>, StageError> {
         let mut condemned = Vec::new();
-        self.charge.make_room(&mut condemned, self.ranges.len())?;
+        self.account.make_room(&mut condemned, self.ranges.len())?;
         condemned.extend(self.ranges.iter().map(|(&start, &(end, generation))| Condemned { start, end, generation }));
         Ok(condemned)
     }
 
     /// Releases the memory of the list from [`Self::condemned`].
     pub fn give_back(&mut self, condemned: &[Condemned]) {
-        self.charge.sub(size_of_val(condemned) as u64);
+        self.account.sub(size_of_val(condemned) as u64);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::places::Places;
 use crate::sweep::{Condemned, Survival};
 use crate::track::Objects;
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::object_generations::GenerationRow;
 use heaplake_schemas::object_lifetimes::ALIVE;
@@ -75,21 +75,21 @@ pub struct Promotions {
     known: Vec<Condemned>,
     /// Destinations of moves since: first address, exclusive end.
     moved: Vec<(u64, u64)>,
-    charge: Charge,
+    account: MemoryAccount,
     budget: Budget,
 }
 
 impl Promotions {
     /// Returns a recorder without observations.
     pub fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
-        let (seen, charge) = (ColumnWriter::create(scratch, SEEN)?, Charge::new(budget, WHO)?);
-        Ok(Self { seen, known: Vec::new(), moved: Vec::new(), charge, budget: budget.clone() })
+        let (seen, account) = (ColumnWriter::create(scratch, SEEN)?, MemoryAccount::new(budget, WHO)?);
+        Ok(Self { seen, known: Vec::new(), moved: Vec::new(), account, budget: budget.clone() })
     }
 
     /// Records moves.
     pub fn moved(&mut self, survivals: &[Survival]) -> Result<(), StageError> {
         let moved = survivals.iter().filter(|range| range.from != range.to);
-        self.charge.make_room(&mut self.moved, moved.clone().count())?;
+        self.account.make_room(&mut self.moved, moved.clone().count())?;
         self.moved.extend(moved.map(|range| (range.to, range.to.saturating_add(range.length))));
         Ok(())
     }
@@ -111,12 +111,12 @@ impl Promotions {
             return Ok(());
         }
         let mut now = Vec::new();
-        self.charge.make_room(&mut now, reported.len())?;
+        self.account.make_room(&mut now, reported.len())?;
         now.extend(reported);
         drop(places);
         let before = std::mem::take(&mut self.known);
         let looked = self.see((&before, &now), objects, point);
-        self.charge.sub((before.capacity() * size_of::<Condemned>()) as u64);
+        self.account.sub((before.capacity() * size_of::<Condemned>()) as u64);
         self.known = now;
         looked
     }
@@ -138,9 +138,9 @@ impl Promotions {
     ) -> Result<(), StageError> {
         let mut places = std::mem::take(&mut self.moved);
         // Each earlier range splits at most one piece.
-        self.charge.make_room(&mut places, now.len() + before.len())?;
+        self.account.make_room(&mut places, now.len() + before.len())?;
         changes(before, now, &mut places);
-        self.charge.sort_by_key(&mut places, |place| *place)?;
+        self.account.sort_by_key(&mut places, |place| *place)?;
         let (mut behind, mut known) = (0, now);
         for &(start, end) in &places {
             let start = start.max(behind);
@@ -173,8 +173,8 @@ impl Promotions {
 
     /// Sorts the observations by object.
     pub fn finish(self, space: Space<'_>) -> Result<Histories<'_>, StageError> {
-        let Self { seen, charge, known, moved, .. } = self;
-        drop((known, moved, charge));
+        let Self { seen, account, known, moved, .. } = self;
+        drop((known, moved, account));
         let count = seen.finish()?;
         let mut sorted = Unordered::new(WHO, usize::try_from(count).unwrap_or(usize::MAX), ORDER, space)?;
         let mut reader = ColumnReader::open(space.scratch, SEEN)?;

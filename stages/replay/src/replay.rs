@@ -13,7 +13,7 @@ use crate::track::{Object, Objects};
 use crate::tracks::Tracks;
 use crate::types::Types;
 use crate::weights::Weights;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Reservation, Scratch, StageError};
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::object_lifetimes::ALIVE;
@@ -114,7 +114,7 @@ pub struct Replay {
     /// Open collections.
     pub(crate) open: Vec<Open>,
     /// Memory account of the sizes in samples.
-    sizes: Charge,
+    sizes: MemoryAccount,
     pub(crate) budget: Budget,
     /// Memory for the work at the end, so that a trace that was read can be finished.
     pub(crate) held: Option<Reservation>,
@@ -155,7 +155,7 @@ impl Replay {
             pending: Vec::with_capacity(BATCH),
             tracks: if recording.tracks() { Some(Tracks::new(scratch, budget)?) } else { None },
             open: Vec::new(),
-            sizes: Charge::new(budget, "the sizes of objects")?,
+            sizes: MemoryAccount::new(budget, "the sizes of objects")?,
             budget: budget.clone(),
             held: Some(budget.reserve("the call trees at the end", HELD)?),
             rows: ColumnWriter::create(scratch, columns::COLLECTIONS)?,

@@ -42,7 +42,7 @@ use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::storage::Stored;
 use heaplake_kit::{Budget, Context, InputError, Job, Scratch, Stage, StageError, Stats};
-use heaplake_schemas::replay::{self as columns, Coverage, Facts};
+use heaplake_schemas::replay::{self as columns, Coverage, Metadata};
 use heaplake_symbols::Library;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -54,7 +54,7 @@ pub const STAGE: Stage = Stage {
     version: 7,
     when: |setting| setting.replay(|_| true),
     writes: &[
-        document(columns::FACTS),
+        document(columns::METADATA),
         texts(columns::TYPE_NAMES),
         texts(columns::STRINGS),
         column(columns::TYPES),
@@ -113,18 +113,18 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut sources =
         Sources { library: Library::new(options.symbols(), &context.budget), maps: options.source_maps() };
     let totals = output::write(&mut replay, &mut sources, scratch, context)?;
-    let facts = Facts {
+    let metadata = Metadata {
         format_version: content.version,
         content_bytes: content.bytes,
         input_bytes: content.identity.bytes,
         input_hash: content.identity.hash,
         remarks: sources.library.remarks(),
-        ..facts(format, &replay, &totals, recorded)
+        ..metadata(format, &replay, &totals, recorded)
     };
     replay.close()?;
-    scratch.write_document(columns::FACTS, &facts)?;
+    scratch.write_document(columns::METADATA, &metadata)?;
     context.progress.end();
-    Ok(Stats { rows: facts.allocated_count, spilled_bytes: totals.spilled_bytes })
+    Ok(Stats { rows: metadata.allocated_count, spilled_bytes: totals.spilled_bytes })
 }
 
 /// Takes the input, which the engine passes once.
@@ -219,10 +219,10 @@ fn read_recording(
     Ok((outcome, content))
 }
 
-fn facts(format: Format, replay: &Replay, totals: &output::Totals, recorded: jfr::Outcome) -> Facts {
+fn metadata(format: Format, replay: &Replay, totals: &output::Totals, recorded: jfr::Outcome) -> Metadata {
     let sum = |of: fn(&crate::replay::TypeCounts) -> u64| replay.counts.iter().map(of).fold(0, u64::saturating_add);
     let (live_count, live_bytes) = if replay.tracks() { replay.objects.alive() } else { (0, 0) };
-    Facts {
+    Metadata {
         format: format.name().to_owned(),
         coverage: replay.coverage,
         has_stacks: replay.has_stacks,
@@ -244,7 +244,7 @@ fn facts(format: Format, replay: &Replay, totals: &output::Totals, recorded: jfr
         anomalies: anomalies(replay, totals, &recorded.kept),
         held: recorded.kept.held,
         left_out: recorded.left_out,
-        ..Facts::default()
+        ..Metadata::default()
     }
 }
 

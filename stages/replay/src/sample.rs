@@ -5,7 +5,7 @@
 //! Estimation, 2007, 8.2). Blocks only grow longer, so two sums suffice for all strata but the last.
 
 use crate::sampling::{LARGE, scale};
-use heaplake_kit::charge::allocated;
+use heaplake_kit::memory_account::allocated;
 
 /// Most distinct sizes. Further ones are merged with their neighbours, which keeps the mean.
 pub const BINS: usize = 48;

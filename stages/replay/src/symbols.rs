@@ -5,7 +5,7 @@
 //! reported range counts.
 
 use crate::index_table::IndexTable;
-use heaplake_kit::charge::{Charge, allocated};
+use heaplake_kit::memory_account::{MemoryAccount, allocated};
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_symbols::{Build, Module};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -58,9 +58,9 @@ pub struct Symbols {
     /// By start of a range of code: exclusive end and function.
     ranges: BTreeMap<u64, (u64, u32)>,
     modules: FxHashMap<u64, (String, Option<Build>)>,
-    charge: Charge,
+    account: MemoryAccount,
     /// Account of the rows at the end, which are made in memory.
-    later: Charge,
+    later: MemoryAccount,
 }
 
 impl Symbols {
@@ -72,8 +72,8 @@ impl Symbols {
             frames: FxHashMap::default(),
             ranges: BTreeMap::new(),
             modules: FxHashMap::default(),
-            charge: Charge::new(budget, WHO)?,
-            later: Charge::new(budget, "the rows of functions at the end")?,
+            account: MemoryAccount::new(budget, WHO)?,
+            later: MemoryAccount::new(budget, "the rows of functions at the end")?,
         })
     }
 
@@ -91,7 +91,7 @@ impl Symbols {
         }
         let Function { name, signature, file, .. } = &function;
         let texts = [name, signature, file].map(String::capacity).into_iter().filter(|&bytes| bytes > 0);
-        self.charge.add(texts.map(allocated).sum())?;
+        self.account.add(texts.map(allocated).sum())?;
         self.later.add(ROW)?;
         let number =
             u32::try_from(self.functions.len()).map_err(|_| StageError::Overflow("the number of functions"))?;
@@ -103,14 +103,14 @@ impl Symbols {
 
     fn set_frame(&mut self, frame: u64, number: u32) -> Result<(), StageError> {
         if self.frames.insert(frame, number).is_none() {
-            self.charge.add(ENTRY)?;
+            self.account.add(ENTRY)?;
         }
         Ok(())
     }
 
     fn set_range(&mut self, start: u64, range: (u64, u32)) -> Result<(), StageError> {
         if self.ranges.insert(start, range).is_none() {
-            self.charge.add(ENTRY)?;
+            self.account.add(ENTRY)?;
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Symbols {
         }
         while let Some((&at, &(old_end, old))) = self.ranges.range(start..end).next() {
             self.ranges.remove(&at);
-            self.charge.sub(ENTRY);
+            self.account.sub(ENTRY);
             if old_end > end {
                 self.set_range(end, (old_end, old))?;
             }
@@ -160,7 +160,7 @@ impl Symbols {
     /// Names a module, by the path of its file, with its build if known.
     pub fn name_module(&mut self, handle: u64, path: &str, build: Option<Build>) -> Result<(), StageError> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        self.charge.add(ENTRY + allocated(name.len()))?;
+        self.account.add(ENTRY + allocated(name.len()))?;
         self.modules.insert(handle, (name.to_owned(), build));
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::replay::Replay;
 use crate::stacks::{At, EMPTY};
 use crate::symbols::Function;
 use heaplake_input::json::{Scanner, StringSink, readable};
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, BudgetVec, InputError, StageError};
 use rustc_hash::FxHashMap;
 
@@ -204,19 +204,19 @@ fn tree(
 }
 
 /// Keeps the strings of functions.
-struct Names {
+struct FunctionStrings {
     /// By position among the strings.
     texts: FxHashMap<u32, Vec<u8>>,
-    charge: Charge,
+    account: MemoryAccount,
     /// Position of the next string.
     number: u32,
 }
 
-impl StringSink for Names {
+impl StringSink for FunctionStrings {
     fn piece(&mut self, bytes: &[u8]) -> Result<(), StageError> {
         if let Some(text) = self.texts.get_mut(&self.number) {
             let piece = &bytes[..bytes.len().min(MOST_NAME - text.len())];
-            self.charge.make_room(text, piece.len())?;
+            self.account.make_room(text, piece.len())?;
             text.extend_from_slice(piece);
         }
         Ok(())
@@ -230,11 +230,11 @@ impl StringSink for Names {
 
 /// Names the functions from the strings, of which they need few.
 fn name(json: &mut Scanner<'_>, functions: &[Info], replay: &mut Replay, budget: &Budget) -> Result<(), StageError> {
-    let charge = Charge::new(budget, "the names of the allocation tree")?;
-    let mut names = Names { texts: FxHashMap::default(), charge, number: 0 };
+    let account = MemoryAccount::new(budget, "the names of the allocation tree")?;
+    let mut names = FunctionStrings { texts: FxHashMap::default(), account, number: 0 };
     for text in functions.iter().flat_map(|info| info.texts) {
         if names.texts.insert(text, Vec::new()).is_none() {
-            names.charge.add(ENTRY)?;
+            names.account.add(ENTRY)?;
         }
     }
     json.string_array(&mut names)?;

@@ -15,7 +15,7 @@
 
 use crate::places::Places;
 use crate::sweep::Sweep;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ pub struct Objects {
     spare: Vec<Vec<Object>>,
     /// Buffer of the objects that a collection moves.
     arrivals: Vec<Object>,
-    charge: Charge,
+    account: MemoryAccount,
     count: u64,
     bytes: u64,
     /// Set during a concurrent collection, or until survivors are reported.
@@ -76,14 +76,14 @@ pub struct Objects {
 impl Objects {
     /// Returns an empty set.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
-        let mut charge = Charge::new(budget, "the objects that are alive in the trace")?;
-        charge.add(WAITING as u64 * OBJECT)?;
+        let mut account = MemoryAccount::new(budget, "the objects that are alive in the trace")?;
+        account.add(WAITING as u64 * OBJECT)?;
         Ok(Self {
             pages: BTreeMap::new(),
             waiting: Vec::with_capacity(WAITING),
             spare: Vec::new(),
             arrivals: Vec::new(),
-            charge,
+            account,
             count: 0,
             bytes: 0,
             swept: None,
@@ -115,7 +115,7 @@ impl Objects {
     pub fn settle(&mut self) -> Result<(), StageError> {
         let mut waiting = mem::take(&mut self.waiting);
         // Stable: of two objects at one address, the one allocated later comes later.
-        self.charge.sort_by_key(&mut waiting, |object| object.address)?;
+        self.account.sort_by_key(&mut waiting, |object| object.address)?;
         self.replaced += self.insert(&waiting)?;
         waiting.clear();
         self.waiting = waiting;
@@ -141,17 +141,17 @@ impl Objects {
         let page = match self.pages.entry(part[0].address >> PAGE) {
             Entry::Occupied(page) => page.into_mut(),
             Entry::Vacant(place) => {
-                self.charge.add(ENTRY)?;
+                self.account.add(ENTRY)?;
                 place.insert(self.spare.pop().unwrap_or_default())
             }
         };
         let in_order = page.last().is_none_or(|last| last.address < part[0].address);
-        self.charge.make_room(page, part.len())?;
+        self.account.make_room(page, part.len())?;
         page.extend_from_slice(part);
         if in_order && part.is_sorted_by(|a, b| a.address < b.address) {
             return Ok(0);
         }
-        self.charge.sort_by_key(page, |object| object.address)?;
+        self.account.sort_by_key(page, |object| object.address)?;
         let cells = self.lost.len();
         let mut replaced = Lost { by_cell: &mut self.lost, objects: 0, bytes: 0 };
         page.dedup_by(|later, kept| {
@@ -165,7 +165,7 @@ impl Objects {
         let Lost { objects, bytes, .. } = replaced;
         self.count -= objects;
         self.bytes = self.bytes.wrapping_sub(bytes);
-        self.charge.add((self.lost.len() - cells) as u64 * ENTRY)?;
+        self.account.add((self.lost.len() - cells) as u64 * ENTRY)?;
         Ok(objects)
     }
 
@@ -184,7 +184,7 @@ impl Objects {
             if page.last().is_some_and(|last| swept.end(last) <= first) {
                 continue;
             }
-            let (mut above, reclaimed, charge) = (part, &mut self.reclaimed, &mut self.charge);
+            let (mut above, reclaimed, account) = (part, &mut self.reclaimed, &mut self.account);
             let mut room = Ok(());
             page.retain(|object| {
                 while let [new, rest @ ..] = above
@@ -197,7 +197,7 @@ impl Objects {
                 else {
                     return true;
                 };
-                room = charge.make_room(reclaimed, 1);
+                room = account.make_room(reclaimed, 1);
                 if room.is_ok() {
                     reclaimed.push((*object, generation));
                     self.count -= 1;
@@ -281,7 +281,7 @@ impl Objects {
             while next <= last
                 && let Some((&key, page)) = self.pages.range_mut(next..=last).next()
             {
-                self.charge.make_room(&mut arrivals, page.len())?;
+                self.account.make_room(&mut arrivals, page.len())?;
                 sweep.page(page, &mut arrivals, &mut died)?;
                 if page.is_empty()
                     && let Some(page) = self.pages.remove(&key)
@@ -294,7 +294,7 @@ impl Objects {
         let mut done = sweep.done;
         self.count -= done.dead;
         self.bytes = self.bytes.wrapping_sub(done.dead_bytes);
-        self.charge.sort_by_key(&mut arrivals, |object| object.address)?;
+        self.account.sort_by_key(&mut arrivals, |object| object.address)?;
         done.overrun = self.insert(&arrivals)?;
         arrivals.clear();
         self.arrivals = arrivals;
@@ -302,12 +302,12 @@ impl Objects {
     }
 
     fn set_aside(&mut self, mut page: Vec<Object>) {
-        self.charge.sub(ENTRY);
+        self.account.sub(ENTRY);
         if self.spare.len() < SPARE {
             page.clear();
             self.spare.push(page);
         } else {
-            self.charge.sub(page.capacity() as u64 * OBJECT);
+            self.account.sub(page.capacity() as u64 * OBJECT);
         }
     }
 
@@ -315,7 +315,7 @@ impl Objects {
     pub fn release(&mut self) {
         (self.pages, self.waiting, self.spare) = (BTreeMap::new(), Vec::new(), Vec::new());
         (self.arrivals, self.reclaimed, self.lost) = (Vec::new(), Vec::new(), FxHashMap::default());
-        self.charge.release();
+        self.account.release();
     }
 
     /// All settled objects, by address; call [`Self::settle`] first.

@@ -1,7 +1,7 @@
 //! Types of a trace: from the runtime's handles to dense numbers.
 
 use heaplake_input::nettrace::payload::Type;
-use heaplake_kit::charge::{Charge, allocated};
+use heaplake_kit::memory_account::{MemoryAccount, allocated};
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,9 +40,9 @@ struct Description {
 pub struct Types {
     numbers: FxHashMap<u64, u32>,
     names: Vec<Option<Box<[u8]>>>,
-    charge: Charge,
+    account: MemoryAccount,
     /// Account of the rows at the end, which are made in memory.
-    later: Charge,
+    later: MemoryAccount,
     /// Descriptions of unnamed types.
     described: FxHashMap<u32, Description>,
     /// Names found for these.
@@ -54,14 +54,14 @@ pub struct Types {
 impl Types {
     /// Returns an empty set.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
-        let charge = Charge::new(budget, "the types of the trace")?;
-        let later = Charge::new(budget, "the rows of types at the end")?;
+        let account = MemoryAccount::new(budget, "the types of the trace")?;
+        let later = MemoryAccount::new(budget, "the rows of types at the end")?;
         Ok(Self {
             numbers: FxHashMap::default(),
             names: Vec::new(),
             described: FxHashMap::default(),
             found: FxHashMap::default(),
-            charge,
+            account,
             later,
             redefined: 0,
         })
@@ -95,7 +95,7 @@ impl Types {
 
     #[cold]
     fn add(&mut self, handle: u64) -> Result<u32, StageError> {
-        self.charge.add(ENTRY)?;
+        self.account.add(ENTRY)?;
         self.later.add(ROW)?;
         let number = self.names.len() as u32;
         self.names.push(None);
@@ -114,7 +114,7 @@ impl Types {
             }
             None => {}
         }
-        self.charge.add(allocated(name.len()))?;
+        self.account.add(allocated(name.len()))?;
         self.names[number as usize] = Some(name.into());
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Types {
     pub fn describe(&mut self, definition: Type) -> Result<(), StageError> {
         let number = self.number(definition.id)?;
         let (module, token, is_array) = (definition.module, definition.token, definition.is_array());
-        self.charge.add(ENTRY + allocated(8 * definition.parameters.len()))?;
+        self.account.add(ENTRY + allocated(8 * definition.parameters.len()))?;
         self.described.insert(number, Description { module, token, is_array, parameters: definition.parameters });
         Ok(())
     }
@@ -159,7 +159,7 @@ impl Types {
         for number in numbers {
             let mut name = String::new();
             self.spell(number, names, 0, &mut name);
-            self.charge.add(ENTRY + allocated(name.len()))?;
+            self.account.add(ENTRY + allocated(name.len()))?;
             self.found.insert(number, name.into());
         }
         Ok(())

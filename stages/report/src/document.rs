@@ -10,7 +10,7 @@ use crate::texts::Texts;
 use crate::tree::{self, Above, Folded, Group, NONE, OTHERS};
 use heaplake_kit::{Context, Scratch, StageError};
 use heaplake_lake::captured::captured_at;
-use heaplake_schemas::replay::Facts;
+use heaplake_schemas::replay::Metadata;
 use heaplake_schemas::run::{LargeObject, Run, Step};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub(crate) struct Document {
     possible: Option<Shown<Possible>>,
     objects: Vec<Object>,
     /// Facts of a replayed trace; a page without it shows a snapshot.
-    trace: Option<Facts>,
+    trace: Option<Metadata>,
     allocations: Option<Allocations>,
     /// Live allocations that a snapshot tracked.
     alive: Option<Alive>,
@@ -145,7 +145,7 @@ impl Document {
             findings,
             possible,
             objects,
-            trace: run.replay.as_ref().map(|replay| replay.facts.clone()),
+            trace: run.replay.as_ref().map(|replay| replay.metadata.clone()),
             allocations,
             alive,
             old_objects,

@@ -10,7 +10,7 @@ use datafusion::common::ScalarValue;
 use heaplake_kit::storage;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::nearest;
-use heaplake_lake::selection::{self, Found};
+use heaplake_lake::selection::{self, FoundRun};
 use heaplake_lake::stored;
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::{self, Run};
@@ -30,7 +30,7 @@ pub(crate) const RUNS: &str = "runs";
 #[derive(Debug)]
 pub struct Lake {
     /// The runs, by release and name.
-    pub runs: Vec<Found>,
+    pub runs: Vec<FoundRun>,
     /// Unreadable runs, with their problems.
     pub damaged: Vec<(PathBuf, String)>,
     /// [`RUN_COLUMNS`] of the runs, a row each.
@@ -73,7 +73,7 @@ impl Lake {
         Self::of(Vec::new(), Vec::new(), Vec::new())
     }
 
-    fn of(runs: Vec<Found>, damaged: Vec<(PathBuf, String)>, captured: Vec<Option<i64>>) -> Result<Self, SqlError> {
+    fn of(runs: Vec<FoundRun>, damaged: Vec<(PathBuf, String)>, captured: Vec<Option<i64>>) -> Result<Self, SqlError> {
         let columns: Vec<ArrayRef> = vec![
             Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &found.run.release))),
             Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &found.run.snapshot))),
@@ -92,7 +92,8 @@ impl Lake {
     /// Whether another opening of the lake has the same runs with the same tables.
     #[must_use]
     pub fn has_runs_of(&self, other: &Self) -> bool {
-        let same = |(one, other): (&Found, &Found)| one.place == other.place && one.run.tables == other.run.tables;
+        let same =
+            |(one, other): (&FoundRun, &FoundRun)| one.place == other.place && one.run.tables == other.run.tables;
         self.runs.len() == other.runs.len() && self.runs.iter().zip(&other.runs).all(same)
     }
 
@@ -104,7 +105,7 @@ impl Lake {
     /// The view of runs: a row of `run.json` data for each.
     pub fn summary(&self) -> Result<RecordBatch, SqlError> {
         let runs = || self.runs.iter().map(|found| &found.run);
-        let text = |of: &dyn Fn(&Found) -> Option<String>| -> ArrayRef {
+        let text = |of: &dyn Fn(&FoundRun) -> Option<String>| -> ArrayRef {
             Arc::new(self.runs.iter().map(of).collect::<StringArray>())
         };
         let number = |of: &dyn Fn(&Run) -> Option<u64>| -> ArrayRef {
@@ -157,10 +158,10 @@ fn no_lake(folder: &Path, problem: &dyn Display) -> SqlError {
 }
 
 fn format_of(run: &Run) -> String {
-    run.replay.as_ref().map_or_else(|| run.summary.format.clone(), |replay| replay.facts.format.clone())
+    run.replay.as_ref().map_or_else(|| run.summary.format.clone(), |replay| replay.metadata.format.clone())
 }
 
-fn labels(runs: &[Found]) -> Result<ArrayRef, SqlError> {
+fn labels(runs: &[FoundRun]) -> Result<ArrayRef, SqlError> {
     let names = MapFieldNames { entry: "entries".into(), key: "keys".into(), value: "values".into() };
     let mut map = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
     for found in runs {

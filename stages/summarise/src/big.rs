@@ -18,13 +18,13 @@ use heaplake_kit::{
 };
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::options::{AnalysisOptions, LEAST_COUNT, LEAST_RETAINED};
-use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Metadata, STRINGS, documents};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "big classes",
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         texts(STRINGS),
         column(columns::CLASS_ROW),
         column(columns::CLASS_NAME),
@@ -43,12 +43,12 @@ const CANDIDATE: u8 = 2;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = &job.facts()?;
-    context.progress.begin(STAGE.name, facts.node_count);
+    let metadata = &job.metadata()?;
+    context.progress.begin(STAGE.name, metadata.node_count);
     let mut big = context.budget.zeroed::<u8>(STAGE.name, job.class_count()?)?;
     let candidates = candidates(job.analysis(), &mut big, scratch)?;
     if candidates > 0 {
-        confirm(facts, &mut big, scratch, context)?;
+        confirm(metadata, &mut big, scratch, context)?;
     }
     let mut column = ColumnWriter::create(scratch, columns::CLASS_BIG)?;
     big.iter().try_for_each(|&state| column.push(u8::from(state == 1)))?;
@@ -81,12 +81,12 @@ fn candidates(options: &AnalysisOptions, big: &mut [u8], scratch: &Scratch) -> R
 }
 
 /// Makes candidates big that have an instance of a kind outside the runtime.
-fn confirm(facts: &Facts, big: &mut [u8], scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+fn confirm(metadata: &Metadata, big: &mut [u8], scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
     let mut internal = [false; 256];
-    facts.internal_kinds.iter().for_each(|&kind| internal[usize::from(kind)] = true);
+    metadata.internal_kinds.iter().for_each(|&kind| internal[usize::from(kind)] = true);
     let mut class = ColumnReader::open(scratch, columns::NODE_CLASS)?;
     let mut kind = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    for node in 0..facts.node_count {
+    for node in 0..metadata.node_count {
         let (state, kind) = (&mut big[class.next()?.index()], kind.next()?);
         if *state == CANDIDATE && !internal[usize::from(kind)] {
             *state = 1;

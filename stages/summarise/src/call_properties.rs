@@ -101,7 +101,7 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
 
 /// Everything that the stages write, by key.
 #[derive(Debug, PartialEq, Default)]
-struct Found {
+struct Written {
     /// Depth, own and all amounts by row of the tree.
     nodes: BTreeMap<u32, (u32, Amounts, Amounts)>,
     /// Own and all amounts by function.
@@ -112,8 +112,8 @@ struct Found {
     samples: Vec<[u64; 2]>,
 }
 
-fn expected(case: &Case) -> Found {
-    let mut found = Found { samples: vec![[0; 2]; case.samples], ..Found::default() };
+fn expected(case: &Case) -> Written {
+    let mut found = Written { samples: vec![[0; 2]; case.samples], ..Written::default() };
     for row in 0..case.tree.len() {
         let (own, path) = (case.own(row), case.path(row));
         let node = found.nodes.entry(row as u32 * 2 + 1).or_default();
@@ -139,7 +139,7 @@ fn expected(case: &Case) -> Found {
     found
 }
 
-fn found(case: &Case, memory: u64) -> Found {
+fn found(case: &Case, memory: u64) -> Written {
     let folder = fast_folder();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
     case.lay_down(&scratch);
@@ -150,7 +150,7 @@ fn found(case: &Case, memory: u64) -> Found {
     (live_allocations::STAGE.run)(&Job::on(&scratch, &context, &options)).unwrap();
     drop(context);
     assert_eq!(budget.used(), 0, "all memory is given back");
-    let mut found = Found::default();
+    let mut found = Written::default();
     let callees = ColumnMap::uncounted(&scratch, CALLEES).unwrap();
     for (at, row) in callees.iter().enumerate() {
         let own = [row.exclusive_count, row.exclusive_bytes, row.exclusive_live_count, row.exclusive_live_bytes];

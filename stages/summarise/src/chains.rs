@@ -25,7 +25,7 @@ use heaplake_kit::{
 };
 use heaplake_schemas::chains::{ChainRow, Element, label};
 use heaplake_schemas::ids::{ClassId, NodeId};
-use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, STRINGS, documents};
 use std::cmp::Reverse;
 
 /// The stage's declaration.
@@ -34,7 +34,7 @@ pub const STAGE: Stage = Stage {
     version: 2,
     when: |setting| setting.chains(),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::CLASS_BIG),
         column(columns::CLASS_ROW),
         column(columns::NODE_CLASS),
@@ -105,13 +105,13 @@ fn heap_bytes(scratch: &Scratch) -> Result<u64, StageError> {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = &job.facts()?;
-    context.progress.begin(STAGE.name, 2 * facts.node_count);
+    let metadata = &job.metadata()?;
+    context.progress.begin(STAGE.name, 2 * metadata.node_count);
     let mut elements = ColumnWriter::create(scratch, columns::CHAIN_ELEMENT)?;
     let mut rows = context.budget.growing("chains: rows");
-    let paths = || folded(facts, columns::PATH_PARENT, job);
-    let dominators = || folded(facts, columns::NODE_DOMINATOR, job);
-    let fit = context.budget.free() >= 2 * STAGE.resident_bytes(facts.node_count, facts.edge_count);
+    let paths = || folded(metadata, columns::PATH_PARENT, job);
+    let dominators = || folded(metadata, columns::NODE_DOMINATOR, job);
+    let fit = context.budget.free() >= 2 * STAGE.resident_bytes(metadata.node_count, metadata.edge_count);
     let (paths, dominators) = if fit {
         let (paths, dominators) = threads::join(context.threads, paths, dominators);
         (paths?, dominators?)
@@ -158,8 +158,8 @@ struct Folded {
     spilled_bytes: u64,
 }
 
-fn folded(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<Folded, StageError> {
-    let (trie, tallies, spilled_bytes) = walk(facts, parents, job)?;
+fn folded(metadata: &Metadata, parents: Column<NodeId>, job: &Job<'_>) -> Result<Folded, StageError> {
+    let (trie, tallies, spilled_bytes) = walk(metadata, parents, job)?;
     // Lighter chains keep no edge labels.
     let least = heap_bytes(job.scratch)? / LIGHT;
     let (elements, tallies) = fold(trie.elements(), &tallies, least, &job.context.budget)?;
@@ -167,17 +167,21 @@ fn folded(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<Folde
 }
 
 /// Returns the paths in one tree, the sums at each of their elements, and the spilled bytes.
-fn walk(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<(Trie, BudgetVec<Tally>, u64), StageError> {
+fn walk(
+    metadata: &Metadata,
+    parents: Column<NodeId>,
+    job: &Job<'_>,
+) -> Result<(Trie, BudgetVec<Tally>, u64), StageError> {
     let budget = &job.context.budget;
     let stack = Stack::new(budget, job.scratch, "chains.stack")?;
-    let mut paths = Paths { root: facts.root, stack, trie: Trie::new(common(facts, job)?, budget)? };
+    let mut paths = Paths { root: metadata.root, stack, trie: Trie::new(common(metadata, job)?, budget)? };
     // Elements grow during the walk; their maximum is reserved before the arrays.
     let kept = budget.reserve("chains: elements", 32 << 20)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     // The dominator tree has no edge labels.
     let named = parents.name == columns::PATH_PARENT.name;
     let (mut element, mut parent, mut class, label) = plan.make((
-        filled(facts.node_count as usize, NONE),
+        filled(metadata.node_count as usize, NONE),
         lookup(parents),
         lookup(columns::NODE_CLASS),
         named.then(|| lookup(columns::PATH_LABEL)),
@@ -185,23 +189,23 @@ fn walk(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<(Trie, 
     drop(kept);
     let tallies = match label {
         Some(mut label) => on_resident!(element, parent, class, label => {
-            add_up(facts, &mut paths, Tree { element, parent, class, label }, job)
+            add_up(metadata, &mut paths, Tree { element, parent, class, label }, job)
         })?,
         None => on_resident!(element, parent, class => {
-            add_up(facts, &mut paths, Tree { element, parent, class, label: NoLabels }, job)
+            add_up(metadata, &mut paths, Tree { element, parent, class, label: NoLabels }, job)
         })?,
     };
     Ok((paths.trie, tallies, plan.spilled_bytes()))
 }
 
 /// Returns 1 for each class common to every program, except the class of class objects, which refer to static fields.
-fn common(facts: &Facts, job: &Job<'_>) -> Result<BudgetVec<u8>, StageError> {
+fn common(metadata: &Metadata, job: &Job<'_>) -> Result<BudgetVec<u8>, StageError> {
     let names = ColumnMap::uncounted(job.scratch, columns::CLASS_NAME)?;
     let strings = StringTable::open(job.scratch, STRINGS)?;
     let mut common = job.context.budget.zeroed("chains: common classes", names.len())?;
     for (common, name) in common.iter_mut().zip(names.iter()) {
         let name = name.get().map(|at| strings.text(at as usize)).unwrap_or_default();
-        *common = u8::from(facts.roles.common_classes.fit(&name) && !facts.roles.class_of_classes.fit(&name));
+        *common = u8::from(metadata.roles.common_classes.fit(&name) && !metadata.roles.class_of_classes.fit(&name));
     }
     Ok(common)
 }
@@ -229,7 +233,7 @@ impl ReadAt<u32> for NoLabels {
 
 /// Returns the sums over all instances of big classes, by element.
 fn add_up<E, P, C, L>(
-    facts: &Facts,
+    metadata: &Metadata,
     paths: &mut Paths,
     mut tree: Tree<E, P, C, L>,
     job: &Job<'_>,
@@ -247,22 +251,22 @@ where
     let mut shallow = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
     let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
     let mut outermost = ColumnReader::open(scratch, columns::NODE_OUTERMOST)?;
-    let preorder = facts.keeps_garbage.then(|| ColumnReader::open(scratch, columns::NODE_PREORDER));
+    let preorder = metadata.keeps_garbage.then(|| ColumnReader::open(scratch, columns::NODE_PREORDER));
     let mut preorder = preorder.transpose()?;
-    for first in (0..facts.node_count as usize).step_by(BLOCK) {
-        let count = BLOCK.min(facts.node_count as usize - first);
+    for first in (0..metadata.node_count as usize).step_by(BLOCK) {
+        let count = BLOCK.min(metadata.node_count as usize - first);
         let (classes, sizes, retained) = (class.block(count)?, shallow.block(count)?, retained.block(count)?);
         let outermost = outermost.block(count)?;
         let numbers = preorder.as_mut().map(|order| order.block(count)).transpose()?;
         context.step(count as u64)?;
         for (at, class) in classes.iter().enumerate() {
             let node = (first + at) as u32;
-            if first + at + AHEAD < facts.node_count as usize {
+            if first + at + AHEAD < metadata.node_count as usize {
                 let soon = tree.parent.get(first + at + AHEAD)?;
                 tree.element.prefetch(soon.index());
             }
             let garbage = numbers.is_some_and(|numbers| numbers[at].is_none());
-            if big[class.index()] == 0 || garbage || !counts(facts, node, sizes[at]) {
+            if big[class.index()] == 0 || garbage || !counts(metadata, node, sizes[at]) {
                 continue;
             }
             let element = paths.resolve(NodeId(node), &mut tree)? as usize;

@@ -17,7 +17,7 @@ use heaplake_kit::column::BLOCK;
 use heaplake_kit::{ColumnReader, ColumnWriter, Context, Job, OrderedPool, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::{ClassId, Preorder};
-use heaplake_schemas::scratch::{self as columns, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, Metadata, documents};
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub const STAGE: Stage = Stage {
     name: "class rows",
     version: 3,
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::NODE_PREORDER),
         column(columns::CLASS_NAME),
         column(columns::NODE_CLASS),
@@ -56,10 +56,10 @@ const BUFFERS: u64 = 1 << 20;
 /// Writes the rows of all classes with a counted node, by retained size, largest first, equals by class.
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = &job.facts()?;
-    context.progress.begin(STAGE.name, facts.node_count);
+    let metadata = &job.metadata()?;
+    context.progress.begin(STAGE.name, metadata.node_count);
     let mut rows = context.budget.filled(STAGE.name, job.class_count()?, nothing())?;
-    add_up(facts, &mut rows, scratch, context)?;
+    add_up(metadata, &mut rows, scratch, context)?;
     rows.retain_mut(|class, row| {
         row.class_id = class as u32;
         row.count > 0
@@ -83,8 +83,13 @@ struct Part {
 }
 
 /// Sums over all nodes, with one part per thread.
-fn add_up(facts: &Facts, rows: &mut [ClassRow], scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
-    let (classes, nodes) = (rows.len(), facts.node_count as usize);
+fn add_up(
+    metadata: &Metadata,
+    rows: &mut [ClassRow],
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
+    let (classes, nodes) = (rows.len(), metadata.node_count as usize);
     let part_bytes = BUFFERS + size_of_val(rows) as u64;
     let pool = OrderedPool::plan(context, "class rows: parts of the nodes", MOST_THREADS, part_bytes)?;
     let mut parts = (0..nodes).step_by(LEAST_NODES.max((NODES_PER_CLASS * classes).next_multiple_of(BLOCK)));
@@ -100,7 +105,7 @@ fn add_up(facts: &Facts, rows: &mut [ClassRow], scratch: &Scratch, context: &Con
         || {
             |part: &mut Part| {
                 part.rows.resize(classes, nothing());
-                part.failed = part.add_up(facts, scratch).err();
+                part.failed = part.add_up(metadata, scratch).err();
             }
         },
         |part| {
@@ -114,10 +119,10 @@ fn add_up(facts: &Facts, rows: &mut [ClassRow], scratch: &Scratch, context: &Con
 }
 
 impl Part {
-    fn add_up(&mut self, facts: &Facts, scratch: &Scratch) -> Result<(), StageError> {
-        let mut members = Members::open(self.nodes.start as u64, facts, scratch)?;
+    fn add_up(&mut self, metadata: &Metadata, scratch: &Scratch) -> Result<(), StageError> {
+        let mut members = Members::open(self.nodes.start as u64, metadata, scratch)?;
         for first in self.nodes.clone().step_by(BLOCK) {
-            members.add_up(first..self.nodes.end.min(first + BLOCK), facts, &mut self.rows)?;
+            members.add_up(first..self.nodes.end.min(first + BLOCK), metadata, &mut self.rows)?;
         }
         Ok(())
     }
@@ -155,9 +160,9 @@ struct Members {
 
 impl Members {
     /// Opens the columns at a node.
-    fn open(first: u64, facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
-        let native = facts.has_native.then(|| ColumnReader::open_at(scratch, columns::NODE_NATIVE, first));
-        let preorder = facts.keeps_garbage.then(|| ColumnReader::open_at(scratch, columns::NODE_PREORDER, first));
+    fn open(first: u64, metadata: &Metadata, scratch: &Scratch) -> Result<Self, StageError> {
+        let native = metadata.has_native.then(|| ColumnReader::open_at(scratch, columns::NODE_NATIVE, first));
+        let preorder = metadata.keeps_garbage.then(|| ColumnReader::open_at(scratch, columns::NODE_PREORDER, first));
         Ok(Self {
             class: ColumnReader::open_at(scratch, columns::NODE_CLASS, first)?,
             self_bytes: ColumnReader::open_at(scratch, columns::NODE_SELF, first)?,
@@ -171,7 +176,7 @@ impl Members {
     }
 
     /// Adds the next nodes, at most a block, to the rows of their classes.
-    fn add_up(&mut self, nodes: Range<usize>, facts: &Facts, rows: &mut [ClassRow]) -> Result<(), StageError> {
+    fn add_up(&mut self, nodes: Range<usize>, metadata: &Metadata, rows: &mut [ClassRow]) -> Result<(), StageError> {
         let count = nodes.len();
         let (class, distance) = (self.class.block(count)?, self.distance.block(count)?);
         let (own, shallow, retained) =
@@ -181,7 +186,7 @@ impl Members {
         let order = self.preorder.as_mut().map(|order| order.block(count)).transpose()?;
         for (at, node) in nodes.enumerate() {
             let is_garbage = order.is_some_and(|order| order[at].is_none());
-            if counts(facts, node as u32, shallow[at]) && !is_garbage {
+            if counts(metadata, node as u32, shallow[at]) && !is_garbage {
                 let member = ClassRow {
                     count: 1,
                     self_bytes: own[at],
@@ -201,8 +206,8 @@ impl Members {
 
 /// Whether a node counts for its class.
 #[inline]
-pub(crate) fn counts(facts: &Facts, node: u32, size: u64) -> bool {
-    size > 0 || (facts.counts_empty && node != facts.root.0)
+pub(crate) fn counts(metadata: &Metadata, node: u32, size: u64) -> bool {
+    size > 0 || (metadata.counts_empty && node != metadata.root.0)
 }
 
 #[cfg(test)]
@@ -253,7 +258,9 @@ mod tests {
         write(&scratch, columns::NODE_RETAINED, members.iter().map(|member| member.1 + 2));
         write(&scratch, columns::NODE_OUTERMOST, members.iter().map(|member| u8::from(member.3)));
         write(&scratch, columns::NODE_DISTANCE, members.iter().map(|member| member.2));
-        scratch.write_document(documents::FACTS, &Facts { node_count: nodes as u64, ..Facts::default() }).unwrap();
+        scratch
+            .write_document(documents::METADATA, &Metadata { node_count: nodes as u64, ..Metadata::default() })
+            .unwrap();
         let (cancel, options) = (AtomicBool::new(false), Options::Analysis(AnalysisOptions::default()));
         for threads in [1, 2, 5] {
             let context = Context { budget: Budget::new(32 << 20), threads, progress: &Silent, cancel: &cancel };

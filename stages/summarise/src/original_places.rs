@@ -13,7 +13,7 @@
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::access::{column, per_node, texts};
 use heaplake_kit::array_plan::filled;
-use heaplake_kit::charge::{Charge, allocated};
+use heaplake_kit::memory_account::{MemoryAccount, allocated};
 use heaplake_kit::sorter::Sorter;
 use heaplake_kit::{
     Array, ArrayPlan, BudgetVec, ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError,
@@ -93,8 +93,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         sorter.push(Location { script: parts.0.next()?, line: parts.1.next()?, column: parts.2.next()?, row })?;
     }
     let mut sorted = sorter.finish()?;
-    let mut found = Found::create(job, count)?;
-    let names = Names::open(job, nodes)?;
+    let mut found = OriginalRows::create(job, count)?;
+    let names = LocationNames::open(job, nodes)?;
     let mut of_script: Option<Script<'_>> = None;
     while let Some(location) = sorted.pop()? {
         if location.row.is_multiple_of(1 << 12) {
@@ -119,7 +119,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 }
 
 /// Names and scripts of locations.
-struct Names {
+struct LocationNames {
     nodes: ColumnMap<NodeId>,
     of_nodes: ColumnPoints<StringId>,
     scripts: ColumnMap<u32>,
@@ -127,7 +127,7 @@ struct Names {
     strings: StringTable,
 }
 
-impl Names {
+impl LocationNames {
     fn open(job: &Job<'_>, nodes: ColumnMap<NodeId>) -> Result<Self, StageError> {
         Ok(Self {
             nodes,
@@ -155,16 +155,16 @@ struct Script<'a> {
     places: Vec<Place>,
     /// Position of the first place among all distinct locations.
     first: u32,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 impl<'a> Script<'a> {
-    fn new(number: u32, names: &Names, maps: &'a SourceMaps, job: &Job<'_>) -> Result<Self, StageError> {
-        let charge = Charge::new(&job.context.budget, "places in a script")?;
-        Ok(Self { number, map: names.map(number, maps), places: Vec::new(), first: NONE, charge })
+    fn new(number: u32, names: &LocationNames, maps: &'a SourceMaps, job: &Job<'_>) -> Result<Self, StageError> {
+        let account = MemoryAccount::new(&job.context.budget, "places in a script")?;
+        Ok(Self { number, map: names.map(number, maps), places: Vec::new(), first: NONE, account })
     }
 
-    fn add(&mut self, location: Location, names: &Names, found: &mut Found) -> Result<(), StageError> {
+    fn add(&mut self, location: Location, names: &LocationNames, found: &mut OriginalRows) -> Result<(), StageError> {
         if self.map.is_none() {
             return Ok(());
         }
@@ -173,7 +173,7 @@ impl<'a> Script<'a> {
         }
         let Location { line, column, row, .. } = location;
         if self.places.last().is_none_or(|last| (last.line, last.column) != (line, column)) {
-            self.charge.add(PLACE)?;
+            self.account.add(PLACE)?;
             self.places.push(Place { line, column, name: names.of_row(row) });
         }
         found.of_row.set(row as usize, self.first + self.places.len() as u32 - 1)?;
@@ -181,7 +181,7 @@ impl<'a> Script<'a> {
     }
 
     /// Looks the places up in the map.
-    fn finish(self, found: &mut Found, job: &Job<'_>) -> Result<(), StageError> {
+    fn finish(self, found: &mut OriginalRows, job: &Job<'_>) -> Result<(), StageError> {
         let Some(map) = self.map.filter(|_| !self.places.is_empty()) else { return Ok(()) };
         let _reserved = job.context.budget.reserve("a source map", map.bytes.saturating_mul(BYTES_PER_BYTE))?;
         let refused = |problem: String| StageError::Refused {
@@ -195,16 +195,16 @@ impl<'a> Script<'a> {
     }
 }
 
-struct Found {
+struct OriginalRows {
     /// The distinct location of each row.
     of_row: Array<u32>,
     places: BudgetVec<OriginalPlace>,
     texts: StringWriter,
     positions: FxHashMap<String, u32>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
-impl Found {
+impl OriginalRows {
     fn create(job: &Job<'_>, count: usize) -> Result<Self, StageError> {
         let budget = &job.context.budget;
         Ok(Self {
@@ -212,7 +212,7 @@ impl Found {
             places: budget.growing(WHO),
             texts: StringWriter::create(job.scratch, ORIGINAL_TEXTS)?,
             positions: FxHashMap::default(),
-            charge: Charge::new(budget, WHO)?,
+            account: MemoryAccount::new(budget, WHO)?,
         })
     }
 
@@ -233,7 +233,7 @@ impl Found {
         if let Some(&position) = self.positions.get(text) {
             return Ok(position);
         }
-        self.charge.add(ENTRY + allocated(text.len()))?;
+        self.account.add(ENTRY + allocated(text.len()))?;
         let position = self.positions.len() as u32;
         self.texts.push(text.as_bytes())?;
         self.positions.insert(text.to_owned(), position);

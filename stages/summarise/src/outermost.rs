@@ -22,13 +22,13 @@ use heaplake_kit::{
     Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
-use heaplake_schemas::scratch::{self as columns, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, Metadata, documents};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "outermost",
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::PREORDER_NODE),
         column(columns::PREORDER_DOMINATOR),
         column(columns::NODE_PREORDER),
@@ -50,19 +50,19 @@ const AHEAD: usize = 16;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = &job.facts()?;
-    context.progress.begin(STAGE.name, facts.node_count);
-    let members = &members(facts, job)?;
+    let metadata = &job.metadata()?;
+    context.progress.begin(STAGE.name, metadata.node_count);
+    let members = &members(metadata, job)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let mut layout = lay_out(&mut plan, job)?;
     let covered = context.budget.zeroed("outermost: covered", job.class_count()?)?;
-    let mut outermost = Bitset::new(&context.budget, "outermost: nodes", facts.node_count as usize)?;
+    let mut outermost = Bitset::new(&context.budget, "outermost: nodes", metadata.node_count as usize)?;
     let mut class = plan.one(lookup(columns::NODE_CLASS))?;
     on_resident!(layout, class => {
-        Outermost { facts, members, covered, outermost: &mut outermost, class }.find(layout, job)
+        Outermost { metadata, members, covered, outermost: &mut outermost, class }.find(layout, job)
     })?;
     let mut column = ColumnWriter::create(scratch, columns::NODE_OUTERMOST)?;
-    for node in 0..facts.node_count as usize {
+    for node in 0..metadata.node_count as usize {
         column.push(u8::from(outermost.contains(node)))?;
     }
     context.progress.end();
@@ -70,19 +70,19 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 }
 
 /// Returns the nodes that count for their class.
-fn members(facts: &Facts, job: &Job<'_>) -> Result<Bitset, StageError> {
+fn members(metadata: &Metadata, job: &Job<'_>) -> Result<Bitset, StageError> {
     let Job { scratch, context, .. } = *job;
-    let mut members = Bitset::new(&context.budget, "outermost: members", facts.node_count as usize)?;
+    let mut members = Bitset::new(&context.budget, "outermost: members", metadata.node_count as usize)?;
     let mut shallow = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
-    let preorder = facts.keeps_garbage.then(|| ColumnReader::open(scratch, columns::NODE_PREORDER));
+    let preorder = metadata.keeps_garbage.then(|| ColumnReader::open(scratch, columns::NODE_PREORDER));
     let mut preorder = preorder.transpose()?;
-    for first in (0..facts.node_count as usize).step_by(BLOCK) {
-        let count = BLOCK.min(facts.node_count as usize - first);
+    for first in (0..metadata.node_count as usize).step_by(BLOCK) {
+        let count = BLOCK.min(metadata.node_count as usize - first);
         let sizes = shallow.block(count)?;
         let order = preorder.as_mut().map(|order| order.block(count)).transpose()?;
         for (at, &size) in sizes.iter().enumerate() {
             let is_garbage = order.is_some_and(|order| order[at].is_none());
-            if counts(facts, (first + at) as u32, size) && !is_garbage {
+            if counts(metadata, (first + at) as u32, size) && !is_garbage {
                 members.insert(first + at);
             }
         }
@@ -93,7 +93,7 @@ fn members(facts: &Facts, job: &Job<'_>) -> Result<Bitset, StageError> {
 
 /// Finds the members that no other member of their class dominates.
 struct Outermost<'a, C> {
-    facts: &'a Facts,
+    metadata: &'a Metadata,
     members: &'a Bitset,
     /// For each class the end, in the tree's preorder, of the subtree of a counted member.
     covered: BudgetVec<u32>,
@@ -120,18 +120,18 @@ impl<C: ReadAt<ClassId>> Outermost<'_, C> {
             }
         }
         // Unreached nodes are leaves under the root, or garbage.
-        if reached < self.facts.node_count as usize && !self.facts.keeps_garbage {
+        if reached < self.metadata.node_count as usize && !self.metadata.keeps_garbage {
             self.find_unreached(reached as u32, job)?;
         }
         Ok(())
     }
 
     fn find_unreached(&mut self, end: u32, job: &Job<'_>) -> Result<(), StageError> {
-        let root = self.facts.root.index();
+        let root = self.metadata.root.index();
         let root_class = self.class.get(root)?;
         let root_covers = self.members.contains(root);
         let mut numbers = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;
-        for node in 0..self.facts.node_count as u32 {
+        for node in 0..self.metadata.node_count as u32 {
             if numbers.next()?.is_none() {
                 let class = self.class.get(node as usize)?;
                 if !root_covers || class != root_class {

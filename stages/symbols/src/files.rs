@@ -21,7 +21,7 @@ const SCRIPTS: [&str; 4] = ["map", "js", "mjs", "cjs"];
 
 /// Result of a search.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct SymbolFiles {
     /// Assemblies and PDBs.
     pub symbols: Symbols,
     /// Files that are or may have source maps, and folders of such.
@@ -33,7 +33,7 @@ pub struct Found {
 /// Finds symbols in files and folders; in a folder, the endings decide. Each file is read within `memory` bytes.
 /// Unusable files become problems.
 #[must_use]
-pub fn find(paths: &[String], memory: u64) -> Found {
+pub fn find(paths: &[String], memory: u64) -> SymbolFiles {
     let mut search = Search { memory, ..Search::default() };
     for path in paths {
         let mut files = Vec::new();
@@ -48,7 +48,7 @@ pub fn find(paths: &[String], memory: u64) -> Found {
 
 /// Finds the portable PDBs in the folder of a trace, not in folders below it.
 #[must_use]
-pub fn beside(trace: &Path, memory: u64) -> Found {
+pub fn beside(trace: &Path, memory: u64) -> SymbolFiles {
     let mut search = Search { memory, ..Search::default() };
     let folder = trace.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // An unreadable folder counts as empty, because nobody named it.
@@ -157,9 +157,9 @@ impl Search {
         true
     }
 
-    fn finish(self) -> Found {
+    fn finish(self) -> SymbolFiles {
         let Self { files, scripts, problems, .. } = self;
-        Found { symbols: named(files.into_values().collect()), scripts, problems }
+        SymbolFiles { symbols: named(files.into_values().collect()), scripts, problems }
     }
 }
 

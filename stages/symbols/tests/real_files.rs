@@ -5,7 +5,7 @@
 use heaplake_kit::Budget;
 use heaplake_schemas::symbols::Symbols;
 use heaplake_symbols::assembly::Assembly;
-use heaplake_symbols::{Build, Found, Library, Module, Pdb, beside, find};
+use heaplake_symbols::{Build, Library, Module, Pdb, SymbolFiles, beside, find};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ fn content(name: &str) -> Vec<u8> {
     fs::read(fixture(name)).unwrap()
 }
 
-fn found(paths: &[PathBuf]) -> Found {
+fn found(paths: &[PathBuf]) -> SymbolFiles {
     find(&paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(), MEMORY)
 }
 

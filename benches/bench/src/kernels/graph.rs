@@ -8,7 +8,7 @@ use heaplake_graph::{dominators, preorder, retainers};
 use heaplake_kit::{ColumnWriter, Job};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::{AnalysisOptions, Options as AnyOptions};
-use heaplake_schemas::scratch::{self as columns, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, Metadata, documents};
 
 const NODES: usize = 5_000_000;
 /// Everything fits in memory; paging is not measured here.
@@ -18,7 +18,7 @@ pub(super) fn run(options: &Options) -> Result<Vec<Timed>> {
     let nodes = options.amount(NODES) as u32;
     let bench = Bench::new(MEMORY)?;
     write(&bench, nodes)?;
-    bench.scratch.write_document(documents::FACTS, &Facts { root: NodeId(0), ..Facts::default() })?;
+    bench.scratch.write_document(documents::METADATA, &Metadata { root: NodeId(0), ..Metadata::default() })?;
     let names = ["all three", "stage preorder", "stage retainers", "stage dominators"];
     let mut times: [Vec<f64>; 4] = Default::default();
     let analysis = AnyOptions::Analysis(AnalysisOptions::default());

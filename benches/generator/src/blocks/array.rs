@@ -43,7 +43,7 @@ impl Structure for OrderLines {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let length = self.length;
         let shallow = js_array_size(length);
         let lines = length * (LINE + NUMBER_SIZE);

@@ -53,7 +53,7 @@ impl Structure for LogBuffer {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let all = |left: u64| left * (CONS + PIECE) + PIECE;
         let length = self.length;
         out.head(at.head_fact(HEAD, HEAD + all(length)));

@@ -46,7 +46,7 @@ impl Structure for Deque {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let all = self.length * NODE;
         out.head(at.head_fact(HEAD, HEAD + all));
         for i in [0, self.length / 3, self.length / 2] {

@@ -79,7 +79,7 @@ impl Grid {
     }
 
     /// Adds the answers below the topmost node, which is at `distance`.
-    fn facts(&self, top: u64, distance: u64, classes: [&str; 2], out: &mut Answers) {
+    fn metadata(&self, top: u64, distance: u64, classes: [&str; 2], out: &mut Answers) {
         let row = self.rows / 2;
         let cell = self.cells / 2;
         let steps = |i: u64, count: u64| 1 + i.min(count - 1 - i);
@@ -147,10 +147,10 @@ impl Structure for Attached {
         self.grid.walk_rows(at.head, out);
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let retained = self.grid.bytes();
         out.document(Fact { ordinal: at.head, shallow: TOP, retained, distance: Some(2), dominator: DOCUMENT_TREES });
-        self.grid.facts(at.head, 2, [",<div>", ",<span>"], out);
+        self.grid.metadata(at.head, 2, [",<div>", ",<span>"], out);
         out.class(",#document", 1, TOP, retained, 2);
     }
 
@@ -187,7 +187,7 @@ impl Structure for Detached {
         self.grid.walk_rows(top, out);
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let grid = &self.grid;
         let top = Fact {
             ordinal: at.head + 1,
@@ -199,7 +199,7 @@ impl Structure for Detached {
         out.head(at.head_fact(HTML_ELEMENT, HTML_ELEMENT + grid.bytes()));
         out.checkpoint(top);
         let rows = grid.rows * grid.row_bytes();
-        grid.facts(top.ordinal, HEAD_DISTANCE + 1, [",Detached <div>", ",Detached <span>"], out);
+        grid.metadata(top.ordinal, HEAD_DISTANCE + 1, [",Detached <div>", ",Detached <span>"], out);
         out.class(",HTMLDivElement", 1, HTML_ELEMENT, HTML_ELEMENT + grid.bytes(), HEAD_DISTANCE);
         // The topmost element has the rows' class and dominates them: its bytes replace theirs.
         out.class_inside(",Detached <div>", TOP, grid.bytes(), rows, HEAD_DISTANCE + 1);

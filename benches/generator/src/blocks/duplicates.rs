@@ -232,7 +232,7 @@ impl Structure for Twins {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let shallow = js_array_size(self.length());
         let (lists, rings) = (LISTS * self.list_bytes(), RINGS * self.ring_bytes());
         let trees = TREES * TREE_NODES * TREE_NODE;

@@ -72,7 +72,7 @@ impl Structure for Cache {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         // The map alone owns the table, so it gets the table's bytes; the table still dominates its targets.
         let shallow = MAP + self.table_size();
         let (keys, entries) = (self.entries * KEY, self.entries * ENTRY);

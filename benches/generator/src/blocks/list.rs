@@ -64,7 +64,7 @@ impl Structure for List {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let all = self.length * self.bytes_per_node();
         out.head(at.head_fact(HEAD, HEAD + all));
         for i in [0, self.length / 2, self.length - 1] {

@@ -64,10 +64,10 @@ macro_rules! blocks {
             fn strings<W: Write>(&self, at: &Place, out: &mut Strings<W>) {
                 match self { $(Self::$name(block) => block.strings(at, out),)* }
             }
-            fn facts(&self, at: &Place, out: &mut Answers) {
+            fn metadata(&self, at: &Place, out: &mut Answers) {
                 let size = self.size();
                 out.begin(self.kind(), size.nodes, size.edges);
-                match self { $(Self::$name(block) => block.facts(at, out),)* }
+                match self { $(Self::$name(block) => block.metadata(at, out),)* }
             }
             fn in_shard(&self) -> bool {
                 match self { $(Self::$name(block) => block.in_shard(),)* }

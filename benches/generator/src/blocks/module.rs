@@ -98,7 +98,7 @@ impl Structure for Module {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let (closures, scopes) = (self.closures(), self.scopes);
         let functions = closures * (CLOSURE + CELL);
         let contexts = OUTER + scopes * (CONTEXT + NUMBER_SIZE);

@@ -114,7 +114,7 @@ impl Structure for Records {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let length = self.length;
         let shallow = js_array_size(length);
         let bytes = self.object_size();

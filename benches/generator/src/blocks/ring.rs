@@ -73,7 +73,7 @@ impl Structure for Ring {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let [head, member] = self.classes();
         let all = self.length * NODE;
         out.head(at.head_fact(HEAD, HEAD + all));

@@ -24,7 +24,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The facts of a head that hangs from the shard.
+    /// The metadata of a head that hangs from the shard.
     pub(super) fn head_fact(&self, shallow: u64, retained: u64) -> Fact {
         Fact { ordinal: self.head, shallow, retained, distance: Some(HEAD_DISTANCE), dominator: self.shard }
     }
@@ -64,7 +64,7 @@ pub(crate) trait Structure {
     /// Writes the strings, exactly [`Size::strings`] of them.
     fn strings<W: Write>(&self, _at: &Place, _out: &mut Strings<W>) {}
     /// Adds the answers.
-    fn facts(&self, at: &Place, out: &mut Answers);
+    fn metadata(&self, at: &Place, out: &mut Answers);
     /// Whether the shard refers to the head; documents hang elsewhere.
     fn in_shard(&self) -> bool {
         true

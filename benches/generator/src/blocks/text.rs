@@ -85,7 +85,7 @@ impl Structure for Texts {
         out.long(self.external_length(at), at.key);
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let shallow = js_array_size(self.length());
         let own: u64 = (0..self.own).map(|i| string_size(self.text_length(at, i))).sum();
         let external = EXTERNAL + self.external_length(at);

@@ -67,7 +67,7 @@ impl Structure for Tree {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let length = self.length();
         let all = length * (NODE + KEY);
         out.head(at.head_fact(HEAD, HEAD + all));

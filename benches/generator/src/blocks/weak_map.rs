@@ -113,7 +113,7 @@ impl Structure for ViewRegistry {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let entries = self.entries;
         let shallow = self.own_size();
         let weak_map = WEAK_MAP + self.table_size();

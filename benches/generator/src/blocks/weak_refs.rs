@@ -91,7 +91,7 @@ impl Structure for Observers {
         walk_detail(out);
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let shallow = js_array_size(self.length());
         let pair = SUBJECT + DETAIL;
         let (refs, held) = (self.refs() * REF, self.pairs * pair);

@@ -71,7 +71,7 @@ impl Structure for Widgets {
         }
     }
 
-    fn facts(&self, at: &Place, out: &mut Answers) {
+    fn metadata(&self, at: &Place, out: &mut Answers) {
         let length = self.length();
         let shallow = js_array_size(length);
         let pairs = self.pairs * SHARED_PAIR;

@@ -184,9 +184,9 @@ fn checkpoints_are_right() {
             let nearest = members().map(|i| distance[i]).min().flatten();
             assert_eq!(row.distance, nearest, "{key}");
         }
-        let facts = answers.checkpoints();
-        assert!(facts.len() > 20);
-        for fact in facts {
+        let metadata = answers.checkpoints();
+        assert!(metadata.len() > 20);
+        for fact in metadata {
             let i = fact.ordinal as usize;
             let found = (sizes[i], retained[i], distance[i], dominator[i] as u64);
             let planted = (fact.shallow, fact.retained, fact.distance, fact.dominator);

@@ -3,7 +3,7 @@
 //! The Python package does the work: this command finds a Python that has it and replaces itself by it.
 
 use crate::commands::analyze;
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::memory::Size;
 use crate::print::log;
 use clap::Args;
@@ -93,7 +93,7 @@ fn python(told: Option<OsString>, binary: Option<&Path>) -> PathBuf {
 }
 
 /// Refuses a Python without the packages.
-fn probe(python: &Path) -> Result<(), Complaint> {
+fn probe(python: &Path) -> Result<(), Diagnostic> {
     let probe = Command::new(python).args(["-c", PROBE]).stdin(Stdio::null()).stderr(Stdio::null()).status();
     match probe.map(|status| status.code()) {
         Ok(Some(0)) => Ok(()),
@@ -104,9 +104,9 @@ fn probe(python: &Path) -> Result<(), Complaint> {
     }
 }
 
-fn missing(python: &Path, why: &str) -> Complaint {
+fn missing(python: &Path, why: &str) -> Diagnostic {
     let cause = format!("fleet analyze needs a Python with heaplake and Ray; {}: {why}", python.display());
-    Complaint::usage(cause, "pip install 'heaplake[ray]', or set HEAPLAKE_PYTHON to a Python that has them")
+    Diagnostic::usage(cause, "pip install 'heaplake[ray]', or set HEAPLAKE_PYTHON to a Python that has them")
 }
 
 /// Command-line words after `fleet analyze`.

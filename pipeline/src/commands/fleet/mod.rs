@@ -3,7 +3,7 @@
 pub mod analyze;
 pub mod rollup;
 
-use crate::complaint::Done;
+use crate::diagnostic::Done;
 use clap::{Args, Subcommand};
 
 const EXAMPLE: &str = "Example: heaplake fleet rollup lake --by release,label.region";

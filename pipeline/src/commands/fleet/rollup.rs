@@ -4,7 +4,7 @@ use crate::commands::batch::stopped_by_signals;
 use crate::commands::choices::Resources;
 use crate::commands::missed::{self, Skipping};
 use crate::commands::outputs;
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
 use crate::metrics;
 use crate::print::progress::{Display, Mode};
@@ -72,17 +72,17 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Done {
     if arguments.out.is_none() && storage::is_url(&arguments.lake) {
         let cause = format!("{}: a rollup is made in a folder of this machine", arguments.lake.display());
-        return Err(Complaint::usage(cause, "name one with --out"));
+        return Err(Diagnostic::usage(cause, "name one with --out"));
     }
     let folder = arguments.out.clone().unwrap_or_else(|| arguments.lake.join("fleet"));
     let manifest = folder.join(heaplake_schemas::rollup::FILE);
     let written = [(outputs::FOLDER, Some(manifest.as_path())), ("--metrics", arguments.metrics.as_deref())];
     outputs::check(&written, Vec::new)?;
-    arguments.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Complaint::of_usage)?;
+    arguments.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Diagnostic::of_usage)?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
     let context = arguments.resources.context(&display, &cancel);
-    let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
+    let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
     let skip_damaged = arguments.skipping.skip_damaged;
     let answer = rollup::roll((&arguments.lake, &arguments.by, skip_damaged), &folder, scratch.path(), &context)?;
     if let Some(path) = &arguments.metrics {

@@ -2,7 +2,7 @@
 
 use super::choosing::{Choosing, ago};
 use crate::commands::choices::pattern;
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
 use crate::print::{self, lake as text};
 use clap::Args;
@@ -92,11 +92,11 @@ impl Arguments {
 
 /// Drops the runs, or lists them. Fails without a condition, or if a name matches no run.
 pub fn run(arguments: &Arguments) -> Done {
-    refuse_run(&arguments.lake).map_err(Complaint::of_usage)?;
+    refuse_run(&arguments.lake).map_err(Diagnostic::of_usage)?;
     let wish = arguments.wish();
     if wish.is_empty() {
         let cause = format!("{}: nothing says which runs are to go", arguments.lake.display());
-        return Err(Complaint::usage(
+        return Err(Diagnostic::usage(
             cause,
             "name runs ('*' is all), or give --release, --label, --older-than or --keep-last",
         ));
@@ -110,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let mut plan = drop::plan(&arguments.lake, &wish)?;
     if let Some(unmet) = &plan.unmet {
         let cause = format!("{}: {unmet}", arguments.lake.display());
-        return Err(Complaint::usage(cause, "heaplake ls LAKE lists the runs"));
+        return Err(Diagnostic::usage(cause, "heaplake ls LAKE lists the runs"));
     }
     let exit = if arguments.yes { carry_out(&mut plan) } else { 0 };
     let report = Report { dry_run: !arguments.yes, plan };
@@ -136,7 +136,7 @@ fn carry_out(plan: &mut Plan) -> u8 {
     for run in &mut plan.runs {
         match drop::carry_out(run).and_then(|outcome| allowed(run, outcome)) {
             Ok(()) => run.dropped = true,
-            Err(error) => exit = exit.max(Complaint::from(error).tell()),
+            Err(error) => exit = exit.max(Diagnostic::from(error).tell()),
         }
     }
     exit

@@ -1,7 +1,7 @@
 //! `heaplake lake ls`, or `heaplake ls`: the runs of a lake.
 
 use super::choosing::{Choosing, moment};
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::print::{self, list, log};
 use clap::Args;
 use heaplake_fleet::choice::{Choice, refuse_run};
@@ -49,7 +49,7 @@ pub struct Arguments {
 
 /// Prints the list, which includes damaged runs.
 pub fn run(arguments: &Arguments) -> Done {
-    refuse_run(&arguments.lake).map_err(Complaint::of_usage)?;
+    refuse_run(&arguments.lake).map_err(Diagnostic::of_usage)?;
     let choice = Choice {
         selection: arguments.choosing.selection(),
         since: arguments.since.map(|since| since.start),
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let listing = runs::list(&arguments.lake, &choice, arguments.descriptions)?;
     if let Some(unmet) = &listing.unmet {
         let cause = format!("{}: {unmet}", arguments.lake.display());
-        return Err(Complaint::usage(cause, "heaplake ls LAKE lists all runs"));
+        return Err(Diagnostic::usage(cause, "heaplake ls LAKE lists all runs"));
     }
     let is_chosen = !choice.selection.is_empty() || choice.since.is_some() || choice.before.is_some();
     if listing.runs.is_empty() && is_chosen {

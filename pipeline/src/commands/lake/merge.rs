@@ -2,7 +2,7 @@
 
 use crate::commands::batch::{prepare, stopped_by_signals};
 use crate::commands::choices::Effort;
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
 use crate::print::progress::{Display, Mode};
 use crate::print::{self, lake as text};
@@ -53,11 +53,11 @@ pub fn run(arguments: &Arguments) -> Done {
     let Arguments { sources, out: lake, takes_away, .. } = arguments;
     if storage::is_url(lake) {
         let cause = format!("{}: runs cannot be merged into a lake in an object store", lake.display());
-        return Err(Complaint::usage(cause, "merge into a local lake, or analyse with --out there"));
+        return Err(Diagnostic::usage(cause, "merge into a local lake, or analyse with --out there"));
     }
     let found = sources.iter().map(|source| merge::places(source, lake, *takes_away)).collect::<Result<Vec<_>, _>>();
-    let places: Vec<PathBuf> = found.map_err(Complaint::of_usage)?.into_iter().flatten().collect();
-    prepare(lake).map_err(Complaint::of_usage)?;
+    let places: Vec<PathBuf> = found.map_err(Diagnostic::of_usage)?.into_iter().flatten().collect();
+    prepare(lake).map_err(Diagnostic::of_usage)?;
     workplace::sweep(lake, None);
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "lake");
@@ -84,7 +84,7 @@ fn all(places: &[PathBuf], arguments: &Arguments, context: &Context<'_>) -> (Vec
         match merge::merge(place, &arguments.out, arguments.takes_away, context) {
             Ok(run) => {
                 if let (Some(problem), Some(advice)) = (&run.problem, &run.advice) {
-                    exit = exit.max(Complaint::failed(problem, advice).tell());
+                    exit = exit.max(Diagnostic::failed(problem, advice).tell());
                 }
                 merged.push(run);
             }

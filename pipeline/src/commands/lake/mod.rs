@@ -6,7 +6,7 @@ pub mod ls;
 pub mod merge;
 pub mod verify;
 
-use crate::complaint::Done;
+use crate::diagnostic::Done;
 use clap::{Args, Subcommand};
 
 const EXAMPLES: &str = "\

@@ -2,7 +2,7 @@
 
 use crate::commands::batch::stopped_by_signals;
 use crate::commands::choices::Effort;
-use crate::complaint::{Complaint, Done, Exit};
+use crate::diagnostic::{Diagnostic, Done, Exit};
 use crate::print::progress::{Display, Mode};
 use crate::print::{self, lake as text};
 use clap::Args;
@@ -41,7 +41,7 @@ pub struct Arguments {
 
 /// Checks the lake and prints the damage; fails if the lake cannot be read.
 pub fn run(arguments: &Arguments) -> Done {
-    refuse_run(&arguments.lake).and_then(|()| refuse_other(&arguments.lake)).map_err(Complaint::of_usage)?;
+    refuse_run(&arguments.lake).and_then(|()| refuse_other(&arguments.lake)).map_err(Diagnostic::of_usage)?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "lake");
     let verified = verify(&arguments.lake, &arguments.effort.context(&display, &cancel))?;

@@ -2,7 +2,7 @@
 
 use super::arguments::Arguments;
 use super::outlook::forecast;
-use crate::complaint::{Complaint, Done, Kind};
+use crate::diagnostic::{Diagnostic, Done, Kind};
 use crate::inputs::{self, Wanted};
 use crate::print;
 use heaplake_input::source::Input;
@@ -37,10 +37,11 @@ enum Line {
 pub(super) fn run(arguments: &Arguments) -> Done {
     for input in inputs::resolve(&arguments.inputs, Wanted::Snapshots) {
         let line = match input {
-            Ok(input) => planned(&input, arguments).unwrap_or_else(|complaint| Line::failed(input.name(), complaint)),
+            Ok(input) => planned(&input, arguments).unwrap_or_else(|diagnostic| Line::failed(input.name(), diagnostic)),
             Err((name, why)) => {
-                let complaint = Complaint::failed(format!("{name}: {why}"), "name a file, or a folder that holds some");
-                Line::failed(name, complaint)
+                let diagnostic =
+                    Diagnostic::failed(format!("{name}: {why}"), "name a file, or a folder that holds some");
+                Line::failed(name, diagnostic)
             }
         };
         print::json_line(&line)?;
@@ -48,7 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> Done {
     Ok(0)
 }
 
-fn planned(input: &Input, arguments: &Arguments) -> Result<Line, Complaint> {
+fn planned(input: &Input, arguments: &Arguments) -> Result<Line, Diagnostic> {
     let forecast = forecast(input, arguments)?;
     let bytes = match input {
         Input::File(path) => fs::metadata(path).ok().map(|file| file.len()),
@@ -67,9 +68,9 @@ fn planned(input: &Input, arguments: &Arguments) -> Result<Line, Complaint> {
 }
 
 impl Line {
-    fn failed(input: String, complaint: Complaint) -> Self {
-        let complaint = complaint.about(&input);
-        let (kind, exit_code) = (complaint.kind(), complaint.exit as u8);
-        Self::Failed { input, kind, error: complaint.cause, advice: complaint.advice, exit_code }
+    fn failed(input: String, diagnostic: Diagnostic) -> Self {
+        let diagnostic = diagnostic.about(&input);
+        let (kind, exit_code) = (diagnostic.kind(), diagnostic.exit as u8);
+        Self::Failed { input, kind, error: diagnostic.cause, advice: diagnostic.advice, exit_code }
     }
 }

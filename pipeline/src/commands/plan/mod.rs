@@ -6,7 +6,7 @@ mod outlook;
 
 pub use arguments::Arguments;
 
-use crate::complaint::{Complaint, Done};
+use crate::diagnostic::{Diagnostic, Done};
 use crate::print;
 use heaplake_input::source::Input;
 
@@ -17,7 +17,7 @@ pub fn run(arguments: &Arguments) -> Done {
     }
     let [name] = arguments.inputs.as_slice() else {
         let cause = format!("plan takes one input, but {} are given", arguments.inputs.len());
-        return Err(Complaint::usage(cause, "name one, or add --each for a line of JSON for each"));
+        return Err(Diagnostic::usage(cause, "name one, or add --each for a line of JSON for each"));
     };
     let input = match name.as_str() {
         "-" => Input::Stdin,

@@ -2,7 +2,7 @@
 
 use super::arguments::Arguments;
 use crate::commands::choices::budget;
-use crate::complaint::Complaint;
+use crate::diagnostic::Diagnostic;
 use crate::engine::forecast::{self, Forecast, Heap};
 use crate::engine::picture::{self, Language};
 use crate::inputs::{self, Wanted};
@@ -14,7 +14,7 @@ use heaplake_schemas::options::{AnalysisOptions, Options};
 use std::sync::atomic::AtomicBool;
 
 /// Computes the forecast of an input.
-pub(super) fn forecast(input: &Input, arguments: &Arguments) -> Result<Forecast, Complaint> {
+pub(super) fn forecast(input: &Input, arguments: &Arguments) -> Result<Forecast, Diagnostic> {
     let cancel = AtomicBool::new(false);
     let memory = budget(arguments.memory);
     let context = Context { budget: Budget::new(memory), threads: 1, progress: &Silent, cancel: &cancel };
@@ -24,7 +24,7 @@ pub(super) fn forecast(input: &Input, arguments: &Arguments) -> Result<Forecast,
 }
 
 /// Draws the graph of its stages.
-pub(super) fn graph(input: &Input, arguments: &Arguments, language: Language) -> Result<String, Complaint> {
+pub(super) fn graph(input: &Input, arguments: &Arguments, language: Language) -> Result<String, Diagnostic> {
     let cancel = AtomicBool::new(false);
     let context =
         Context { budget: Budget::new(budget(arguments.memory)), threads: 1, progress: &Silent, cancel: &cancel };
@@ -37,7 +37,7 @@ fn opened(
     input: &Input,
     arguments: &Arguments,
     context: &Context<'_>,
-) -> Result<(&'static dyn Format, Source), Complaint> {
+) -> Result<(&'static dyn Format, Source), Diagnostic> {
     let source = Source::open_with(input, context.threads, &context.budget)?;
     let mut source = source.allowing_bombs(arguments.trust.allow_bomb);
     let beginning = source.peek(context)?;

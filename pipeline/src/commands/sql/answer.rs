@@ -5,7 +5,7 @@ use super::prompt;
 use super::writing::written;
 use crate::commands::batch::stopped_by_signals;
 use crate::commands::outputs;
-use crate::complaint::{Complaint, Done, Exit};
+use crate::diagnostic::{Diagnostic, Done, Exit};
 use crate::engine::workplace;
 use crate::print;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
@@ -38,14 +38,14 @@ pub(super) fn run(arguments: &Arguments) -> Done {
     }
     let from_terminal = arguments.statement.is_none() && arguments.named.is_none() && io::stdin().is_terminal();
     if arguments.format == Format::Parquet && (arguments.out.is_none() && io::stdout().is_terminal()) {
-        return Err(Complaint::usage("a Parquet file is nothing for a terminal", "name a file with --out"));
+        return Err(Diagnostic::usage("a Parquet file is nothing for a terminal", "name a file with --out"));
     }
     let reads_stdin = arguments.statement.is_none() && arguments.named.is_none();
     let stdin = reads_stdin.then_some((outputs::STDIN.0, Path::new(outputs::STDIN.1)));
     outputs::check(&[("--out", arguments.out.as_deref())], || stdin.into_iter().collect())?;
-    arguments.out.iter().try_for_each(|file| output_file::check_in_folder(file)).map_err(Complaint::of_usage)?;
+    arguments.out.iter().try_for_each(|file| output_file::check_in_folder(file)).map_err(Diagnostic::of_usage)?;
     let cancel = stopped_by_signals();
-    let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
+    let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
     let bucket = bucket(&arguments.lake)?;
     let budget = arguments.resources.memory();
     let limits = Limits {
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Done {
 }
 
 /// Answers the statements of the command line or of standard input.
-fn statements(lake: &mut Open<'_>) -> Result<(), Complaint> {
+fn statements(lake: &mut Open<'_>) -> Result<(), Diagnostic> {
     let (arguments, cancel) = (lake.arguments, lake.cancel);
     if let Some(name) = &arguments.named {
         let (statement, values) = Session::named(&named::find(name)?, &arguments.parameters)?;
@@ -82,11 +82,11 @@ fn statements(lake: &mut Open<'_>) -> Result<(), Complaint> {
     let text = arguments.statement.clone().map_or_else(standard_input, Ok)?;
     let statements = Session::statements(&text)?;
     if statements.is_empty() {
-        return Err(Complaint::usage("there is no statement", "heaplake sql --help has examples"));
+        return Err(Diagnostic::usage("there is no statement", "heaplake sql --help has examples"));
     }
     if statements.len() > 1 && arguments.format != Format::Table {
         let cause = format!("{} statements have no common columns", statements.len());
-        return Err(Complaint::usage(cause, "give one statement, or write tables"));
+        return Err(Diagnostic::usage(cause, "give one statement, or write tables"));
     }
     written(arguments, cancel, |writer| {
         statements.iter().try_fold(0, |_, statement| lake.answer(statement, None, writer))
@@ -129,35 +129,35 @@ impl Open<'_> {
 
 /// Returns the bucket of a lake in an object store.
 #[cfg(feature = "stores")]
-fn bucket(lake: &Path) -> Result<Option<Bucket>, Complaint> {
+fn bucket(lake: &Path) -> Result<Option<Bucket>, Diagnostic> {
     let bucket = storage::url(lake).map(heaplake_stores::bucket).transpose();
     Ok(bucket.map_err(|error| StageError::io(lake, "open", error))?)
 }
 
 /// This build has no object stores, and URLs were refused before.
 #[cfg(not(feature = "stores"))]
-fn bucket(_: &Path) -> Result<Option<Bucket>, Complaint> {
+fn bucket(_: &Path) -> Result<Option<Bucket>, Diagnostic> {
     Ok(None)
 }
 
 /// Reports that a statement is run again.
 fn tell_changed(error: &SqlError) {
     let cause = format!("{error}: the run was dropped or replaced");
-    let _ = Complaint::failed(cause, "the statement is run again, over the runs that are there now").tell();
+    let _ = Diagnostic::failed(cause, "the statement is run again, over the runs that are there now").tell();
 }
 
 /// Reports the runs that no view includes; returns the resulting exit code.
 fn tell_damaged(session: &Session, skip: bool) -> u8 {
     for (path, problem) in &session.lake().damaged {
         let cause = format!("{}: left out: {problem}", path.display());
-        let _ = Complaint::failed(cause, "heaplake lake verify says more; heaplake lake drop removes it").tell();
+        let _ = Diagnostic::failed(cause, "heaplake lake verify says more; heaplake lake drop removes it").tell();
     }
     if skip || session.lake().damaged.is_empty() { 0 } else { Exit::Failed as u8 }
 }
 
-fn standard_input() -> Result<String, Complaint> {
+fn standard_input() -> Result<String, Diagnostic> {
     let mut text = String::new();
     let read = io::stdin().read_to_string(&mut text);
-    read.map_err(|error| Complaint::failed(format!("standard input: {error}"), "statements are UTF-8"))?;
+    read.map_err(|error| Diagnostic::failed(format!("standard input: {error}"), "statements are UTF-8"))?;
     Ok(text)
 }

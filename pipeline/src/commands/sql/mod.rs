@@ -13,8 +13,8 @@ mod writing;
 pub use arguments::{Arguments, Format};
 
 #[cfg(not(feature = "sql"))]
-use crate::complaint::Complaint;
-use crate::complaint::Done;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::Done;
 
 /// Runs the command.
 #[cfg(feature = "sql")]
@@ -26,5 +26,5 @@ pub fn run(arguments: &Arguments) -> Done {
 #[cfg(not(feature = "sql"))]
 pub fn run(_: &Arguments) -> Done {
     let advice = "build it with: cargo build --release --features sql";
-    Err(Complaint::usage("this heaplake was built without SQL", advice))
+    Err(Diagnostic::usage("this heaplake was built without SQL", advice))
 }

@@ -2,7 +2,7 @@
 
 use super::arguments::Arguments;
 use super::writing::to_standard_output;
-use crate::complaint::{Complaint, Exit};
+use crate::diagnostic::{Diagnostic, Exit};
 use crate::print;
 use heaplake_sql::named;
 use heaplake_sql::session::Session;
@@ -26,7 +26,7 @@ A statement ends with a semicolon and may have several lines. Tab completes tabl
 ";
 
 /// Reads statements until the end of input.
-pub(super) fn run(session: &Session, arguments: &Arguments, cancel: &AtomicBool) -> Result<(), Complaint> {
+pub(super) fn run(session: &Session, arguments: &Arguments, cancel: &AtomicBool) -> Result<(), Diagnostic> {
     let config = Config::builder().completion_type(CompletionType::List).auto_add_history(true).build();
     let mut editor: Editor<Typed, FileHistory> = Editor::with_config(config).map_err(|error| unusable(&error))?;
     editor.set_helper(Some(Typed { words: Words::new(session.names()?) }));
@@ -48,8 +48,8 @@ pub(super) fn run(session: &Session, arguments: &Arguments, cancel: &AtomicBool)
                 }
                 text => {
                     cancel.store(false, Ordering::Relaxed);
-                    if let Err(complaint) = answer(session, arguments, text, cancel) {
-                        let _ = complaint.tell();
+                    if let Err(diagnostic) = answer(session, arguments, text, cancel) {
+                        let _ = diagnostic.tell();
                     }
                 }
             },
@@ -63,7 +63,7 @@ pub(super) fn run(session: &Session, arguments: &Arguments, cancel: &AtomicBool)
     Ok(())
 }
 
-fn answer(session: &Session, arguments: &Arguments, text: &str, cancel: &AtomicBool) -> Result<(), Complaint> {
+fn answer(session: &Session, arguments: &Arguments, text: &str, cancel: &AtomicBool) -> Result<(), Diagnostic> {
     let started = Instant::now();
     if let Some(name) = text.strip_prefix("\\n ") {
         let (statement, values) = Session::named(&named::find(name.trim())?, &[])?;
@@ -93,9 +93,9 @@ fn history() -> Option<PathBuf> {
     state.map(|state| state.join("heaplake/sql_history"))
 }
 
-fn unusable(error: &ReadlineError) -> Complaint {
+fn unusable(error: &ReadlineError) -> Diagnostic {
     let cause = format!("the terminal cannot be used: {error}");
-    Complaint { exit: Exit::Failed, ..Complaint::failed(cause, "give the statement as an argument") }
+    Diagnostic { exit: Exit::Failed, ..Diagnostic::failed(cause, "give the statement as an argument") }
 }
 
 /// Completes words, and recognises the end of a statement.

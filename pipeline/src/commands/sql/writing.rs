@@ -1,7 +1,7 @@
 //! Destinations of answers: a file, a pipe, or a terminal, for which escape sequences are made visible.
 
 use super::arguments::{Arguments, Format};
-use crate::complaint::{Complaint, Exit};
+use crate::diagnostic::{Diagnostic, Exit};
 use crate::print::{stdout, terminal};
 use heaplake_lake::output_file::OutputFile;
 use heaplake_sql::error::{Kind, SqlError};
@@ -18,9 +18,9 @@ pub(super) fn written(
     arguments: &Arguments,
     cancel: &AtomicBool,
     answer: impl FnOnce(&mut dyn Writer) -> Result<u64, SqlError>,
-) -> Result<u64, Complaint> {
+) -> Result<u64, Diagnostic> {
     let Some(path) = &arguments.out else { return to_standard_output(arguments, answer) };
-    let mut file = OutputFile::create(path, cancel).map_err(Complaint::of_usage)?;
+    let mut file = OutputFile::create(path, cancel).map_err(Diagnostic::of_usage)?;
     let (rows, failure) = piecewise(&mut file, |to| answer(output::writer(format(arguments), 0, to).as_mut()));
     if let Some(failure) = failure {
         return Err(file.failed(failure).into());
@@ -35,7 +35,7 @@ pub(super) fn written(
 pub(super) fn to_standard_output(
     arguments: &Arguments,
     answer: impl FnOnce(&mut dyn Writer) -> Result<u64, SqlError>,
-) -> Result<u64, Complaint> {
+) -> Result<u64, Diagnostic> {
     let answer = |to: &mut (dyn Write + Send)| answer(output::writer(format(arguments), arguments.rows, to).as_mut());
     let (rows, failure) = match io::stdout().is_terminal() {
         true => piecewise(&mut Shown { line: Vec::new() }, answer),
@@ -129,7 +129,7 @@ impl Write for Shown {
     }
 }
 
-impl From<SqlError> for Complaint {
+impl From<SqlError> for Diagnostic {
     fn from(SqlError { cause, advice, kind }: SqlError) -> Self {
         let exit = match kind {
             Kind::Query => Exit::Usage,

@@ -30,7 +30,7 @@ use crate::error::CompareError;
 use crate::sides::{Formats, OfFormat, Sides};
 use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
-use heaplake_lake::selection::Found;
+use heaplake_lake::selection::FoundRun;
 use heaplake_schemas::comparison::{Comparison, Lacking};
 use heaplake_schemas::diff::{CHAINS, CLASSES, DiffTable, TABLES};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
@@ -125,7 +125,7 @@ fn one_sided(formats: &Formats) -> Vec<Lacking> {
         return Vec::new();
     }
     let of_table = |part: &OfFormat, table: &DiffTable| {
-        let has = |found: &Found| crate::sides::has_table(&found.run, table.compared.file);
+        let has = |found: &FoundRun| crate::sides::has_table(&found.run, table.compared.file);
         let both = part.sides.sides.iter().all(|side| side.runs.iter().any(has));
         let runs: Vec<PathBuf> =
             part.sides.runs().filter(|(_, found)| !both && has(found)).map(|(_, found)| found.place.clone()).collect();
@@ -174,10 +174,10 @@ fn lacking(sides: &Sides, table: &DiffTable) -> Option<String> {
 
 /// Runs without a table that others of their side have; `None` if a whole side lacks it.
 fn some_lack(sides: &Sides, table: &DiffTable) -> Option<Lacking> {
-    let has = |found: &Found| crate::sides::has_table(&found.run, table.compared.file);
+    let has = |found: &FoundRun| crate::sides::has_table(&found.run, table.compared.file);
     let compared = sides.sides.iter().all(|side| side.runs.iter().any(has));
     // Runs with half-deleted folders are reported elsewhere.
-    let is_told = |found: &Found| sides.half_deleted.contains(&found.place);
+    let is_told = |found: &FoundRun| sides.half_deleted.contains(&found.place);
     let lack = sides.runs().map(|(_, found)| found).filter(|found| !has(found) && !is_told(found));
     let runs: Vec<PathBuf> = lack.filter(|_| compared).map(|found| found.place.clone()).collect();
     (!runs.is_empty()).then(|| Lacking { table: of(table), runs, format: None })

@@ -102,7 +102,7 @@ fn percent(delta: f64, base: f64) -> Option<f64> {
 
 /// Converts groups into rows.
 #[derive(Clone, Debug)]
-pub(crate) struct Making<'a> {
+pub(crate) struct RowBuilder<'a> {
     /// Number of measures.
     pub measures: usize,
     /// Runs of each side that have the table.
@@ -119,7 +119,7 @@ struct Values<'a> {
     paired: Collected<'a>,
 }
 
-impl Making<'_> {
+impl RowBuilder<'_> {
     /// Whether there are statistics: some side has several runs.
     #[must_use]
     pub(crate) fn has_statistics(&self) -> bool {

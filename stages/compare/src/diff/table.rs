@@ -1,16 +1,16 @@
 //! Compares one table of two sides: rows on disk, ranking keys in memory.
 
 use super::pairs::Pairs;
-use super::row::{Making, Row};
+use super::row::{Row, RowBuilder};
 use super::sides::{BASE, TARGET};
 use super::untold;
 use crate::rows::texts::{self, Texts};
 use crate::rows::{self, Gathered};
-use crate::run_facts;
+use crate::run_metadata;
 use crate::sides::Sides;
 use crate::statistics;
 use heaplake_kit::{Context, Reservation, StageError};
-use heaplake_names::Names;
+use heaplake_names::Normaliser;
 use heaplake_schemas::diff::DiffTable;
 use rustc_hash::FxHashSet;
 use std::cmp::Ordering;
@@ -56,7 +56,7 @@ pub struct Compared<'a> {
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
     /// Name rules, for runs without signatures in their tables.
-    pub names: &'a Names,
+    pub names: &'a Normaliser,
     /// Whether the user gave name rules, so that signatures of tables are ignored.
     pub own_names: bool,
     /// Label that names hosts, for pairing; `None` disables pairing.
@@ -84,33 +84,33 @@ pub(super) fn compare<'a>(
     }
     let count = gathered.subjects.count();
     let pairs = rules.pair.map_or_else(Pairs::default, |label| Pairs::of(sides, &gathered, label));
-    let making = Making { measures: table.measures.len(), runs, rows: count, pairs: &pairs };
-    filled(&gathered, &making, rules.scratch, context).map(Some)
+    let builder = RowBuilder { measures: table.measures.len(), runs, rows: count, pairs: &pairs };
+    filled(&gathered, &builder, rules.scratch, context).map(Some)
 }
 
 /// Computes the rows and ranks them.
 fn filled<'a>(
     gathered: &Gathered<'a>,
-    making: &Making<'_>,
+    builder: &RowBuilder<'_>,
     scratch: &Path,
     context: &Context<'_>,
 ) -> Result<Compared<'a>, StageError> {
     let failed = |error| StageError::io(scratch, "write to", error);
-    let bytes = making.rows as u64 * (48 + 24 * making.measures as u64);
+    let bytes = builder.rows as u64 * (48 + 24 * builder.measures as u64);
     let room = context.budget.reserve("comparison: ranks of rows", bytes)?;
     let file = tempfile::tempfile_in(scratch).map_err(failed)?;
     let mut out = BufWriter::with_capacity(256 << 10, &file);
     let (mut ranks, mut examples) = (Vec::new(), Vec::new());
-    let mut p = vec![Vec::new(); making.measures];
+    let mut p = vec![Vec::new(); builder.measures];
     let mut words = Vec::new();
     gathered.each(
         context,
-        |group| making.row(group),
+        |group| builder.row(group),
         |row: Row| {
             words.clear();
             row.to_words(&mut words);
             out.write_all(bytemuck::cast_slice(&words)).map_err(failed)?;
-            ranks.push(Rank::of(&row, making.has_statistics()));
+            ranks.push(Rank::of(&row, builder.has_statistics()));
             examples.push(row.head.example.into());
             for (p, measure) in p.iter_mut().zip(&row.measures) {
                 p.push(measure.tests.p);
@@ -125,14 +125,14 @@ fn filled<'a>(
     order.sort_by(|&a, &b| ranks[a as usize].order(q[0][a as usize], &ranks[b as usize], q[0][b as usize]));
     let texts = texts::read(gathered, &examples, scratch, context)?;
     let possible = last_of_possible(gathered.table, &texts, &mut order)?;
-    let (table, width) = (gathered.table, Row::width(making.measures));
+    let (table, width) = (gathered.table, Row::width(builder.measures));
     Ok(Compared {
         table,
-        runs: making.runs,
+        runs: builder.runs,
         order,
         hosts: [BASE, TARGET].map(|side| gathered.hosts_of(side)),
         names: gathered.runs.iter().map(|run| run.name.clone()).collect(),
-        pairs: making.pairs.count(),
+        pairs: builder.pairs.count(),
         texts,
         q,
         ranks,
@@ -232,7 +232,7 @@ impl Compared<'_> {
     /// Names of the hosts (or runs) on which a subject changed most, separated by commas.
     #[must_use]
     pub fn changed_on(&self, row: &Row) -> Option<String> {
-        run_facts::names_of(&row.head.named, &self.names)
+        run_metadata::names_of(&row.head.named, &self.names)
     }
 
     /// Whether there are statistics: some side has several runs.

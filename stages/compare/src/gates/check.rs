@@ -13,7 +13,7 @@ use super::columns::Column;
 use super::expression::Row;
 use super::parts::Gate;
 use super::rows::{Bound, Shown};
-use super::verdict::{Found, Outcome, Sensitivity, Side, Verdict, Verdicts};
+use super::verdict::{MatchedRow, Outcome, Sensitivity, Side, Verdict, Verdicts};
 use super::{Gates, Undecided};
 use crate::rollup::OF_WASTE;
 use heaplake_kit::budget::BudgetVec;
@@ -221,7 +221,7 @@ fn verdict(gate: &Gate, outcome: Outcome) -> Verdict {
 }
 
 /// First subjects that grew, of the first table that the comparison has, without parts of others.
-fn grew(folder: &Path) -> Result<Vec<Found>, StageError> {
+fn grew(folder: &Path) -> Result<Vec<MatchedRow>, StageError> {
     for table in TABLES {
         let Some(reader) = Reader::open_if_present(&folder.join(table.table.file))? else { continue };
         let shown = Shown::of(table, table.measures[0]);

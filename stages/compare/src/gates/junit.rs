@@ -1,6 +1,6 @@
 //! Verdicts as JUnit XML, which build servers show as tests.
 
-use super::verdict::{Found, Outcome, Verdict, Verdicts, change, percent, quantity};
+use super::verdict::{MatchedRow, Outcome, Verdict, Verdicts, change, percent, quantity};
 use heaplake_schemas::comparison::Missed;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use quick_xml::{Error, Writer};
@@ -88,7 +88,7 @@ fn details(gate: &Verdict) -> String {
     lines.join("\n")
 }
 
-fn row(found: &Found) -> String {
+fn row(found: &MatchedRow) -> String {
     let amount =
         |value: Option<i64>| value.map_or_else(|| "?".to_owned(), |value| quantity(found.measure, value as f64));
     let delta = found.delta.map_or_else(|| "?".to_owned(), |delta| change(found.measure, delta));

@@ -1,6 +1,6 @@
 //! Verdicts as GitHub Markdown, for a job summary or a comment.
 
-use super::verdict::{Found, Outcome, Side, Verdict, Verdicts, change, percent, quantity};
+use super::verdict::{MatchedRow, Outcome, Side, Verdict, Verdicts, change, percent, quantity};
 use heaplake_kit::text::{count, is_unseen};
 use heaplake_schemas::comparison::Missed;
 
@@ -58,7 +58,7 @@ fn failure(gate: &Verdict) -> String {
     format!("\n### ❌ {name}\n\n{message}Fails if, in `{}`: {condition}\n\n{}{more}", gate.table, table(&gate.found))
 }
 
-fn table(rows: &[Found]) -> String {
+fn table(rows: &[MatchedRow]) -> String {
     let measure = rows.first().map_or("", |row| row.measure);
     let has_statistics = rows.iter().any(|row| row.q.is_some());
     let (q, line) = if has_statistics { (" q |", "--:|") } else { ("", "") };

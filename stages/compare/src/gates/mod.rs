@@ -30,7 +30,7 @@ mod tests;
 
 pub use error::GateError;
 pub use parts::Gate;
-pub use verdict::{Found, Outcome, Sensitivity, Side, Verdict, Verdicts, change, percent, quantity};
+pub use verdict::{MatchedRow, Outcome, Sensitivity, Side, Verdict, Verdicts, change, percent, quantity};
 
 use std::path::Path;
 

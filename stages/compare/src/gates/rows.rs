@@ -2,7 +2,7 @@
 
 use super::columns::{Column, Kind};
 use super::expression::{Amount, Row};
-use super::verdict::Found;
+use super::verdict::MatchedRow;
 use arrow::array::{Array, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
 use heaplake_kit::StageError;
 use heaplake_kit::text::shorten;
@@ -127,13 +127,13 @@ impl Shown {
     }
 
     /// Reads the subject with first row `first`.
-    pub(crate) fn read(&self, batch: &Batch, first: usize) -> Result<Found, StageError> {
+    pub(crate) fn read(&self, batch: &Batch, first: usize) -> Result<MatchedRow, StageError> {
         let at = first + self.at;
         let text =
             |name: &str| Ok::<_, StageError>(shorten(value(batch.texts(name)?, at).unwrap_or_default(), LONGEST));
         let whole = |name: &str| Ok::<_, StageError>(value(batch.i64s(name)?, at));
         let real = |name: &str| Ok::<_, StageError>(value(batch.f64s(name)?, at));
-        Ok(Found {
+        Ok(MatchedRow {
             subject: text(self.subject)?,
             signature: text("signature")?,
             status: text("status")?,

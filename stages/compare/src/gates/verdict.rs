@@ -14,7 +14,7 @@ pub struct Verdicts {
     /// Verdicts in the order of the gates.
     pub gates: Vec<Verdict>,
     /// Classes that grew most, or subjects of another table if there are no classes; at most ten.
-    pub grew: Vec<Found>,
+    pub grew: Vec<MatchedRow>,
     /// Selected runs, certain or possible, that no gate has seen.
     pub missed: Vec<Missed>,
 }
@@ -87,7 +87,7 @@ pub struct Verdict {
     /// Number of watched rows for which the condition is null.
     pub undecided: u64,
     /// First failing rows, in table order; at most twenty.
-    pub found: Vec<Found>,
+    pub found: Vec<MatchedRow>,
     /// Growth it could have detected; `None` without statistics.
     pub sensitivity: Option<Sensitivity>,
 }
@@ -110,7 +110,7 @@ pub struct Sensitivity {
 
 /// A row of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct MatchedRow {
     /// Text for people.
     pub subject: String,
     /// Signature, equal in every run.
@@ -161,7 +161,7 @@ pub fn percent(percent: f64) -> String {
     if percent.is_infinite() { "new".to_owned() } else { format!("{percent:+.1} %") }
 }
 
-impl Found {
+impl MatchedRow {
     /// Status, with the number of hosts if not all changed.
     #[must_use]
     pub fn became(&self) -> String {

@@ -64,7 +64,7 @@ struct Group {
 }
 
 /// All candidates, sorted, with sums.
-pub(super) struct Found<'a> {
+pub(super) struct CandidateSets<'a> {
     sorted: Sorted<'a, Row>,
     groups: BudgetVec<Group>,
     shallow: u64,
@@ -83,7 +83,7 @@ pub(super) fn find<'a>(
     (classes, node_count): (&ClassList, u64),
     budget: &'a Budget,
     scratch: &'a Scratch,
-) -> Result<Found<'a>, StageError> {
+) -> Result<CandidateSets<'a>, StageError> {
     let most = usize::try_from(fresh.remaining()).unwrap_or(usize::MAX);
     let mut sorter = Sorter::new("candidates of leaks", most, COLUMNS, budget, scratch)?;
     let mut groups = budget.filled("candidates by class", classes.len(), Group::default())?;
@@ -108,10 +108,10 @@ pub(super) fn find<'a>(
         nodes.insert(node as usize);
         sorter.push(Row { retained, id: wanted, shallow: bytes, node, class, kind, padding: 0 })?;
     }
-    Ok(Found { sorted: sorter.finish()?, groups, shallow, retained: 0, nodes, heads })
+    Ok(CandidateSets { sorted: sorter.finish()?, groups, shallow, retained: 0, nodes, heads })
 }
 
-impl Found<'_> {
+impl CandidateSets<'_> {
     /// Whether a class has candidates.
     pub(super) fn has(&self, class: u32) -> bool {
         self.groups[class as usize].count > 0

@@ -1,7 +1,7 @@
 //! Sums objects by class, and writes the table of classes.
 
 use super::class_list::ClassList;
-use super::join::Found;
+use super::join::Joined;
 use super::question::{Change, ClassChange, MOST_CLASSES};
 use super::slices::{amounts, numbers, texts};
 use arrow::datatypes::{Int64Type, UInt64Type};
@@ -30,7 +30,7 @@ impl ClassSums {
     }
 
     /// Adds an object; returns its status if it counts.
-    pub(super) fn add(&mut self, found: &Found) -> Result<Option<Status>, StageError> {
+    pub(super) fn add(&mut self, found: &Joined) -> Result<Option<Status>, StageError> {
         let Some(node) = found.target.or(found.base).filter(|node| node.hidden == 0) else { return Ok(None) };
         let status = match (&found.base, &found.target) {
             (None, _) => Status::New,

@@ -44,7 +44,7 @@ impl Nodes for Sorted<'_, Node> {
 
 /// A result of the join; at least one node is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Joined {
     /// Node in the base.
     pub base: Option<Node>,
     /// Node in the target.
@@ -83,7 +83,7 @@ impl<N: Nodes> Cursor<N> {
 pub(super) fn join(
     base: impl Nodes,
     target: impl Nodes,
-    mut each: impl FnMut(Found) -> Result<(), StageError>,
+    mut each: impl FnMut(Joined) -> Result<(), StageError>,
 ) -> Result<(), StageError> {
     let (mut base, mut target) = (Cursor::new(base)?, Cursor::new(target)?);
     loop {
@@ -100,6 +100,6 @@ pub(super) fn join(
             (None, Some(new)) => base.has(new.id),
             _ => true,
         };
-        each(Found { base: old, target: new, in_both })?;
+        each(Joined { base: old, target: new, in_both })?;
     }
 }

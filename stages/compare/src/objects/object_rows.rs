@@ -1,7 +1,7 @@
 //! Sorts and writes the table of objects.
 
 use super::class_list::ClassList;
-use super::join::{Found, Node};
+use super::join::{Joined, Node};
 use super::slices::{amounts, flags, numbers, optional_amounts, ordinals, texts};
 use arrow::datatypes::UInt64Type;
 use bytemuck::{Pod, Zeroable};
@@ -37,7 +37,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    fn new(status: Status, found: &Found) -> Option<Self> {
+    fn new(status: Status, found: &Joined) -> Option<Self> {
         let node = found.target.or(found.base)?;
         let base = found.base.unwrap_or_default();
         let ordinal = |node: Option<Node>| node.map_or(u32::MAX, |node| node.node);
@@ -85,7 +85,7 @@ impl<'a> ObjectRows<'a> {
     }
 
     /// Adds an object.
-    pub(super) fn push(&mut self, status: Status, found: &Found) -> Result<(), StageError> {
+    pub(super) fn push(&mut self, status: Status, found: &Joined) -> Result<(), StageError> {
         Row::new(status, found).map_or(Ok(()), |row| self.0.push(row))
     }
 

@@ -2,8 +2,8 @@
 
 use heaplake_kit::StageError;
 use heaplake_lake::reader::Reader;
-use heaplake_lake::selection::{self, Found};
-use heaplake_names::{Names, Runtime};
+use heaplake_lake::selection::{self, FoundRun};
+use heaplake_names::{Normaliser, Runtime};
 use heaplake_schemas::run::Run;
 use heaplake_schemas::{classes, nodes};
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ pub(super) struct Side {
     /// Run description.
     pub run: Run,
     /// Rules for signatures.
-    pub names: Names,
+    pub names: Normaliser,
     /// Keeps the tables open.
-    _held: Found,
+    _held: FoundRun,
 }
 
 /// How a format identifies objects.
@@ -42,7 +42,7 @@ impl Side {
             let problem = "the run is the replay of a trace, which has no snapshot of objects";
             return Err(refused(folder, problem, "give runs of heaplake analyze; walks of a trace with --walk"));
         }
-        let names = Names::of(Runtime::of_format(&run.summary.format));
+        let names = Normaliser::of(Runtime::of_format(&run.summary.format));
         let side = Self { folder: folder.to_owned(), run, names, _held: held };
         side.reader(nodes::FILE)?;
         side.reader(classes::FILE)?;

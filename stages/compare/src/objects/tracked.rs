@@ -6,7 +6,7 @@ use super::side::{Side, refused};
 use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{Context, Scratch, StageError};
 use heaplake_lake::reader::{Batch, Batches, Reader, damaged, value};
-use heaplake_lake::selection::{self, Found};
+use heaplake_lake::selection::{self, FoundRun};
 use heaplake_schemas::run::Run;
 use heaplake_schemas::walk_objects;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ pub(super) struct Tracks {
     folder: PathBuf,
     run: Run,
     /// Keeps the tables open.
-    _held: Found,
+    _held: FoundRun,
     /// Garbage collections that ended with a heap walk, ascending.
     walks: Vec<u32>,
 }

@@ -50,7 +50,7 @@ impl fmt::Display for Key {
 }
 
 /// A group before summing.
-pub(super) struct Found {
+pub(super) struct UnsummedGroup {
     /// Description, without tables.
     pub group: Group,
     /// Runs.
@@ -60,7 +60,7 @@ pub(super) struct Found {
 /// All groups of a lake.
 pub(super) struct Groups {
     /// Groups by format, release and labels.
-    pub groups: Vec<Found>,
+    pub groups: Vec<UnsummedGroup>,
     /// Remarks, and missed runs.
     pub notes: Notes,
 }
@@ -84,7 +84,7 @@ pub(super) fn find(
     let mut notes = Notes::default();
     damaged.iter().for_each(|(path, problem)| notes.miss(path, problem));
     gone.iter().for_each(|path| notes.dropped(path));
-    let mut groups: BTreeMap<Common, (Vec<RolledRun>, Vec<selection::Found>)> = BTreeMap::new();
+    let mut groups: BTreeMap<Common, (Vec<RolledRun>, Vec<selection::FoundRun>)> = BTreeMap::new();
     for found in found {
         if let Some(problem) = known_damaged.get(&found.place) {
             notes.miss(&found.place, problem);
@@ -137,7 +137,7 @@ fn nothing(lake: &Path) -> CompareError {
 /// Refuses a label that no run has, unless a run was missed.
 fn refuse_unknown_label(
     by: &[String],
-    groups: &BTreeMap<Common, (Vec<RolledRun>, Vec<selection::Found>)>,
+    groups: &BTreeMap<Common, (Vec<RolledRun>, Vec<selection::FoundRun>)>,
     notes: &Notes,
 ) -> Result<(), CompareError> {
     let names = by.iter().filter_map(|key| key.strip_prefix("label."));
@@ -164,17 +164,17 @@ fn common(run: &Run, by: &[String]) -> Common {
     (format(run).to_owned(), release, by.iter().filter_map(label).collect())
 }
 
-fn group(common: Common, (runs, founds): (Vec<RolledRun>, Vec<selection::Found>)) -> Found {
+fn group(common: Common, (runs, founds): (Vec<RolledRun>, Vec<selection::FoundRun>)) -> UnsummedGroup {
     let (format, release, labels) = common;
     let mut identity = format!("{SCHEMA_VERSION}\n{format}\n{release:?}\n{labels:?}\n");
     runs.iter().for_each(|run| identity.push_str(&format!("{}\t{}\n", run.path, run.hash)));
     let folder = format!("group-{:016x}", xxh3_64(identity.as_bytes()));
     let side = Side { selection: folder.clone(), runs: founds };
     let sides = Sides { sides: vec![side], remarks: Vec::new(), missed: Vec::new(), half_deleted: Vec::new() };
-    Found { group: Group { folder, format, release, labels, runs, ..Group::default() }, sides }
+    UnsummedGroup { group: Group { folder, format, release, labels, runs, ..Group::default() }, sides }
 }
 
-fn rolled(found: &selection::Found, path: String, hash: String) -> Result<RolledRun, StageError> {
+fn rolled(found: &selection::FoundRun, path: String, hash: String) -> Result<RolledRun, StageError> {
     let run = &found.run;
     let of = |severity| run.summary.findings.iter().filter(|finding| finding.severity == severity).count() as u64;
     Ok(RolledRun {
@@ -183,7 +183,7 @@ fn rolled(found: &selection::Found, path: String, hash: String) -> Result<Rolled
         snapshot: run.snapshot.clone(),
         host: host(run).map(str::to_owned),
         captured_at_us: captured_at(&found.place, run)?,
-        bytes: run.replay.as_ref().map_or(run.summary.shallow_bytes, |replay| replay.facts.allocated_bytes),
+        bytes: run.replay.as_ref().map_or(run.summary.shallow_bytes, |replay| replay.metadata.allocated_bytes),
         findings: [Severity::High, Severity::Medium, Severity::Low].map(of),
         hash,
     })

@@ -28,9 +28,9 @@ pub use groups::Key;
 
 use crate::error::CompareError;
 use crate::sides::{Notes, is_compared};
-use groups::Found;
+use groups::UnsummedGroup;
 use heaplake_kit::Context;
-use heaplake_lake::selection::Found as Run;
+use heaplake_lake::selection::FoundRun as Run;
 use heaplake_lake::{nearest, whole};
 use heaplake_schemas::rollup::{Group, Rollup, TABLES};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
@@ -54,10 +54,10 @@ pub fn roll(
     let place = Place::open(folder)?;
     let by: Vec<String> = by.iter().map(ToString::to_string).collect();
     let (earlier, made, damaged) = (place.earlier(&by), BTreeMap::new(), BTreeMap::new());
-    let mut making = Making { earlier, place: &place, scratch, made, damaged };
-    let (groups, notes) = making.groups(lake, &by, context)?;
+    let mut writer = Writer { earlier, place: &place, scratch, made, damaged };
+    let (groups, notes) = writer.groups(lake, &by, context)?;
     let Notes { remarks, missed, .. } = notes.finished(skip_damaged);
-    let updated = groups.iter().filter(|group| making.made.contains_key(&group.folder)).count();
+    let updated = groups.iter().filter(|group| writer.made.contains_key(&group.folder)).count();
     let mut rollup = Rollup {
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
@@ -74,7 +74,7 @@ pub fn roll(
 }
 
 /// State of a rollup in progress.
-struct Making<'a> {
+struct Writer<'a> {
     earlier: Rollup,
     place: &'a Place,
     scratch: &'a Path,
@@ -84,7 +84,7 @@ struct Making<'a> {
     damaged: BTreeMap<PathBuf, String>,
 }
 
-impl Making<'_> {
+impl Writer<'_> {
     /// Computes the groups of the lake. Restarts if a run is replaced meanwhile or found damaged, because grouping
     /// depends on all runs.
     fn groups(
@@ -106,7 +106,7 @@ impl Making<'_> {
         Err(CompareError::refused(cause, "run it again when fewer commands write to the lake"))
     }
 
-    fn all(&mut self, found: Vec<Found>, context: &Context<'_>) -> Result<Option<Vec<Group>>, CompareError> {
+    fn all(&mut self, found: Vec<UnsummedGroup>, context: &Context<'_>) -> Result<Option<Vec<Group>>, CompareError> {
         let mut groups = Vec::with_capacity(found.len());
         for mut found in found {
             let folder = found.group.folder.clone();
@@ -132,10 +132,10 @@ impl Making<'_> {
     }
 }
 
-impl Making<'_> {
+impl Writer<'_> {
     /// Whether a group has runs with damaged tables. Runs with rows kept by an earlier rollup are not read here;
     /// opening them compares lengths.
-    fn has_damaged(&mut self, found: &Found, context: &Context<'_>) -> Result<bool, CompareError> {
+    fn has_damaged(&mut self, found: &UnsummedGroup, context: &Context<'_>) -> Result<bool, CompareError> {
         let before = self.earlier.groups.iter().find(|before| groups::same_key(before, &found.group));
         let known: BTreeSet<(&str, &str)> =
             before.iter().flat_map(|group| &group.runs).map(|run| (&*run.path, &*run.hash)).collect();
@@ -152,7 +152,7 @@ impl Making<'_> {
 
 /// Computes the tables of a group.
 fn rolled(
-    found: &Found,
+    found: &UnsummedGroup,
     earlier: &Rollup,
     place: &Place,
     scratch: &Path,

@@ -19,7 +19,7 @@ pub(crate) mod texts;
 use crate::sides::{Sides, has_table, host};
 use heaplake_kit::{Context, Reservation, StageError, threads};
 use heaplake_lake::reader::Reader;
-use heaplake_names::Names;
+use heaplake_names::Normaliser;
 use heaplake_schemas::diff::DiffTable;
 use heaplake_schemas::run::Table;
 use kept::Kept;
@@ -111,7 +111,7 @@ impl Subjects {
 pub(crate) fn source<'a>(
     sides: &Sides,
     table: &DiffTable,
-    names: &'a Names,
+    names: &'a Normaliser,
     other_rules: bool,
 ) -> Result<Source<'a>, StageError> {
     for (_, found) in sides.runs().filter(|(_, found)| has_table(&found.run, table.compared.file)) {
@@ -182,7 +182,7 @@ fn collect<'a>(
 fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
     let mut hosts = FxHashMap::default();
     let with_table = sides.runs().filter(|(_, found)| has_table(&found.run, table.compared.file));
-    let run = |(side, found): (usize, &heaplake_lake::selection::Found)| {
+    let run = |(side, found): (usize, &heaplake_lake::selection::FoundRun)| {
         let host = host(&found.run).map(|host| {
             let next = hosts.len() as u32;
             *hosts.entry(host.to_owned()).or_insert(next)

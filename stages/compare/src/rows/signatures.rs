@@ -4,7 +4,7 @@
 
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Batch, Reader, value};
-use heaplake_names::{Names, fingerprint};
+use heaplake_names::{Normaliser, fingerprint};
 use heaplake_schemas::diff::DiffTable;
 use heaplake_schemas::{classes, scripts};
 use rustc_hash::FxHashMap;
@@ -21,7 +21,7 @@ pub(crate) enum Source<'a> {
     /// Columns of the tables.
     Stored,
     /// Computed by these rules.
-    Made(&'a Names),
+    Made(&'a Normaliser),
 }
 
 /// Data of a run that rows refer to.
@@ -93,7 +93,7 @@ impl OfRun {
     }
 
     /// Signature of a class key; V8 keys begin with a script id.
-    fn class(&self, names: &Names, key: &str) -> String {
+    fn class(&self, names: &Normaliser, key: &str) -> String {
         let script = key.split_once(',').and_then(|(number, _)| self.scripts.get(&number.parse().ok()?));
         names.class(key, script.map(String::as_str))
     }
@@ -153,7 +153,7 @@ pub(crate) fn of(
     })
 }
 
-fn chain(names: &Names, kind: &str, path: &Batch) -> Result<String, StageError> {
+fn chain(names: &Normaliser, kind: &str, path: &Batch) -> Result<String, StageError> {
     let (edges, labels, repeats) = (path.texts("edge")?, path.texts("class")?, path.flags("repeats")?);
     // Chain elements have class names, not keys: a name is the key of a class without location.
     let keys: Vec<String> =
@@ -162,7 +162,7 @@ fn chain(names: &Names, kind: &str, path: &Batch) -> Result<String, StageError> 
     Ok(names.chain(kind, steps))
 }
 
-fn function(names: &Names, batch: &Batch, row: usize) -> Result<String, StageError> {
+fn function(names: &Normaliser, batch: &Batch, row: usize) -> Result<String, StageError> {
     // Named `signature` in schema version 2.
     let overload = if batch.has("method_signature") { "method_signature" } else { SIGNATURE };
     let text = |name: &str| Ok::<_, StageError>(value(batch.texts(name)?, row));

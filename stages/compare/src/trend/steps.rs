@@ -5,7 +5,7 @@ use crate::error::{CompareError, no_label};
 use crate::sides::{Side, Sides};
 use heaplake_kit::Context;
 use heaplake_lake::captured::captured_at;
-use heaplake_lake::selection::Found;
+use heaplake_lake::selection::FoundRun;
 use std::fmt;
 use std::path::Path;
 
@@ -128,7 +128,7 @@ fn divide(side: Side, by: &By, sides: &mut Sides) -> Result<(), CompareError> {
             }
             runs.sort_by_key(|(captured, found)| (captured.is_none(), *captured, name(found)));
             let step =
-                |(_, found): (_, Found)| Side { selection: found.place.display().to_string(), runs: vec![found] };
+                |(_, found): (_, FoundRun)| Side { selection: found.place.display().to_string(), runs: vec![found] };
             sides.sides.extend(runs.into_iter().map(step));
         }
         By::Release => group(side, by, |found| Some(found.run.release.clone()), sides),
@@ -142,14 +142,14 @@ fn divide(side: Side, by: &By, sides: &mut Sides) -> Result<(), CompareError> {
     Ok(())
 }
 
-fn name(found: &Found) -> (String, String) {
+fn name(found: &FoundRun) -> (String, String) {
     (found.run.release.clone(), found.run.snapshot.clone())
 }
 
 /// Forms one step per value; runs without a value are left out.
-fn group(side: Side, by: &By, value: impl Fn(&Found) -> Option<String>, sides: &mut Sides) {
+fn group(side: Side, by: &By, value: impl Fn(&FoundRun) -> Option<String>, sides: &mut Sides) {
     let all = side.runs.len();
-    let mut valued: Vec<(String, Found)> =
+    let mut valued: Vec<(String, FoundRun)> =
         side.runs.into_iter().filter_map(|found| Some((value(&found)?, found))).collect();
     if valued.len() < all {
         sides.remarks.push(format!("{} runs have no {by}: they are left out.", all - valued.len()));

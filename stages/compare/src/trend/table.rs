@@ -8,7 +8,7 @@ use crate::diff::row::NO_ONE;
 use crate::diff::untold;
 use crate::rows::texts::{self, Texts};
 use crate::rows::{self, Gathered};
-use crate::run_facts;
+use crate::run_metadata;
 use crate::sides::Sides;
 use arrow::array::ArrayRef;
 use heaplake_kit::stage::Output;
@@ -178,7 +178,7 @@ pub(super) fn write(
             let OfFormat { format, followed, .. } = &formats[at];
             let (row, texts) = (followed.row(number)?, followed.texts.of(number as usize)?);
             let part_of = parts[at].get(&row.head.fingerprint).copied();
-            let names = run_facts::names_of(&row.head.named, &followed.names);
+            let names = run_metadata::names_of(&row.head.named, &followed.names);
             take(at, &row, &texts, names.clone(), part_of.is_some());
             followed.cells(&row, (&texts, format), (names, part_of), &mut rows);
         }

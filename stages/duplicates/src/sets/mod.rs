@@ -42,7 +42,7 @@ pub const STAGE: Stage = Stage {
     version: 7,
     when: |setting| setting.duplicates(),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         column(columns::EQUAL_GROUP).when(looks_into_references),
         column(columns::EQUAL_UNDECIDED),
         column(columns::EQUAL_UNDECIDED_REASON),

@@ -3,7 +3,7 @@
 use super::{Arc, Bench, graph, read, write};
 use heaplake_kit::{Scratch, StringWriter};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Metadata, STRINGS, documents};
 
 /// A table of a few strings.
 fn write_words(scratch: &Scratch) {
@@ -32,9 +32,9 @@ fn path_labels(n: usize, edges: &[Arc], number: &[u32]) -> Labels {
     write(&bench.scratch, columns::NODE_CLASS, (0..n).map(|at| ClassId(class(at))));
     write(&bench.scratch, columns::NODE_NAME, (0..n).map(|at| StringId(name(at))));
     write(&bench.scratch, columns::CLASS_NAME, (0..3).map(StringId));
-    let mut facts: Facts = bench.scratch.read_document(documents::FACTS).unwrap();
-    (facts.node_count, facts.root) = (n as u64, NodeId(number[0]));
-    bench.scratch.write_document(documents::FACTS, &facts).unwrap();
+    let mut metadata: Metadata = bench.scratch.read_document(documents::METADATA).unwrap();
+    (metadata.node_count, metadata.root) = (n as u64, NodeId(number[0]));
+    bench.scratch.write_document(documents::METADATA, &metadata).unwrap();
     write(&bench.scratch, columns::DISTANCE_SEED, [NodeId(number[0])]);
     bench.distances();
     bench.shortest_paths();

@@ -13,13 +13,13 @@ pub(crate) const FIRST: u32 = 1;
 /// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root; no object has it.
 pub(crate) const ROOT_ID: u64 = NO_ID;
 
-/// Format name of walks in traces, for the facts.
+/// Format name of walks in traces, for the metadata.
 pub(crate) const TRACE: &str = "dotnet-nettrace";
 
-/// Format name of walks in profiler logs, for the facts.
+/// Format name of walks in profiler logs, for the metadata.
 pub(crate) const LOG: &str = "profiler-log-walk";
 
-/// Format name of dumps, for the facts.
+/// Format name of dumps, for the metadata.
 pub(crate) const DUMP: &str = "dotnet-gcdump";
 
 /// Facts of a walk that one stage of this folder passes to the next.

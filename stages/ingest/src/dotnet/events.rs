@@ -8,13 +8,13 @@
 use super::document::{FIRST, ROOT, TRACE, Walk};
 use super::recorder::{Dependent, Recorder, Root, root_kind};
 use super::types::Types;
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_input::bytes::HINT;
 use heaplake_input::nettrace::kinds::{RUNDOWN, RUNTIME};
 use heaplake_input::nettrace::{Around, Cursor, Events, Outcome, Stacks, Trace, payload};
 use heaplake_kit::{Context, InputError, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 use heaplake_schemas::symbols::Symbols;
 use heaplake_symbols::{Build, Library};
 
@@ -95,7 +95,7 @@ pub(crate) struct Walker<'a> {
     context: &'a Context<'a>,
     trace: Option<Trace>,
     types: Types,
-    names: Names,
+    names: NameWriter,
     current: Option<Current>,
     taken: Option<Taken>,
     walks: u32,
@@ -116,7 +116,7 @@ impl<'a> Walker<'a> {
             context,
             trace: None,
             types: Types::new(&context.budget)?,
-            names: Names::create(&context.budget, scratch)?,
+            names: NameWriter::create(&context.budget, scratch)?,
             current: None,
             taken: None,
             walks: 0,
@@ -175,7 +175,7 @@ impl<'a> Walker<'a> {
         outcome: &Outcome,
         end: u64,
         symbols: Option<&Symbols>,
-    ) -> Result<(Walk, Facts), StageError> {
+    ) -> Result<(Walk, Metadata), StageError> {
         self.end()?;
         let Some(taken) = self.taken.take() else { return Err(self.missing(end)) };
         if let Some((offset, expected, found)) = taken.defect {
@@ -196,7 +196,7 @@ impl<'a> Walker<'a> {
         if outcome.lost_events > 0 {
             remarks.push(format!("the recorder had no room for {} events, none of this walk", outcome.lost_events));
         }
-        let facts = Facts {
+        let metadata = Metadata {
             format: TRACE.to_owned(),
             format_version: Some(outcome.version.to_string()),
             node_count: taken.objects + u64::from(FIRST),
@@ -205,11 +205,11 @@ impl<'a> Walker<'a> {
             counts_empty: true,
             follows_essential: true,
             captured_at_us: self.trace.and_then(|trace| when(&trace, taken.time)),
-            ..Facts::default()
+            ..Metadata::default()
         };
         let (offset, unit) = (taken.offset, taken.unit);
         let class_count = u64::from(self.types.count()) + 1;
-        Ok((Walk { name: self.name, offset, unit, by_address: true, class_count, remarks }, facts))
+        Ok((Walk { name: self.name, offset, unit, by_address: true, class_count, remarks }, metadata))
     }
 
     /// Returns the error for a trace without the wanted walk; `end` is the trace's end.

@@ -11,7 +11,7 @@
 use super::document::{DUMP, Walk};
 use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
 use super::types::{Types, node_kind};
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_input::bytes::Bytes;
 use heaplake_input::nettrace::payload::Type;
 use heaplake_kit::access::{Size, bytes_per_edge, per_node};
@@ -20,7 +20,7 @@ use heaplake_kit::{
     ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Context, Job, ReadAt, Scratch, StageError, on_resident,
 };
 use heaplake_schemas::ids::{MAX_NODES, NodeId};
-use heaplake_schemas::scratch::{self as columns, Column, Facts};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// First bytes of a dump.
@@ -56,7 +56,7 @@ mod tag {
 }
 
 /// Reads a dump into the columns of a walk; also returns the bytes spilled.
-pub(crate) fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(Walk, Facts, u64), StageError> {
+pub(crate) fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(Walk, Metadata, u64), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut reader = Reader { bytes };
     reader.bytes.array::<24>("the beginning of a .gcdump")?;
@@ -76,7 +76,7 @@ pub(crate) fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(
     let graph = reader.graph(scratch, context)?;
     let mut remarks = Vec::new();
     let captured_at_us = reader.rest(&mut remarks)?;
-    let mut names = Names::create(&context.budget, scratch)?;
+    let mut names = NameWriter::create(&context.budget, scratch)?;
     graph.types.write(&mut names, scratch, &context.budget)?;
     names.finish()?;
     let mut plan = ArrayPlan::of(job, "nodes of a .gcdump");
@@ -86,7 +86,7 @@ pub(crate) fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(
     }
     scratch.discard(LABEL);
     scratch.discard(BLOCK);
-    let facts = Facts {
+    let metadata = Metadata {
         format: DUMP.to_owned(),
         format_version: Some(version.to_string()),
         node_count: graph.nodes,
@@ -95,11 +95,11 @@ pub(crate) fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(
         counts_empty: true,
         follows_essential: true,
         captured_at_us,
-        ..Facts::default()
+        ..Metadata::default()
     };
     let class_count = u64::from(graph.types.count()) + 1;
     let walk = Walk { name: name.to_owned(), offset: 0, unit: 0, by_address: false, class_count, remarks };
-    Ok((walk, facts, plan.spilled_bytes()))
+    Ok((walk, metadata, plan.spilled_bytes()))
 }
 
 struct Reader<'a, 'b> {

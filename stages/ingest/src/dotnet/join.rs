@@ -18,7 +18,7 @@ use super::types::{KIND, NODE_KINDS, node_kind};
 use crate::degrees::InDegrees;
 use crate::index::{CHUNKS, Find, Index, Twice};
 use crate::labels::Label;
-use crate::names::Names;
+use crate::names::NameWriter;
 use crate::output::{EdgeCounts, Essential, Output, Wanted, writes_and};
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array::{Fault, Residency};
@@ -28,7 +28,7 @@ use heaplake_kit::{
     StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, Facts, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, Metadata, STRINGS, documents};
 use std::iter::Peekable;
 use std::slice::Iter;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(crate) const STAGE: Stage = Stage {
         column(columns::CLASS_LABEL).when(|setting| Wanted::of(setting).labels),
     ]),
     appends: &[texts(STRINGS)],
-    updates: &[document(documents::FACTS)],
+    updates: &[document(documents::METADATA)],
     arrays: &[&[Index::SIZE, per_node::<u8>()]],
     least: &[bits_per_node(1)],
     fixed: 12 << 20,
@@ -79,19 +79,19 @@ const REFERENCE: Label = Label::Slot(0);
 const DEPENDENT: Label = Label::Slot(1);
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let mut facts = Arc::unwrap_or_clone(job.facts()?);
+    let mut metadata = Arc::unwrap_or_clone(job.metadata()?);
     let walk = &Walk::load(job.scratch)?;
-    let nodes = facts.node_count;
+    let nodes = metadata.node_count;
     job.context.progress.begin(STAGE.name, nodes);
     // First, so that the arrays do not take its memory.
     let referred = Bitset::new(&job.context.budget, "objects that are referred to", nodes as usize)?;
     let spilled_bytes = if walk.by_address {
         let mut index = index(walk, nodes, job)?;
-        index.spilled_bytes() + join(&mut index, referred, walk, &mut facts, job)?
+        index.spilled_bytes() + join(&mut index, referred, walk, &mut metadata, job)?
     } else {
-        join(&mut Numbers(nodes), referred, walk, &mut facts, job)?
+        join(&mut Numbers(nodes), referred, walk, &mut metadata, job)?
     };
-    job.scratch.write_document(documents::FACTS, &facts)?;
+    job.scratch.write_document(documents::METADATA, &metadata)?;
     job.context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes })
 }
@@ -132,17 +132,23 @@ impl Residency for Numbers {
 }
 
 /// Joins the objects by `index`; returns the bytes spilled.
-fn join<I>(index: &mut I, referred: Bitset, walk: &Walk, facts: &mut Facts, job: &Job<'_>) -> Result<u64, StageError>
+fn join<I>(
+    index: &mut I,
+    referred: Bitset,
+    walk: &Walk,
+    metadata: &mut Metadata,
+    job: &Job<'_>,
+) -> Result<u64, StageError>
 where
     I: for<'a> Residency<Resident<'a>: Find, Anywhere<'a>: Find>,
 {
     let counted = Wanted::of(&job.setting).nodes;
     let mut plan = ArrayPlan::of(job, STAGE.name);
-    let degrees = plan.one(counted.then(|| filled(facts.node_count as usize, 0u8)))?;
+    let degrees = plan.one(counted.then(|| filled(metadata.node_count as usize, 0u8)))?;
     match degrees {
-        None => on_resident!(index => join_with(index, (None::<&mut [u8]>, referred), walk, facts, job))?,
+        None => on_resident!(index => join_with(index, (None::<&mut [u8]>, referred), walk, metadata, job))?,
         Some(mut degrees) => {
-            on_resident!(index, degrees => join_with(index, (Some(degrees), referred), walk, facts, job))?;
+            on_resident!(index, degrees => join_with(index, (Some(degrees), referred), walk, metadata, job))?;
         }
     }
     Ok(plan.spilled_bytes())
@@ -152,12 +158,12 @@ fn join_with<D: WriteAt<u8>>(
     mut index: impl Find,
     (degrees, referred): (Option<D>, Bitset),
     walk: &Walk,
-    facts: &mut Facts,
+    metadata: &mut Metadata,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let wanted = Wanted::of(&job.setting);
-    let mut names = Names::append(&context.budget, scratch)?;
+    let mut names = NameWriter::append(&context.budget, scratch)?;
     let outside = Outside::load(&mut index, &mut names, job)?;
     let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
     if wanted.labels {
@@ -167,7 +173,7 @@ fn join_with<D: WriteAt<u8>>(
     let output = Output::create(wanted, degrees, Vec::new(), scratch)?;
     let (root_count, lost) = (outside.roots.len() as u64, outside.lost);
     let dependents = outside.dependents.iter().peekable();
-    let mut joiner = Joiner { index, output, referred, dependents, root: facts.root, root_count, lost };
+    let mut joiner = Joiner { index, output, referred, dependents, root: metadata.root, root_count, lost };
     joiner.roots(&outside)?;
     if walk.by_address {
         // The root's class follows those of the types.
@@ -176,28 +182,28 @@ fn join_with<D: WriteAt<u8>>(
     joiner.objects(job)?;
     let Joiner { output, referred, root_count, lost, .. } = joiner;
     let edges = output.finish(scratch)?;
-    nameless(facts.node_count, scratch)?;
-    let orphans = write_orphans(facts, &referred, scratch)?;
+    nameless(metadata.node_count, scratch)?;
+    let orphans = write_orphans(metadata, &referred, scratch)?;
     let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
-    seed.push(facts.root)?;
+    seed.push(metadata.root)?;
     seed.finish()?;
-    facts.string_count = StringTable::open(scratch, STRINGS)?.len() as u64;
-    facts.root_count = root_count;
-    facts.remarks = remarks(walk, lost, orphans);
-    complete(facts, edges);
+    metadata.string_count = StringTable::open(scratch, STRINGS)?.len() as u64;
+    metadata.root_count = root_count;
+    metadata.remarks = remarks(walk, lost, orphans);
+    complete(metadata, edges);
     Ok(())
 }
 
-/// Sets the facts that all walks share.
-fn complete(facts: &mut Facts, edges: EdgeCounts) {
-    facts.edge_count = edges.all;
-    facts.essential_edge_count = edges.essential;
-    facts.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
-    facts.edge_kinds = EDGE_KINDS.map(|name| EdgeKind { name: name.to_owned(), indexed: false }).to_vec();
-    facts.synthetic_kinds = vec![node_kind::ROOT];
-    facts.internal_kinds = vec![node_kind::ROOT];
-    facts.roles = super::roles::roles();
-    facts.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
+/// Sets the metadata that all walks share.
+fn complete(metadata: &mut Metadata, edges: EdgeCounts) {
+    metadata.edge_count = edges.all;
+    metadata.essential_edge_count = edges.essential;
+    metadata.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
+    metadata.edge_kinds = EDGE_KINDS.map(|name| EdgeKind { name: name.to_owned(), indexed: false }).to_vec();
+    metadata.synthetic_kinds = vec![node_kind::ROOT];
+    metadata.internal_kinds = vec![node_kind::ROOT];
+    metadata.roles = super::roles::roles();
+    metadata.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
 }
 
 /// Returns the remarks on a walk, a sentence each.
@@ -286,16 +292,18 @@ impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
 }
 
 /// Writes the nodes, except the root, without an incoming reference; returns their number.
-fn write_orphans(facts: &Facts, referred: &Bitset, scratch: &Scratch) -> Result<u64, StageError> {
+fn write_orphans(metadata: &Metadata, referred: &Bitset, scratch: &Scratch) -> Result<u64, StageError> {
     let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
-    for node in (0..facts.node_count as usize).filter(|&node| node != facts.root.index() && !referred.contains(node)) {
+    for node in
+        (0..metadata.node_count as usize).filter(|&node| node != metadata.root.index() && !referred.contains(node))
+    {
         orphans.push(NodeId(node as u32))?;
     }
     orphans.finish()
 }
 
 /// Writes the labels of references and dependent handles; labels of roots come with the edges.
-fn write_labels(names: &mut Names, classes: u64, scratch: &Scratch) -> Result<(), StageError> {
+fn write_labels(names: &mut NameWriter, classes: u64, scratch: &Scratch) -> Result<(), StageError> {
     let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
     (0..=classes).try_for_each(|_| start.push(0))?;
     start.finish()?;

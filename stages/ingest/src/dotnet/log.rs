@@ -9,14 +9,14 @@ use super::recorder::{Recorder, Root, root_kind};
 use super::sizes::{Sizes, Survivor};
 use super::types::{Types, node_kind};
 use crate::format::Estimate;
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_input::bytes::{Bytes, HINT};
 use heaplake_input::nettrace::payload::{self, Type};
 use heaplake_input::profiler_log::{self, Bad, Failure, Fields, VERSION};
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, Context, InputError, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 use rustc_hash::FxHashMap;
 
 /// Advice of errors about missing walks.
@@ -43,7 +43,7 @@ struct Open {
     roots: Vec<Root>,
     /// Its walk, once that has begun.
     walk: Option<u32>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 /// A completed walk.
@@ -64,7 +64,7 @@ struct Walker<'a> {
     types: Types,
     /// Size of the objects of each type; `None` if they differ.
     of_type: FxHashMap<u64, Option<u64>>,
-    charge: Charge,
+    account: MemoryAccount,
     sizes: Sizes,
     open: Vec<Open>,
     /// The wanted walk in progress, and its offset.
@@ -83,7 +83,7 @@ pub(crate) fn read(
     wanted: Option<u32>,
     scratch: &Scratch,
     context: &Context<'_>,
-) -> Result<(Walk, Facts), StageError> {
+) -> Result<(Walk, Metadata), StageError> {
     let budget = &context.budget;
     let mut walker = Walker {
         wanted,
@@ -91,7 +91,7 @@ pub(crate) fn read(
         budget,
         types: Types::new(budget)?,
         of_type: FxHashMap::default(),
-        charge: Charge::new(budget, "the sizes of types")?,
+        account: MemoryAccount::new(budget, "the sizes of types")?,
         sizes: Sizes::new(budget)?,
         open: Vec::new(),
         recorder: None,
@@ -133,7 +133,7 @@ impl Walker<'_> {
         match self.of_type.get_mut(&of_type) {
             Some(size) => *size = size.filter(|&size| size == bytes),
             None => {
-                self.charge.add(ENTRY)?;
+                self.account.add(ENTRY)?;
                 self.of_type.insert(of_type, Some(bytes));
             }
         }
@@ -170,7 +170,7 @@ impl Walker<'_> {
             done: false,
             roots: Vec::new(),
             walk: None,
-            charge: Charge::new(self.budget, "the ranges of a collection")?,
+            account: MemoryAccount::new(self.budget, "the ranges of a collection")?,
         });
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Walker<'_> {
         let (generation, start, used) = (fields.generation(LINE)?, fields.hex(LINE)?, fields.hex(LINE)?);
         let Some(open) = self.open.last_mut().filter(|open| !open.reported && used > 0) else { return Ok(()) };
         if open.beside || open.condemned >> generation & 1 == 1 {
-            open.charge.make_room(&mut open.ranges, 1)?;
+            open.account.make_room(&mut open.ranges, 1)?;
             open.ranges.push((start, start.saturating_add(used)));
         }
         Ok(())
@@ -194,7 +194,7 @@ impl Walker<'_> {
         fields.end(LINE)?;
         let Some(open) = self.open.last_mut() else { return Ok(()) };
         open.reported = true;
-        open.charge.make_room(&mut open.survivors, 1)?;
+        open.account.make_room(&mut open.survivors, 1)?;
         open.survivors.push((from, from.saturating_add(length), to));
         Ok(())
     }
@@ -215,7 +215,7 @@ impl Walker<'_> {
         if object == 0 || flags & payload::Root::WEAK != 0 {
             return Ok(());
         }
-        open.charge.make_room(&mut open.roots, 1)?;
+        open.account.make_room(&mut open.roots, 1)?;
         open.roots.push(Root { object, kind, field: StringId::NONE });
         Ok(())
     }
@@ -278,18 +278,18 @@ impl Walker<'_> {
             return Ok(());
         }
         open.reported = true;
-        let Open { ranges, survivors, charge, .. } = open;
-        charge.sort_by_key(ranges, |range| *range)?;
-        charge.sort_by_key(survivors, |survivor| *survivor)?;
+        let Open { ranges, survivors, account, .. } = open;
+        account.sort_by_key(ranges, |range| *range)?;
+        account.sort_by_key(survivors, |survivor| *survivor)?;
         self.sizes.collect(ranges, survivors)?;
         (*ranges, *survivors) = (Vec::new(), Vec::new());
         Ok(())
     }
 
     /// Completes the log: returns the wanted walk, and writes names and keys of classes.
-    fn finish(mut self, bytes: &Bytes<'_>, complete: bool) -> Result<(Walk, Facts), StageError> {
+    fn finish(mut self, bytes: &Bytes<'_>, complete: bool) -> Result<(Walk, Metadata), StageError> {
         let Some(taken) = self.taken.take() else { return Err(self.missing(bytes)) };
-        let mut names = Names::create(self.budget, self.scratch)?;
+        let mut names = NameWriter::create(self.budget, self.scratch)?;
         let undefined = self.types.write(&mut names, self.scratch, self.budget)?;
         names.finish()?;
         let mut remarks = Vec::new();
@@ -308,7 +308,7 @@ impl Walker<'_> {
         if !complete {
             remarks.push("the log ends before it says that it does".to_owned());
         }
-        let facts = Facts {
+        let metadata = Metadata {
             format: LOG.to_owned(),
             format_version: Some(VERSION.to_owned()),
             node_count: taken.objects + u64::from(FIRST),
@@ -316,11 +316,11 @@ impl Walker<'_> {
             lists_survivors: true,
             counts_empty: true,
             follows_essential: true,
-            ..Facts::default()
+            ..Metadata::default()
         };
         let class_count = u64::from(self.types.count()) + 1;
         let (name, offset, unit) = (bytes.name().to_owned(), taken.offset, taken.unit);
-        Ok((Walk { name, offset, unit, by_address: true, class_count, remarks }, facts))
+        Ok((Walk { name, offset, unit, by_address: true, class_count, remarks }, metadata))
     }
 
     /// Returns the error for a log without the wanted walk.

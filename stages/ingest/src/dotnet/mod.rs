@@ -34,7 +34,7 @@ use heaplake_input::profiler_log;
 use heaplake_input::source::Opened;
 use heaplake_kit::{Context, Stage, StageError};
 use heaplake_schemas::options::AnalysisOptions;
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 
 /// The format.
 pub(crate) struct Dotnet;
@@ -67,11 +67,11 @@ impl Format for Dotnet {
     }
 
     /// A trace can have other runs: its replay, and one per walk.
-    fn run_name(&self, stem: &str, facts: &Facts, options: &AnalysisOptions) -> String {
-        let name = default_name(stem, facts);
+    fn run_name(&self, stem: &str, metadata: &Metadata, options: &AnalysisOptions) -> String {
+        let name = default_name(stem, metadata);
         match options.walk {
             Some(walk) => format!("{name}-walk{walk}"),
-            None if [document::TRACE, document::LOG].contains(&facts.format.as_str()) => format!("{name}-walk"),
+            None if [document::TRACE, document::LOG].contains(&metadata.format.as_str()) => format!("{name}-walk"),
             None => name,
         }
     }

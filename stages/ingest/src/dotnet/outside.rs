@@ -2,7 +2,7 @@
 
 use super::recorder::{DEPENDENTS, Dependent, ROOT_KINDS, ROOTS, Root};
 use crate::index::Find;
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_kit::{BudgetVec, ColumnReader, Job, StageError, StringTable};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::STRINGS;
@@ -19,7 +19,7 @@ pub(super) struct Outside {
 
 impl Outside {
     /// Loads the roots and handles of a walk in a trace; a dump has none, since there they are nodes.
-    pub(super) fn load(index: &mut impl Find, names: &mut Names, job: &Job<'_>) -> Result<Self, StageError> {
+    pub(super) fn load(index: &mut impl Find, names: &mut NameWriter, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let budget = &context.budget;
         let mut outside =

@@ -1,15 +1,15 @@
 //! Roles of the kinds of .NET heaps.
 
-use heaplake_schemas::roles::{Names, Roles};
+use heaplake_schemas::roles::{NamePatterns, Roles};
 
 /// Returns the roles.
 #[must_use]
 pub(crate) fn roles() -> Roles {
     Roles {
-        part_kinds: Names::of(&["array"]),
-        texts: Names::of(&["string"]),
-        plain_texts: Names::of(&["string"]),
-        common_classes: Names::of(&["(*", "*[]"]),
+        part_kinds: NamePatterns::of(&["array"]),
+        texts: NamePatterns::of(&["string"]),
+        plain_texts: NamePatterns::of(&["string"]),
+        common_classes: NamePatterns::of(&["(*", "*[]"]),
         ..Roles::default()
     }
 }

@@ -4,7 +4,7 @@
 //! object, up to twice that while lists grow, in pages of 64 KiB of address space. A garbage collection touches the
 //! pages of its condemned ranges.
 
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use std::collections::BTreeMap;
 
@@ -27,20 +27,23 @@ pub(crate) type Survivor = (u64, u64, u64);
 /// The sizes of objects by address.
 pub(crate) struct Sizes {
     pages: BTreeMap<u64, Vec<Sized>>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 impl Sizes {
     /// Starts empty.
     pub(crate) fn new(budget: &Budget) -> Result<Self, StageError> {
-        Ok(Self { pages: BTreeMap::new(), charge: Charge::new(budget, "the objects that are alive in the log")? })
+        Ok(Self {
+            pages: BTreeMap::new(),
+            account: MemoryAccount::new(budget, "the objects that are alive in the log")?,
+        })
     }
 
     /// Records an object at an address, replacing an earlier one.
     pub(crate) fn put(&mut self, address: u64, bytes: u64) -> Result<(), StageError> {
-        let Self { pages, charge } = self;
+        let Self { pages, account } = self;
         if !pages.contains_key(&(address >> PAGE)) {
-            charge.add(ENTRY)?;
+            account.add(ENTRY)?;
         }
         let page = pages.entry(address >> PAGE).or_default();
         let at = match page.last() {
@@ -50,7 +53,7 @@ impl Sizes {
         match page.get_mut(at) {
             Some(object) if object.address == address => object.bytes = bytes,
             _ => {
-                charge.make_room(page, 1)?;
+                account.make_room(page, 1)?;
                 page.insert(at, Sized { address, bytes });
             }
         }
@@ -79,7 +82,7 @@ impl Sizes {
                 && let Some((&key, page)) = self.pages.range_mut(next..=(end - 1) >> PAGE).next()
             {
                 next = key + 1;
-                self.charge.make_room(&mut moved, page.len())?;
+                self.account.make_room(&mut moved, page.len())?;
                 page.retain(|&object| {
                     let address = object.address;
                     if !(start..end).contains(&address) {
@@ -102,12 +105,12 @@ impl Sizes {
                 if page.is_empty()
                     && let Some(page) = self.pages.remove(&key)
                 {
-                    self.charge.sub(ENTRY + (page.capacity() * size_of::<Sized>()) as u64);
+                    self.account.sub(ENTRY + (page.capacity() * size_of::<Sized>()) as u64);
                 }
             }
         }
         moved.iter().try_for_each(|object| self.put(object.address, object.bytes))?;
-        self.charge.sub((moved.capacity() * size_of::<Sized>()) as u64);
+        self.account.sub((moved.capacity() * size_of::<Sized>()) as u64);
         Ok(())
     }
 }

@@ -4,9 +4,9 @@
 //! the type; if several types have one name, module and token of the type follow, which are stable as long as the
 //! module does not change.
 
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_input::nettrace::payload::Type;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringWriter};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::owners::Origin;
@@ -82,7 +82,7 @@ pub(crate) struct Types {
     modules: FxHashMap<u64, File>,
     /// Names of types from assemblies, by module and token.
     found: FxHashMap<(u64, u32), String>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 impl Types {
@@ -93,7 +93,7 @@ impl Types {
             types: budget.growing("the types of the heap"),
             modules: FxHashMap::default(),
             found: FxHashMap::default(),
-            charge: Charge::new(budget, "the types of the heap")?,
+            account: MemoryAccount::new(budget, "the types of the heap")?,
         })
     }
 
@@ -114,7 +114,7 @@ impl Types {
 
     #[cold]
     fn add(&mut self, id: u64) -> Result<u32, StageError> {
-        self.charge.add(ENTRY)?;
+        self.account.add(ENTRY)?;
         // One class is the root's.
         let position = u32::try_from(self.types.len()).ok().filter(|&position| position < u32::MAX - 1);
         let position = position.ok_or(StageError::Overflow("the number of types"))?;
@@ -128,9 +128,9 @@ impl Types {
         let position = self.position(definition.id)? as usize;
         let old = &mut self.types[position].definition;
         let bytes = |definition: &Type| (definition.name.len() + 8 * definition.parameters.len()) as u64;
-        self.charge.add(bytes(&definition))?;
+        self.account.add(bytes(&definition))?;
         if let Some(old) = old {
-            self.charge.sub(bytes(old));
+            self.account.sub(bytes(old));
         }
         *old = Some(definition);
         Ok(())
@@ -149,7 +149,7 @@ impl Types {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         let bytes = ENTRY + name.len() as u64;
         if self.modules.insert(id, File { name, build }).is_none() {
-            self.charge.add(bytes)?;
+            self.account.add(bytes)?;
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Types {
             let names = library.types(&Module { name: &file.name, build: file.build }, &tokens)?;
             for (token, name) in tokens.into_iter().zip(names) {
                 let Some(name) = name else { continue };
-                self.charge.add(ENTRY + name.len() as u64)?;
+                self.account.add(ENTRY + name.len() as u64)?;
                 self.found.insert((id, token), name);
             }
         }
@@ -239,7 +239,7 @@ impl Types {
 
     /// Writes names, keys and kinds of the classes: one per type, in order, then the root's. Returns the number of
     /// types of which only the id is known.
-    pub(crate) fn write(&self, names: &mut Names, scratch: &Scratch, budget: &Budget) -> Result<u64, StageError> {
+    pub(crate) fn write(&self, names: &mut NameWriter, scratch: &Scratch, budget: &Budget) -> Result<u64, StageError> {
         let mut name_ids = budget.growing("names of classes");
         for of in self.types.iter() {
             name_ids.push(names.intern(self.name(of).as_bytes())?)?;
@@ -295,7 +295,7 @@ struct Origins {
     of_class: ColumnWriter<u32>,
     rows: ColumnWriter<Origin>,
     by_name: FxHashMap<StringId, u32>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 impl Origins {
@@ -304,12 +304,12 @@ impl Origins {
             of_class: ColumnWriter::create(scratch, columns::CLASS_ORIGIN)?,
             rows: ColumnWriter::create(scratch, columns::ORIGIN)?,
             by_name: FxHashMap::default(),
-            charge: Charge::new(budget, "modules of classes")?,
+            account: MemoryAccount::new(budget, "modules of classes")?,
         })
     }
 
     /// Adds the module of the next class.
-    fn class(&mut self, module: &str, names: &mut Names) -> Result<(), StageError> {
+    fn class(&mut self, module: &str, names: &mut NameWriter) -> Result<(), StageError> {
         if module == UNKNOWN || module.is_empty() {
             return self.of_class.push(u32::MAX);
         }
@@ -317,7 +317,7 @@ impl Origins {
         let next = self.by_name.len() as u32;
         let row = *self.by_name.entry(name).or_insert(next);
         if row == next {
-            self.charge.add(ENTRY)?;
+            self.account.add(ENTRY)?;
             let platform =
                 PLATFORM.contains(&module) || PLATFORM_FAMILIES.iter().any(|start| module.starts_with(start));
             let none = u32::MAX;

@@ -35,7 +35,7 @@ pub(crate) const STAGE: Stage = Stage {
     name: "walk",
     version: 2,
     writes: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         Walk::DOCUMENT,
         column(columns::NODE_ID),
         column(CHUNKS).if_any(),
@@ -69,16 +69,16 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let name = source.name().to_owned();
     let mut bytes = Bytes::new(source, context);
     let (first, wanted) = (bytes.peek()?, job.analysis().walk);
-    let (walk, mut facts, spilled_bytes) = if first == gcdump::MAGIC.first().copied() {
+    let (walk, mut metadata, spilled_bytes) = if first == gcdump::MAGIC.first().copied() {
         gcdump::read(&name, &mut bytes, job)?
     } else if first == profiler_log::MAGIC.first().copied() {
-        let (walk, facts) = log::read(&mut bytes, wanted, scratch, context)?;
-        (walk, facts, 0)
+        let (walk, metadata) = log::read(&mut bytes, wanted, scratch, context)?;
+        (walk, metadata, 0)
     } else {
         let mut walker = Walker::new(name, wanted, scratch, context)?;
         let outcome = nettrace::read(&mut bytes, &mut walker, &context.budget)?;
-        let (walk, facts) = walker.finish(&outcome, bytes.offset(), job.setting.options.symbols())?;
-        (walk, facts, 0)
+        let (walk, metadata) = walker.finish(&outcome, bytes.offset(), job.setting.options.symbols())?;
+        (walk, metadata, 0)
     };
     bytes.drain()?;
     let content_bytes = bytes.offset();
@@ -87,12 +87,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         let (expected, found) = ("the end of the input".to_owned(), "more".to_owned());
         return Err(InputError { file: walk.name, offset: content_bytes, expected, found, hint: HINT }.into());
     }
-    facts.content_bytes = content_bytes;
-    (facts.input_bytes, facts.input_hash) = (identity.bytes, identity.hash);
-    facts.remarks.clone_from(&walk.remarks);
-    (job.admit)(facts.node_count)?;
+    metadata.content_bytes = content_bytes;
+    (metadata.input_bytes, metadata.input_hash) = (identity.bytes, identity.hash);
+    metadata.remarks.clone_from(&walk.remarks);
+    (job.admit)(metadata.node_count)?;
     walk.save(scratch)?;
-    scratch.write_document(documents::FACTS, &facts)?;
+    scratch.write_document(documents::METADATA, &metadata)?;
     context.progress.end();
-    Ok(Stats { rows: facts.node_count, spilled_bytes })
+    Ok(Stats { rows: metadata.node_count, spilled_bytes })
 }

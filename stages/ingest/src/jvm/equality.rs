@@ -21,7 +21,7 @@ use super::header::header;
 use super::hidden::STACK_CHUNK;
 use super::kinds::node_kind;
 use super::layouts::{Position, Slot, Types};
-use super::meanings::{Found, Meaning, Meanings, REFERENCES};
+use super::meanings::{Meaning, Meanings, REFERENCES, TargetReader};
 use super::record::{INSTANCE, OBJECT_ARRAY, PrimitiveArray, Record};
 use super::records::{Records, Visitor};
 use super::references::{ROOTED, References, UNLISTED};
@@ -44,7 +44,7 @@ pub(crate) const STAGE: Stage = Stage {
     version: 5,
     when: |setting| setting.duplicates(),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         Dump::DOCUMENT,
         Dump::CONTENT,
         column(DESCRIPTORS),
@@ -91,12 +91,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let dump = Dump::load(job.scratch)?;
     job.context.progress.begin(STAGE.name, 2 * dump.content_bytes);
     let types = Types::load(&dump, job)?;
-    let facts = job.facts()?;
-    let nodes = facts.node_count;
+    let metadata = job.metadata()?;
+    let nodes = metadata.node_count;
     let strings = StringTable::open(job.scratch, STRINGS)?;
     let opaque = survey(&types, &strings, nodes as usize, job)?;
     let stack = types.named(STACK_CHUNK, &strings);
-    let looks = Looks { types, opaque, stack, is_sanitized: facts.is_sanitized, nodes: nodes as u32 };
+    let looks = Looks { types, opaque, stack, is_sanitized: metadata.is_sanitized, nodes: nodes as u32 };
     let spilled_bytes = match dump.id_bytes {
         4 => all::<4>(&dump, &looks, job)?,
         _ => all::<8>(&dump, &looks, job)?,
@@ -149,7 +149,7 @@ fn all<const ID: usize>(dump: &Dump, looks: &Looks, job: &Job<'_>) -> Result<u64
         records: ColumnWriter::create(scratch, RECORDS)?,
     };
     let hashes = HashPass::new(looks.nodes, scratch, &context.budget)?;
-    let found = Found::new(References::open(scratch, context)?, &looks.opaque, scratch)?;
+    let found = TargetReader::new(References::open(scratch, context)?, &looks.opaque, scratch)?;
     let (hashes, slots, found) = each::<ID, _, _, _>(dump, looks, hashes, slots, found, context)?;
     slots.finish(scratch)?;
     found.finish()?;

@@ -3,7 +3,7 @@
 use super::layouts::{Position, Types};
 use super::origins::Origins;
 use crate::index::Find;
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_kit::{ColumnPoints, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable, StringWriter};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
@@ -95,7 +95,7 @@ impl Ids {
 pub(crate) fn write(
     types: &Types,
     index: &mut impl Find,
-    names: &mut Names,
+    names: &mut NameWriter,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<u64, StageError> {

@@ -1,6 +1,6 @@
 //! Kinds of nodes and edges in the tables.
 
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_kit::StageError;
 use heaplake_schemas::ids::StringId;
 
@@ -69,7 +69,7 @@ pub(crate) struct EdgeNames {
 
 impl EdgeNames {
     /// Interns the names.
-    pub(crate) fn intern(names: &mut Names) -> Result<Self, StageError> {
+    pub(crate) fn intern(names: &mut NameWriter) -> Result<Self, StageError> {
         Ok(Self {
             class: names.intern(b"<class>")?,
             superclass: names.intern(b"<super>")?,

@@ -1,7 +1,7 @@
 //! Labels of edges of a Java heap, for chains: names of fields, and of static fields with their classes.
 
 use super::layouts::Types;
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, StringTable};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::StringId;
@@ -28,7 +28,7 @@ pub(crate) fn write(types: &Types, more: usize, class: StringId, scratch: &Scrat
 /// Returns labels of static fields: class and name, since the class of a class object is always `java.lang.Class`.
 pub(crate) fn of_statics(
     types: &Types,
-    names: &mut Names,
+    names: &mut NameWriter,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<BudgetVec<u32>, StageError> {

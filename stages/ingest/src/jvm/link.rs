@@ -31,7 +31,7 @@ use super::types::{DESCRIPTORS, FIELDS, STATICS};
 use super::{keys, labels, place, threads, variables};
 use crate::degrees::InDegrees;
 use crate::index::{CHUNKS, Find, Index, Twice};
-use crate::names::Names;
+use crate::names::NameWriter;
 use crate::output::{Output, Wanted, writes_and};
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::filled;
@@ -41,7 +41,7 @@ use heaplake_kit::{
 use heaplake_schemas::direct_buffers::DIRECT_BUFFER;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::{AnalysisOptions, SizeRule};
-use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Metadata, STRINGS, documents};
 use std::sync::Arc;
 
 /// Declaration of the stage.
@@ -92,7 +92,7 @@ pub(crate) const STAGE: Stage = Stage {
         column(ARRAY_OFFSET),
     ]),
     appends: &[texts(STRINGS)],
-    updates: &[document(documents::FACTS), Dump::DOCUMENT],
+    updates: &[document(documents::METADATA), Dump::DOCUMENT],
     arrays: &[&[Index::SIZE, per_node::<u8>()], containers::ARRAYS],
     fixed: 12 << 20,
     shares: true,
@@ -111,10 +111,10 @@ const STACKS: &str = "the stacks of its virtual threads count with the sizes tha
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let mut facts = Arc::unwrap_or_clone(job.facts()?);
+    let mut metadata = Arc::unwrap_or_clone(job.metadata()?);
     let mut dump = Dump::load(scratch)?;
     context.progress.begin(STAGE.name, dump.content_bytes);
-    let nodes = facts.node_count;
+    let nodes = metadata.node_count;
     let mut types = Types::load(&dump, job)?;
     let mut index = index(&dump, nodes, job)?;
     let sizes = settled(dump.sizes, &mut index, job)?;
@@ -130,8 +130,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let containers = counted.then(|| Containers::find(&types, job)).transpose()?;
     let heap = Heap { dump: &dump, nodes, types, special, containers, job };
     match degrees {
-        None => on_resident!(index => link(&heap, &mut facts, index, None::<&mut [u8]>))?,
-        Some(mut degrees) => on_resident!(index, degrees => link(&heap, &mut facts, index, Some(degrees)))?,
+        None => on_resident!(index => link(&heap, &mut metadata, index, None::<&mut [u8]>))?,
+        Some(mut degrees) => on_resident!(index, degrees => link(&heap, &mut metadata, index, Some(degrees)))?,
     }
     let mut spilled_bytes = index.spilled_bytes() + plan.spilled_bytes();
     drop((heap, index));
@@ -139,7 +139,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         spilled_bytes += containers::settle(&dump.sizes, job)?;
     }
     dump.save(scratch)?;
-    scratch.write_document(documents::FACTS, &facts)?;
+    scratch.write_document(documents::METADATA, &metadata)?;
     context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes })
 }
@@ -206,14 +206,14 @@ fn overlapping(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
 /// Runs the whole pass.
 fn link<I: Find, D: WriteAt<u8>>(
     heap: &Heap<'_>,
-    facts: &mut Facts,
+    metadata: &mut Metadata,
     mut index: I,
     degrees: Option<D>,
 ) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *heap.job;
     let wanted = Wanted::of(&heap.job.setting);
     let roots = Roots::load(&mut index, &heap.types, scratch, context)?;
-    let mut names = Names::append(&context.budget, scratch)?;
+    let mut names = NameWriter::append(&context.budget, scratch)?;
     let called = edge_names(heap, wanted, &mut names)?;
     let pseudo = called.pseudo;
     let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
@@ -238,28 +238,29 @@ fn link<I: Find, D: WriteAt<u8>>(
     seed.push(NodeId(ROOT))?;
     seed.finish()?;
     // Damage of the first pass takes precedence.
-    facts.partial = facts.partial.take().or_else(|| damage.map(|damage| damage.leaves_out()));
-    facts.edge_count = edges.all;
-    facts.essential_edge_count = edges.essential;
-    facts.root_count = roots.edges.len() as u64;
-    facts.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
-    facts.edge_kinds = EDGE_KINDS.map(|(name, indexed)| columns::EdgeKind { name: name.to_owned(), indexed }).to_vec();
-    facts.synthetic_kinds = vec![0];
-    facts.internal_kinds = vec![0];
-    facts.roles = super::roles::roles();
-    facts.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
+    metadata.partial = metadata.partial.take().or_else(|| damage.map(|damage| damage.leaves_out()));
+    metadata.edge_count = edges.all;
+    metadata.essential_edge_count = edges.essential;
+    metadata.root_count = roots.edges.len() as u64;
+    metadata.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
+    metadata.edge_kinds =
+        EDGE_KINDS.map(|(name, indexed)| columns::EdgeKind { name: name.to_owned(), indexed }).to_vec();
+    metadata.synthetic_kinds = vec![0];
+    metadata.internal_kinds = vec![0];
+    metadata.roles = super::roles::roles();
+    metadata.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
     if heap.job.analysis().sizes == SizeRule::Auto {
         let remark = heap.dump.sizes.heads.map(|_| COMPACT).or_else(|| has_stacks.then_some(STACKS));
         // A stage that was killed may run twice.
-        facts.remarks.retain(|known| Some(&**known) != remark);
-        facts.remarks.extend(remark.map(str::to_owned));
+        metadata.remarks.retain(|known| Some(&**known) != remark);
+        metadata.remarks.extend(remark.map(str::to_owned));
     }
-    facts.referents = Some(heap.job.analysis().referents.name().to_owned());
+    metadata.referents = Some(heap.job.analysis().referents.name().to_owned());
     Ok(())
 }
 
 /// Interns the names of edges.
-fn edge_names(heap: &Heap<'_>, wanted: Wanted, names: &mut Names) -> Result<objects::Names, StageError> {
+fn edge_names(heap: &Heap<'_>, wanted: Wanted, names: &mut NameWriter) -> Result<objects::SpecialNames, StageError> {
     let Job { scratch, context, .. } = *heap.job;
     let pseudo = EdgeNames::intern(names)?;
     let statics = match wanted.labels {
@@ -267,5 +268,5 @@ fn edge_names(heap: &Heap<'_>, wanted: Wanted, names: &mut Names) -> Result<obje
         false => context.budget.growing("names of static fields"),
     };
     let roots = ROOT_KINDS.iter().map(|kind| names.intern(kind.name.as_bytes()));
-    Ok(objects::Names { roots: roots.collect::<Result<_, _>>()?, pseudo, statics })
+    Ok(objects::SpecialNames { roots: roots.collect::<Result<_, _>>()?, pseudo, statics })
 }

@@ -43,13 +43,13 @@ pub(super) trait Meanings {
 }
 
 /// The first pass, which reads the targets.
-pub(super) struct Found<'a> {
+pub(super) struct TargetReader<'a> {
     references: References,
     opaque: &'a Bitset,
     meanings: ColumnWriter<u8>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> TargetReader<'a> {
     /// Starts without meanings.
     pub(super) fn new(references: References, opaque: &'a Bitset, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self { references, opaque, meanings: ColumnWriter::create(scratch, REFERENCES)? })
@@ -61,7 +61,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl Meanings for Found<'_> {
+impl Meanings for TargetReader<'_> {
     #[inline]
     fn object(&mut self, node: u32, class: Position) -> Result<(), StageError> {
         self.references.object(node, class)

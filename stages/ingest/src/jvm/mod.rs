@@ -68,7 +68,7 @@ use crate::format::{Estimate, Format, default_name};
 use heaplake_input::source::Opened;
 use heaplake_kit::{Context, Stage, StageError};
 use heaplake_schemas::options::AnalysisOptions;
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 
 /// The format.
 pub(crate) struct Jvm;
@@ -95,8 +95,8 @@ impl Format for Jvm {
     }
 
     /// A file of several heaps can have a run for each.
-    fn run_name(&self, stem: &str, facts: &Facts, options: &AnalysisOptions) -> String {
-        let name = default_name(stem, facts);
+    fn run_name(&self, stem: &str, metadata: &Metadata, options: &AnalysisOptions) -> String {
+        let name = default_name(stem, metadata);
         options.walk.map_or(name.clone(), |walk| format!("{name}-walk{walk}"))
     }
 
@@ -113,7 +113,7 @@ mod tests {
     use heaplake_kit::stage::{Handover, Silent};
     use heaplake_kit::{Budget, Job, Scratch};
     use heaplake_schemas::options::{AnalysisOptions, Options};
-    use heaplake_schemas::scratch::Facts;
+    use heaplake_schemas::scratch::Metadata;
     use std::collections::BTreeSet;
     use std::sync::atomic::AtomicBool;
 
@@ -126,7 +126,7 @@ mod tests {
     }
 
     /// Runs the stages up to the names of nodes, each with only the files that it declares.
-    fn analyse(bytes: &[u8], options: AnalysisOptions) -> Result<Facts, StageError> {
+    fn analyse(bytes: &[u8], options: AnalysisOptions) -> Result<Metadata, StageError> {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
         let cancel = AtomicBool::new(false);
@@ -146,20 +146,20 @@ mod tests {
             }
         }
         assert_eq!(context.budget.used(), 0);
-        scratch.read_document(heaplake_schemas::scratch::documents::FACTS)
+        scratch.read_document(heaplake_schemas::scratch::documents::METADATA)
     }
 
     #[test]
     fn stages_declare_what_they_use() {
-        let facts = analyse(&dump(0x2000), AnalysisOptions::default()).unwrap();
-        assert_eq!((facts.node_count, facts.partial), (4, None));
+        let metadata = analyse(&dump(0x2000), AnalysisOptions::default()).unwrap();
+        assert_eq!((metadata.node_count, metadata.partial), (4, None));
     }
 
     #[test]
     fn a_class_at_address_0_ends_a_damaged_dump() {
         let error = analyse(&dump(0), AnalysisOptions::default()).unwrap_err().to_string();
         assert!(error.ends_with("expected an object at some address, found one at 0 (after 1 objects)"), "{error}");
-        let facts = analyse(&dump(0), AnalysisOptions { salvage: true, ..AnalysisOptions::default() }).unwrap();
-        assert_eq!((facts.node_count, facts.partial.is_some()), (3, true));
+        let metadata = analyse(&dump(0), AnalysisOptions { salvage: true, ..AnalysisOptions::default() }).unwrap();
+        assert_eq!((metadata.node_count, metadata.partial.is_some()), (3, true));
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Linker<'a, I, D> {
     heap: &'a Heap<'a>,
     targets: Targets<'a, I, D>,
     roots: &'a Roots,
-    names: Names,
+    names: SpecialNames,
     /// Whether an edge from the root leads to each class.
     rooted: BudgetVec<bool>,
     cache: TypeCache,
@@ -56,7 +56,7 @@ pub(super) struct Linker<'a, I, D> {
 }
 
 /// Names of edges.
-pub(super) struct Names {
+pub(super) struct SpecialNames {
     /// Names of the kinds of roots.
     pub roots: Vec<StringId>,
     /// Synthetic names of edges without a name in the dump.
@@ -88,7 +88,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         index: I,
         output: Output<D>,
         roots: &'a Roots,
-        names: Names,
+        names: SpecialNames,
     ) -> Result<Self, StageError> {
         let types = &heap.types.descriptors;
         let mut rooted = heap.job.context.budget.filled("rooted classes", types.len(), false)?;

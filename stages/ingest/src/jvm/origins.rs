@@ -4,7 +4,7 @@
 //! Classes of the boot loader and the platform's loader, and packages of the JDK's own name, are parts of the platform.
 //! Memory: about 80 bytes per package and loader, and 8 per class, accounted.
 
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::owners::{self, Origin};
@@ -53,7 +53,7 @@ impl Origins {
         name: StringId,
         loader: Option<StringId>,
         strings: &StringTable,
-        names: &mut Names,
+        names: &mut NameWriter,
     ) -> Result<(), StageError> {
         let text = strings.text(name.index());
         let row = match package(&text) {

@@ -1,15 +1,15 @@
 //! Roles of the classes and kinds of Java heaps.
 
-use heaplake_schemas::roles::{Finalizers, Names, Roles, ThreadLocals};
+use heaplake_schemas::roles::{Finalizers, NamePatterns, Roles, ThreadLocals};
 
 /// Returns the roles.
 #[must_use]
 pub(crate) fn roles() -> Roles {
     Roles {
-        part_kinds: Names::of(&["object array", "primitive array"]),
-        data_arrays: Names::of(&["primitive array"]),
-        weak_fields: Names::of(&["referent", "java.lang.ref.Reference.referent"]),
-        text_classes: Names::of(&["java.lang.String"]),
+        part_kinds: NamePatterns::of(&["object array", "primitive array"]),
+        data_arrays: NamePatterns::of(&["primitive array"]),
+        weak_fields: NamePatterns::of(&["referent", "java.lang.ref.Reference.referent"]),
+        text_classes: NamePatterns::of(&["java.lang.String"]),
         data_array_advice:
             "Intern values where they are made or read, or let the collector do it (Java: -XX:+UseStringDeduplication)."
                 .to_owned(),
@@ -18,18 +18,18 @@ pub(crate) fn roles() -> Roles {
              late. -XX:MaxDirectMemorySize bounds it."
                 .to_owned(),
         // Before JDK 19 arrays of `int` fill gaps.
-        fillers: Names::of(&[
+        fillers: NamePatterns::of(&[
             "jdk.internal.vm.FillerObject",
             "jdk.internal.vm.FillerArray",
             "jdk.internal.vm.FillerElement[]",
             "int[]",
         ]),
-        reference_arrays: Names::of(&["object array"]),
-        class_objects: Names::of(&["class"]),
-        class_of_classes: Names::of(&["java.lang.Class"]),
+        reference_arrays: NamePatterns::of(&["object array"]),
+        class_objects: NamePatterns::of(&["class"]),
+        class_of_classes: NamePatterns::of(&["java.lang.Class"]),
         common_classes: common_classes(),
-        register_classes: Names::of(&["java.lang.Class", "*ClassLoader", "jdk.internal.loader.*"]),
-        generated_classes: Names::of(&[
+        register_classes: NamePatterns::of(&["java.lang.Class", "*ClassLoader", "jdk.internal.loader.*"]),
+        generated_classes: NamePatterns::of(&[
             "*$Proxy*",
             "*$$*",
             "*Lambda$*",
@@ -37,9 +37,9 @@ pub(crate) fn roles() -> Roles {
             "*GeneratedMethodAccessor*",
             "*GeneratedConstructorAccessor*",
         ]),
-        containers: Names::of(&["java.util.*"]),
-        entries: Names::of(&["java.util.*$*Node", "java.util.*$*Entry"]),
-        boxes: Names::of(&[
+        containers: NamePatterns::of(&["java.util.*"]),
+        entries: NamePatterns::of(&["java.util.*$*Node", "java.util.*$*Entry"]),
+        boxes: NamePatterns::of(&[
             "java.lang.Boolean",
             "java.lang.Byte",
             "java.lang.Character",
@@ -49,13 +49,13 @@ pub(crate) fn roles() -> Roles {
             "java.lang.Long",
             "java.lang.Short",
         ]),
-        variables: Names::of(&["clojure.lang.Var"]),
-        threads: Names::of(&[
+        variables: NamePatterns::of(&["clojure.lang.Var"]),
+        threads: NamePatterns::of(&[
             "java.lang.Thread",
             "java.lang.VirtualThread",
             "java.lang.ThreadBuilders$BoundVirtualThread",
         ]),
-        virtual_threads: Names::of(&["java.lang.VirtualThread"]),
+        virtual_threads: NamePatterns::of(&["java.lang.VirtualThread"]),
         thread_locals: Some(thread_locals()),
         finalizers: Some(finalizers()),
         ..Roles::default()
@@ -63,10 +63,10 @@ pub(crate) fn roles() -> Roles {
 }
 
 /// Classes of the platform and of the runtime libraries of other languages.
-fn common_classes() -> Names {
+fn common_classes() -> NamePatterns {
     let platform = ["(*", "*[]", "java.*", "javax.*", "jdk.*", "sun.*"];
     let languages = ["kotlin.*", "clojure.lang.*", "scala.collection.*"];
-    Names::of(&[&platform[..], &languages[..]].concat())
+    NamePatterns::of(&[&platform[..], &languages[..]].concat())
 }
 
 fn thread_locals() -> ThreadLocals {

@@ -30,14 +30,14 @@ use super::types::{DESCRIPTORS, FIELDS, STATICS, TypeDescriptor, TypeWriter};
 use super::value;
 use crate::format::opened;
 use crate::index::{CHUNKS, Chunks};
-use crate::names::Names;
+use crate::names::NameWriter;
 use bytemuck::Zeroable;
 use heaplake_input::source::{self, Identity, Input, Opened, Source};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::storage::{self, Stored};
 use heaplake_kit::{ColumnWriter, InputError, Job, Stage, StageError, Stats};
 use heaplake_schemas::ids::{MAX_NODES, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Metadata, STRINGS, documents};
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(crate) const STAGE: Stage = Stage {
     name: "scan",
     version: 6,
     writes: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         Dump::DOCUMENT,
         Dump::CONTENT,
         column(columns::NODE_ID),
@@ -101,7 +101,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         unit: scanned.observed.unit(),
     };
     dump.save(scratch)?;
-    scratch.write_document(documents::FACTS, &facts(&head, &identity, content.bytes, (&scanned, &heap)))?;
+    scratch.write_document(documents::METADATA, &metadata(&head, &identity, content.bytes, (&scanned, &heap)))?;
     context.progress.end();
     Ok(Stats { rows: scanned.nodes, spilled_bytes: content.spooled })
 }
@@ -125,9 +125,14 @@ fn scan(
     Ok((head, scanned))
 }
 
-fn facts(head: &Header, identity: &Identity, content_bytes: u64, (scanned, heap): (&Scanned, &Range<u64>)) -> Facts {
+fn metadata(
+    head: &Header,
+    identity: &Identity,
+    content_bytes: u64,
+    (scanned, heap): (&Scanned, &Range<u64>),
+) -> Metadata {
     let remarks = [scanned.heaps.remark(heap), scanned.passed.remark(), scanned.fill.remark()];
-    Facts {
+    Metadata {
         format: "hprof".to_owned(),
         format_version: Some(head.version.clone()),
         input_bytes: identity.bytes,
@@ -143,7 +148,7 @@ fn facts(head: &Header, identity: &Identity, content_bytes: u64, (scanned, heap)
         partial: scanned.partial.clone(),
         is_sanitized: scanned.fill.remark().is_some(),
         remarks: remarks.into_iter().flatten().collect(),
-        ..Facts::default()
+        ..Metadata::default()
     }
 }
 
@@ -277,7 +282,7 @@ impl<'a> Scan<'a> {
         ids.finish()?;
         chunks.write(&context.budget, scratch)?;
         let texts = texts.finish(scratch)?;
-        let mut names = Names::create(&context.budget, scratch)?;
+        let mut names = NameWriter::create(&context.budget, scratch)?;
         let loaded = types.finish(&texts, &mut names, scratch)?;
         stacks.finish(&texts, &loaded, &mut names, (scratch, context))?;
         names.finish()?;

@@ -2,7 +2,7 @@
 
 use super::names::{Texts, class_name, standard};
 use super::types::Loaded;
-use crate::names::Names;
+use crate::names::NameWriter;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::StringId;
@@ -94,7 +94,7 @@ impl StackWriter {
         self,
         texts: &Texts,
         loaded: &Loaded,
-        names: &mut Names,
+        names: &mut NameWriter,
         (scratch, context): (&Scratch, &Context<'_>),
     ) -> Result<(), StageError> {
         let Self { mut frames, traces, trace_frames } = self;

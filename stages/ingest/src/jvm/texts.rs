@@ -34,7 +34,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 pub(crate) const STAGE: Stage = Stage {
     name: "texts",
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         Dump::DOCUMENT,
         Dump::CONTENT,
         column(DESCRIPTORS),
@@ -64,7 +64,7 @@ const MOST_TEXT: usize = 256;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let nodes = job.facts()?.node_count;
+    let nodes = job.metadata()?.node_count;
     // Strings get names only for the table of nodes.
     let strings = if Wanted::of(&job.setting).nodes { column_length(scratch)? } else { 0 };
     context.progress.begin(STAGE.name, strings);

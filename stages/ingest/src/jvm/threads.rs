@@ -1,7 +1,7 @@
 //! Columns of the table of threads.
 
 use super::roots::Roots;
-use crate::names::Names;
+use crate::names::NameWriter;
 use heaplake_kit::{ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
@@ -20,7 +20,7 @@ const CUT: &[u8] = b"(more frames, which another thread with this stack shows)";
 pub(crate) fn write(
     roots: &Roots,
     thread_names: &[NodeId],
-    names: &mut Names,
+    names: &mut NameWriter,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {

@@ -5,7 +5,7 @@
 use super::names::{Texts, class_name};
 use super::record::ClassPart;
 use super::value;
-use crate::names::Names;
+use crate::names::NameWriter;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
@@ -136,7 +136,12 @@ impl TypeWriter {
     }
 
     /// Resolves the names and writes the columns.
-    pub(crate) fn finish(mut self, texts: &Texts, names: &mut Names, scratch: &Scratch) -> Result<Loaded, StageError> {
+    pub(crate) fn finish(
+        mut self,
+        texts: &Texts,
+        names: &mut NameWriter,
+        scratch: &Scratch,
+    ) -> Result<Loaded, StageError> {
         let mut name_of = |id: u64| texts.get(id).map_or(Ok(StringId::NONE), |text| names.intern(text));
         for (field, &name) in self.fields.iter_mut().zip(self.field_names.iter()) {
             field.name = name_of(name)?;

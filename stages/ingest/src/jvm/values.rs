@@ -35,7 +35,7 @@ pub(crate) const STAGE: Stage = Stage {
     name: "values of objects",
     when: |setting| setting.has(TableName::Values),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         Dump::DOCUMENT,
         Dump::CONTENT,
         column(DESCRIPTORS),
@@ -63,7 +63,7 @@ const LEVELS: usize = 64;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let dump = Dump::load(job.scratch)?;
     job.context.progress.begin(STAGE.name, dump.content_bytes);
-    let nodes = job.facts()?.node_count;
+    let nodes = job.metadata()?.node_count;
     let types = Types::load(&dump, job)?;
     let index = Index::build_again(FIRST, dump.unit, 4 * nodes, job)?;
     let spilled_bytes = index.spilled_bytes();

@@ -90,7 +90,7 @@ enum Shape {
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let snapshot = &Snapshot::load(scratch)?;
-    let nodes = snapshot.facts.node_count;
+    let nodes = snapshot.metadata.node_count;
     context.progress.begin(STAGE.name, nodes);
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let mut finder = Finder::open(snapshot, &mut plan, scratch)?;
@@ -224,7 +224,7 @@ impl Finder {
             edge_kinds,
             edge_names,
             strings: StringTable::open(scratch, STRINGS)?,
-            meanings: snapshot.facts.edge_kinds.clone(),
+            meanings: snapshot.metadata.edge_kinds.clone(),
             slot,
             unsure: !captured,
             object: header.node_type("object"),
@@ -299,7 +299,7 @@ impl Finder {
     }
 
     /// Examines the table of a `Map` or `Set` with entries of `entry` slots.
-    fn table(&mut self, slots: u64, entry: u64, store: NodeId) -> Result<Option<Found>, StageError> {
+    fn table(&mut self, slots: u64, entry: u64, store: NodeId) -> Result<Option<Entries>, StageError> {
         let of_bucket = 1 + LOAD * entry;
         let Some(buckets) = slots.checked_sub(TABLE_HEAD).map(|slots| slots / of_bucket) else { return Ok(None) };
         if buckets * of_bucket + TABLE_HEAD != slots {
@@ -315,11 +315,11 @@ impl Finder {
             }
         })?;
         let needed = entries.div_ceil(LOAD).next_power_of_two().max(2);
-        Ok(Some(Found { entries, spare: buckets.saturating_sub(needed) * of_bucket, sparse: false }))
+        Ok(Some(Entries { entries, spare: buckets.saturating_sub(needed) * of_bucket, sparse: false }))
     }
 
     /// Examines the store of an object as a dictionary, if it is one.
-    fn dictionary(&mut self, slots: u64, store: NodeId) -> Result<Option<Found>, StageError> {
+    fn dictionary(&mut self, slots: u64, store: NodeId) -> Result<Option<Entries>, StageError> {
         let room = |head: u64| slots.checked_sub(head).filter(|slots| slots.is_multiple_of(DICTIONARY_ENTRY));
         let mut rooms = DICTIONARY_HEADS.filter_map(room).map(|slots| slots / DICTIONARY_ENTRY);
         let Some(room) = rooms.find(|room| room.is_power_of_two()).filter(|_| slots >= LEAST_DICTIONARY) else {
@@ -336,7 +336,7 @@ impl Finder {
             }
         })?;
         let needed = (entries + entries / 2).next_power_of_two().max(4);
-        Ok(Some(Found { entries, spare: room.saturating_sub(needed) * DICTIONARY_ENTRY, sparse: false }))
+        Ok(Some(Entries { entries, spare: room.saturating_sub(needed) * DICTIONARY_ENTRY, sparse: false }))
     }
 
     /// Calls `each` with the positions of objects in a store, in the order of the file.
@@ -360,21 +360,21 @@ impl Finder {
 
 /// Visible entries of a container, its spare slots, and whether these lie between entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Found {
+struct Entries {
     entries: u64,
     spare: u64,
     sparse: bool,
 }
 
 /// Examines elements of an array or another object: `seen` of them below the index `length`.
-fn elements(slots: u64, seen: u64, length: u64, is_array: bool) -> Option<Found> {
+fn elements(slots: u64, seen: u64, length: u64, is_array: bool) -> Option<Entries> {
     // Indices beyond the store mean a dictionary.
     if length > slots {
-        return Some(Found { entries: seen, spare: slots.saturating_sub(seen), sparse: true });
+        return Some(Entries { entries: seen, spare: slots.saturating_sub(seen), sparse: true });
     }
     let sparse = length >= LEAST_SPARSE && seen.saturating_mul(SPARSE) <= length;
     let spare = if sparse { slots - seen } else { slots - length };
-    (sparse || is_array).then_some(Found { entries: if sparse { seen } else { length }, spare, sparse })
+    (sparse || is_array).then_some(Entries { entries: if sparse { seen } else { length }, spare, sparse })
 }
 
 /// Returns the bytes of a slot, and whether the file has numbers.
@@ -384,7 +384,7 @@ fn survey(snapshot: &Snapshot, smi: StringId, scratch: &Scratch) -> Result<(u64,
     let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
     let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
     let (mut slot, mut captured) = (8, false);
-    for _ in 0..snapshot.facts.node_count {
+    for _ in 0..snapshot.metadata.node_count {
         let (kind, size, name) = (Some(kinds.next()?), sizes.next()?, names.next()?);
         // With compressed pointers objects are aligned to four bytes.
         if kind == array && size % 8 == 4 {
@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn arrays_by_what_is_seen_of_them() {
         let of = |slots, seen, length| elements(slots, seen, length, true);
-        let found = |entries, spare, sparse| Some(Found { entries, spare, sparse });
+        let found = |entries, spare, sparse| Some(Entries { entries, spare, sparse });
         // Full, then grown for more, then with few holes.
         assert_eq!(of(4, 4, 4), found(4, 0, false));
         assert_eq!(of(17, 1, 1), found(1, 16, false));

@@ -70,7 +70,7 @@ fn try_find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result
     let bytes = BLOCK * (size_of::<u64>() + 2 * size_of::<Place>() + size_of::<u32>() + 1);
     let sorting = if heap.follows { (EDGES + HELD) * size_of::<NodeId>() + HELD * size_of::<Slot>() } else { 0 };
     let pool = OrderedPool::plan(context, "equality: blocks", MOST_THREADS, (bytes + sorting) as u64)?;
-    let found = RefCell::new(Found {
+    let found = RefCell::new(Search {
         heap,
         firsts: Firsts::new(&context.budget)?,
         pending: VecDeque::new(),
@@ -202,7 +202,7 @@ impl Claims {
 }
 
 /// State of the search.
-struct Found<'a> {
+struct Search<'a> {
     heap: &'a Heap<'a>,
     firsts: Firsts<'a>,
     /// Blocks not compared yet.
@@ -216,7 +216,7 @@ struct Found<'a> {
     to: Option<ColumnWriter<NodeId>>,
 }
 
-impl Found<'_> {
+impl Search<'_> {
     /// Receives a completed block.
     fn take(&mut self, block: &mut Block) -> Result<(), Stop> {
         std::mem::replace(&mut block.result, Ok(()))?;

@@ -4,7 +4,7 @@ use super::meanings::{Aids, Known, Meanings, Outcome};
 use super::slots::{self, HELD, Meaning, Slot};
 use super::survey::TRAITS;
 use super::value_rules::{Edge, Node};
-use heaplake_kit::naming::mix;
+use heaplake_kit::hash_cons::mix;
 use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;

@@ -78,8 +78,8 @@ fn follows(setting: &Setting<'_>) -> bool {
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let snapshot = Snapshot::load(scratch)?;
-    let nodes = snapshot.facts.node_count;
-    context.progress.begin(STAGE.name, 2 * snapshot.facts.edge_count);
+    let nodes = snapshot.metadata.node_count;
+    context.progress.begin(STAGE.name, 2 * snapshot.metadata.edge_count);
     let strings = &StringTable::open(scratch, STRINGS)?;
     let survey = Survey::take(&snapshot, strings, job)?;
     let rules = Rules::new(&snapshot, &survey, scratch)?;

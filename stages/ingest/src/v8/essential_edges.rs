@@ -51,7 +51,7 @@ pub const STAGE: Stage = Stage {
         column(columns::ESSENTIAL_ORPHAN),
         column(columns::DISTANCE_SEED),
     ],
-    updates: &[document(documents::FACTS), document(DOCUMENT)],
+    updates: &[document(documents::METADATA), document(DOCUMENT)],
     // For page ownership.
     arrays: &[&[per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
     least: &[bits_per_node(3)],
@@ -68,13 +68,13 @@ const MOST_THREADS: usize = 8;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut snapshot = Arc::unwrap_or_clone(Snapshot::load(scratch)?);
-    let Snapshot { header, facts } = &mut snapshot;
-    context.progress.begin(STAGE.name, facts.edge_count);
+    let Snapshot { header, metadata } = &mut snapshot;
+    context.progress.begin(STAGE.name, metadata.edge_count);
     let document_trees = names::find(scratch, &["(Document DOM trees)"])?[0];
-    facts.distance_seeds = distance_seeds(header, document_trees, scratch)?;
+    metadata.distance_seeds = distance_seeds(header, document_trees, scratch)?;
     let page_owned = pages::owned(header, document_trees, scratch, context)?;
     let rules = Rules::new(header, page_owned, scratch, context)?;
-    let nodes = facts.node_count as usize;
+    let nodes = metadata.node_count as usize;
     let mut held = Bitset::new(&context.budget, "held nodes", nodes)?;
     let pool = OrderedPool::plan(context, "essential edges: edges under way", MOST_THREADS, BLOCK_BYTES)?;
     let mut input = Input::open(scratch)?;
@@ -86,10 +86,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         || |block: &mut Block| block.sort_out(&rules, shared),
         |block| output.write(block, context),
     )?;
-    facts.essential_edge_count = output.finish()?;
+    metadata.essential_edge_count = output.finish()?;
     write_orphans(header, &held, nodes, scratch)?;
-    facts.root_count = RootEdges::open(header, scratch)?.count();
-    let edges = facts.edge_count;
+    metadata.root_count = RootEdges::open(header, scratch)?.count();
+    let edges = metadata.edge_count;
     snapshot.save(scratch)?;
     context.progress.end();
     Ok(Stats { rows: edges, spilled_bytes: 0 })

@@ -61,7 +61,7 @@ const CLASS_BYTES: u64 = 64;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let snapshot = &Snapshot::load(scratch)?;
-    let nodes = snapshot.facts.node_count;
+    let nodes = snapshot.metadata.node_count;
     context.progress.begin(STAGE.name, 2 * nodes);
     let plain = Plain::find(snapshot, scratch)?;
     let definitions = census(snapshot, &plain, scratch, context)?;
@@ -116,7 +116,7 @@ fn census(
         let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
         let mut properties = Properties::open(scratch, plain.property)?;
         let (mut edge, mut list) = (0, Vec::new());
-        for node in 0..snapshot.facts.node_count {
+        for node in 0..snapshot.metadata.node_count {
             let (kind, name, count) = (kinds.next()?, names.next()?, counts.next()?);
             if plain.is(node, kind, name) {
                 properties.read(edge, count, &mut list)?;
@@ -254,7 +254,7 @@ fn assign(
         maps: context.budget.reserve("class maps", 0)?,
     };
     let (mut edge, mut list) = (0, Vec::new());
-    for node in 0..snapshot.facts.node_count {
+    for node in 0..snapshot.metadata.node_count {
         let (kind, own_name, count) = (kinds.next()?, names.next()?, counts.next()?);
         let mut name = namer.name(kind, own_name);
         if plain.is(node, kind, own_name) {

@@ -12,7 +12,7 @@ use heaplake_input::json::Scanner;
 use heaplake_input::source::Identity;
 use heaplake_kit::{Scratch, StageError, text};
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts};
+use heaplake_schemas::scratch::{self as columns, EdgeKind, Metadata};
 
 /// The sections read; `None` for a missing one.
 pub struct Parts {
@@ -70,8 +70,8 @@ impl Parts {
             locations::write_none(scratch)?;
         }
         self.remarks.extend(outside(&header));
-        let facts = facts(&header, identity, content_bytes, string_count);
-        Ok(Snapshot { header, facts: Facts { remarks: self.remarks, ..facts } })
+        let metadata = metadata(&header, identity, content_bytes, string_count);
+        Ok(Snapshot { header, metadata: Metadata { remarks: self.remarks, ..metadata } })
     }
 
     /// Summarizes a damaged snapshot after repairing it.
@@ -120,12 +120,12 @@ impl Parts {
                 header.node_types.push(UNKNOWN.to_owned());
             }
         }
-        let facts = facts(&header, identity, content_bytes, strings);
+        let metadata = metadata(&header, identity, content_bytes, strings);
         let mut remarks = damage.remarks();
         remarks.extend(self.remarks);
         remarks.extend(outside(&header));
-        let facts = Facts { partial: damage.left_out(), remarks, ..facts };
-        Ok(Snapshot { header, facts })
+        let metadata = Metadata { partial: damage.left_out(), remarks, ..metadata };
+        Ok(Snapshot { header, metadata })
     }
 }
 
@@ -145,9 +145,9 @@ fn missing(section: &str, scanner: &Scanner<'_>) -> StageError {
     scanner.error_at(scanner.offset(), &format!("\"{section}\" somewhere before the end"), "none".to_owned())
 }
 
-/// Returns the facts known so far.
-fn facts(header: &Header, identity: &Identity, content_bytes: u64, string_count: u64) -> Facts {
-    Facts {
+/// Returns the metadata known so far.
+fn metadata(header: &Header, identity: &Identity, content_bytes: u64, string_count: u64) -> Metadata {
+    Metadata {
         format: "v8-heapsnapshot".to_owned(),
         input_bytes: identity.bytes,
         content_bytes,
@@ -167,6 +167,6 @@ fn facts(header: &Header, identity: &Identity, content_bytes: u64, string_count:
         roles: roles::roles(),
         has_native: header.node.native_size.is_some(),
         has_trace_nodes: header.node.trace_node.is_some(),
-        ..Facts::default()
+        ..Metadata::default()
     }
 }

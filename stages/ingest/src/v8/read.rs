@@ -40,7 +40,7 @@ pub const STAGE: Stage =
 
 /// Columns of every section.
 const WRITES: &[Access] = &[
-    document(documents::FACTS),
+    document(documents::METADATA),
     document(DOCUMENT),
     texts(STRINGS),
     column(STRING_HASH),
@@ -122,7 +122,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let snapshot = parts.finish(&scanner, &identity, content_bytes, scratch)?;
     snapshot.save(scratch)?;
     context.progress.end();
-    Ok(Stats { rows: snapshot.facts.node_count + snapshot.facts.edge_count, spilled_bytes: 0 })
+    Ok(Stats { rows: snapshot.metadata.node_count + snapshot.metadata.edge_count, spilled_bytes: 0 })
 }
 
 /// Reads up to the header; returns its numbers of nodes and edges.

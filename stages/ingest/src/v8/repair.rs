@@ -34,7 +34,7 @@ pub fn repair(
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<u64, StageError> {
-    let mut names = Names { strings, lost: damage.lost_strings(), damage };
+    let mut names = NameRepair { strings, lost: damage.lost_strings(), damage };
     names.of_nodes(scratch, context)?;
     header.edge_count = repair_edges(header, edges, &mut names, scratch, context)?;
     for column in [columns::FUNCTION_NAME, columns::FUNCTION_SCRIPT_NAME] {
@@ -54,14 +54,14 @@ pub fn repair(
 }
 
 /// Replaces names outside the string table.
-struct Names<'a> {
+struct NameRepair<'a> {
     strings: u64,
     /// Whether many strings are missing, so that single names are not reported.
     lost: bool,
     damage: &'a mut Damage,
 }
 
-impl Names<'_> {
+impl NameRepair<'_> {
     fn valid(&mut self, name: u32, row: u64, section: &str) -> u32 {
         if u64::from(name) < self.strings {
             return name;
@@ -101,7 +101,7 @@ impl Names<'_> {
 fn repair_edges(
     header: &Header,
     edges: u64,
-    names: &mut Names<'_>,
+    names: &mut NameRepair<'_>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<u64, StageError> {

@@ -73,7 +73,7 @@ const WRAPPERS: usize = 4;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let snapshot = &Snapshot::load(scratch)?;
-    let nodes = snapshot.facts.node_count as u32;
+    let nodes = snapshot.metadata.node_count as u32;
     context.progress.begin(STAGE.name, nodes.into());
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let mut finder = Finder::open(snapshot, &mut plan, job)?;
@@ -134,7 +134,7 @@ struct Seen {
 impl Finder {
     fn open(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
-        let nodes = snapshot.facts.node_count;
+        let nodes = snapshot.metadata.node_count;
         let bits = |what| Bitset::new(&context.budget, what, nodes as usize);
         // Mandatory memory comes before the arrays, which take the rest.
         let (handled, derived) = (bits("resources: what handles hold")?, bits("resources: promises of functions")?);

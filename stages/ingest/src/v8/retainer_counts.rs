@@ -31,7 +31,7 @@ pub const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    // Not from the facts, which later stages change: this stage runs beside them.
+    // Not from the metadata, which later stages change: this stage runs beside them.
     let nodes = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?.remaining();
     let targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
     context.progress.begin(STAGE.name, targets.remaining());

@@ -1,18 +1,18 @@
 //! Roles of the classes and kinds of V8's heap.
 
-use heaplake_schemas::roles::{Names, Resources, Roles};
+use heaplake_schemas::roles::{NamePatterns, Resources, Roles};
 
 /// Returns the roles.
 #[must_use]
 pub fn roles() -> Roles {
     Roles {
-        part_kinds: Names::of(&["array", "hidden", "code", "object shape", "native"]),
-        restated_kinds: Names::of(&["array", "hidden", "code", "object shape", "native"]),
-        part_classes: Names::of(&["system / *"]),
-        texts: Names::of(&["string", "concatenated string", "sliced string"]),
-        plain_texts: Names::of(&["string"]),
-        native_memory: Names::of(&["native"]),
-        common_classes: Names::of(&[
+        part_kinds: NamePatterns::of(&["array", "hidden", "code", "object shape", "native"]),
+        restated_kinds: NamePatterns::of(&["array", "hidden", "code", "object shape", "native"]),
+        part_classes: NamePatterns::of(&["system / *"]),
+        texts: NamePatterns::of(&["string", "concatenated string", "sliced string"]),
+        plain_texts: NamePatterns::of(&["string"]),
+        native_memory: NamePatterns::of(&["native"]),
+        common_classes: NamePatterns::of(&[
             "Object",
             "Array",
             "Function",
@@ -26,8 +26,8 @@ pub fn roles() -> Roles {
             "system / *",
             "Node / *",
         ]),
-        shape_classes: Names::of(&["{*"]),
-        register_classes: Names::of(&[
+        shape_classes: NamePatterns::of(&["{*"]),
+        register_classes: NamePatterns::of(&[
             "Module",
             "BuiltinModule",
             "NativeModule",
@@ -41,10 +41,10 @@ pub fn roles() -> Roles {
             "Window [JSGlobalObject]*",
             "Window (global*",
         ]),
-        containers: Names::of(&["Map", "Set", "Array", "Object"]),
-        closure_contexts: Names::of(&["system / Context", "system / Context / *"]),
-        code: Names::of(&["code"]),
-        functions: Names::of(&["closure"]),
+        containers: NamePatterns::of(&["Map", "Set", "Array", "Object"]),
+        closure_contexts: NamePatterns::of(&["system / Context", "system / Context / *"]),
+        code: NamePatterns::of(&["code"]),
+        functions: NamePatterns::of(&["closure"]),
         root_names: [
             ("(Stack roots)", "stack"),
             ("(Handle scope)", "handles of running code"),
@@ -59,7 +59,7 @@ pub fn roles() -> Roles {
         .map(|(name, words)| (name.to_owned(), words.to_owned()))
         .to_vec(),
         // Native objects of Node and of inspectors, which V8 marks like elements.
-        no_documents: Names::of(&["Node / *", "Detached Node / *"]),
+        no_documents: NamePatterns::of(&["Node / *", "Detached Node / *"]),
         resources: resources(),
         ..Roles::default()
     }

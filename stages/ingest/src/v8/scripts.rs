@@ -109,7 +109,7 @@ const URLS: usize = 4;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let snapshot = &Snapshot::load(scratch)?;
-    let nodes = snapshot.facts.node_count;
+    let nodes = snapshot.metadata.node_count;
     context.progress.begin(STAGE.name, nodes);
     let mut plan = ArrayPlan::of(job, STAGE.name);
     collect(snapshot, &mut plan, job)?;
@@ -200,7 +200,7 @@ fn collect(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Resu
     for column in PAIRS {
         pairs.push(ColumnWriter::create(scratch, column)?);
     }
-    for node in 0..snapshot.facts.node_count as u32 {
+    for node in 0..snapshot.metadata.node_count as u32 {
         let (kind, name, count) = (Some(kinds.next()?), name_reader.next()?, counts.next()?);
         if node.is_multiple_of(1 << 16) {
             context.step(1 << 16)?;

@@ -63,10 +63,10 @@ const MANY: u32 = u32::MAX - 1;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let snapshot = &Snapshot::load(scratch)?;
-    let facts = &snapshot.facts;
-    context.progress.begin(STAGE.name, facts.edge_count);
+    let metadata = &snapshot.metadata;
+    context.progress.begin(STAGE.name, metadata.edge_count);
     let mut spilled_bytes = 0;
-    if facts.distance_seeds.first().is_some_and(|seed| seed.count > 0) {
+    if metadata.distance_seeds.first().is_some_and(|seed| seed.count > 0) {
         let ownable = ownable(snapshot, job)?;
         spilled_bytes += find_owners(snapshot, &ownable, job)?;
         spilled_bytes += hand_over(snapshot, &ownable, job)?;
@@ -75,7 +75,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         scratch.copy(columns::NODE_SELF, columns::NODE_SHALLOW)?;
     }
     context.progress.end();
-    Ok(Stats { rows: facts.node_count, spilled_bytes })
+    Ok(Stats { rows: metadata.node_count, spilled_bytes })
 }
 
 /// Returns the ownable nodes. They are few, and one bit rejects most targets of edges.

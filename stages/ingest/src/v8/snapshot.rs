@@ -4,7 +4,7 @@ pub(crate) use super::header::HINT;
 use super::header::Header;
 use heaplake_kit::{Scratch, StageError};
 use heaplake_schemas::ids::StringId;
-use heaplake_schemas::scratch::{Column, Facts, Per, documents};
+use heaplake_schemas::scratch::{Column, Metadata, Per, documents};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ pub(super) const EPHEMERON_TABLE: Column<u64> = Column::new("v8.ephemeron_table"
 /// See [`EPHEMERON_STRING`].
 pub(super) const EPHEMERON_SHARED: Column<u64> = Column::new("v8.ephemeron_shared");
 
-/// Header of the file and facts learned since.
+/// Header of the file and metadata learned since.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The file's own description of its fields.
     pub header: Header,
     /// Facts for later stages.
-    pub facts: Facts,
+    pub metadata: Metadata,
 }
 
 impl Snapshot {
@@ -40,9 +40,9 @@ impl Snapshot {
         scratch.share_document(DOCUMENT)
     }
 
-    /// Saves the document, and the facts for stages that know no format.
+    /// Saves the document, and the metadata for stages that know no format.
     pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
         scratch.write_document(DOCUMENT, self)?;
-        scratch.write_document(documents::FACTS, &self.facts)
+        scratch.write_document(documents::METADATA, &self.metadata)
     }
 }

@@ -93,7 +93,7 @@ impl Survey {
     /// Visits all nodes, and writes [`TRAITS`].
     pub fn take(snapshot: &Snapshot, strings: &StringTable, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
-        let nodes = snapshot.facts.node_count as usize;
+        let nodes = snapshot.metadata.node_count as usize;
         let mut opaque = Bitset::new(&context.budget, "nodes compared by identity", nodes)?;
         let mut plan = ArrayPlan::of(job, "equality: survey");
         let (mut found, mut link) = plan.make((filled(nodes, 0u8), filled(nodes, NONE)))?;
@@ -153,7 +153,7 @@ impl Rules {
             internal: header.edge_type("internal"),
             smi: ids[0],
             context: ids[1],
-            nameless: if snapshot.facts.partial.is_some() { ids[2] } else { StringId::NONE },
+            nameless: if snapshot.metadata.partial.is_some() { ids[2] } else { StringId::NONE },
             listed: listed.to_vec(),
             edges: edges.to_vec(),
         })

@@ -102,7 +102,7 @@ impl Rules {
             zero: ids[7].0,
             smi: ids[8],
             captured: survey.captured,
-            damaged: snapshot.facts.partial.is_some(),
+            damaged: snapshot.metadata.partial.is_some(),
             slot: survey.slot,
         })
     }

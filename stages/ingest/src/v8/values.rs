@@ -19,7 +19,7 @@ use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{Array, ArrayPlan, ColumnReader, Job, Lookup, ReadAt, Scratch, Stage, StageError, Stats, WriteAt};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, Facts, STRING_HASH, STRINGS};
+use heaplake_schemas::scratch::{self as columns, Metadata, STRING_HASH, STRINGS};
 use heaplake_schemas::values::{MOST_OF_A_NODE, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, kind};
 
 /// Declaration of the stage.
@@ -49,17 +49,17 @@ pub const STAGE: Stage = Stage {
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let snapshot = Snapshot::load(scratch)?;
-    let facts = &snapshot.facts;
-    context.progress.begin(STAGE.name, 2 * facts.node_count);
+    let metadata = &snapshot.metadata;
+    context.progress.begin(STAGE.name, 2 * metadata.node_count);
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (kinds, names, numbers) = plan.make((
         lookup(columns::NODE_KIND),
         lookup(columns::NODE_NAME),
-        filled(facts.node_count as usize, StringId::NONE),
+        filled(metadata.node_count as usize, StringId::NONE),
     ))?;
     let mut values = Values { rules: Rules::new(&snapshot, scratch)?, kinds, names, numbers };
     values.find_numbers(job)?;
-    let rows = values.write(facts, job)?;
+    let rows = values.write(metadata, job)?;
     context.progress.end();
     Ok(Stats { rows, spilled_bytes: plan.spilled_bytes() })
 }
@@ -118,7 +118,7 @@ impl Values {
         Ok(())
     }
 
-    fn write(&mut self, facts: &Facts, job: &Job<'_>) -> Result<u64, StageError> {
+    fn write(&mut self, metadata: &Metadata, job: &Job<'_>) -> Result<u64, StageError> {
         let mut writer = ValueWriter::create(job.scratch)?;
         let mut edges = Edges::open(job.scratch)?;
         for node in 0..edges.counts.remaining() as u32 {
@@ -134,7 +134,7 @@ impl Values {
                 if self.rules.is_skipped[usize::from(edge)] {
                     continue;
                 }
-                let is_indexed = facts.edge_kinds[usize::from(edge)].indexed;
+                let is_indexed = metadata.edge_kinds[usize::from(edge)].indexed;
                 let label = if is_indexed { Label::Index(name) } else { Label::Name(StringId(name)) };
                 let (kind, text) = self.target(to)?;
                 writer.reference(label, kind, text, to)?;
@@ -143,7 +143,7 @@ impl Values {
             writer.more(count - shown)?;
             writer.end()?;
         }
-        writer.finish(facts.node_count)
+        writer.finish(metadata.node_count)
     }
 
     /// Returns the kind and text of an edge's target.

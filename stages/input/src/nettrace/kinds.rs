@@ -1,7 +1,7 @@
 //! Kinds of events that a reader understands.
 
 use super::cursor::Cursor;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
@@ -17,13 +17,13 @@ const ENTRY: u64 = 48;
 /// Event metadata by number.
 pub struct Kinds<K> {
     kinds: FxHashMap<u32, Option<K>>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 impl<K: Copy> Kinds<K> {
     /// Creates an empty table.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
-        Ok(Self { kinds: FxHashMap::default(), charge: Charge::new(budget, "the descriptions of events")? })
+        Ok(Self { kinds: FxHashMap::default(), account: MemoryAccount::new(budget, "the descriptions of events")? })
     }
 
     /// Adds an event's metadata; `kind` interprets provider, event number and version. False if it ends too early.
@@ -33,7 +33,7 @@ impl<K: Copy> Kinds<K> {
         kind: impl FnOnce(&str, u32, u32) -> Option<K>,
     ) -> Result<bool, StageError> {
         let Some((number, provider, event, version)) = parse(payload) else { return Ok(false) };
-        self.charge.add(ENTRY)?;
+        self.account.add(ENTRY)?;
         self.kinds.insert(number, kind(&provider, event, version));
         Ok(true)
     }

@@ -1,7 +1,7 @@
 //! Sequence numbers of events by thread. A gap reveals events dropped by the recorder.
 
 use super::cursor::Cursor;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
@@ -13,7 +13,7 @@ pub struct Sequences {
     last: FxHashMap<u64, u32>,
     /// Cache: the last thread looked up, and its number.
     current: Option<(u64, u32)>,
-    charge: Charge,
+    account: MemoryAccount,
     /// Number of missing events.
     pub lost: u64,
 }
@@ -21,8 +21,8 @@ pub struct Sequences {
 impl Sequences {
     /// Creates an empty table.
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
-        let charge = Charge::new(budget, "the threads of the trace")?;
-        Ok(Self { last: FxHashMap::default(), current: None, charge, lost: 0 })
+        let account = MemoryAccount::new(budget, "the threads of the trace")?;
+        Ok(Self { last: FxHashMap::default(), current: None, account, lost: 0 })
     }
 
     /// Records an event of a thread.
@@ -52,7 +52,7 @@ impl Sequences {
         if let Some((thread, last)) = self.current.take()
             && self.last.insert(thread, last).is_none()
         {
-            self.charge.add(ENTRY)?;
+            self.account.add(ENTRY)?;
         }
         Ok(())
     }
@@ -66,7 +66,7 @@ impl Sequences {
             let (Some(thread), Some(number)) = (fields.u64(), fields.u32()) else { return Ok(false) };
             match self.last.insert(thread, number) {
                 Some(last) => self.lost += u64::from(number.wrapping_sub(last)).min(gap_limit(last, number)),
-                None => self.charge.add(ENTRY)?,
+                None => self.account.add(ENTRY)?,
             }
         }
         Ok(true)

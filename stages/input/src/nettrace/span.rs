@@ -7,7 +7,7 @@
 
 use super::cursor::Cursor;
 use crate::bytes::Bytes;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
@@ -59,7 +59,7 @@ pub struct Span<K> {
     offsets: Vec<u64>,
     events: Vec<Held<K>>,
     stacks: FxHashMap<u32, Known>,
-    charge: Charge,
+    account: MemoryAccount,
     /// Number of stacks that events refer to but the trace lacks, since the last sequence point.
     pub unknown_stacks: u64,
 }
@@ -76,7 +76,7 @@ impl<K: Copy> Span<K> {
             offsets: Vec::new(),
             events: Vec::new(),
             stacks: FxHashMap::default(),
-            charge: Charge::new(budget, "the events between two sequence points")?,
+            account: MemoryAccount::new(budget, "the events between two sequence points")?,
             unknown_stacks: 0,
         })
     }
@@ -86,7 +86,7 @@ impl<K: Copy> Span<K> {
         let mut block = self.spare.pop().unwrap_or_default();
         while block.len() < size {
             let more = (size - block.len()).min(STEP);
-            self.charge.make_room(&mut block, more)?;
+            self.account.make_room(&mut block, more)?;
             if bytes.append_to(&mut block, more)? < more {
                 break;
             }
@@ -119,7 +119,7 @@ impl<K: Copy> Span<K> {
         (kind, time, stack): (K, u64, u32),
         (block, start, length): (u32, usize, usize),
     ) -> Result<(), StageError> {
-        self.charge.make_room(&mut self.events, 1)?;
+        self.account.make_room(&mut self.events, 1)?;
         self.events.push(Held { time, stack, block, start: start as u32, length: length as u32, kind });
         Ok(())
     }
@@ -128,7 +128,7 @@ impl<K: Copy> Span<K> {
     pub fn stack(&mut self, number: u32, (block, start, length): (u32, usize, usize)) -> Result<(), StageError> {
         if self.stacks.len() == self.stacks.capacity() {
             let more = self.stacks.capacity().max(1);
-            self.charge.add(more as u64 * ENTRY)?;
+            self.account.add(more as u64 * ENTRY)?;
             self.stacks.reserve(more);
         }
         self.stacks.insert(number, Known { block, start: start as u32, length: length as u32, name: None });
@@ -142,7 +142,7 @@ impl<K: Copy> Span<K> {
         wide: bool,
         mut event: impl FnMut(K, &[u8], Around, &mut Stacks<'_>) -> Result<bool, StageError>,
     ) -> Result<Result<(), Short>, StageError> {
-        self.charge.sort_by_key(&mut self.events, |event| event.time)?;
+        self.account.sort_by_key(&mut self.events, |event| event.time)?;
         let mut stacks = Stacks { blocks: &self.blocks, known: &mut self.stacks, wide, unknown: 0 };
         for held in &self.events {
             let payload = &self.blocks[held.block as usize][held.start as usize..][..held.length as usize];

@@ -10,7 +10,7 @@ use super::packing::Width;
 use super::store::{Store, Tract};
 use super::target::write_file;
 use crate::StageError;
-use crate::sums::Sum;
+use crate::checksums::Checksum;
 use rustc_hash::FxHashMap;
 use std::any::Any;
 use std::ffi::OsString;
@@ -196,7 +196,7 @@ impl Residents {
     /// Sets the limit. Columns beyond it are written to their files, largest first; borrowed columns stay. Call while
     /// no column is written. Returns the evicted paths with the checksums of their files. A column that fails to be
     /// written stays.
-    pub(crate) fn limit_to(&self, limit: u64) -> Result<Vec<(OsString, Sum)>, StageError> {
+    pub(crate) fn limit_to(&self, limit: u64) -> Result<Vec<(OsString, Checksum)>, StageError> {
         let store = &self.0.store;
         store.set_limit(limit);
         let mut gone = Vec::new();

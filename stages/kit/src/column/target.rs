@@ -3,8 +3,8 @@
 use super::packed::Packer;
 use super::packing::Width;
 use crate::StageError;
+use crate::checksums::Checksum;
 use crate::fs::File;
-use crate::sums::Sum;
 use std::io::{self, Write};
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
@@ -66,9 +66,9 @@ fn put(file: &mut File, hash: &mut Xxh3, end: &mut u64, bytes: &[u8]) -> io::Res
 }
 
 /// Writes a column in memory to its file; returns the checksum.
-pub(super) fn write_file(path: &Path, elements: &[u8], width: Option<Width>) -> Result<Sum, StageError> {
+pub(super) fn write_file(path: &Path, elements: &[u8], width: Option<Width>) -> Result<Checksum, StageError> {
     let mut target = Target::create(path, width, &[])?;
     target.write(elements).map_err(|error| StageError::io(path, "write", error))?;
     let (bytes, hash) = target.finish(path)?;
-    Ok(Sum::default().and(bytes, &hash))
+    Ok(Checksum::default().and(bytes, &hash))
 }

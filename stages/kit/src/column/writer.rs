@@ -6,8 +6,8 @@ use super::packed::width_of;
 use super::packing::Width;
 use super::resident::Growing;
 use super::target::Target;
+use crate::checksums::Checksum;
 use crate::fs::File;
-use crate::sums::Sum;
 use crate::{Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
@@ -23,7 +23,7 @@ pub struct ColumnWriter<T> {
     width: Option<Width>,
     sink: Sink,
     /// Checksum of the former content, if known.
-    before: Option<Sum>,
+    before: Option<Checksum>,
     buffer: Vec<T>,
     /// Number of elements written, including former ones.
     written: u64,
@@ -47,7 +47,7 @@ impl<T: Pod> ColumnWriter<T> {
                 let width = width_of(column);
                 residents.put(&path, residents.grow(width));
                 let sink = Sink::Memory(residents.grow(width));
-                Ok(Self::new(scratch, column, sink, (0, Some(Sum::default()))))
+                Ok(Self::new(scratch, column, sink, (0, Some(Checksum::default()))))
             }
             None => Self::create_file(scratch, column),
         }
@@ -59,7 +59,7 @@ impl<T: Pod> ColumnWriter<T> {
         scratch.note(&path, None);
         scratch.note_file();
         let target = Target::create(&path, width_of(column), &[])?;
-        Ok(Self::new(scratch, column, Sink::File(Box::new(target)), (0, Some(Sum::default()))))
+        Ok(Self::new(scratch, column, Sink::File(Box::new(target)), (0, Some(Checksum::default()))))
     }
 
     /// Appends to a finished column that is not packed.
@@ -92,7 +92,7 @@ impl<T: Pod> ColumnWriter<T> {
         Ok(Self::new(scratch, column, sink, (first, before)))
     }
 
-    fn new(scratch: &Scratch, column: Column<T>, sink: Sink, (written, before): (u64, Option<Sum>)) -> Self {
+    fn new(scratch: &Scratch, column: Column<T>, sink: Sink, (written, before): (u64, Option<Checksum>)) -> Self {
         // The buffer grows on demand: most columns of a small input need less, and large allocations are slow.
         let buffer = Vec::new();
         let (path, width) = (scratch.path(column), width_of(column));
@@ -145,7 +145,7 @@ impl<T: Pod> ColumnWriter<T> {
                     residents.put(&self.path, growing);
                 }
                 let bytes = self.written * size_of::<T>() as u64;
-                self.scratch.note(&self.path, Some(Sum::of_length(bytes)));
+                self.scratch.note(&self.path, Some(Checksum::of_length(bytes)));
             }
             Sink::File(target) => {
                 let (appended, hash) = target.finish(&self.path)?;
@@ -187,7 +187,7 @@ impl<T: Pod> ColumnWriter<T> {
     #[cold]
     fn leave_memory(&mut self) -> Result<(), StageError> {
         if let Sink::Memory(growing) = &self.sink {
-            let first = self.before.as_ref().map_or(0, Sum::length) as usize;
+            let first = self.before.as_ref().map_or(0, Checksum::length) as usize;
             let (there, more) = growing.bytes().split_at(first);
             self.scratch.note_file();
             let mut target = Target::create(&self.path, self.width, there)?;

@@ -3,7 +3,7 @@
 use super::partition::{Entry, Partition};
 use super::records::Records;
 use super::verify_pass::{LENGTHS, NONE, NUMBERS, VerifyPass};
-use crate::naming::mix;
+use crate::hash_cons::mix;
 use crate::spill::PairSpill;
 use crate::{Budget, BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError};
 

@@ -2,8 +2,8 @@
 
 use super::Scratch;
 use crate::StageError;
+use crate::checksums::Checksum;
 use crate::fs;
-use crate::sums::Sum;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ impl Scratch {
             .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
         if self.residents_for(&path).is_some_and(|residents| residents.keep(&path, &text)) {
             self.remove_named(&path).map_err(|error| StageError::io(&path, "remove", error))?;
-            self.note(&path, Some(Sum::of(&text)));
+            self.note(&path, Some(Checksum::of(&text)));
             return Ok(());
         }
         let new = self.file(&format!("{name}.new"));
         self.note_file();
         fs::write(&new, &text).map_err(|error| StageError::io(&new, "write", error))?;
         self.rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))?;
-        self.note(&path, Some(Sum::of(&text)));
+        self.note(&path, Some(Checksum::of(&text)));
         Ok(())
     }
 

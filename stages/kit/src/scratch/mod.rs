@@ -4,9 +4,9 @@ mod documents;
 mod names;
 
 use crate::StageError;
+use crate::checksums::{Checksum, Checksums};
 use crate::column::Residents;
 use crate::fs::{self, File};
-use crate::sums::{Sum, Sums};
 use heaplake_schemas::scratch::Column;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ pub struct Scratch {
     suffix: &'static str,
     /// Expected lengths of files opened for reading.
     lengths: Arc<BTreeMap<OsString, u64>>,
-    sums: Arc<Sums>,
+    checksums: Arc<Checksums>,
     /// First damage found where no error could be returned.
     damage: Arc<OnceLock<StageError>>,
     /// Unnamed files, which take space, too.
@@ -58,7 +58,7 @@ impl Scratch {
             refused: None,
             suffix: "",
             lengths: Arc::default(),
-            sums: Arc::default(),
+            checksums: Arc::default(),
             damage: Arc::default(),
             unnamed: Arc::default(),
             residents: None,
@@ -157,13 +157,13 @@ impl Scratch {
 
     /// Checksum of a file, if recorded.
     #[must_use]
-    pub fn sum(&self, path: &Path) -> Option<Sum> {
-        self.sums.get(path)
+    pub fn sum(&self, path: &Path) -> Option<Checksum> {
+        self.checksums.get(path)
     }
 
     /// Records the checksum of a file.
-    pub fn note(&self, path: &Path, sum: Option<Sum>) {
-        self.sums.set(path, sum);
+    pub fn note(&self, path: &Path, sum: Option<Checksum>) {
+        self.checksums.set(path, sum);
     }
 
     /// Records damage where no error can be returned.

@@ -37,7 +37,7 @@ impl Scratch {
             return Ok(());
         }
         self.rename(&path, &original).map_err(|error| StageError::io(&path, "rename", error))?;
-        self.sums.rename(&path, &original);
+        self.checksums.rename(&path, &original);
         Ok(())
     }
 
@@ -64,7 +64,7 @@ impl Scratch {
     pub fn take_back<T>(&self, column: Column<T>) -> Result<(), StageError> {
         let (from, to) = (self.originals().path(column), self.path(column));
         self.rename(&from, &to).map_err(|error| StageError::io(&from, "rename", error))?;
-        self.sums.rename(&from, &to);
+        self.checksums.rename(&from, &to);
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl Scratch {
         debug_assert_eq!(width_of(column), width_of(by));
         let (path, by) = (self.path(column), self.path(by));
         self.rename(&by, &path).map_err(|error| StageError::io(&path, "replace", error))?;
-        self.sums.rename(&by, &path);
+        self.checksums.rename(&by, &path);
         Ok(())
     }
 }

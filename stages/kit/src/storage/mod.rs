@@ -6,7 +6,7 @@
 //!
 //! Errors of a store are [`Failure`]s inside an [`io::Error`] of the kind that a file system would return.
 
-mod ahead;
+mod readahead;
 mod store;
 mod stored;
 
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub use crate::scheme::{SCHEMES, is_url, url};
-pub use ahead::{Ahead, wait};
+pub use readahead::{Readahead, wait};
 pub use store::{Failure, Fetch, Level, Object, Only, Store, install, store};
 pub use stored::Stored;
 

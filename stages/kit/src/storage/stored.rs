@@ -1,6 +1,6 @@
 //! Files and objects opened for reading.
 
-use super::ahead::Ahead;
+use super::readahead::Readahead;
 use super::store::store;
 use crate::fs::File;
 use crate::scheme::url;
@@ -12,7 +12,7 @@ pub enum Stored {
     /// A file.
     File(File),
     /// An object, with readahead.
-    Object(Ahead),
+    Object(Readahead),
 }
 
 impl Stored {
@@ -20,7 +20,7 @@ impl Stored {
     pub fn open(path: &Path) -> io::Result<Self> {
         match url(path) {
             None => File::open(path).map(Self::File),
-            Some(url) => Ok(Self::Object(Ahead::new(store()?.about(url)?))),
+            Some(url) => Ok(Self::Object(Readahead::new(store()?.about(url)?))),
         }
     }
 
@@ -28,7 +28,7 @@ impl Stored {
     pub fn length(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
-            Self::Object(ahead) => Ok(ahead.object().bytes),
+            Self::Object(readahead) => Ok(readahead.object().bytes),
         }
     }
 
@@ -36,8 +36,8 @@ impl Stored {
     pub fn rewind(&mut self) -> io::Result<()> {
         match self {
             Self::File(file) => Seek::rewind(file),
-            Self::Object(ahead) => {
-                ahead.rewind();
+            Self::Object(readahead) => {
+                readahead.rewind();
                 Ok(())
             }
         }
@@ -55,7 +55,7 @@ impl Read for Stored {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::File(file) => file.read(buffer),
-            Self::Object(ahead) => ahead.read(buffer),
+            Self::Object(readahead) => readahead.read(buffer),
         }
     }
 }

@@ -28,7 +28,7 @@ const LINK: &str = "sourceMappingURL=";
 /// # Errors
 /// The first file that cannot be read, is no source map or is too large, or a folder without maps.
 pub fn find(paths: &[String], memory: u64) -> Result<SourceMaps, MapError> {
-    let mut found = Found { maps: BTreeMap::new(), most: memory / BYTES_PER_BYTE };
+    let mut found = MapsByFile { maps: BTreeMap::new(), most: memory / BYTES_PER_BYTE };
     for path in paths {
         let before = found.maps.len();
         let (files, is_folder) = listed(path)?;
@@ -44,7 +44,7 @@ pub fn find(paths: &[String], memory: u64) -> Result<SourceMaps, MapError> {
 /// are usable.
 #[must_use]
 pub fn collect(paths: &[String], memory: u64) -> (SourceMaps, Vec<MapError>) {
-    let mut found = Found { maps: BTreeMap::new(), most: memory / BYTES_PER_BYTE };
+    let mut found = MapsByFile { maps: BTreeMap::new(), most: memory / BYTES_PER_BYTE };
     let mut errors = Vec::new();
     for path in paths {
         match listed(path) {
@@ -79,7 +79,7 @@ fn whole(map: &SourceMap) -> Result<(), MapError> {
     Map::parse(&content).map_err(problem)?.check_lines().map_err(problem)
 }
 
-impl Found {
+impl MapsByFile {
     fn finish(self) -> SourceMaps {
         let maps: Vec<SourceMap> = self.maps.into_values().collect();
         let name = |script: &String| parts(script).pop();
@@ -141,13 +141,13 @@ fn inside(script: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// Maps, by file.
-struct Found {
+struct MapsByFile {
     maps: BTreeMap<PathBuf, SourceMap>,
     /// Maximum bytes of a file.
     most: u64,
 }
 
-impl Found {
+impl MapsByFile {
     /// Adds the map that a file is, contains or links to. In a folder, other files are ignored.
     fn add(&mut self, file: &Path, in_folder: bool) -> Result<(), MapError> {
         let ending = file.extension().unwrap_or_default().to_string_lossy();

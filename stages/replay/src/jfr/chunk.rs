@@ -4,8 +4,8 @@
 //! ones are kept in memory, large ones in scratch, to be read through a [`Window`].
 
 use heaplake_input::bytes::Bytes;
-use heaplake_kit::charge::Charge;
 use heaplake_kit::fs::File;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, Scratch, StageError};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -165,7 +165,7 @@ pub(crate) struct Chunk {
 }
 
 enum Store {
-    Memory(Vec<u8>, Charge),
+    Memory(Vec<u8>, MemoryAccount),
     File(Arc<File>, PathBuf),
 }
 
@@ -179,16 +179,16 @@ impl Chunk {
         (scratch, budget): (&Scratch, &Budget),
     ) -> Result<Result<Self, u64>, StageError> {
         let base = bytes.offset() - HEADER as u64;
-        let mut charge = Charge::new(budget, "a chunk of the recording")?;
+        let mut account = MemoryAccount::new(budget, "a chunk of the recording")?;
         let resident = header.size <= LARGEST.min(budget.limit() / PART);
         let file = if resident { None } else { Some(scratch.unnamed()?) };
         let (mut held, mut there) = (Vec::new(), 0);
-        charge.make_room(&mut held, HEADER)?;
+        account.make_room(&mut held, HEADER)?;
         held.extend_from_slice(beginning);
         while there + (held.len() as u64) < header.size {
             let left = header.size - there - held.len() as u64;
             let piece = PIECE.min(usize::try_from(left).unwrap_or(PIECE));
-            charge.make_room(&mut held, piece)?;
+            account.make_room(&mut held, piece)?;
             let found = bytes.append_to(&mut held, piece)?;
             bytes.check()?;
             if found < piece {
@@ -199,7 +199,7 @@ impl Chunk {
             }
         }
         let store = match file {
-            None => Store::Memory(held, charge),
+            None => Store::Memory(held, account),
             Some(file) => {
                 write(scratch, &file, &mut held, &mut there)?;
                 Store::File(file, scratch.folder().to_owned())
@@ -218,8 +218,8 @@ impl Chunk {
     #[must_use]
     pub(crate) fn spilled(&self) -> u64 {
         match &self.store {
-            Store::Memory(_, charge) => {
-                let _ = charge;
+            Store::Memory(_, account) => {
+                let _ = account;
                 0
             }
             Store::File(..) => self.size(),
@@ -239,14 +239,14 @@ fn write(scratch: &Scratch, file: &File, held: &mut Vec<u8>, there: &mut u64) ->
 pub(crate) struct Window {
     held: Vec<u8>,
     start: u64,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 impl Window {
     /// Returns an empty window.
     pub(crate) fn new(budget: &Budget) -> Result<Self, StageError> {
-        let charge = Charge::new(budget, "an event of the recording")?;
-        Ok(Self { held: Vec::new(), start: 0, charge })
+        let account = MemoryAccount::new(budget, "an event of the recording")?;
+        Ok(Self { held: Vec::new(), start: 0, account })
     }
 
     /// Returns bytes of a chunk, which must be inside.
@@ -262,7 +262,7 @@ impl Window {
         if at < self.start || end > self.start + self.held.len() as u64 {
             let wanted = length.max(PIECE as u64).min(chunk.size() - at) as usize;
             self.held.clear();
-            self.charge.make_room(&mut self.held, wanted)?;
+            self.account.make_room(&mut self.held, wanted)?;
             self.held.resize(wanted, 0);
             let read = file.read_exact_at(&mut self.held, at);
             read.map_err(|error| StageError::io(path, "read a file in", error))?;

@@ -4,7 +4,7 @@ use super::chunk::{Failure, Header};
 use super::constants::Constants;
 use super::cursor::Cursor;
 use super::fields::{Plan, Value};
-use super::names::Names;
+use super::names::ResolvedConstants;
 use super::recording::Recording;
 use super::texts::NONE;
 use heaplake_schemas::collections::{CollectionDetail, CollectionRow};
@@ -43,7 +43,7 @@ const GENERATIONS: [u32; 2] = [0b1, 0b101];
 pub(crate) fn collection(
     [start, duration, gc, name, cause, sum, longest]: [Value; 7],
     fields: &Cursor<'_>,
-    (names, constants): (&mut Names, &mut Constants<'_>),
+    (names, constants): (&mut ResolvedConstants, &mut Constants<'_>),
     to: &mut Recording<'_>,
 ) -> Result<(), Failure> {
     let header = constants.chunk.header;
@@ -112,7 +112,7 @@ pub(crate) fn summary(
 pub(crate) fn count(
     [time, gc, class, count, bytes]: [Value; 5],
     after_gc: bool,
-    (names, constants): (&mut Names, &mut Constants<'_>),
+    (names, constants): (&mut ResolvedConstants, &mut Constants<'_>),
     to: &mut Recording<'_>,
 ) -> Result<(), Failure> {
     let row = ObjectCountRow {

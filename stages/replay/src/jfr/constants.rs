@@ -7,7 +7,7 @@ use super::chunk::{Chunk, Failure, Window, bad};
 use super::cursor::{Cursor, Written};
 use super::fields::{Plan, Value};
 use super::metadata::{Kind, TEXT, Types};
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct Constants<'a> {
     pub types: &'a Types,
     texts: Option<u32>,
     places: FxHashMap<(u32, i64), (u64, u32)>,
-    charge: Charge,
+    account: MemoryAccount,
     window: Window,
 }
 
@@ -60,8 +60,8 @@ enum Next {
 impl<'a> Constants<'a> {
     /// Returns an empty set.
     pub(crate) fn new(chunk: &'a Chunk, types: &'a Types, budget: &Budget) -> Result<Self, StageError> {
-        let (charge, window) = (Charge::new(budget, "the constants of a chunk")?, Window::new(budget)?);
-        Ok(Self { chunk, types, texts: types.named(TEXT), places: FxHashMap::default(), charge, window })
+        let (account, window) = (MemoryAccount::new(budget, "the constants of a chunk")?, Window::new(budget)?);
+        Ok(Self { chunk, types, texts: types.named(TEXT), places: FxHashMap::default(), account, window })
     }
 
     /// Adds the constants of a checkpoint event at `start`.
@@ -83,7 +83,7 @@ impl<'a> Constants<'a> {
                 let key = key.ok_or_else(|| bad(at(&fields), "a constant", "the end of the event"))?;
                 let length = (fields.at() - begin) as u32;
                 if let std::collections::hash_map::Entry::Vacant(entry) = self.places.entry((class, key)) {
-                    self.charge.add(ENTRY)?;
+                    self.account.add(ENTRY)?;
                     entry.insert((start + begin as u64, length));
                 }
             }

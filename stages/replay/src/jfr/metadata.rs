@@ -6,7 +6,7 @@
 
 use super::chunk::{Bad, Failure, bad};
 use super::cursor::{Cursor, Written};
-use heaplake_kit::charge::{Charge, allocated};
+use heaplake_kit::memory_account::{MemoryAccount, allocated};
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -73,7 +73,7 @@ pub(crate) struct Types {
     /// The classes, by position.
     pub classes: Vec<Class>,
     numbers: FxHashMap<i64, u32>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 /// Reads the tree.
@@ -88,8 +88,8 @@ struct Reader<'a> {
 impl Types {
     /// Parses the metadata event at `start` of a chunk.
     pub(crate) fn read(event: &[u8], compressed: bool, start: u64, budget: &Budget) -> Result<Self, Failure> {
-        let charge = Charge::new(budget, "the metadata of the recording")?;
-        let types = Self { classes: Vec::new(), numbers: FxHashMap::default(), charge };
+        let account = MemoryAccount::new(budget, "the metadata of the recording")?;
+        let types = Self { classes: Vec::new(), numbers: FxHashMap::default(), account };
         let fields = Cursor::new(event, compressed);
         let mut reader = Reader { fields, texts: Vec::new(), types, wanted: Vec::new() };
         let done = reader.head().and_then(|()| reader.element(None, 0));
@@ -180,7 +180,7 @@ impl Reader<'_> {
                 Written::Constant(_) => return Err(Stop::Early),
                 written => written.text(),
             };
-            self.types.charge.add(ENTRY / 2 + allocated(text.len()))?;
+            self.types.account.add(ENTRY / 2 + allocated(text.len()))?;
             self.texts.push(text);
         }
         Ok(())
@@ -227,7 +227,7 @@ impl Reader<'_> {
 
     fn class(&mut self, name: Option<usize>, id: i64) -> Result<usize, Stop> {
         let name = current(name.map_or("", |name| &self.texts[name]));
-        self.types.charge.add(ENTRY + allocated(name.len()))?;
+        self.types.account.add(ENTRY + allocated(name.len()))?;
         let number = self.types.classes.len();
         self.types.numbers.insert(id, number as u32);
         self.types.classes.push(Class { name: name.into(), fields: Vec::new() });
@@ -237,7 +237,7 @@ impl Reader<'_> {
 
     fn field(&mut self, class: usize, name: Option<usize>, wanted: Wanted, list: bool) -> Result<(), Stop> {
         let name = name.map_or("", |name| &self.texts[name]);
-        self.types.charge.add(ENTRY + allocated(name.len()))?;
+        self.types.account.add(ENTRY + allocated(name.len()))?;
         self.types.classes[class].fields.push(Field { name: name.into(), kind: Kind::Unknown, list });
         self.wanted[class].push(wanted);
         Ok(())

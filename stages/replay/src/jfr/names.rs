@@ -8,7 +8,7 @@ use super::recording::{Class, Recording};
 use super::texts::NONE;
 use crate::stacks::EMPTY;
 use crate::symbols::Function;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
@@ -22,7 +22,7 @@ const FRAME: u64 = 24;
 const LONGEST: usize = 4 << 10;
 
 /// Resolved constants of a chunk.
-pub(crate) struct Names {
+pub(crate) struct ResolvedConstants {
     class: Plan,
     method: Plan,
     trace: Plan,
@@ -35,7 +35,7 @@ pub(crate) struct Names {
     texts: FxHashMap<(u32, i64), u32>,
     /// Text ids of stacks and of their innermost functions.
     shown: FxHashMap<(u32, i64), (u32, u32)>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 /// The frames of a stack, innermost first.
@@ -44,7 +44,7 @@ struct Frames {
     truncated: bool,
 }
 
-impl Names {
+impl ResolvedConstants {
     /// Returns an empty cache.
     pub(crate) fn new(constants: &Constants<'_>, budget: &Budget) -> Result<Self, StageError> {
         let plan = |class: &str, fields: &[&str]| Plan::named(constants.types, class, fields);
@@ -59,7 +59,7 @@ impl Names {
             stacks: FxHashMap::default(),
             texts: FxHashMap::default(),
             shown: FxHashMap::default(),
-            charge: Charge::new(budget, "the names of a chunk")?,
+            account: MemoryAccount::new(budget, "the names of a chunk")?,
         })
     }
 
@@ -76,7 +76,7 @@ impl Names {
         }
         let name = self.name_of(class, key, constants)?;
         let known = to.class(&name)?;
-        self.charge.add(ENTRY)?;
+        self.account.add(ENTRY)?;
         self.classes.insert((class, key), known);
         Ok(known)
     }
@@ -107,7 +107,7 @@ impl Names {
             constants.text(class, key)?
         };
         let text = to.texts.optional(text.as_deref())?;
-        self.charge.add(ENTRY)?;
+        self.account.add(ENTRY)?;
         self.texts.insert((class, key), text);
         Ok(text)
     }
@@ -137,7 +137,7 @@ impl Names {
                 for &method in frames.methods.iter().rev() {
                     numbers.push(self.method(method, constants, to)?);
                 }
-                self.charge.sub(FRAME * frames.methods.capacity() as u64);
+                self.account.sub(FRAME * frames.methods.capacity() as u64);
                 to.replay.stacks.whole(numbers.into_iter())?
             }
             None => {
@@ -145,7 +145,7 @@ impl Names {
                 EMPTY
             }
         };
-        self.charge.add(ENTRY)?;
+        self.account.add(ENTRY)?;
         self.stacks.insert((class, key), node);
         Ok(node)
     }
@@ -175,10 +175,10 @@ impl Names {
             }
             names.push(name);
         }
-        self.charge.sub(FRAME * frames.methods.capacity() as u64);
+        self.account.sub(FRAME * frames.methods.capacity() as u64);
         names.reverse();
         let known = (to.texts.position(&names.join(";"))?, function);
-        self.charge.add(ENTRY)?;
+        self.account.add(ENTRY)?;
         self.shown.insert((class, key), known);
         Ok(known)
     }
@@ -194,7 +194,7 @@ impl Names {
         let Value::List(of, at) = list else { return Ok(None) };
         let mut fields = fields.from(at);
         let count = fields.count().filter(|_| self.frame.is_of(of)).unwrap_or(0);
-        self.charge.add(FRAME * count as u64)?;
+        self.account.add(FRAME * count as u64)?;
         let mut methods = Vec::with_capacity(count);
         for _ in 0..count {
             if let Some([Value::Constant(class, key)]) = self.frame.read::<1>(types, &mut fields) {
@@ -215,7 +215,7 @@ impl Names {
         }
         let (name, signature) = self.method_name(method, constants)?;
         let frame = to.replay.symbols.frame(Function { name, signature, ..Function::default() })?;
-        self.charge.add(ENTRY)?;
+        self.account.add(ENTRY)?;
         self.methods.insert(method, frame);
         Ok(frame)
     }

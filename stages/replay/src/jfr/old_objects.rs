@@ -9,7 +9,7 @@ use super::collections::micros;
 use super::constants::{Constants, Held};
 use super::cursor::Cursor;
 use super::fields::{Plan, Value};
-use super::names::Names;
+use super::names::ResolvedConstants;
 use super::recording::{Class, Recording};
 use super::texts::{NONE, cut};
 use heaplake_schemas::old_object_chains::OldObjectChainRow;
@@ -95,7 +95,7 @@ impl Chains {
         &self,
         [time, age, size, heap, object, elements, root, thread, stack]: [Value; 9],
         fields: &Cursor<'_>,
-        (names, constants): (&mut Names, &mut Constants<'_>),
+        (names, constants): (&mut ResolvedConstants, &mut Constants<'_>),
         to: &mut Recording<'_>,
     ) -> Result<(), Failure> {
         let header = constants.chunk.header;
@@ -140,7 +140,7 @@ impl Chains {
     fn steps(
         &self,
         object: Value,
-        (names, constants): (&mut Names, &mut Constants<'_>),
+        (names, constants): (&mut ResolvedConstants, &mut Constants<'_>),
         to: &mut Recording<'_>,
     ) -> Result<(Vec<Step>, bool), Failure> {
         let (mut steps, mut seen) = (Vec::new(), FxHashSet::default());
@@ -174,7 +174,7 @@ impl Chains {
         &self,
         object: (u32, i64),
         (by, skipped): (By, u32),
-        (names, constants): (&mut Names, &mut Constants<'_>),
+        (names, constants): (&mut ResolvedConstants, &mut Constants<'_>),
         to: &mut Recording<'_>,
     ) -> Result<Option<Step>, Failure> {
         let Some([address, class, description, referrer]) = constants.read(&self.object, object)? else {

@@ -10,12 +10,12 @@ use super::constants::Constants;
 use super::cursor::Cursor;
 use super::fields::{Plan, Value};
 use super::metadata::Types;
-use super::names::Names;
+use super::names::ResolvedConstants;
 use super::old_objects::{self, Chains};
 use super::recording::Recording;
 use crate::stacks::At;
 use heaplake_input::bytes::Bytes;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
@@ -77,7 +77,7 @@ struct Survey {
     checkpoints: Vec<(u64, u64)>,
     /// Offset and size of the metadata.
     metadata: Option<(u64, u64)>,
-    _charge: Charge,
+    _charge: MemoryAccount,
 }
 
 /// Reads size and class of an event.
@@ -92,7 +92,7 @@ fn head(chunk: &Chunk, window: &mut Window, at: u64) -> Result<(u64, i64), Failu
 }
 
 fn survey(chunk: &Chunk, window: &mut Window, bytes: &Bytes<'_>, budget: &Budget) -> Result<Survey, Failure> {
-    let mut charge = Charge::new(budget, "the events of a chunk")?;
+    let mut account = MemoryAccount::new(budget, "the events of a chunk")?;
     let (mut counts, mut checkpoints, mut metadata) = (FxHashMap::default(), Vec::new(), None);
     let (mut at, mut number) = (HEADER as u64, 0_u64);
     while at < chunk.size() {
@@ -104,13 +104,13 @@ fn survey(chunk: &Chunk, window: &mut Window, bytes: &Bytes<'_>, budget: &Budget
         let sums: &mut (u64, u64) = match counts.entry(class) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                charge.add(ENTRY)?;
+                account.add(ENTRY)?;
                 entry.insert((0, 0))
             }
         };
         *sums = (sums.0 + 1, sums.1 + size);
         if class == CHECKPOINT {
-            charge.add(ENTRY)?;
+            account.add(ENTRY)?;
             checkpoints.push((at, size));
         }
         if class == METADATA && at <= chunk.header.metadata {
@@ -119,7 +119,7 @@ fn survey(chunk: &Chunk, window: &mut Window, bytes: &Bytes<'_>, budget: &Budget
         at += size;
     }
     check(chunk, &checkpoints, metadata)?;
-    Ok(Survey { counts, checkpoints, metadata, _charge: charge })
+    Ok(Survey { counts, checkpoints, metadata, _charge: account })
 }
 
 /// Checks the offsets in the header against the events.
@@ -148,7 +148,7 @@ pub(crate) fn read(chunk: &Chunk, bytes: &Bytes<'_>, budget: &Budget, to: &mut R
     let kinds = kinds(&survey, &types, to)?;
     let has_tlabs = kinds.values().any(|(kind, _)| matches!(kind, Kind::NewTlab | Kind::OutsideTlab));
     let mut events = Events {
-        names: Names::new(&constants, budget)?,
+        names: ResolvedConstants::new(&constants, budget)?,
         chains: Chains::new(&constants),
         constants,
         takes_samples: !has_tlabs,
@@ -190,7 +190,7 @@ fn kinds(survey: &Survey, types: &Types, to: &mut Recording<'_>) -> Result<FxHas
 
 /// Passes on events.
 struct Events<'a> {
-    names: Names,
+    names: ResolvedConstants,
     chains: Chains,
     constants: Constants<'a>,
     takes_samples: bool,

@@ -3,7 +3,7 @@
 use super::texts::{NONE, Texts};
 use crate::replay::Replay;
 use crate::weights::Weights;
-use heaplake_kit::charge::{Charge, allocated};
+use heaplake_kit::memory_account::{MemoryAccount, allocated};
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::collections::{CollectionDetail, CollectionRow};
 use heaplake_schemas::recorded_events::RecordedEventRow;
@@ -102,7 +102,7 @@ pub(crate) struct Recording<'a> {
     collections: BudgetVec<(i64, CollectionRow, CollectionDetail)>,
     /// Classes by name.
     classes: FxHashMap<Box<str>, Class>,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 impl<'a> Recording<'a> {
@@ -126,7 +126,7 @@ impl<'a> Recording<'a> {
             events: BTreeMap::new(),
             collections: budget.growing("the collections of the recording"),
             classes: FxHashMap::default(),
-            charge: Charge::new(budget, "the classes of the recording")?,
+            account: MemoryAccount::new(budget, "the classes of the recording")?,
         })
     }
 
@@ -139,7 +139,7 @@ impl<'a> Recording<'a> {
         let type_id = self.replay.types.number(handle)?;
         self.replay.types.name(handle, name.as_bytes())?;
         let known = Class { handle, type_id };
-        self.charge.add(ENTRY + allocated(name.len()))?;
+        self.account.add(ENTRY + allocated(name.len()))?;
         self.classes.insert(name.into(), known);
         Ok(known)
     }
@@ -148,7 +148,7 @@ impl<'a> Recording<'a> {
     pub(crate) fn count(&mut self, event: &str, used: bool, (count, bytes): (u64, u64)) -> Result<(), StageError> {
         let event = self.texts.position(event)?;
         if !self.events.contains_key(&event) {
-            self.charge.add(ENTRY)?;
+            self.account.add(ENTRY)?;
         }
         let sums = self.events.entry(event).or_insert((used, 0, 0));
         (sums.1, sums.2) = (sums.1.saturating_add(count), sums.2.saturating_add(bytes));
@@ -158,7 +158,7 @@ impl<'a> Recording<'a> {
     /// Counts a sampled object at the end of a path.
     pub(crate) fn held(&mut self, path: u32) -> Result<(), StageError> {
         if !self.paths.contains_key(&path) {
-            self.charge.add(ENTRY)?;
+            self.account.add(ENTRY)?;
         }
         *self.paths.entry(path).or_default() += 1;
         Ok(())
@@ -167,7 +167,7 @@ impl<'a> Recording<'a> {
     /// Returns the state of an unfinished collection.
     pub(crate) fn pending(&mut self, gc: u32) -> Result<&mut Pending, StageError> {
         if !self.pending.contains_key(&gc) {
-            self.charge.add(PENDING)?;
+            self.account.add(PENDING)?;
         }
         Ok(self.pending.entry(gc).or_insert(Pending { pauses: 0, heap: [columns::ABSENT; 3], ended: None }))
     }
@@ -178,14 +178,14 @@ impl<'a> Recording<'a> {
         for (gc, of) in pending {
             match of.ended {
                 Some((end, row, detail)) => {
-                    self.charge.sub(PENDING);
+                    self.account.sub(PENDING);
                     let [heap_used_before, heap_used_after, heap_committed] = of.heap;
                     let pauses = of.pauses;
                     let detail =
                         CollectionDetail { pauses, heap_used_before, heap_used_after, heap_committed, ..detail };
                     self.collections.push((end, row, detail))?;
                 }
-                None if last => self.charge.sub(PENDING),
+                None if last => self.account.sub(PENDING),
                 None => drop(self.pending.insert(gc, of)),
             }
         }

@@ -1,6 +1,6 @@
 //! String table of a recording.
 
-use heaplake_kit::charge::{Charge, allocated};
+use heaplake_kit::memory_account::{MemoryAccount, allocated};
 use heaplake_kit::{Budget, Scratch, StageError, StringWriter};
 use heaplake_schemas::replay::RECORDING_TEXTS;
 use rustc_hash::FxHashMap;
@@ -18,14 +18,14 @@ const LONGEST: usize = 8 << 10;
 pub(crate) struct Texts {
     positions: FxHashMap<Box<str>, u32>,
     writer: StringWriter,
-    charge: Charge,
+    account: MemoryAccount,
 }
 
 impl Texts {
     /// Returns an empty table.
     pub(crate) fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
-        let charge = Charge::new(budget, "the texts of the recording")?;
-        Ok(Self { positions: FxHashMap::default(), writer: StringWriter::create(scratch, RECORDING_TEXTS)?, charge })
+        let account = MemoryAccount::new(budget, "the texts of the recording")?;
+        Ok(Self { positions: FxHashMap::default(), writer: StringWriter::create(scratch, RECORDING_TEXTS)?, account })
     }
 
     /// Returns the id of a text.
@@ -36,7 +36,7 @@ impl Texts {
         }
         let position = u32::try_from(self.positions.len()).ok().filter(|&position| position != NONE);
         let position = position.ok_or(StageError::Overflow("the number of texts"))?;
-        self.charge.add(ENTRY + allocated(text.len()))?;
+        self.account.add(ENTRY + allocated(text.len()))?;
         self.writer.push(text.as_bytes())?;
         self.positions.insert(text.into(), position);
         Ok(position)

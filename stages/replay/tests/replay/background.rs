@@ -16,8 +16,8 @@ fn tracked() -> Recording {
 }
 
 fn is_true(replayed: &Replayed, heap: &Heap, seed: u64) {
-    assert!(replayed.facts.anomalies.is_empty(), "seed {seed}: {:?}", replayed.facts.anomalies);
-    if !replayed.facts.tracked {
+    assert!(replayed.metadata.anomalies.is_empty(), "seed {seed}: {:?}", replayed.metadata.anomalies);
+    if !replayed.metadata.tracked {
         return;
     }
     for (row, truth) in replayed.rows(columns::TRACKS).iter().zip(&heap.objects) {
@@ -77,7 +77,7 @@ fn threads_that_race_change_nothing() {
 fn last(log: &str) -> (u64, u64, u64, u64) {
     let replayed = replay(format!("# clrprof 1\nT 1 X\n{log}# end\n").as_bytes(), EXACT);
     let row = *replayed.rows(columns::COLLECTIONS).last().unwrap();
-    (row.dead_objects, row.live_objects, row.doubtful_objects, replayed.facts.doubtful_count)
+    (row.dead_objects, row.live_objects, row.doubtful_objects, replayed.metadata.doubtful_count)
 }
 
 /// Three objects in a region of generation 0 and one that is frozen; a collection that stops the program keeps them.
@@ -108,8 +108,8 @@ fn a_collection_that_never_ends_reclaims_what_was_written_over() {
     let log = format!("{THREE}G 2 11111 0 1\nB 1 1000 60 1000\nA 1 1020 1 32 0\nV 1000 20\n");
     assert_eq!(last(&log), (1, 0, 2, 2));
     let replayed = replay(format!("# clrprof 1\nT 1 X\n{log}# end\n").as_bytes(), EXACT);
-    assert_eq!(replayed.facts.live_count, 4);
-    assert_eq!(replayed.facts.anomalies["starts_without_end"], 1);
+    assert_eq!(replayed.metadata.live_count, 4);
+    assert_eq!(replayed.metadata.anomalies["starts_without_end"], 1);
 }
 
 /// An object that ends behind the report of its memory is not what was reported.

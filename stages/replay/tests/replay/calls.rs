@@ -156,9 +156,9 @@ fn check(program: &Program, replayed: &Replayed) {
         assert_eq!((row.exclusive_count, row.exclusive_bytes), own);
         assert_eq!((row.inclusive_count, row.inclusive_bytes), all);
         assert!(row.exclusive_samples <= own.0 && row.inclusive_samples <= all.0);
-        assert!(replayed.facts.interval > 1 || (row.exclusive_samples, row.inclusive_samples) == (own.0, all.0));
+        assert!(replayed.metadata.interval > 1 || (row.exclusive_samples, row.inclusive_samples) == (own.0, all.0));
     }
-    check_callers(program, &reverse, &replayed.rows(CALLERS), replayed.facts.interval == 1);
+    check_callers(program, &reverse, &replayed.rows(CALLERS), replayed.metadata.interval == 1);
 }
 
 /// Types are numbered in the order in which they are named.
@@ -232,7 +232,7 @@ fn a_square_of_callers_is_cut_and_counted() {
     let callers: Vec<CallerRow> = replayed.rows(CALLERS);
     assert!(callers.len() <= (1 << 20) + 16 * 2 * (DEEP as usize + 1), "{}", callers.len());
     let deepest = callers.iter().map(|row| row.depth).max().unwrap();
-    let cut = replayed.facts.anomalies["stacks_with_callers_left_out"];
+    let cut = replayed.metadata.anomalies["stacks_with_callers_left_out"];
     assert_eq!(cut, u64::from(DEEP - (deepest + 1)), "each stack that is deeper");
     // What is told is whole: all bytes are at the allocating functions.
     assert_eq!(

@@ -12,12 +12,12 @@ fn generated_traces_have_their_answers() {
         let mut trace = Vec::new();
         let answers = trace::write(&plan, &mut trace).unwrap();
         let replayed = replay_with(&trace, EXACT, 64 << 20, 10_007).unwrap();
-        assert!(replayed.facts.anomalies.is_empty(), "{:?}", replayed.facts.anomalies);
+        assert!(replayed.metadata.anomalies.is_empty(), "{:?}", replayed.metadata.anomalies);
         let rows = replayed.rows(columns::COLLECTIONS);
         let found: Vec<(u64, u64)> = rows.iter().map(|row| (row.live_objects, row.dead_objects)).collect();
         let expected: Vec<(u64, u64)> = answers.live.iter().copied().zip(answers.dead.iter().copied()).collect();
         assert_eq!(found, expected);
-        assert_eq!(replayed.facts.live_count, answers.alive);
+        assert_eq!(replayed.metadata.live_count, answers.alive);
         let names = heaplake_kit::StringTable::open(&replayed.scratch(), columns::TYPE_NAMES).unwrap();
         let types: BTreeMap<u64, (u64, u64)> = replayed
             .rows(columns::TYPES)

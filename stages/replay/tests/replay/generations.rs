@@ -59,7 +59,7 @@ fn each_object_is_in_its_generation_all_its_life() {
         let last = heap.collections.len() as u64;
         for log in [heap.log.clone(), without_ends(&heap.log, last)] {
             let replayed = replay_with(log.as_bytes(), tracked(), 64 << 20, 1 << 16).unwrap();
-            if replayed.facts.tracked {
+            if replayed.metadata.tracked {
                 is_true(&replayed, &heap, seed);
             }
         }
@@ -99,7 +99,7 @@ fn neither_format_nor_budget_changes_generations() {
         let heap = simulated(seed ^ 0x6f6f_0000);
         let trace = nettrace::of_log(&heap.log, seed);
         let racing = replay_with(&trace, tracked(), 64 << 20, 1 << 16).unwrap();
-        if racing.facts.tracked {
+        if racing.metadata.tracked {
             is_true(&racing, &heap, seed);
         }
         let small = replay_with(heap.log.as_bytes(), tracked(), 17 << 20, 1 << 16).unwrap();
@@ -118,7 +118,7 @@ fn both_kinds_in_one_generation_are_an_anomaly() {
     let ranges = "B 0 100 100 100\nB 1 300 100 100\n";
     let count = |reports: &str| {
         let log = format!("{HEAD}A 1 108 1 24 0\nA 1 308 1 24 0\nG 1 11 0\n{ranges}{reports}E 1\n# end\n");
-        replay(log.as_bytes(), EXACT).facts.anomalies.get("generations_moved_and_surviving").copied().unwrap_or(0)
+        replay(log.as_bytes(), EXACT).metadata.anomalies.get("generations_moved_and_surviving").copied().unwrap_or(0)
     };
     assert_eq!(count("M 108 500 18\nV 308 18\n"), 0);
     assert_eq!(count("M 108 500 18\nV 130 18\n"), 1);
@@ -168,7 +168,7 @@ fn anomalies_equal_a_naive_count() {
             log += &format!("E {gc}\n");
         }
         let replayed = replay(log.as_bytes(), EXACT);
-        let found = replayed.facts.anomalies.get("generations_moved_and_surviving").copied().unwrap_or(0);
+        let found = replayed.metadata.anomalies.get("generations_moved_and_surviving").copied().unwrap_or(0);
         assert_eq!(found, expected, "seed {seed}\n{log}");
     }
 }
@@ -227,7 +227,7 @@ fn deaths_by_path_are_the_truth() {
     for seed in 0..cases() / 4 {
         let heap = simulated(seed ^ 0x5252_0000);
         let replayed = replay_with(heap.log.as_bytes(), EXACT, 64 << 20, 1 << 16).unwrap();
-        if !replayed.facts.tracked {
+        if !replayed.metadata.tracked {
             assert!(replayed.rows(columns::PATHS).is_empty());
             continue;
         }

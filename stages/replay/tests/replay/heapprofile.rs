@@ -32,8 +32,8 @@ fn nodes_are_ticks_of_their_bytes() {
                 ("(anonymous)".to_owned(), "x.js".to_owned(), 5, 1000, 1000),
             ]
         );
-        assert_eq!(replayed.facts.coverage, columns::Coverage::Ticks);
-        assert_eq!((replayed.facts.sampled_count, replayed.facts.stackless_count), (4, 1));
+        assert_eq!(replayed.metadata.coverage, columns::Coverage::Ticks);
+        assert_eq!((replayed.metadata.sampled_count, replayed.metadata.stackless_count), (4, 1));
         let types = replayed.rows(columns::TYPES);
         assert_eq!((types[0].estimated_bytes, types[0].allocated_count), (1126, columns::ABSENT));
     }
@@ -47,7 +47,7 @@ fn samples_are_counted_as_the_file_lists_them() {
     let (head, _) = PROFILE.split_once(",\n\"samples\"").unwrap();
     let replayed = replay(format!("{head},{list}}}").as_bytes(), EXACT);
     // Three of `main`, one of `main` below it, and one at least of each of the two that the list does not name.
-    assert_eq!((replayed.facts.sampled_count, replayed.facts.stackless_count), (6, 1));
+    assert_eq!((replayed.metadata.sampled_count, replayed.metadata.stackless_count), (6, 1));
     let callees = replayed.rows(columns::CALLEES);
     let mut counts: Vec<_> = callees.iter().map(|row| (row.exclusive_bytes, row.exclusive_samples)).collect();
     counts.sort_unstable();

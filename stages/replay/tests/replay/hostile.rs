@@ -14,7 +14,7 @@ const HEAD: &str = "# clrprof 1\nT 1 X\n";
 
 fn anomaly(log: &str, name: &str) -> u64 {
     let log = format!("{HEAD}{log}");
-    replay(log.as_bytes(), EXACT).facts.anomalies.get(name).copied().unwrap_or(0)
+    replay(log.as_bytes(), EXACT).metadata.anomalies.get(name).copied().unwrap_or(0)
 }
 
 #[test]
@@ -44,9 +44,9 @@ fn nothing_is_invented() {
     let log =
         format!("{HEAD}A 1 108 1 24 0\nA 1 508 1 24 0\nA 1 108 1 24 0\nG 1 1 0\nB 0 100 100 100\nM 108 508 18\nE 1\n");
     let replayed = replay(log.as_bytes(), EXACT);
-    assert_eq!(replayed.facts.allocated_count, 3);
-    assert_eq!(replayed.facts.live_count, 1);
-    assert_eq!(replayed.facts.anomalies["replaced_objects"] + replayed.facts.anomalies["overrun_objects"], 2);
+    assert_eq!(replayed.metadata.allocated_count, 3);
+    assert_eq!(replayed.metadata.live_count, 1);
+    assert_eq!(replayed.metadata.anomalies["replaced_objects"] + replayed.metadata.anomalies["overrun_objects"], 2);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn truncated_anywhere() {
         let whole = log[cut - 1] == b'\n';
         let result = replay_with(&log[..cut], EXACT, 64 << 20, 1 << 16);
         assert_eq!(result.is_ok(), whole, "{cut}");
-        assert!(result.is_ok_and(|replayed| replayed.facts.anomalies["traces_without_end"] == 1) || !whole);
+        assert!(result.is_ok_and(|replayed| replayed.metadata.anomalies["traces_without_end"] == 1) || !whole);
     }
 }
 
@@ -125,11 +125,11 @@ fn changed_anywhere() {
         }
         if let Ok(replayed) = replay_with(&trace, EXACT, 64 << 20, 1 << 16) {
             let died: u64 = replayed.rows(columns::LIFETIMES).iter().map(|row| row.count).sum();
-            let facts = &replayed.facts;
-            let lost = |name: &str| facts.anomalies.get(name).copied().unwrap_or(0);
+            let metadata = &replayed.metadata;
+            let lost = |name: &str| metadata.anomalies.get(name).copied().unwrap_or(0);
             let lost = lost("replaced_objects") + lost("overrun_objects");
-            if facts.tracked && facts.coverage == columns::Coverage::Every {
-                assert_eq!(died + lost, facts.allocated_count, "round {round}");
+            if metadata.tracked && metadata.coverage == columns::Coverage::Every {
+                assert_eq!(died + lost, metadata.allocated_count, "round {round}");
             }
         }
     }

@@ -22,9 +22,14 @@ fn text_at(replayed: &Replayed, at: u32) -> String {
 fn a_small_recording_is_read_to_the_letter() {
     for size in [1, 7, 1 << 16] {
         let replayed = replay_with(&recording(), EXACT, 64 << 20, size).unwrap();
-        let facts = &replayed.facts;
-        assert_eq!((facts.coverage, facts.estimated_bytes, facts.sampled_count), (Coverage::Weighted, 78_000, 3));
-        assert!(facts.anomalies.is_empty() && facts.left_out.is_none() && facts.has_stacks && facts.has_times);
+        let metadata = &replayed.metadata;
+        assert_eq!(
+            (metadata.coverage, metadata.estimated_bytes, metadata.sampled_count),
+            (Coverage::Weighted, 78_000, 3)
+        );
+        assert!(
+            metadata.anomalies.is_empty() && metadata.left_out.is_none() && metadata.has_stacks && metadata.has_times
+        );
         let types = replayed.rows(columns::TYPES);
         let rows: Vec<_> =
             types.iter().map(|row| (row.estimated_bytes, row.sampled_count, row.allocated_count)).collect();
@@ -60,7 +65,7 @@ fn a_small_recording_is_read_to_the_letter() {
         let steps: Vec<_> =
             chain.iter().map(|row| (row.step, row.address, row.array_index, row.is_static, row.skipped)).collect();
         assert_eq!(steps, [(0, 4096, ABSENT, u32::MAX, 0), (1, 8192, 3, u32::MAX, 0), (2, 16384, ABSENT, 1, 4)]);
-        assert_eq!((facts.held.len(), facts.held[0].path.as_str(), facts.held[0].count), (1, path, 1));
+        assert_eq!((metadata.held.len(), metadata.held[0].path.as_str(), metadata.held[0].count), (1, path, 1));
     }
 }
 
@@ -74,7 +79,7 @@ fn large_chunks_are_read_from_scratch() {
     assert_eq!(small.rows(columns::TYPES), large.rows(columns::TYPES));
     assert_eq!(small.rows(columns::CALLEES), large.rows(columns::CALLEES));
     assert_eq!(small.rows(columns::OLD_OBJECT_CHAINS), large.rows(columns::OLD_OBJECT_CHAINS));
-    assert_eq!(small.facts, large.facts);
+    assert_eq!(small.metadata, large.metadata);
 }
 
 #[test]
@@ -88,9 +93,9 @@ fn truncated_anywhere() {
             Ok(replayed) => {
                 assert!(cut >= trace.len(), "{cut}");
                 assert_eq!(replayed.rows(columns::TYPES), whole, "{cut}");
-                let named = replayed.facts.left_out.unwrap_or_default();
+                let named = replayed.metadata.left_out.unwrap_or_default();
                 assert_eq!(named.contains(&format!("byte {}", trace.len())), cut > trace.len(), "{cut}: {named}");
-                assert_eq!(replayed.facts.anomalies.contains_key("traces_without_end"), cut > trace.len());
+                assert_eq!(replayed.metadata.anomalies.contains_key("traces_without_end"), cut > trace.len());
             }
             Err(StageError::Input(error)) => assert!(cut < trace.len() && error.offset == 0, "{cut}: {error}"),
             Err(error) => panic!("{cut}: {error}"),
@@ -195,7 +200,7 @@ fn chains_that_go_on_are_cut() {
     let reference = pools.iter().position(|(class, _)| *class == 31).unwrap();
     pools[reference].1[1] = (2, numbers(&[0, 1, 1, 0]));
     let replayed = replay(&chunk(&events(), &constants(&pools), &metadata(CLASSES)), EXACT);
-    assert_eq!(replayed.facts.anomalies["chains_that_go_on"], 1);
+    assert_eq!(replayed.metadata.anomalies["chains_that_go_on"], 1);
     let old = replayed.rows(columns::OLD_OBJECTS);
     assert_eq!((old[0].chain_cut, old[0].chain_length), (1, 1));
     let object = |key: u64| (key, [numbers(&[key, 1]), vec![0], numbers(&[key])].concat());
@@ -213,12 +218,12 @@ const LOSS: &[Class] = &[(11, "long", &[]), (100, "jdk.DataLoss", &[("amount", 1
 #[test]
 fn missing_constants_are_counted() {
     let replayed = replay(&chunk(&events(), &constants(&[]), &metadata(CLASSES)), EXACT);
-    assert_eq!(replayed.facts.anomalies["unknown_stacks"], 2);
-    assert_eq!((replayed.facts.estimated_bytes, replayed.facts.stackless_count), (78_000, 3));
+    assert_eq!(replayed.metadata.anomalies["unknown_stacks"], 2);
+    assert_eq!((replayed.metadata.estimated_bytes, replayed.metadata.stackless_count), (78_000, 3));
     let mut lost = Vec::new();
     number(&mut lost, 4096);
     let replayed = replay(&chunk(&[event(100, &lost)], &constants(&[]), &metadata(LOSS)), EXACT);
-    assert_eq!(replayed.facts.anomalies["bytes_of_lost_events"], 4096);
+    assert_eq!(replayed.metadata.anomalies["bytes_of_lost_events"], 4096);
 }
 
 /// The seed of the fuzzer is this recording.

@@ -107,7 +107,7 @@ fn sites_are_exact() {
         let heap = simulated(seed ^ 0x5150_0000);
         let recording = Recording { sample_interval: [1, 10][seed as usize % 2], seed, ..EXACT };
         let replayed = replay_with(heap.log.as_bytes(), recording, 64 << 20, 1 << 16).unwrap();
-        if !replayed.facts.tracked {
+        if !replayed.metadata.tracked {
             continue;
         }
         // The innermost functions of the stacks, as the simulation writes them.
@@ -146,7 +146,7 @@ fn is_true(replayed: &Replayed, heap: &Heap, seed: u64) {
         assert_eq!(found, *truth, "seed {seed}, collection {}", row.gc);
         assert!(matches!((row.walk_missing, row.walk_extra), (0, 0) | (columns::ABSENT, columns::ABSENT)));
     }
-    if replayed.facts.tracked {
+    if replayed.metadata.tracked {
         let names: BTreeMap<u32, u64> = types(replayed);
         let found: BTreeMap<(u64, usize), Ages> = replayed
             .rows(columns::LIFETIMES)
@@ -158,7 +158,7 @@ fn is_true(replayed: &Replayed, heap: &Heap, seed: u64) {
             .collect();
         assert_eq!(found, ages(heap), "seed {seed}");
     }
-    assert!(replayed.facts.anomalies.is_empty(), "seed {seed}: {:?}", replayed.facts.anomalies);
+    assert!(replayed.metadata.anomalies.is_empty(), "seed {seed}: {:?}", replayed.metadata.anomalies);
 }
 
 /// Numbers of the log by numbers of the run, from the names.
@@ -205,7 +205,7 @@ fn each_way_is_recorded() {
         )
         .unwrap();
         let rows = replayed.rows(columns::TRACKS);
-        if !replayed.facts.tracked {
+        if !replayed.metadata.tracked {
             // The log tells of no survivor, so nothing is said of objects.
             assert!(rows.is_empty() && !replayed.scratch().has(columns::MOVES), "seed {seed}");
             continue;

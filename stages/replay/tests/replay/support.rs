@@ -6,7 +6,7 @@ use heaplake_kit::stage::{Handover, Silent};
 use heaplake_kit::{Budget, ColumnReader, Context, Job, Scratch, StageError};
 use heaplake_replay::replay_trace::STAGE;
 use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, SampleStart};
-use heaplake_schemas::replay::{FACTS, Facts};
+use heaplake_schemas::replay::{METADATA, Metadata};
 use heaplake_schemas::scratch::Column;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -25,7 +25,7 @@ pub(crate) const EXACT: Recording = Recording {
 
 /// A finished replay.
 pub(crate) struct Replayed {
-    pub facts: Facts,
+    pub metadata: Metadata,
     folder: TempDir,
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn replay_with(
     let input = Handover::of(Opened { input: Input::Stdin, source: Source::of_bytes(trace, size) });
     let options = Options::Replay(ReplayOptions { recording, ..ReplayOptions::default() });
     (STAGE.run)(&Job { input: &input, ..Job::on(&scratch, &context, &options) })?;
-    let facts = scratch.read_document(FACTS)?;
-    Ok(Replayed { facts, folder })
+    let metadata = scratch.read_document(METADATA)?;
+    Ok(Replayed { metadata, folder })
 }
 
 /// Replays a valid trace.

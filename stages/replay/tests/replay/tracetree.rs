@@ -31,10 +31,10 @@ const SNAPSHOT: &str = r#"{"snapshot":{"meta":{"node_fields":["type","]"],"trace
 fn every_site_counts() {
     for size in [1, 7, 1 << 16] {
         let replayed = replay_with(SNAPSHOT.as_bytes(), EXACT, 64 << 20, size).unwrap();
-        let facts = &replayed.facts;
-        assert_eq!((facts.coverage, facts.interval, facts.tracked), (Coverage::Every, 1, false));
-        assert_eq!((facts.allocated_count, facts.allocated_bytes), (18, 187));
-        assert_eq!((facts.sampled_count, facts.stackless_count), (18, 2));
+        let metadata = &replayed.metadata;
+        assert_eq!((metadata.coverage, metadata.interval, metadata.tracked), (Coverage::Every, 1, false));
+        assert_eq!((metadata.allocated_count, metadata.allocated_bytes), (18, 187));
+        assert_eq!((metadata.sampled_count, metadata.stackless_count), (18, 2));
         assert_eq!(
             functions(&replayed),
             [("fA".to_owned(), 5, [6, 107, 6, 107]), ("(anonymous)".to_owned(), 9, [11, 57, 10, 50])]
@@ -50,7 +50,7 @@ fn every_site_counts() {
 fn nothing_is_sampled() {
     let sampled = Recording { sample_interval: 10, ..EXACT };
     let replayed = replay(SNAPSHOT.as_bytes(), sampled);
-    assert_eq!((replayed.facts.interval, replayed.facts.sampled_count), (1, 18));
+    assert_eq!((replayed.metadata.interval, replayed.metadata.sampled_count), (1, 18));
     assert_eq!(replayed.rows(columns::TYPES)[0].low_bytes, 187);
 }
 
@@ -60,7 +60,7 @@ fn a_real_tree() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/v8/alloc20.heapsnapshot.zst");
     let file = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
     let replayed = replay(&file, EXACT);
-    assert_eq!((replayed.facts.allocated_count, replayed.facts.allocated_bytes), (193_206, 13_954_232));
+    assert_eq!((replayed.metadata.allocated_count, replayed.metadata.allocated_bytes), (193_206, 13_954_232));
     let expected = [
         ("(anonymous)", u32::MAX, [193_182, 13_946_672, 6, 328]),
         ("makeOrders", 2, [193_176, 13_946_344, 120_965, 8_394_056]),

@@ -61,7 +61,7 @@ pub const STAGE: Stage = Stage {
     name: "allocation findings",
     when: |setting| setting.traces(TraceTable::Findings),
     reads: &[
-        document(replay::FACTS),
+        document(replay::METADATA),
         column(replay::TYPES),
         column(replay::FUNCTIONS),
         column(replay::CALLERS),

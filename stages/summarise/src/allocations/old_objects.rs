@@ -74,7 +74,7 @@ pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObject
         return Ok(OldObjects::default());
     }
     let texts = StringTable::open(scratch, RECORDING_TEXTS)?;
-    let mut charge = context.budget.reserve("old objects by what holds them", 0)?;
+    let mut account = context.budget.reserve("old objects by what holds them", 0)?;
     let mut groups: BTreeMap<(u32, String), Sums> = BTreeMap::new();
     let mut sites: BTreeMap<(u32, u32), Sums> = BTreeMap::new();
     let (mut held, mut without_chain, mut oldest) = (0, 0, 0.0_f64);
@@ -90,7 +90,7 @@ pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObject
             if row.stack != NONE {
                 let key = (row.type_id, row.stack);
                 if !sites.contains_key(&key) {
-                    charge.grow(ENTRY)?;
+                    account.grow(ENTRY)?;
                 }
                 add(sites.entry(key).or_insert(Sums::NOTHING), &row);
             }
@@ -100,7 +100,7 @@ pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObject
         let key = (row.type_id, without_links(&texts.text(row.path as usize)));
         if !groups.contains_key(&key) {
             // The text, and its steps at the end.
-            charge.grow(ENTRY + 4 * key.1.len() as u64)?;
+            account.grow(ENTRY + 4 * key.1.len() as u64)?;
         }
         add(groups.entry(key).or_insert(Sums::NOTHING), &row);
     }
@@ -111,7 +111,7 @@ pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObject
     });
     let groups = groups.collect();
     let sites = by_site(sites, &texts);
-    Ok(OldObjects { groups, sites, held, without_chain, oldest, _charge: Some(charge) })
+    Ok(OldObjects { groups, sites, held, without_chain, oldest, _charge: Some(account) })
 }
 
 impl Sums {

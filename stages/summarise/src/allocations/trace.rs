@@ -9,7 +9,7 @@ use heaplake_schemas::allocation_types::TypeRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::object_lifetimes::{GENERATIONS, LifetimeRow};
 use heaplake_schemas::replay::{
-    ABSENT, CALLERS, COLLECTIONS, FACTS, FUNCTIONS, Facts, LIFETIMES, SITES, STRINGS, TYPE_NAMES, TYPES,
+    ABSENT, CALLERS, COLLECTIONS, FUNCTIONS, LIFETIMES, METADATA, Metadata, SITES, STRINGS, TYPE_NAMES, TYPES,
 };
 use heaplake_schemas::scratch::Column;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -48,13 +48,13 @@ pub(super) struct Trace {
     pub collections: (u64, u64),
     /// Sampled objects of a recording that something retains.
     pub old_objects: OldObjects,
-    names: Names,
+    names: RowNames,
 }
 
 /// Rules ignore rows with less than this fraction of all bytes.
 const PART: u128 = 1000;
 
-struct Names {
+struct RowNames {
     types: StringTable,
     functions: StringTable,
     /// Position of the name of each function among the texts; [`NONE`] without a name.
@@ -88,7 +88,7 @@ impl Trace {
             callers: FxHashMap::default(),
             collections: collections(scratch)?,
             old_objects: old_objects::read(scratch, context)?,
-            names: Names { types: type_names, functions: strings, places },
+            names: RowNames { types: type_names, functions: strings, places },
         };
         trace.deaths(scratch, context)?;
         trace.calls(scratch, context)?;
@@ -133,13 +133,13 @@ impl Trace {
         // The current top function, and bytes that a function allocates for a caller, by pair.
         let mut top = 0;
         let mut pairs: FxHashMap<(u32, u32), u64> = FxHashMap::default();
-        let mut charge = context.budget.reserve("callers of allocating functions", 0)?;
+        let mut account = context.budget.reserve("callers of allocating functions", 0)?;
         each(scratch, context, CALLERS, |row| {
             if row.depth == 0 {
                 top = row.function_id;
             } else if row.depth == 1 && row.function_id != top && functions.contains(&top) {
                 if !pairs.contains_key(&(top, row.function_id)) && pairs.len().is_multiple_of(1 << 10) {
-                    charge.grow(PAIR << 10)?;
+                    account.grow(PAIR << 10)?;
                 }
                 let sum = pairs.entry((top, row.function_id)).or_default();
                 *sum = sum.saturating_add(row.estimated_bytes);
@@ -233,8 +233,8 @@ fn most<K: std::hash::Hash + Eq>(table: &mut FxHashMap<K, (u32, u64)>, key: K, w
 }
 
 fn is_alive(scratch: &Scratch) -> Result<bool, StageError> {
-    let facts: Facts = scratch.read_document(FACTS)?;
-    Ok(facts.format == HEAP_PROFILE)
+    let metadata: Metadata = scratch.read_document(METADATA)?;
+    Ok(metadata.format == HEAP_PROFILE)
 }
 
 /// Format of V8's sampling profiler, which drops collected objects.

@@ -87,7 +87,7 @@ fn samples(heap: &Heap) -> Result<Vec<(u32, u64)>, StageError> {
     let mut shallow = ColumnReader::open(heap.job.scratch, columns::NODE_SHALLOW)?;
     let mut preorder = ColumnReader::open(heap.job.scratch, columns::NODE_PREORDER)?;
     let mut samples = Vec::with_capacity(SAMPLES);
-    for node in 0..heap.facts.node_count as u32 {
+    for node in 0..heap.metadata.node_count as u32 {
         let (bytes, reached) = (shallow.next()?, !preorder.next()?.is_none());
         if !reached {
             continue;
@@ -108,7 +108,7 @@ fn samples(heap: &Heap) -> Result<Vec<(u32, u64)>, StageError> {
 /// Whether a virtual thread is among the nearest dominators of an object: the waiting thread explains such objects
 /// better than the owner of all threads.
 fn is_of_thread(node: u32, heap: &Heap) -> bool {
-    let threads = &heap.facts.roles.virtual_threads;
+    let threads = &heap.metadata.roles.virtual_threads;
     let above = |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0);
     let is_thread = |at: u32| threads.fit(&heap.class_name(heap.nodes.class.at(at as usize).0));
     !threads.is_empty() && std::iter::successors(Some(node), above).take(NEAR).skip(1).any(is_thread)

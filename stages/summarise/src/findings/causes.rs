@@ -36,7 +36,7 @@ struct Cause {
 }
 
 /// Merges ranked findings.
-pub(super) fn settle(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Finding> {
+pub(super) fn suppress(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Finding> {
     let mut grouped: Vec<Cause> = Vec::new();
     for finding in findings {
         let cause = Cause::of(finding, rules, heap);

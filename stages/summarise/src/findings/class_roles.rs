@@ -1,8 +1,8 @@
 //! Roles of classes and kinds of nodes, by number rather than by name.
 
 use heaplake_kit::{Budget, BudgetVec, StageError};
-use heaplake_schemas::roles::{Names, Roles};
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::roles::{NamePatterns, Roles};
+use heaplake_schemas::scratch::Metadata;
 use std::borrow::Cow;
 
 /// Roles of classes, see [`Roles`].
@@ -80,9 +80,9 @@ pub(crate) struct Kinds([bool; 256]);
 
 impl Kinds {
     /// Returns the kinds of an input with these names.
-    pub(crate) fn of(names: &Names, facts: &Facts) -> Self {
+    pub(crate) fn of(names: &NamePatterns, metadata: &Metadata) -> Self {
         let mut kinds = [false; 256];
-        kinds.iter_mut().zip(&facts.node_kinds).for_each(|(is_in, kind)| *is_in = names.fit(kind));
+        kinds.iter_mut().zip(&metadata.node_kinds).for_each(|(is_in, kind)| *is_in = names.fit(kind));
         Self(kinds)
     }
 

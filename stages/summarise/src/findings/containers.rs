@@ -173,7 +173,7 @@ impl Nodes {
         let mut at = node as usize;
         for _ in 0..STEPS {
             at = self.dominator.get(at)?.index();
-            if at == heap.facts.root.index() {
+            if at == heap.metadata.root.index() {
                 return Ok(Holder::Many);
             }
             let kind = self.kind.get(at)?;

@@ -28,7 +28,7 @@ struct Contexts {
 }
 
 impl Detector for Contexts {
-    fn minds(&self, extent: &Extent) -> bool {
+    fn may_match(&self, extent: &Extent) -> bool {
         extent.retained >= FLOOR
     }
 

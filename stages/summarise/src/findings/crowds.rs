@@ -190,8 +190,8 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
         let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
         // Adjacent nodes often have the same dominator.
         let mut last = (u32::MAX, None);
-        for first in (0..heap.facts.node_count as usize).step_by(BLOCK) {
-            let count = BLOCK.min(heap.facts.node_count as usize - first);
+        for first in (0..heap.metadata.node_count as usize).step_by(BLOCK) {
+            let count = BLOCK.min(heap.metadata.node_count as usize - first);
             let (classes, dominators) = (class.block(count)?, dominator.block(count)?);
             let (retained, names) = (retained.block(count)?, names.block(count)?);
             heap.job.context.check()?;

@@ -35,7 +35,7 @@ struct Detached {
 }
 
 impl Detector for Detached {
-    fn minds(&self, extent: &Extent) -> bool {
+    fn may_match(&self, extent: &Extent) -> bool {
         extent.detached
     }
 
@@ -51,7 +51,7 @@ impl Detector for Detached {
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        self.counts.retain(|&class, _| !heap.facts.roles.no_documents.fit(&heap.class_name(class)));
+        self.counts.retain(|&class, _| !heap.metadata.roles.no_documents.fit(&heap.class_name(class)));
         self.tops.retain(|node| self.counts.contains_key(&node.class));
         let all: u64 = self.counts.values().sum();
         let detached: Vec<u32> = self.tops.iter().map(|node| node.node).collect();

@@ -102,7 +102,7 @@ impl Detector for DirectBuffers {
         let Some(tree) = heap.tree.as_ref().filter(|_| heap.job.scratch.has(DIRECT_BUFFER)) else {
             return Ok(Vec::new());
         };
-        let mut paths = Paths::new(heap.facts.root.0);
+        let mut paths = Paths::new(heap.metadata.root.0);
         let mut rows = ColumnReader::open(heap.job.scratch, DIRECT_BUFFER)?;
         let (are_few, mut few) = (rows.remaining() <= VISITED as u64, Vec::new());
         while rows.remaining() > 0 {
@@ -321,10 +321,10 @@ fn is_of_platform(node: u32, tree: &Tree, heap: &Heap) -> bool {
     let common = role::COMMON | role::CONTAINER | role::PART | role::ENTRY;
     let mut at = node;
     for _ in 0..NEAR {
-        let Some(above) = tree.parent(at).get().filter(|&above| above != heap.facts.root.0) else { return true };
+        let Some(above) = tree.parent(at).get().filter(|&above| above != heap.metadata.root.0) else { return true };
         at = above;
         let is_common = if heap.is_class_object(heap.nodes.kind.at(at as usize)) {
-            heap.facts.roles.common_classes.fit(&heap.nodes.own_name(NodeId(at), 80))
+            heap.metadata.roles.common_classes.fit(&heap.nodes.own_name(NodeId(at), 80))
         } else {
             heap.classes.has(heap.nodes.class.at(at as usize).0, common)
         };
@@ -337,7 +337,7 @@ fn is_of_platform(node: u32, tree: &Tree, heap: &Heap) -> bool {
 
 /// Whether only the object that frees its memory refers to a buffer.
 fn is_left(node: u32, tree: &Tree, heap: &Heap) -> bool {
-    let weak = &heap.facts.roles.weak_fields;
+    let weak = &heap.metadata.roles.weak_fields;
     match tree.label(node) {
         _ if tree.parent(node).is_none() => true,
         label::NO_PATH => true,
@@ -380,7 +380,7 @@ fn held(place: u32, sum: Sum, paths: &Paths, heap: &Heap) -> Option<Finding> {
         finding
     };
     (finding.count, finding.bytes) = (sum.count, sum.bytes);
-    finding.next_step.clone_from(&heap.facts.roles.direct_buffer_advice);
+    finding.next_step.clone_from(&heap.metadata.roles.direct_buffer_advice);
     Some(finding)
 }
 
@@ -395,6 +395,6 @@ fn left(paths: &Paths, heap: &Heap) -> Option<Finding> {
         buffers(count),
         size(bytes),
     );
-    finding.next_step.clone_from(&heap.facts.roles.direct_buffer_advice);
+    finding.next_step.clone_from(&heap.metadata.roles.direct_buffer_advice);
     Some(finding)
 }

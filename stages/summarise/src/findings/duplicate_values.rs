@@ -12,7 +12,7 @@ use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::ClassId;
-use heaplake_schemas::scratch::{self as columns, Facts, SET_PREVIEWS};
+use heaplake_schemas::scratch::{self as columns, Metadata, SET_PREVIEWS};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     arrays: &[per_node::<u8>(), per_node::<ClassId>()],
     working: map_bytes::<u32, Tally>(CLASSES),
     tells: Tells::Copies,
-    open: |_, facts| Ok(Box::new(DuplicateValues::new(facts))),
+    open: |_, metadata| Ok(Box::new(DuplicateValues::new(metadata))),
     ..Rule::NEW
 };
 
@@ -84,9 +84,9 @@ impl Detector for DuplicateValues {
 }
 
 impl DuplicateValues {
-    fn new(facts: &Facts) -> Self {
-        let roles = &facts.roles;
-        Self { strings: Kinds::of(&roles.plain_texts, facts), arrays: Kinds::of(&roles.data_arrays, facts) }
+    fn new(metadata: &Metadata) -> Self {
+        let roles = &metadata.roles;
+        Self { strings: Kinds::of(&roles.plain_texts, metadata), arrays: Kinds::of(&roles.data_arrays, metadata) }
     }
 
     /// Sets of texts and arrays, by class.
@@ -147,7 +147,7 @@ impl DuplicateValues {
         }
         finding.next_step = match () {
             () if is_string => "Keep one of each in a table by its content, where they are made or read.",
-            () if is_in_text(example, heap) => &*heap.facts.roles.data_array_advice,
+            () if is_in_text(example, heap) => &*heap.metadata.roles.data_array_advice,
             () => "Share one of each if they never change; make buffers when they are needed, or pool them.",
         }
         .to_owned();
@@ -159,6 +159,6 @@ impl DuplicateValues {
 fn is_in_text(node: u32, heap: &Heap) -> bool {
     let above = heap.nodes.dominator.at(node as usize).index();
     let parent = heap.tree.as_ref().and_then(|tree| tree.parent(node).get()).map_or(above, |parent| parent as usize);
-    let is_text = |node: usize| heap.facts.roles.text_classes.fit(&heap.class_name(heap.nodes.class.at(node).0));
+    let is_text = |node: usize| heap.metadata.roles.text_classes.fit(&heap.class_name(heap.nodes.class.at(node).0));
     is_text(above) || is_text(parent)
 }

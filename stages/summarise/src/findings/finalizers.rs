@@ -23,14 +23,14 @@ struct Finalizers {
 
 impl Detector for Finalizers {
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
-        let Some(finalizers) = &heap.facts.roles.finalizers else { return };
+        let Some(finalizers) = &heap.metadata.roles.finalizers else { return };
         if self.row.is_none() && heap.class_name(row.class_id) == finalizers.class {
             self.row = Some(*row);
         }
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        let advice = heap.facts.roles.finalizers.as_ref().map_or("", |finalizers| &finalizers.advice);
+        let advice = heap.metadata.roles.finalizers.as_ref().map_or("", |finalizers| &finalizers.advice);
         let found = self.row.and_then(|row| {
             let many = (row.count >= MANY).then_some(Severity::Low);
             let severity = severity(row.retained_bytes, heap.bytes, PERCENT).or(many)?;

@@ -13,7 +13,7 @@ use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::owners;
 use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
-use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Metadata, STRINGS};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ const CHAINS: usize = 64;
 
 /// The heap, and lookups in it.
 pub(super) struct Heap<'a> {
-    pub facts: Arc<Facts>,
+    pub metadata: Arc<Metadata>,
     pub job: Job<'a>,
     /// Bytes of all nodes that the root retains.
     pub bytes: u64,
@@ -59,20 +59,20 @@ pub(super) struct Heap<'a> {
 }
 
 impl<'a> Heap<'a> {
-    pub(super) fn open(facts: Arc<Facts>, job: &Job<'a>) -> Result<Self, StageError> {
+    pub(super) fn open(metadata: Arc<Metadata>, job: &Job<'a>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let nodes = Nodes::open(scratch)?;
         let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
         let strings = StringTable::open(scratch, STRINGS)?;
         let name = |class: usize| strings.text(names[class].index());
-        let classes = ClassRoles::of(names.len(), name, &facts.roles, &context.budget)?;
+        let classes = ClassRoles::of(names.len(), name, &metadata.roles, &context.budget)?;
         strings.release();
         Ok(Self {
-            bytes: nodes.retained.at(facts.root.index()),
+            bytes: nodes.retained.at(metadata.root.index()),
             nodes,
             classes,
-            parts: Kinds::of(&facts.roles.part_kinds, &facts).with(&facts.synthetic_kinds),
-            class_objects: Kinds::of(&facts.roles.class_objects, &facts),
+            parts: Kinds::of(&metadata.roles.part_kinds, &metadata).with(&metadata.synthetic_kinds),
+            class_objects: Kinds::of(&metadata.roles.class_objects, &metadata),
             names,
             strings,
             keys: StringTable::open(scratch, CLASS_KEYS)?,
@@ -82,12 +82,12 @@ impl<'a> Heap<'a> {
             },
             trees: if scratch.has(RETAINER_TREES) { Some(Trees::open(scratch)?) } else { None },
             tree: Tree::open(scratch)?,
-            functions: Kinds::of(&facts.roles.functions, &facts),
-            texts: Kinds::of(&facts.roles.texts, &facts),
-            code: Kinds::of(&facts.roles.code, &facts),
-            data_arrays: Kinds::of(&facts.roles.data_arrays, &facts),
+            functions: Kinds::of(&metadata.roles.functions, &metadata),
+            texts: Kinds::of(&metadata.roles.texts, &metadata),
+            code: Kinds::of(&metadata.roles.code, &metadata),
+            data_arrays: Kinds::of(&metadata.roles.data_arrays, &metadata),
             packages: Packages::open(scratch)?,
-            facts,
+            metadata,
             job: *job,
         })
     }
@@ -148,7 +148,7 @@ impl<'a> Heap<'a> {
     pub(super) fn owner(&self, node: u32) -> Option<u32> {
         let mut at = node;
         for _ in 0..CHAIN_STEPS {
-            if at == self.facts.root.0 {
+            if at == self.metadata.root.0 {
                 return None;
             }
             if !self.is_internal(at) {
@@ -187,18 +187,18 @@ impl<'a> Heap<'a> {
 
     /// Whether no known path from the root reaches a node.
     pub(super) fn is_garbage(&self, node: u32) -> bool {
-        let tree = self.tree.as_ref().filter(|_| self.facts.keeps_garbage && node != self.facts.root.0);
+        let tree = self.tree.as_ref().filter(|_| self.metadata.keeps_garbage && node != self.metadata.root.0);
         tree.is_some_and(|tree| tree.parent(node).is_none())
     }
 
     pub(super) fn is_thread(&self, node: u32) -> bool {
-        let threads = &self.facts.roles.threads;
+        let threads = &self.metadata.roles.threads;
         !threads.is_empty() && threads.fit(&self.class_name(self.nodes.class.at(node as usize).0))
     }
 
     /// Whether a node is a register in which the runtime keeps code and native objects.
     pub(super) fn is_register(&self, node: u32) -> bool {
-        self.facts.roles.register_classes.fit(&self.class_name(self.nodes.class.at(node as usize).0))
+        self.metadata.roles.register_classes.fit(&self.class_name(self.nodes.class.at(node as usize).0))
     }
 
     /// Whether a static field of a class refers to a node, or to the array that contains it.
@@ -224,7 +224,7 @@ impl<'a> Heap<'a> {
             let such = if own.is_empty() { String::new() } else { format!(" such as {own}()") };
             return format!("{} function{plural}{such}", count(many));
         }
-        let is_telling = !own.trim().is_empty() && !self.facts.roles.common_classes.fit(&own);
+        let is_telling = !own.trim().is_empty() && !self.metadata.roles.common_classes.fit(&own);
         let such = if is_telling { format!(" such as {own:?}") } else { String::new() };
         if self.classes.has(class, role::ENTRY) {
             return format!("{} entries ({name})", count(many));
@@ -251,7 +251,7 @@ impl<'a> Heap<'a> {
         let mut at = node;
         for _ in 0..NEAR {
             at = self.nodes.dominator.at(at as usize).0;
-            if at == self.facts.root.0 {
+            if at == self.metadata.root.0 {
                 return false;
             }
             if self.classes.has(self.nodes.class.at(at as usize).0, role::CLOSURE_CONTEXT) {
@@ -276,7 +276,7 @@ impl<'a> Heap<'a> {
             self.is_part(kind, class) || self.classes.has(class, role::ENTRY)
         };
         let above = |at: &u32| match &self.tree {
-            _ if *at == self.facts.root.0 => None,
+            _ if *at == self.metadata.root.0 => None,
             Some(tree) if !tree.parent(*at).is_none() => Some(tree.parent(*at).0),
             _ => Some(self.nodes.dominator.at(*at as usize).0),
         };
@@ -314,7 +314,7 @@ impl<'a> Heap<'a> {
 
     /// Whether a node is `holder` or is dominated by it.
     pub(super) fn is_within(&self, node: u32, holder: u32) -> bool {
-        let up = |&at: &u32| Some(self.nodes.dominator.at(at as usize).0).filter(|_| at != self.facts.root.0);
+        let up = |&at: &u32| Some(self.nodes.dominator.at(at as usize).0).filter(|_| at != self.metadata.root.0);
         std::iter::successors(Some(node), up).take(DEEP).any(|at| at == holder)
     }
 

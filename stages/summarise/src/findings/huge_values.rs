@@ -6,13 +6,13 @@ use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, severi
 use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 
 pub(super) const RULE: Rule = Rule {
     names: &[STRING, ARRAY],
     candidates: list_bytes::<Node>(2 * MOST),
     tells: Tells::Mass,
-    open: |_, facts| Ok(Box::new(HugeValues::new(facts))),
+    open: |_, metadata| Ok(Box::new(HugeValues::new(metadata))),
     ..Rule::NEW
 };
 
@@ -30,17 +30,17 @@ struct HugeValues {
 }
 
 impl HugeValues {
-    fn new(facts: &Facts) -> Self {
+    fn new(metadata: &Metadata) -> Self {
         Self {
-            strings: Kinds::of(&facts.roles.texts, facts),
-            arrays: Kinds::of(&facts.roles.data_arrays, facts),
+            strings: Kinds::of(&metadata.roles.texts, metadata),
+            arrays: Kinds::of(&metadata.roles.data_arrays, metadata),
             largest: Vec::new(),
         }
     }
 }
 
 impl Detector for HugeValues {
-    fn minds(&self, extent: &Extent) -> bool {
+    fn may_match(&self, extent: &Extent) -> bool {
         extent.shallow >= FLOOR
     }
 

@@ -16,7 +16,7 @@ use heaplake_kit::access::per_node;
 use heaplake_kit::text::size;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId};
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
     candidates: list_bytes::<(u64, u32)>(CANDIDATES),
     working: 2 * map_bytes::<u32, u64>(CANDIDATES) + map_bytes::<(u32, u32), Crowd>(PAIRS),
     tells: Tells::Place,
-    open: |_, facts| Ok(Box::new(LeakSuspects::new(facts))),
+    open: |_, metadata| Ok(Box::new(LeakSuspects::new(metadata))),
     ..Rule::NEW
 };
 
@@ -58,8 +58,8 @@ struct LeakSuspects {
 }
 
 impl LeakSuspects {
-    fn new(facts: &Facts) -> Self {
-        Self { root: facts.root.0, synthetic: facts.synthetic_kinds.clone(), largest: BinaryHeap::new() }
+    fn new(metadata: &Metadata) -> Self {
+        Self { root: metadata.root.0, synthetic: metadata.synthetic_kinds.clone(), largest: BinaryHeap::new() }
     }
 
     /// Returns the candidates where the memory branches.
@@ -87,7 +87,7 @@ impl LeakSuspects {
 }
 
 impl Detector for LeakSuspects {
-    fn minds(&self, extent: &Extent) -> bool {
+    fn may_match(&self, extent: &Extent) -> bool {
         extent.retained >= FLOOR
     }
 
@@ -224,7 +224,7 @@ fn at_most(grows: bool, severity: Severity) -> Severity {
 fn head(node: u32, heap: &Heap) -> u32 {
     let class = heap.nodes.class.at(node as usize);
     let dominator =
-        |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|&above| above != heap.facts.root.0);
+        |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|&above| above != heap.metadata.root.0);
     // Lists of closures have a function and its variables between two elements.
     let above = |at: &u32| {
         let mut near = std::iter::successors(dominator(at), dominator).take(BETWEEN);

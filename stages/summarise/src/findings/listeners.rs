@@ -83,7 +83,7 @@ fn finding(events: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
         words.function(row),
         words.heap.chain(row.node),
     );
-    finding.next_step = heap.facts.roles.resources.listener_advice.clone();
+    finding.next_step = heap.metadata.roles.resources.listener_advice.clone();
     finding.place = words.place(row);
     Some(finding)
 }

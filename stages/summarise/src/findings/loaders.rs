@@ -71,7 +71,7 @@ impl Detector for Loaders {
             return Ok(Vec::new());
         }
         let worlds = worlds::worlds(&groups.all, &loader_of, heap)?;
-        let names = Names { of: &names, strings: StringTable::open(heap.job.scratch, STRINGS)? };
+        let names = ClassNames { of: &names, strings: StringTable::open(heap.job.scratch, STRINGS)? };
         let mut first = 0;
         let mut findings = Vec::new();
         for (at, group) in groups.all.iter().enumerate() {
@@ -87,7 +87,7 @@ impl Detector for Loaders {
 type Defined = (u32, u64, u32);
 
 /// Names of the classes of loaders, as ids and as texts.
-struct Names<'a> {
+struct ClassNames<'a> {
     of: &'a [Defined],
     strings: StringTable,
 }
@@ -180,7 +180,7 @@ fn is_within(loader: Loader, other: Loader, names: &[Defined], key: Key) -> bool
 fn about(
     (group, is_numbered): (&[Loader], bool),
     worlds: &[World],
-    names: &Names<'_>,
+    names: &ClassNames<'_>,
     heap: &Heap,
 ) -> Result<Finding, StageError> {
     let (living, alike) = living(worlds);
@@ -229,7 +229,7 @@ fn about(
 
 /// Text: number of classes of a loader with an example, and the example alone: the shortest name that is neither an
 /// array nor nested.
-fn shown_classes(loader: Loader, names: &Names<'_>) -> (String, String) {
+fn shown_classes(loader: Loader, names: &ClassNames<'_>) -> (String, String) {
     let of = names.of[loader.first..loader.first + loader.count].iter();
     let texts = of.take(SHOWN_NAMES).map(|&(_, _, name)| names.strings.text(name as usize));
     let name = texts.min_by_key(|name| (name.ends_with("[]"), name.contains('$'), name.len()));

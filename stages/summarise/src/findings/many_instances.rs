@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     candidates: list_bytes::<ClassRow>(CLASSES),
     tells: Tells::Mass,
     open: |_, _| Ok(Box::<ManyInstances>::default()),
-    settle,
+    suppress,
     ..Rule::NEW
 };
 
@@ -44,7 +44,7 @@ impl Detector for ManyInstances {
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
         let class = row.class_id;
         let is_common = heap.classes.has(class, role::COMMON) && !heap.classes.has(class, role::SHAPE);
-        let registers = &heap.facts.roles.register_classes;
+        let registers = &heap.metadata.roles.register_classes;
         if self.rows.len() < CLASSES
             && row.count >= MANY
             && !is_common
@@ -79,7 +79,7 @@ impl ManyInstances {
     /// Returns the outermost class with objects that contain an example of this one.
     fn outermost(&self, at: usize, heap: &Heap) -> usize {
         let Some(example) = heap.example(self.rows[at].class_id) else { return at };
-        let up = |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|_| at != heap.facts.root.0);
+        let up = |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|_| at != heap.metadata.root.0);
         let above = std::iter::successors(Some(example), up).take(STEPS);
         let classes = above.map(|node| heap.nodes.class.at(node as usize).0);
         let known = classes.filter_map(|class| self.rows.iter().position(|row| row.class_id == class));
@@ -100,7 +100,7 @@ fn finding(row: &ClassRow, is_program: bool, heap: &Heap) -> Option<Finding> {
 
 /// Drops findings that a leak suspect covers with more evidence. Ranks objects of the platform behind a suspect of at
 /// least half their size: the suspect names the holder.
-fn settle(findings: &mut Vec<Finding>) {
+fn suppress(findings: &mut Vec<Finding>) {
     let suspects: Vec<(Option<u32>, u64, Severity)> = findings
         .iter()
         .filter(|finding| finding.rule == leak_suspects::NAME || finding.rule == closure_caches::NAME)

@@ -78,7 +78,7 @@ use heaplake_kit::{Context, Job, OrderedPool, Stage, StageError, Stats};
 use heaplake_schemas::findings::{Finding, Scope};
 use heaplake_schemas::owners;
 use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
-use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Metadata, STRINGS, documents};
 use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS};
 use origins::Origins;
 use paths::Path;
@@ -137,7 +137,7 @@ pub const STAGE: Stage = Stage {
 
 /// Inputs of all rules: the [`Sweep`] over the nodes, and the [`Heap`].
 const COMMON: [Access; 28] = [
-    document(documents::FACTS),
+    document(documents::METADATA),
     texts(STRINGS),
     texts(CLASS_KEYS),
     column(columns::CLASS_NAME),
@@ -242,19 +242,19 @@ const fn bounds() -> Bounds {
 }
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let facts = job.facts()?;
+    let metadata = job.metadata()?;
     let Job { scratch, context, .. } = *job;
-    context.progress.begin(STAGE.name, facts.node_count);
+    context.progress.begin(STAGE.name, metadata.node_count);
     let _candidates = context.budget.reserve("candidates of findings", BOUNDS.candidates)?;
-    let open = |rule: &Rule| (rule.open)(job, &facts);
+    let open = |rule: &Rule| (rule.open)(job, &metadata);
     let mut detectors = RULES.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    show_nodes(&mut detectors, &facts, job)?;
-    let heap = Heap::open(facts, job)?;
+    show_nodes(&mut detectors, &metadata, job)?;
+    let heap = Heap::open(metadata, job)?;
     heap.each_class(|row| detectors.iter_mut().for_each(|detector| detector.see_class(row, &heap)))?;
     let mut findings = reports(&mut detectors, &heap, context)?;
     rank(&mut findings);
-    RULES.iter().for_each(|rule| (rule.settle)(&mut findings));
-    let mut findings = causes::settle(findings, RULES, &heap);
+    RULES.iter().for_each(|rule| (rule.suppress)(&mut findings));
+    let mut findings = causes::suppress(findings, RULES, &heap);
     let mut origins = Origins::open(job)?;
     findings.iter_mut().try_for_each(|finding| fill_in(finding, origins.as_mut(), &heap))?;
     rank(&mut findings);
@@ -278,7 +278,7 @@ fn reports(
     heap: &Heap<'_>,
     context: &Context<'_>,
 ) -> Result<Vec<Finding>, StageError> {
-    let Facts { node_count, edge_count, .. } = *heap.facts;
+    let Metadata { node_count, edge_count, .. } = *heap.metadata;
     let most = (context.budget.free() / STAGE.resident_bytes(node_count, edge_count)).clamp(1, MOST_THREADS);
     let pool = OrderedPool::plan(context, "findings of rules", most as usize, BOUNDS.working)?;
     let mut rules = RULES.iter().zip(detectors);
@@ -355,16 +355,20 @@ fn fill_in(finding: &mut Finding, origins: Option<&mut Origins>, heap: &Heap) ->
     Ok(())
 }
 
-fn show_nodes(detectors: &mut [Box<dyn Detector + Send>], facts: &Facts, job: &Job<'_>) -> Result<(), StageError> {
-    let mut sweep = Sweep::open(facts, job.scratch)?;
-    let (mut shown, count) = (Vec::with_capacity(SHOWN), facts.node_count as u32);
+fn show_nodes(
+    detectors: &mut [Box<dyn Detector + Send>],
+    metadata: &Metadata,
+    job: &Job<'_>,
+) -> Result<(), StageError> {
+    let mut sweep = Sweep::open(metadata, job.scratch)?;
+    let (mut shown, count) = (Vec::with_capacity(SHOWN), metadata.node_count as u32);
     for first in (0..count).step_by(SHOWN) {
         shown.clear();
         let nodes = first..count.min(first.saturating_add(SHOWN as u32));
         job.context.step(nodes.len() as u64)?;
-        let matters = |extent: &_| detectors.iter().any(|detector| detector.minds(extent));
+        let matters = |extent: &_| detectors.iter().any(|detector| detector.may_match(extent));
         let extent = sweep.next(nodes, matters, &mut shown)?;
-        let minding = detectors.iter_mut().filter(|detector| detector.minds(&extent));
+        let minding = detectors.iter_mut().filter(|detector| detector.may_match(&extent));
         minding.for_each(|detector| detector.see_all(&shown));
     }
     Ok(())

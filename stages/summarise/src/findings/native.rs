@@ -9,7 +9,7 @@ use heaplake_kit::text::size;
 use heaplake_kit::{ColumnReader, StageError};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::{RESOURCE_ROW, kind};
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     working: map_bytes::<u32, ()>(MOST),
     candidates: list_bytes::<(u64, u32)>(2 * MOST) + map_bytes::<u32, Tally>(CLASSES),
     tells: Tells::Mass,
-    open: |_, facts| Ok(Box::new(Native::new(facts))),
+    open: |_, metadata| Ok(Box::new(Native::new(metadata))),
     ..Rule::NEW
 };
 
@@ -52,8 +52,8 @@ struct Native {
 }
 
 impl Native {
-    fn new(facts: &Facts) -> Self {
-        let kinds = Kinds::of(&facts.roles.native_memory, facts);
+    fn new(metadata: &Metadata) -> Self {
+        let kinds = Kinds::of(&metadata.roles.native_memory, metadata);
         Self { kinds, memory: Vec::new(), classes: BTreeMap::new() }
     }
 
@@ -69,7 +69,7 @@ impl Native {
 }
 
 impl Detector for Native {
-    fn minds(&self, extent: &Extent) -> bool {
+    fn may_match(&self, extent: &Extent) -> bool {
         extent.native >= MUCH || extent.shallow >= MUCH
     }
 

@@ -53,7 +53,7 @@ impl Origins {
     }
 
     fn code(&mut self, node: u32, heap: &Heap) -> Result<Code, StageError> {
-        if heap.facts.synthetic_kinds.contains(&heap.nodes.kind.at(node as usize)) {
+        if heap.metadata.synthetic_kinds.contains(&heap.nodes.kind.at(node as usize)) {
             return Ok(Code::NOBODY);
         }
         self.rules.owner(heap.nodes.class.at(node as usize), self.origin(node))
@@ -63,7 +63,7 @@ impl Origins {
     pub(super) fn owner(&mut self, node: u32, path: &Path, heap: &Heap) -> Result<Option<String>, StageError> {
         let mut codes = Vec::new();
         let mut at = node;
-        while at != heap.facts.root.0 && codes.len() < STEPS {
+        while at != heap.metadata.root.0 && codes.len() < STEPS {
             codes.push(self.code(at, heap)?);
             at = heap.nodes.dominator.at(at as usize).0;
         }

@@ -171,7 +171,7 @@ impl Heap<'_> {
 
     /// The runtime's name of an object of its own: `PromiseReaction`.
     fn internal_name(&self, node: u32, kind: u8) -> Option<String> {
-        let own = self.facts.internal_kinds.contains(&kind).then(|| self.nodes.own_name(NodeId(node), MOST_NAME))?;
+        let own = self.metadata.internal_kinds.contains(&kind).then(|| self.nodes.own_name(NodeId(node), MOST_NAME))?;
         // `system / PromiseReaction`
         let name = own.rsplit(" / ").next().unwrap_or_default().trim();
         (!name.is_empty()).then(|| name.to_owned())
@@ -188,7 +188,7 @@ fn by_reference(node: u32, heap: &Heap) -> Option<(Vec<Hop>, bool)> {
     let tree = heap.tree.as_ref()?;
     let mut hops = Vec::new();
     let mut at = node;
-    while at != heap.facts.root.0 {
+    while at != heap.metadata.root.0 {
         let label = tree.label(at);
         if label == label::NO_PATH {
             return None;
@@ -207,7 +207,7 @@ fn by_reference(node: u32, heap: &Heap) -> Option<(Vec<Hop>, bool)> {
 
 /// Whether a path goes through a weak or soft reference and another path does not: then dominators say more.
 fn is_weak(hops: &[Hop], node: u32, heap: &Heap) -> bool {
-    let weak = &heap.facts.roles.weak_fields;
+    let weak = &heap.metadata.roles.weak_fields;
     let is_weak = |hop: &Hop| hop.label < label::NO_PATH && weak.fit(&heap.strings().text(hop.label as usize));
     let avoidable = |pair: &[Hop]| is_weak(&pair[1]) && !heap.is_within(node, pair[0].node);
     !weak.is_empty() && hops.windows(2).any(avoidable)
@@ -216,7 +216,7 @@ fn is_weak(hops: &[Hop], node: u32, heap: &Heap) -> bool {
 fn by_dominators(node: u32, heap: &Heap) -> (Vec<Hop>, bool) {
     let mut hops = Vec::new();
     let mut at = node;
-    while at != heap.facts.root.0 && hops.len() < MOST {
+    while at != heap.metadata.root.0 && hops.len() < MOST {
         hops.push(Hop { node: at, label: label::NONE });
         at = heap.nodes.dominator.at(at as usize).0;
     }
@@ -231,8 +231,9 @@ fn steps(hops: &[Hop], heap: &Heap) -> Vec<Step> {
         let (kind, class) = (heap.nodes.kind.at(hop.node as usize), heap.nodes.class.at(hop.node as usize).0);
         let is_last = at + 1 == hops.len();
         let variables = heap.classes.has(class, role::CLOSURE_CONTEXT);
-        let root = heap.facts.synthetic_kinds.contains(&kind);
-        if root && steps.iter().all(|step| heap.facts.synthetic_kinds.contains(&heap.nodes.kind.at(step.node as usize)))
+        let root = heap.metadata.synthetic_kinds.contains(&kind);
+        if root
+            && steps.iter().all(|step| heap.metadata.synthetic_kinds.contains(&heap.nodes.kind.at(step.node as usize)))
         {
             steps.clear();
         } else if let Some(last) = steps.last_mut() {
@@ -327,8 +328,8 @@ fn step(node: u32, kind: u8, class: u32, heap: &Heap) -> Step {
     let class_name = heap.shown_class(class);
     let is_text = heap.texts.has(kind);
     let is_common = heap.classes.has(class, role::COMMON | role::CONTAINER | role::PART | role::ENTRY);
-    let (name, stable) = if heap.facts.synthetic_kinds.contains(&kind) {
-        let known = heap.facts.roles.root_names.iter().find(|(name, _)| name == own);
+    let (name, stable) = if heap.metadata.synthetic_kinds.contains(&kind) {
+        let known = heap.metadata.roles.root_names.iter().find(|(name, _)| name == own);
         let name = known.map_or(if own.is_empty() { &*class_name } else { own }, |(_, words)| words).to_owned();
         (name.clone(), name)
     } else if heap.functions.has(kind) {
@@ -338,7 +339,7 @@ fn step(node: u32, kind: u8, class: u32, heap: &Heap) -> Step {
         (own.to_owned(), own.to_owned())
     } else if let Some(name) = heap.internal_name(node, kind) {
         (name, class_name)
-    } else if own.is_empty() || heap.facts.roles.common_classes.fit(own) {
+    } else if own.is_empty() || heap.metadata.roles.common_classes.fit(own) {
         (class_name.clone(), class_name)
     } else if is_text {
         (format!("{class_name} {:?}", shorten(own, 40)), class_name)

@@ -37,7 +37,7 @@ fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
         heap.share(group.bytes),
         words.heap.chain(row.holder),
     );
-    finding.next_step = heap.facts.roles.resources.promise_advice.clone();
+    finding.next_step = heap.metadata.roles.resources.promise_advice.clone();
     finding.place = words.place(row);
     Some(finding)
 }

@@ -46,7 +46,7 @@ fn finding(realms: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
         None if realms.len() as u64 >= VERY_MANY => Severity::Low,
         severity => severity?,
     };
-    let called = heap.facts.roles.resources.realms.clone();
+    let called = heap.metadata.roles.resources.realms.clone();
     let mut finding = about_node(NAME, severity, largest.largest.node, heap);
     finding.count = realms.len() as u64;
     finding.bytes = bytes;
@@ -71,7 +71,7 @@ fn finding(realms: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
         }
         None => finding.message += &format!(", for example {}", heap.chain(largest.largest.node)),
     }
-    finding.next_step = heap.facts.roles.resources.realm_advice.clone();
+    finding.next_step = heap.metadata.roles.resources.realm_advice.clone();
     Some(finding)
 }
 
@@ -131,6 +131,7 @@ fn accumulation(groups: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
 
 /// Returns the dominators of a node, the nearest first, without the root.
 fn dominators<'a>(node: u32, heap: &'a Heap<'_>) -> impl Iterator<Item = u32> + 'a {
-    let above = move |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|&next| next != heap.facts.root.0);
+    let above =
+        move |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|&next| next != heap.metadata.root.0);
     std::iter::successors(above(&node), above).take(STEPS)
 }

@@ -169,7 +169,7 @@ struct Outermost {
 impl Outermost {
     fn open(heap: &Heap) -> Result<Self, StageError> {
         // Before the arrays, which take the free memory.
-        let bits = |what| Bitset::new(&heap.job.context.budget, what, heap.facts.node_count as usize);
+        let bits = |what| Bitset::new(&heap.job.context.budget, what, heap.metadata.node_count as usize);
         let (within, rest) = (bits("resources: below")?, bits("resources: rest")?);
         let (order, dominators, retained) = ArrayPlan::of(&heap.job, "findings: resources").make((
             lookup(columns::NODE_PREORDER),

@@ -5,7 +5,7 @@ use heaplake_kit::access::{Access, Size};
 use heaplake_kit::{Job, StageError};
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::Metadata;
 
 /// Declaration of a rule.
 pub(super) struct Rule {
@@ -25,9 +25,9 @@ pub(super) struct Rule {
     pub tells: Tells,
     /// Whether their bytes lie outside the heap.
     pub is_outside: bool,
-    pub open: fn(&Job<'_>, &Facts) -> Opened,
+    pub open: fn(&Job<'_>, &Metadata) -> Opened,
     /// Suppresses findings that other rules cover.
-    pub settle: fn(&mut Vec<Finding>),
+    pub suppress: fn(&mut Vec<Finding>),
 }
 
 impl Rule {
@@ -42,7 +42,7 @@ impl Rule {
         tells: Tells::Mistake,
         is_outside: false,
         open: |_, _| Ok(Box::new(Nothing)),
-        settle: |_| {},
+        suppress: |_| {},
     };
 }
 
@@ -106,7 +106,7 @@ pub(super) struct Extent {
 
 /// A rule at work: sees nodes and classes, then reports.
 pub(super) trait Detector {
-    /// Sees each node of the batches that [`Self::minds`] accepts, in order, without garbage.
+    /// Sees each node of the batches that [`Self::may_match`] accepts, in order, without garbage.
     fn see(&mut self, _node: &Node) {}
 
     /// Whether the rule also sees garbage. Nothing retains garbage, so it is no part of the heap that most rules judge.
@@ -115,7 +115,7 @@ pub(super) trait Detector {
     }
 
     /// False lets the sweep skip the batch.
-    fn minds(&self, _extent: &Extent) -> bool {
+    fn may_match(&self, _extent: &Extent) -> bool {
         false
     }
 

@@ -10,14 +10,14 @@ use heaplake_kit::text::{count, size};
 use heaplake_kit::{Bitset, ColumnReader, Job, StageError};
 use heaplake_schemas::containers::flags;
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::scratch::{self as columns, Facts};
+use heaplake_schemas::scratch::{self as columns, Metadata};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
     names: &[JUDGE.name],
     bits_per_node: 1,
     candidates: map_bytes::<u32, Tally>(CLASSES),
-    open: |job, facts| Ok(Box::new(SparseArrays::new(facts, job)?)),
+    open: |job, metadata| Ok(Box::new(SparseArrays::new(metadata, job)?)),
     ..containers::BASE
 };
 
@@ -62,9 +62,9 @@ struct SparseArrays {
 }
 
 impl SparseArrays {
-    fn new(facts: &Facts, job: &Job<'_>) -> Result<Self, StageError> {
-        let kinds = Kinds::of(&facts.roles.reference_arrays, facts);
-        let nodes = if kinds.any() { facts.node_count as usize } else { 0 };
+    fn new(metadata: &Metadata, job: &Job<'_>) -> Result<Self, StageError> {
+        let kinds = Kinds::of(&metadata.roles.reference_arrays, metadata);
+        let nodes = if kinds.any() { metadata.node_count as usize } else { 0 };
         let mut stores = Bitset::new(&job.context.budget, "findings: arrays of containers", nodes)?;
         if nodes > 0 && job.scratch.has(columns::CONTAINER_ROW) {
             let mut rows = ColumnReader::open(job.scratch, columns::CONTAINER_ROW)?;
@@ -80,7 +80,7 @@ impl SparseArrays {
 }
 
 impl Detector for SparseArrays {
-    fn minds(&self, _extent: &Extent) -> bool {
+    fn may_match(&self, _extent: &Extent) -> bool {
         self.kinds.any()
     }
 

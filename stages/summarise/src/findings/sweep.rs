@@ -3,7 +3,7 @@
 use super::rule::{Extent, Node};
 use heaplake_kit::{ColumnReader, Scratch, StageError};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
-use heaplake_schemas::scratch::{self as columns, Facts};
+use heaplake_schemas::scratch::{self as columns, Metadata};
 use std::ops::Range;
 
 /// Value of `node.detached` for a detached node.
@@ -23,7 +23,7 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    pub(super) fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(super) fn open(metadata: &Metadata, scratch: &Scratch) -> Result<Self, StageError> {
         let there = |yes: bool| yes.then_some(());
         Ok(Self {
             class: ColumnReader::open(scratch, columns::NODE_CLASS)?,
@@ -34,12 +34,14 @@ impl Sweep {
             edges: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
             dominator: ColumnReader::open(scratch, columns::NODE_DOMINATOR)?,
             shallow: ColumnReader::open(scratch, columns::NODE_SHALLOW)?,
-            native: there(facts.has_native).map(|()| ColumnReader::open(scratch, columns::NODE_NATIVE)).transpose()?,
+            native: there(metadata.has_native)
+                .map(|()| ColumnReader::open(scratch, columns::NODE_NATIVE))
+                .transpose()?,
             retained: ColumnReader::open(scratch, columns::NODE_RETAINED)?,
-            preorder: there(facts.keeps_garbage || facts.lists_survivors)
+            preorder: there(metadata.keeps_garbage || metadata.lists_survivors)
                 .map(|()| ColumnReader::open(scratch, columns::NODE_PREORDER))
                 .transpose()?,
-            keeps_garbage: facts.keeps_garbage,
+            keeps_garbage: metadata.keeps_garbage,
         })
     }
 

@@ -8,8 +8,8 @@ use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
 use heaplake_schemas::options::{AnalysisOptions, Options};
-use heaplake_schemas::roles::{Names, Roles};
-use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Column, Facts, STRINGS, StringColumns, documents};
+use heaplake_schemas::roles::{NamePatterns, Roles};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Column, Metadata, STRINGS, StringColumns, documents};
 use std::sync::atomic::AtomicBool;
 
 #[test]
@@ -59,10 +59,10 @@ fn lay_down(scratch: &Scratch) {
     write(scratch, columns::NODE_DOMINATOR, [0, 0, 1, 1].map(NodeId));
     write(scratch, columns::NODE_EDGE_COUNT, [1, 2, 0, 0]);
     write(scratch, columns::NODE_PREORDER, (0..4).map(Preorder));
-    let roles = Roles { texts: Names::of(&["string"]), boxes: Names::of(&["Num*"]), ..Roles::default() };
+    let roles = Roles { texts: NamePatterns::of(&["string"]), boxes: NamePatterns::of(&["Num*"]), ..Roles::default() };
     let node_kinds = ["synthetic", "object", "string"].map(str::to_owned).to_vec();
-    let facts = Facts { node_count: 4, node_kinds, synthetic_kinds: vec![0], roles, ..Facts::default() };
-    scratch.write_document(documents::FACTS, &facts).unwrap();
+    let metadata = Metadata { node_count: 4, node_kinds, synthetic_kinds: vec![0], roles, ..Metadata::default() };
+    scratch.write_document(documents::METADATA, &metadata).unwrap();
 }
 
 #[test]

@@ -50,7 +50,7 @@ struct Tally {
 
 impl Detector for ThreadFrames {
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
-        if heap.facts.roles.threads.fit(&heap.class_name(row.class_id)) {
+        if heap.metadata.roles.threads.fit(&heap.class_name(row.class_id)) {
             self.classes.push(row.class_id);
             self.count += row.count;
         }
@@ -78,7 +78,7 @@ impl ThreadFrames {
         let mut parents = ColumnReader::open(scratch, columns::PATH_PARENT)?;
         let mut labels = ColumnReader::open(scratch, columns::PATH_LABEL)?;
         let mut frames: BTreeMap<u32, Tally> = BTreeMap::new();
-        for node in 0..heap.facts.node_count as u32 {
+        for node in 0..heap.metadata.node_count as u32 {
             let (dominator, bytes) = (dominators.next()?, retained.next()?);
             let (parent, label) = (parents.next()?, labels.next()?);
             if node.is_multiple_of(1 << 18) {

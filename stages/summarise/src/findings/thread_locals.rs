@@ -56,7 +56,7 @@ struct Tally {
 
 impl Detector for Maps {
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
-        let Some(ThreadLocals { map, entry, .. }) = &heap.facts.roles.thread_locals else { return };
+        let Some(ThreadLocals { map, entry, .. }) = &heap.metadata.roles.thread_locals else { return };
         let name = heap.class_name(row.class_id);
         if self.row.is_none() && name == **map {
             self.row = Some(*row);
@@ -91,7 +91,7 @@ impl Detector for Maps {
                 heap.chain(most.largest.1),
             );
         }
-        finding.next_step = heap.facts.roles.thread_locals.as_ref().map_or("", |found| &found.advice).to_owned();
+        finding.next_step = heap.metadata.roles.thread_locals.as_ref().map_or("", |found| &found.advice).to_owned();
         Ok(vec![finding])
     }
 }
@@ -115,7 +115,7 @@ fn locals(entry: u32, heap: &Heap) -> Result<Vec<(u32, u32)>, StageError> {
     let mut targets = ColumnReader::open(scratch, columns::ESSENTIAL_TO)?;
     let mut weak = ColumnReader::open(scratch, columns::AVOIDED_EDGE)?;
     let (mut position, mut next_weak) = (0, None);
-    for node in 0..heap.facts.node_count as u32 {
+    for node in 0..heap.metadata.node_count as u32 {
         let (class, degree) = (classes.next()?.0, degrees.next()?);
         if node.is_multiple_of(1 << 16) {
             heap.job.context.check()?;
@@ -150,7 +150,7 @@ fn add_up(
     let mut values: BTreeMap<Key, Tally> = BTreeMap::new();
     let mut dominators = ColumnReader::open(heap.job.scratch, columns::NODE_DOMINATOR)?;
     let mut retained = ColumnReader::open(heap.job.scratch, columns::NODE_RETAINED)?;
-    for node in 0..heap.facts.node_count as u32 {
+    for node in 0..heap.metadata.node_count as u32 {
         let (dominator, bytes) = (dominators.next()?, retained.next()?);
         if node.is_multiple_of(1 << 18) {
             heap.job.context.check()?;

@@ -44,7 +44,7 @@ fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
     );
     // Immediates need no clearing: the program has not reached them yet.
     if row.kind != kind::IMMEDIATE {
-        finding.next_step = heap.facts.roles.resources.timer_advice.clone();
+        finding.next_step = heap.metadata.roles.resources.timer_advice.clone();
     }
     finding.place = words.place(row);
     Some(finding)

@@ -48,7 +48,7 @@ struct Unreachable {
 }
 
 impl Detector for Unreachable {
-    fn minds(&self, extent: &Extent) -> bool {
+    fn may_match(&self, extent: &Extent) -> bool {
         extent.unreachable
     }
 
@@ -68,14 +68,14 @@ impl Detector for Unreachable {
     }
 
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
-        if row.count >= THREADS && heap.facts.roles.virtual_threads.fit(&heap.class_name(row.class_id)) {
+        if row.count >= THREADS && heap.metadata.roles.virtual_threads.fit(&heap.class_name(row.class_id)) {
             self.threads = Some(*row);
         }
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let fillers = self.take_fillers(heap);
-        let is_alive = heap.facts.lists_survivors;
+        let is_alive = heap.metadata.lists_survivors;
         let held = if is_alive { heap.bytes.saturating_sub(self.bytes) } else { heap.bytes };
         let all = held.saturating_add(self.bytes);
         let Some(severity) = severity(self.bytes, all, PERCENT) else { return Ok(Vec::new()) };
@@ -128,7 +128,7 @@ impl Unreachable {
 
     /// Removes fillers between objects; returns their bytes.
     fn take_fillers(&mut self, heap: &Heap) -> u64 {
-        let fillers = &heap.facts.roles.fillers;
+        let fillers = &heap.metadata.roles.fillers;
         let mut left_out = (0, 0u64);
         self.classes.retain(|&class, &mut (count, bytes)| {
             let is_filler = fillers.fit(&heap.class_name(class));

@@ -46,6 +46,6 @@ fn finding(memories: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
         size(data(*largest)),
         words.heap.chain(group.largest.node),
     );
-    finding.next_step = heap.facts.roles.resources.memory_advice.clone();
+    finding.next_step = heap.metadata.roles.resources.memory_advice.clone();
     Some(finding)
 }

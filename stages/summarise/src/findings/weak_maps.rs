@@ -96,7 +96,7 @@ fn maps(
     mut retained: impl ReadAt<u64>,
     heap: &Heap,
 ) -> Result<BTreeMap<u32, Map>, StageError> {
-    let mut tree = Tree { dominator, root: heap.facts.root };
+    let mut tree = Tree { dominator, root: heap.metadata.root };
     let links = links(entries, &mut tree, heap)?;
     let mut maps: BTreeMap<u32, Map> = BTreeMap::new();
     for (entry, &links) in entries.iter().zip(links.iter()) {

@@ -21,7 +21,7 @@ use heaplake_kit::{
 };
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
 use heaplake_schemas::run::{LargeObject, PATH_HEAD, PATH_TAIL};
-use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Metadata, STRINGS, documents};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub const STAGE: Stage = Stage {
     name: "largest",
     version: 4,
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         texts(STRINGS),
         column(columns::CLASS_NAME),
         column(columns::NODE_ID),
@@ -63,19 +63,19 @@ const PARTS: usize = 64;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = &job.facts()?;
-    context.progress.begin(STAGE.name, 2 * facts.node_count);
+    let metadata = &job.metadata()?;
+    context.progress.begin(STAGE.name, 2 * metadata.node_count);
     // Before the arrays, which would take its memory.
-    let mut passed = Passed::none(facts, job)?;
+    let mut passed = Passed::none(metadata, job)?;
     let (dominator, retained, class, kind) = ArrayPlan::of(job, STAGE.name).make((
         lookup(columns::NODE_DOMINATOR),
         lookup(columns::NODE_RETAINED),
         lookup(columns::NODE_CLASS),
         lookup(columns::NODE_KIND),
     ))?;
-    let mut tree = Tree { root: facts.root, dominator, retained };
-    passed.find(&mut tree, Parts::open(facts, (class, kind), job)?, job)?;
-    let largest = winners(facts, &passed, job)?;
+    let mut tree = Tree { root: metadata.root, dominator, retained };
+    passed.find(&mut tree, Parts::open(metadata, (class, kind), job)?, job)?;
+    let largest = winners(metadata, &passed, job)?;
     let nodes = Nodes::open(scratch)?;
     let objects = largest.into_iter().map(|node| tree.describe(node, &passed, &nodes));
     let objects = objects.collect::<Result<Vec<LargeObject>, StageError>>()?;
@@ -145,10 +145,10 @@ struct Passed {
 }
 
 impl Passed {
-    fn none(facts: &Facts, job: &Job<'_>) -> Result<Self, StageError> {
-        let (budget, nodes) = (&job.context.budget, facts.node_count as usize);
+    fn none(metadata: &Metadata, job: &Job<'_>) -> Result<Self, StageError> {
+        let (budget, nodes) = (&job.context.budget, metadata.node_count as usize);
         let (over, under) = (Bitset::new(budget, STAGE.name, nodes)?, Bitset::new(budget, STAGE.name, nodes)?);
-        Ok(Self { over, under, synthetic: facts.synthetic_kinds.clone() })
+        Ok(Self { over, under, synthetic: metadata.synthetic_kinds.clone() })
     }
 
     fn find(&mut self, tree: &mut Tree, mut parts: Parts, job: &Job<'_>) -> Result<(), StageError> {
@@ -204,19 +204,23 @@ struct Parts {
 }
 
 impl Parts {
-    fn open(facts: &Facts, (class, kind): (Lookup<ClassId>, Lookup<u8>), job: &Job<'_>) -> Result<Self, StageError> {
+    fn open(
+        metadata: &Metadata,
+        (class, kind): (Lookup<ClassId>, Lookup<u8>),
+        job: &Job<'_>,
+    ) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let strings = StringTable::open(scratch, STRINGS)?;
         let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
-        let roles = &facts.roles;
+        let roles = &metadata.roles;
         let mut classes = context.budget.filled(STAGE.name, names.len(), false)?;
         for (is_part, name) in classes.iter_mut().zip(names.iter()) {
             let name = strings.text(StringId::index(*name));
             *is_part = roles.part_classes.fit(&name) || roles.entries.fit(&name);
         }
         let mut kinds = [false; 256];
-        kinds.iter_mut().zip(&facts.node_kinds).for_each(|(part, kind)| *part = roles.part_kinds.fit(kind));
-        facts.synthetic_kinds.iter().for_each(|&kind| kinds[usize::from(kind)] = true);
+        kinds.iter_mut().zip(&metadata.node_kinds).for_each(|(part, kind)| *part = roles.part_kinds.fit(kind));
+        metadata.synthetic_kinds.iter().for_each(|&kind| kinds[usize::from(kind)] = true);
         Ok(Self { class, kind, classes, kinds })
     }
 
@@ -230,14 +234,14 @@ impl Parts {
     }
 }
 
-fn winners(facts: &Facts, passed: &Passed, job: &Job<'_>) -> Result<Vec<NodeId>, StageError> {
+fn winners(metadata: &Metadata, passed: &Passed, job: &Job<'_>) -> Result<Vec<NodeId>, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let open = || ColumnReader::open(scratch, columns::NODE_PREORDER);
-    let mut order = facts.keeps_garbage.then(open).transpose()?;
+    let mut order = metadata.keeps_garbage.then(open).transpose()?;
     let mut best: Vec<(Reverse<u64>, NodeId)> = Vec::with_capacity(COUNT + 1);
-    for node in 0..facts.node_count as u32 {
+    for node in 0..metadata.node_count as u32 {
         if node.is_multiple_of(1 << 20) {
             context.step(1 << 20)?;
         }
@@ -252,7 +256,7 @@ fn winners(facts: &Facts, passed: &Passed, job: &Job<'_>) -> Result<Vec<NodeId>,
         }
         let at = node as usize;
         let is_passed = passed.over.contains(at) || passed.under.contains(at);
-        if !is_passed && entry.1 != facts.root && !facts.synthetic_kinds.contains(&kind) {
+        if !is_passed && entry.1 != metadata.root && !metadata.synthetic_kinds.contains(&kind) {
             let at = best.partition_point(|other| *other < entry);
             best.insert(at, entry);
             best.truncate(COUNT);

@@ -6,9 +6,9 @@ use heaplake_kit::{Budget, ColumnWriter, Context, Job, Scratch, StringWriter};
 use heaplake_oracle::SplitMix64;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::options::{AnalysisOptions, Options};
-use heaplake_schemas::roles::{Names, Roles};
+use heaplake_schemas::roles::{NamePatterns, Roles};
 use heaplake_schemas::run::LargeObject;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, STRINGS, documents};
 use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -89,10 +89,11 @@ impl Heap {
         write(scratch, columns::NODE_SHALLOW, (0..n).map(|_| 0));
         write(scratch, columns::NODE_RETAINED, self.retained.iter().copied());
         write(scratch, columns::NODE_DOMINATOR, self.dominator.iter().map(|&above| NodeId(above as u32)));
-        let roles = Roles { part_classes: Names::of(&["table"]), ..Roles::default() };
+        let roles = Roles { part_classes: NamePatterns::of(&["table"]), ..Roles::default() };
         let node_kinds = ["synthetic", "object"].map(str::to_owned).to_vec();
-        let facts = Facts { node_count: n as u64, node_kinds, synthetic_kinds: vec![0], roles, ..Facts::default() };
-        scratch.write_document(documents::FACTS, &facts).unwrap();
+        let metadata =
+            Metadata { node_count: n as u64, node_kinds, synthetic_kinds: vec![0], roles, ..Metadata::default() };
+        scratch.write_document(documents::METADATA, &metadata).unwrap();
     }
 }
 

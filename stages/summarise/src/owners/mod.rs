@@ -34,7 +34,7 @@ use heaplake_kit::{
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, OWNER_NAMES, Per, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, OWNER_NAMES, Per, STRINGS, documents};
 use rules::{Code, Rules};
 use std::cmp::Reverse;
 use tallies::{Tallies, add};
@@ -44,7 +44,7 @@ pub const STAGE: Stage = Stage {
     name: NAME,
     when: |setting| setting.has(TableName::Owners),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         texts(STRINGS),
         column(columns::NODE_KIND),
         column(columns::NODE_CLASS),
@@ -100,11 +100,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// Runs the stage with this effort.
 fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = &job.facts()?;
-    context.progress.begin(NAME, 3 * facts.node_count);
+    let metadata = &job.metadata()?;
+    context.progress.begin(NAME, 3 * metadata.node_count);
     let mut rules = Rules::new(job.analysis().owners.as_ref(), scratch, context)?;
     let mut tallies = Tallies::new(&context.budget)?;
-    own(facts, &mut rules, &mut tallies, job)?;
+    own(metadata, &mut rules, &mut tallies, job)?;
     let mut spilled_bytes = attribute(&mut tallies, job)?;
     spilled_bytes += allocated(&mut rules, &mut tallies, job)?;
     let names = rules.into_names();
@@ -128,7 +128,7 @@ fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
 }
 
 /// Finds each node's own owner, and adds up each owner's own objects.
-fn own(facts: &Facts, rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -> Result<(), StageError> {
+fn own(metadata: &Metadata, rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut kind = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut class = ColumnReader::open(scratch, columns::NODE_CLASS)?;
@@ -136,9 +136,9 @@ fn own(facts: &Facts, rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -
     let mut number = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
     let mut origins = Origins::open(scratch)?;
     let mut column = ColumnWriter::create(scratch, NODE_OWNER)?;
-    let synthetic: [bool; 256] = std::array::from_fn(|kind| facts.synthetic_kinds.contains(&(kind as u8)));
-    for first in (0..facts.node_count as usize).step_by(BLOCK) {
-        let count = BLOCK.min(facts.node_count as usize - first);
+    let synthetic: [bool; 256] = std::array::from_fn(|kind| metadata.synthetic_kinds.contains(&(kind as u8)));
+    for first in (0..metadata.node_count as usize).step_by(BLOCK) {
+        let count = BLOCK.min(metadata.node_count as usize - first);
         let (kinds, classes) = (kind.block(count)?, class.block(count)?);
         let (sizes, numbers) = (shallow.block(count)?, number.block(count)?);
         for (at, ((&kind, &class), (&size, number))) in
@@ -146,13 +146,13 @@ fn own(facts: &Facts, rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -
         {
             let node = (first + at) as u32;
             let (origin, reached) = (origins.at(node)?, !number.is_none());
-            let garbage = facts.keeps_garbage && !reached;
+            let garbage = metadata.keeps_garbage && !reached;
             let nobody = garbage || synthetic[usize::from(kind)];
             let code = if nobody { Code::NOBODY } else { rules.owner(class, origin)? };
             tallies.grow(rules.count())?;
             column.push(code)?;
             let row = if garbage { tallies.garbage() } else { tallies.of(code) };
-            row.count += u64::from(counts(facts, node, size));
+            row.count += u64::from(counts(metadata, node, size));
             add(&mut row.shallow_bytes, size)?;
             if !reached {
                 // Garbage is counted apart. Other unreached nodes are separate children of the root.

@@ -14,7 +14,7 @@ use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::owners::Origin;
 use heaplake_schemas::owners::{OwnerRule, OwnerRules};
 use heaplake_schemas::replay::ABSENT;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, OWNER_NAMES, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, OWNER_NAMES, STRINGS, documents};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -147,13 +147,13 @@ impl Case {
         write(scratch, columns::NODE_PREORDER, numbers.iter().copied().map(Preorder));
         let position = |node: &u32| Preorder(numbers[self.dominators[*node as usize].unwrap() as usize]);
         write(scratch, columns::PREORDER_DOMINATOR, order.iter().map(position));
-        let facts = Facts {
+        let metadata = Metadata {
             node_count: self.n as u64,
             synthetic_kinds: vec![0],
             keeps_garbage: self.garbage,
-            ..Facts::default()
+            ..Metadata::default()
         };
-        scratch.write_document(documents::FACTS, &facts).unwrap();
+        scratch.write_document(documents::METADATA, &metadata).unwrap();
     }
 
     /// Returns nodes in some depth-first preorder, and the position of each.

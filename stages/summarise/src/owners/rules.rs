@@ -139,8 +139,8 @@ impl Rules {
         let class = if class == NO_CLASS { "".into() } else { text(self.class_name[class.index()].0) };
         let of = |part: fn(&Origin) -> u32| origin.as_ref().map_or("".into(), |origin| text(part(origin)));
         let (script, package, loader) = (of(|at| at.script), of(|at| at.package), of(|at| at.loader));
-        let facts = [&*class, &*script, &*package, &*loader];
-        let (name, strength) = match self.rules.iter().find(|rule| rule.fits(facts)) {
+        let metadata = [&*class, &*script, &*package, &*loader];
+        let (name, strength) = match self.rules.iter().find(|rule| rule.fits(metadata)) {
             Some(rule) => (rule.name.clone(), Strength::Rule),
             None if !self.packages || package.is_empty() => return Ok(Code::NOBODY),
             None if origin.is_some_and(|origin| origin.platform != 0) => (package.into_owned(), Strength::Platform),
@@ -180,10 +180,10 @@ impl Rule {
     }
 
     /// Whether all patterns match. An empty name matches no pattern.
-    fn fits(&self, facts: [&str; 4]) -> bool {
+    fn fits(&self, metadata: [&str; 4]) -> bool {
         let fits = |patterns: &[Pattern], fact: &str| {
             patterns.is_empty() || !fact.is_empty() && patterns.iter().any(|pattern| pattern.matches(fact))
         };
-        self.patterns.iter().zip(facts).all(|(patterns, fact)| fits(patterns, fact))
+        self.patterns.iter().zip(metadata).all(|(patterns, fact)| fits(patterns, fact))
     }
 }

@@ -3,7 +3,7 @@
 use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Job, Lookup, ReadAt, Scratch, StageError};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Column, EdgeKind, Facts, edge_flags, edge_label};
+use heaplake_schemas::scratch::{self as columns, Column, EdgeKind, Metadata, edge_flags, edge_label};
 use std::sync::Arc;
 
 const BLOCK: usize = 256;
@@ -102,9 +102,16 @@ impl Details {
     }
 
     /// Opens the labels from bytes, words and kinds of edges: flags and names, or labels of essential edges.
-    pub(super) fn of(told: Told, before: BudgetVec<u64>, facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+    pub(super) fn of(
+        told: Told,
+        before: BudgetVec<u64>,
+        metadata: &Metadata,
+        scratch: &Scratch,
+    ) -> Result<Self, StageError> {
         Ok(match told {
-            (Some(flags), Some(name), Some(kind)) => Self::All { kinds: facts.edge_kinds.clone(), kind, name, flags },
+            (Some(flags), Some(name), Some(kind)) => {
+                Self::All { kinds: metadata.edge_kinds.clone(), kind, name, flags }
+            }
             (Some(label), Some(named), None) => Self::Labels(Labels {
                 label,
                 named,

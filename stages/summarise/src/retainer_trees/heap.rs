@@ -11,7 +11,7 @@ use heaplake_kit::retainer_tree::{Dominates, Holders, Place, Retainer, SOON};
 use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Job, Lookup, Offsets, ReadAt, StageError};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
-use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE};
+use heaplake_schemas::scratch::{self as columns, Metadata, NO_DISTANCE};
 use std::sync::Arc;
 
 pub(super) struct Heap<'a> {
@@ -46,18 +46,18 @@ pub(super) const NESTED: usize = 8;
 impl<'a> Heap<'a> {
     /// Opens the columns. With `is_tight` not all of them fit in memory.
     pub(super) fn open(
-        facts: &Facts,
+        metadata: &Metadata,
         is_tight: bool,
         plan: &mut ArrayPlan<'_>,
         job: &Job<'a>,
     ) -> Result<Self, StageError> {
         let scratch = job.scratch;
-        let labels = facts.follows_essential && scratch.has(columns::ESSENTIAL_LABEL);
+        let labels = metadata.follows_essential && scratch.has(columns::ESSENTIAL_LABEL);
         let before = match labels {
             true => named_before(job)?,
             false => job.context.budget.growing("retainer trees: named edges"),
         };
-        let all = !facts.follows_essential;
+        let all = !metadata.follows_essential;
         let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
         let kept = job.context.budget.reserve("retainer trees: numbers", dominance::KEPT)?;
         let single = single::positions(reached, job)?;
@@ -81,17 +81,17 @@ impl<'a> Heap<'a> {
         ))?;
         let (distance, kind, node_at, class, position, retainers, edges, retainer, to, byte, above, ..) = arrays;
         let (.., dominator, word, edge_kind) = arrays;
-        let details = Details::of((byte, word, edge_kind), before, facts, scratch)?;
+        let details = Details::of((byte, word, edge_kind), before, metadata, scratch)?;
         Ok(Self {
             job: *job,
-            root: facts.root,
+            root: metadata.root,
             position,
             node_at,
             class,
             distance,
             kind,
             dominator,
-            parts: Kinds::of(&facts.roles.restated_kinds, facts),
+            parts: Kinds::of(&metadata.roles.restated_kinds, metadata),
             retainers,
             retainer,
             single: Arc::new(single),

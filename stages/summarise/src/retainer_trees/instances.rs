@@ -6,7 +6,7 @@ use heaplake_kit::column::BLOCK;
 use heaplake_kit::retainer_tree::Instance;
 use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Job, StageError};
-use heaplake_schemas::scratch::{self as columns, Column, Facts};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata};
 
 const SORTED: [Column<Entry>; 2] = [Column::new("retainer_trees.instance.a"), Column::new("retainer_trees.instance.b")];
 
@@ -30,7 +30,7 @@ pub(super) struct Instances<'a> {
 impl<'a> Instances<'a> {
     /// Sorts the instances of these classes. Samples a class with more than `allowed` instances evenly.
     pub(super) fn sorted(
-        facts: &Facts,
+        metadata: &Metadata,
         classes: &[u32],
         allowed: impl Fn(usize) -> u64,
         job: &Job<'a>,
@@ -49,7 +49,7 @@ impl<'a> Instances<'a> {
         let most = counts.iter().zip(&steps).map(|(count, step)| count.div_ceil(*step)).sum::<u64>();
         let mut sorter = Sorter::new("retainer trees: sorter", most as usize, SORTED, budget, job.scratch)?;
         let mut seen = vec![0u64; classes.len()];
-        each(facts, &places, job, |entry| {
+        each(metadata, &places, job, |entry| {
             let place = entry.place as usize;
             seen[place] += 1;
             if (seen[place] - 1).is_multiple_of(steps[place]) { sorter.push(entry) } else { Ok(()) }
@@ -80,7 +80,7 @@ impl<'a> Instances<'a> {
 
 /// Visits every instance of these classes that chains count, in the order of nodes.
 fn each(
-    facts: &Facts,
+    metadata: &Metadata,
     places: &BudgetVec<u32>,
     job: &Job<'_>,
     mut each: impl FnMut(Entry) -> Result<(), StageError>,
@@ -91,8 +91,8 @@ fn each(
     let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
     let mut outermost = ColumnReader::open(scratch, columns::NODE_OUTERMOST)?;
     let mut preorder = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
-    for first in (0..facts.node_count as usize).step_by(BLOCK) {
-        let count = BLOCK.min(facts.node_count as usize - first);
+    for first in (0..metadata.node_count as usize).step_by(BLOCK) {
+        let count = BLOCK.min(metadata.node_count as usize - first);
         let (classes, sizes, retained) = (class.block(count)?, shallow.block(count)?, retained.block(count)?);
         let (outermost, numbers) = (outermost.block(count)?, preorder.block(count)?);
         context.step(count as u64)?;
@@ -102,8 +102,8 @@ fn each(
                 continue;
             }
             let (node, size) = ((first + at) as u32, sizes[at]);
-            let is_garbage = facts.keeps_garbage && numbers[at].is_none();
-            if !is_garbage && counts(facts, node, size) {
+            let is_garbage = metadata.keeps_garbage && numbers[at].is_none();
+            if !is_garbage && counts(metadata, node, size) {
                 let retained_bytes = if outermost[at] != 0 { retained[at] } else { 0 };
                 each(Entry { place, node, shallow_bytes: size, retained_bytes })?;
             }

@@ -44,7 +44,7 @@ pub const STAGE: Stage = Stage {
     version: 2,
     when: |setting| setting.retainer_trees(),
     reads: &[
-        document(documents::FACTS),
+        document(documents::METADATA),
         texts(STRINGS),
         column(columns::CLASS_BIG),
         column(columns::CLASS_ROW),
@@ -127,13 +127,13 @@ fn run_with(
     job: &Job<'_>,
 ) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let facts = &job.facts()?;
-    context.progress.begin(STAGE.name, facts.node_count);
+    let metadata = &job.metadata()?;
+    context.progress.begin(STAGE.name, metadata.node_count);
     let mut rows = ColumnWriter::create(scratch, RETAINER_TREES)?;
     let classes = big_classes(job)?;
     let mut spilled_bytes = 0;
     if !classes.is_empty() {
-        let (nodes, edges, limits) = (facts.node_count, facts.edge_count, Limits::OF_A_CLASS);
+        let (nodes, edges, limits) = (metadata.node_count, metadata.edge_count, Limits::OF_A_CLASS);
         let (free, all) = (context.budget.free(), STAGE.resident_bytes(nodes, edges));
         let is_tight = free < all;
         // On disk, trees that grow together save at least as much as packed columns and page frames; in memory nothing.
@@ -142,10 +142,10 @@ fn run_with(
         let (is_tight, batch) = tight((is_tight, batch));
         let _walks = context.budget.reserve("retainer trees: walks", batch.bytes(&limits))?;
         let _lists = context.budget.reserve("retainer trees: instances", batch.trees as u64 * OF_A_LIST)?;
-        let mut instances = Instances::sorted(facts, &classes, |place| allowed(place).0, job)?;
+        let mut instances = Instances::sorted(metadata, &classes, |place| allowed(place).0, job)?;
         spilled_bytes = instances.bytes();
         let mut plan = ArrayPlan::of(job, STAGE.name);
-        let mut heap = Heap::open(facts, is_tight, &mut plan, job)?;
+        let mut heap = Heap::open(metadata, is_tight, &mut plan, job)?;
         let walks = classes.iter().enumerate().map(|(place, &class)| {
             let (instances, is_part) = instances.next(place)?;
             Ok(Walk { class, instances, limits: allowed(place).1, is_part, tree: Vec::new() })
@@ -153,7 +153,7 @@ fn run_with(
         let pool = if !is_tight && heap.share().is_some() { walkers(context) } else { None };
         match pool {
             Some(pool) => one_by_one(&pool, &heap, walks, &mut rows, context)?,
-            None => side_by_side(&mut heap, walks, batch, &mut rows)?,
+            None => batch_scheduler(&mut heap, walks, batch, &mut rows)?,
         }
         spilled_bytes += plan.spilled_bytes() + heap.spilled_bytes();
     }
@@ -226,7 +226,7 @@ fn one_by_one(
 }
 
 /// Grows the trees of a batch together.
-fn side_by_side(
+fn batch_scheduler(
     heap: &mut Heap<'_>,
     mut walks: impl Iterator<Item = Result<Walk, StageError>>,
     batch: Batch,

@@ -16,9 +16,9 @@ use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
 use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, TreeRow};
-use heaplake_schemas::roles::{Names, Roles};
+use heaplake_schemas::roles::{NamePatterns, Roles};
 use heaplake_schemas::scratch::{
-    self as columns, Column, EdgeKind, Facts, NO_DISTANCE, STRINGS, documents, edge_flags, edge_label,
+    self as columns, Column, EdgeKind, Metadata, NO_DISTANCE, STRINGS, documents, edge_flags, edge_label,
 };
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -193,19 +193,19 @@ impl Case {
         write(scratch, columns::RETAINERS_FROM, groups.into_iter().flatten());
         self.lay_down_edges(scratch);
         let kind = |indexed| EdgeKind { name: String::new(), indexed };
-        let facts = Facts {
+        let metadata = Metadata {
             node_count: self.n as u64,
             node_kinds: vec!["object".into(), "part".into()],
             roles: Roles {
-                part_kinds: Names::of(&["part"]),
-                restated_kinds: Names::of(if self.restates { &["part"] } else { &[] }),
+                part_kinds: NamePatterns::of(&["part"]),
+                restated_kinds: NamePatterns::of(if self.restates { &["part"] } else { &[] }),
                 ..Roles::default()
             },
             edge_kinds: vec![kind(false), kind(true)],
             follows_essential: self.told != Told::All,
-            ..Facts::default()
+            ..Metadata::default()
         };
-        scratch.write_document(documents::FACTS, &facts).unwrap();
+        scratch.write_document(documents::METADATA, &metadata).unwrap();
     }
 
     /// The edges with their labels; among all edges some weak ones, and numeric names for indices.

@@ -4,18 +4,18 @@ use crate::gates::Gates;
 use std::fs;
 use std::time::{Duration, Instant};
 
-fn complaint(written: &str) -> String {
+fn diagnostic(written: &str) -> String {
     let error = Gates::parse_expressions(&[written.to_owned()]).unwrap_err();
     format!("{}\n  -> {}\n", error.cause, error.advice)
 }
 
-fn complaints(written: &[&str]) -> String {
-    written.iter().map(|written| complaint(written) + "\n").collect()
+fn diagnostics(written: &[&str]) -> String {
+    written.iter().map(|written| diagnostic(written) + "\n").collect()
 }
 
 #[test]
 fn names() {
-    insta::assert_snapshot!(complaints(&[
+    insta::assert_snapshot!(diagnostics(&[
         "class ~ \"^app\" and retained_byte.delta > 5",
         "retained_bytes.deltapercent > 5",
         "retained_bytes > 5",
@@ -29,7 +29,7 @@ fn names() {
 
 #[test]
 fn syntax() {
-    insta::assert_snapshot!(complaints(&[
+    insta::assert_snapshot!(diagnostics(&[
         "",
         "   ",
         "class ~ \"a",
@@ -54,7 +54,7 @@ fn syntax() {
 
 #[test]
 fn types() {
-    insta::assert_snapshot!(complaints(&[
+    insta::assert_snapshot!(diagnostics(&[
         "class > 5",
         "retained_bytes.delta ~ \"5\"",
         "class ~ signature",

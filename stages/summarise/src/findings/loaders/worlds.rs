@@ -88,7 +88,7 @@ pub(super) fn worlds(groups: &[Vec<Loader>], loader_of: &[NodeId], heap: &Heap<'
     let of = Worlds::of(groups, loader_of, heap)?;
     let count = groups.iter().map(Vec::len).sum();
     let (mut within, mut nodes, mut class) = ArrayPlan::of(&heap.job, "findings: class loaders").make((
-        filled(heap.facts.node_count as usize, NONE),
+        filled(heap.metadata.node_count as usize, NONE),
         lookup(columns::PREORDER_NODE),
         lookup(columns::NODE_CLASS),
     ))?;
@@ -130,7 +130,7 @@ fn add_up(
         if bytes > world.largest {
             world.largest = bytes;
             let holder = nodes.get(dominator.index())?;
-            world.holder = if holder == of.heap.facts.root { None } else { Some(class.get(holder.index())?.0) };
+            world.holder = if holder == of.heap.metadata.root { None } else { Some(class.get(holder.index())?.0) };
         }
     }
     Ok(worlds)
@@ -146,7 +146,7 @@ pub(super) fn path(node: u32, strings: &StringTable, heap: &Heap<'_>) -> Result<
     let labels = ColumnPoints::open(scratch, columns::PATH_LABEL)?;
     let mut steps = Vec::new();
     let mut at = NodeId(node);
-    while at != heap.facts.root && steps.len() < STEPS {
+    while at != heap.metadata.root && steps.len() < STEPS {
         steps.push((at, labels.at(at.index())));
         at = parents.at(at.index());
         if at.is_none() {

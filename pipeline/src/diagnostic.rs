@@ -79,11 +79,11 @@ impl Kind {
 }
 
 /// Result of a command: its exit code, or a diagnostic.
-pub type Done = Result<u8, Complaint>;
+pub type Done = Result<u8, Diagnostic>;
 
 /// Diagnostic of a failure.
 #[derive(Debug)]
-pub struct Complaint {
+pub struct Diagnostic {
     /// One line of cause.
     pub cause: String,
     /// One line of advice.
@@ -94,7 +94,7 @@ pub struct Complaint {
     pub error: Option<Box<StageError>>,
 }
 
-impl Complaint {
+impl Diagnostic {
     /// Returns a diagnostic with exit code [`Exit::Failed`].
     #[must_use]
     pub fn failed(cause: impl Into<String>, advice: impl Into<String>) -> Self {
@@ -125,8 +125,8 @@ impl Complaint {
     /// Converts a stage error, with exit code [`Exit::Usage`] unless memory or disk ran out.
     #[must_use]
     pub fn of_usage(error: StageError) -> Self {
-        let complaint = Self::from(error);
-        Self { exit: complaint.exit.max(Exit::Usage), ..complaint }
+        let diagnostic = Self::from(error);
+        Self { exit: diagnostic.exit.max(Exit::Usage), ..diagnostic }
     }
 
     /// Adds the name of the input to the cause, which stays on one line.
@@ -153,13 +153,13 @@ impl Complaint {
     }
 }
 
-impl fmt::Display for Complaint {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.cause)
     }
 }
 
-impl From<StageError> for Complaint {
+impl From<StageError> for Diagnostic {
     fn from(error: StageError) -> Self {
         let exit = match &error {
             StageError::Cancelled => Exit::Interrupted,
@@ -176,13 +176,13 @@ impl From<StageError> for Complaint {
     }
 }
 
-impl From<QueryError> for Complaint {
+impl From<QueryError> for Diagnostic {
     fn from(QueryError { cause, advice, usage }: QueryError) -> Self {
         Self { cause: visible(&cause), advice, exit: if usage { Exit::Usage } else { Exit::Failed }, error: None }
     }
 }
 
-impl From<CompareError> for Complaint {
+impl From<CompareError> for Diagnostic {
     fn from(error: CompareError) -> Self {
         match error {
             CompareError::Refused { cause, advice } => Self::usage(cause, advice),

@@ -5,7 +5,7 @@ use crate::array::{Fault, WriteAt};
 
 /// A hash table with open addressing over an array that may be paged. An entry holds the upper bits of the hash, the
 /// node, and a flag for nodes in a cycle.
-pub struct Names<T> {
+pub struct HashConsTable<T> {
     table: T,
     mask: usize,
 }
@@ -13,7 +13,7 @@ pub struct Names<T> {
 /// Bits of an entry that do not belong to the hash.
 const OWN: u64 = (1 << 33) - 1;
 
-impl<T: WriteAt<u64>> Names<T> {
+impl<T: WriteAt<u64>> HashConsTable<T> {
     /// Returns the capacity for `names` signatures, a power of two. The caller allocates the array, filled with zeros.
     #[must_use]
     pub fn capacity(names: u64) -> usize {
@@ -77,9 +77,9 @@ mod tests {
     #[test]
     fn hashes_propose_and_comparison_decides() {
         let budget = Budget::new(1 << 20);
-        let capacity = Names::<&mut [u64]>::capacity(200);
+        let capacity = HashConsTable::<&mut [u64]>::capacity(200);
         let mut slots = budget.zeroed("names", capacity).unwrap();
-        let mut names = Names::new(&mut slots[..]);
+        let mut names = HashConsTable::new(&mut slots[..]);
         // All hashes are equal; only the values differ.
         for node in 0..200u32 {
             let found = names.find(7, node, false, |other| Ok(other % 100 == node % 100)).unwrap();

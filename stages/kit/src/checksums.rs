@@ -22,12 +22,12 @@ const BLOCK: usize = 1 << 18;
 
 /// Checksum of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sum {
+pub struct Checksum {
     /// End and hash of each part.
     parts: Vec<(u64, u64)>,
 }
 
-impl Sum {
+impl Checksum {
     /// Checksum of a file with these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
@@ -92,19 +92,19 @@ impl Sum {
 
 /// Checksums of the files in a folder.
 #[derive(Debug, Default)]
-pub(crate) struct Sums(Mutex<FxHashMap<OsString, Sum>>);
+pub(crate) struct Checksums(Mutex<FxHashMap<OsString, Checksum>>);
 
-impl Sums {
-    fn all(&self) -> MutexGuard<'_, FxHashMap<OsString, Sum>> {
+impl Checksums {
+    fn all(&self) -> MutexGuard<'_, FxHashMap<OsString, Checksum>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn get(&self, path: &Path) -> Option<Sum> {
+    pub(crate) fn get(&self, path: &Path) -> Option<Checksum> {
         self.all().get(path.as_os_str()).cloned()
     }
 
     /// Records a file's checksum, or `None` if its content is unknown.
-    pub(crate) fn set(&self, path: &Path, sum: Option<Sum>) {
+    pub(crate) fn set(&self, path: &Path, sum: Option<Checksum>) {
         match sum {
             Some(sum) => self.all().insert(path.into(), sum),
             None => self.all().remove(path.as_os_str()),

@@ -10,7 +10,7 @@ use super::journal::{Done, Journal};
 use super::registry::Product;
 use super::request::{Outcome, Request};
 use super::workplace::Workplace;
-use crate::complaint::{Complaint, Exit};
+use crate::diagnostic::{Diagnostic, Exit};
 use crate::inputs;
 use crate::memory::{AtWork, peak_rss};
 use crate::print::progress::{Display, Mode};
@@ -26,7 +26,7 @@ use heaplake_replay::format as trace_format;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay;
 use heaplake_schemas::run::{Run, Summary, Table};
-use heaplake_schemas::scratch::{Facts, documents};
+use heaplake_schemas::scratch::{Metadata, documents};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
 /// Makes the run of one input and commits it. On failure the lake is unchanged.
-pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcome, Complaint> {
+pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcome, Diagnostic> {
     let started = Instant::now();
     let _at_work = AtWork::begin();
     if !request.force
@@ -53,17 +53,17 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
         true => &workplace.scratch,
         false => &workplace.scratch.clone().with_residents(columns::in_memory(request.threads)),
     };
-    let making = Making { request, scratch, display: &display, cancel, started };
-    let result = making.run(place, &mut workplace.journal);
+    let run_executor = RunExecutor { request, scratch, display: &display, cancel, started };
+    let result = run_executor.run(place, &mut workplace.journal);
     // If the input changed meanwhile, that is the error, not its content.
     let result = match result {
-        Err(complaint) if complaint.exit != Exit::Interrupted => {
-            making.unchanged(&workplace.journal).map_err(Complaint::from).and(Err(complaint))
+        Err(diagnostic) if diagnostic.exit != Exit::Interrupted => {
+            run_executor.unchanged(&workplace.journal).map_err(Diagnostic::from).and(Err(diagnostic))
         }
         result => result,
     };
     // Only an interrupted run keeps its scratch folder for the next attempt.
-    let interrupted = matches!(&result, Err(complaint) if complaint.exit == Exit::Interrupted);
+    let interrupted = matches!(&result, Err(diagnostic) if diagnostic.exit == Exit::Interrupted);
     workplace.keep = interrupted && workplace.journal.is_kept() && !workplace.journal.done().is_empty();
     result
 }
@@ -72,7 +72,7 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
 const MADE: &str = "run";
 
 /// A run in progress.
-struct Making<'a> {
+struct RunExecutor<'a> {
     request: &'a Request,
     scratch: &'a Scratch,
     display: &'a Display,
@@ -82,12 +82,12 @@ struct Making<'a> {
 
 /// Metadata of an input that determines the name and place of its run.
 enum Contents {
-    Snapshot(Box<Facts>, &'static dyn Format),
-    Trace(Box<replay::Facts>),
+    Snapshot(Box<Metadata>, &'static dyn Format),
+    Trace(Box<replay::Metadata>),
 }
 
-impl Making<'_> {
-    fn run(&self, held: Option<Place>, journal: &mut Journal) -> Result<Outcome, Complaint> {
+impl RunExecutor<'_> {
+    fn run(&self, held: Option<Place>, journal: &mut Journal) -> Result<Outcome, Diagnostic> {
         let Self { request, scratch, display, cancel, .. } = *self;
         let options = &request.options;
         let budget = Budget::new(request.memory.saturating_sub(FIXED_OVERHEAD));
@@ -146,7 +146,7 @@ impl Making<'_> {
     }
 
     /// Runs the reader.
-    fn read(&self, graph: &Graph, work: &mut Work<'_>, journal: &mut Journal) -> Result<(), Complaint> {
+    fn read(&self, graph: &Graph, work: &mut Work<'_>, journal: &mut Journal) -> Result<(), Diagnostic> {
         let Self { request, display, cancel, .. } = *self;
         let read = |work: &Work<'_>, journal: &mut Journal| {
             execute(graph, |position| position == 0, || (0, 0), work, journal).map(drop)
@@ -206,10 +206,10 @@ impl Making<'_> {
             Contents::Snapshot(..) => {
                 if request.options.analysis().is_some_and(|options| options.tables.has(TableName::Snapshot)) {
                     // Stages after the reader add metadata.
-                    let facts: Arc<Facts> = scratch.share_document(documents::FACTS)?;
+                    let metadata: Arc<Metadata> = scratch.share_document(documents::METADATA)?;
                     let totals = scratch.read_document(documents::TOTALS)?;
                     let costs = times(graph, ran, journal);
-                    run.tables.push(snapshot::write(&facts, &run, &totals, &costs, output, captured)?);
+                    run.tables.push(snapshot::write(&metadata, &run, &totals, &costs, output, captured)?);
                 }
             }
             Contents::Trace(_) => {
@@ -223,32 +223,32 @@ impl Making<'_> {
 impl Contents {
     fn read(format: Option<&'static dyn Format>, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(match format {
-            Some(format) => Self::Snapshot(Box::new(scratch.read_document(documents::FACTS)?), format),
-            None => Self::Trace(Box::new(scratch.read_document(replay::FACTS)?)),
+            Some(format) => Self::Snapshot(Box::new(scratch.read_document(documents::METADATA)?), format),
+            None => Self::Trace(Box::new(scratch.read_document(replay::METADATA)?)),
         })
     }
 
     fn identity(&self) -> (u64, String) {
         match self {
-            Self::Snapshot(facts, _) => (facts.input_bytes, facts.input_hash.clone()),
-            Self::Trace(facts) => (facts.input_bytes, facts.input_hash.clone()),
+            Self::Snapshot(metadata, _) => (metadata.input_bytes, metadata.input_hash.clone()),
+            Self::Trace(metadata) => (metadata.input_bytes, metadata.input_hash.clone()),
         }
     }
 
     fn input_hash(&self) -> &str {
         match self {
-            Self::Snapshot(facts, _) => &facts.input_hash,
-            Self::Trace(facts) => &facts.input_hash,
+            Self::Snapshot(metadata, _) => &metadata.input_hash,
+            Self::Trace(metadata) => &metadata.input_hash,
         }
     }
 
     /// Numbers of nodes and edges. Some formats know the number of edges only after some stages.
     fn size(&self, scratch: &Scratch) -> (u64, u64) {
         match self {
-            Self::Snapshot(facts, _) => {
-                let known = scratch.share_document(documents::FACTS);
-                let edges = known.map(|facts: Arc<Facts>| facts.edge_count);
-                (facts.node_count, edges.unwrap_or(facts.edge_count))
+            Self::Snapshot(metadata, _) => {
+                let known = scratch.share_document(documents::METADATA);
+                let edges = known.map(|metadata: Arc<Metadata>| metadata.edge_count);
+                (metadata.node_count, edges.unwrap_or(metadata.edge_count))
             }
             Self::Trace(_) => (0, 0),
         }
@@ -258,7 +258,7 @@ impl Contents {
     fn captured(&self, scratch: &Scratch, changed: Option<SystemTime>) -> Result<Option<Captured>, StageError> {
         let told = match self {
             // Stages after the reader may find it.
-            Self::Snapshot(..) => scratch.read_document::<Facts>(documents::FACTS)?.captured_at_us,
+            Self::Snapshot(..) => scratch.read_document::<Metadata>(documents::METADATA)?.captured_at_us,
             Self::Trace(_) => None,
         };
         Ok(Captured::find(told, changed))
@@ -267,8 +267,8 @@ impl Contents {
     fn run_name(&self, request: &Request) -> String {
         let stem = inputs::stem(&request.input);
         match self {
-            Self::Trace(facts) => trace_format::run_name(&stem, facts),
-            Self::Snapshot(facts, format) => format.run_name(&stem, facts, request.options.analysis_or_default()),
+            Self::Trace(metadata) => trace_format::run_name(&stem, metadata),
+            Self::Snapshot(metadata, format) => format.run_name(&stem, metadata, request.options.analysis_or_default()),
         }
     }
 }

@@ -5,7 +5,7 @@ pub(crate) const LEAST_FRAMES: u64 = 1 << 20;
 
 /// Storage mode of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum StorageMode {
     /// Entirely in memory.
     Resident,
     /// A column in memory in packed form, behind page frames of this many bytes.
@@ -14,7 +14,7 @@ pub enum Form {
     Paged(u64),
 }
 
-impl Form {
+impl StorageMode {
     /// Mode of an array that is read sequentially.
     pub(crate) fn streamed(size: u64) -> Self {
         if size > LEAST_FRAMES { Self::Paged(LEAST_FRAMES) } else { Self::Resident }
@@ -41,24 +41,24 @@ impl Form {
 /// Chooses the mode of each array within `budget`. All are resident if they fit. Otherwise columns with a packed file
 /// are packed, which leaves memory for the arrays behind them; memory left over makes packed arrays resident again or
 /// adds page frames.
-pub(crate) fn decide<const N: usize>(budget: u64, sizes: [u64; N], packed: [Option<u64>; N]) -> [Form; N] {
+pub(crate) fn decide<const N: usize>(budget: u64, sizes: [u64; N], packed: [Option<u64>; N]) -> [StorageMode; N] {
     let resident = in_order(budget, sizes, [None; N]);
-    if resident.iter().all(|form| *form == Form::Resident) {
+    if resident.iter().all(|form| *form == StorageMode::Resident) {
         return resident;
     }
     let mut forms = in_order(budget, sizes, packed);
     let taken: [u64; N] = std::array::from_fn(|i| forms[i].bytes(sizes[i], packed[i]));
     let mut free = budget.saturating_sub(taken.iter().sum());
     for ((form, size), taken) in forms.iter_mut().zip(sizes).zip(taken) {
-        if matches!(form, Form::Packed(_)) && size <= taken + free {
+        if matches!(form, StorageMode::Packed(_)) && size <= taken + free {
             free = taken + free - size;
-            *form = Form::Resident;
+            *form = StorageMode::Resident;
         }
     }
     // The remaining non-resident arrays share the rest.
-    let mut rest = forms.iter().filter(|form| **form != Form::Resident).count() as u64;
+    let mut rest = forms.iter().filter(|form| **form != StorageMode::Resident).count() as u64;
     for (form, size) in forms.iter_mut().zip(sizes) {
-        if let Form::Packed(frames) | Form::Paged(frames) = form {
+        if let StorageMode::Packed(frames) | StorageMode::Paged(frames) = form {
             let more = (free / rest).min(size.saturating_sub(*frames));
             (*frames, free, rest) = (*frames + more, free - more, rest - 1);
         }
@@ -67,15 +67,15 @@ pub(crate) fn decide<const N: usize>(budget: u64, sizes: [u64; N], packed: [Opti
 }
 
 /// Chooses modes in the order of the arrays; each leaves the minimum for those behind it.
-fn in_order<const N: usize>(mut free: u64, sizes: [u64; N], packed: [Option<u64>; N]) -> [Form; N] {
+fn in_order<const N: usize>(mut free: u64, sizes: [u64; N], packed: [Option<u64>; N]) -> [StorageMode; N] {
     std::array::from_fn(|i| {
         let (size, rest) = (sizes[i], (N - i) as u64);
         let fits = |bytes: u64| bytes.saturating_add((rest - 1) * LEAST_FRAMES) <= free;
         let form = match packed[i].map(|packed| packed + LEAST_FRAMES).filter(|packed| *packed < size) {
-            Some(packed) if fits(packed) => Form::Packed(LEAST_FRAMES),
-            _ if fits(size) => Form::Resident,
+            Some(packed) if fits(packed) => StorageMode::Packed(LEAST_FRAMES),
+            _ if fits(size) => StorageMode::Resident,
             // Paged arrays share the rest evenly.
-            _ => Form::Paged((free / rest).clamp(LEAST_FRAMES, size.max(LEAST_FRAMES))),
+            _ => StorageMode::Paged((free / rest).clamp(LEAST_FRAMES, size.max(LEAST_FRAMES))),
         };
         free = free.saturating_sub(form.bytes(size, packed[i]));
         form
@@ -84,7 +84,7 @@ fn in_order<const N: usize>(mut free: u64, sizes: [u64; N], packed: [Option<u64>
 
 #[cfg(test)]
 mod tests {
-    use super::Form::{Packed, Paged, Resident};
+    use super::StorageMode::{Packed, Paged, Resident};
     use super::*;
 
     const MIB: u64 = 1 << 20;

@@ -23,7 +23,7 @@ const MOST: u64 = 8;
 const SHARE: u64 = 16;
 
 /// An object being read sequentially.
-pub struct Ahead {
+pub struct Readahead {
     object: Object,
     /// Position of the next byte.
     at: u64,
@@ -38,7 +38,7 @@ pub struct Ahead {
     _held: Option<Reservation>,
 }
 
-impl Ahead {
+impl Readahead {
     /// Opens an object with a little readahead.
     #[must_use]
     pub fn new(object: Object) -> Self {
@@ -108,7 +108,7 @@ pub fn wait(fetch: &Fetch) -> io::Result<Bytes> {
     }
 }
 
-impl Read for Ahead {
+impl Read for Readahead {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at >= self.object.bytes || buffer.is_empty() {
             return Ok(0);

@@ -11,7 +11,7 @@ const DENSE: u32 = 4;
 
 /// The last readahead window. Windows grow while requests are sequential or nearly so.
 #[derive(Default)]
-pub(crate) struct Window {
+pub(crate) struct Readahead {
     start: AtomicU32,
     pages: AtomicU32,
     /// Number of requested pages in the window, and the last one.
@@ -19,7 +19,7 @@ pub(crate) struct Window {
     last: AtomicU32,
 }
 
-impl Window {
+impl Readahead {
     /// Returns the number of pages to read ahead from `page`; 0 if the window covers it.
     pub(crate) fn ask(&self, page: usize) -> usize {
         let (page, get) = (page as u32, |number: &AtomicU32| number.load(Ordering::Relaxed));
@@ -52,7 +52,7 @@ mod tests {
 
     /// Pages read ahead for `wanted` requests at distance `step`.
     fn asked(wanted: usize, step: usize) -> usize {
-        let window = Window::default();
+        let window = Readahead::default();
         // Repeated requests read ahead once.
         (0..2 * wanted).map(|at| window.ask(at / 2 * step + 1000)).sum()
     }
@@ -64,7 +64,7 @@ mod tests {
         // At most the distance between requests.
         assert!(asked(1000, 7) <= 4000);
         assert_eq!(asked(1000, NEAR as usize + 64), 1000);
-        let backward = Window::default();
+        let backward = Readahead::default();
         assert!((0..100).rev().all(|page| backward.ask(page) == 1));
     }
 }

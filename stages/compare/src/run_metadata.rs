@@ -15,7 +15,7 @@ pub fn is_compared(file: &str) -> bool {
 /// Input format of a run.
 #[must_use]
 pub fn format(run: &Run) -> &str {
-    run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.facts.format)
+    run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.metadata.format)
 }
 
 /// Host of a run, from its label.

@@ -5,13 +5,13 @@ use arrow::datatypes::UInt64Type;
 use heaplake_kit::{Job, StageError, StringTable, StringWriter};
 use heaplake_lake::source::{Source, array};
 use heaplake_lake::text::Texts;
-use heaplake_names::{Names, Runtime, fingerprint};
+use heaplake_names::{Normaliser, Runtime, fingerprint};
 use heaplake_schemas::scratch::StringColumns;
 use std::sync::Arc;
 
 /// Rules by which a run normalises names.
-pub(crate) fn names(job: &Job<'_>, format: &str) -> Names {
-    let names = Names::of(Runtime::of_format(format));
+pub(crate) fn names(job: &Job<'_>, format: &str) -> Normaliser {
+    let names = Normaliser::of(Runtime::of_format(format));
     match job.setting.options.names() {
         Some(rules) => names.with_rules(rules),
         None => names,

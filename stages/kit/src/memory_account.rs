@@ -16,12 +16,12 @@ pub fn allocated(bytes: usize) -> u64 {
 
 /// A memory account that reserves in steps, for containers that allocate on their own.
 #[derive(Debug)]
-pub struct Charge {
+pub struct MemoryAccount {
     reservation: Reservation,
     taken: u64,
 }
 
-impl Charge {
+impl MemoryAccount {
     /// Creates an empty account for `who`.
     ///
     /// # Errors
@@ -94,17 +94,17 @@ mod tests {
     #[test]
     fn room_and_sorting_are_counted() {
         let budget = Budget::new(1 << 20);
-        let mut charge = Charge::new(&budget, "test").unwrap();
+        let mut account = MemoryAccount::new(&budget, "test").unwrap();
         let mut items: Vec<u64> = Vec::new();
         for item in (0..20_000).rev() {
-            charge.make_room(&mut items, 1).unwrap();
+            account.make_room(&mut items, 1).unwrap();
             items.push(item);
         }
         let taken = (items.capacity() * size_of::<u64>()) as u64;
         assert!((taken..taken + STEP).contains(&budget.used()), "{} of {taken}", budget.used());
-        charge.sort_by_key(&mut items, |&item| item / 2).unwrap();
+        account.sort_by_key(&mut items, |&item| item / 2).unwrap();
         assert!(items.is_sorted_by_key(|item| item / 2) && items[0] == 1, "equal items stay in order");
         assert!(budget.peak() >= taken + 20_000 * 8);
-        assert!(charge.make_room(&mut items, 200_000).is_err() && items.capacity() < 200_000);
+        assert!(account.make_room(&mut items, 200_000).is_err() && items.capacity() < 200_000);
     }
 }

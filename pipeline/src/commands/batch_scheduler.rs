@@ -1,7 +1,7 @@
 //! Batch scheduler: small inputs run concurrently, each with a part of the memory and threads; large ones run alone
 //! with all. Outcomes are reported in input order.
 
-use crate::complaint::{Complaint, Exit, Kind};
+use crate::diagnostic::{Diagnostic, Exit, Kind};
 use crate::engine::request::{Outcome, Request};
 use crate::inputs;
 use heaplake_kit::{give_back_freed, threads};
@@ -16,7 +16,7 @@ pub(super) struct Requested {
     /// Name of the input.
     pub name: String,
     /// The request, or the reason why there is none.
-    pub request: Result<Request, Complaint>,
+    pub request: Result<Request, Diagnostic>,
 }
 
 /// Maximum size of a small input, bytes: the stages of a larger one are long enough to keep all threads busy.
@@ -34,13 +34,13 @@ const AHEAD: usize = 64;
 
 /// Number of concurrent inputs, and the memory and threads of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lanes {
+pub(super) struct Concurrency {
     number: usize,
     memory: u64,
     threads: usize,
 }
 
-impl Lanes {
+impl Concurrency {
     /// One input after the other.
     pub(super) const ONE: Self = Self { number: 1, memory: 0, threads: 0 };
 
@@ -91,61 +91,61 @@ struct Item {
 /// interrupt.
 pub(super) fn work(
     requests: &mut impl ExactSizeIterator<Item = Requested>,
-    lanes: Lanes,
-    make: impl Fn(&Request) -> Result<Outcome, Complaint> + Sync,
-    mut tell: impl FnMut(String, Result<Outcome, Complaint>),
+    concurrency: Concurrency,
+    make: impl Fn(&Request) -> Result<Outcome, Diagnostic> + Sync,
+    mut tell: impl FnMut(String, Result<Outcome, Diagnostic>),
 ) -> u64 {
-    let mut turns = Turns::new(requests, lanes);
-    if lanes.are_several() && threads::start().is_ok() {
-        threads::scope(|scope| schedule(&mut turns, Some(scope), &make, &mut tell));
+    let mut scheduler = Scheduler::new(requests, concurrency);
+    if concurrency.are_several() && threads::start().is_ok() {
+        threads::scope(|scope| schedule(&mut scheduler, Some(scope), &make, &mut tell));
     } else {
-        schedule(&mut turns, None, &make, &mut tell);
+        schedule(&mut scheduler, None, &make, &mut tell);
     }
-    turns.not_started()
+    scheduler.not_started()
 }
 
 /// Works on all requests, on those that share memory as tasks of the scope.
 fn schedule<'scope>(
-    turns: &mut Turns<'_, impl ExactSizeIterator<Item = Requested>>,
+    scheduler: &mut Scheduler<'_, impl ExactSizeIterator<Item = Requested>>,
     scope: Option<&Scope<'scope>>,
-    make: &'scope (impl Fn(&Request) -> Result<Outcome, Complaint> + Sync),
-    tell: &mut impl FnMut(String, Result<Outcome, Complaint>),
+    make: &'scope (impl Fn(&Request) -> Result<Outcome, Diagnostic> + Sync),
+    tell: &mut impl FnMut(String, Result<Outcome, Diagnostic>),
 ) {
     let (ended, ends) = channel();
     loop {
-        while let Some(item) = turns.next() {
+        while let Some(item) = scheduler.next() {
             match scope {
-                Some(scope) if item.shares => start(item, turns, scope, make, &ended),
+                Some(scope) if item.shares => start(item, scheduler, scope, make, &ended),
                 _ => {
                     let outcome = make(&item.request);
-                    turns.end(item, outcome);
+                    scheduler.end(item, outcome);
                 }
             }
-            turns.told(tell);
+            scheduler.told(tell);
         }
-        turns.told(tell);
-        if turns.running.is_empty() {
+        scheduler.told(tell);
+        if scheduler.running.is_empty() {
             return;
         }
         let (item, outcome) = wait(&ends);
-        turns.running.remove(&item.position);
-        turns.end(item, outcome);
+        scheduler.running.remove(&item.position);
+        scheduler.end(item, outcome);
     }
 }
 
-type End = (Item, thread::Result<Result<Outcome, Complaint>>);
+type End = (Item, thread::Result<Result<Outcome, Diagnostic>>);
 
 /// Starts an input concurrently.
 fn start<'scope>(
     item: Item,
-    turns: &mut Turns<'_, impl ExactSizeIterator<Item = Requested>>,
+    scheduler: &mut Scheduler<'_, impl ExactSizeIterator<Item = Requested>>,
     scope: &Scope<'scope>,
-    make: &'scope (impl Fn(&Request) -> Result<Outcome, Complaint> + Sync),
+    make: &'scope (impl Fn(&Request) -> Result<Outcome, Diagnostic> + Sync),
     ended: &Sender<End>,
 ) {
-    let Lanes { memory, threads, .. } = turns.lanes;
+    let Concurrency { memory, threads, .. } = scheduler.concurrency;
     let request = Request { memory, threads, ..item.request.clone() };
-    turns.running.insert(item.position, item.kin.clone());
+    scheduler.running.insert(item.position, item.kin.clone());
     let ended = ended.clone();
     scope.spawn(move |_| {
         // The waiting thread resumes a panic.
@@ -155,31 +155,31 @@ fn start<'scope>(
 }
 
 /// Waits for a concurrent input.
-fn wait(ends: &Receiver<End>) -> (Item, Result<Outcome, Complaint>) {
+fn wait(ends: &Receiver<End>) -> (Item, Result<Outcome, Diagnostic>) {
     let (item, outcome) = ends.recv().unwrap_or_else(|_| unreachable!("the caller holds a sender"));
     (item, outcome.unwrap_or_else(|payload| panic::resume_unwind(payload)))
 }
 
 /// Scheduler state.
-struct Turns<'a, I> {
+struct Scheduler<'a, I> {
     requests: &'a mut I,
-    lanes: Lanes,
+    concurrency: Concurrency,
     /// The next input of the requests, if it had to wait.
     waiting: Option<Item>,
     /// Inputs to run again with the whole memory.
     again: VecDeque<Item>,
     running: BTreeMap<usize, Kin>,
-    ended: BTreeMap<usize, (String, Result<Outcome, Complaint>)>,
+    ended: BTreeMap<usize, (String, Result<Outcome, Diagnostic>)>,
     taken: usize,
     told: usize,
     stopped: bool,
 }
 
-impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
-    fn new(requests: &'a mut I, lanes: Lanes) -> Self {
+impl<'a, I: ExactSizeIterator<Item = Requested>> Scheduler<'a, I> {
+    fn new(requests: &'a mut I, concurrency: Concurrency) -> Self {
         let (running, ended) = (BTreeMap::new(), BTreeMap::new());
         let (waiting, again) = (None, VecDeque::new());
-        Self { requests, lanes, waiting, again, running, ended, taken: 0, told: 0, stopped: false }
+        Self { requests, concurrency, waiting, again, running, ended, taken: 0, told: 0, stopped: false }
     }
 
     /// Returns the next input that can start now.
@@ -188,17 +188,17 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
             return None;
         }
         if let Some(item) = self.again.pop_front() {
-            return self.if_free(item, |turns, item| turns.again.push_front(item));
+            return self.if_free(item, |scheduler, item| scheduler.again.push_front(item));
         }
         let item = self.waiting.take().or_else(|| self.take())?;
-        self.if_free(item, |turns, item| turns.waiting = Some(item))
+        self.if_free(item, |scheduler, item| scheduler.waiting = Some(item))
     }
 
     /// Returns an input if it can start now, else puts it back.
     fn if_free(&mut self, item: Item, put_back: impl FnOnce(&mut Self, Item)) -> Option<Item> {
         let free = if item.shares {
             let apart = self.running.values().all(|kin| *kin != item.kin);
-            apart && self.running.len() < self.lanes.number && item.position < self.told + AHEAD
+            apart && self.running.len() < self.concurrency.number && item.position < self.told + AHEAD
         } else {
             self.running.is_empty()
         };
@@ -216,12 +216,12 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
             let position = self.taken;
             self.taken += 1;
             match request {
-                Err(complaint) => {
-                    self.ended.insert(position, (name, Err(complaint)));
+                Err(diagnostic) => {
+                    self.ended.insert(position, (name, Err(diagnostic)));
                 }
                 Ok(request) => {
                     let size = request.bytes();
-                    let (kin, shares) = ((inputs::stem(&request.input), size), self.lanes.take(size));
+                    let (kin, shares) = ((inputs::stem(&request.input), size), self.concurrency.take(size));
                     return Some(Item { position, name, request, kin, shares });
                 }
             }
@@ -229,24 +229,24 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
     }
 
     /// Records the outcome of an input.
-    fn end(&mut self, item: Item, outcome: Result<Outcome, Complaint>) {
+    fn end(&mut self, item: Item, outcome: Result<Outcome, Diagnostic>) {
         if item.request.bytes().is_none_or(|bytes| bytes >= TRIMMED) {
             give_back_freed();
         }
         match outcome {
             // Its part of the memory did not suffice; the whole may.
-            Err(complaint) if item.shares && complaint.kind() == Kind::Memory => {
+            Err(diagnostic) if item.shares && diagnostic.kind() == Kind::Memory => {
                 self.again.push_back(Item { shares: false, ..item });
             }
             outcome => {
-                self.stopped |= outcome.as_ref().is_err_and(|complaint| complaint.exit == Exit::Interrupted);
+                self.stopped |= outcome.as_ref().is_err_and(|diagnostic| diagnostic.exit == Exit::Interrupted);
                 self.ended.insert(item.position, (item.name, outcome));
             }
         }
     }
 
     /// Reports the outcomes that no earlier running input precedes; all of them when none follows.
-    fn told(&mut self, tell: &mut impl FnMut(String, Result<Outcome, Complaint>)) {
+    fn told(&mut self, tell: &mut impl FnMut(String, Result<Outcome, Diagnostic>)) {
         while let Some((&position, _)) = self.ended.first_key_value() {
             if position > self.told && !(self.stopped && self.running.is_empty()) {
                 return;
@@ -304,9 +304,9 @@ mod tests {
     fn failing(
         requests: Vec<Requested>,
         count: &AtomicUsize,
-        fail: impl Fn(&Request) -> Complaint + Sync,
+        fail: impl Fn(&Request) -> Diagnostic + Sync,
     ) -> (Vec<(String, String)>, u64, usize) {
-        let (lanes, running) = (Lanes::of(&requests), Mutex::new((Vec::new(), 0)));
+        let (concurrency, running) = (Concurrency::of(&requests), Mutex::new((Vec::new(), 0)));
         let make = |request: &Request| {
             let kin = (inputs::stem(&request.input), request.bytes());
             {
@@ -321,7 +321,7 @@ mod tests {
             Err(fail(request))
         };
         let mut told = Vec::new();
-        let not_started = work(&mut requests.into_iter(), lanes, make, |name, outcome| {
+        let not_started = work(&mut requests.into_iter(), concurrency, make, |name, outcome| {
             told.push((name, outcome.unwrap_err().cause));
             count.store(told.len(), Ordering::Relaxed);
         });
@@ -338,14 +338,14 @@ mod tests {
             (0..200)
                 .map(|nth| match nth {
                     50 | 51 => requested(folder, &name(nth), SMALL + 1),
-                    60 => Requested { name: name(nth), request: Err(Complaint::failed("60", "")) },
+                    60 => Requested { name: name(nth), request: Err(Diagnostic::failed("60", "")) },
                     _ => requested(folder, &name(nth), 1000 + nth / 3),
                 })
                 .collect()
         };
         let memory = |request: &Request| request.memory.to_string();
         let (told, not_started, most) =
-            failing(requests(folder.path()), &AtomicUsize::new(0), |it| Complaint::failed(memory(it), ""));
+            failing(requests(folder.path()), &AtomicUsize::new(0), |it| Diagnostic::failed(memory(it), ""));
         assert!((2..=4).contains(&most), "{most}");
         assert_eq!((told.len(), not_started), (200, 0));
         for (nth, (told, cause)) in (0..).zip(told) {
@@ -366,7 +366,7 @@ mod tests {
             if request.memory < WHOLE && inputs::stem(&request.input).ends_with('3') {
                 return StageError::Plan { stage: "it", limit: request.memory, suffices: WHOLE }.into();
             }
-            Complaint::failed(request.memory.to_string(), "")
+            Diagnostic::failed(request.memory.to_string(), "")
         });
         let whole: Vec<_> =
             told.iter().filter(|(_, cause)| *cause == WHOLE.to_string()).map(|(name, _)| name).collect();
@@ -386,9 +386,9 @@ mod tests {
                 while count.load(Ordering::Relaxed) < 21 {
                     std::thread::yield_now();
                 }
-                Complaint::failed("", "")
+                Diagnostic::failed("", "")
             }
-            _ => Complaint::failed("", ""),
+            _ => Diagnostic::failed("", ""),
         });
         assert!((21..21 + 4).contains(&told.len()), "{}", told.len());
         assert_eq!(told.len() as u64 + not_started, 100);
@@ -396,11 +396,13 @@ mod tests {
 
     #[test]
     fn lanes_have_the_memory_and_threads_that_there_are() {
-        assert_eq!(Lanes::share(WHOLE, 4, 100), Lanes { number: 4, memory: WHOLE / 4, threads: 1 });
-        assert_eq!(Lanes::share(WHOLE, 16, 3), Lanes { number: 3, memory: WHOLE / 3, threads: 5 });
-        assert_eq!(Lanes::share(2 * LEAST_SHARE, 16, 100).number, 2);
-        for alone in [Lanes::share(WHOLE, 1, 100), Lanes::share(WHOLE, 4, 1), Lanes::share(LEAST_SHARE, 4, 9)] {
-            assert_eq!(alone, Lanes::ONE);
+        assert_eq!(Concurrency::share(WHOLE, 4, 100), Concurrency { number: 4, memory: WHOLE / 4, threads: 1 });
+        assert_eq!(Concurrency::share(WHOLE, 16, 3), Concurrency { number: 3, memory: WHOLE / 3, threads: 5 });
+        assert_eq!(Concurrency::share(2 * LEAST_SHARE, 16, 100).number, 2);
+        for alone in
+            [Concurrency::share(WHOLE, 1, 100), Concurrency::share(WHOLE, 4, 1), Concurrency::share(LEAST_SHARE, 4, 9)]
+        {
+            assert_eq!(alone, Concurrency::ONE);
         }
     }
 }
