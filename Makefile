@@ -61,7 +61,7 @@ audit: ## Licences, banned and unused crates, sources of the dependencies (insta
 	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
 	command -v cargo-machete >/dev/null || $(CARGO) install --locked cargo-machete
 	$(CARGO) deny --locked check licenses bans sources
-	$(CARGO) machete schemas stages pipeline tests benches/bench benches/generator
+	$(CARGO) machete schemas crates stages pipeline tests benches/bench benches/generator
 
 verdict: ## The score of the verdict over programs with known culprits (needs Node, npm, Java 17; FIELD=FOLDER: also the dumps of tests/verdicts/field.tsv)
 	$(CARGO) build --quiet --release --locked

@@ -1,6 +1,6 @@
 //! Leaks in pairs of runs: in two versions of Node, in a bundle before and after an unrelated change, in two runs of
 //! Java with lambdas and proxies renumbered. The tables' names of a leak agree in both runs, and differ between leaks.
-//! `HEAPLAKE_UPDATE=1` stores all names as a fixture, which the tests of `stages/names` read.
+//! `HEAPLAKE_UPDATE=1` stores all names as a fixture, which the tests of `crates/names` read.
 
 mod side;
 

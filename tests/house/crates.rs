@@ -4,14 +4,14 @@
 use std::fs;
 use std::path::Path;
 
-/// Allowed dependencies of each crate; any other crate of `stages/` is a stage crate.
+/// Allowed dependencies of each crate; any other crate may depend on [`BELOW_STAGES`].
 const BELOW: [(&str, &[&str]); 8] = [
     ("schemas", &[]),
-    ("stages/kit", &["schemas"]),
-    ("stages/input", &["schemas", "kit"]),
-    ("stages/names", &["schemas", "kit"]),
-    ("stages/symbols", &["schemas", "kit"]),
-    ("stages/lake", &["schemas", "kit"]),
+    ("crates/kit", &["schemas"]),
+    ("crates/input", &["schemas", "kit"]),
+    ("crates/names", &["schemas", "kit"]),
+    ("crates/symbols", &["schemas", "kit"]),
+    ("crates/lake", &["schemas", "kit"]),
     ("tests/oracle", &[]),
     ("benches/generator", &[]),
 ];
@@ -20,8 +20,10 @@ const BELOW_STAGES: &[&str] = &["schemas", "kit", "input", "names", "symbols", "
 /// Every dependency in the wrong direction.
 pub(crate) fn backwards(root: &Path) -> Vec<String> {
     let mut folders: Vec<_> = BELOW.iter().map(|(folder, _)| (*folder).to_owned()).collect();
-    let stages = fs::read_dir(root.join("stages")).into_iter().flatten().flatten();
-    folders.extend(stages.map(|entry| format!("stages/{}", entry.file_name().to_string_lossy())));
+    for parent in ["crates", "stages"] {
+        let crates = fs::read_dir(root.join(parent)).into_iter().flatten().flatten();
+        folders.extend(crates.map(|entry| format!("{parent}/{}", entry.file_name().to_string_lossy())));
+    }
     folders.sort();
     folders.dedup();
     folders.iter().flat_map(|folder| backwards_in(folder, &manifest(root, folder))).collect()
@@ -73,7 +75,7 @@ mod tests {
         let manifest = "[dependencies]\nheaplake-kit.workspace = true\nheaplake-graph = { path = \"\" }\n\
                         [dependencies.heaplake]\n[dev-dependencies]\nheaplake-oracle.workspace = true\n";
         assert_eq!(dependencies(manifest), [(2, "kit"), (3, "graph"), (4, "heaplake")]);
-        assert_eq!(backwards_in("stages/query", manifest).len(), 2);
-        assert_eq!(backwards_in("stages/kit", manifest).len(), 3);
+        assert_eq!(backwards_in("crates/query", manifest).len(), 2);
+        assert_eq!(backwards_in("crates/kit", manifest).len(), 3);
     }
 }

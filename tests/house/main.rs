@@ -1,5 +1,5 @@
 //! Checks the shape of the repository's Rust sources: short files and functions, no cycle of files inside a crate,
-//! allowed dependencies only, no silenced lint without a reason; one module opens users' files, and only its functions
+//! allowed dependencies only, no silenced lint without a reason, plain words in comments; one module opens users' files, and only its functions
 //! change them.
 //!
 //! Uses the standard library only, so that it builds in a second and runs without the product. It parses sources
@@ -15,6 +15,7 @@ mod outputs;
 mod paths;
 mod reading;
 mod sources;
+mod words;
 
 use sources::Source;
 
@@ -62,6 +63,11 @@ fn crates_point_one_way() {
 #[test]
 fn silenced_lints_are_expected_and_have_a_reason() {
     expect_none(&attributes::silenced(sources::all()));
+}
+
+#[test]
+fn comments_use_plain_words() {
+    expect_none(&words::riddles(sources::all()));
 }
 
 #[test]

@@ -25,7 +25,7 @@ const CARELESS: [&str; 12] = [
 const REPLACING: [&str; 2] = ["heaplake_kit::fs::rename", "heaplake_kit::fs::exchange"];
 
 /// Files that may use them, besides the kit and the lake: with a manifest, and in scratch.
-const REPLACERS: [&str; 2] = ["stages/compare/src/rollup/place.rs", "pipeline/src/engine/seal.rs"];
+const REPLACERS: [&str; 2] = ["crates/compare/src/rollup/place.rs", "pipeline/src/engine/seal.rs"];
 
 /// Writes to `/proc`, which resets a kernel counter.
 const OF_THE_SYSTEM: &str = "pipeline/src/memory.rs";
@@ -34,9 +34,9 @@ const OF_THE_SYSTEM: &str = "pipeline/src/memory.rs";
 pub(crate) fn careless(sources: &[Source]) -> Vec<String> {
     let tests = of_tests(sources);
     let product = |source: &&Source| {
-        (source.path.starts_with("stages/") || source.path.starts_with("pipeline/"))
+        ["crates/", "stages/", "pipeline/"].iter().any(|folder| source.path.starts_with(folder))
             && source.path.contains("/src/")
-            && !source.path.starts_with("stages/kit/src/")
+            && !source.path.starts_with("crates/kit/src/")
             && source.path != OF_THE_SYSTEM
             && !tests
                 .iter()
@@ -46,7 +46,7 @@ pub(crate) fn careless(sources: &[Source]) -> Vec<String> {
 }
 
 fn of_source(source: &Source) -> Vec<String> {
-    let may_replace = source.path.starts_with("stages/lake/src/") || REPLACERS.contains(&source.path.as_str());
+    let may_replace = source.path.starts_with("crates/lake/src/") || REPLACERS.contains(&source.path.as_str());
     let paths = paths::of(&source.code);
     let mut known: BTreeMap<&str, String> = BTreeMap::new();
     for path in paths.iter().filter(|path| ["std", "heaplake_kit", "tempfile"].contains(&path.words[0].as_str())) {
@@ -100,11 +100,11 @@ mod tests {
         let text =
             "use std::fs::{self, File};\nfn a() { fs::write(b, c); File::create(d); fs::read(e); File::open(f); }";
         assert_eq!(found("stages/a/src/b.rs", text), 2);
-        assert_eq!(found("stages/kit/src/b.rs", text), 0);
+        assert_eq!(found("crates/kit/src/b.rs", text), 0);
         assert_eq!(found("stages/a/src/b.rs", "fn a() { std::fs::remove_dir_all(b); }"), 1);
         assert_eq!(found("pipeline/src/b.rs", "use tempfile::NamedTempFile;"), 1);
         let kit = "use heaplake_kit::{StageError, fs};\nfn a() { fs::write(b, c); fs::rename(d, e); }";
-        assert_eq!((found("pipeline/src/b.rs", kit), found("stages/lake/src/b.rs", kit)), (1, 0));
+        assert_eq!((found("pipeline/src/b.rs", kit), found("crates/lake/src/b.rs", kit)), (1, 0));
         let test = [Source::new("stages/a/src/lib.rs", "#[cfg(test)]\nmod t;"), Source::new("stages/a/src/t.rs", text)];
         assert_eq!(careless(&test).len(), 0);
     }

@@ -4,7 +4,7 @@ use crate::sources::Source;
 
 /// Files that use the standard library to open others, and why.
 const EXCEPTIONS: [(&str, &str); 3] = [
-    ("stages/input/src/stored.rs", "an input may be a pipe"),
+    ("crates/input/src/stored.rs", "an input may be a pipe"),
     ("pipeline/src/memory.rs", "files of the system"),
     ("pipeline/src/engine/checks.rs", "only tests see it"),
 ];
@@ -18,8 +18,9 @@ pub(crate) fn unguarded(sources: &[Source]) -> Vec<String> {
         let path = source.path.as_str();
         let is_test = ["/tests/", "/examples/"].iter().any(|part| path.contains(part))
             || ["tests.rs", "properties.rs"].iter().chain(&OF_TESTS).any(|end| path.ends_with(end));
-        let is_code = ["stages/", "pipeline/src/", "schemas/src/"].iter().any(|folder| path.starts_with(folder));
-        let excepted = path.starts_with("stages/kit/src/fs/") || EXCEPTIONS.iter().any(|(file, _)| path == *file);
+        let is_code =
+            ["crates/", "stages/", "pipeline/src/", "schemas/src/"].iter().any(|folder| path.starts_with(folder));
+        let excepted = path.starts_with("crates/kit/src/fs/") || EXCEPTIONS.iter().any(|(file, _)| path == *file);
         is_code && !is_test && !excepted
     };
     sources.iter().filter(is_product).flat_map(calls).collect()

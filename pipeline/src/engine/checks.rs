@@ -1,4 +1,4 @@
-//! Tests of the declarations of all stages, and of the part of ARCHITECTURE.md that shows them.
+//! Tests of the declarations of all stages, and of docs/stages.md, which shows them.
 
 use super::forecast;
 use super::graph::{Graph, Step};
@@ -126,10 +126,10 @@ fn what_is_changed_was_written_before() {
     }
 }
 
-/// The marked part of ARCHITECTURE.md equals the declarations.
+/// The marked parts of docs/stages.md equal the declarations.
 #[test]
-fn architecture_shows_the_stages_as_they_are() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ARCHITECTURE.md");
+fn the_page_shows_the_stages_as_they_are() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/stages.md");
     let page = fs::read_to_string(&path).unwrap();
     let mut renewed = page.clone();
     let picture = format!("```mermaid\n{}```\n", draw(&forecast::graph(&V8, &everything()), Language::Mermaid));
@@ -142,15 +142,13 @@ fn architecture_shows_the_stages_as_they_are() {
     if std::env::var_os("HEAPLAKE_UPDATE").is_some() {
         fs::write(&path, renewed).unwrap();
     } else {
-        assert!(page == renewed, "ARCHITECTURE.md is stale; HEAPLAKE_UPDATE=1 cargo test -p heaplake --lib renews it");
+        assert!(page == renewed, "docs/stages.md is stale; HEAPLAKE_UPDATE=1 cargo test -p heaplake --lib renews it");
     }
 }
 
 /// All stages as a table.
 fn table() -> String {
-    let mut out = String::from(
-        "| stage | reads | writes | resident bytes per node, per edge | passes |\n|---|---|---|---|---|\n",
-    );
+    let mut out = String::from("| stage | writes | resident bytes per node, per edge | passes |\n|---|---|---|---|\n");
     let mut seen = BTreeSet::new();
     let graphs = graphs();
     for step in graphs.iter().flat_map(|graph| &graph.steps).filter(|step| step.folder.is_none()) {
@@ -173,12 +171,11 @@ fn row(stage: &Stage, out: &mut String) {
         }
         names.join(" ")
     };
-    let reads = names(&[stage.reads]);
     let writes = names(&[stage.writes, stage.appends, stage.updates, stage.rewrites]);
     // Large enough that fixed bytes and rounding do not matter.
     const MANY: u64 = 1 << 40;
     let per = |nodes: u64, edges: u64| (stage.resident_bytes(nodes, edges) - stage.fixed) as f64 / MANY as f64;
     let (name, passes) = (stage.name, stage.passes);
     // Writing into a string cannot fail.
-    let _ = writeln!(out, "| {name} | {reads} | {writes} | {}, {} | {passes} |", per(MANY, 0), per(0, MANY));
+    let _ = writeln!(out, "| {name} | {writes} | {}, {} | {passes} |", per(MANY, 0), per(0, MANY));
 }

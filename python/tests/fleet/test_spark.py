@@ -248,7 +248,7 @@ _PARAMETERS: dict[str, dict[str, str]] = {
 
 
 def test_named_queries_are_those_of_the_engine() -> None:
-    folder = ROOT / "stages" / "sql" / "queries"
+    folder = ROOT / "crates" / "sql" / "queries"
     assert spark.named_queries() == {path.stem: path.read_text() for path in folder.glob("*.sql")}
 
 

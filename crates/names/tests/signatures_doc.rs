@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// What stands above it is written by hand.
-const BEGIN: &str = "<!-- Below: written by stages/names/tests/signatures_doc.rs from stages/names/src. HEAPLAKE_UPDATE=1 renews it. -->\n";
+const BEGIN: &str = "<!-- Below: written by crates/names/tests/signatures_doc.rs from crates/names/src. HEAPLAKE_UPDATE=1 renews it. -->\n";
 
 #[test]
 fn the_page_is_up_to_date() {
