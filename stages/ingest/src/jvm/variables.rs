@@ -99,14 +99,15 @@ impl Variables {
         index: &mut impl Find,
     ) -> Result<(), StageError> {
         let Some(known) = self.classes else { return Ok(()) };
-        if class == known.symbol.class && self.symbols.len() < MOST {
-            self.symbols.push(known.symbol.read::<ID, 2>(node, body, index)?)?;
-        } else if class == known.variable.class && self.variables.len() < MOST {
-            self.variables.push(known.variable.read::<ID, 3>(node, body, index)?)?;
-        } else if class == known.namespace.class && self.namespaces.len() < MOST {
-            self.namespaces.push(known.namespace.read::<ID, 2>(node, body, index)?)?;
+        if class == known.symbol.class {
+            keep(&mut self.symbols, || known.symbol.read::<ID, 2>(node, body, index))
+        } else if class == known.variable.class {
+            keep(&mut self.variables, || known.variable.read::<ID, 3>(node, body, index))
+        } else if class == known.namespace.class {
+            keep(&mut self.namespaces, || known.namespace.read::<ID, 2>(node, body, index))
+        } else {
+            Ok(())
         }
-        Ok(())
     }
 
     /// Writes the variables.
@@ -120,7 +121,26 @@ impl Variables {
     }
 }
 
+/// Keeps an object, unless [`MOST`] of its class are kept.
+fn keep<T: Copy>(kept: &mut BudgetVec<T>, read: impl FnOnce() -> Result<T, StageError>) -> Result<(), StageError> {
+    if kept.len() < MOST { read().and_then(|object| kept.push(object)) } else { Ok(()) }
+}
+
 /// Returns the node that an object refers to.
 fn target(known: &[[NodeId; 2]], node: NodeId) -> NodeId {
     known.binary_search_by_key(&node, |pair| pair[0]).map_or(NodeId::NONE, |at| known[at][1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_a_class_are_kept_up_to_a_limit() {
+        let mut kept = Budget::new(1 << 20).growing("a test");
+        for object in 0..MOST as u32 + 5 {
+            keep(&mut kept, || Ok(object)).unwrap();
+        }
+        assert_eq!((kept.len(), kept.last()), (MOST, Some(&(MOST as u32 - 1))));
+    }
 }

@@ -186,14 +186,7 @@ fn about(
     let (living, alike) = living(worlds);
     let dead: Vec<&World> = worlds.iter().enumerate().filter(|&(at, _)| at != living).map(|(_, world)| world).collect();
     let bytes = dead.iter().fold(0, |sum: u64, world| sum.saturating_add(world.bytes));
-    let severity = match severity(bytes, heap.bytes, PERCENT) {
-        Some(Severity::Medium) if is_numbered => Severity::High,
-        Some(Severity::Low) if is_numbered => Severity::Medium,
-        Some(severity) if is_numbered || !alike => severity,
-        // Metadata of classes lies outside the heap, so the dump does not have its size.
-        None if is_numbered && group.len() >= COSTLY => Severity::Medium,
-        _ => Severity::Low,
-    };
+    let severity = of_loaders(severity(bytes, heap.bytes, PERCENT), (is_numbered, alike), group.len());
     let largest = (0..worlds.len()).filter(|&at| at != living).max_by_key(|&at| (worlds[at].bytes, Reverse(at)));
     let example = group[largest.unwrap_or(0)];
     let class = heap.nodes.class.at(example.node as usize).0;
@@ -244,6 +237,18 @@ fn shown_classes(loader: Loader, names: &ClassNames<'_>) -> (String, String) {
 /// Number of names among which the example is chosen.
 const SHOWN_NAMES: usize = 1000;
 
+/// Returns the severity of a group of loaders, from that of the bytes which they retain.
+fn of_loaders(retained: Option<Severity>, (is_numbered, alike): (bool, bool), loaders: usize) -> Severity {
+    match retained {
+        Some(Severity::Medium) if is_numbered => Severity::High,
+        Some(Severity::Low) if is_numbered => Severity::Medium,
+        Some(severity) if is_numbered || !alike => severity,
+        // Metadata of classes lies outside the heap, so the dump does not have its size.
+        None if is_numbered && loaders >= COSTLY => Severity::Medium,
+        _ => Severity::Low,
+    }
+}
+
 /// Returns the live loader: the one that is held differently from all others, or else the one that retains most; and
 /// whether all are held by objects of one class.
 fn living(worlds: &[World]) -> (usize, bool) {
@@ -261,6 +266,17 @@ fn living(worlds: &[World]) -> (usize, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_loaders_of_numbered_classes_are_costly_outside_the_heap() {
+        let numbered = |retained, loaders| of_loaders(retained, (true, true), loaders);
+        assert_eq!(numbered(None, COSTLY - 1), Severity::Low);
+        assert_eq!(numbered(None, COSTLY), Severity::Medium);
+        assert_eq!(numbered(Some(Severity::Medium), MANY_NUMBERED), Severity::High);
+        // Plugins that are all held by one registry may all be in use.
+        assert_eq!(of_loaders(Some(Severity::High), (false, true), COSTLY), Severity::Low);
+        assert_eq!(of_loaders(Some(Severity::High), (false, false), MANY), Severity::High);
+    }
 
     #[test]
     fn a_loader_that_is_held_otherwise_lives() {
