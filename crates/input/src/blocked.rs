@@ -12,6 +12,8 @@ use heaplake_kit::{Budget, Reservation, threads};
 use memchr::memmem;
 use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of a file needed to recognize this kind.
 pub(crate) const PEEK: usize = 64;
@@ -110,6 +112,8 @@ pub(crate) struct Blocked<R> {
     block: Vec<u8>,
     at: usize,
     jobs: (Sender<Job>, Receiver<Job>),
+    /// Tasks that inflate.
+    helpers: Arc<AtomicUsize>,
     pool: Inflaters,
 }
 
@@ -125,6 +129,7 @@ impl<R: Read> Blocked<R> {
             block: Vec::new(),
             at: 0,
             jobs: bounded(pool.threads + 1),
+            helpers: Arc::default(),
             pool,
         }
     }
@@ -145,10 +150,7 @@ impl<R: Read> Blocked<R> {
             let (done, receiver) = bounded(1);
             // There is room: as many pieces are under way as the channel has.
             let _ = self.jobs.0.send(Job { piece, done, most: self.pool.most });
-            let waiting = self.jobs.1.clone();
-            threads::detach(move || {
-                waiting.try_recv().into_iter().for_each(Job::inflate);
-            });
+            self.help();
             self.under_way.push_back(receiver);
         }
         let Some(next) = self.under_way.pop_front() else {
@@ -189,6 +191,23 @@ impl<R: Read> Blocked<R> {
                 Ok(_) => self.ended = self.ahead.len() == before,
                 Err(error) => self.failed = Some(error),
             }
+        }
+    }
+
+    /// Queues a task that inflates pieces until none waits, unless there are enough.
+    fn help(&self) {
+        let most = self.pool.threads;
+        let add = |helpers: usize| (helpers < most).then_some(helpers + 1);
+        if self.helpers.fetch_update(Ordering::AcqRel, Ordering::Acquire, add).is_err() {
+            return;
+        }
+        let (waiting, helpers) = (self.jobs.1.clone(), Arc::clone(&self.helpers));
+        let is_queued = threads::detach(move || {
+            waiting.try_iter().for_each(Job::inflate);
+            helpers.fetch_sub(1, Ordering::AcqRel);
+        });
+        if !is_queued {
+            self.helpers.fetch_sub(1, Ordering::AcqRel);
         }
     }
 

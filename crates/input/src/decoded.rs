@@ -53,6 +53,8 @@ struct State {
     ready: VecDeque<Vec<u8>>,
     used: Vec<Vec<u8>>,
     end: Option<Message>,
+    /// Whether the end was reached, or handed out.
+    is_over: bool,
     is_queued: bool,
 }
 
@@ -106,7 +108,7 @@ impl Decoded {
     /// With a decoder; tasks decompress ahead if `is_ahead`.
     pub(crate) fn new(decoder: Decoder, is_ahead: bool) -> Self {
         let (ready, used) = (VecDeque::new(), Vec::new());
-        let state = State { decoder: Some(decoder), ready, used, end: None, is_queued: false };
+        let state = State { decoder: Some(decoder), ready, used, end: None, is_over: false, is_queued: false };
         Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }), is_ahead }
     }
 
@@ -119,7 +121,11 @@ impl Decoded {
                 return Ok(Message::Block(block));
             }
             if let Some(end) = state.end.take() {
+                state.is_over = true;
                 return Ok(end);
+            }
+            if state.is_over {
+                return Ok(Message::Failed(io::Error::other("the input has ended")));
             }
             let Some(mut decoder) = state.decoder.take() else {
                 // A task uses it.
@@ -130,10 +136,12 @@ impl Decoded {
             let buffer = state.used.pop().unwrap_or_default();
             drop(state);
             let message = decoder.next(buffer);
+            let mut state = self.shared.state();
             if let Message::Block(_) = message {
-                let mut state = self.shared.state();
                 state.decoder = Some(decoder);
                 self.hurry(state);
+            } else {
+                state.is_over = true;
             }
             return Ok(message);
         }

@@ -1,5 +1,6 @@
 //! The stored bytes of an input: opened lazily, counted and hashed.
 
+use heaplake_kit::{StageError, stop};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,10 @@ impl Counted {
 
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // A decoder may read long before it has a byte of content.
+        if stop::flag().load(Ordering::Relaxed) {
+            return Err(io::Error::other(StageError::Cancelled));
+        }
         let count = self.reader.read(buffer)?;
         self.bytes.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)

@@ -6,7 +6,7 @@
 //! [`FIXED_OVERHEAD`](crate::overhead::FIXED_OVERHEAD)), code, and pages of memory-mapped columns without a
 //! reservation.
 
-use crate::{StageError, hint};
+use crate::{StageError, hint, stop};
 use bytemuck::Zeroable;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -49,7 +49,11 @@ impl Budget {
 
     /// Returns [`StageError::Cancelled`] after [`Self::stop`]: for long loops without a context.
     pub fn check(&self) -> Result<(), StageError> {
-        if self.shared.stopped.load(Ordering::Relaxed) { Err(StageError::Cancelled) } else { Ok(()) }
+        if self.shared.stopped.load(Ordering::Relaxed) || stop::flag().load(Ordering::Relaxed) {
+            Err(StageError::Cancelled)
+        } else {
+            Ok(())
+        }
     }
 
     /// Splits off a grant of `bytes`, held until the grant and all its clones are dropped.

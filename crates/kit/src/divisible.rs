@@ -17,11 +17,18 @@ pub fn part<R>(work: impl FnOnce() -> R) -> R {
     if IS_PART.replace(true) {
         return work();
     }
-    let begun = Instant::now();
-    let result = work();
-    SPENT.with(|spent| spent.set(spent.get() + begun.elapsed()));
-    IS_PART.set(false);
-    result
+    let _part = Part(Instant::now());
+    work()
+}
+
+/// Adds its time when it ends, also by a panic.
+struct Part(Instant);
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        SPENT.with(|spent| spent.set(spent.get() + self.0.elapsed()));
+        IS_PART.set(false);
+    }
 }
 
 /// Returns and resets this thread's sum, seconds.

@@ -8,7 +8,6 @@
 
 use crate::{Context, Reservation, StageError, divisible, threads};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use rayon::Scope;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
@@ -89,7 +88,7 @@ impl OrderedPool {
         let jobs = Self::jobs(self.threads);
         let (to_do, waiting) = bounded(jobs);
         let (ready, done) = bounded(jobs);
-        let tasks = Tasks {
+        let tasks = Workers {
             most: self.threads - 1,
             active: AtomicUsize::new(0),
             waiting,
@@ -118,7 +117,7 @@ type Outcome<J> = Result<Numbered<J>, Box<dyn Any + Send>>;
 
 /// The tasks that process jobs beside the calling thread. Each ends when no job is queued, so an idle stream holds no thread of the
 /// pool.
-struct Tasks<J, F, W> {
+struct Workers<J, F, W> {
     most: usize,
     /// Tasks that were spawned and have not ended.
     active: AtomicUsize,
@@ -129,32 +128,32 @@ struct Tasks<J, F, W> {
     worker: F,
 }
 
-impl<J: Send, W: FnMut(&mut J) + Send, F: Fn() -> W + Sync> Tasks<J, F, W> {
+impl<J: Send, W: FnMut(&mut J) + Send, F: Fn() -> W + Sync> Workers<J, F, W> {
     /// Spawns a task for a job that was queued, unless there are enough.
-    fn spawn<'scope>(&'scope self, scope: &Scope<'scope>) {
+    fn spawn<'scope>(&'scope self, scope: &threads::Tasks<'_, 'scope>) {
         let add = |active: usize| (active < self.most).then_some(active + 1);
         if self.active.fetch_update(Ordering::AcqRel, Ordering::Acquire, add).is_ok() {
-            scope.spawn(|_| self.serve());
+            scope.spawn(|| self.serve());
         }
     }
 
     fn serve(&self) {
-        let known = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut work = known.unwrap_or_else(&self.worker);
         loop {
+            let known = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut work = known.unwrap_or_else(&self.worker);
             while let Ok((number, mut job)) = self.waiting.try_recv() {
                 let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(&mut job)));
                 // The channel has capacity for all jobs, and the calling thread may have ended with an error.
                 let _ = self.ready.send(outcome.map(|()| (number, job)));
             }
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(work);
             self.active.fetch_sub(1, Ordering::AcqRel);
             // A job that was queued meanwhile found this task active.
             let add = |active: usize| (active < self.most).then_some(active + 1);
             if self.waiting.is_empty() || self.active.fetch_update(Ordering::AcqRel, Ordering::Acquire, add).is_err() {
-                break;
+                return;
             }
         }
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(work);
     }
 }
 
@@ -163,8 +162,8 @@ struct Round<'a, 'scope, J, F, W> {
     context: &'a Context<'a>,
     to_do: Sender<Numbered<J>>,
     done: Receiver<Outcome<J>>,
-    tasks: &'scope Tasks<J, F, W>,
-    scope: &'a Scope<'scope>,
+    tasks: &'scope Workers<J, F, W>,
+    scope: &'a threads::Tasks<'a, 'scope>,
     free: Vec<J>,
     /// Jobs done out of order; the first entry is the next one to finish.
     early: VecDeque<Option<J>>,

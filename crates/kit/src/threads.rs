@@ -3,19 +3,28 @@
 //! Steps of a run, jobs of an [ordered pool](crate::OrderedPool), columns of a table and pieces of a compressed input are
 //! tasks of this pool, so `--threads N` bounds the threads that compute, however many runs and steps are in progress.
 //! Threads outside the pool wait: the scheduler for its steps, readers of pipes and stores, the one that hears signals.
+//!
+//! Who waits for tasks does those of its own that nobody has begun, and no others: rayon's own waits would run a whole step,
+//! or the analysis of another input, on top of the one that waits.
 
 use crate::divisible;
 use crate::fs::before_thread;
-use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
-use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder, Yield};
+use std::hint;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, available_parallelism};
+use std::time::Duration;
 
-/// Address space of a thread's stack. A task may run inside another one that waits.
+/// Address space of a thread's stack.
 const STACK: usize = 4 << 20;
+
+/// A thread that waits for tasks spins this often before it sleeps, and looks again after [`LOOK`].
+const SPINS: u32 = 200;
+const LOOK: Duration = Duration::from_millis(1);
 
 /// Threads of the pool; 0: one per core.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
@@ -31,32 +40,49 @@ pub fn limit(threads: usize) {
 /// # Errors
 /// That of the system where it gives no thread at all.
 pub fn start() -> io::Result<()> {
+    static STARTING: Mutex<()> = Mutex::new(());
     if POOL.get().is_some() {
         return Ok(());
     }
-    let mut threads = match LIMIT.load(Ordering::Relaxed) {
+    let _one_at_a_time = locked(&STARTING);
+    if POOL.get().is_some() {
+        return Ok(());
+    }
+    let wanted = match LIMIT.load(Ordering::Relaxed) {
         0 => available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let pool = loop {
-        match built(threads) {
-            Ok(pool) => break pool,
-            Err(error) if threads == 1 => return Err(error),
-            Err(_) => threads /= 2,
+    let mut threads = Vec::new();
+    while threads.len() < wanted {
+        match thread_of_pool(threads.len()) {
+            Ok(thread) => threads.push(thread),
+            Err(error) if threads.is_empty() => return Err(error),
+            Err(_) => break,
         }
-    };
-    // Of two that start it at the same time, one pool is dropped.
+    }
+    let builder = ThreadPoolBuilder::new().num_threads(threads.len()).spawn_handler(|worker| {
+        // Each thread waits for one worker.
+        threads.pop().map_or_else(
+            || Err(io::Error::other("no thread")),
+            |thread| thread.send(worker).map_err(|_| io::Error::other("a thread ended")),
+        )
+    });
+    let pool = builder.build().map_err(io::Error::other)?;
     let _ = POOL.set(pool);
     Ok(())
 }
 
-fn built(threads: usize) -> io::Result<ThreadPool> {
-    let builder = ThreadPoolBuilder::new().num_threads(threads).spawn_handler(|worker| {
-        before_thread()?;
-        let name = format!("compute-{}", worker.index());
-        thread::Builder::new().name(name).stack_size(STACK).spawn(|| worker.run()).map(drop)
-    });
-    builder.build().map_err(io::Error::other)
+/// Starts a thread that works for the pool as soon as there is one. The pool is built when it is known how many threads there are.
+fn thread_of_pool(number: usize) -> io::Result<Sender<rayon::ThreadBuilder>> {
+    before_thread()?;
+    let (send, receive) = channel();
+    let work = move || {
+        if let Ok(worker) = receive.recv() {
+            rayon::ThreadBuilder::run(worker);
+        }
+    };
+    thread::Builder::new().name(format!("compute-{number}")).stack_size(STACK).spawn(work)?;
+    Ok(send)
 }
 
 /// Whether the calling thread is one of the pool.
@@ -65,75 +91,150 @@ pub fn is_inside() -> bool {
     rayon::current_thread_index().is_some()
 }
 
-/// Runs `work` in the calling thread, with a scope in which it may spawn tasks; returns when they are done.
+/// Runs `work` in the calling thread, which may spawn tasks; returns when they are done.
 ///
 /// # Panics
 /// Outside the pool, before [`start`] has succeeded.
-pub fn scope<'scope, R>(work: impl FnOnce(&Scope<'scope>) -> R) -> R {
+pub fn scope<'scope, R>(work: impl FnOnce(&Tasks<'_, 'scope>) -> R) -> R {
+    let run = |scope: &Scope<'scope>| {
+        let tasks = Tasks { scope, live: Arc::default() };
+        let result = work(&tasks);
+        tasks.live.wait();
+        result
+    };
     match POOL.get() {
-        Some(pool) if !is_inside() => pool.in_place_scope(work),
+        Some(pool) if !is_inside() => pool.in_place_scope(run),
         None if !is_inside() => unreachable!("the pool is started first"),
-        _ => rayon::in_place_scope(work),
+        _ => rayon::in_place_scope(run),
     }
 }
 
-/// The results of `work` for each item, in order, computed by all threads; by the calling thread alone if `threads` is 1, or if
-/// the system gives no other one.
-pub fn map<T: Send, R: Send>(threads: usize, items: &mut [T], work: impl Fn(&mut T) -> R + Sync + Send) -> Vec<R> {
+/// Spawns the tasks of a [`scope`].
+pub struct Tasks<'t, 'scope> {
+    scope: &'t Scope<'scope>,
+    live: Arc<Live>,
+}
+
+impl<'scope> Tasks<'_, 'scope> {
+    /// Queues a task.
+    pub fn spawn(&self, task: impl FnOnce() + Send + 'scope) {
+        self.live.count.fetch_add(1, Ordering::AcqRel);
+        let ended = Ended(Arc::clone(&self.live));
+        self.scope.spawn(move |_| {
+            let _ended = ended;
+            task();
+        });
+    }
+}
+
+/// Tasks of a scope that have not ended.
+#[derive(Default)]
+struct Live {
+    count: AtomicUsize,
+    lock: Mutex<()>,
+    none: Condvar,
+}
+
+impl Live {
+    /// Waits for all, processing those that no thread has begun.
+    fn wait(&self) {
+        let mut spins = 0;
+        while self.count.load(Ordering::Acquire) > 0 {
+            if let Some(Yield::Executed) = rayon::yield_local() {
+                continue;
+            }
+            if spins < SPINS {
+                spins += 1;
+                hint::spin_loop();
+                continue;
+            }
+            let guard = locked(&self.lock);
+            if self.count.load(Ordering::Acquire) > 0 {
+                drop(self.none.wait_timeout(guard, LOOK));
+            }
+        }
+    }
+}
+
+/// Counts a task out, also when it panics.
+struct Ended(Arc<Live>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let _guard = locked(&self.0.lock);
+            self.0.none.notify_all();
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The results of `work` for each item, in order, computed by up to `threads` threads; by the calling one alone if the system
+/// gives no other.
+pub fn map<T: Send, R: Send>(threads: usize, items: &mut [T], work: impl Fn(&mut T) -> R + Sync) -> Vec<R> {
     map_with(threads, items, || (), |(), item| work(item))
 }
 
-/// As [`map`], with a state such as a buffer that items processed one after the other share.
+/// As [`map`], with a state such as a buffer that items processed by one thread share. Items are begun in order.
 pub fn map_with<T: Send, R: Send, S>(
     threads: usize,
     items: &mut [T],
-    state: impl Fn() -> S + Sync + Send,
-    work: impl Fn(&mut S, &mut T) -> R + Sync + Send,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &mut T) -> R + Sync,
 ) -> Vec<R> {
-    if threads < 2 || items.len() < 2 || start().is_err() {
+    let helpers = threads.min(items.len()).saturating_sub(1);
+    if helpers == 0 || start().is_err() {
         let mut state = state();
         return items.iter_mut().map(|item| divisible::part(|| work(&mut state, item))).collect();
     }
-    install(|| items.par_iter_mut().map_init(state, work).collect())
+    let results = Mutex::new(Vec::with_capacity(items.len()));
+    let waiting = Mutex::new(items.iter_mut().enumerate());
+    let serve = || {
+        let mut state = state();
+        loop {
+            let Some((at, item)) = locked(&waiting).next() else { return };
+            let result = work(&mut state, item);
+            locked(&results).push((at, result));
+        }
+    };
+    scope(|tasks| {
+        (0..helpers).for_each(|_| tasks.spawn(serve));
+        serve();
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_unstable_by_key(|&(at, _)| at);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs `work` in the calling thread, and `other` meanwhile if `wanted`. The result of `other` is `None` if it was not wanted, or if the
-/// system gives no other thread; the result of `work` decides.
-pub fn beside<A: Send, B, E>(
-    wanted: bool,
-    other: impl FnOnce() -> A + Send,
-    work: impl FnOnce() -> Result<B, E>,
-) -> Result<Option<A>, E> {
-    let mut result = None;
+/// Runs `work` in the calling thread, and `other` meanwhile if `wanted`. The result of `other` is `None` if it was not wanted, or if
+/// the system gives no other thread.
+pub fn beside<A: Send, B>(wanted: bool, other: impl FnOnce() -> A + Send, work: impl FnOnce() -> B) -> (Option<A>, B) {
     if !wanted || start().is_err() {
-        return work().map(|_| None);
+        return (None, work());
     }
-    scope(|scope| {
-        scope.spawn(|_| result = Some(other()));
+    let mut result = None;
+    let done = scope(|tasks| {
+        tasks.spawn(|| result = Some(other()));
         work()
-    })?;
-    Ok(result)
+    });
+    (result, done)
 }
 
-/// Runs `work` in the pool, in the calling thread if that is one of it. The pool is started.
-fn install<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    match POOL.get() {
-        Some(pool) if !is_inside() => pool.install(work),
-        _ => work(),
+/// The results of both, computed side by side where there are several threads.
+pub fn join<A: Send, B>(threads: usize, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
+    let first = Mutex::new(Some(first));
+    let take = || locked(&first).take();
+    let of_other = || take().map(|first| first());
+    match beside(threads > 1, of_other, second) {
+        (Some(Some(first)), second) => (first, second),
+        (_, second) => match take() {
+            Some(first) => (divisible::part(first), second),
+            None => unreachable!("nobody else takes it"),
+        },
     }
-}
-
-/// The results of both, computed side by side where the context has several threads.
-pub fn join<A: Send, B: Send>(
-    threads: usize,
-    first: impl FnOnce() -> A + Send,
-    second: impl FnOnce() -> B + Send,
-) -> (A, B) {
-    if threads < 2 || start().is_err() {
-        let first = first();
-        return (first, divisible::part(second));
-    }
-    install(|| rayon::join(first, second))
 }
 
 /// Queues a task that nobody waits for. Returns false, without having run it, before the pool is in use. A panic of the task is
@@ -166,19 +267,46 @@ mod tests {
             let mut items: Vec<u64> = (0..100).collect();
             let squares = map(at_once, &mut items, |item| {
                 thread::sleep(Duration::from_micros(100));
-                if at_once > 1 {
-                    threads.lock().unwrap().insert(thread::current().name().map(str::to_owned));
-                }
+                threads.lock().unwrap().insert(format!("{:?}", thread::current().id()));
                 *item * *item
             });
             assert!(squares.iter().zip(0..).all(|(&square, at)| square == at * at));
         }
-        let threads = threads.into_inner().unwrap();
-        assert!(
-            threads.iter().all(|name| name.as_ref().is_some_and(|name| name.starts_with("compute-"))),
-            "{threads:?}"
-        );
-        assert!(threads.len() <= available_parallelism().unwrap().get());
+        // The calling thread is one of them.
+        assert!(threads.into_inner().unwrap().len() <= 1 + available_parallelism().unwrap().get());
+    }
+
+    #[test]
+    fn a_waiting_thread_does_nothing_but_its_own_tasks() {
+        start().unwrap();
+        let nested = AtomicUsize::new(0);
+        let depth = || DEPTH.with(std::cell::Cell::get);
+        let task = || {
+            DEPTH.with(|depth| depth.set(depth.get() + 1));
+            let parts = map(3, &mut [1, 2, 3], |_| thread::sleep(Duration::from_micros(300)));
+            assert_eq!(parts.len(), 3);
+            nested.fetch_max(depth(), Ordering::Relaxed);
+            DEPTH.with(|depth| depth.set(depth.get() - 1));
+        };
+        scope(|tasks| (0..50).for_each(|_| tasks.spawn(task)));
+        assert_eq!(nested.into_inner(), 1);
+    }
+
+    thread_local! {
+        static DEPTH: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    #[test]
+    fn both_are_done() {
+        for threads in [1, 2, 5] {
+            assert_eq!(join(threads, || 7, || "seven"), (7, "seven"));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a task's own")]
+    fn a_panic_is_passed_on() {
+        join(2, || -> u8 { panic!("a task's own") }, || ());
     }
 
     #[test]
@@ -186,7 +314,7 @@ mod tests {
         start().unwrap();
         let (send, receive) = std::sync::mpsc::channel();
         assert!(detach(|| panics::silent(|| panic!("of a task")).unwrap_or_default()));
-        scope(|scope| scope.spawn(move |_| assert!(detach(move || send.send(7).unwrap()))));
+        scope(|tasks| tasks.spawn(move || assert!(detach(move || send.send(7).unwrap()))));
         assert_eq!(receive.recv(), Ok(7));
     }
 }

@@ -4,8 +4,8 @@
 use crate::diagnostic::{Diagnostic, Exit, Kind};
 use crate::engine::request::{Outcome, Request};
 use crate::inputs;
+use heaplake_kit::threads::Tasks;
 use heaplake_kit::{give_back_freed, threads};
-use rayon::Scope;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -107,7 +107,7 @@ pub(super) fn work(
 /// Works on all requests, on those that share memory as tasks of the scope.
 fn schedule<'scope>(
     scheduler: &mut Scheduler<'_, impl ExactSizeIterator<Item = Requested>>,
-    scope: Option<&Scope<'scope>>,
+    scope: Option<&Tasks<'_, 'scope>>,
     make: &'scope (impl Fn(&Request) -> Result<Outcome, Diagnostic> + Sync),
     tell: &mut impl FnMut(String, Result<Outcome, Diagnostic>),
 ) {
@@ -139,7 +139,7 @@ type End = (Item, thread::Result<Result<Outcome, Diagnostic>>);
 fn start<'scope>(
     item: Item,
     scheduler: &mut Scheduler<'_, impl ExactSizeIterator<Item = Requested>>,
-    scope: &Scope<'scope>,
+    scope: &Tasks<'_, 'scope>,
     make: &'scope (impl Fn(&Request) -> Result<Outcome, Diagnostic> + Sync),
     ended: &Sender<End>,
 ) {
@@ -147,7 +147,7 @@ fn start<'scope>(
     let request = Request { memory, threads, ..item.request.clone() };
     scheduler.running.insert(item.position, item.kin.clone());
     let ended = ended.clone();
-    scope.spawn(move |_| {
+    scope.spawn(move || {
         // The waiting thread resumes a panic.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| make(&request)));
         let _ = ended.send((item, outcome));

@@ -10,9 +10,9 @@ use super::registry::{self, Product};
 use crate::print::progress::{Display, Took};
 use heaplake_kit::panics::{self, Panic};
 use heaplake_kit::stage::{Handover, Job, Output, Silent};
+use heaplake_kit::threads::Tasks;
 use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats, divisible, threads};
 use heaplake_schemas::scratch::documents;
-use rayon::Scope;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -89,7 +89,7 @@ fn schedule<'scope, 'a: 'scope>(
     mut queue: Queue<'a>,
     size: impl Fn() -> (u64, u64),
     stop: &'scope AtomicBool,
-    scope: Option<&Scope<'scope>>,
+    scope: Option<&Tasks<'_, 'scope>>,
     journal: &mut Journal,
 ) -> Result<Vec<Ran>, StageError> {
     let (finished, done) = channel();
@@ -194,7 +194,7 @@ impl<'a> Queue<'a> {
     /// Starts every step that can start.
     fn start<'scope>(
         &mut self,
-        scope: Option<&Scope<'scope>>,
+        scope: Option<&Tasks<'_, 'scope>>,
         stop: &'scope AtomicBool,
         finished: &Sender<Finished>,
         size: (u64, u64),
@@ -211,7 +211,9 @@ impl<'a> Queue<'a> {
         }
         // Continues past steps that wait for memory, so that smaller ones can run.
         for (nth, &step) in ready.iter().enumerate() {
-            let free_threads = self.work.threads.saturating_sub(self.running.len());
+            // Without a scope a step ends before the next one starts.
+            let threads = scope.map_or(1, |_| self.work.threads);
+            let free_threads = threads.saturating_sub(self.running.len());
             if free_threads == 0 {
                 break;
             }
@@ -268,7 +270,7 @@ impl<'a> Queue<'a> {
         step: usize,
         (budget, lengths): (Budget, Vec<(String, u64)>),
         foreground: bool,
-        scope: Option<&Scope<'scope>>,
+        scope: Option<&Tasks<'_, 'scope>>,
         stop: &'scope AtomicBool,
         finished: Sender<Finished>,
     ) where
@@ -297,7 +299,7 @@ impl<'a> Queue<'a> {
             let _ = finished.send(Finished { step, outcome, took });
         };
         match scope {
-            Some(scope) => scope.spawn(move |_| work_on()),
+            Some(scope) => scope.spawn(work_on),
             None => work_on(),
         }
     }

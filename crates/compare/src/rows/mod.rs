@@ -28,7 +28,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use signatures::{FINGERPRINT, Source};
 use spill::{Loaded, Spill};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Maximum groups per thread and round.
@@ -203,9 +203,10 @@ fn read_all(
     (spill, subjects): (&Spill, Option<&Mutex<Subjects>>),
     context: &Context<'_>,
 ) -> Result<Vec<(u32, u64)>, StageError> {
-    let failed = AtomicBool::new(false);
+    // The lowest run that failed: runs before it are read nonetheless, so that the error does not depend on threads.
+    let failed = AtomicU32::new(u32::MAX);
     let work = |buffers: &mut Buffers, run: u32| {
-        if failed.load(Ordering::Relaxed) {
+        if run > failed.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let rows = reading.rows(&runs[run as usize].folder, run, buffers, context);
@@ -219,7 +220,9 @@ fn read_all(
             context.step(1)?;
             Ok(Some((run, tells)))
         });
-        failed.fetch_or(read.is_err(), Ordering::Relaxed);
+        if read.is_err() {
+            failed.fetch_min(run, Ordering::Relaxed);
+        }
         read
     };
     let mut unread = unread.to_vec();
@@ -266,7 +269,9 @@ impl Gathered<'_> {
             // the read is repeated afterwards and then reports the error.
             let has_next = self.kept.is_none() && context.threads > 1 && number + 1 < self.spill.partitions();
             let load = || self.spill.load(number + 1, None, context).ok();
-            ahead = threads::beside(has_next, load, || self.each_of(&loaded, context, &work, &mut take))?.flatten();
+            let (next, done) = threads::beside(has_next, load, || self.each_of(&loaded, context, &work, &mut take));
+            done?;
+            ahead = next.flatten();
         }
         self.spill.release();
         Ok(())
