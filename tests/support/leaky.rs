@@ -1,7 +1,7 @@
 //! Small V8 snapshots of a service, healthy or with one of five leaks.
 
 use heaplake_generator::rng::Rng;
-use std::fmt::Write;
+use heaplake_oracle::{Layout, Snapshot};
 
 /// Leaks: the growing part of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,125 +30,60 @@ impl Leak {
     }
 }
 
-const OBJECT: usize = 3;
-const ARRAY: usize = 1;
-const STRING: usize = 2;
-const CLOSURE: usize = 5;
-const SYNTHETIC: usize = 9;
-const ELEMENT: usize = 1;
-const PROPERTY: usize = 2;
-const INTERNAL: usize = 3;
-const SHORTCUT: usize = 5;
-
-#[derive(Default)]
-struct Graph {
-    nodes: Vec<(usize, String, usize)>,
-    edges: Vec<Vec<(usize, String, usize)>>,
-}
-
-impl Graph {
-    fn node(&mut self, kind: usize, name: &str, size: usize) -> usize {
-        self.nodes.push((kind, name.to_owned(), size));
-        self.edges.push(Vec::new());
-        self.nodes.len() - 1
-    }
-
-    fn edge(&mut self, from: usize, kind: usize, name: &str, to: usize) {
-        self.edges[from].push((kind, name.to_string(), to));
-    }
-
-    fn property(&mut self, from: usize, name: &str, to: usize) {
-        self.edge(from, PROPERTY, name, to);
-    }
-
-    /// A container of `count` objects of a class, each with its own text.
-    fn container(&mut self, holder: (usize, &str), class: &str, (kind, element): (usize, &str), count: usize) {
-        let container = self.node(OBJECT, class, 32);
-        self.property(holder.0, holder.1, container);
-        let table = self.node(ARRAY, "(object elements)", 16 + 8 * count);
-        self.edge(container, INTERNAL, "table", table);
-        for at in 0..count {
-            let one = self.node(kind, element, 56);
-            self.edge(table, ELEMENT, &at.to_string(), one);
-            let text = self.node(STRING, &format!("{element} {at}"), 400);
-            self.property(one, "text", text);
-        }
-    }
-
-    fn json(&self) -> String {
-        let mut strings: Vec<&str> = Vec::new();
-        let mut numbers = std::collections::HashMap::new();
-        let mut number = |text| {
-            *numbers.entry(text).or_insert_with(|| {
-                strings.push(text);
-                strings.len() - 1
-            })
-        };
-        let (mut nodes, mut edges) = (Vec::new(), Vec::new());
-        for (at, (kind, name, size)) in self.nodes.iter().enumerate() {
-            nodes.push(format!("{kind},{},{},{size},{},0,0", number(name), 2 * at + 1, self.edges[at].len()));
-            for (kind, name, to) in &self.edges[at] {
-                let name = if *kind == ELEMENT { name.clone() } else { number(name).to_string() };
-                edges.push(format!("{kind},{name},{}", 7 * to));
-            }
-        }
-        let strings: Vec<String> = strings.iter().map(|text| format!("{text:?}")).collect();
-        let mut out = String::new();
-        write!(
-            out,
-            "{{\"snapshot\":{{\"meta\":{META},\"node_count\":{},\"edge_count\":{},\"trace_function_count\":0}},\n\
-             \"nodes\":[{}],\n\"edges\":[{}],\n\"trace_function_infos\":[],\n\"trace_tree\":[],\n\"samples\":[],\n\
-             \"locations\":[],\n\"strings\":[{}]}}",
-            nodes.len(),
-            edges.len(),
-            nodes.join(",\n"),
-            edges.join(",\n"),
-            strings.join(",\n"),
-        )
-        .unwrap();
-        out
+/// Adds a container of `count` objects of a class, each with its own text.
+fn container(heap: &mut Snapshot, holder: (usize, &str), class: &str, (kind, element): (&str, &str), count: usize) {
+    let container = heap.add_node("object", class, 32);
+    heap.add_edge(holder.0, "property", holder.1, container);
+    let table = heap.add_node("array", "(object elements)", 16 + 8 * count as u64);
+    heap.add_edge(container, "internal", "table", table);
+    for at in 0..count {
+        let one = heap.add_node(kind, element, 56);
+        heap.add_numbered_edge(table, "element", at as u64, one);
+        let text = heap.add_node("string", &*format!("{element} {at}"), 400);
+        heap.add_edge(one, "property", "text", text);
     }
 }
 
-const META: &str = r#"{"node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],"node_types":[["hidden","array","string","object","code","closure","regexp","number","native","synthetic","concatenated string","sliced string","symbol","bigint","object shape"],"string","number","number","number","number","number"],"edge_fields":["type","name_or_index","to_node"],"edge_types":[["context","element","property","internal","hidden","shortcut","weak"],"string_or_number","node"],"trace_function_info_fields":["function_id","name","script_name","script_id","line","column"],"trace_node_fields":["id","function_info_index","count","size","children"],"sample_fields":["timestamp_us","last_assigned_id"],"location_fields":["object_index","script_id","line","column"]}"#;
+/// Adds an object with `count` entries as properties.
+fn cache(heap: &mut Snapshot, app: usize, count: usize) {
+    let cache = heap.add_node("object", "Object", 56);
+    heap.add_edge(app, "property", "cache", cache);
+    let table = heap.add_node("array", "(object properties)", 16 + 24 * count as u64);
+    heap.add_edge(cache, "internal", "properties", table);
+    for at in 0..count {
+        let entry = heap.add_node("object", "Entry", 56);
+        heap.add_edge(cache, "property", &*format!("key{at}"), entry);
+        let text = heap.add_node("string", &*format!("value {at}"), 400);
+        heap.add_edge(entry, "property", "value", text);
+    }
+}
 
 /// A snapshot; each seed is another host at another time.
-pub(crate) fn snapshot(leak: Option<Leak>, seed: u64) -> String {
+pub(crate) fn snapshot(leak: Option<Leak>, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let mut between = |low: usize, high: usize| low + (rng.draw() % (high - low) as u64) as usize;
-    let mut graph = Graph::default();
-    let root = graph.node(SYNTHETIC, "", 0);
-    let roots = graph.node(SYNTHETIC, "(GC roots)", 0);
-    let global = graph.node(OBJECT, "global", 40);
-    graph.edge(root, ELEMENT, "1", roots);
-    graph.edge(root, SHORTCUT, "1", global);
-    let app = graph.node(OBJECT, "Object", 56);
-    graph.property(global, "app", app);
-    let bus = graph.node(OBJECT, "Object", 56);
-    graph.property(global, "bus", bus);
-    graph.container((app, "config"), "Array", (OBJECT, "Config"), between(300, 400));
-    graph.container((app, "catalog"), "Map", (OBJECT, "Product"), between(500, 900));
-    graph.container((app, "recent"), "Array", (OBJECT, "Session"), between(20, 60));
+    let heap = &mut Snapshot::new();
+    let root = heap.add_node("synthetic", "", 0);
+    let roots = heap.add_node("synthetic", "(GC roots)", 0);
+    let global = heap.add_node("object", "global", 40);
+    heap.add_numbered_edge(root, "element", 1, roots);
+    heap.add_edge(root, "shortcut", "1", global);
+    let app = heap.add_node("object", "Object", 56);
+    heap.add_edge(global, "property", "app", app);
+    let bus = heap.add_node("object", "Object", 56);
+    heap.add_edge(global, "property", "bus", bus);
+    container(heap, (app, "config"), "Array", ("object", "Config"), between(300, 400));
+    container(heap, (app, "catalog"), "Map", ("object", "Product"), between(500, 900));
+    container(heap, (app, "recent"), "Array", ("object", "Session"), between(20, 60));
     // A suspect retains at least a megabyte.
     let many = between(4000, 9000);
     match leak {
         None => {}
-        Some(Leak::Sessions) => graph.container((app, "sessions"), "Map", (OBJECT, "Session"), many),
-        Some(Leak::Orders) => graph.container((app, "pending"), "Array", (OBJECT, "Order"), many),
-        Some(Leak::Events) => graph.container((bus, "log"), "Array", (OBJECT, "Message"), many),
-        Some(Leak::Callbacks) => graph.container((app, "timers"), "Set", (CLOSURE, "tick"), many),
-        Some(Leak::Cache) => {
-            let cache = graph.node(OBJECT, "Object", 56);
-            graph.property(app, "cache", cache);
-            let table = graph.node(ARRAY, "(object properties)", 16 + 24 * many);
-            graph.edge(cache, INTERNAL, "properties", table);
-            for at in 0..many {
-                let entry = graph.node(OBJECT, "Entry", 56);
-                graph.property(cache, &format!("key{at}"), entry);
-                let text = graph.node(STRING, &format!("value {at}"), 400);
-                graph.property(entry, "value", text);
-            }
-        }
+        Some(Leak::Sessions) => container(heap, (app, "sessions"), "Map", ("object", "Session"), many),
+        Some(Leak::Orders) => container(heap, (app, "pending"), "Array", ("object", "Order"), many),
+        Some(Leak::Events) => container(heap, (bus, "log"), "Array", ("object", "Message"), many),
+        Some(Leak::Callbacks) => container(heap, (app, "timers"), "Set", ("closure", "tick"), many),
+        Some(Leak::Cache) => cache(heap, app, many),
     }
-    graph.json()
+    heap.to_json(&Layout::default())
 }

@@ -1,6 +1,7 @@
 //! A V8 heap snapshot in memory.
 
 use crate::text::OracleString;
+use std::collections::HashMap;
 
 /// The names of node types that V8 writes, in its order.
 pub const NODE_TYPES: [&str; 16] = [
@@ -43,6 +44,8 @@ pub struct Snapshot {
     /// The ordinal of the root, if the header names one: the file then has it multiplied by the number of node fields.
     /// DevTools only knows roots that are the first or the last node.
     pub root_index: Option<usize>,
+    /// Indices of the interned strings.
+    interned: HashMap<OracleString, usize>,
 }
 
 /// Optional node fields. An absent field reads as zero.
@@ -122,6 +125,7 @@ impl Snapshot {
             strings: Vec::new(),
             locations: Vec::new(),
             root_index: None,
+            interned: HashMap::new(),
         }
     }
 
@@ -159,9 +163,8 @@ impl Snapshot {
 
     /// The index of a string in the table, added if it is new.
     pub fn intern(&mut self, text: impl Into<OracleString>) -> usize {
-        let text = text.into();
-        self.strings.iter().position(|known| *known == text).unwrap_or_else(|| {
-            self.strings.push(text);
+        *self.interned.entry(text.into()).or_insert_with_key(|text| {
+            self.strings.push(text.clone());
             self.strings.len() - 1
         })
     }

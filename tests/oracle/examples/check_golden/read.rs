@@ -22,18 +22,16 @@ pub(crate) fn snapshot(bytes: &[u8]) -> Snapshot {
     let edge_fields = meta.texts("edge_fields");
     let width = node_fields.len();
     let has = |name: &str| node_fields.iter().any(|field| field == name);
-    let mut snapshot = Snapshot {
-        node_types: meta.enumeration("node_types", &node_fields),
-        edge_types: meta.enumeration("edge_types", &edge_fields),
-        fields: Fields {
-            trace_node_id: has("trace_node_id"),
-            detachedness: has("detachedness"),
-            native_size: has("native_size"),
-        },
-        strings: file.get("strings").expect("strings").strings(),
-        root_index: header.get("root_index").map(|root| root.number() as usize / width),
-        ..Snapshot::new()
+    let mut snapshot = Snapshot::new();
+    snapshot.node_types = meta.enumeration("node_types", &node_fields);
+    snapshot.edge_types = meta.enumeration("edge_types", &edge_fields);
+    snapshot.fields = Fields {
+        trace_node_id: has("trace_node_id"),
+        detachedness: has("detachedness"),
+        native_size: has("native_size"),
     };
+    snapshot.strings = file.get("strings").expect("strings").strings();
+    snapshot.root_index = header.get("root_index").map(|root| root.number() as usize / width);
     snapshot.nodes = nodes(&file, &node_fields, &edge_fields);
     snapshot.locations = locations(&file, &meta.texts("location_fields"), width);
     snapshot
