@@ -122,36 +122,7 @@ pub(crate) const JSON: &[&[u8]] = &[
 ];
 
 /// A snapshot with content in every section.
-const SNAPSHOT: &str = r#"{"snapshot":{"meta":{
-"node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],
-"node_types":[["hidden","object","string","native","synthetic"],"string","number","number","number","number","number"],
-"edge_fields":["type","name_or_index","to_node"],
-"edge_types":[["context","element","property","weak"],"string_or_number","node"],
-"trace_function_info_fields":["function_id","name","script_name","script_id","line","column"],
-"trace_node_fields":["id","function_info_index","count","size","children"],
-"sample_fields":["timestamp_us","last_assigned_id"],
-"location_fields":["object_index","script_id","line","column"]},
-"node_count":4,"edge_count":4,"trace_function_count":2},
-"nodes":[4,0,1,0,2,0,0
-,1,1,3,16,1,2,0
-,1,2,5,24,1,0,0
-,2,3,7,32,0,0,0
-],
-"edges":[2,4,7
-,1,0,14
-,2,5,14
-,2,6,21
-],
-"trace_function_infos":[0,0,0,0,0,0
-,1,8,7,1,4,2
-],
-"trace_tree":[1,0,0,0,[2,1,1,16,[3,1,2,32,[]]]],
-"samples":[0,3
-,1000,7
-],
-"locations":[7,1,4,2
-],
-"strings":["","List","Item","text","list","head","value","app.js","make"]}"#;
+const SNAPSHOT: &str = include_str!("../../tests/hardening/good.heapsnapshot").trim_ascii_end();
 
 /// A log with events of all kinds.
 const LOG: &str = "# clrprof 1 fuzz\nT 1 X\nT 2 Y[]\nF 1 Some.Type::Method\nF 2 Main\nS 1 1 2\nS 2 2\n\

@@ -85,7 +85,7 @@ fn what_another_command_reads_is_named_with_it() {
     // A snapshot without allocations is refused by its header.
     let header = edited(&[("\"trace_function_count\":2", "\"trace_function_count\":0")]);
     let header = &header[..header.find("\"nodes\"").unwrap()];
-    for text in [header, &edited(&[("\"trace_tree\":[1,0,0,0,[2,1,1,16,[]]]", "\"trace_tree\":[]")])] {
+    for text in [header, &edited(&[("\"trace_tree\":[1,0,0,0,[2,1,1,16,[3,1,2,32,[]]]]", "\"trace_tree\":[]")])] {
         let (cause, advice) = replay("x.heapsnapshot", text.as_bytes());
         assert!(cause.ends_with("expected a heap snapshot with an allocation tree, found one without"), "{cause}");
         assert!(advice.starts_with("heaplake analyze reads it"), "{advice}");
