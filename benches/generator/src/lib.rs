@@ -26,6 +26,7 @@
 mod answers;
 mod blocks;
 pub mod file;
+mod hprof;
 pub mod names;
 pub mod plan;
 pub mod rng;

@@ -3,6 +3,7 @@
 //! A shape of size n has n extreme elements and a file of length linear in n. Its cost must be linear too, up to a
 //! logarithm.
 
+use crate::hprof::{Dump, ROOT_STICKY};
 use std::io::{self, Write};
 
 /// A shape.
@@ -143,73 +144,25 @@ fn fan(n: u64, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"]},\"samples\":[]}")
 }
 
-/// A Java heap dump being written.
-struct Dump<'a> {
-    out: &'a mut dyn Write,
-    segment: Vec<u8>,
-}
-
 /// Addresses of the classes in every dump.
 const OBJECT: u64 = 0x1000;
 const CLASS: u64 = 0x1100;
 const THREAD: u64 = 0x1200;
 
-impl<'a> Dump<'a> {
-    fn begin(out: &'a mut dyn Write) -> io::Result<Self> {
-        out.write_all(b"JAVA PROFILE 1.0.2\0\0\0\0\x08\0\0\x01\x8b\xcf\xe5h\0")?;
-        let mut dump = Self { out, segment: Vec::new() };
-        for (text, id) in ["java/lang/Object", "java/lang/Class", "java/lang/Thread", "run", "()V", "Main.java"]
-            .into_iter()
-            .zip(1_u64..)
-        {
-            dump.record(1, &[&id.to_be_bytes(), text.as_bytes()])?;
-        }
-        for (class, id) in [OBJECT, CLASS, THREAD].into_iter().zip(1_u64..) {
-            dump.load(id as u32, class, id)?;
-        }
-        Ok(dump)
-    }
+fn begin_dump(out: &mut dyn Write) -> io::Result<Dump<'_>> {
+    let mut dump = Dump::begin(out)?;
+    let names = ["java/lang/Object", "java/lang/Class", "java/lang/Thread", "run", "()V", "Main.java"];
+    names.into_iter().zip(1..).try_for_each(|(text, id)| dump.name(id, text))?;
+    [OBJECT, CLASS, THREAD].into_iter().zip(1..).try_for_each(|(class, id)| dump.load(id, class, id))?;
+    Ok(dump)
+}
 
-    fn record(&mut self, tag: u8, parts: &[&[u8]]) -> io::Result<()> {
-        let length = parts.iter().map(|part| part.len()).sum::<usize>() as u32;
-        self.out.write_all(&[tag, 0, 0, 0, 0])?;
-        self.out.write_all(&length.to_be_bytes())?;
-        parts.iter().try_for_each(|part| self.out.write_all(part))
+fn end_dump(mut dump: Dump<'_>) -> io::Result<()> {
+    for class in [OBJECT, CLASS, THREAD] {
+        dump.class(class, if class == OBJECT { 0 } else { OBJECT }, &[])?;
+        dump.root(ROOT_STICKY, class)?;
     }
-
-    fn load(&mut self, serial: u32, class: u64, name: u64) -> io::Result<()> {
-        let (serial, none) = (serial.to_be_bytes(), [0; 4]);
-        self.record(2, &[&serial, &class.to_be_bytes(), &none, &name.to_be_bytes()])
-    }
-
-    fn add(&mut self, parts: &[&[u8]]) -> io::Result<()> {
-        parts.iter().for_each(|part| self.segment.extend_from_slice(part));
-        if self.segment.len() > 1 << 20 { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let segment = std::mem::take(&mut self.segment);
-        self.record(0x1c, &[&segment])
-    }
-
-    /// A class without fields.
-    fn class(&mut self, id: u64, superclass: u64) -> io::Result<()> {
-        self.add(&[&[0x20], &id.to_be_bytes(), &[0; 4], &superclass.to_be_bytes(), &[0; 40], &[0; 4], &[0; 6]])
-    }
-
-    /// An object without fields.
-    fn object(&mut self, id: u64, class: u64) -> io::Result<()> {
-        self.add(&[&[0x21], &id.to_be_bytes(), &[0; 4], &class.to_be_bytes(), &[0; 4]])
-    }
-
-    fn end(mut self) -> io::Result<()> {
-        for class in [OBJECT, CLASS, THREAD] {
-            self.class(class, if class == OBJECT { 0 } else { OBJECT })?;
-            self.add(&[&[5], &class.to_be_bytes()])?;
-        }
-        self.flush()?;
-        self.record(0x2c, &[])
-    }
+    dump.end()
 }
 
 fn address(number: u64) -> u64 {
@@ -218,7 +171,7 @@ fn address(number: u64) -> u64 {
 
 /// Threads with one stack of `n` frames, and roots in the frames of the first thread.
 fn threads(n: u64, [threads, roots]: [u64; 2], out: &mut dyn Write) -> io::Result<()> {
-    let mut dump = Dump::begin(out)?;
+    let mut dump = begin_dump(out)?;
     let frame = |number: u64| (0x90_0000 + number).to_be_bytes();
     for number in 0..n {
         let (names, class, line) =
@@ -229,29 +182,29 @@ fn threads(n: u64, [threads, roots]: [u64; 2], out: &mut dyn Write) -> io::Resul
     dump.record(5, &[&1_u32.to_be_bytes(), &1_u32.to_be_bytes(), &(n as u32).to_be_bytes(), &frames])?;
     for thread in 0..threads {
         let serial = (thread as u32 + 1).to_be_bytes();
-        dump.object(address(thread), THREAD)?;
+        dump.instance(address(thread), THREAD, &[])?;
         dump.add(&[&[8], &address(thread).to_be_bytes(), &serial, &1_u32.to_be_bytes()])?;
     }
     for root in 0..roots {
         let object = address(threads + root);
-        dump.object(object, OBJECT)?;
+        dump.instance(object, OBJECT, &[])?;
         dump.add(&[&[3], &object.to_be_bytes(), &1_u32.to_be_bytes(), &(root as u32).to_be_bytes()])?;
     }
-    dump.end()
+    end_dump(dump)
 }
 
 fn classes(n: u64, out: &mut dyn Write) -> io::Result<()> {
-    let mut dump = Dump::begin(out)?;
+    let mut dump = begin_dump(out)?;
     let class = |number: u64| 0x8000_0000 + 32 * number;
     for number in 0..n {
         let name = 0x100_0000 + number;
-        dump.record(1, &[&name.to_be_bytes(), format!("com/acme/C{number}").as_bytes()])?;
-        dump.load(100 + number as u32, class(number), name)?;
+        dump.name(name, &format!("com/acme/C{number}"))?;
+        dump.load(100 + number, class(number), name)?;
     }
     for number in 0..n {
-        dump.class(class(number), OBJECT)?;
-        dump.object(address(number), class(number))?;
-        dump.add(&[&[5], &class(number).to_be_bytes()])?;
+        dump.class(class(number), OBJECT, &[])?;
+        dump.instance(address(number), class(number), &[])?;
+        dump.root(ROOT_STICKY, class(number))?;
     }
-    dump.end()
+    end_dump(dump)
 }

@@ -15,6 +15,7 @@ mod java;
 mod names;
 mod v8;
 
+use crate::hprof::Dump;
 use std::io::{self, Write};
 
 /// A shape.
@@ -32,14 +33,14 @@ pub struct Shape {
 #[derive(Clone, Copy, Debug)]
 enum Writer {
     V8(fn(u64) -> v8::Heap),
-    Java(fn(u64, &mut java::Dump<'_>) -> io::Result<()>),
+    Java(fn(u64, &mut Dump<'_>) -> io::Result<()>),
 }
 
 const fn v8(name: &'static str, says: &'static str, heap: fn(u64) -> v8::Heap) -> Shape {
     Shape { name, says, ending: "heapsnapshot", write: Writer::V8(heap) }
 }
 
-const fn java(name: &'static str, says: &'static str, write: fn(u64, &mut java::Dump<'_>) -> io::Result<()>) -> Shape {
+const fn java(name: &'static str, says: &'static str, write: fn(u64, &mut Dump<'_>) -> io::Result<()>) -> Shape {
     Shape { name, says, ending: "hprof", write: Writer::Java(write) }
 }
 
