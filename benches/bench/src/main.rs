@@ -18,6 +18,7 @@ mod files;
 mod fleet;
 mod goals;
 mod group;
+mod growth;
 mod kernels;
 mod lakes;
 mod machine;
