@@ -5,6 +5,7 @@ use crate::fixtures;
 use crate::lake::Lake;
 use crate::replay::replay;
 use crate::table::Table;
+use heaplake_oracle::dotnet::container::{block, description, head, varint};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -16,37 +17,6 @@ const ALLOCATION: (u32, u8) = (20, 120);
 const ORDERS: (u32, u64, u64) = (0x0200_0002, 700, 40);
 /// The same for a type of another module.
 const OTHERS: (u32, u64, u64) = (0x0200_0075, 30, 24);
-
-fn utf16(text: &str) -> Vec<u8> {
-    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
-}
-
-fn varint(mut value: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while value > 0x7f {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-    bytes
-}
-
-/// Appends a block; its content is aligned to four bytes.
-fn block(trace: &mut Vec<u8>, name: &str, events: &[u8]) {
-    trace.extend([5, 5, 1, 2, 0, 0, 0, 2, 0, 0, 0]);
-    trace.extend((name.len() as u32).to_le_bytes());
-    trace.extend(name.as_bytes());
-    trace.push(6);
-    trace.extend((events.len() as u32 + 20).to_le_bytes());
-    while !trace.len().is_multiple_of(4) {
-        trace.push(0);
-    }
-    // 20 bytes of header; compressed.
-    trace.extend([20, 0, 1, 0]);
-    trace.extend([0; 16]);
-    trace.extend(events);
-    trace.push(6);
-}
 
 /// The handle of a type described by a token without a name: type, module, token, flags, element, no name, no
 /// parameters.
@@ -62,23 +32,15 @@ fn trace() -> Vec<u8> {
     let of = [ORDERS, OTHERS].map(|(token, count, bytes)| (handle(&trace, token), count, bytes));
     assert_eq!(trace.pop(), Some(1), "the end of the trace");
     let (event, number) = ALLOCATION;
-    let mut description = vec![number, 0, 0, 0];
-    description.extend(utf16("Microsoft-Windows-DotNETRuntime"));
-    description.extend(event.to_le_bytes());
-    description.extend(utf16(""));
-    description.extend([0; 20]);
-    let mut events = vec![1 | 128, 0, 0];
-    events.extend(varint(description.len() as u64));
-    events.extend(description);
+    let mut events = head(false);
+    description(number.into(), event, 0).write_plain(&mut events);
     block(&mut trace, "MetadataBlock", &events);
-    let mut events = Vec::new();
+    let mut events = head(true);
     let each = of.into_iter().flat_map(|(handle, count, bytes)| (0..count).map(move |_| (handle, bytes)));
     for ((handle, bytes), at) in each.zip(0_u64..) {
         // Metadata id, thread, a time after all others or one tick later, and the payload's size.
         events.extend([1 | 4 | 128, number]);
-        events.extend(varint(4242));
-        events.extend(varint(if at == 0 { 1 << 60 } else { 1 }));
-        events.extend(varint(30));
+        [4242, if at == 0 { 1 << 60 } else { 1 }, 30].into_iter().for_each(|field| varint(&mut events, field));
         events.extend((0x7000_0000 + 64 * at).to_le_bytes());
         events.extend(handle.to_le_bytes());
         events.extend(1_u32.to_le_bytes());

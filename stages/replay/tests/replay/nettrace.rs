@@ -2,6 +2,7 @@
 //! event is in a block of some thread, and blocks and threads come in any order between two sequence points.
 
 use crate::support::Chance;
+use heaplake_oracle::dotnet::container::{Event, begin, block, description, head, text, varint};
 use std::collections::BTreeMap;
 
 /// Where the code of functions lies.
@@ -27,15 +28,6 @@ enum Kind {
     Method,
 }
 
-struct Event {
-    kind: Kind,
-    time: u64,
-    thread: u64,
-    sequence: u32,
-    stack: u32,
-    payload: Vec<u8>,
-}
-
 struct Writer {
     out: Vec<u8>,
     chance: Chance,
@@ -53,7 +45,7 @@ struct Writer {
 /// Turns the log of a simulated heap into a trace. No event is lost.
 pub(crate) fn of_log(log: &str, seed: u64) -> Vec<u8> {
     let mut writer = Writer {
-        out: Vec::new(),
+        out: begin(1_000_000, 8),
         chance: Chance::new(seed),
         time: 1_000_000,
         held: BTreeMap::new(),
@@ -62,7 +54,7 @@ pub(crate) fn of_log(log: &str, seed: u64) -> Vec<u8> {
         numbers: BTreeMap::new(),
         index: 0,
     };
-    writer.begin();
+    writer.describe();
     for line in log.lines().filter(|line| !line.starts_with('#')) {
         if writer.chance.percent(3) {
             writer.sequence_point();
@@ -75,51 +67,12 @@ pub(crate) fn of_log(log: &str, seed: u64) -> Vec<u8> {
 }
 
 impl Writer {
-    fn object(&mut self, name: &str, version: u32) {
-        self.out.extend([5, 5, 1]);
-        self.out.extend(version.to_le_bytes());
-        self.out.extend(version.to_le_bytes());
-        self.out.extend((name.len() as u32).to_le_bytes());
-        self.out.extend(name.as_bytes());
-        self.out.push(6);
-    }
-
-    fn block(&mut self, name: &str, content: &[u8]) {
-        self.object(name, 2);
-        self.out.extend((content.len() as u32).to_le_bytes());
-        while !self.out.len().is_multiple_of(4) {
-            self.out.push(0);
+    fn describe(&mut self) {
+        let mut content = head(false);
+        for (kind, (event, version)) in (1..).zip(KINDS) {
+            description(kind, event, version).write_plain(&mut content);
         }
-        self.out.extend(content);
-        self.out.push(6);
-    }
-
-    fn begin(&mut self) {
-        self.out.extend(b"Nettrace\x14\0\0\0!FastSerialization.1");
-        self.object("Trace", 4);
-        for part in [2026_u16, 11, 6, 21, 12, 0, 0, 0] {
-            self.out.extend(part.to_le_bytes());
-        }
-        self.out.extend(1_000_000_u64.to_le_bytes());
-        self.out.extend(1_000_000_000_u64.to_le_bytes());
-        for number in [8_u32, 1, 4, 1_000_000] {
-            self.out.extend(number.to_le_bytes());
-        }
-        self.out.push(6);
-        let mut block = head(1);
-        for (number, (event, version)) in (1_u32..).zip(KINDS) {
-            let mut payload = number.to_le_bytes().to_vec();
-            utf16(&mut payload, "Microsoft-Windows-DotNETRuntime");
-            payload.extend(event.to_le_bytes());
-            utf16(&mut payload, "");
-            payload.extend([0; 8]);
-            payload.extend(version.to_le_bytes());
-            payload.extend([0; 8]);
-            block.extend([1 | 128, 0, 0]);
-            varint(&mut block, payload.len() as u64);
-            block.extend(payload);
-        }
-        self.block("MetadataBlock", &block);
+        block(&mut self.out, "MetadataBlock", &content);
     }
 
     fn line(&mut self, line: &str) {
@@ -155,7 +108,7 @@ impl Writer {
         self.time += 1 + self.chance.below(50);
         let sequence = self.sequences.entry(thread).or_default();
         *sequence += 1;
-        let event = Event { kind, time: self.time, thread, sequence: *sequence, stack, payload };
+        let event = Event { kind: kind as u32, time: self.time, thread, sequence: *sequence, stack, payload };
         self.held.entry(thread).or_default().push(event);
     }
 
@@ -176,13 +129,13 @@ impl Writer {
         while !held.is_empty() {
             self.write_block(&mut held);
         }
-        let mut block = self.time.to_le_bytes().to_vec();
-        block.extend((self.sequences.len() as u32).to_le_bytes());
+        let mut content = self.time.to_le_bytes().to_vec();
+        content.extend((self.sequences.len() as u32).to_le_bytes());
         for (thread, sequence) in &self.sequences {
-            block.extend(thread.to_le_bytes());
-            block.extend(sequence.to_le_bytes());
+            content.extend(thread.to_le_bytes());
+            content.extend(sequence.to_le_bytes());
         }
-        self.block("SPBlock", &block);
+        block(&mut self.out, "SPBlock", &content);
         self.numbers.clear();
     }
 
@@ -192,19 +145,19 @@ impl Writer {
         if numbers.is_empty() {
             return;
         }
-        let mut block = pack(&[&1_u32.to_le_bytes(), &(numbers.len() as u32).to_le_bytes()]);
+        let mut content = pack(&[&1_u32.to_le_bytes(), &(numbers.len() as u32).to_le_bytes()]);
         for (_, stack) in numbers {
             let frames = &self.stacks[&stack];
-            block.extend((frames.len() as u32 * 8).to_le_bytes());
-            frames.iter().for_each(|function| block.extend((CODE + function * 256 + 8).to_le_bytes()));
+            content.extend((frames.len() as u32 * 8).to_le_bytes());
+            frames.iter().for_each(|function| content.extend((CODE + function * 256 + 8).to_le_bytes()));
         }
-        self.block("StackBlock", &block);
+        block(&mut self.out, "StackBlock", &content);
     }
 
     /// A block with some of the events, which are taken from the end of each thread's list.
     fn write_block(&mut self, held: &mut BTreeMap<u64, Vec<Event>>) {
         let compressed = self.chance.percent(70);
-        let mut block = head(u16::from(compressed));
+        let mut content = head(compressed);
         let mut before = (0, 0, 0, 0, 0_u64);
         for _ in 0..1 + self.chance.below(20) {
             let threads: Vec<u64> = held.keys().copied().collect();
@@ -217,9 +170,9 @@ impl Writer {
             if events.is_empty() {
                 held.remove(&thread);
             }
-            if compressed { squeeze(&mut block, &event, &mut before) } else { plain(&mut block, &event) }
+            if compressed { squeeze(&mut content, &event, &mut before) } else { event.write_plain(&mut content) }
         }
-        self.block("EventBlock", &block);
+        block(&mut self.out, "EventBlock", &content);
     }
 }
 
@@ -244,7 +197,7 @@ impl Fields<'_> {
 
     fn type_entry(&self) -> Vec<u8> {
         let mut payload = pack(&[&1_u32.to_le_bytes(), &RUNTIME, &self.decimal(1).to_le_bytes(), &[0; 17]]);
-        utf16(&mut payload, self.0[2]);
+        text(&mut payload, self.0[2]);
         payload.extend([0; 4]);
         payload
     }
@@ -253,7 +206,7 @@ impl Fields<'_> {
         let (number, (namespace, name)) = (self.decimal(1), self.0[2].split_once("::").unwrap());
         let start = CODE + number * 256;
         let mut payload = pack(&[&number.to_le_bytes(), &[0; 8], &start.to_le_bytes(), &[0, 1, 0, 0], &[0; 8]]);
-        [namespace, name, ""].iter().for_each(|text| utf16(&mut payload, text));
+        [namespace, name, ""].iter().for_each(|name| text(&mut payload, name));
         payload
     }
 
@@ -278,10 +231,10 @@ impl Fields<'_> {
 /// An event of which only what differs from the one before is written: kind, sequence, stack, length, time.
 fn squeeze(block: &mut Vec<u8>, event: &Event, before: &mut (u32, u32, u32, usize, u64)) {
     let length = event.payload.len();
-    let kind = event.kind as u32 != before.0;
+    let kind = event.kind != before.0;
     block.push(u8::from(kind) | 2 | u8::from(event.stack != before.2) << 3 | u8::from(length != before.3) << 7);
     if kind {
-        varint(block, event.kind as u64);
+        varint(block, event.kind.into());
     }
     // One is added for the event itself.
     varint(block, u64::from(event.sequence.wrapping_sub(before.1).wrapping_sub(1)));
@@ -296,49 +249,9 @@ fn squeeze(block: &mut Vec<u8>, event: &Event, before: &mut (u32, u32, u32, usiz
         varint(block, length as u64);
     }
     block.extend(&event.payload);
-    *before = (event.kind as u32, event.sequence, event.stack, length, event.time);
-}
-
-fn plain(block: &mut Vec<u8>, event: &Event) {
-    let length = event.payload.len() as u32;
-    let sizes: [&[u8]; 10] = [
-        &(76 + length).to_le_bytes(),
-        &(event.kind as u32).to_le_bytes(),
-        &event.sequence.to_le_bytes(),
-        &event.thread.to_le_bytes(),
-        &event.thread.to_le_bytes(),
-        &[0; 4],
-        &event.stack.to_le_bytes(),
-        &event.time.to_le_bytes(),
-        &[0; 32],
-        &length.to_le_bytes(),
-    ];
-    block.extend(pack(&sizes));
-    block.extend(&event.payload);
-    while !block.len().is_multiple_of(4) {
-        block.push(0);
-    }
+    *before = (event.kind, event.sequence, event.stack, length, event.time);
 }
 
 fn pack(parts: &[&[u8]]) -> Vec<u8> {
     parts.concat()
-}
-
-fn head(flags: u16) -> Vec<u8> {
-    let mut block = vec![20, 0];
-    block.extend(flags.to_le_bytes());
-    block.extend([0; 16]);
-    block
-}
-
-fn utf16(out: &mut Vec<u8>, text: &str) {
-    text.encode_utf16().chain([0]).for_each(|unit| out.extend(unit.to_le_bytes()));
-}
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value > 0x7f {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }

@@ -2,6 +2,7 @@
 //!
 //! * [`Heap`]: types, modules and walks as in a trace; [`write`](mod@write) makes a `.nettrace`, [`read`](mod@read)
 //!   parses one.
+//! * [`container`]: the blocks and events of a `.nettrace`.
 //! * [`mod@truth`]: expected tables of a walk.
 //! * [`random`]: heaps from a seed.
 //! * [`gcdump`]: the other format, a graph stored by a tool.
@@ -22,6 +23,7 @@
 //! assert!(heap.to_nettrace(&Layout::default()).starts_with(b"Nettrace"));
 //! ```
 
+pub mod container;
 pub mod gcdump;
 mod model;
 pub mod random;

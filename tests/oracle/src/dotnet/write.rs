@@ -1,5 +1,6 @@
 //! Writes a heap as `.nettrace`, in any form that the format allows.
 
+use super::container::{Event, begin, block, description, head, text, varint};
 use super::model::{Heap, Object, Root, Type, Walk};
 use crate::rng::SplitMix64;
 
@@ -32,46 +33,24 @@ impl Default for Layout {
 const EVENTS: [(u32, u32); 10] =
     [(1, 2), (2, 1), (15, 0), (16, 0), (17, 0), (18, 0), (19, 0), (38, 0), (152, 2), (10, 4)];
 
-struct Event {
-    number: u32,
-    thread: u64,
-    time: u64,
-    payload: Vec<u8>,
-}
-
-impl Event {
-    /// With a compressed header: nearly everything changes.
-    fn write_compressed(&self, content: &mut Vec<u8>, first: bool, before: u64) {
-        content.push(0x01 | 0x02 | 0x04 | 0x80);
-        let (time, length) = (self.time - before, self.payload.len() as u64);
-        for number in [u64::from(self.number), u64::from(first), self.thread, 0, self.thread, time, length] {
-            varint(content, number);
-        }
-        content.extend(&self.payload);
+/// Adds an event with a compressed header: nearly everything changes.
+fn write_compressed(event: &Event, content: &mut Vec<u8>, first: bool, before: u64) {
+    content.push(0x01 | 0x02 | 0x04 | 0x80);
+    let (time, length) = (event.time - before, event.payload.len() as u64);
+    for number in [u64::from(event.kind), u64::from(first), event.thread, 0, event.thread, time, length] {
+        varint(content, number);
     }
-
-    fn write_plain(&self, content: &mut Vec<u8>) {
-        let size = 4 + 4 + 8 + 8 + 4 + 4 + 8 + 32 + 4 + self.payload.len();
-        content.extend((size as u32).to_le_bytes());
-        content.extend([self.number, 0].map(u32::to_le_bytes).concat());
-        content.extend([self.thread, self.thread].map(u64::to_le_bytes).concat());
-        content.extend([0u32; 2].map(u32::to_le_bytes).concat());
-        content.extend(self.time.to_le_bytes());
-        content.extend([0; 32]);
-        content.extend((self.payload.len() as u32).to_le_bytes());
-        content.extend(&self.payload);
-        content.resize(content.len().next_multiple_of(4), 0);
-    }
+    content.extend(&event.payload);
 }
 
 impl Heap {
     /// The bytes of a trace.
     #[must_use]
     pub fn to_nettrace(&self, layout: &Layout) -> Vec<u8> {
-        let mut file = b"Nettrace\x14\0\0\0!FastSerialization.1".to_vec();
-        head(&mut file, layout);
-        let descriptions: Vec<Event> = EVENTS.iter().map(|&(number, version)| description(number, version)).collect();
-        block(&mut file, "MetadataBlock", &descriptions, false);
+        let mut file = begin(1000, if layout.wide { 8 } else { 4 });
+        let descriptions: Vec<Event> =
+            EVENTS.iter().map(|&(number, version)| description(number, number, version)).collect();
+        block(&mut file, "MetadataBlock", &content(&descriptions, false));
         let mut time = 1000;
         for walk in &self.walks {
             let mut events = self.events(walk, layout, &mut time);
@@ -85,9 +64,9 @@ impl Heap {
             while !mine.is_empty() || !others.is_empty() {
                 let from =
                     if others.is_empty() || (!mine.is_empty() && rng.one_in(2)) { &mut mine } else { &mut others };
-                block(&mut file, "EventBlock", &from.remove(0), layout.compressed);
+                block(&mut file, "EventBlock", &content(&from.remove(0), layout.compressed));
             }
-            sequence_point(&mut file, time);
+            block(&mut file, "SPBlock", &[&time.to_le_bytes()[..], &[0; 4]].concat());
         }
         file.push(1);
         file
@@ -104,10 +83,10 @@ impl Heap {
         for (number, payload) in events {
             *time += 1 + rng.below(5) as u64;
             if layout.other_thread && rng.one_in(2) {
-                out.push(Event { number: 10, thread: 2, time: *time, payload: vec![0; 30] });
+                out.push(Event { kind: 10, thread: 2, time: *time, payload: vec![0; 30], ..Event::default() });
                 *time += 1;
             }
-            out.push(Event { number, thread: 1, time: *time, payload });
+            out.push(Event { kind: number, thread: 1, time: *time, payload, ..Event::default() });
         }
         out
     }
@@ -167,7 +146,7 @@ fn series(walk: &Walk, wide: bool) -> [(u32, Vec<Vec<u8>>); 4] {
 
 /// Leaves out an event with entries.
 fn lose(events: &mut Vec<Event>, lost: usize) {
-    let position = events.iter().enumerate().filter(|(_, event)| (16..=19).contains(&event.number));
+    let position = events.iter().enumerate().filter(|(_, event)| (16..=19).contains(&event.kind));
     if let Some((at, _)) = position.clone().nth(lost % position.count().max(1)) {
         events.remove(at);
     }
@@ -186,10 +165,6 @@ fn split<T>(items: Vec<T>, most: usize) -> Vec<Vec<T>> {
 
 fn pointer(address: u64, wide: bool) -> Vec<u8> {
     if wide { address.to_le_bytes().to_vec() } else { (address as u32).to_le_bytes().to_vec() }
-}
-
-fn text(out: &mut Vec<u8>, text: &str) {
-    out.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
 }
 
 fn bulk(index: Option<u32>, entries: &[Vec<u8>]) -> Vec<u8> {
@@ -231,75 +206,16 @@ fn module(address: u64, path: &str) -> Vec<u8> {
     out
 }
 
-fn description(number: u32, version: u32) -> Event {
-    let mut payload = number.to_le_bytes().to_vec();
-    text(&mut payload, "Microsoft-Windows-DotNETRuntime");
-    payload.extend(number.to_le_bytes());
-    text(&mut payload, "");
-    payload.extend(0u64.to_le_bytes());
-    payload.extend(version.to_le_bytes());
-    payload.extend([5u32, 0].map(u32::to_le_bytes).concat());
-    Event { number: 0, thread: 0, time: 0, payload }
-}
-
-fn object(file: &mut Vec<u8>, name: &str, body: impl FnOnce(&mut Vec<u8>)) {
-    file.extend([5, 5, 1]);
-    file.extend([4u32, 0, name.len() as u32].map(u32::to_le_bytes).concat());
-    file.extend(name.as_bytes());
-    file.push(6);
-    body(file);
-    file.push(6);
-}
-
-fn head(file: &mut Vec<u8>, layout: &Layout) {
-    object(file, "Trace", |file| {
-        for part in [2026u16, 11, 6, 21, 19, 0, 0, 0] {
-            file.extend(part.to_le_bytes());
-        }
-        file.extend(1000u64.to_le_bytes());
-        file.extend(1_000_000_000u64.to_le_bytes());
-        for part in [if layout.wide { 8u32 } else { 4 }, 77, 2, 0] {
-            file.extend(part.to_le_bytes());
-        }
-    });
-}
-
-fn sequence_point(file: &mut Vec<u8>, time: u64) {
-    object(file, "SPBlock", |file| {
-        file.extend(12u32.to_le_bytes());
-        pad(file);
-        file.extend(time.to_le_bytes());
-        file.extend(0u32.to_le_bytes());
-    });
-}
-
-fn pad(file: &mut Vec<u8>) {
-    file.resize(file.len().next_multiple_of(4), 0);
-}
-
-fn block(file: &mut Vec<u8>, name: &str, events: &[Event], compressed: bool) {
-    let mut content = vec![20, 0, u8::from(compressed), 0];
-    content.extend([0; 16]);
+fn content(events: &[Event], compressed: bool) -> Vec<u8> {
+    let mut content = head(compressed);
     let mut before = 0;
     for (number, event) in events.iter().enumerate() {
         if compressed {
-            event.write_compressed(&mut content, number == 0, before);
+            write_compressed(event, &mut content, number == 0, before);
         } else {
             event.write_plain(&mut content);
         }
         before = event.time;
     }
-    object(file, name, |file| {
-        file.extend((content.len() as u32).to_le_bytes());
-        pad(file);
-        file.extend(content);
-    });
-}
-
-fn varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
+    content
 }
