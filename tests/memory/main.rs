@@ -22,7 +22,6 @@ mod table;
 mod shapes;
 mod soak;
 mod threads;
-mod trace_shapes;
 
 use cap::Cap;
 use cgroup::{Cgroup, ROOM};
