@@ -7,6 +7,9 @@ use std::path::PathBuf;
 
 pub(crate) const GOOD: &str = include_str!("good.heapsnapshot").trim_ascii_end();
 
+/// Its allocation tree.
+pub(crate) const TREE: &str = "[1,0,0,0,[2,1,1,16,[3,1,2,32,[]]]]";
+
 /// [`GOOD`] with each `from`, which must occur once, replaced by its `to`.
 pub(crate) fn edited(edits: &[(&str, &str)]) -> String {
     edits.iter().fold(GOOD.to_owned(), |text, (from, to)| {

@@ -1,6 +1,6 @@
 //! Snapshots of valid JSON that are inconsistent: headers, counts that disagree, missing strings.
 
-use super::good::{GOOD, assert_as_good, edited};
+use super::good::{GOOD, TREE, assert_as_good, edited};
 use super::refusal::{NUMBER, assert_all_refused, assert_refused, failure};
 use heaplake_kit::StageError;
 
@@ -161,7 +161,7 @@ fn nesting_that_never_ends() {
     let more = GOOD.replace("\"nodes\":", "\"deep\":[[]]],\"nodes\":");
     let at = more.find("]],\"nodes\"").unwrap() + 1;
     assert_refused(&more, at, "a comma or the end of the snapshot (})", "\"],");
-    let text = edited(&[("[1,0,0,0,[2,1,1,16,[]]]", &"[1,0,0,0,".repeat(100_000))]);
+    let text = edited(&[(TREE, &"[1,0,0,0,".repeat(100_000))]);
     let end = text.find("\n\"samples").unwrap();
     assert_refused(&text, end - 1, "the children ([)", "\",\\n\\\"samples");
 }

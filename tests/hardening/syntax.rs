@@ -1,5 +1,6 @@
 //! Snapshots of invalid JSON, or with invalid numbers, rows, trees, strings or objects.
 
+use super::good::TREE;
 use super::refusal::{NUMBER, assert_all_refused, assert_refused, failure};
 
 #[test]
@@ -87,7 +88,7 @@ fn rows_that_cannot_be() {
 
 #[test]
 fn trees_that_cannot_be() {
-    let from = "[1,0,0,0,[2,1,1,16,[]]]";
+    let from = TREE;
     assert_all_refused(&[
         (&[(from, "[1,0,0,^[2,1,1,16,[]]]")], "an unsigned integer", r#""["#),
         (&[(from, "[1,0,0,0,^2,1,1,16]")], "the children ([)", r#""2"#),

@@ -1,6 +1,6 @@
 //! Files of the wrong kind: each is identified, with the command that reads it, if there is one.
 
-use super::good::{GOOD, edited};
+use super::good::{GOOD, TREE, edited};
 use crate::lake::{Lake, diagnostic, heaplake};
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn what_another_command_reads_is_named_with_it() {
     // A snapshot without allocations is refused by its header.
     let header = edited(&[("\"trace_function_count\":2", "\"trace_function_count\":0")]);
     let header = &header[..header.find("\"nodes\"").unwrap()];
-    for text in [header, &edited(&[("\"trace_tree\":[1,0,0,0,[2,1,1,16,[3,1,2,32,[]]]]", "\"trace_tree\":[]")])] {
+    for text in [header, &edited(&[(TREE, "[]")])] {
         let (cause, advice) = replay("x.heapsnapshot", text.as_bytes());
         assert!(cause.ends_with("expected a heap snapshot with an allocation tree, found one without"), "{cause}");
         assert!(advice.starts_with("heaplake analyze reads it"), "{advice}");

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// What stands above it is written by hand.
+/// The text above it is written by hand.
 const BEGIN: &str = "<!-- Below: written by crates/names/tests/signatures_doc.rs from crates/names/src. HEAPLAKE_UPDATE=1 renews it. -->\n";
 
 #[test]
