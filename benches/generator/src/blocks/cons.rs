@@ -1,8 +1,8 @@
 //! Concatenated strings: the result of building a text piece by piece.
 
 use super::parts::{string, string_size};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::Answers;
 use crate::names as n;
 use crate::shared::{class, instance_of, map};
 use crate::sink::EdgeType::{Internal, Property};
@@ -58,13 +58,8 @@ impl Structure for LogBuffer {
         let length = self.length;
         out.head(at.head_fact(HEAD, HEAD + all(length)));
         for i in [0, length / 2, length - 1] {
-            out.checkpoint(Fact {
-                ordinal: at.head + 1 + 2 * i,
-                shallow: CONS,
-                retained: all(length - i),
-                distance: Some(HEAD_DISTANCE + 1 + i),
-                dominator: if i == 0 { at.head } else { at.head + 2 * i - 1 },
-            });
+            let dominator = if i == 0 { at.head } else { at.head + 2 * i - 1 };
+            out.checkpoint(fact(at.head + 1 + 2 * i, CONS, all(length - i), 1 + i, dominator));
         }
         let pieces = (length + 1) * PIECE;
         out.class(",LogBuffer", 1, HEAD, HEAD + all(length), HEAD_DISTANCE);

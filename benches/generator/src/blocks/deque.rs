@@ -1,7 +1,7 @@
 //! Doubly linked lists with both ends known: no node dominates another, and the middle is farthest.
 
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::Answers;
 use crate::names as n;
 use crate::rng::mix;
 use crate::shared::{class, common, instance_of};
@@ -50,13 +50,7 @@ impl Structure for Deque {
         let all = self.length * NODE;
         out.head(at.head_fact(HEAD, HEAD + all));
         for i in [0, self.length / 3, self.length / 2] {
-            out.checkpoint(Fact {
-                ordinal: at.head + 1 + i,
-                shallow: NODE,
-                retained: NODE,
-                distance: Some(HEAD_DISTANCE + 1 + i.min(self.length - 1 - i)),
-                dominator: at.head,
-            });
+            out.checkpoint(fact(at.head + 1 + i, NODE, NODE, 1 + i.min(self.length - 1 - i), at.head));
         }
         out.class(",Deque", 1, HEAD, HEAD + all, HEAD_DISTANCE);
         out.class(",DequeNode", self.length, all, all, HEAD_DISTANCE + 1);

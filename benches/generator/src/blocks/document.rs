@@ -4,7 +4,7 @@
 //! dominates each child, and the middle child is farthest. Only the topmost node records whether it is attached;
 //! readers must propagate that through native nodes.
 
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::shared::{DOCUMENT_TREES, class, instance_of};
@@ -189,13 +189,7 @@ impl Structure for Detached {
 
     fn metadata(&self, at: &Place, out: &mut Answers) {
         let grid = &self.grid;
-        let top = Fact {
-            ordinal: at.head + 1,
-            shallow: TOP,
-            retained: grid.bytes(),
-            distance: Some(HEAD_DISTANCE + 1),
-            dominator: at.head,
-        };
+        let top = fact(at.head + 1, TOP, grid.bytes(), 1, at.head);
         out.head(at.head_fact(HTML_ELEMENT, HTML_ELEMENT + grid.bytes()));
         out.checkpoint(top);
         let rows = grid.rows * grid.row_bytes();

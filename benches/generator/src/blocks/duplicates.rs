@@ -6,8 +6,8 @@
 //! over the whole file. Pointers back to the owner (or parent) keep two positions of one copy from being identical.
 
 use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size, string, string_size};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Duplicates, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::{Answers, Duplicates};
 use crate::names as n;
 use crate::shared::{class, instance_of};
 use crate::sink::EdgeType::Property;
@@ -150,13 +150,6 @@ impl Twins {
     }
 
     fn checkpoints(&self, at: &Place, out: &mut Answers) {
-        let fact = |ordinal, shallow, retained, distance, dominator| Fact {
-            ordinal,
-            shallow,
-            retained,
-            distance: Some(HEAD_DISTANCE + distance),
-            dominator,
-        };
         let (list, tree, ring) = (self.list(at, 1), self.tree(at, 1), self.ring(at, 1));
         out.checkpoint(fact(self.leaf(at), LEAF, LEAF, 1, at.head));
         out.checkpoint(fact(list, LIST, self.list_bytes(), 1, at.head));

@@ -1,8 +1,8 @@
 //! Hash maps: `Map -> table -> keys and entries`; each entry also knows its key.
 
 use super::parts::{string, string_size};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::Answers;
 use crate::names as n;
 use crate::rng::mix;
 use crate::shared::{array_size, class, common, instance_of, map, slot};
@@ -78,13 +78,6 @@ impl Structure for Cache {
         let (keys, entries) = (self.entries * KEY, self.entries * ENTRY);
         let table = at.head + 1;
         out.head(at.head_fact(shallow, shallow + keys + entries));
-        let fact = |ordinal, bytes, retained, distance, dominator| Fact {
-            ordinal,
-            shallow: bytes,
-            retained,
-            distance: Some(HEAD_DISTANCE + distance),
-            dominator,
-        };
         let last = table + 2 * self.entries;
         out.checkpoint(fact(table, 0, keys + entries, 1, at.head));
         out.checkpoint(fact(last - 1, KEY, KEY, 2, table));

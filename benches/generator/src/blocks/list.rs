@@ -1,8 +1,8 @@
 //! Singly linked lists: thousands of nodes deep in the dominator tree, which breaks recursion.
 
 use super::parts::{NUMBER_SIZE, number};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::Answers;
 use crate::names as n;
 use crate::rng::mix;
 use crate::shared::{class, common, instance_of};
@@ -68,13 +68,8 @@ impl Structure for List {
         let all = self.length * self.bytes_per_node();
         out.head(at.head_fact(HEAD, HEAD + all));
         for i in [0, self.length / 2, self.length - 1] {
-            out.checkpoint(Fact {
-                ordinal: self.node(at, i),
-                shallow: NODE,
-                retained: (self.length - i) * self.bytes_per_node(),
-                distance: Some(HEAD_DISTANCE + 1 + i),
-                dominator: if i == 0 { at.head } else { self.node(at, i - 1) },
-            });
+            let dominator = if i == 0 { at.head } else { self.node(at, i - 1) };
+            out.checkpoint(fact(self.node(at, i), NODE, (self.length - i) * self.bytes_per_node(), 1 + i, dominator));
         }
         out.class(",LinkedList", 1, HEAD, HEAD + all, HEAD_DISTANCE);
         // The first node dominates all others.

@@ -1,8 +1,8 @@
 //! Modules: closures that share contexts, so that no closure dominates its variables.
 
 use super::parts::{NUMBER_SIZE, number};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::Answers;
 use crate::names as n;
 use crate::rng::mix;
 use crate::shared::{FUNCTION_CODE, FUNCTION_INFO, NATIVE_CONTEXT, SCOPE_INFO, class, common, instance_of, map};
@@ -104,13 +104,6 @@ impl Structure for Module {
         let contexts = OUTER + scopes * (CONTEXT + NUMBER_SIZE);
         let retained = MODULE + functions + contexts;
         out.head(at.head_fact(MODULE, retained));
-        let fact = |ordinal, shallow, retained, distance, dominator| Fact {
-            ordinal,
-            shallow,
-            retained,
-            distance: Some(HEAD_DISTANCE + distance),
-            dominator,
-        };
         let closure = self.closure(at, closures - 1);
         let scope = self.scope(at, scopes - 1);
         out.checkpoint(fact(at.head + 1, OUTER, OUTER, 3, at.head));

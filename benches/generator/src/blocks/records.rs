@@ -1,8 +1,8 @@
 //! Plain objects, as from JSON: readers must infer their classes from their property lists.
 
 use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size, string, string_size};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, ClassRow, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::{Answers, ClassRow};
 use crate::names as n;
 use crate::rng::mix;
 use crate::shared::{class, common, instance_of, oddball};
@@ -121,20 +121,8 @@ impl Structure for Records {
         let objects = length * (bytes + OWN);
         out.head(at.head_fact(shallow, shallow + objects));
         let last = at.head + 2 * length;
-        out.checkpoint(Fact {
-            ordinal: last,
-            shallow: bytes,
-            retained: bytes + OWN,
-            distance: Some(HEAD_DISTANCE + 1),
-            dominator: at.head,
-        });
-        out.checkpoint(Fact {
-            ordinal: last + 1,
-            shallow: OWN,
-            retained: OWN,
-            distance: Some(HEAD_DISTANCE + 2),
-            dominator: last,
-        });
+        out.checkpoint(fact(last, bytes, bytes + OWN, 1, at.head));
+        out.checkpoint(fact(last + 1, OWN, OWN, 2, last));
         out.class(",Array", 1, shallow, 0, HEAD_DISTANCE);
         out.class(",(string)", length, length * OWN, length * OWN, HEAD_DISTANCE + 2);
         let row = ClassRow {

@@ -1,6 +1,6 @@
 //! Rings: one-way cycles (a chain of dominators) and two-way cycles (one node dominates all others).
 
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::rng::mix;
@@ -35,13 +35,7 @@ impl Ring {
             (true, _) => (i.min(self.length - i), NODE, at.head + 1),
             (false, _) => (i, (self.length - i) * NODE, at.head + i),
         };
-        Fact {
-            ordinal: at.head + 1 + i,
-            shallow: NODE,
-            retained,
-            distance: Some(HEAD_DISTANCE + 1 + steps),
-            dominator: before,
-        }
+        fact(at.head + 1 + i, NODE, retained, 1 + steps, before)
     }
 }
 

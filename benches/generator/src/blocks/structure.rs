@@ -26,8 +26,13 @@ pub struct Place {
 impl Place {
     /// The metadata of a head that hangs from the shard.
     pub(super) fn head_fact(&self, shallow: u64, retained: u64) -> Fact {
-        Fact { ordinal: self.head, shallow, retained, distance: Some(HEAD_DISTANCE), dominator: self.shard }
+        fact(self.head, shallow, retained, 0, self.shard)
     }
+}
+
+/// The facts of a node; `steps` is its distance from the head.
+pub(super) fn fact(ordinal: u64, shallow: u64, retained: u64, steps: u64, dominator: u64) -> Fact {
+    Fact { ordinal, shallow, retained, distance: Some(HEAD_DISTANCE + steps), dominator }
 }
 
 /// Entries that something takes in each section.

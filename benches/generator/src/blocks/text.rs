@@ -1,8 +1,8 @@
 //! Strings: many short ones, some of kilobytes, in big files a few of megabytes, and one external string.
 
 use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size, string, string_size};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::Answers;
 use crate::names as n;
 use crate::rng::mix;
 use crate::shared::{common, map};
@@ -90,26 +90,14 @@ impl Structure for Texts {
         let own: u64 = (0..self.own).map(|i| string_size(self.text_length(at, i))).sum();
         let external = EXTERNAL + self.external_length(at);
         out.head(at.head_fact(shallow, shallow + own + external));
-        let leaf = |ordinal, bytes| Fact {
-            ordinal,
-            shallow: bytes,
-            retained: bytes,
-            distance: Some(HEAD_DISTANCE + 1),
-            dominator: at.head,
-        };
+        let leaf = |ordinal, bytes| fact(ordinal, bytes, bytes, 1, at.head);
         let last = at.head + 2 + self.own;
         out.checkpoint(leaf(last, external));
         if self.own > 0 {
             out.checkpoint(leaf(last - 1, string_size(self.text_length(at, self.own - 1))));
         }
         // The string alone owns the data and gets its bytes.
-        out.checkpoint(Fact {
-            ordinal: last + 1,
-            shallow: 0,
-            retained: 0,
-            distance: Some(HEAD_DISTANCE + 2),
-            dominator: last,
-        });
+        out.checkpoint(fact(last + 1, 0, 0, 2, last));
         out.class(",Array", 1, shallow, 0, HEAD_DISTANCE);
         out.class(",(string)", self.own + 1, own + external, own + external, HEAD_DISTANCE + 1);
     }

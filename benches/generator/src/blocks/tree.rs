@@ -1,8 +1,8 @@
 //! Complete binary trees; nodes know their parents and have a key of their own.
 
 use super::parts::{string, string_size};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::Answers;
 use crate::names as n;
 use crate::shared::{class, instance_of};
 use crate::sink::EdgeType::Property;
@@ -74,13 +74,8 @@ impl Structure for Tree {
         for level in [0, 1, self.levels / 2, self.levels - 1] {
             let first = (1 << level) - 1;
             let below = (1 << (self.levels - level)) - 1;
-            out.checkpoint(Fact {
-                ordinal: at.head + 1 + 2 * first,
-                shallow: NODE,
-                retained: below * (NODE + KEY),
-                distance: Some(HEAD_DISTANCE + 1 + u64::from(level)),
-                dominator: if first == 0 { at.head } else { at.head + 1 + 2 * ((first - 1) / 2) },
-            });
+            let dominator = if first == 0 { at.head } else { at.head + 1 + 2 * ((first - 1) / 2) };
+            out.checkpoint(fact(at.head + 1 + 2 * first, NODE, below * (NODE + KEY), 1 + u64::from(level), dominator));
         }
         out.class(",SearchTree", 1, HEAD, HEAD + all, HEAD_DISTANCE);
         out.class(CLASS, length, length * NODE, all, HEAD_DISTANCE + 1);

@@ -4,8 +4,8 @@
 //! number. Dominators ignore the table's edge; distances ignore the edge visited first.
 
 use super::parts::{js_array_elements, string, string_size};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::Answers;
 use crate::names as n;
 use crate::rng::mix;
 use crate::section::id;
@@ -119,13 +119,6 @@ impl Structure for ViewRegistry {
         let weak_map = WEAK_MAP + self.table_size();
         let keys = entries * (KEY + STATE + DATA);
         out.head(at.head_fact(shallow, shallow + weak_map + keys));
-        let fact = |ordinal, shallow, retained, distance, dominator| Fact {
-            ordinal,
-            shallow,
-            retained,
-            distance: Some(HEAD_DISTANCE + distance),
-            dominator,
-        };
         let key = self.key(at, entries - 1);
         out.checkpoint(fact(at.head + 2, weak_map, weak_map, 1, at.head));
         out.checkpoint(fact(self.table(at), 0, 0, 2, at.head + 2));

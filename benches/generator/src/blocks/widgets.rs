@@ -2,8 +2,8 @@
 //! each of the rarer node types.
 
 use super::parts::{NUMBER_SIZE, js_array, js_array_edges, js_array_elements, js_array_size, number};
-use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
-use crate::answers::{Answers, Fact};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure, fact};
+use crate::answers::Answers;
 use crate::names as n;
 use crate::rng::mix;
 use crate::shared::{FUNCTION_CODE, array_size, class, common, instance_of, map, oddball};
@@ -77,13 +77,6 @@ impl Structure for Widgets {
         let pairs = self.pairs * SHARED_PAIR;
         out.head(at.head_fact(shallow, shallow + length * RETAINED + pairs));
         let widget = self.widget(at, length - 1);
-        let fact = |ordinal, shallow, retained, distance, dominator| Fact {
-            ordinal,
-            shallow,
-            retained,
-            distance: Some(HEAD_DISTANCE + distance),
-            dominator,
-        };
         out.checkpoint(fact(widget, SHALLOW, RETAINED, 1, at.head));
         out.checkpoint(fact(widget + 1, 0, NUMBER_SIZE, 2, widget));
         out.checkpoint(fact(widget + 2, 0, 0, 3, widget + 1));
