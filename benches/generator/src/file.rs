@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use crate::answers::Answers;
 use crate::blocks::Structure;
+use crate::header;
 use crate::names;
 use crate::plan::{Plan, Shape, Shard, Target};
 use crate::section::{EdgeRows, LocationRows, NodeLayout, NodeRows};
-use crate::sink::{EDGE_TYPES, NODE_TYPES};
 use crate::strings::Strings;
 use crate::write::Out;
 
@@ -50,35 +50,10 @@ fn layout(plan: &Plan) -> NodeLayout {
     NodeLayout { trace_depth }
 }
 
-fn quoted(names: &[&str]) -> String {
-    format!("[\"{}\"]", names.join("\",\""))
-}
-
 fn header<W: Write>(plan: &Plan, out: &mut Out<W>) {
-    let fields = layout(plan).fields();
-    let numbers = vec!["\"number\""; fields.len() - 2].join(",");
     let total = plan.total();
     let functions = if layout(plan).trace_depth.is_some() { TRACE_FUNCTIONS } else { 0 };
-    let text = format!(
-        concat!(
-            r#"{{"snapshot":{{"meta":{{"node_fields":{},"node_types":[{},"string",{}],"#,
-            r#""edge_fields":["type","name_or_index","to_node"],"edge_types":[{},"string_or_number","node"],"#,
-            r#""trace_function_info_fields":["function_id","name","script_name","script_id","line","column"],"#,
-            r#""trace_node_fields":["id","function_info_index","count","size","children"],"#,
-            r#""sample_fields":["timestamp_us","last_assigned_id"],"#,
-            r#""location_fields":["object_index","script_id","line","column"]}},"#,
-            r#""node_count":{},"edge_count":{},"trace_function_count":{},"extra_native_bytes":0}},"#,
-            "\n",
-        ),
-        quoted(fields),
-        quoted(&NODE_TYPES),
-        numbers,
-        quoted(&EDGE_TYPES),
-        total.nodes,
-        total.edges,
-        functions,
-    );
-    out.bytes(text.as_bytes());
+    out.bytes(header::header(layout(plan).fields(), [total.nodes, total.edges, functions]).as_bytes());
 }
 
 fn nodes<W: Write>(plan: &Plan, out: &mut Out<W>) -> io::Result<()> {

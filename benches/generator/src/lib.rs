@@ -26,6 +26,7 @@
 mod answers;
 mod blocks;
 pub mod file;
+pub mod header;
 mod hprof;
 pub mod names;
 pub mod plan;

@@ -4,6 +4,7 @@
 
 use std::io::Write;
 
+use crate::header::NODE_FIELDS;
 use crate::shared::FIRST_BLOCK_NODE;
 use crate::sink::{EdgeType, NodeType, Sink};
 use crate::write::Out;
@@ -30,7 +31,7 @@ impl NodeLayout {
     /// The fields in order; recent V8 omits the trace node unless allocations were tracked.
     pub(crate) fn fields(self) -> &'static [&'static str] {
         if self.trace_depth.is_some() {
-            &["type", "name", "id", "self_size", "edge_count", "trace_node_id", "detachedness"]
+            &NODE_FIELDS
         } else {
             &["type", "name", "id", "self_size", "edge_count", "detachedness"]
         }

@@ -1,8 +1,9 @@
 //! Writes a graph as V8's `.heapsnapshot`.
 
+use crate::header::{NODE_FIELDS, header};
 use std::io::{self, Write};
 
-/// Kinds of nodes, as their positions in [`NODE_KINDS`].
+/// Kinds of nodes, as their positions in the header.
 pub(super) mod kind {
     pub(crate) const ARRAY: u8 = 1;
     pub(crate) const STRING: u8 = 2;
@@ -11,16 +12,12 @@ pub(super) mod kind {
     pub(crate) const SYNTHETIC: u8 = 9;
 }
 
-const NODE_KINDS: &str = "hidden array string object code closure regexp number native synthetic";
-
-/// Kinds of edges, as their positions in [`EDGE_KINDS`].
+/// Kinds of edges, as their positions in the header.
 pub(super) mod edge {
     pub(crate) const ELEMENT: u8 = 1;
     pub(crate) const PROPERTY: u8 = 2;
     pub(crate) const INTERNAL: u8 = 3;
 }
-
-const EDGE_KINDS: &str = "context element property internal hidden shortcut weak";
 
 /// A node.
 pub(super) struct Node {
@@ -85,7 +82,7 @@ pub(super) fn write(heap: &Heap, out: &mut impl Write) -> io::Result<()> {
         (heap.edges)(node, &mut edges);
         count += edges.len() as u64;
     }
-    header(heap.nodes, count, out)?;
+    write!(out, "{}\"nodes\":[", header(&NODE_FIELDS, [heap.nodes, count, 0]))?;
     for node in 0..heap.nodes {
         edges.clear();
         (heap.edges)(node, &mut edges);
@@ -117,23 +114,4 @@ pub(super) fn write(heap: &Heap, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{comma}\"{}\"", (heap.string)(at))?;
     }
     out.write_all(b"]}")
-}
-
-fn header(nodes: u64, edges: u64, out: &mut impl Write) -> io::Result<()> {
-    let list = |names: &str| format!("[\"{}\"]", names.replace(' ', "\",\""));
-    write!(
-        out,
-        "{{\"snapshot\":{{\"meta\":{{\"node_fields\":{},\"node_types\":[{},\"string\",\"number\",\"number\",\
-         \"number\",\"number\",\"number\"],\"edge_fields\":{},\"edge_types\":[{},\"string_or_number\",\"node\"],\
-         \"trace_function_info_fields\":{},\"trace_node_fields\":{},\"sample_fields\":{},\"location_fields\":{}}},\
-         \"node_count\":{nodes},\"edge_count\":{edges},\"trace_function_count\":0}},\n\"nodes\":[",
-        list("type name id self_size edge_count trace_node_id detachedness"),
-        list(NODE_KINDS),
-        list("type name_or_index to_node"),
-        list(EDGE_KINDS),
-        list("function_id name script_name script_id line column"),
-        list("id function_info_index count size children"),
-        list("timestamp_us last_assigned_id"),
-        list("object_index script_id line column"),
-    )
 }
