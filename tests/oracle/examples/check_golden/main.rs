@@ -7,6 +7,7 @@
 
 #![expect(clippy::print_stdout, reason = "this program prints")]
 
+mod differences;
 mod dominators;
 mod read;
 
@@ -20,25 +21,8 @@ use heaplake_oracle::{OracleString, Truth, truth};
 /// Up to this many nodes, dominators by deletion must agree too.
 const DELETABLE: usize = 300;
 
-/// Printed differences per file; all are counted.
-const SHOWN: usize = 10;
-
 fn main() -> ExitCode {
-    let mut files = 0;
-    let mut differing = 0;
-    for path in std::env::args().skip(1) {
-        let differences = check(Path::new(&path));
-        files += 1;
-        differing += usize::from(!differences.is_empty());
-        for difference in differences.iter().take(SHOWN) {
-            println!("{path}: {difference}");
-        }
-        if differences.len() > SHOWN {
-            println!("{path}: {} differences in all", differences.len());
-        }
-    }
-    println!("{files} files, {differing} differ");
-    if differing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    differences::print(check)
 }
 
 /// All differences between the oracle and a file's goldens.

@@ -7,6 +7,8 @@
 
 #![expect(clippy::print_stdout, reason = "this program prints")]
 
+#[path = "../check_golden/differences.rs"]
+mod differences;
 #[path = "../check_golden/dominators.rs"]
 mod dominators;
 mod read;
@@ -17,25 +19,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Printed differences per file; all are counted.
-const SHOWN: usize = 10;
-
 fn main() -> ExitCode {
-    let mut files = 0;
-    let mut differing = 0;
-    for path in std::env::args().skip(1) {
-        let differences = check(Path::new(&path));
-        files += 1;
-        differing += usize::from(!differences.is_empty());
-        for difference in differences.iter().take(SHOWN) {
-            println!("{path}: {difference}");
-        }
-        if differences.len() > SHOWN {
-            println!("{path}: {} differences in all", differences.len());
-        }
-    }
-    println!("{files} files, {differing} differ");
-    if differing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    differences::print(check)
 }
 
 fn check(path: &Path) -> Vec<String> {
