@@ -19,14 +19,16 @@ fn generated() -> Vec<u8> {
     snapshot.to_json(&layout)
 }
 
+fn assert_cut_off(bytes: &[u8]) {
+    let (length, (failure, file)) = (bytes.len(), failure(bytes));
+    let message = failure.to_string();
+    assert!(message.starts_with(&format!("{file}: byte {length}: expected ")), "{length}: {message}");
+    assert!(message.ends_with(", found the end of the input"), "{length}: {message}");
+}
+
 #[test]
 fn cut_off_at_every_byte_of_a_small_snapshot() {
-    for length in 1..GOOD.len() {
-        let (failure, file) = failure(&GOOD.as_bytes()[..length]);
-        let message = failure.to_string();
-        assert!(message.starts_with(&format!("{file}: byte {length}: expected ")), "{length}: {message}");
-        assert!(message.ends_with(", found the end of the input"), "{length}: {message}");
-    }
+    (1..GOOD.len()).for_each(|length| assert_cut_off(&GOOD.as_bytes()[..length]));
 }
 
 #[test]
@@ -34,12 +36,7 @@ fn cut_off_at_every_kilobyte() {
     let whole = generated();
     assert!((60_000..100_000).contains(&whole.len()), "{}", whole.len());
     accepted(&whole);
-    for length in (1000..whole.len()).step_by(1000) {
-        let (failure, file) = failure(&whole[..length]);
-        let message = failure.to_string();
-        assert!(message.starts_with(&format!("{file}: byte {length}: expected ")), "{length}: {message}");
-        assert!(message.ends_with(", found the end of the input"), "{length}: {message}");
-    }
+    (1000..whole.len()).step_by(1000).for_each(|length| assert_cut_off(&whole[..length]));
 }
 
 #[test]
