@@ -65,7 +65,7 @@ fn cut_off(lake: &Lake, least: u64) -> usize {
     for folder in fs::read_dir(scratch).into_iter().flatten().flatten() {
         let journal = fs::read(folder.path().join("journal.json")).unwrap_or_default();
         let journal: Value = serde_json::from_slice(&journal).unwrap_or_default();
-        for (name, sum) in journal["sums"].as_object().into_iter().flatten() {
+        for (name, sum) in journal["checksums"].as_object().into_iter().flatten() {
             let file = File::options().write(true).open(folder.path().join(name));
             let length = sum["parts"].as_array().and_then(|parts| parts.last()?[0].as_u64()).unwrap_or(0);
             if length > least && file.is_ok_and(|file| file.set_len(length / 2).is_ok()) {

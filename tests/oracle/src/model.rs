@@ -44,8 +44,22 @@ pub struct Snapshot {
     /// The ordinal of the root, if the header names one: the file then has it multiplied by the number of node fields.
     /// DevTools only knows roots that are the first or the last node.
     pub root_index: Option<usize>,
-    /// Indices of the interned strings.
-    interned: HashMap<OracleString, usize>,
+    /// Not part of the content.
+    interned: Interned,
+}
+
+/// Index of the string table.
+#[derive(Clone, Debug, Default)]
+struct Interned {
+    first: HashMap<OracleString, usize>,
+    /// Strings of the table in `first`.
+    seen: usize,
+}
+
+impl PartialEq for Interned {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Optional node fields. An absent field reads as zero.
@@ -125,7 +139,7 @@ impl Snapshot {
             strings: Vec::new(),
             locations: Vec::new(),
             root_index: None,
-            interned: HashMap::new(),
+            interned: Interned::default(),
         }
     }
 
@@ -163,10 +177,16 @@ impl Snapshot {
 
     /// The index of a string in the table, added if it is new.
     pub fn intern(&mut self, text: impl Into<OracleString>) -> usize {
-        *self.interned.entry(text.into()).or_insert_with_key(|text| {
+        let (text, Interned { first, seen }) = (text.into(), &mut self.interned);
+        for (index, string) in self.strings.iter().enumerate().skip(*seen) {
+            first.entry(string.clone()).or_insert(index);
+        }
+        let index = *first.entry(text).or_insert_with_key(|text| {
             self.strings.push(text.clone());
             self.strings.len() - 1
-        })
+        });
+        *seen = self.strings.len();
+        index
     }
 
     /// The ordinal of the root.
