@@ -18,20 +18,17 @@ use std::sync::atomic::AtomicBool;
 const SHOWN: usize = 200;
 
 /// Every table, chains of all classes, all duplicates.
-#[must_use]
 pub(crate) fn everything() -> AnalysisOptions {
     let big = BigClasses { min_retained: Some(0), ..BigClasses::default() };
     AnalysisOptions { tables: Tables::all(), big, duplicates: Duplicates::All, ..AnalysisOptions::default() }
 }
 
 /// Analyses bytes as a file of this name.
-#[must_use]
 pub(crate) fn analyze(name: &str, data: &[u8], options: AnalysisOptions) -> String {
     of_file(name, data, &Options::Analysis(options))
 }
 
 /// Replays bytes as a file of this name.
-#[must_use]
 pub(crate) fn replay(name: &str, data: &[u8]) -> String {
     let tables = TraceTable::ALL.into_iter().collect();
     let recording = Recording { sample_interval: 2, tables, pprof: true, collapsed: true, ..Recording::default() };
@@ -66,7 +63,6 @@ pub(crate) fn make(path: &Path, lake: &Path, options: &Options, threads: usize) 
 }
 
 /// Checks the result of a run and describes it briefly.
-#[must_use]
 pub(crate) fn judged(outcome: &Result<Outcome, Diagnostic>, path: &Path, lake: &Path) -> String {
     match outcome {
         Ok(outcome) => {
@@ -88,7 +84,6 @@ pub(crate) fn judged(outcome: &Result<Outcome, Diagnostic>, path: &Path, lake: &
 }
 
 /// Describes a diagnostic briefly, after checking that the input can be its cause.
-#[must_use]
 pub(crate) fn refused(diagnostic: &Diagnostic) -> String {
     use StageError::{Budget, Input, Overflow, Plan};
     let of_input = matches!(diagnostic.error.as_deref(), Some(Input(_) | Budget { .. } | Plan { .. } | Overflow(_)));
@@ -98,7 +93,6 @@ pub(crate) fn refused(diagnostic: &Diagnostic) -> String {
 }
 
 /// Describes a diagnostic briefly, after checking its form.
-#[must_use]
 pub(crate) fn told(diagnostic: &Diagnostic) -> String {
     assert!(diagnostic.cause.lines().count() == 1, "not one line of cause: {:?}", diagnostic.cause);
     assert!(diagnostic.advice.lines().count() == 1, "not one line of advice: {:?}", diagnostic.advice);

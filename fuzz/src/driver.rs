@@ -47,7 +47,6 @@ pub struct Driver {
 
 impl Driver {
     /// Runs a worker until a bound is reached; restarts with another seed where one dies.
-    #[must_use]
     pub fn run(&self, target: &Target, seed: u64, time: Duration, inputs: u64, tally: &mut Tally) -> Vec<Finding> {
         let (started, mut found, mut attempt) = (Instant::now(), Vec::new(), 0);
         let before = tally.inputs;
@@ -66,7 +65,6 @@ impl Driver {
     }
 
     /// Runs one input; returns why it died, if it did.
-    #[must_use]
     pub fn once(&self, target: &Target, input: &Path) -> Option<String> {
         let folder = analysis::folder();
         fs::write(folder.path().join(CURRENT), fs::read(input).unwrap()).unwrap();

@@ -33,7 +33,6 @@ pub(crate) const MOST: usize = 1 << 20;
 const PIECE: usize = 400;
 
 /// A mutated copy of an input; pieces may come from `other`.
-#[must_use]
 pub(crate) fn mutated(input: &[u8], other: &[u8], words: &[&[u8]], rng: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = input.to_vec();
     let most = 1 << rng.below(4);

@@ -7,19 +7,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folder of the tests' fixtures.
-#[must_use]
 pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
 }
 
 /// Inputs that once broke something: `fuzz/corpus/NAME`.
-#[must_use]
 pub(crate) fn corpus(name: &str) -> Vec<Vec<u8>> {
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name)).iter().map(|path| read(path)).collect()
 }
 
 /// The files of a folder by name; empty if there is no such folder.
-#[must_use]
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -29,13 +26,11 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The bytes of a file.
-#[must_use]
 pub(crate) fn read(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Java dumps.
-#[must_use]
 pub(crate) fn hprof() -> Vec<Vec<u8>> {
     let layout = |seed: u64| jvm::Layout {
         order: seed % 3,
@@ -49,7 +44,6 @@ pub(crate) fn hprof() -> Vec<Vec<u8>> {
 }
 
 /// V8 snapshots.
-#[must_use]
 pub(crate) fn heapsnapshot() -> Vec<Vec<u8>> {
     let shape = Shape { max_nodes: 16, ..Shape::default() };
     let random = (0..12).map(|seed| Draft::random(seed, &shape).build(&shape).to_json(&Layout::random(seed)));
@@ -57,13 +51,11 @@ pub(crate) fn heapsnapshot() -> Vec<Vec<u8>> {
 }
 
 /// .NET dumps.
-#[must_use]
 pub(crate) fn gcdumps() -> Vec<Vec<u8>> {
     (0..10).map(|seed| gcdump::graph(seed, 20).to_gcdump(seed)).chain(corpus("gcdump")).collect()
 }
 
 /// Walks of .NET heaps.
-#[must_use]
 pub(crate) fn walks() -> Vec<Vec<u8>> {
     let layout = |seed: u64| dotnet::Layout {
         seed,
@@ -79,13 +71,11 @@ pub(crate) fn walks() -> Vec<Vec<u8>> {
 }
 
 /// Profiler logs.
-#[must_use]
 pub(crate) fn logs() -> Vec<Vec<u8>> {
     [LOG.as_bytes().to_vec()].into_iter().chain(corpus("log")).collect()
 }
 
 /// Recordings of Java Flight Recorder: the corpus begins with one that contains everything, used once and doubled.
-#[must_use]
 pub(crate) fn recordings() -> Vec<Vec<u8>> {
     let corpus = corpus("jfr");
     let twice = corpus.first().map(|first| first.repeat(2));
@@ -93,7 +83,6 @@ pub(crate) fn recordings() -> Vec<Vec<u8>> {
 }
 
 /// Profiles of V8's sampling profiler.
-#[must_use]
 pub(crate) fn profiles() -> Vec<Vec<u8>> {
     [PROFILE.as_bytes().to_vec()].into_iter().chain(corpus("heapprofile")).collect()
 }

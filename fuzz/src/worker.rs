@@ -33,7 +33,6 @@ pub struct Bounds {
 ///
 /// # Panics
 /// Where a property is violated.
-#[must_use]
 pub fn run(target: &Target, seed: u64, bounds: Bounds, folder: &Path) -> (u64, usize) {
     let started = Instant::now();
     let rng = &mut SplitMix64::new(seed);

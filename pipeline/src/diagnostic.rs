@@ -7,7 +7,7 @@ use heaplake_kit::text::{visible, visible_lines};
 use heaplake_query::QueryError;
 use serde::Serialize;
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 
 /// Exit codes of the process; a more serious one is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,23 +96,21 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// Returns a diagnostic with exit code [`Exit::Failed`].
-    #[must_use]
     pub fn failed(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { cause: cause.into(), advice: advice.into(), exit: Exit::Failed, error: None }
     }
 
     /// Returns a diagnostic for a command line that cannot be carried out.
-    #[must_use]
     pub fn usage(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, ..Self::failed(cause, advice) }
     }
 
     /// Returns the kind of the failure.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         match self.error.as_deref() {
             Some(StageError::Input(_) | StageError::Overflow(_)) => Kind::Damaged,
             Some(StageError::Budget { .. } | StageError::Plan { .. }) => Kind::Memory,
+            Some(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::OutOfMemory => Kind::Memory,
             Some(error @ StageError::Io { .. }) if error.is_resource() => Kind::Disk,
             Some(StageError::Io { .. }) => Kind::File,
             Some(StageError::Thread { .. }) => Kind::Threads,
@@ -123,7 +121,6 @@ impl Diagnostic {
     }
 
     /// Converts a stage error, with exit code [`Exit::Usage`] unless memory or disk ran out.
-    #[must_use]
     pub fn of_usage(error: StageError) -> Self {
         let diagnostic = Self::from(error);
         Self { exit: diagnostic.exit.max(Exit::Usage), ..diagnostic }
@@ -138,7 +135,6 @@ impl Diagnostic {
     }
 
     /// Writes the diagnostic to standard error; returns the exit code.
-    #[must_use]
     pub fn tell(&self) -> u8 {
         // A write to a closed standard error cannot be reported anywhere.
         if log::is_json() {

@@ -100,7 +100,6 @@ pub(crate) type Unusable = (String, String);
 
 /// Resolves files, folders, glob patterns, URLs and `-` into inputs without repetition. Arguments keep their order; the
 /// inputs of one folder or pattern are sorted.
-#[must_use]
 pub(crate) fn resolve(names: &[String], wanted: Wanted) -> Vec<Result<Input, Unusable>> {
     let mut inputs: Vec<Result<Input, Unusable>> = Vec::new();
     for name in names {
@@ -151,7 +150,6 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
 }
 
 /// Returns a note for each named folder that holds files of the other kind.
-#[must_use]
 pub(crate) fn left_out(names: &[String], wanted: Wanted) -> Vec<String> {
     let folders = names.iter().filter(|name| Path::new(name).is_dir());
     let counted = folders.map(|name| (name, of_other_kind(Path::new(name), wanted))).filter(|(_, others)| *others > 0);
@@ -269,7 +267,6 @@ fn is_wanted(name: &str, wanted: Wanted) -> bool {
 
 /// Returns a readable name for an input: the file name without endings, with only letters, digits, dots, dashes and
 /// underscores.
-#[must_use]
 pub(crate) fn stem(input: &Input) -> String {
     let name = match input {
         Input::Stdin => "stdin".to_owned(),

@@ -36,7 +36,6 @@ impl FromStr for Size {
 }
 
 /// Returns the default budget: a quarter of the memory of the machine or cgroup, at least 256 MiB.
-#[must_use]
 pub fn default_budget() -> u64 {
     (available() / 4).max(LEAST_DEFAULT)
 }
@@ -74,7 +73,6 @@ fn cgroup_limits() -> Vec<u64> {
 }
 
 /// Peak resident memory since the last [`AtWork`] that began alone, bytes; `None` where the system does not report it.
-#[must_use]
 pub fn peak_rss() -> Option<u64> {
     field("/proc/self/status", "VmHWM:")
 }
@@ -89,7 +87,6 @@ pub struct AtWork(());
 
 impl AtWork {
     /// Starts a run.
-    #[must_use]
     pub fn begin() -> Self {
         if AT_WORK.fetch_add(1, Ordering::Relaxed) == 0 {
             let _ = fs::write("/proc/self/clear_refs", "5");

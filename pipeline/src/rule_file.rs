@@ -48,7 +48,6 @@ pub(crate) fn expected<T>(span: &Range<usize>, what: &str, found: impl std::fmt:
 }
 
 /// Describes the kind of a value, with an article.
-#[must_use]
 pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",

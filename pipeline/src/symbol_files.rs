@@ -51,13 +51,11 @@ impl SymbolFiles {
 
 impl Given {
     /// Assemblies and PDBs, if any.
-    #[must_use]
     pub fn symbols(&self) -> Option<Symbols> {
         (!self.symbols.files.is_empty()).then(|| self.symbols.clone())
     }
 
     /// Assemblies, PDBs, and the PDBs beside a trace, if any.
-    #[must_use]
     pub fn symbols_of(&self, trace: &Input) -> Option<Symbols> {
         let Input::File(path) = trace else { return self.symbols() };
         let found = beside(path, self.memory);

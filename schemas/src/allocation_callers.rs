@@ -37,7 +37,6 @@ const COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }

@@ -56,7 +56,6 @@ const COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
@@ -125,13 +124,11 @@ pub struct FunctionRow {
 
 impl FunctionRow {
     /// The original name if a source map has it, else the script's.
-    #[must_use]
     pub fn told_name(&self) -> u32 {
         if self.original_name == u32::MAX { self.name } else { self.original_name }
     }
 
     /// The original file and line if a source map has them, else the script's.
-    #[must_use]
     pub fn told_place(&self) -> Option<(u32, u32)> {
         let places = [(self.original_file, self.original_line), (self.file, self.line)];
         places.into_iter().find(|&(file, line)| file != u32::MAX && line != u32::MAX)

@@ -46,7 +46,6 @@ const COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
@@ -63,13 +62,11 @@ const ELEMENT_FIELDS: &[ColumnSchema] = &[
 ];
 
 /// An element of `path`.
-#[must_use]
 pub fn element() -> Field {
     table::element(&ELEMENT, false)
 }
 
 /// Fields of an element of `path`.
-#[must_use]
 pub fn element_fields() -> Fields {
     table::fields(ELEMENT_FIELDS)
 }

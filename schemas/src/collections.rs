@@ -61,7 +61,6 @@ const COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
@@ -69,7 +68,6 @@ pub fn schema() -> SchemaRef {
 const CONDEMNED: Type = Type::UInt8;
 
 /// An element of `condemned`.
-#[must_use]
 pub fn condemned() -> Field {
     table::element(&CONDEMNED, false)
 }

@@ -26,7 +26,6 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[required("set", Type::UInt32, "Set"), required("node", Type::UInt32, "Node")];
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }

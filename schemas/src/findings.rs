@@ -64,13 +64,11 @@ const COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// An element of `path` and `stable_path`.
-#[must_use]
 pub fn step() -> Field {
     table::element(&STEP, false)
 }
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }

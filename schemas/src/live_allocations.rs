@@ -44,7 +44,6 @@ const COLUMNS: &[ColumnSchema] = &[
 pub const ROWS: Column<LiveRow> = Column::new("live.row");
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }

@@ -22,7 +22,6 @@ pub enum Options {
 
 impl Options {
     /// Options of an analysis, or `None` for a replay.
-    #[must_use]
     pub fn analysis(&self) -> Option<&AnalysisOptions> {
         match self {
             Self::Analysis(options) => Some(options),
@@ -31,14 +30,12 @@ impl Options {
     }
 
     /// Options of an analysis; the defaults for a replay.
-    #[must_use]
     pub fn analysis_or_default(&self) -> &AnalysisOptions {
         static DEFAULTS: LazyLock<AnalysisOptions> = LazyLock::new(AnalysisOptions::default);
         self.analysis().unwrap_or(&DEFAULTS)
     }
 
     /// Options of a replay, or `None` for an analysis.
-    #[must_use]
     pub fn replay(&self) -> Option<&ReplayOptions> {
         match self {
             Self::Analysis(_) => None,
@@ -47,7 +44,6 @@ impl Options {
     }
 
     /// The user's rules for names.
-    #[must_use]
     pub fn names(&self) -> Option<&NameRules> {
         match self {
             Self::Analysis(options) => options.names.as_ref(),
@@ -56,7 +52,6 @@ impl Options {
     }
 
     /// Assemblies and PDBs.
-    #[must_use]
     pub fn symbols(&self) -> Option<&Symbols> {
         match self {
             Self::Analysis(options) => options.symbols.as_ref(),
@@ -65,7 +60,6 @@ impl Options {
     }
 
     /// Source maps of the scripts.
-    #[must_use]
     pub fn source_maps(&self) -> Option<&SourceMaps> {
         match self {
             Self::Analysis(options) => options.source_maps.as_ref(),
@@ -74,7 +68,6 @@ impl Options {
     }
 
     /// The user's labels.
-    #[must_use]
     pub fn labels(&self) -> &BTreeMap<String, String> {
         match self {
             Self::Analysis(options) => &options.labels,
@@ -223,13 +216,11 @@ impl From<Either> for Options {
 
 impl AnalysisOptions {
     /// Whether duplicates are searched.
-    #[must_use]
     pub fn finds_duplicates(&self) -> bool {
         self.duplicates != Duplicates::None || !self.duplicates_of.is_empty()
     }
 
     /// Whether the search follows references of any class.
-    #[must_use]
     pub fn looks_into_references(&self) -> bool {
         self.duplicates == Duplicates::All || !self.duplicates_of.is_empty()
     }
@@ -278,7 +269,6 @@ impl FromIterator<TableName> for Tables {
 
 impl Tables {
     /// Every table.
-    #[must_use]
     pub fn all() -> Self {
         TableName::ALL.into_iter().collect()
     }
@@ -291,7 +281,6 @@ impl Tables {
     }
 
     /// Whether a table is chosen.
-    #[must_use]
     pub fn has(&self, table: TableName) -> bool {
         self.0.contains(&table)
     }
@@ -390,7 +379,6 @@ impl Default for Recording {
 
 impl Recording {
     /// Whether the addresses of each object are recorded.
-    #[must_use]
     pub fn tracks(&self) -> bool {
         TraceTable::TRACKS.iter().any(|table| self.tables.contains(table))
     }

@@ -43,7 +43,6 @@ const COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
@@ -73,7 +72,6 @@ pub struct PossibleRow {
 
 impl PossibleRow {
     /// Members of such sets.
-    #[must_use]
     pub fn members(&self) -> u64 {
         self.uncompared + self.untold
     }

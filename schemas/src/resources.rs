@@ -40,7 +40,6 @@ pub struct ResourceRow {
 
 impl ResourceRow {
     /// A row about a node, other fields empty.
-    #[must_use]
     pub const fn new(kind: u32, node: u32) -> Self {
         Self { kind, node, holder: NONE, function: NONE, name: NONE, place: NONE, scope: NONE, entries: 0 }
     }

@@ -59,7 +59,6 @@ const COLUMNS: &[ColumnSchema] = &[
 pub const ROWS: Column<TreeRow> = Column::new("retainer_tree.row");
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }

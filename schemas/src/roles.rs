@@ -10,19 +10,16 @@ pub struct NamePatterns(Vec<String>);
 
 impl NamePatterns {
     /// These patterns.
-    #[must_use]
     pub fn of(patterns: &[&str]) -> Self {
         Self(patterns.iter().map(|&pattern| pattern.to_owned()).collect())
     }
 
     /// Whether a pattern matches a name.
-    #[must_use]
     pub fn fit(&self, name: &str) -> bool {
         self.0.iter().any(|pattern| fits(pattern, name))
     }
 
     /// Whether there are no patterns.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -34,7 +34,6 @@ const COLUMNS: &[ColumnSchema] = &[
 pub const ROWS: Column<SampleRow> = Column::new("sample.row");
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }

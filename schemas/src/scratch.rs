@@ -38,13 +38,11 @@ pub struct Column<T> {
 
 impl<T> Column<T> {
     /// A column of few elements.
-    #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self::of(name, Per::Few)
     }
 
     /// A column of given cardinality.
-    #[must_use]
     pub const fn of(name: &'static str, per: Per) -> Self {
         Self { name, per, element: PhantomData }
     }

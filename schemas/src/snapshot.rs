@@ -61,7 +61,6 @@ const COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
@@ -76,7 +75,6 @@ const STAGE_FIELDS: &[ColumnSchema] = &[
 ];
 
 /// Fields of one entry of `stages`.
-#[must_use]
 pub fn stage_fields() -> Fields {
     table::fields(STAGE_FIELDS)
 }

@@ -38,7 +38,6 @@ impl TableSchema {
     }
 
     /// The Arrow schema.
-    #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::new(Schema::new(self.all_columns().map(ColumnSchema::field).collect::<Fields>()))
     }
@@ -52,7 +51,6 @@ pub const RUN_COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// Whether a schema begins with [`RUN_COLUMNS`].
-#[must_use]
 pub fn has_run_columns(schema: &Schema) -> bool {
     let names = schema.fields().iter().map(|field| field.name().as_str());
     names.take(RUN_COLUMNS.len()).eq(RUN_COLUMNS.iter().map(|column| column.name))
@@ -146,14 +144,12 @@ pub struct ColumnSchema {
 impl ColumnSchema {
     /// Whether the column, of a table in long form, has a value per measure. All other columns describe the subject and
     /// are equal in all its rows.
-    #[must_use]
     pub fn is_of_measure(&self) -> bool {
         let name = without_side(self.name);
         IN_ITS_UNIT.contains(&name) || IN_ANOTHER_UNIT.contains(&name)
     }
 
     /// Unit of the values, from type and name of the column; `None` if these follow no rule.
-    #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
         let named = |endings: &[&str]| {
             let ends = |ending: &&str| {
@@ -202,19 +198,16 @@ impl ColumnSchema {
 }
 
 /// A column that is never null.
-#[must_use]
 pub const fn required(name: &'static str, data_type: Type, meaning: &'static str) -> ColumnSchema {
     ColumnSchema { name, data_type, nullable: false, meaning }
 }
 
 /// A column that may be null.
-#[must_use]
 pub const fn optional(name: &'static str, data_type: Type, meaning: &'static str) -> ColumnSchema {
     ColumnSchema { name, data_type, nullable: true, meaning }
 }
 
 /// Concatenates lists of columns, `N` columns in all.
-#[must_use]
 pub const fn joined<const N: usize>(lists: &[&[ColumnSchema]]) -> [ColumnSchema; N] {
     let mut all = [SIGNATURE; N];
     let (mut list, mut next) = (0, 0);
@@ -238,7 +231,6 @@ pub const SIGNATURE: ColumnSchema =
 pub const FINGERPRINT: ColumnSchema = required("fingerprint", Type::UInt64, "XXH3-64 of `signature`");
 
 /// The Arrow fields of columns, or of a struct.
-#[must_use]
 pub fn fields(columns: &[ColumnSchema]) -> Fields {
     columns.iter().map(ColumnSchema::field).collect()
 }
@@ -284,7 +276,6 @@ impl Type {
     }
 
     /// The Arrow type.
-    #[must_use]
     pub fn arrow(&self) -> DataType {
         match self {
             Self::Boolean => DataType::Boolean,
@@ -305,7 +296,6 @@ impl Type {
 }
 
 /// The element of a list.
-#[must_use]
 pub fn element(item: &Type, nullable: bool) -> Field {
     Field::new("item", item.arrow(), nullable)
 }

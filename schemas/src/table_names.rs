@@ -138,7 +138,6 @@ impl TraceTable {
     ];
 
     /// All tables but [`Self::TRACKS`].
-    #[must_use]
     pub fn most() -> BTreeSet<Self> {
         Self::ALL.into_iter().filter(|table| !Self::TRACKS.contains(table)).collect()
     }

@@ -33,7 +33,6 @@ const COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
@@ -41,7 +40,6 @@ pub fn schema() -> SchemaRef {
 const FRAME: Type = Type::Utf8;
 
 /// An element of `frames`.
-#[must_use]
 pub fn frame() -> Field {
     table::element(&FRAME, true)
 }

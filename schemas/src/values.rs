@@ -46,7 +46,6 @@ const COLUMNS: &[ColumnSchema] = &[
 ];
 
 /// The Arrow schema.
-#[must_use]
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }

@@ -24,7 +24,6 @@ pub struct Amounts {
 
 impl Amounts {
     /// Summary of sorted values.
-    #[must_use]
     pub fn of(sorted: &[i64]) -> Self {
         let Some(&max) = sorted.last() else { return Self::default() };
         let sum: i128 = sorted.iter().map(|&value| i128::from(value)).sum();
@@ -40,19 +39,16 @@ impl Amounts {
     }
 
     /// Whether any run reports the measure.
-    #[must_use]
     pub fn is_told(&self) -> bool {
         self.told > 0
     }
 
     /// Returns `number`, or `None` if no run reports the measure.
-    #[must_use]
     pub fn told(&self, number: i64) -> Option<i64> {
         self.is_told().then_some(number)
     }
 
     /// Cells of its columns: sum, mean, median, 90 % quantile, maximum.
-    #[must_use]
     pub fn cells(&self) -> [Cell; 5] {
         [self.sum, self.mean, self.median, self.p90, self.max].map(|number| Cell::Number(self.told(number)))
     }

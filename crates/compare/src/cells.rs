@@ -22,7 +22,6 @@ pub enum Cell {
 }
 
 /// Returns one column of the rows as an Arrow array.
-#[must_use]
 pub(crate) fn column(rows: &[Vec<Cell>], at: usize, data_type: &DataType) -> ArrayRef {
     let cells = rows.iter().map(|row| &row[at]);
     match data_type {

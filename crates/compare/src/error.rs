@@ -20,7 +20,6 @@ pub enum CompareError {
 
 impl CompareError {
     /// Creates a refusal.
-    #[must_use]
     pub fn refused(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::Refused { cause: cause.into(), advice: advice.into() }
     }

@@ -7,25 +7,21 @@ use heaplake_schemas::run::{self, Run};
 const HOST: &str = "host";
 
 /// Whether comparisons read a table.
-#[must_use]
 pub fn is_compared(file: &str) -> bool {
     TABLES.iter().any(|table| table.compared.file == file)
 }
 
 /// Input format of a run.
-#[must_use]
 pub fn format(run: &Run) -> &str {
     run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.metadata.format)
 }
 
 /// Host of a run, from its label.
-#[must_use]
 pub fn host(run: &Run) -> Option<&str> {
     run.options.labels().get(HOST).map(String::as_str)
 }
 
 /// Whether a run has a table.
-#[must_use]
 pub fn has_table(run: &Run, file: &str) -> bool {
     run.tables.iter().any(|table: &run::Table| table.file == file)
 }

@@ -167,7 +167,6 @@ impl Sides {
     }
 
     /// Whether all runs still have the tables of their descriptions.
-    #[must_use]
     pub fn stand(&self) -> bool {
         self.runs().all(|(_, found)| found.stands())
     }
@@ -195,7 +194,6 @@ pub struct OfFormat {
 
 impl Formats {
     /// Names of the compared formats, separated by commas.
-    #[must_use]
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.parts.iter().map(|part| part.format.as_str()).collect();
         names.join(", ")
@@ -426,7 +424,6 @@ fn other_names(sides: &[Side]) -> Option<String> {
 
 impl Side {
     /// Describes the side for `diff.json`.
-    #[must_use]
     pub fn described(&self) -> Described {
         let run = |found: &FoundRun| {
             let FoundRun { place, run, .. } = found;

@@ -46,7 +46,6 @@ const TRIES: u32 = 100;
 
 impl Description {
     /// Reads the description of a run; `None` if its folder is gone. Retries if the run is replaced meanwhile.
-    #[must_use]
     pub(crate) fn read(place: &Path) -> Option<Self> {
         let mut tries = 0;
         loop {
@@ -94,7 +93,6 @@ impl Description {
     }
 
     /// Returns the parsed description if it has no problem.
-    #[must_use]
     pub(crate) fn intact(&self) -> Option<&Run> {
         self.run.as_ref().filter(|_| self.problem.is_none())
     }
@@ -117,20 +115,17 @@ pub(crate) struct Described {
 
 impl Described {
     /// Creates it from a run description.
-    #[must_use]
     pub(crate) fn new(place: PathBuf, standing: Option<Standing>, run: &Run) -> Self {
         let (tables, schema_version) = (run.tables.clone(), run.schema_version);
         Self { place, standing, schema_version, tables, has_checksums: has_checksums(run) }
     }
 
     /// Total bytes of its tables.
-    #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.bytes))
     }
 
     /// Whether the run has been replaced or removed.
-    #[must_use]
     pub(crate) fn is_gone(&self) -> bool {
         Standing::at(&self.place).is_ok_and(|standing| standing != self.standing)
     }

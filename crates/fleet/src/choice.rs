@@ -34,7 +34,6 @@ impl Choice {
     }
 
     /// Whether a run with a damaged description may match, judged by the release and name in its folder name.
-    #[must_use]
     pub fn takes_damaged(&self, place: &Path) -> bool {
         let names =
             place::parts(place).is_some_and(|parts| self.selection.takes_named(&parts.release, &parts.snapshot));
@@ -47,7 +46,6 @@ impl Choice {
 }
 
 /// Whether a pattern matches a run's name, `release=R/snapshot=N`, or path.
-#[must_use]
 pub fn is_named(name: &Pattern, place: &Path) -> bool {
     let Some(parts) = place::parts(place) else { return false };
     let within = format!("release={}/snapshot={}", parts.release, parts.snapshot);

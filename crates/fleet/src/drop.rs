@@ -32,7 +32,6 @@ pub struct Wish {
 
 impl Wish {
     /// Whether it selects nothing.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let Choice { selection, names, since, before } = &self.choice;
         let times = [since, before, &self.before].iter().all(|time| time.is_none());

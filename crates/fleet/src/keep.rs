@@ -24,7 +24,6 @@ pub enum Per {
 
 impl Per {
     /// Group of a run; `None` if it lacks the label.
-    #[must_use]
     pub fn group(&self, run: &Run) -> Option<String> {
         match self {
             Self::Release => Some(run.release.clone()),
@@ -35,7 +34,6 @@ impl Per {
 
 /// Whether each run, given by group and capture time, is among the `last` ones of its group. Of runs with equal time,
 /// later ones in the list are newer.
-#[must_use]
 pub fn are_last(runs: &[(String, i64)], last: usize) -> Vec<bool> {
     let mut groups: BTreeMap<&str, Vec<(i64, usize)>> = BTreeMap::new();
     for (at, (group, captured)) in runs.iter().enumerate() {

@@ -135,7 +135,6 @@ fn chosen(
 }
 
 /// Total bytes of a run's files.
-#[must_use]
 pub fn disk_bytes(place: &Path) -> u64 {
     stored::files(place).into_iter().map(|(_, bytes)| bytes).sum()
 }

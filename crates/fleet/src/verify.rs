@@ -48,7 +48,6 @@ pub enum Status {
 
 impl Verified {
     /// Number of runs with a status.
-    #[must_use]
     pub fn count(&self, status: Status) -> usize {
         self.runs.iter().filter(|run| run.status == status).count()
     }

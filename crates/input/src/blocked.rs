@@ -31,7 +31,6 @@ const READ: usize = 128 << 10;
 const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
 
 /// Returns the block size recorded at the beginning of a file, if any.
-#[must_use]
 pub(crate) fn block_size(beginning: &[u8]) -> Option<usize> {
     let comment = beginning.strip_prefix(&[0x1f, 0x8b, 8, 0x10])?.get(6..)?.strip_prefix(b"HPROF BLOCKSIZE=")?;
     let digits = &comment[..comment.iter().position(|&byte| byte == 0)?];
@@ -50,7 +49,6 @@ pub(crate) struct Inflaters {
 impl Inflaters {
     /// Plans `threads` and memory for their blocks; `None` if one thread does as well, or if they would take more than
     /// a quarter of the free memory.
-    #[must_use]
     pub(crate) fn plan(threads: usize, beginning: &[u8], budget: &Budget) -> Option<Self> {
         let most = block_size(beginning)?;
         // In flight are one block more than threads, each compressed and inflated; plus one block consumed and one

@@ -24,25 +24,21 @@ pub struct Bytes<'a> {
 
 impl<'a> Bytes<'a> {
     /// Starts at the beginning of the content.
-    #[must_use]
     pub fn new(source: Source, context: &'a Context<'a>) -> Self {
         Self { source, context, block: Vec::new(), at: 0, before: 0, piece: Vec::new(), account: None }
     }
 
     /// Bytes consumed so far.
-    #[must_use]
     pub fn offset(&self) -> u64 {
         self.before + self.at as u64
     }
 
     /// Name of the input in messages.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.source.name()
     }
 
     /// Identity of the input, after its end was reached.
-    #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.source.identity()
     }

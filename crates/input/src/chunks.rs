@@ -91,7 +91,6 @@ pub struct Place<'a> {
 impl Place<'_> {
     /// Returns the offset of the number with this index in the slice, and its text with the row number. Cost: a scan of
     /// the text.
-    #[must_use]
     pub fn of(&self, index: usize, number: u64) -> (u64, String) {
         self.chunk.place(self.before + index, number, self.width)
     }

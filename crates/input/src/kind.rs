@@ -100,13 +100,11 @@ const BINARY: &[(&[u8], Kind)] = &[
 ];
 
 /// Strips byte order mark and white space from the beginning of a text.
-#[must_use]
 pub fn text(beginning: &[u8]) -> &[u8] {
     beginning.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(beginning).trim_ascii_start()
 }
 
 /// Returns the kind of a content by its beginning, if known.
-#[must_use]
 pub fn of(beginning: &[u8]) -> Option<Kind> {
     if is_compressed(beginning) {
         return Some(TWICE);
@@ -129,7 +127,6 @@ pub fn of(beginning: &[u8]) -> Option<Kind> {
 }
 
 /// Recognizes PerfView's serialisation of other content than a heap dump.
-#[must_use]
 pub fn serialized(beginning: &[u8]) -> Option<Kind> {
     /// Position of the name, preceded by its 32-bit length.
     const NAME: usize = 35;

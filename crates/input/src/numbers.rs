@@ -90,7 +90,6 @@ fn signed(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
 }
 
 /// Offset of the number with this index in a text accepted by [`tokenize`].
-#[must_use]
 pub fn offset_of(text: &[u8], index: usize) -> usize {
     let start = match index {
         0 => 0,

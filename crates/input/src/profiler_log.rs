@@ -105,7 +105,6 @@ pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
     /// True if no field is left.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.0.is_empty()
     }

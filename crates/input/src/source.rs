@@ -47,7 +47,6 @@ pub enum Input {
 
 impl Input {
     /// Name in messages.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -182,7 +181,6 @@ impl Source {
     }
 
     /// Reads from memory, in blocks of `block` bytes, with the name `memory`. For tests.
-    #[must_use]
     pub fn of_bytes(bytes: impl Into<Vec<u8>>, block: usize) -> Self {
         let reader = Box::new(io::Cursor::new(bytes.into()));
         Self::of_file(reader, |_| None, &Budget::new(UNASKED), "memory".to_owned(), block, true)
@@ -246,13 +244,11 @@ impl Source {
     }
 
     /// Name of the input in messages.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Counter of stored bytes read so far.
-    #[must_use]
     pub fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.stored)
     }
@@ -344,7 +340,6 @@ impl Source {
     }
 
     /// Identity of the input; `None` before its end.
-    #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.identity.as_ref()
     }

@@ -24,31 +24,26 @@ impl Size {
 }
 
 /// One `T` per node.
-#[must_use]
 pub const fn per_node<T>() -> Size {
     Size { bits: 8 * size_of::<T>() as u64, per: Per::Node }
 }
 
 /// One `T` per edge.
-#[must_use]
 pub const fn per_edge<T>() -> Size {
     Size { bits: 8 * size_of::<T>() as u64, per: Per::Edge }
 }
 
 /// `bits` bits per node.
-#[must_use]
 pub const fn bits_per_node(bits: u64) -> Size {
     Size { bits, per: Per::Node }
 }
 
 /// `bits` bits per edge.
-#[must_use]
 pub const fn bits_per_edge(bits: u64) -> Size {
     Size { bits, per: Per::Edge }
 }
 
 /// `bytes` bytes per edge.
-#[must_use]
 pub const fn bytes_per_edge(bytes: u64) -> Size {
     Size { bits: 8 * bytes, per: Per::Edge }
 }
@@ -70,7 +65,6 @@ impl ScratchFile {
     }
 
     /// Returns its path inside the scratch folder for a stage that works in subfolder `working_folder`, if any.
-    #[must_use]
     pub fn path_name(&self, working_folder: Option<&str>) -> String {
         match self.folder.or(working_folder) {
             Some(folder) => format!("{folder}/{}", self.name),
@@ -92,20 +86,17 @@ fn always(_: &Setting<'_>) -> bool {
 }
 
 /// A column.
-#[must_use]
 pub const fn column<T>(column: Column<T>) -> Access {
     Access { files: [Some(ScratchFile::of(column)), None], when: always, optional: false }
 }
 
 /// Both columns of a string table.
-#[must_use]
 pub const fn texts(columns: StringColumns) -> Access {
     let files = [Some(ScratchFile::of(columns.bytes)), Some(ScratchFile::of(columns.start))];
     Access { files, when: always, optional: false }
 }
 
 /// A document.
-#[must_use]
 pub const fn document(name: &'static str) -> Access {
     let file = ScratchFile { name, size: Size { bits: 0, per: Per::Few }, folder: None };
     Access { files: [Some(file), None], when: always, optional: false }
@@ -142,7 +133,6 @@ impl Access {
     }
 
     /// Whether the access is optional.
-    #[must_use]
     pub const fn is_optional(&self) -> bool {
         self.optional
     }

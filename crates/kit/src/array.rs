@@ -185,7 +185,6 @@ pub enum Lookup<T> {
 
 impl<T> Lookup<T> {
     /// Returns a second handle for another thread; `None` if paged.
-    #[must_use]
     pub fn share(&self) -> Option<Self> {
         match self {
             Self::Mapped(map) => Some(Self::Mapped(map.clone())),
@@ -196,7 +195,6 @@ impl<T> Lookup<T> {
 
 impl<T: Pod> Lookup<T> {
     /// True if no access reads the disk: all elements are in memory, plain or packed.
-    #[must_use]
     pub fn is_in_memory(&self) -> bool {
         match self {
             Self::Mapped(_) => true,

@@ -27,13 +27,11 @@ pub struct ArrayPlan<'a> {
 
 impl<'a> ArrayPlan<'a> {
     /// Creates a plan that reserves its arrays under the name `who`.
-    #[must_use]
     pub fn new(budget: &'a Budget, scratch: &'a Scratch, who: &'static str) -> Self {
         Self { budget, scratch, who, spilled: 0, is_streamed: false, is_short: false }
     }
 
     /// Creates a plan with the budget and the scratch folder of a job.
-    #[must_use]
     pub fn of(job: &Job<'a>, who: &'static str) -> Self {
         Self::new(&job.context.budget, job.scratch, who)
     }
@@ -60,13 +58,11 @@ impl<'a> ArrayPlan<'a> {
     }
 
     /// Returns true if all requested arrays would be resident.
-    #[must_use]
     pub fn holds<R: Requests>(&self, requests: &R) -> bool {
         requests.fit(self)
     }
 
     /// Bytes of the arrays made so far that were paged because they did not fit.
-    #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.spilled
     }
@@ -120,7 +116,6 @@ pub struct Filled<T> {
 }
 
 /// An array of `len` copies of `value`.
-#[must_use]
 pub fn filled<T: Pod>(len: usize, value: T) -> Filled<T> {
     Filled { len, value }
 }
@@ -141,7 +136,6 @@ impl<T: Pod> Request for Filled<T> {
 pub struct Loaded<T>(Column<T>);
 
 /// An array filled from a column.
-#[must_use]
 pub fn loaded<T: Pod>(column: Column<T>) -> Loaded<T> {
     Loaded(column)
 }
@@ -165,7 +159,6 @@ impl<T: Pod> Request for Loaded<T> {
 pub struct LookedUp<T>(Column<T>);
 
 /// A read-only column with random access.
-#[must_use]
 pub fn lookup<T: Pod>(column: Column<T>) -> LookedUp<T> {
     LookedUp(column)
 }
@@ -204,7 +197,6 @@ pub struct Starts<T> {
 }
 
 /// The start of each group of a grouped column, computed from the column of group sizes.
-#[must_use]
 pub fn offsets<T>(sizes: Column<u32>, elements: Column<T>) -> Starts<T> {
     Starts { sizes, elements }
 }
@@ -307,7 +299,6 @@ requests!(A a, B b, C c, D d, E e, F f, G g, H h);
 requests!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l, M m, N n);
 
 /// Bytes of the elements of a column; 0 if it does not exist.
-#[must_use]
 pub fn column_bytes<T>(scratch: &Scratch, column: Column<T>) -> u64 {
     column::file::bytes(scratch, column).unwrap_or(0)
 }

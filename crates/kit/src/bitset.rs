@@ -17,7 +17,6 @@ impl Bitset {
 
     /// Returns true if `i` is in the set.
     #[inline]
-    #[must_use]
     pub fn contains(&self, i: usize) -> bool {
         self.words[i / 64] >> (i % 64) & 1 == 1
     }
@@ -41,7 +40,6 @@ impl Bitset {
     }
 
     /// Number of words of 64 elements.
-    #[must_use]
     pub fn words(&self) -> usize {
         self.words.len()
     }
@@ -72,7 +70,6 @@ impl Bitset {
     }
 
     /// Number of elements. One pass.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
@@ -93,7 +90,6 @@ pub struct SharedBitset<'a>(&'a [AtomicU64]);
 impl SharedBitset<'_> {
     /// Returns true if `i` is in the set as this thread sees it.
     #[inline]
-    #[must_use]
     pub fn contains(&self, i: usize) -> bool {
         self.0[i / 64].load(Ordering::Relaxed) >> (i % 64) & 1 == 1
     }
@@ -132,14 +128,12 @@ impl Bitset {
 
 impl Ranks {
     /// Number of elements.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
     /// Returns the number of elements before `i`, or `None` if `i` is not in the set.
     #[inline]
-    #[must_use]
     pub fn rank(&self, i: usize) -> Option<usize> {
         let (word, bit) = (*self.set.words.get(i / 64)?, 1 << (i % 64));
         (word & bit != 0).then(|| self.before[i / 64] as usize + (word & (bit - 1)).count_ones() as usize)

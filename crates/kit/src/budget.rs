@@ -31,7 +31,6 @@ struct Shared {
 
 impl Budget {
     /// Creates a budget of `limit` bytes.
-    #[must_use]
     pub fn new(limit: u64) -> Self {
         Self::within(limit, Arc::new(AtomicBool::new(false)), None)
     }
@@ -62,25 +61,21 @@ impl Budget {
     }
 
     /// The limit, bytes.
-    #[must_use]
     pub fn limit(&self) -> u64 {
         self.shared.limit
     }
 
     /// Reserved bytes.
-    #[must_use]
     pub fn used(&self) -> u64 {
         self.shared.used.load(Ordering::Relaxed)
     }
 
     /// Peak of reserved bytes.
-    #[must_use]
     pub fn peak(&self) -> u64 {
         self.shared.peak.load(Ordering::Relaxed)
     }
 
     /// Free bytes.
-    #[must_use]
     pub fn free(&self) -> u64 {
         self.limit().saturating_sub(self.used())
     }
@@ -115,7 +110,6 @@ impl Budget {
     }
 
     /// Creates an empty array that grows together with its reservation.
-    #[must_use]
     pub fn growing<T>(&self, who: &'static str) -> BudgetVec<T> {
         BudgetVec { items: Vec::new(), reservation: Reservation { budget: self.clone(), who, bytes: 0 } }
     }
@@ -151,7 +145,6 @@ pub struct Reservation {
 
 impl Reservation {
     /// Reserved bytes.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -171,7 +164,6 @@ impl Reservation {
     }
 
     /// Splits off `bytes`, or all if fewer are reserved, as a reservation for `who`.
-    #[must_use]
     pub fn split(&mut self, who: &'static str, bytes: u64) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;

@@ -27,19 +27,16 @@ impl Chains {
     }
 
     /// Returns the name of a class.
-    #[must_use]
     pub fn class(&self, class: u32) -> Cow<'_, str> {
         self.classes[class as usize].get().map_or(Cow::Borrowed(""), |name| self.strings.text(name as usize))
     }
 
     /// Returns the label of the edge to an element, as in the column `edge`.
-    #[must_use]
     pub fn edge(&self, element: &Element) -> Option<Cow<'_, str>> {
         edge(&self.strings, element.label)
     }
 
     /// Returns the path to an element, from its first element.
-    #[must_use]
     pub fn path(&self, last: u32) -> Vec<&Element> {
         let last = self.elements.get(last as usize);
         let mut path: Vec<&Element> =
@@ -49,7 +46,6 @@ impl Chains {
     }
 
     /// Formats the path to an element; a long path shows `ends` elements at either end.
-    #[must_use]
     pub fn text(&self, last: u32, ends: usize) -> String {
         let path = self.path(last);
         if path.len() <= 2 * ends {
@@ -77,7 +73,6 @@ impl Chains {
 }
 
 /// Formats an edge label as in the column `edge`.
-#[must_use]
 pub fn edge(strings: &StringTable, label: u32) -> Option<Cow<'_, str>> {
     Some(match label {
         label::NONE => return None,
@@ -91,7 +86,6 @@ pub fn edge(strings: &StringTable, label: u32) -> Option<Cow<'_, str>> {
 }
 
 /// Truncates a name: it may be a megabyte long and occurs in every path through its class.
-#[must_use]
 pub fn cut(name: Cow<'_, str>) -> Cow<'_, str> {
     match name.char_indices().nth(MOST_NAME) {
         Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
@@ -101,7 +95,6 @@ pub fn cut(name: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Formats a path of (edge name, label, class, repeats): classes with edge labels between them, as in `Server.sessions
 /// → Map.table → Array[] → Session.next* → Session`. A star marks a repeated element.
-#[must_use]
 pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, bool)>) -> String {
     let mut text = String::new();
     for (edge, label, class, repeats) in path {

@@ -29,7 +29,6 @@ pub struct Checksum {
 
 impl Checksum {
     /// Checksum of a file with these bytes.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self { parts: vec![(bytes.len() as u64, xxh3_64(bytes))] }
     }
@@ -40,7 +39,6 @@ impl Checksum {
     }
 
     /// Length of the file, bytes.
-    #[must_use]
     pub fn length(&self) -> u64 {
         self.parts.last().map_or(0, |&(end, _)| end)
     }

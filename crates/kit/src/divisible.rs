@@ -32,7 +32,6 @@ impl Drop for Part {
 }
 
 /// Returns and resets this thread's sum, seconds.
-#[must_use]
 pub fn take() -> f64 {
     SPENT.take().as_secs_f64()
 }

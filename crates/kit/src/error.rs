@@ -136,7 +136,6 @@ impl From<InputError> for StageError {
 impl StageError {
     /// Wraps an I/O error with its file and the failed action (a verb, as in "cannot *read*"). A wait interrupted by
     /// the user becomes [`Self::Cancelled`].
-    #[must_use]
     pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
         if stop::is(&source) {
             return Self::Cancelled;
@@ -145,19 +144,16 @@ impl StageError {
     }
 
     /// Refuses a path given by the user.
-    #[must_use]
     pub fn unusable(path: &Path, problem: impl Into<String>, advice: &'static str) -> Self {
         Self::Unusable { path: path.to_owned(), problem: problem.into(), advice }
     }
 
     /// A scratch file has another length than it was written with.
-    #[must_use]
     pub fn cut_off(path: &Path, had: u64, has: u64) -> Self {
         Self::Scratch { path: path.to_owned(), problem: format!("it had {had} bytes, and now has {has}") }
     }
 
     /// An input file changed between two reads.
-    #[must_use]
     pub fn changed(file: &str) -> Self {
         Self::Refused {
             problem: format!("{file}: the file changed while it was read"),
@@ -166,14 +162,16 @@ impl StageError {
     }
 
     /// True if more memory or disk would help (exit code 3).
-    #[must_use]
     pub fn is_resource(&self) -> bool {
         match self {
             Self::Budget { .. } | Self::Plan { .. } | Self::Thread { .. } => true,
             Self::Io { source, .. } => {
                 matches!(
                     source.kind(),
-                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+                    io::ErrorKind::StorageFull
+                        | io::ErrorKind::QuotaExceeded
+                        | io::ErrorKind::FileTooLarge
+                        | io::ErrorKind::OutOfMemory
                 )
             }
             _ => false,
@@ -181,7 +179,6 @@ impl StageError {
     }
 
     /// Advice in one line.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Input(error) => error.hint.to_owned(),
@@ -191,6 +188,9 @@ impl StageError {
                 format!("raise --memory to at least {}", mebibytes(needed))
             }
             Self::Plan { suffices, .. } => format!("raise --memory to at least {}", mebibytes(*suffices)),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => {
+                "raise the limit of the process's address space (ulimit -v), or lower --memory or --threads".to_owned()
+            }
             Self::Io { .. } if self.is_resource() => {
                 "free some space, or point --out and --scratch to a larger disk".to_owned()
             }

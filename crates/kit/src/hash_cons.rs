@@ -15,13 +15,11 @@ const OWN: u64 = (1 << 33) - 1;
 
 impl<T: WriteAt<u64>> HashConsTable<T> {
     /// Returns the capacity for `names` signatures, a power of two. The caller allocates the array, filled with zeros.
-    #[must_use]
     pub fn capacity(names: u64) -> usize {
         (names + names / 2 + 2).next_power_of_two() as usize
     }
 
     /// Creates a table over an array of [`Self::capacity`] zeros.
-    #[must_use]
     pub fn new(table: T) -> Self {
         let mask = table.count() - 1;
         Self { table, mask }
@@ -63,7 +61,6 @@ impl<T: WriteAt<u64>> HashConsTable<T> {
 
 /// Mixes a number into a hash. Fast, not strong: equal hashes must be verified.
 #[inline]
-#[must_use]
 pub fn mix(hash: u64, number: u64) -> u64 {
     let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(number ^ 0xd1b5_4a32_d192_ed03);
     (product as u64).rotate_left(23) ^ (product >> 64) as u64 ^ number.wrapping_mul(0xff51_afd7_ed55_8ccd)

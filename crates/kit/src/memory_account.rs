@@ -9,7 +9,6 @@ const STEP: u64 = 64 << 10;
 const SORTED_WHOLE: usize = 8 << 20;
 
 /// Returns the heap bytes of an allocation of `bytes`, with header and rounding.
-#[must_use]
 pub fn allocated(bytes: usize) -> u64 {
     (bytes as u64).saturating_add(8).next_multiple_of(16).max(32)
 }

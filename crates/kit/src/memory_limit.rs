@@ -48,7 +48,6 @@ pub fn limit(bytes: u64) {
 }
 
 /// True after a thread exceeded the limit. That thread waits, with its locks held.
-#[must_use]
 pub fn is_exceeded() -> bool {
     EXCEEDED.load(Ordering::Relaxed)
 }

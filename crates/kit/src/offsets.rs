@@ -162,7 +162,6 @@ impl Offsets {
     }
 
     /// Returns a second handle for another thread; `None` if paged.
-    #[must_use]
     pub fn share(&self) -> Option<Self> {
         Some(Self { blocks: self.blocks.share()?, large: self.large.clone(), groups: self.groups })
     }
@@ -235,7 +234,6 @@ impl<A: ReadAt<OffsetBlock>> Offsets<A> {
     }
 
     /// Number of groups.
-    #[must_use]
     pub fn groups(&self) -> usize {
         self.groups
     }

@@ -44,13 +44,11 @@ impl OrderedPool {
     }
 
     /// Number of jobs for this many threads: per thread one in progress and one queued, plus one being filled.
-    #[must_use]
     pub const fn jobs(threads: usize) -> usize {
         if threads > 1 { 2 * threads + 1 } else { 1 }
     }
 
     /// Number of threads that need at most `jobs` jobs, at least one.
-    #[must_use]
     pub const fn threads(jobs: usize) -> usize {
         if jobs < Self::jobs(2) { 1 } else { (jobs - 1) / 2 }
     }

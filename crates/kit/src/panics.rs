@@ -66,7 +66,6 @@ pub struct Panic {
 
 impl Panic {
     /// Returns the message in one line.
-    #[must_use]
     pub fn message(&self) -> String {
         let text = self.payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| self.payload.downcast_ref::<String>().map(String::as_str));

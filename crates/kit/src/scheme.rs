@@ -6,13 +6,11 @@ use std::path::Path;
 pub const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
 
 /// Returns the path as a URL if it is one.
-#[must_use]
 pub fn url(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)))
 }
 
 /// True if a path is a URL.
-#[must_use]
 pub fn is_url(path: &Path) -> bool {
     url(path).is_some()
 }

@@ -117,13 +117,11 @@ pub struct Sorted<'a, T> {
 
 impl<T: Pod + Ord> Sorted<'_, T> {
     /// Number of items.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
     /// Bytes written to disk.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.count * size_of::<T>() as u64
     }

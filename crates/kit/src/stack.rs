@@ -50,7 +50,6 @@ impl<T: Pod> Stack<T> {
     }
 
     /// True if the stack is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.stored == 0
     }

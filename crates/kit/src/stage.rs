@@ -73,20 +73,17 @@ impl Stage {
     };
 
     /// Minimum budget for an input of this size, bytes.
-    #[must_use]
     pub fn least_bytes(&self, nodes: u64, edges: u64) -> u64 {
         self.fixed.saturating_add(sum(self.least, nodes, edges))
     }
 
     /// Budget with which the stage pages nothing, bytes.
-    #[must_use]
     pub fn resident_bytes(&self, nodes: u64, edges: u64) -> u64 {
         let widest = self.arrays.iter().map(|phase| sum(phase, nodes, edges)).max().unwrap_or(0);
         self.least_bytes(nodes, edges).saturating_add(widest)
     }
 
     /// Bytes of scratch used only while it runs.
-    #[must_use]
     pub fn temporary_bytes(&self, nodes: u64, edges: u64) -> u64 {
         sum(self.temporary, nodes, edges)
     }
@@ -115,13 +112,11 @@ pub struct Handover(Mutex<Option<Box<dyn Any + Send>>>);
 
 impl Handover {
     /// An empty handover.
-    #[must_use]
     pub const fn nothing() -> Self {
         Self(Mutex::new(None))
     }
 
     /// A handover with a value.
-    #[must_use]
     pub fn of<T: Send + 'static>(thing: T) -> Self {
         Self(Mutex::new(Some(Box::new(thing))))
     }
@@ -165,7 +160,6 @@ pub struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// Creates a job without input and tables, for stages that only transform columns.
-    #[must_use]
     pub fn on(scratch: &'a Scratch, context: &'a Context<'a>, options: &'a Options) -> Self {
         static NO_INPUT: Handover = Handover::nothing();
         static NO_OUTPUT: Output = Output {
@@ -189,13 +183,11 @@ impl<'a> Job<'a> {
     }
 
     /// Returns the options of the analysis; the defaults for a replay.
-    #[must_use]
     pub fn analysis(&self) -> &'a AnalysisOptions {
         self.setting.options.analysis_or_default()
     }
 
     /// Returns the path of a table.
-    #[must_use]
     pub fn table(&self, file: &str) -> PathBuf {
         self.output.folder.join(file)
     }

@@ -25,7 +25,6 @@ pub fn stop_on(flag: &Arc<AtomicBool>) {
 }
 
 /// Returns the flag registered with [`stop_on`]; before that, signals end the process.
-#[must_use]
 pub fn flag() -> &'static AtomicBool {
     static NEVER: AtomicBool = AtomicBool::new(false);
     FLAG.get().map_or(&NEVER, |flag| flag)
@@ -37,7 +36,6 @@ fn since() -> Option<Instant> {
 }
 
 /// True if some wait was cut short: dependent work is incomplete.
-#[must_use]
 pub fn gave_up() -> bool {
     GAVE_UP.load(Ordering::Relaxed)
 }
@@ -50,7 +48,6 @@ pub struct Wait {
 
 impl Wait {
     /// Begins a wait.
-    #[must_use]
     pub fn begin() -> Self {
         Self { is_tidying: since().is_some() }
     }
@@ -75,14 +72,12 @@ impl fmt::Display for Stopped {
 impl Error for Stopped {}
 
 /// Creates the error of a wait that was cut short.
-#[must_use]
 pub fn error() -> io::Error {
     GAVE_UP.store(true, Ordering::Relaxed);
     io::Error::other(Stopped)
 }
 
 /// True if the error is that of a wait that was cut short.
-#[must_use]
 pub fn is(error: &io::Error) -> bool {
     error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>()).is_some()
 }

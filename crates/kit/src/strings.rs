@@ -34,7 +34,6 @@ impl StringWriter {
     }
 
     /// Number of finished strings, which is the position of the next one.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.start.len().saturating_sub(1)
     }
@@ -95,20 +94,17 @@ impl StringTable {
     }
 
     /// Number of strings.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.start.len().saturating_sub(1)
     }
 
     /// True if the table is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the bytes of a string; [`StringColumns`] defines their encoding.
     #[inline]
-    #[must_use]
     pub fn get(&self, position: usize) -> &[u8] {
         let range = position.checked_add(1).and_then(|end| self.start.get(position).zip(self.start.get(end)));
         match range.and_then(|(&start, &end)| self.bytes.get(start as usize..end as usize)) {
@@ -126,7 +122,6 @@ impl StringTable {
 
     /// Returns the beginning of a string as Unicode text: all of it up to `most` characters, otherwise at least `most`.
     /// Time and memory do not depend on the length of the string.
-    #[must_use]
     pub fn beginning(&self, position: usize, most: usize) -> Cow<'_, str> {
         let bytes = self.get(position);
         // A character has at most four bytes; do not split one.
@@ -138,7 +133,6 @@ impl StringTable {
     }
 
     /// Returns a string as Unicode text, with U+FFFD for each lone surrogate and each run of invalid bytes.
-    #[must_use]
     pub fn text(&self, position: usize) -> Cow<'_, str> {
         as_text(self.get(position))
     }

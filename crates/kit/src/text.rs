@@ -1,7 +1,6 @@
 //! Numbers and names formatted for people.
 
 /// Formats bytes in the largest unit that gives at least 1.
-#[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;
@@ -14,7 +13,6 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// Formats a number with thousands separators.
-#[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -29,7 +27,6 @@ pub fn count(number: u64) -> String {
 
 /// True for invisible characters and those that change how others are displayed: controls, writing direction marks,
 /// zero-width spaces, line separators.
-#[must_use]
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -38,13 +35,11 @@ pub fn is_unseen(c: char) -> bool {
 }
 
 /// Escapes [invisible characters](is_unseen), so that untrusted text stays on one line of a terminal.
-#[must_use]
 pub fn visible(text: &str) -> String {
     escaped(text, |_| false)
 }
 
 /// As [`visible`], but keeps line ends.
-#[must_use]
 pub fn visible_lines(text: &str) -> String {
     escaped(text, |c| c == '\n')
 }
@@ -67,14 +62,12 @@ fn flat(text: &str) -> String {
 }
 
 /// Truncates to `most` characters, on one line, escaped as by [`visible`].
-#[must_use]
 pub fn shorten(text: &str, most: usize) -> String {
     let text = flat(text);
     if text.chars().count() <= most { text } else { text.chars().take(most - 1).chain(['…']).collect() }
 }
 
 /// As [`shorten`], but omits the middle and keeps both ends.
-#[must_use]
 pub fn middle(text: &str, most: usize) -> String {
     let text = flat(text);
     let length = text.chars().count();
@@ -87,7 +80,6 @@ pub fn middle(text: &str, most: usize) -> String {
 }
 
 /// Quotes a word for a shell: in single quotes, if needed.
-#[must_use]
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
     // Some shells expand a leading = or ~; commands parse a leading dash.
@@ -99,7 +91,6 @@ pub fn quoted(word: &str) -> String {
 
 /// Formats the options of `heaplake duplicates` for a class, quoted for a shell. A name with invisible characters
 /// cannot be pasted and becomes a pattern.
-#[must_use]
 pub fn class_option(name: &str) -> String {
     const SPECIAL: [char; 4] = ['*', '?', '[', ']'];
     if !name.contains(is_unseen) {

@@ -86,7 +86,6 @@ fn thread_of_pool(number: usize) -> io::Result<Sender<rayon::ThreadBuilder>> {
 }
 
 /// Whether the calling thread is one of the pool.
-#[must_use]
 pub fn is_inside() -> bool {
     rayon::current_thread_index().is_some()
 }

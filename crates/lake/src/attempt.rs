@@ -49,7 +49,6 @@ pub(crate) struct Owned {
 
 impl Owned {
     /// Creates the set of a run's objects from its place, the folder of its tables and their names.
-    #[must_use]
     pub(crate) fn new(place: &Path, folder: Option<&str>, files: impl IntoIterator<Item = String>) -> Self {
         let (place, folder) = (place.to_string_lossy().into_owned(), folder.map(str::to_owned));
         let files = files.into_iter().filter(|file| is_name(file) && file != run::FILE && file != MARK).collect();
@@ -118,7 +117,6 @@ fn parts(place: &Path) -> Option<(String, String)> {
 }
 
 /// True if a text is a valid name of a folder of tables.
-#[must_use]
 pub(crate) fn is_folder(name: &str) -> bool {
     name.starts_with(run::TABLES) && is_name(name)
 }

@@ -51,7 +51,6 @@ pub enum Opened {
 
 impl Checked {
     /// Returns the bytes of the end of a file to read first.
-    #[must_use]
     pub fn first_bytes(length: u64) -> u64 {
         length.min(FIRST)
     }
@@ -65,7 +64,6 @@ impl Checked {
     }
 
     /// Footer and indexes.
-    #[must_use]
     pub fn metadata(&self) -> &Arc<ParquetMetaData> {
         &self.metadata
     }

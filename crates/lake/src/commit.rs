@@ -27,7 +27,6 @@ use std::path::{Path, PathBuf};
 const MOST_VALUES: usize = 4 << 20;
 
 /// Returns the path of a run inside a lake.
-#[must_use]
 pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
     place::path(lake, release, snapshot)
 }
@@ -91,7 +90,6 @@ pub fn parse(place: &Path, text: &[u8]) -> Result<Run, StageError> {
 
 /// Returns the input size of a run, from the first lines of its description; `None` if they lack it, so that it must be
 /// [`read`]. Descriptions are long, and a lake may have many runs of inputs of the same name.
-#[must_use]
 pub fn input_bytes(place: &Path) -> Option<u64> {
     if storage::is_url(place) {
         let text = text(place).ok()??;
@@ -173,13 +171,11 @@ impl NewRun {
     }
 
     /// The folder for tables.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         self.place.hidden()
     }
 
     /// Device and inode of the folder, before and after its commit.
-    #[must_use]
     pub fn identity(&self) -> (u64, u64) {
         self.own
     }

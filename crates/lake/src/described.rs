@@ -21,7 +21,6 @@ pub struct Difference {
 pub const ANEW: &str = "analyse its input again with --force, or drop the run";
 
 /// Compares a description with its seal and its place.
-#[must_use]
 pub fn difference(place: &Path, text: &[u8], run: &Run) -> Option<Difference> {
     of_seal(text, run).or_else(|| of_names(place, run))
 }
@@ -37,7 +36,6 @@ fn of_seal(text: &[u8], run: &Run) -> Option<Difference> {
 }
 
 /// Checks only the seal, for a text that may be no description.
-#[must_use]
 pub fn of_broken_seal(text: &[u8]) -> Option<Difference> {
     match seal::of(text) {
         Seal::Broken { has, should } => {
@@ -65,7 +63,6 @@ fn of_names(place: &Path, run: &Run) -> Option<Difference> {
 }
 
 /// True if a run has checksums; runs of older versions have none.
-#[must_use]
 pub fn has_checksums(run: &Run) -> bool {
     run.seal.is_some() || run.tables.iter().any(|table| table.xxh3_64.is_some())
 }

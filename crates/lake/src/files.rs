@@ -41,7 +41,6 @@ impl NewFiles {
     }
 
     /// The folder to write to.
-    #[must_use]
     pub fn hidden(&self) -> &Path {
         self.hidden.as_ref().map_or(&self.folder, Hidden::path)
     }

@@ -41,20 +41,17 @@ impl FoundRun {
     }
 
     /// True if the run was neither replaced nor dropped since it was read.
-    #[must_use]
     pub fn is_current(&self) -> bool {
         storage::is_url(&self.place) || Standing::at(&self.place).is_ok_and(|standing| standing == self.standing)
     }
 
     /// True if the tables still match the description: they are held open, or the run was not replaced or dropped.
-    #[must_use]
     pub fn stands(&self) -> bool {
         self.held.is_some() || self.is_current()
     }
 
     /// Returns the tables whose files are missing; for a held run, among the wanted ones. Always empty in a store,
     /// where nobody removes single files.
-    #[must_use]
     pub fn missing(&self) -> Vec<run::Table> {
         if storage::is_url(&self.place) {
             return Vec::new();

@@ -92,7 +92,6 @@ fn most() -> usize {
 impl Handles {
     /// Opens the `wanted` tables of a run. One that cannot be opened is left to its readers, which get the error.
     /// `None` if too many files are open. The handles take effect with [`Self::register`].
-    #[must_use]
     pub fn open(place: &Path, run: &Run, wanted: &dyn Fn(&str) -> bool) -> Option<Self> {
         let tables: Vec<&Table> =
             run.tables.iter().filter(|table| is_name(&table.file) && wanted(&table.file)).collect();
@@ -133,13 +132,11 @@ impl Handles {
     }
 
     /// The run.
-    #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
 
     /// Wanted tables without a file.
-    #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
@@ -176,7 +173,6 @@ fn is_name(file: &str) -> bool {
 }
 
 /// Returns the handles of a place.
-#[must_use]
 pub fn of(place: &Path) -> Option<Arc<Handles>> {
     held(|held| held.get(place).and_then(Weak::upgrade))
 }

@@ -48,7 +48,6 @@ impl Hidden {
     }
 
     /// Its path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -67,7 +66,6 @@ fn name(prefix: &str, random: u64) -> String {
 }
 
 /// True if a name is that of a hidden folder.
-#[must_use]
 pub fn is_hidden(name: &str, prefix: &str) -> bool {
     let checked = name.len().checked_sub(DIGITS).and_then(|end| name.split_at_checked(end));
     checked.is_some_and(|(begin, checksum)| {

@@ -37,7 +37,6 @@ impl Unlisted {
     }
 
     /// Extracts it from an I/O error, if it is one.
-    #[must_use]
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|inner| inner.downcast_ref())
     }

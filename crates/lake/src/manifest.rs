@@ -70,7 +70,6 @@ impl Manifest {
     }
 
     /// True if the entry belongs to heaplake.
-    #[must_use]
     pub fn owns(&self, name: &str) -> bool {
         self.owned.contains(name)
     }

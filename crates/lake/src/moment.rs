@@ -18,7 +18,6 @@ pub struct Named {
 }
 
 /// Formats microseconds since 1970 as date and time in UTC.
-#[must_use]
 pub fn text(micros: i64) -> String {
     let seconds = micros.div_euclid(SECOND);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -78,7 +77,6 @@ pub fn age(text: &str) -> Result<i64, String> {
 }
 
 /// Parses a date, or a date with time.
-#[must_use]
 pub fn absolute(text: &str) -> Option<Named> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let (date, time) = match text.split_once(['T', ' ']) {

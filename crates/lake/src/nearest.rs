@@ -20,7 +20,6 @@ pub fn nearest(name: &str, names: impl IntoIterator<Item = String>) -> Vec<Strin
 }
 
 /// Formats the suggestions as a clause; empty if there are none.
-#[must_use]
 pub fn clause(nearest: &[String]) -> String {
     match nearest.is_empty() {
         true => String::new(),
@@ -30,7 +29,6 @@ pub fn clause(nearest: &[String]) -> String {
 
 /// Suggests paths similar to a missing one: entries of its deepest existing folder, of the same kind by the part before
 /// `=`.
-#[must_use]
 pub fn paths(missing: &Path) -> Vec<String> {
     let mut path = missing;
     while let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {

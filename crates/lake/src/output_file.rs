@@ -76,7 +76,6 @@ impl<'a> OutputFile<'a> {
     }
 
     /// Returns a folder on the same disk for temporary files; `None` for a stream.
-    #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match &self.to {
             To::New { hidden, .. } => Some(hidden.path()),
@@ -85,7 +84,6 @@ impl<'a> OutputFile<'a> {
     }
 
     /// Creates the error of a failed write.
-    #[must_use]
     pub fn failed(&self, error: io::Error) -> StageError {
         failed(&self.path, error)
     }

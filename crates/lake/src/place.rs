@@ -32,7 +32,6 @@ const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Returns the path of a run inside a lake.
-#[must_use]
 pub fn path(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
     lake.join(format!("release={release}")).join(format!("snapshot={snapshot}"))
 }
@@ -49,7 +48,6 @@ pub struct Parts {
 }
 
 /// Splits the path of a run; `None` for other paths.
-#[must_use]
 pub fn parts(place: &Path) -> Option<Parts> {
     let named = |path: &Path, prefix: &str| Some(path.file_name()?.to_str()?.strip_prefix(prefix)?.to_owned());
     let release = place.parent()?;
@@ -86,13 +84,11 @@ impl Standing {
     }
 
     /// Tag of `run.json` in a store.
-    #[must_use]
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }
 
     /// Device and inode of the folder.
-    #[must_use]
     pub fn folder(&self) -> (u64, u64) {
         self.folder
     }
@@ -163,19 +159,16 @@ impl Place {
     }
 
     /// True for a place in a store.
-    #[must_use]
     pub fn is_remote(&self) -> bool {
         storage::is_url(&self.path)
     }
 
     /// Path of the run.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The folder in which the run is made.
-    #[must_use]
     pub fn hidden(&self) -> &Path {
         &self.hidden
     }
@@ -186,7 +179,6 @@ impl Place {
     }
 
     /// Identity of the run at the place when it was taken.
-    #[must_use]
     pub fn standing(&self) -> Option<&Standing> {
         self.standing.as_ref()
     }

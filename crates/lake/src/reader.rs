@@ -75,20 +75,17 @@ impl Reader {
     }
 
     /// Number of rows.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         u64::try_from(self.builder.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
     /// Schema version recorded in the table, if any.
-    #[must_use]
     pub fn schema_version(&self) -> Option<u32> {
         let values = self.builder.metadata().file_metadata().key_value_metadata()?;
         values.iter().find(|entry| entry.key == metadata::SCHEMA)?.value.as_ref()?.parse().ok()
     }
 
     /// True if the table has this column.
-    #[must_use]
     pub fn has(&self, column: &str) -> bool {
         self.builder.schema().column_with_name(column).is_some()
     }
@@ -194,25 +191,21 @@ type Column<'a, T> = Result<&'a PrimitiveArray<T>, StageError>;
 
 impl Batch {
     /// Number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.num_rows()
     }
 
     /// True if there are no rows.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// True if the rows have this column.
-    #[must_use]
     pub fn has(&self, column: &str) -> bool {
         self.rows.column_by_name(column).is_some()
     }
 
     /// Number of rows read before these: the index of the first row if all rows are read.
-    #[must_use]
     pub fn first_row(&self) -> u64 {
         self.first_row
     }

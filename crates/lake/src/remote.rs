@@ -46,13 +46,11 @@ pub(crate) fn standing(place: &Path) -> Result<Option<Standing>, StageError> {
 }
 
 /// Returns the hash of an attempt.
-#[must_use]
 pub(crate) fn number(folder: &str) -> u64 {
     xxh3_64(folder.as_bytes())
 }
 
 /// Returns a unique folder name for the tables of an attempt.
-#[must_use]
 pub(crate) fn attempt(hidden: &Path) -> String {
     // The folder is unique within this boot of this machine; the time distinguishes boots, and the random number
     // machines.

@@ -87,7 +87,6 @@ const HEAD: u64 = 64 << 10;
 const TITLE_END: &str = " · heaplake</title>";
 
 /// True if a file is a page made by heaplake, by its title.
-#[must_use]
 pub fn is_page(path: &Path) -> bool {
     let mut head = Vec::new();
     symlink_metadata(path).is_ok_and(|there| there.is_file())

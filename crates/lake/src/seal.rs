@@ -30,7 +30,6 @@ pub enum Seal {
 }
 
 /// Adds a seal to an object; returns the seal, too.
-#[must_use]
 pub fn sealed(object: &str) -> (String, String) {
     let (form, members) = match object.strip_prefix("{\n") {
         Some(members) => (INDENTED, members),
@@ -41,7 +40,6 @@ pub fn sealed(object: &str) -> (String, String) {
 }
 
 /// Checks the seal of a text.
-#[must_use]
 pub fn of(text: &[u8]) -> Seal {
     for (before, after) in [ON_ONE_LINE, INDENTED] {
         let Some(rest) = text.strip_prefix(before.as_bytes()) else { continue };
@@ -55,7 +53,6 @@ pub fn of(text: &[u8]) -> Seal {
 }
 
 /// Formats a checksum.
-#[must_use]
 pub fn digits(checksum: u64) -> String {
     format!("{checksum:016x}")
 }

@@ -113,7 +113,6 @@ impl Selection {
     }
 
     /// True if there is no condition.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.conditions.is_empty() && self.time.is_any()
     }
@@ -127,13 +126,11 @@ impl Selection {
     }
 
     /// True if the run matches.
-    #[must_use]
     pub fn takes(&self, run: &Run) -> bool {
         self.time.takes(run.captured_at_us) && self.holds(&|field| value(field, run), false)
     }
 
     /// True if a run of which only the names are known matches; conditions on labels do not.
-    #[must_use]
     pub fn takes_named(&self, release: &str, snapshot: &str) -> bool {
         let value = |field: &Field| match field {
             Field::Release => Some(release.to_owned()),
@@ -145,7 +142,6 @@ impl Selection {
 
     /// True if an unreadable run or release may match: its path has release and name, and conditions on unknown fields
     /// may hold.
-    #[must_use]
     pub fn may_take(&self, path: &Path) -> bool {
         self.holds(&|field| named(field, path), true)
     }
@@ -163,7 +159,6 @@ impl Selection {
 
     /// Describes the first condition that no run of a lake meets, with the nearest existing values. `None` if each
     /// condition is met, or may be met by an unreadable run, or if the lake is empty.
-    #[must_use]
     pub fn unmet(&self, runs: &[&Run], damaged: &[PathBuf]) -> Option<String> {
         let is_met = |field: &Field| {
             let fits = |value: Option<String>, unknown: bool| {
@@ -233,7 +228,6 @@ pub struct Runs {
 
 impl Runs {
     /// Describes the first condition that no run meets; see [`Selection::unmet`].
-    #[must_use]
     pub fn unmet(&self, selection: &Selection) -> Option<String> {
         let runs: Vec<&Run> = self.found.iter().map(|found| &found.run).collect();
         let damaged: Vec<PathBuf> = self.damaged.iter().map(|(path, _)| path.clone()).collect();

@@ -55,20 +55,17 @@ impl<'a> Source<'a> {
     }
 
     /// Creates a source of nulls.
-    #[must_use]
     pub fn nothing() -> Self {
         Self::Same(None)
     }
 }
 
 /// Converts numbers into an array, without a copy.
-#[must_use]
 pub fn array<P: ArrowPrimitiveType>(values: Vec<P::Native>) -> ArrayRef {
     Arc::new(PrimitiveArray::<P>::new(values.into(), None))
 }
 
 /// Converts numbers into an array, null where not `valid`.
-#[must_use]
 pub fn nullable<P: ArrowPrimitiveType>(values: Vec<P::Native>, valid: BooleanBuffer) -> ArrayRef {
     let valid = Some(NullBuffer::new(valid)).filter(|valid| valid.null_count() > 0);
     Arc::new(PrimitiveArray::<P>::new(values.into(), valid))
@@ -76,13 +73,11 @@ pub fn nullable<P: ArrowPrimitiveType>(values: Vec<P::Native>, valid: BooleanBuf
 
 /// Converts counts or sizes into an array, without a copy. Sizes of 2^63 and more, from damaged inputs, become the
 /// largest signed number.
-#[must_use]
 pub fn sizes(values: Vec<u64>) -> ArrayRef {
     Arc::new(PrimitiveArray::<Int64Type>::new(signed(values), None))
 }
 
 /// As [`sizes`], null where not `valid`.
-#[must_use]
 pub fn nullable_sizes(values: Vec<u64>, valid: BooleanBuffer) -> ArrayRef {
     let valid = Some(NullBuffer::new(valid)).filter(|valid| valid.null_count() > 0);
     Arc::new(PrimitiveArray::<Int64Type>::new(signed(values), valid))

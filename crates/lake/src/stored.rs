@@ -91,7 +91,6 @@ pub fn bytes(path: &Path) -> io::Result<u64> {
 }
 
 /// True if a file of a run exists.
-#[must_use]
 pub fn exists(path: &Path) -> bool {
     bytes(path).is_ok()
 }
@@ -203,7 +202,6 @@ pub(crate) fn layout_of(text: &[u8]) -> Layout {
 
 /// Returns names and lengths of the files of a run: those of its folder, in a store also those of its attempt without
 /// the mark. Empty if unreadable.
-#[must_use]
 pub fn files(place: &Path) -> Vec<(String, u64)> {
     let Some(url) = storage::url(place) else {
         let entries = storage::entries(place).unwrap_or_default().into_iter();

@@ -87,7 +87,6 @@ pub struct TextChunk<'a> {
 
 impl<'a> TextChunk<'a> {
     /// Starts the column. Its dictionary holds `most` bytes of texts and overhead, or one text.
-    #[must_use]
     pub fn new(texts: Texts<'a>, column: ColumnDescPtr, most: usize) -> Self {
         let (keys, recent) = (FxHashMap::default(), Box::new([(NONE, NONE); RECENT]));
         let (dictionary, pages) = (Vec::new(), Pages::new(column));
@@ -95,7 +94,6 @@ impl<'a> TextChunk<'a> {
     }
 
     /// Bytes of pages so far.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.pages.bytes()
     }

@@ -44,7 +44,6 @@ fn rules_of(runtime: Runtime) -> &'static [&'static [Rule]] {
 }
 
 /// All lists of rules.
-#[must_use]
 pub fn lists() -> [RuleList; 6] {
     let list = |title, about, rules| RuleList { title, about, rules };
     [
@@ -76,7 +75,6 @@ pub struct Normaliser {
 
 impl Normaliser {
     /// Rules of a runtime.
-    #[must_use]
     pub fn of(runtime: Runtime) -> Self {
         Self { runtime, user: UserRules::default() }
     }
@@ -89,7 +87,6 @@ impl Normaliser {
     }
 
     /// Signature of a class. `class_key` is as in the table `classes`; `script` is the URL of the script in it.
-    #[must_use]
     pub fn class(&self, class_key: &str, script: Option<&str>) -> String {
         let name = if self.runtime == Runtime::V8 { v8::name_of_key(class_key) } else { class_key };
         let name = self.name(name);
@@ -101,7 +98,6 @@ impl Normaliser {
 
     /// Signature of a chain of classes: its kind, and its [identifying steps](tails). `path` has, for each element, the
     /// label of the edge to it, the signature of its class, and whether it repeats.
-    #[must_use]
     pub fn chain<'a>(&self, kind: &str, path: impl Iterator<Item = (Option<&'a str>, &'a str, bool)>) -> String {
         let elements: Vec<Element<'_>> = path
             .map(|(edge, class, repeats)| Element { label: self.label(edge.unwrap_or_default()), class, repeats })
@@ -115,13 +111,11 @@ impl Normaliser {
     }
 
     /// Signature of an owner.
-    #[must_use]
     pub fn owner(&self, owner: &str) -> String {
         self.name(owner)
     }
 
     /// Signature of a set of duplicates, from the signature of its class, its status and the preview of a member.
-    #[must_use]
     pub fn duplicate_set(&self, class: &str, status: &str, preview: Option<&str>) -> String {
         match preview {
             Some(preview) => format!("{status} {class} {}", self.built_in(preview)),
@@ -131,7 +125,6 @@ impl Normaliser {
 
     /// Signature of a finding, from its rule, the signature of its class (or else its subject), the [identifying
     /// steps](tails) of its `stable_path`, and its place, whose script distinguishes equal variables of functions.
-    #[must_use]
     pub fn finding<'a>(
         &self,
         rule: &str,
@@ -153,26 +146,22 @@ impl Normaliser {
     }
 
     /// The steps of a `stable_path`, by the rules for steps.
-    #[must_use]
     pub fn path<'a>(&self, stable_path: impl Iterator<Item = &'a str>) -> Vec<String> {
         let raw: Vec<&str> = stable_path.collect();
         paths::steps(self.runtime, &raw, |text| self.step(text))
     }
 
     /// Signature of a type in a trace.
-    #[must_use]
     pub fn allocated_type(&self, name: &str) -> String {
         self.name(name)
     }
 
     /// Signature of a type's objects that died in a generation.
-    #[must_use]
     pub fn lifetime(&self, name: &str, generation: &str) -> String {
         format!("{}, generation {generation}", self.allocated_type(name))
     }
 
     /// Signature of a function: its name, method signature for overloads, module, file.
-    #[must_use]
     pub fn function(
         &self,
         name: &str,
@@ -220,7 +209,6 @@ impl Normaliser {
 }
 
 /// Fingerprint of a signature: its XXH3-64.
-#[must_use]
 pub fn fingerprint(signature: &str) -> u64 {
     xxh3_64(signature.as_bytes())
 }

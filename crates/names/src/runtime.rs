@@ -16,7 +16,6 @@ impl Runtime {
     pub const ALL: [Self; 3] = [Self::V8, Self::Jvm, Self::DotNet];
 
     /// Runtime of a format, as run.json and the metadata name it.
-    #[must_use]
     pub fn of_format(format: &str) -> Self {
         match format {
             _ if format.contains("hprof") || format == "jfr" => Self::Jvm,

@@ -27,7 +27,6 @@ impl QueryError {
     }
 
     /// Error for a path that is not a run; names the kind of a file.
-    #[must_use]
     pub fn no_run(path: &Path) -> Self {
         if path.is_file() {
             return Self::of_file(path);

@@ -53,25 +53,21 @@ const FLEET: &str = concat!(
 const CHARTS: &str = include_str!("../assets/echarts.min.js");
 
 /// Page of a run. `title` and data are untrusted; `charts` is needed for a treemap only.
-#[must_use]
 pub fn html(title: &str, json: &str, charts: bool) -> String {
     filled(title, json, charts, SCRIPT)
 }
 
 /// Page of a comparison; see [`html`].
-#[must_use]
 pub fn of_comparison(title: &str, json: &str, charts: bool) -> String {
     filled(title, json, charts, COMPARISON)
 }
 
 /// Page of a trend; see [`html`].
-#[must_use]
 pub fn of_trend(title: &str, json: &str) -> String {
     filled(title, json, false, TREND)
 }
 
 /// Page of a fleet; see [`html`].
-#[must_use]
 pub fn of_fleet(title: &str, json: &str) -> String {
     filled(title, json, false, FLEET)
 }

@@ -288,7 +288,6 @@ pub struct Node {
 }
 
 /// Displays a node's id; `None` for an artificial one, such as that of the root in some formats.
-#[must_use]
 pub fn shown_id(id: Option<u64>) -> Option<String> {
     const LARGEST: u64 = u64::MAX >> 1;
     id.filter(|&id| id <= LARGEST).map(|id| id.to_string())
@@ -296,7 +295,6 @@ pub fn shown_id(id: Option<u64>) -> Option<String> {
 
 impl Node {
     /// Name of its class.
-    #[must_use]
     pub fn class(&self) -> u32 {
         self.class
     }

@@ -53,7 +53,6 @@ fn written(text: &str) -> usize {
 }
 
 /// Formats a text on one line with invisible characters escaped, cut to `most` bytes with a note.
-#[must_use]
 pub fn readable(text: &str, most: usize) -> String {
     let mut out = String::with_capacity(text.len().min(most));
     for (at, c) in text.char_indices() {

@@ -294,7 +294,6 @@ impl Groups {
 }
 
 /// Keeps the `most` largest groups and updates parent indices; omitted children of a group become one group of others.
-#[must_use]
 pub fn prune(groups: &[Group], most: usize) -> Vec<Group> {
     let mut order: Vec<u32> = (0..groups.len() as u32).collect();
     // A group is no larger than its parent, and comes after it.

@@ -34,31 +34,26 @@ pub struct SqlError {
 
 impl SqlError {
     /// Error for a query that cannot be answered as written.
-    #[must_use]
     pub fn query(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { cause: cause.into(), advice: advice.into(), kind: Kind::Query }
     }
 
     /// Error for a file that cannot be read or written.
-    #[must_use]
     pub fn file(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { kind: Kind::File, ..Self::query(cause, advice) }
     }
 
     /// Error for a lack of memory, disk or threads.
-    #[must_use]
     pub fn resources(cause: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { kind: Kind::Resources, ..Self::query(cause, advice) }
     }
 
     /// Error for a lack of memory.
-    #[must_use]
     pub fn memory(cause: impl Into<String>) -> Self {
         Self::resources(cause, memory_limit::ADVICE)
     }
 
     /// Error for a panic in a library.
-    #[must_use]
     pub fn panicked(panic: &Panic) -> Self {
         // The engine reports overflows of sums only by panics.
         if panic.message().contains("with overflow") {
@@ -77,7 +72,6 @@ impl SqlError {
     }
 
     /// Error for an interrupt by the user.
-    #[must_use]
     pub fn interrupted() -> Self {
         Self { kind: Kind::Interrupted, ..Self::query("interrupted", "nothing was written") }
     }

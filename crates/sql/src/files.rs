@@ -73,7 +73,6 @@ impl Table {
     }
 
     /// An object of a store, trusted to be the one in `run.json`.
-    #[must_use]
     pub(crate) fn of_store(path: &Path, listed: &run::Table) -> Self {
         Self { path: path.to_owned(), listed: listed.clone(), opened: None }
     }
@@ -100,7 +99,6 @@ pub(crate) struct Files {
 
 impl Files {
     /// These files.
-    #[must_use]
     pub(crate) fn new(tables: HashMap<ObjectPath, Arc<Table>>, store: Option<Arc<dyn ObjectStore>>) -> Self {
         Self { tables, store }
     }
@@ -227,13 +225,11 @@ impl AsyncFileReader for Reading {
 }
 
 /// Whether an error comes from a file of the lake.
-#[must_use]
 pub(crate) fn is_damaged(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     error.is::<Damaged>() || error.is::<object_store::Error>()
 }
 
 /// Whether an error comes from a run that was dropped or replaced meanwhile.
-#[must_use]
 pub(crate) fn is_changed(error: &DataFusionError) -> bool {
     match error {
         DataFusionError::External(error) => error.is::<Changed>(),

@@ -84,13 +84,11 @@ impl Lake {
     }
 
     /// [`RUN_COLUMNS`] of all runs, a row each.
-    #[must_use]
     pub fn columns(&self) -> &RecordBatch {
         &self.columns
     }
 
     /// Whether another opening of the lake has the same runs with the same tables.
-    #[must_use]
     pub fn has_runs_of(&self, other: &Self) -> bool {
         let same =
             |(one, other): (&FoundRun, &FoundRun)| one.place == other.place && one.run.tables == other.run.tables;
@@ -146,7 +144,6 @@ impl Lake {
 }
 
 /// The fields of [`RUN_COLUMNS`].
-#[must_use]
 pub(crate) fn run_schema() -> SchemaRef {
     let nullable = |name: &str| name == "captured_at";
     let fields = RUN_COLUMNS.iter().map(|(name, kind)| Field::new(*name, kind.arrow(), nullable(name)));

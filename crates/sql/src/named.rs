@@ -54,7 +54,6 @@ queries!(
 );
 
 /// All queries, by name.
-#[must_use]
 pub fn all() -> Vec<Query> {
     FILES.iter().map(|&(name, text)| Query::read(name, text)).collect()
 }

@@ -120,7 +120,6 @@ impl Session {
     }
 
     /// The runs of the session.
-    #[must_use]
     pub fn lake(&self) -> &Lake {
         &self.lake
     }

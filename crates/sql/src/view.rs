@@ -45,7 +45,6 @@ pub(crate) struct View {
 
 impl View {
     /// Creates the view of a table.
-    #[must_use]
     pub(crate) fn new(lake: Arc<Lake>, table: &TableSchema) -> Self {
         let of_run = lake::run_schema();
         let of_file: Fields = table

@@ -52,14 +52,12 @@ pub struct Words {
 
 impl Words {
     /// Candidates from the views of a session with their columns.
-    #[must_use]
     pub fn new(views: Vec<(String, Vec<String>)>) -> Self {
         Self { views }
     }
 
     /// Start of the word before the cursor, and its completions in alphabetical order. Columns are those of the views
     /// that the line names, or of all views.
-    #[must_use]
     pub fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<String>) {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let before = &line[..cursor];

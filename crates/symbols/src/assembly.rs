@@ -46,13 +46,11 @@ impl<'a> Assembly<'a> {
     }
 
     /// Build id, as in its PDB.
-    #[must_use]
     pub fn build(&self) -> Option<Build> {
         self.image.build()
     }
 
     /// Whether it contains a PDB.
-    #[must_use]
     pub fn has_pdb(&self) -> bool {
         self.image.has_pdb()
     }
@@ -63,7 +61,6 @@ impl<'a> Assembly<'a> {
     }
 
     /// Name of a type, as the runtime writes it: `Namespace.Outer+Inner`.
-    #[must_use]
     pub fn type_name(&self, token: u32) -> Option<String> {
         (token >> 24 == TYPE_DEF_TOKEN).then(|| self.type_of_row(token & 0x00ff_ffff)).flatten()
     }
@@ -84,7 +81,6 @@ impl<'a> Assembly<'a> {
     }
 
     /// Rows of the wanted methods, by name `Namespace.Type::Method`; 0 for an ambiguous name.
-    #[must_use]
     pub fn methods(&self, wanted: &FxHashMap<&str, usize>) -> Vec<(usize, u32)> {
         let mut found: FxHashMap<usize, u32> = FxHashMap::default();
         let types = self.metadata.rows(TYPE_DEF);

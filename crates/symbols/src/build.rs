@@ -8,7 +8,6 @@ pub struct Build(pub [u8; 16]);
 
 impl Build {
     /// Build id from a GUID in file order; `None` if it is all zeros, which means no PDB.
-    #[must_use]
     pub fn new(guid: [u8; 16]) -> Option<Self> {
         guid.iter().any(|&byte| byte != 0).then_some(Self(guid))
     }

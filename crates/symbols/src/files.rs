@@ -32,7 +32,6 @@ pub struct SymbolFiles {
 
 /// Finds symbols in files and folders; in a folder, the endings decide. Each file is read within `memory` bytes.
 /// Unusable files become problems.
-#[must_use]
 pub fn find(paths: &[String], memory: u64) -> SymbolFiles {
     let mut search = Search { memory, ..Search::default() };
     for path in paths {
@@ -47,7 +46,6 @@ pub fn find(paths: &[String], memory: u64) -> SymbolFiles {
 }
 
 /// Finds the portable PDBs in the folder of a trace, not in folders below it.
-#[must_use]
 pub fn beside(trace: &Path, memory: u64) -> SymbolFiles {
     let mut search = Search { memory, ..Search::default() };
     let folder = trace.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -164,7 +162,6 @@ impl Search {
 }
 
 /// Merges the files of both.
-#[must_use]
 pub fn merged(one: Symbols, other: Symbols) -> Symbols {
     let files = one.files.into_iter().chain(other.files).map(|file| (file.path.clone(), file));
     named(files.collect::<BTreeMap<_, _>>().into_values().collect())

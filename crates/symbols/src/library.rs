@@ -54,20 +54,17 @@ struct Content {
 
 impl<'a> Library<'a> {
     /// Library of the files in the options of a run.
-    #[must_use]
     pub fn new(symbols: Option<&'a Symbols>, budget: &'a Budget) -> Self {
         let files = symbols.map_or(&[][..], |symbols| &symbols.files);
         Self { files, budget, remarks: BTreeSet::new() }
     }
 
     /// Whether there are no files.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
     /// Whether there are assemblies.
-    #[must_use]
     pub fn has_assemblies(&self) -> bool {
         self.files.iter().any(|file| file.kind == SymbolKind::Assembly)
     }

@@ -67,7 +67,6 @@ impl Pdb {
 
     /// Line of an instruction, by the method's row in the assembly and the instruction's offset in intermediate
     /// language.
-    #[must_use]
     pub fn line(&self, method: u32, offset: u32) -> Option<Line<'_>> {
         let found = self.lines()?.lookup(method, offset)?;
         Some(Line { file: found.file_name, line: found.line })
@@ -75,7 +74,6 @@ impl Pdb {
 
     /// Line of the first statement of a method. Instructions before it may have no line, such as those that resume an
     /// asynchronous method.
-    #[must_use]
     pub fn first_line(&self, method: u32) -> Option<Line<'_>> {
         let (mut from, mut to) = (0, NO_OFFSET);
         self.line(method, to)?;

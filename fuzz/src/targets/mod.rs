@@ -42,7 +42,6 @@ pub const ALL: &[Target] = &[
 ];
 
 /// The target of a name.
-#[must_use]
 pub fn named(name: &str) -> Option<&'static Target> {
     ALL.iter().find(|target| target.name == name)
 }

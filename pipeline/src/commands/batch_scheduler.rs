@@ -45,7 +45,6 @@ impl Concurrency {
     pub(super) const ONE: Self = Self { number: 1, memory: 0, threads: 0 };
 
     /// As many lanes as threads and memory allow for these requests.
-    #[must_use]
     pub(super) fn of(requests: &[Requested]) -> Self {
         let requests: Vec<&Request> = requests.iter().filter_map(|requested| requested.request.as_ref().ok()).collect();
         let Some(first) = requests.first() else { return Self::ONE };
@@ -62,7 +61,6 @@ impl Concurrency {
     }
 
     /// Whether there is more than one lane.
-    #[must_use]
     pub(super) fn are_several(&self) -> bool {
         self.number > 1
     }

@@ -32,7 +32,6 @@ pub struct Naming {
 
 impl Naming {
     /// The file of rules.
-    #[must_use]
     pub fn file(&self) -> Option<&Path> {
         self.names.as_deref()
     }
@@ -89,7 +88,6 @@ pub struct Placement {
 
 impl Placement {
     /// Labels of the run of an input, by key.
-    #[must_use]
     pub fn labels(&self, input: &Input) -> BTreeMap<String, String> {
         let filled = |value: &str| value.replace("{stem}", &inputs::stem(input)).replace("{folder}", &folder(input));
         self.labels.iter().map(|(key, value)| (key.clone(), filled(value))).collect()
@@ -172,20 +170,17 @@ pub struct Effort {
 
 impl Effort {
     /// Context for stages.
-    #[must_use]
     pub fn context<'a>(&self, progress: &'a dyn Progress, cancel: &'a AtomicBool) -> Context<'a> {
         let budget = Budget::new(self.memory().saturating_sub(FIXED_OVERHEAD));
         Context { budget, threads: self.threads(), progress, cancel }
     }
 
     /// Memory budget, bytes.
-    #[must_use]
     pub fn memory(&self) -> u64 {
         budget(self.memory)
     }
 
     /// Number of threads.
-    #[must_use]
     pub fn threads(&self) -> usize {
         let threads =
             self.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
@@ -208,26 +203,22 @@ pub struct Resources {
 
 impl Resources {
     /// Context for stages.
-    #[must_use]
     pub fn context<'a>(&self, progress: &'a dyn Progress, cancel: &'a AtomicBool) -> Context<'a> {
         self.effort.context(progress, cancel)
     }
 
     /// Memory budget, bytes.
-    #[must_use]
     pub fn memory(&self) -> u64 {
         self.effort.memory()
     }
 
     /// Number of threads.
-    #[must_use]
     pub fn threads(&self) -> usize {
         self.effort.threads()
     }
 }
 
 /// Returns the given budget, or the default one, bytes.
-#[must_use]
 pub(super) fn budget(told: Option<Size>) -> u64 {
     told.map_or_else(default_budget, |size| size.0)
 }
@@ -271,7 +262,6 @@ const EDGES_UP_TO: u64 = 256 << 20;
 
 impl Chosen {
     /// Tables for this input.
-    #[must_use]
     pub fn of(&self, input: &Input) -> Tables {
         let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
         let by_default = self.tables.is_empty() && !self.no_edges && is_small(input);
@@ -309,7 +299,6 @@ pub struct Big {
 
 impl Big {
     /// Options of a run.
-    #[must_use]
     pub fn options(&self) -> BigClasses {
         let min_retained = self.min_retained.as_ref().map(|size| size.0);
         BigClasses { min_retained, min_count: self.min_count, classes: self.classes.clone() }
@@ -341,7 +330,6 @@ pub struct DuplicateOptions {
 
 impl DuplicateOptions {
     /// Options of a run.
-    #[must_use]
     pub fn options(&self) -> AnalysisOptions {
         AnalysisOptions {
             duplicates: self.duplicates,

@@ -72,7 +72,6 @@ impl GateArguments {
     }
 
     /// Whether there are gates or verdict files.
-    #[must_use]
     pub fn wants_verdicts(&self) -> bool {
         !self.fail_if.is_empty() || self.gates.is_some() || self.markdown.is_some()
     }

@@ -16,7 +16,6 @@ pub struct Skipping {
 }
 
 /// Reports unread runs on standard error; returns the resulting exit code.
-#[must_use]
 pub(super) fn tell(missed: &[Missed]) -> u8 {
     for Missed { path, problem } in missed {
         let cause = format!("{}: not seen: {problem}", path.display());

@@ -112,7 +112,6 @@ pub enum Command {
 }
 
 /// Runs the command line of the process; returns the exit code.
-#[must_use]
 pub fn start() -> ExitCode {
     keep_little_freed();
     ignore_file_size_signal();
@@ -129,7 +128,6 @@ pub fn start() -> ExitCode {
 }
 
 /// Runs a parsed command line; returns the exit code of the process.
-#[must_use]
 pub fn run(cli: Cli) -> ExitCode {
     terminal::choose(cli.color);
     log::start(cli.log_format, is_quiet(&cli.command));

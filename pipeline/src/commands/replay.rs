@@ -109,7 +109,6 @@ pub struct Chosen {
 
 impl Chosen {
     /// All tables to write.
-    #[must_use]
     pub fn all(&self) -> BTreeSet<TraceTable> {
         let tables = if self.tables.is_empty() { TraceTable::most() } else { self.tables.iter().copied().collect() };
         let tracks: &[TraceTable] = if self.tracks { &TraceTable::TRACKS } else { &[] };

@@ -35,7 +35,6 @@ pub struct Tally {
 
 impl Tally {
     /// Empty tally; its clock starts.
-    #[must_use]
     pub fn begin() -> Self {
         Self {
             begun: Instant::now(),
@@ -76,25 +75,21 @@ impl Tally {
     }
 
     /// Seconds since the batch began.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
 
     /// Failed inputs.
-    #[must_use]
     pub fn failures(&self) -> u64 {
         self.failed.values().sum()
     }
 
     /// All inputs.
-    #[must_use]
     pub fn inputs(&self) -> u64 {
         self.committed + self.unchanged + self.failures() + self.not_started
     }
 
     /// Line of totals, such as `9 inputs: 6 new, 1 in the lake before, 2 failed (2 damaged)`.
-    #[must_use]
     pub fn line(&self) -> String {
         let kinds: Vec<String> =
             self.failed.iter().map(|(kind, number)| format!("{} {}", count(*number), kind.words())).collect();

@@ -24,13 +24,11 @@ pub fn admit(graph: &Graph, memory: u64, nodes: u64, edges: u64) -> Result<(), S
 }
 
 /// Smallest budget that any input needs, bytes.
-#[must_use]
 pub fn smallest_budget() -> u64 {
     registry::all_stages().map(|stage| stage.least_bytes(0, 0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
 /// Memory that a stage wants: its arrays resident, plus a margin.
-#[must_use]
 pub fn wanted(stage: &Stage, (nodes, edges): (u64, u64)) -> u64 {
     let resident = stage.resident_bytes(nodes, edges);
     resident.saturating_add(resident / MARGIN)
@@ -39,7 +37,6 @@ pub fn wanted(stage: &Stage, (nodes, edges): (u64, u64)) -> u64 {
 /// Memory grant of a stage while others hold part of the budget; `None` if it must wait. `others` lists the wishes of
 /// the other ready stages. A stage with arrays beyond the budget pages: alone with all of it, or, if it
 /// [shares](Stage::shares), with half or more when first and a third or more beside another one.
-#[must_use]
 pub fn grant(stage: &Stage, budget: &Budget, alone: bool, others: &[u64], size: (u64, u64)) -> Option<u64> {
     let (wanted, free) = (wanted(stage, size), budget.free());
     let for_others = others.iter().fold(0, |sum: u64, &other| sum.saturating_add(other));

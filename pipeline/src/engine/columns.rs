@@ -24,7 +24,6 @@ pub struct Columns {
 }
 
 /// Resident columns of a run with this number of threads.
-#[must_use]
 pub(super) fn in_memory(threads: usize) -> Residents {
     let residents = Residents::default();
     if threads >= FEWEST_THREADS { residents.hurried() } else { residents }
@@ -54,7 +53,6 @@ impl Columns {
     }
 
     /// Whether columns hold memory that a step may need.
-    #[must_use]
     pub fn is_shared(&self) -> bool {
         self.share().held.bytes() > 0
     }

@@ -15,7 +15,6 @@ pub struct Bound {
 }
 
 /// Computes the bounds. A step missing from `seconds` takes no time.
-#[must_use]
 pub fn bound(graph: &Graph, seconds: &BTreeMap<String, f64>) -> Bound {
     let took = |step: usize| seconds.get(&graph.steps[step].name).copied().unwrap_or(0.0);
     // Per step: its earliest end, and the step it waited for.
@@ -33,7 +32,6 @@ pub fn bound(graph: &Graph, seconds: &BTreeMap<String, f64>) -> Bound {
 }
 
 /// Scales the time of each step to a number of threads by Amdahl's law; `divisible` is the part that threads share.
-#[must_use]
 pub fn divided(
     seconds: &BTreeMap<String, f64>,
     divisible: &BTreeMap<String, f64>,
@@ -46,7 +44,6 @@ pub fn divided(
 
 /// Simulates a run on a number of threads with one thread per step: steps start in graph order as soon as they can.
 /// Returns its time.
-#[must_use]
 pub fn simulate(graph: &Graph, seconds: &BTreeMap<String, f64>, threads: usize) -> f64 {
     let took = |step: usize| seconds.get(&graph.steps[step].name).copied().unwrap_or(0.0);
     let mut ended: Vec<Option<f64>> = vec![None; graph.steps.len()];

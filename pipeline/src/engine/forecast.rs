@@ -63,7 +63,6 @@ pub struct StageForecast {
 
 impl Forecast {
     /// Computes the forecast of an input.
-    #[must_use]
     pub fn new(heap: &Heap, memory: u64, options: &Options) -> Self {
         let Heap { format, nodes, edges, estimated } = *heap;
         let graph = graph(format, options);
@@ -96,7 +95,6 @@ impl Forecast {
 }
 
 /// Returns the graph of an analysis.
-#[must_use]
 pub fn graph(format: &'static dyn Format, options: &Options) -> Graph {
     Graph::new(&registry::entries(Some(format)), &setting(Some(format), options))
 }

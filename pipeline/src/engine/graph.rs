@@ -87,7 +87,6 @@ pub struct Graph {
 
 impl Graph {
     /// Builds the graph of the listed stages that apply to the setting.
-    #[must_use]
     pub fn new(entries: &[Entry], setting: &Setting<'_>) -> Self {
         let wanted = entries.iter().filter(|entry| (entry.stage.when)(setting));
         let mut steps: Vec<Step> = wanted.map(|entry| Step::new(entry, setting)).collect();
@@ -102,13 +101,11 @@ impl Graph {
     }
 
     /// Whether the writer of a file may omit it, because the input has no such data.
-    #[must_use]
     pub fn may_lack(&self, name: &str) -> bool {
         self.optional.contains(name)
     }
 
     /// Direct dependencies of a step, by transitive reduction.
-    #[must_use]
     pub fn direct(&self, position: usize) -> Vec<usize> {
         let after = &self.steps[position].after;
         after.iter().copied().filter(|&step| !after.iter().any(|&other| self.reaches(other, step))).collect()

@@ -41,20 +41,17 @@ impl Known {
     }
 
     /// Stages of its format, in order.
-    #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         registry::entries(self.format)
     }
 
     /// Setting of a run on it.
-    #[must_use]
     pub fn setting<'a>(&self, options: &'a Options) -> Setting<'a> {
         setting(self.format, options)
     }
 }
 
 /// Setting of a run on a format, or of the replay of a trace.
-#[must_use]
 pub fn setting<'a>(format: Option<&'static dyn Format>, options: &'a Options) -> Setting<'a> {
     Setting { options, follows_essential: format.is_some_and(Format::follows_essential) }
 }

@@ -146,19 +146,16 @@ impl Journal {
     }
 
     /// Finished stages, in the order they finished.
-    #[must_use]
     pub fn done(&self) -> &[Done] {
         &self.done
     }
 
     /// Peak scratch size, bytes.
-    #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak
     }
 
     /// Whether a step is done.
-    #[must_use]
     pub fn has(&self, step: &str) -> bool {
         self.done.iter().any(|done| done.stage == step)
     }
@@ -206,7 +203,6 @@ impl Journal {
     }
 
     /// Whether a later process can resume the run. A resumed run stays resumable, whatever the options say.
-    #[must_use]
     pub fn is_kept(&self) -> bool {
         !self.is_lost
     }
@@ -218,7 +214,6 @@ impl Journal {
     }
 
     /// Lengths of the files that a step reads, as their writers left them or as moved from memory.
-    #[must_use]
     pub fn lengths(&self, scratch: &Scratch, step: &Step) -> Vec<(String, u64)> {
         let known = |name: &String| {
             self.checksums.get(name)?;
@@ -236,13 +231,11 @@ impl Journal {
     }
 
     /// Whether the input file is unchanged.
-    #[must_use]
     pub fn is_of(&self, input: &Input) -> bool {
         matches!(input, Input::Stdin) || self.origin.input == identity(input)
     }
 
     /// Whether a later run can resume an unlocked folder: its run is not in the lake, and its origin is unchanged.
-    #[must_use]
     pub fn is_of_use(folder: &Path) -> bool {
         let journal = Scratch::reopen(folder).and_then(|scratch| Self::read(&scratch));
         let Ok(Self { origin, committing, .. }) = journal else { return false };

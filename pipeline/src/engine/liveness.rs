@@ -14,7 +14,6 @@ pub struct Liveness {
 
 impl Liveness {
     /// State before the first step of a run.
-    #[must_use]
     pub fn new(graph: &Graph, resumable: bool) -> Self {
         let (mut users, mut kept) = (BTreeMap::new(), BTreeSet::new());
         for step in &graph.steps {
@@ -30,7 +29,6 @@ impl Liveness {
     }
 
     /// Whether files can be removed after a step.
-    #[must_use]
     pub fn is_last_user(&self, step: &Step) -> bool {
         let is_last = |name: &str| self.users.get(name).is_some_and(|&users| users <= 1) && !self.kept.contains(name);
         names(step).into_iter().any(is_last)
@@ -56,7 +54,6 @@ fn names(step: &Step) -> BTreeSet<&str> {
 }
 
 /// Peak scratch bytes on one thread, without strings.
-#[must_use]
 pub fn peak_bytes(graph: &Graph, nodes: u64, edges: u64) -> u64 {
     let mut liveness = Liveness::new(graph, true);
     let mut there: BTreeMap<&str, u64> = BTreeMap::new();
@@ -73,7 +70,6 @@ pub fn peak_bytes(graph: &Graph, nodes: u64, edges: u64) -> u64 {
 }
 
 /// Bytes that a step adds to scratch.
-#[must_use]
 pub fn written_bytes(step: &Step, nodes: u64, edges: u64) -> u64 {
     step.writes.iter().fold(0, |sum, file| sum.saturating_add(file.size.bytes(nodes, edges)))
 }

@@ -27,7 +27,6 @@ impl Language {
 }
 
 /// Draws the dependencies of all steps, without transitive ones.
-#[must_use]
 pub fn draw(graph: &Graph, language: Language) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.

@@ -101,7 +101,6 @@ const REPLAY: &[Entry] = &[stage(&replay_trace::STAGE), stage(&allocations::STAG
 const SUMMARIES: &[&Stage] = &[&totals::STAGE, &summary::STAGE, &replay_summary::STAGE];
 
 /// Lists the stages of an analysis of a format, or of a replay.
-#[must_use]
 pub fn entries(format: Option<&'static dyn Format>) -> Vec<Entry> {
     let own = format.map_or(&[][..], |format| format.stages()).iter().copied().map(stage);
     let shared = if format.is_some() { NEUTRAL } else { REPLAY };
@@ -119,7 +118,6 @@ pub fn all_stages() -> impl Iterator<Item = &'static Stage> {
 }
 
 /// Whether some stage appends to a file.
-#[must_use]
 pub fn is_appended(file: &str) -> bool {
     let mut appended = all_stages().flat_map(|stage| stage.appends).flat_map(Access::all_files);
     appended.any(|appended| appended.name == file)
@@ -127,7 +125,6 @@ pub fn is_appended(file: &str) -> bool {
 
 /// Files declared only by other stages. The set of a stage is computed once, because a process may execute many small
 /// runs.
-#[must_use]
 pub fn foreign(stage: &'static Stage) -> Arc<BTreeSet<&'static str>> {
     static ALL: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| all_stages().flat_map(own).collect());
     static KNOWN: Mutex<BTreeMap<usize, Arc<BTreeSet<&'static str>>>> = Mutex::new(BTreeMap::new());

@@ -61,7 +61,6 @@ const SHORT: u64 = 4 << 20;
 
 impl Request {
     /// Whether a killed run can resume.
-    #[must_use]
     pub fn is_resumable(&self) -> bool {
         match (&self.input, self.resume) {
             // Standard input cannot be read again.
@@ -72,13 +71,11 @@ impl Request {
     }
 
     /// Whether steps are too short to be worth handing to another thread.
-    #[must_use]
     pub fn is_short(&self) -> bool {
         self.threads == 1 && self.bytes().is_some_and(|bytes| bytes <= SHORT)
     }
 
     /// Estimated size of the decompressed input, bytes; `None` for stdin.
-    #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         let Input::File(path) = &self.input else { return None };
         let bytes = storage::about(path).ok()?.bytes;

@@ -6,7 +6,6 @@ use heaplake_schemas::findings::Severity;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 
 /// Renders the metrics at a time in seconds since 1970.
-#[must_use]
 pub(crate) fn text(tally: &Tally, now: f64) -> String {
     let mut out = Metrics::default();
     let version = [("version", HEAPLAKE_VERSION), ("schema_version", &SCHEMA_VERSION.to_string())];

@@ -5,7 +5,6 @@ use heaplake_schemas::rollup::{Cluster, Group, Rollup};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Renders the metrics at a time in seconds since 1970.
-#[must_use]
 pub(crate) fn text(rollup: &Rollup, now: f64) -> String {
     let mut out = Metrics::default();
     let names = names(rollup.groups.iter().flat_map(|group| group.labels.keys()));

@@ -52,7 +52,6 @@ fn label(row: &NodeRow) -> String {
 }
 
 /// Text of the objects that retain most, each with its dominators.
-#[must_use]
 pub fn top(top: &Top, look: &Look) -> String {
     let mut out = Objects::new(look);
     for object in &top.objects {
@@ -72,7 +71,6 @@ pub fn top(top: &Top, look: &Look) -> String {
 }
 
 /// Text of the objects that an object dominates.
-#[must_use]
 pub fn dominators(branch: &Branch, look: &Look) -> String {
     let mut out = Objects::new(look);
     write_branch(branch, 0, &mut out);
@@ -90,7 +88,6 @@ fn write_branch(branch: &Branch, depth: usize, out: &mut Objects<'_>) {
 }
 
 /// Text of the paths that keep an object alive.
-#[must_use]
 pub fn why(why: &Why, look: &Look) -> String {
     let mut text = String::new();
     if let Some(shortest) = &why.shortest_path {
@@ -151,7 +148,6 @@ fn path(shown: &Shown, look: &Look) -> String {
 }
 
 /// Text about the object at an address, and its fate.
-#[must_use]
 pub fn track(found: &TrackedObject, _look: &Look) -> String {
     let TrackedObject { object, type_name, bytes, allocated_at_gc, first_address, address, moves, .. } = found;
     let fate = match (found.died_at_gc, &found.died_in_generation, found.last_address) {

@@ -19,7 +19,6 @@ const HOSTS: usize = 3;
 const NAME: usize = 100;
 
 /// Text of the comparison, and of the fate of objects if requested.
-#[must_use]
 pub fn text(answer: &Answer, objects: Option<&objects::Answer>, look: &Look) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.

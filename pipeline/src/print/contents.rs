@@ -11,7 +11,6 @@ const VALUE: usize = 34;
 const ALONE: usize = 100;
 
 /// Text of the objects and their fields. A line that differs between them begins with a mark.
-#[must_use]
 pub fn text(answer: &Objects, _look: &Look) -> String {
     let objects = &answer.objects;
     let mut out = String::new();

@@ -13,7 +13,6 @@ const MISSED: usize = 20;
 const LONGEST: usize = 400;
 
 /// Text of all verdicts.
-#[must_use]
 pub fn verdicts(verdicts: &Verdicts, look: &Look) -> String {
     let all = verdicts.gates.len();
     let title = match all - verdicts.with(Outcome::Passed) {

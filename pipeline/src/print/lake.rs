@@ -20,7 +20,6 @@ fn number(of: usize, one: &str) -> String {
 }
 
 /// Text of a verification: a line for each damaged file, and unless `quiet` the number of runs by status.
-#[must_use]
 pub fn verified(verified: &Verified, quiet: bool, look: &Look) -> String {
     let mut out = String::new();
     for problem in verified.runs.iter().flat_map(|run| &run.problems) {
@@ -77,7 +76,6 @@ fn strangers(Strangers { foreign, left }: &Strangers) -> String {
 }
 
 /// Text of the dropped runs, and the reasons why others stay.
-#[must_use]
 pub fn dropped(plan: &Plan, dry_run: bool, look: &Look) -> String {
     let mut out = String::new();
     let going = plan.runs.iter().filter(|run| dry_run || run.dropped);
@@ -109,7 +107,6 @@ pub fn dropped(plan: &Plan, dry_run: bool, look: &Look) -> String {
 }
 
 /// Text of the outcome of merging other lakes.
-#[must_use]
 pub fn merged(runs: &[Merged], look: &Look) -> String {
     let mut out = String::new();
     for run in runs {

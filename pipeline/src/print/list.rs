@@ -8,7 +8,6 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Text of the runs of the lake in this folder, a line each.
-#[must_use]
 pub fn text(listing: &Listing, lake: &Path, look: &Look) -> String {
     let mut out = String::new();
     if listing.runs.is_empty() && listing.damaged.is_empty() {

@@ -82,7 +82,6 @@ impl<S: Subscriber> Layer<S> for Retries {
 }
 
 /// Whether events are written as JSON.
-#[must_use]
 pub fn is_json() -> bool {
     CHOSEN.get() == Some(&Format::Json)
 }

@@ -6,7 +6,6 @@ use heaplake_kit::text::{count, size, visible};
 use std::fmt::Write;
 
 /// Renders the forecast of an input of this name as a table.
-#[must_use]
 pub fn text(forecast: &Forecast, input: &str, look: &Look) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.

@@ -25,7 +25,6 @@ pub enum Mode {
 
 impl Mode {
     /// JSON if the user wants it; else bars on a terminal, and lines elsewhere.
-    #[must_use]
     pub fn choose(quiet: bool) -> Self {
         match quiet {
             true => Self::Quiet,
@@ -54,7 +53,6 @@ pub struct Display {
 
 impl Display {
     /// Display for the input of this name.
-    #[must_use]
     pub fn new(mode: Mode, input: &str) -> Self {
         Self { mode, input: visible(input), bar: Mutex::new(None) }
     }

@@ -16,7 +16,6 @@ const HOSTS: usize = 5;
 const NAME: usize = 100;
 
 /// Text of the rollup.
-#[must_use]
 pub fn text(answer: &Answer, look: &Look) -> String {
     let mut out = String::new();
     let groups = &answer.rollup.groups;

@@ -16,7 +16,6 @@ const NUMBERS: usize = 42;
 const DETAIL: usize = 8;
 
 /// Text of the summary of the run in this folder.
-#[must_use]
 pub fn text(run: &Run, place: &Path, look: &Look) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.

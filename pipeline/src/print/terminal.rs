@@ -48,7 +48,6 @@ impl Look {
     pub const PLAIN: Self = Self { width: None, colour: false };
 
     /// Style of standard output.
-    #[must_use]
     pub fn stdout() -> Self {
         let terminal = std::io::stdout().is_terminal();
         let colour = wants_colour(CHOSEN.get().copied().unwrap_or_default(), terminal, |name| env::var(name).ok());
@@ -60,7 +59,6 @@ impl Look {
 
     /// Shortens a text: in the middle, to the rest of a line after `used` characters; in a line of any length, at the
     /// end, to `most` characters.
-    #[must_use]
     pub fn fit(&self, text: &str, used: usize, most: usize) -> String {
         match self.width {
             Some(width) => middle(text, width.saturating_sub(used).max(SHORTEST).min(most)),
@@ -69,7 +67,6 @@ impl Look {
     }
 
     /// Wraps a paragraph; lines after the first begin with `indent` spaces. `used` characters precede the first.
-    #[must_use]
     pub fn wrap(&self, text: &str, used: usize, indent: usize) -> String {
         let text = visible(text);
         let Some(width) = self.width else { return text };
@@ -92,14 +89,12 @@ impl Look {
     }
 
     /// Indentation of a tree level. It is limited to a fifth of the line, which leaves space for texts.
-    #[must_use]
     pub fn indent(&self, level: usize) -> String {
         let deepest = self.width.map_or(DEEPEST, |width| (width / 10).min(DEEPEST));
         "  ".repeat(level.min(deepest))
     }
 
     /// Name of a severity in capitals, `width` characters wide.
-    #[must_use]
     pub fn severity(&self, severity: Severity, width: usize) -> String {
         let code = match severity {
             Severity::High => "1;31",
@@ -110,7 +105,6 @@ impl Look {
     }
 
     /// Paints a text in a colour given by its terminal code. [`shown`] turns it into escape sequences.
-    #[must_use]
     pub fn painted(&self, text: &str, code: &str) -> String {
         let mark = mark();
         if self.colour { format!("{mark}{code}m{text}{mark}0m") } else { text.to_owned() }
@@ -125,7 +119,6 @@ fn mark() -> &'static str {
 }
 
 /// Renders a text for the terminal: with [painted](Look::painted) colours, and no other escape sequences.
-#[must_use]
 pub fn shown(text: &str) -> String {
     let mut pieces = text.split(mark());
     let mut out = visible_lines(pieces.next().unwrap_or_default());
@@ -137,7 +130,6 @@ pub fn shown(text: &str) -> String {
 }
 
 /// Id of an object, after its class; empty for artificial ids, such as the root's in some formats.
-#[must_use]
 pub fn shown_id(id: Option<u64>) -> String {
     const LARGEST: u64 = u64::MAX >> 1;
     id.filter(|&id| id <= LARGEST).map_or_else(String::new, |id| format!(" @{id}"))

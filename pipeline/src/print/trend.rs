@@ -16,7 +16,6 @@ const SERIES: usize = 24;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Text of the trend.
-#[must_use]
 pub fn text(answer: &Answer, look: &Look) -> String {
     let mut out = String::new();
     let steps = &answer.series.steps;
@@ -82,7 +81,6 @@ fn line(row: &TopRow, measure: &str, steps: &[Side], look: &Look, out: &mut Stri
 }
 
 /// Renders a series as blocks; a space for a step without a value.
-#[must_use]
 pub fn sparkline(values: &[Option<i64>]) -> String {
     let shown = values.len().min(SERIES);
     let at = |place: usize| if shown < 2 { 0 } else { place * (values.len() - 1) / (shown - 1) };

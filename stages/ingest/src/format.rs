@@ -44,7 +44,6 @@ pub trait Format: Sync {
 }
 
 /// Returns the stem of the input's name with the first 8 digits of its hash.
-#[must_use]
 pub(crate) fn default_name(stem: &str, metadata: &Metadata) -> String {
     format!("{stem}-{}", metadata.input_hash.get(..8).unwrap_or(&metadata.input_hash))
 }

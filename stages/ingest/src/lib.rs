@@ -20,7 +20,6 @@ pub use format::{Estimate, Format};
 pub const FORMATS: [&dyn Format; 3] = [&jvm::Jvm, &dotnet::Dotnet, &v8::V8];
 
 /// Returns the format of a content from its first bytes.
-#[must_use]
 pub fn of(beginning: &[u8]) -> &'static dyn Format {
     FORMATS.into_iter().find(|format| format.recognises(beginning)).unwrap_or(&v8::V8)
 }

@@ -30,7 +30,6 @@ pub(crate) const WRITES: [Access; 16] = [
 ];
 
 /// Returns [`WRITES`] and `more`; `ALL` is their total.
-#[must_use]
 pub(crate) const fn writes_and<const MORE: usize, const ALL: usize>(more: [Access; MORE]) -> [Access; ALL] {
     assert!(ALL == WRITES.len() + MORE, "the number of all");
     let mut all = [WRITES[0]; ALL];
@@ -55,7 +54,6 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// Derives them from the setting of the run.
-    #[must_use]
     pub(crate) fn of(setting: &Setting<'_>) -> Self {
         Self {
             nodes: setting.node_details(),
@@ -158,7 +156,6 @@ impl<D: WriteAt<u8>> Output<D> {
 
     /// Returns the current node.
     #[inline]
-    #[must_use]
     pub(crate) fn node(&self) -> NodeId {
         self.node
     }

@@ -20,7 +20,6 @@ pub(crate) struct Rows<'a, R> {
 
 impl<'a, R: Pod + Send> Rows<'a, R> {
     /// The rows of a column.
-    #[must_use]
     pub(crate) fn of(scratch: &'a Scratch, column: Column<R>) -> Self {
         Self { scratch, column }
     }

@@ -41,7 +41,6 @@ pub struct Captured {
 
 impl Captured {
     /// Prefers the time in the input to the modification time of its file.
-    #[must_use]
     pub fn find(told: Option<i64>, changed: Option<SystemTime>) -> Option<Self> {
         let since_1970 = |time: SystemTime| match time.duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_micros()).ok(),

@@ -10,7 +10,6 @@ const TAIL: f64 = 0.025;
 const HALVINGS: usize = 53;
 
 /// Returns a 95 % interval of the proportion behind `hits` of `trials` draws.
-#[must_use]
 pub(crate) fn interval(hits: u64, trials: u64) -> (f64, f64) {
     let (k, n) = (hits.min(trials) as f64, trials as f64);
     // At the lower end, as many hits or more have the probability of a tail; at the upper end, as many or fewer.

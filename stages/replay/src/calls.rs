@@ -212,13 +212,11 @@ impl Cells {
     }
 
     /// The cells, in order of first occurrence.
-    #[must_use]
     pub fn all(&self) -> &[Cell] {
         &self.cells
     }
 
     /// Returns the amounts of a cell.
-    #[must_use]
     pub fn amount(&self, number: usize) -> Amount {
         let Cell { events, bytes, .. } = self.cells[number];
         let more = self.more.get(number).copied().unwrap_or(0);
@@ -228,13 +226,11 @@ impl Cells {
     }
 
     /// Whether any object may have died in a generation; for generation 0, or was lost.
-    #[must_use]
     pub fn any_in(&self, generation: usize) -> bool {
         generation == 0 || self.generations >> generation & 1 == 1
     }
 
     /// Returns count and bytes of a cell's objects that died in a generation; see [`Self::deaths`].
-    #[must_use]
     pub fn deaths_in(&self, number: usize, generation: usize) -> (u64, u64) {
         if generation == 0 {
             return self.deaths(number)[0];
@@ -245,7 +241,6 @@ impl Cells {
 
     /// Returns a cell's deaths by generation, once the objects alive at the end are counted. In a sample of the
     /// runtime, each event counts as one.
-    #[must_use]
     pub fn deaths(&self, number: usize) -> Deaths {
         let cell = &self.cells[number];
         let mut deaths = Deaths::default();
@@ -286,7 +281,6 @@ pub struct Amount {
 
 impl Amount {
     /// Whether it counts anything.
-    #[must_use]
     pub fn is_there(&self) -> bool {
         self.samples > 0 || self.count > 0
     }

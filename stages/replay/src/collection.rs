@@ -117,7 +117,6 @@ impl Open {
     }
 
     /// The ranges after the collection, if kept.
-    #[must_use]
     pub(crate) fn later(&self) -> &[Range] {
         &self.later
     }
@@ -135,7 +134,6 @@ impl Open {
 
     /// Whether the young generations are adjacent in one segment, as before regions. A concurrent collection leaves
     /// them alone there.
-    #[must_use]
     pub(crate) fn in_segments(&self) -> bool {
         let ranges = || self.ranges.iter().map(|bound| bound.range);
         let of = |generation: u8| ranges().filter(move |range| range.generation == generation);
@@ -171,7 +169,6 @@ impl Open {
     }
 
     /// Number of generations that were both compacted and swept, which is an anomaly.
-    #[must_use]
     pub(crate) fn conflicts(&self) -> u64 {
         let generations = |of: fn(&Bound) -> u64| {
             let bounds = self.ranges.iter().filter(|bound| of(bound) > 0);
@@ -284,7 +281,6 @@ impl Open {
     }
 
     /// Returns the row of the table, without the effects of the collection.
-    #[must_use]
     pub(crate) fn row(&self) -> CollectionRow {
         let (reason, profiler_reason) = match self.start.reason {
             Reason::Profiler(code) => (code, 1),

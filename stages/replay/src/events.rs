@@ -93,7 +93,6 @@ pub struct Clock {
 
 impl Clock {
     /// Microseconds since 1970, if the trace has times.
-    #[must_use]
     pub fn absolute_us(&self, time: u64) -> Option<i64> {
         (self.frequency > 0.0).then(|| {
             let seconds = (time as f64 - self.origin as f64) / self.frequency;
@@ -102,7 +101,6 @@ impl Clock {
     }
 
     /// Seconds between two ticks, if the trace has times.
-    #[must_use]
     pub fn seconds(&self, from: u64, to: u64) -> Option<f64> {
         (self.frequency > 0.0).then(|| to.saturating_sub(from) as f64 / self.frequency)
     }

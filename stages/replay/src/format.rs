@@ -14,13 +14,11 @@ pub const ENDINGS: &[&str] = &[".nettrace", ".heapprofile", ".jfr"];
 const HASH_DIGITS: usize = 8;
 
 /// Whether content with this beginning is a trace.
-#[must_use]
 pub fn recognises(beginning: &[u8]) -> bool {
     Format::of(beginning).is_some()
 }
 
 /// Returns the default name of a run, from the stem of its input.
-#[must_use]
 pub fn run_name(stem: &str, metadata: &Metadata) -> String {
     // The analysis of the same snapshot has the plain name.
     let kind = if metadata.format == Format::AllocationTree.name() { "-allocations" } else { "" };
@@ -45,7 +43,6 @@ pub enum Format {
 
 impl Format {
     /// Returns the format of content with this beginning, if it is a trace.
-    #[must_use]
     pub fn of(beginning: &[u8]) -> Option<Self> {
         let begins = |with: &[u8]| {
             kind::text(beginning).iter().filter(|byte| !byte.is_ascii_whitespace()).take(with.len()).eq(with)

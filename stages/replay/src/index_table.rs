@@ -44,7 +44,6 @@ impl IndexTable {
     /// Returns the index in the slot `further` behind the first one of a hash. An item of the table is most often in
     /// the first or second slot.
     #[inline]
-    #[must_use]
     pub(crate) fn guess(&self, hash: u64, further: usize) -> Option<u32> {
         let place = (hash >> self.shift) as usize + further;
         self.places[place & (self.places.len() - 1)].checked_sub(1)
@@ -108,7 +107,6 @@ impl IndexTable {
 
 /// Hashes two numbers: folds both halves of a product.
 #[inline]
-#[must_use]
 pub(crate) fn hash(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd6e8_feb8_6659_fd93);
     (product >> 64) as u64 ^ product as u64

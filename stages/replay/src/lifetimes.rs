@@ -34,7 +34,6 @@ pub struct Moment {
 
 impl Lifetimes {
     /// Returns empty counts.
-    #[must_use]
     pub fn new(budget: &Budget) -> Self {
         const WHO: &str = "the lifetimes of objects";
         Self { types: budget.growing(WHO), ages: budget.growing(WHO) }
@@ -64,7 +63,6 @@ impl Lifetimes {
     }
 
     /// Returns count and bytes of the live objects of a type; valid at the end.
-    #[must_use]
     pub fn alive(&self, type_id: u32) -> (u64, u64) {
         let place = self.types.get(type_id as usize).map_or(0, |places| places[ALIVE]);
         self.of(place).map_or((0, 0), |ages| (ages.count, ages.bytes))

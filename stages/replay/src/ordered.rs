@@ -25,7 +25,6 @@ pub struct Space<'a> {
 
 impl<'a> Space<'a> {
     /// The budget.
-    #[must_use]
     pub fn budget(&self) -> &'a Budget {
         &self.context.budget
     }
@@ -115,7 +114,6 @@ impl<T: Pod + Ord> Ordered<'_, T> {
     }
 
     /// Bytes spilled to disk.
-    #[must_use]
     pub(crate) fn spilled(&self) -> u64 {
         match &self.items {
             Source::Memory(_) => 0,

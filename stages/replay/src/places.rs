@@ -60,7 +60,6 @@ impl Places {
     }
 
     /// Returns the generation of an address; `None` outside all ranges.
-    #[must_use]
     pub fn generation(&self, address: u64) -> Option<u8> {
         let (_, &(end, generation)) = self.ranges.range(..=address).next_back()?;
         (address < end).then_some(generation)

@@ -100,7 +100,6 @@ impl Pool {
     }
 
     /// Estimates the bytes of a type; `None` if no object of any type was sampled.
-    #[must_use]
     pub fn estimate(&self, of: &Population<'_>) -> Option<Estimate> {
         let Some(bytes) = of.sample.estimate(of.total) else {
             return self.without_sample(of);

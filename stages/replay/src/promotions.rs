@@ -40,19 +40,16 @@ pub struct Point(u32);
 
 impl Point {
     /// At the end of the last of `collections`.
-    #[must_use]
     pub fn after(collections: u32) -> Self {
         Self(collections.saturating_mul(2))
     }
 
     /// Just before the last of `collections`.
-    #[must_use]
     pub fn before(collections: u32) -> Self {
         Self::now(collections.saturating_sub(1))
     }
 
     /// Some time after `collections`.
-    #[must_use]
     pub fn now(collections: u32) -> Self {
         Self(collections.saturating_mul(2).saturating_add(1))
     }

@@ -339,19 +339,16 @@ impl Replay {
     }
 
     /// Mean sampling interval.
-    #[must_use]
     pub fn interval(&self) -> u32 {
         self.sampler.interval()
     }
 
     /// A seed per type.
-    #[must_use]
     pub fn seed_of(&self, type_id: u32) -> u64 {
         !self.sampler.seed_of(type_id)
     }
 
     /// Whether objects are followed to their deaths.
-    #[must_use]
     pub fn tracks(&self) -> bool {
         let known = matches!(self.coverage, Coverage::Every | Coverage::Sampled);
         self.recording.sample_mode == SampleMode::CreationAndCollection && self.has_moves && known

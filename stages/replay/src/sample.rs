@@ -88,7 +88,6 @@ impl Sample {
 
     /// Returns the factor of an object of a stratum, if the type has `total` objects: for the last stratum, from all
     /// objects that no other stratum represents.
-    #[must_use]
     pub fn ratio(&self, stratum: u32, total: u64) -> (u64, u64) {
         if stratum == LARGE || self.count >= total {
             return (1, 1);
@@ -100,14 +99,12 @@ impl Sample {
     }
 
     /// Bytes of its histogram.
-    #[must_use]
     pub fn held(&self) -> u64 {
         let bytes = self.bins.0.capacity() * size_of::<(f64, f64)>();
         if bytes == 0 { 0 } else { allocated(bytes) }
     }
 
     /// Estimates the bytes of `total` objects; `None` without a sample.
-    #[must_use]
     pub fn estimate(&self, total: u64) -> Option<u64> {
         if self.count >= total {
             return (self.count > 0).then_some(self.bytes);
@@ -122,7 +119,6 @@ impl Sample {
 
     /// Returns the sizes of objects that are not large, ascending, each with its weight; and the factor from the sum of
     /// weights to the effective sample size (Kish, Survey Sampling, 1965, 11.7).
-    #[must_use]
     pub fn sizes(&self, total: u64) -> (&[(f64, f64)], f64) {
         let bins = &self.bins.0[..];
         let (rest, count) = self.ratio(self.last.length, total);
@@ -134,7 +130,6 @@ impl Sample {
 
     /// Returns the part of the standard deviation between neighbours. The rest is change over time, which blocks cover
     /// evenly, so that it adds nothing to the error.
-    #[must_use]
     pub fn within_blocks(&self) -> f64 {
         let Stratum { count, order, .. } = self.last;
         if count < LEAST_IN_ORDER || order.squares <= 0.0 {

@@ -57,7 +57,6 @@ pub struct Counter {
 
 impl Counter {
     /// Whether all large objects were sampled.
-    #[must_use]
     pub fn took_large(&self) -> bool {
         self.blocks > 0 && !self.passed
     }
@@ -73,26 +72,22 @@ impl Counter {
 
 impl Sampler {
     /// Samples one object in `interval`, at least 1.
-    #[must_use]
     pub fn new(interval: u32, start: SampleStart, seed: u64) -> Self {
         Self { interval: interval.max(1), start, seed }
     }
 
     /// Mean interval.
-    #[must_use]
     pub fn interval(&self) -> u32 {
         self.interval
     }
 
     /// Returns a seed per type.
-    #[must_use]
     pub fn seed_of(&self, type_id: u32) -> u64 {
         let mut state = self.seed ^ u64::from(type_id).wrapping_mul(0xd6e8_feb8_6659_fd93);
         next(&mut state)
     }
 
     /// Returns the initial state of a type.
-    #[must_use]
     pub fn counter(&self, type_id: u32) -> Counter {
         let left = if self.start == SampleStart::Nth { self.interval } else { 0 };
         let state = self.seed_of(type_id);
@@ -159,7 +154,6 @@ pub fn next(state: &mut u64) -> u64 {
 }
 
 /// `value` times `numerator` over `denominator`, rounded half up; the denominator is not 0.
-#[must_use]
 pub fn scale(value: u64, numerator: u64, denominator: u64) -> u64 {
     let product = u128::from(value) * u128::from(numerator);
     u64::try_from((product + u128::from(denominator) / 2) / u128::from(denominator)).unwrap_or(u64::MAX)

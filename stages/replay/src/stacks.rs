@@ -109,7 +109,6 @@ impl Stacks {
     }
 
     /// Takes out all nodes, the first of which is the empty stack; releases the look-up tables.
-    #[must_use]
     pub fn take(&mut self) -> BudgetVec<Node> {
         (self.wholes, self.frames) = (self.budget.growing(WHO), self.budget.growing(WHO));
         self.children.give_up();

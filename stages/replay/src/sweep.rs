@@ -81,7 +81,6 @@ pub struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     /// Returns the pass of a collection that stops the program.
-    #[must_use]
     pub fn stopped(condemned: &'a [Condemned], survivals: &'a [Survival]) -> Self {
         Self { condemned, survivals, before: u64::MAX, older: 0, whole: false }
     }
@@ -105,7 +104,6 @@ enum Fate {
 
 impl<'a> Sweep<'a> {
     /// Starts a pass.
-    #[must_use]
     pub(crate) fn new(pass: Pass<'a>) -> Self {
         Self { pass, done: Collected::default() }
     }

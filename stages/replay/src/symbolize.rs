@@ -195,21 +195,18 @@ impl Places {
     }
 
     /// File and line of a function, from PDBs.
-    #[must_use]
     pub(crate) fn line(&self, at: usize) -> Option<(&str, u32)> {
         let (file, line) = (*self.lines.get(at)?)?;
         Some((&self.files[file as usize], line))
     }
 
     /// Original place of a function of a script.
-    #[must_use]
     pub(crate) fn original(&self, at: usize) -> Option<&Original> {
         self.originals.get(&at).filter(|original| original.source.is_some())
     }
 }
 
 /// Converts a 0-based number to a 1-based one; [`NONE`] for none.
-#[must_use]
 pub(crate) fn from_one(number: Option<u32>) -> u32 {
     number.map_or(NONE, |number| number.saturating_add(1).min(NONE - 1))
 }

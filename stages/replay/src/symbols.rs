@@ -44,7 +44,6 @@ pub struct Function {
 
 impl Function {
     /// Its column, if known.
-    #[must_use]
     pub fn column(&self) -> Option<u32> {
         (self.column > 0).then_some(self.column)
     }
@@ -166,20 +165,17 @@ impl Symbols {
     }
 
     /// Name of a function's module, if it has one.
-    #[must_use]
     pub fn module(&self, function: &Function) -> Option<&str> {
         self.described(function.module).map(|module| module.name)
     }
 
     /// Returns a named module by its handle.
-    #[must_use]
     pub fn described(&self, handle: u64) -> Option<Module<'_>> {
         let (name, build) = self.modules.get(&handle)?;
         (!name.is_empty()).then_some(Module { name, build: *build })
     }
 
     /// Returns the function of a frame, as a position in [`Self::functions`].
-    #[must_use]
     pub fn resolve(&self, frame: u64) -> Option<u32> {
         if let Some(&number) = self.frames.get(&frame) {
             return Some(number);
@@ -194,7 +190,6 @@ impl Symbols {
     }
 
     /// All functions.
-    #[must_use]
     pub fn functions(&self) -> &[Function] {
         &self.functions
     }

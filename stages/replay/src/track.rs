@@ -106,7 +106,6 @@ impl Objects {
     }
 
     /// Number and bytes of live objects.
-    #[must_use]
     pub fn alive(&self) -> (u64, u64) {
         (self.count, self.bytes)
     }
@@ -216,7 +215,6 @@ impl Objects {
     }
 
     /// Whether memory of any object was reused since the last call of [`Self::reclaimed`].
-    #[must_use]
     pub fn has_reclaimed(&self) -> bool {
         !self.reclaimed.is_empty()
     }
@@ -246,7 +244,6 @@ impl Objects {
     }
 
     /// Returns the object that contains an address; call [`Self::settle`] first.
-    #[must_use]
     pub fn at(&self, address: u64) -> Option<&Object> {
         let pages = self.pages.range(..=address >> PAGE).rev();
         let mut before = pages.map(|(_, page)| &page[..page.partition_point(|object| object.address <= address)]);
@@ -255,7 +252,6 @@ impl Objects {
     }
 
     /// Counts the objects in ranges with numbers below `older`; call [`Self::settle`] first.
-    #[must_use]
     pub fn older(&self, ranges: &[Condemned], older: u64) -> u64 {
         let of = |range: &Condemned| -> u64 {
             self.within(range.start, range.end).filter(|object| object.serial < older).count() as u64

@@ -73,13 +73,11 @@ impl Types {
     }
 
     /// Number of types.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
     /// Whether there are no types.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -120,7 +118,6 @@ impl Types {
     }
 
     /// Returns the name of a type; invalid UTF-8 is replaced.
-    #[must_use]
     pub fn text(&self, number: u32) -> String {
         match &self.names[number as usize] {
             Some(name) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
@@ -138,7 +135,6 @@ impl Types {
     }
 
     /// Returns modules and tokens of the described but unnamed types.
-    #[must_use]
     pub fn unnamed(&self) -> BTreeMap<u64, BTreeSet<u32>> {
         let mut unnamed: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
         let is_unnamed = |number: u32| self.names[number as usize].is_none();
@@ -199,7 +195,6 @@ impl Types {
     }
 
     /// Whether objects of a type differ in size, by its name: arrays and strings do, unnamed types may.
-    #[must_use]
     pub fn varies(&self, number: u32) -> bool {
         let Some(name) = self.names[number as usize].as_deref().filter(|name| !name.is_empty()) else { return true };
         // An array of any rank; arguments of a generic type also end with a bracket.
@@ -209,7 +204,6 @@ impl Types {
     }
 
     /// Whether any type has a name.
-    #[must_use]
     pub fn any_named(&self) -> bool {
         self.names.iter().flatten().any(|name| !name.is_empty())
     }

@@ -47,13 +47,11 @@ pub struct Weights {
 
 impl Weights {
     /// Returns empty sums.
-    #[must_use]
     pub fn new(budget: &Budget) -> Self {
         Self { types: budget.growing("the samples of types"), all: Sums::default() }
     }
 
     /// Whether there are no samples.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }
@@ -85,7 +83,6 @@ impl Weights {
     }
 
     /// Estimates the bytes of a type; `None` without a sample.
-    #[must_use]
     pub fn estimate(&self, type_id: u32) -> Option<Estimate> {
         let sums = self.types.get(type_id as usize).filter(|sums| sums.is_there)?;
         let (low, high) = interval(sums, &self.all);

@@ -49,7 +49,6 @@ impl Nodes {
         self.strings.release();
     }
 
-    #[must_use]
     pub(crate) fn step(&self, node: NodeId) -> Step {
         Step {
             node: node.0,
@@ -66,7 +65,6 @@ impl Nodes {
     }
 
     /// The node's own name, at most `most` characters; empty if it says no more than the class.
-    #[must_use]
     pub(crate) fn own_name(&self, node: NodeId, most: usize) -> String {
         let (name, class) = (self.name.at(node.index()), self.class_name[self.class.at(node.index()).index()]);
         if name == class || name.is_none() {
@@ -77,7 +75,6 @@ impl Nodes {
     }
 
     /// Class and own name, shortened, on one line.
-    #[must_use]
     pub(crate) fn label(&self, node: NodeId) -> String {
         let class: String = self.class_text(node).chars().take(MOST_NAME).collect();
         let name = self.own_name(node, MOST_LABEL);

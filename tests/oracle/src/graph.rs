@@ -11,7 +11,6 @@ use crate::rng::SplitMix64;
 pub type Arc = (u32, u32);
 
 /// The nodes that the root reaches, optionally without one node.
-#[must_use]
 pub fn reachable(n: usize, edges: &[Arc], root: u32, without: Option<u32>) -> Vec<bool> {
     let successors = successors(n, edges);
     let mut seen = vec![false; n];
@@ -30,7 +29,6 @@ pub fn reachable(n: usize, edges: &[Arc], root: u32, without: Option<u32>) -> Ve
 ///
 /// d strictly dominates v if v is reachable, but no longer once d is deleted. The dominators of v form a chain, so the
 /// closest is the one with the most dominators of its own. Unreachable nodes have `None`, and the root is its own.
-#[must_use]
 pub fn dominators_by_deletion(n: usize, edges: &[Arc], root: u32) -> Vec<Option<u32>> {
     let reached = reachable(n, edges, root, None);
     let mut strict_dominators = vec![Vec::new(); n];
@@ -52,7 +50,6 @@ pub fn dominators_by_deletion(n: usize, edges: &[Arc], root: u32) -> Vec<Option<
 
 /// Retained sizes, straight from the definition: the nodes that become unreachable once the node is deleted, itself
 /// included. Unreachable nodes retain nothing.
-#[must_use]
 pub fn retained(n: usize, edges: &[Arc], root: u32, sizes: &[u64]) -> Vec<u64> {
     let reached = reachable(n, edges, root, None);
     let freed_by = |d: usize| {
@@ -63,7 +60,6 @@ pub fn retained(n: usize, edges: &[Arc], root: u32, sizes: &[u64]) -> Vec<u64> {
 }
 
 /// Numbers of edges on the shortest paths from the root; `None` if there is no path.
-#[must_use]
 pub fn distances(n: usize, edges: &[Arc], root: u32) -> Vec<Option<u32>> {
     let successors = successors(n, edges);
     let mut distance = vec![None; n];
@@ -82,7 +78,6 @@ pub fn distances(n: usize, edges: &[Arc], root: u32) -> Vec<Option<u32>> {
 
 /// Distances over paths that avoid some edges where possible: a second search, over edges of both kinds, starts from
 /// the nodes that the first one reached and sets the distances of the others.
-#[must_use]
 pub fn distances_avoiding(n: usize, edges: &[Arc], avoided: &[Arc], root: u32) -> Vec<Option<u32>> {
     let first = distances(n, edges, root);
     let mut all = first.clone();
@@ -105,7 +100,6 @@ pub fn distances_avoiding(n: usize, edges: &[Arc], avoided: &[Arc], root: u32) -
 }
 
 /// The targets of every node's edges, in order.
-#[must_use]
 pub fn successors(n: usize, edges: &[Arc]) -> Vec<Vec<u32>> {
     let mut lists = vec![Vec::new(); n];
     for &(from, to) in edges {
@@ -118,7 +112,6 @@ pub fn successors(n: usize, edges: &[Arc]) -> Vec<Vec<u32>> {
 ///
 /// Draws one of many styles (trees, acyclic, sparse, dense, chains with back edges, ladders) and then spoils it: self
 /// loops, repeated edges, orphans, unreachable cliques.
-#[must_use]
 pub fn random_graph(seed: u64, n_max: usize) -> (usize, Vec<Arc>) {
     let rng = &mut SplitMix64::new(seed);
     let n = 1 + rng.below(n_max.max(1));

@@ -53,7 +53,6 @@ pub enum Escaping {
 
 impl Layout {
     /// A random layout: V8's own in one of four, else anything.
-    #[must_use]
     pub fn random(seed: u64) -> Self {
         let rng = &mut SplitMix64::new(seed);
         if rng.one_in(4) {
@@ -75,7 +74,6 @@ impl Layout {
 
 impl Snapshot {
     /// The snapshot as a file.
-    #[must_use]
     pub fn to_json(&self, layout: &Layout) -> Vec<u8> {
         let file = File { snapshot: self, layout, columns: Columns::new(self, layout) };
         file.write().into_bytes()

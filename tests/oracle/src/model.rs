@@ -129,7 +129,6 @@ pub enum Label<'a> {
 
 impl Snapshot {
     /// An empty snapshot with V8's types and no optional fields but detachedness.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             node_types: NODE_TYPES.map(String::from).to_vec(),
@@ -190,32 +189,27 @@ impl Snapshot {
     }
 
     /// The ordinal of the root.
-    #[must_use]
     pub fn root(&self) -> usize {
         self.root_index.unwrap_or(0)
     }
 
     /// The name of a node's type.
-    #[must_use]
     pub fn node_type(&self, node: usize) -> &str {
         // DevTools reads "undefined" beyond the end of the list.
         self.node_types.get(self.nodes[node].kind).map_or("undefined", String::as_str)
     }
 
     /// A node's name in the file.
-    #[must_use]
     pub fn node_name(&self, node: usize) -> &OracleString {
         &self.strings[self.nodes[node].name]
     }
 
     /// The name of an edge's type.
-    #[must_use]
     pub fn edge_type(&self, edge: &Edge) -> &str {
         self.edge_types.get(edge.kind).map_or("undefined", String::as_str)
     }
 
     /// An edge's label.
-    #[must_use]
     pub fn label(&self, edge: &Edge) -> Label<'_> {
         if is_numbered(self.edge_type(edge)) {
             Label::Index(edge.name_or_index)
@@ -225,7 +219,6 @@ impl Snapshot {
     }
 
     /// An edge's name, if it has one.
-    #[must_use]
     pub fn edge_name(&self, edge: &Edge) -> Option<&OracleString> {
         match self.label(edge) {
             Label::Name(name) => Some(name),

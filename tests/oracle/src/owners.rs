@@ -40,7 +40,6 @@ pub struct Share {
 }
 
 /// The shares of all owners, of `(none)` and of `(unreachable)`; `freed` is zero for these two.
-#[must_use]
 pub fn shares(graph: &Owned<'_>) -> BTreeMap<String, Share> {
     let mut shares: BTreeMap<String, Share> = BTreeMap::new();
     let own = |node: usize| graph.claims[node].as_ref().map_or("(none)", |claim| claim.owner.as_str());

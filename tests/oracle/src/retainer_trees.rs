@@ -77,7 +77,6 @@ type Holders = BTreeMap<usize, BTreeSet<u32>>;
 type Group = (Vec<(u32, u32, u32)>, Holders);
 
 /// The tree in preorder.
-#[must_use]
 pub fn tree(heap: &Heap<'_>, bounds: &Bounds) -> Vec<Branch> {
     let n = heap.class.len();
     let plain: Vec<Arc> = heap.edges.iter().map(|&(from, to, _)| (from, to)).collect();

@@ -11,13 +11,11 @@ pub struct OracleString(pub Vec<u16>);
 
 impl OracleString {
     /// The 16-bit units.
-    #[must_use]
     pub fn units(&self) -> &[u16] {
         &self.0
     }
 
     /// Whether the string begins with `prefix`.
-    #[must_use]
     pub fn starts_with(&self, prefix: &str) -> bool {
         self.0.starts_with(&units(prefix))
     }
@@ -33,13 +31,11 @@ impl OracleString {
     }
 
     /// The string as UTF-8, or `None` if it has a lone surrogate.
-    #[must_use]
     pub fn to_utf8(&self) -> Option<String> {
         String::from_utf16(&self.0).ok()
     }
 
     /// The string as WTF-8: UTF-8 that encodes a lone surrogate in three bytes. Different strings have different WTF-8.
-    #[must_use]
     pub fn to_wtf8(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for unit in char::decode_utf16(self.0.iter().copied()) {
@@ -57,7 +53,6 @@ impl OracleString {
     }
 
     /// The number that JavaScript's `parseInt(text, 10)` reads at the beginning of the string, or `None` for NaN.
-    #[must_use]
     pub fn leading_integer(&self) -> Option<f64> {
         let text = self.to_string();
         let text = text.trim_start_matches(is_js_space);
@@ -74,7 +69,6 @@ fn is_js_space(c: char) -> bool {
 }
 
 /// The 16-bit units of a text.
-#[must_use]
 pub(crate) fn units(text: &str) -> Vec<u16> {
     text.encode_utf16().collect()
 }

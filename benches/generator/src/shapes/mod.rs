@@ -73,7 +73,6 @@ pub const SHAPES: &[Shape] = &[
 ];
 
 /// The shape of a name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Shape> {
     SHAPES.iter().find(|shape| shape.name == name)
 }

@@ -115,7 +115,6 @@ pub struct Through {
 
 impl InBrief {
     /// Creates the summary, without subjects.
-    #[must_use]
     pub fn of(compared: &Compared<'_>, format: &str) -> Self {
         Self {
             table: compared.table.table.name,

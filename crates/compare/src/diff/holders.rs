@@ -57,19 +57,16 @@ pub(super) fn find(chains: &Compared<'_>, classes: &FxHashMap<u64, OfClass>) -> 
 
 impl Holders {
     /// Returns the chain through which a class grew most.
-    #[must_use]
     pub fn through(&self, class: u64) -> Option<&Through> {
         self.most.get(&class)
     }
 
     /// Returns the reference chain with most of the growth of a class.
-    #[must_use]
     pub fn path(&self, class: u64) -> Option<&str> {
         self.paths.get(&class).map(|(path, _)| path.as_str())
     }
 
     /// Returns a chain's share in the growth of all growing chains of its class and kind.
-    #[must_use]
     pub fn share(&self, class: u64, kind: &str, delta: Option<i64>) -> Option<f64> {
         let delta = delta.filter(|&delta| delta > 0)?;
         let all = *self.grown.get(&(class, kind.to_owned()))?;

@@ -20,7 +20,6 @@ pub(crate) struct Pairs {
 impl Pairs {
     /// Pairs the runs of a table by a label that names hosts. A pair is a host on both sides; there are none unless
     /// pairs cover at least half of the runs of each side.
-    #[must_use]
     pub(crate) fn of(sides: &Sides, gathered: &Gathered<'_>, label: &str) -> Self {
         let with_table = sides.runs().filter(|(_, found)| has_table(&found.run, gathered.table.compared.file));
         let labels: Vec<Option<&str>> =
@@ -45,19 +44,16 @@ impl Pairs {
     }
 
     /// Starts collecting values.
-    #[must_use]
     pub(crate) fn begin(&self) -> Collected<'_> {
         Collected { pairs: self, sums: vec![[(0, 0); 2]; self.count] }
     }
 
     /// Number of pairs.
-    #[must_use]
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// Target runs on whose host the difference is beyond the thresholds of the tests, with the difference.
-    #[must_use]
     pub(crate) fn changed(&self, group: &Group<'_>, tests: &Tests, of_target: &[(i64, u32)]) -> Vec<(i64, u32)> {
         let mut collected = self.begin();
         group.each_value(0, |run, side, value| collected.take(run, side, value));

@@ -45,7 +45,6 @@ impl Grown {
 
 /// Folds subjects that grew, given by rank. Returns the representative of each, by fingerprint, and the order in which
 /// parts follow their representative.
-#[must_use]
 pub(crate) fn fold(grown: &[Grown]) -> (FxHashMap<u64, u64>, Vec<usize>) {
     let mut teller: Vec<Option<usize>> = vec![None; grown.len()];
     let mut tellers = Vec::new();

@@ -58,19 +58,16 @@ impl Measure {
     }
 
     /// Difference of the means, target minus base.
-    #[must_use]
     pub fn delta_mean(&self) -> Option<i64> {
         self.is_told().then(|| self.sides[TARGET].mean.saturating_sub(self.sides[BASE].mean))
     }
 
     /// Difference of the medians, target minus base.
-    #[must_use]
     pub fn delta_median(&self) -> Option<i64> {
         self.is_told().then(|| self.sides[TARGET].median.saturating_sub(self.sides[BASE].median))
     }
 
     /// Sum of the target minus the base's sum, scaled to the target's number of runs.
-    #[must_use]
     pub fn delta_sum(&self) -> Option<i64> {
         let [base, target] = self.sides;
         let as_many =
@@ -79,14 +76,12 @@ impl Measure {
     }
 
     /// `delta_sum` in percent of the base; infinite if the base is 0.
-    #[must_use]
     pub fn percent_sum(&self) -> Option<f64> {
         let [base, target] = self.sides;
         percent(self.delta_sum()? as f64, base.sum as f64 / base.told.max(1) as f64 * target.told as f64)
     }
 
     /// Difference of the medians in percent of the base.
-    #[must_use]
     pub fn percent_median(&self) -> Option<f64> {
         percent(self.delta_median()? as f64, self.sides[BASE].median as f64)
     }
@@ -121,13 +116,11 @@ struct Values<'a> {
 
 impl RowBuilder<'_> {
     /// Whether there are statistics: some side has several runs.
-    #[must_use]
     pub(crate) fn has_statistics(&self) -> bool {
         self.runs.iter().any(|&runs| runs > 1)
     }
 
     /// Computes the row of a group.
-    #[must_use]
     pub(crate) fn row(&self, group: &Group<'_>) -> Row {
         let begin = |_| Values { sides: self.runs.map(Vec::with_capacity), paired: self.pairs.begin() };
         let mut values: Vec<Values<'_>> = (0..self.measures).map(begin).collect();
@@ -209,7 +202,6 @@ impl RowBuilder<'_> {
 
 impl Row {
     /// Words of a row with `measures` measures.
-    #[must_use]
     pub fn width(measures: usize) -> usize {
         (size_of::<Head>() + measures * size_of::<Measure>()) / size_of::<u64>()
     }
@@ -221,7 +213,6 @@ impl Row {
     }
 
     /// Decodes a row from [words](Self::to_words).
-    #[must_use]
     pub fn from_words(words: &[u64]) -> Self {
         let (head, measures) = words.split_at(Self::width(0));
         Self { head: bytemuck::cast_slice(head)[0], measures: bytemuck::cast_slice(measures).to_vec() }

@@ -18,7 +18,6 @@ pub struct Verdict {
 
 /// Status of a subject from its measures alone. If a side has several runs, the ranking measure decides whether it
 /// changed.
-#[must_use]
 pub(super) fn of(compared: &Compared<'_>, number: u32, row: &Row) -> Verdict {
     let main = &row.measures[0];
     let q = compared.q(number, 0, row);
@@ -67,7 +66,6 @@ fn changed(row: &Row) -> Status {
 }
 
 /// Status of a chain. `class` is the class at its end, in the base.
-#[must_use]
 pub(super) fn of_chain(compared: &Compared<'_>, number: u32, row: &Row, class: Option<&OfClass>) -> Verdict {
     let [base, target] = row.measures[0].sides;
     if !base.is_told() || !target.is_told() {
@@ -89,7 +87,6 @@ pub(super) fn of_chain(compared: &Compared<'_>, number: u32, row: &Row, class: O
 }
 
 /// Status of a class. `through` is the chain through which it grew most.
-#[must_use]
 pub(super) fn of_class(compared: &Compared<'_>, number: u32, row: &Row, through: Option<&Through>) -> Verdict {
     match of(compared, number, row) {
         Verdict { status: Status::Grew, evidence } if through.is_some_and(|through| through.new) => {

@@ -212,14 +212,12 @@ impl Compared<'_> {
     }
 
     /// q of a measure of a row; `None` if there are too few runs for any to be significant.
-    #[must_use]
     pub fn q(&self, number: u32, measure: usize, row: &Row) -> Option<f64> {
         let too_few = row.measures[measure].tests.too_few();
         Some(self.q[measure][number as usize]).filter(|&q| q < SIGNIFICANT || !(q.is_nan() || too_few))
     }
 
     /// Whether a subject ranks before one of another format.
-    #[must_use]
     pub fn is_before(&self, number: u32, other: &Compared<'_>, other_number: u32) -> bool {
         let of = |compared: &Compared<'_>, number: u32| {
             let is_possible = compared.possible.contains(&number);
@@ -230,13 +228,11 @@ impl Compared<'_> {
     }
 
     /// Names of the hosts (or runs) on which a subject changed most, separated by commas.
-    #[must_use]
     pub fn changed_on(&self, row: &Row) -> Option<String> {
         run_metadata::names_of(&row.head.named, &self.names)
     }
 
     /// Whether there are statistics: some side has several runs.
-    #[must_use]
     pub fn has_statistics(&self) -> bool {
         self.runs.iter().any(|&runs| runs > 1)
     }

@@ -84,7 +84,6 @@ const BY_PAIRS: u64 = 16;
 
 impl Tests {
     /// Direction of the change, if real: true for growth; `None` if both sides are alike.
-    #[must_use]
     pub fn changed(&self) -> Option<bool> {
         match self.flags & (GROWTH | SHRINKING) {
             0 => None,
@@ -100,32 +99,27 @@ impl Tests {
     }
 
     /// Whether only some runs changed.
-    #[must_use]
     pub fn on_some(&self) -> bool {
         self.flags & ON_SOME != 0
     }
 
     /// Whether all runs of one side are far above all of the other.
-    #[must_use]
     pub fn is_separate(&self) -> bool {
         self.flags & SEPARATE != 0
     }
 
     /// Whether pairs decide which runs changed.
-    #[must_use]
     pub fn by_pairs(&self) -> bool {
         self.flags & BY_PAIRS != 0
     }
 
     /// Whether there are too few runs for any test to be significant.
-    #[must_use]
     pub fn too_few(&self) -> bool {
         self.smallest_effect.is_nan()
     }
 }
 
 /// Tests two sides, both sorted, and the differences of the pairs.
-#[must_use]
 pub fn test(base: &mut [i64], target: &mut [i64], differences: &mut Vec<i64>, question: &Question) -> Tests {
     let none = f64::NAN;
     let mut tests = Tests {

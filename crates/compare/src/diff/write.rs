@@ -59,7 +59,6 @@ pub(super) fn told(compared: &Compared<'_>, number: u32, around: &Around) -> Res
 
 impl Told {
     /// Whether it is only a possible duplicate.
-    #[must_use]
     pub fn is_possible(&self, table: &str) -> bool {
         let rule = self.texts.first().and_then(Option::as_deref).unwrap_or_default();
         let signature = self.texts.last().and_then(Option::as_deref).unwrap_or_default();

@@ -8,7 +8,6 @@ use heaplake_schemas::comparison::Missed;
 const MISSED: usize = 20;
 
 /// Returns the document: a table of verdicts, the rows of failed gates, and the largest growth.
-#[must_use]
 pub fn markdown(verdicts: &Verdicts) -> String {
     let (passed, all) = (verdicts.with(Outcome::Passed), verdicts.gates.len());
     let mark = if verdicts.pass() { "✅" } else { "❌" };

@@ -94,13 +94,11 @@ impl Gates {
     }
 
     /// Whether there are no gates.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.gates.is_empty()
     }
 
     /// Gates in the order given.
-    #[must_use]
     pub fn gates(&self) -> &[Gate] {
         &self.gates
     }

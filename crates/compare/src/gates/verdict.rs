@@ -21,19 +21,16 @@ pub struct Verdicts {
 
 impl Verdicts {
     /// Whether all gates pass and saw all runs.
-    #[must_use]
     pub fn pass(&self) -> bool {
         self.missed.is_empty() && !self.fail()
     }
 
     /// Whether any gate does not pass.
-    #[must_use]
     pub fn fail(&self) -> bool {
         self.gates.iter().any(|gate| gate.outcome != Outcome::Passed)
     }
 
     /// Number of gates with an outcome.
-    #[must_use]
     pub fn with(&self, outcome: Outcome) -> usize {
         self.gates.iter().filter(|gate| gate.outcome == outcome).count()
     }
@@ -138,7 +135,6 @@ pub struct MatchedRow {
 }
 
 /// Formats a value of a measure: bytes with unit, or a count; "any size" if infinite.
-#[must_use]
 pub fn quantity(measure: &str, value: f64) -> String {
     if !value.is_finite() {
         return "any size".to_owned();
@@ -149,21 +145,18 @@ pub fn quantity(measure: &str, value: f64) -> String {
 }
 
 /// Formats a difference with its sign.
-#[must_use]
 pub fn change(measure: &str, value: i64) -> String {
     let sign = if value > 0 { "+" } else { "" };
     format!("{sign}{}", quantity(measure, value as f64))
 }
 
 /// Formats a percentage; "new" if infinite.
-#[must_use]
 pub fn percent(percent: f64) -> String {
     if percent.is_infinite() { "new".to_owned() } else { format!("{percent:+.1} %") }
 }
 
 impl MatchedRow {
     /// Status, with the number of hosts if not all changed.
-    #[must_use]
     pub fn became(&self) -> String {
         match self.changed_on {
             Some(on) if on < self.of && (self.status.ends_with("_some") || self.status.ends_with("_on")) => {
@@ -176,7 +169,6 @@ impl MatchedRow {
 
 impl Verdict {
     /// Outcome in one line.
-    #[must_use]
     pub fn headline(&self) -> String {
         match self.outcome {
             Outcome::Passed => format!("none of {} rows", count(self.rows)),
@@ -195,7 +187,6 @@ impl Verdict {
     }
 
     /// Caveats, one clause each.
-    #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.outcome == Outcome::Unknown {

@@ -60,25 +60,21 @@ pub struct Change {
 
 impl Change {
     /// New minus deleted objects.
-    #[must_use]
     pub fn delta_count(&self) -> i64 {
         less(self.new_count, self.deleted_count)
     }
 
     /// New minus deleted bytes.
-    #[must_use]
     pub fn delta_bytes(&self) -> i64 {
         less(self.new_bytes, self.deleted_bytes)
     }
 
     /// Growth of kept objects in bytes.
-    #[must_use]
     pub fn kept_delta_bytes(&self) -> i64 {
         less(self.kept_bytes, self.kept_base_bytes)
     }
 
     /// Whether no object is new or deleted.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         self.new_count == 0 && self.deleted_count == 0
     }

@@ -64,7 +64,6 @@ impl Side {
     }
 
     /// How the format identifies objects.
-    #[must_use]
     pub(super) fn format(&self) -> Format {
         match self.run.summary.format.as_str() {
             "v8-heapsnapshot" => Format::V8,

@@ -149,7 +149,6 @@ fn refuse_unknown_label(
 }
 
 /// Whether two groups have the same key.
-#[must_use]
 pub(super) fn same_key(one: &Group, other: &Group) -> bool {
     (&one.format, &one.release, &one.labels) == (&other.format, &other.release, &other.labels)
 }

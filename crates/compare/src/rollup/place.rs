@@ -46,7 +46,6 @@ impl Place {
     }
 
     /// The earlier rollup if it has the same version and keys, else an empty one.
-    #[must_use]
     pub(super) fn earlier(&self, by: &[String]) -> Rollup {
         let read = fs::read_at_most(self.folder.join(rollup::FILE), fs::LIST_BYTES).ok();
         let earlier: Option<Rollup> = read.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -80,13 +79,11 @@ impl Place {
     }
 
     /// Folder of a committed group.
-    #[must_use]
     pub(super) fn committed(&self, group: &str) -> PathBuf {
         self.folder.join(group)
     }
 
     /// Folder of a group, before or after the commit.
-    #[must_use]
     pub(super) fn of_group(&self, group: &str) -> PathBuf {
         let new = self.hidden.path().join(group);
         if new.exists() { new } else { self.committed(group) }

@@ -38,7 +38,6 @@ pub(super) struct Row {
 
 impl Row {
     /// Computes the row of a group; `captured` has the capture time of each run.
-    #[must_use]
     pub(super) fn of(group: &Group<'_>, gathered: &Gathered<'_>, captured: &[Option<i64>]) -> Self {
         let count = gathered.table.measures.len();
         let (mut runs, mut values) = (Vec::new(), Vec::new());

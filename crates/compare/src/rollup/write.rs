@@ -20,7 +20,6 @@ use std::sync::Arc;
 const BATCH: usize = 1 << 14;
 
 /// Name of the file of rows.
-#[must_use]
 pub(super) fn kept_file(table: &RollupTable) -> &'static str {
     match table.rows.compared.name {
         "classes" => "rows_classes.parquet",
@@ -75,7 +74,6 @@ impl<'a> Made<'a> {
     }
 
     /// Capture time of each run.
-    #[must_use]
     pub(super) fn captured(&self) -> Vec<Option<i64>> {
         (0..self.numbers.len()).map(|run| self.run(run as u32).captured_at_us).collect()
     }

@@ -30,7 +30,6 @@ pub(crate) struct Kept<'a> {
 
 impl Kept<'_> {
     /// Whether the file has the rows of a run, by current number.
-    #[must_use]
     pub(crate) fn has(&self, run: u32) -> bool {
         self.runs.values().any(|&now| now == run)
     }

@@ -86,7 +86,6 @@ const KEY: u64 = 24;
 
 impl Subjects {
     /// Number of subjects.
-    #[must_use]
     pub(crate) fn count(&self) -> usize {
         self.keys.len()
     }
@@ -244,7 +243,6 @@ pub struct Measures<'a> {
 
 impl Measures<'_> {
     /// Returns a measure by position in the table; `None` if null.
-    #[must_use]
     pub fn get(&self, measure: usize) -> Option<u64> {
         (self.record[HEAD - 1] >> measure & 1 == 0).then_some(self.record[HEAD + measure])
     }
@@ -300,13 +298,11 @@ impl Gathered<'_> {
     }
 
     /// Number of runs of a side with the table.
-    #[must_use]
     pub(crate) fn runs_of(&self, side: usize) -> usize {
         self.runs.iter().filter(|run| run.side == side).count()
     }
 
     /// Number of hosts among the runs of a side with the table; `None` if no run of the table has a host.
-    #[must_use]
     pub(crate) fn hosts_of(&self, side: usize) -> Option<usize> {
         self.hosts(self.runs.iter().filter(|run| run.side == side))
     }
@@ -324,25 +320,21 @@ impl Gathered<'_> {
 
 impl Group<'_> {
     /// Key of its rows: fingerprint, or hash of the class key.
-    #[must_use]
     pub fn key(&self) -> u64 {
         self.records[0][0]
     }
 
     /// Fingerprint of its rows.
-    #[must_use]
     pub fn fingerprint(&self) -> u64 {
         self.records[0][2]
     }
 
     /// Fingerprint of the class that the rows lead to; 0 if none.
-    #[must_use]
     pub fn class(&self) -> u64 {
         self.records[0][3]
     }
 
     /// Run and row of an example: in the last run of the last side with the row.
-    #[must_use]
     pub fn example(&self) -> (u32, u32) {
         let side = |record: &&&[u64]| (self.run(record).side, place(record).0);
         self.records.iter().max_by_key(side).map_or((0, 0), |record| place(record))
@@ -354,13 +346,11 @@ impl Group<'_> {
     }
 
     /// Number of runs of a side with the row.
-    #[must_use]
     pub fn runs_with(&self, side: usize) -> usize {
         self.records.iter().filter(|record| self.run(record).side == side).count()
     }
 
     /// Number of hosts of a side with the row; `None` if no run of the table has a host.
-    #[must_use]
     pub fn hosts_with(&self, side: usize) -> Option<usize> {
         self.gathered.hosts(self.records.iter().map(|record| self.run(record)).filter(|run| run.side == side))
     }
@@ -406,7 +396,6 @@ impl Group<'_> {
     }
 
     /// Number of hosts (host numbers are below it); 0 if no label names them.
-    #[must_use]
     pub fn all_hosts(&self) -> usize {
         self.gathered.hosts
     }

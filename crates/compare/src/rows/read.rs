@@ -37,14 +37,12 @@ pub(super) struct Buffers {
 }
 
 /// Run and row of a record.
-#[must_use]
 pub(super) fn place(record: &[u64]) -> (u32, u32) {
     ((record[1] >> 32) as u32, record[1] as u32)
 }
 
 impl Reading<'_> {
     /// Words of a record.
-    #[must_use]
     pub(super) fn width(&self) -> usize {
         HEAD + self.table.measures.len()
     }

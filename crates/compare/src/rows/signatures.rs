@@ -99,14 +99,12 @@ impl OfRun {
     }
 
     /// Fingerprint of a class; 0 if unknown.
-    #[must_use]
     pub(crate) fn fingerprint(&self, class: u32) -> u64 {
         self.fingerprints.get(&class).copied().unwrap_or(0)
     }
 }
 
 /// Columns from which signatures are computed; old runs may lack some.
-#[must_use]
 pub(crate) fn columns(table: &DiffTable, source: Source<'_>) -> &'static [&'static str] {
     if matches!(source, Source::Stored) {
         return &[SIGNATURE];

@@ -73,7 +73,6 @@ impl Spill {
     }
 
     /// Number of partitions.
-    #[must_use]
     pub(super) fn partitions(&self) -> usize {
         self.partitions.len()
     }

@@ -6,7 +6,6 @@ use std::f64::consts::PI;
 const HIGHEST: f64 = 0.9;
 
 /// [`weighted`] with equal weights.
-#[must_use]
 pub fn combined(p: &[f64]) -> f64 {
     weighted(&p.iter().map(|&p| (p, 1.0)).collect::<Vec<_>>())
 }
@@ -14,7 +13,6 @@ pub fn combined(p: &[f64]) -> f64 {
 /// Liu and Xie (2020), "Cauchy combination test": under the null hypothesis the weighted mean of tan((1/2 - p) pi) has
 /// the tail of a Cauchy distribution, however the tests depend on each other. `tests` are pairs of p and weight; NaN is
 /// skipped; the result is NaN if all are. It is at most each p divided by its share of the weights.
-#[must_use]
 pub fn weighted(tests: &[(f64, f64)]) -> f64 {
     let known = || tests.iter().copied().filter(|(p, _)| !p.is_nan());
     if known().count() < 2 {

@@ -3,7 +3,6 @@
 /// Benjamini and Hochberg (1995), "Controlling the false discovery rate": converts each p to a q, so that at most 5 %
 /// of the rows with q < 0.05 are expected to be chance, if rows are independent or positively dependent (Benjamini and
 /// Yekutieli 2001, theorem 1.2). NaN is not counted and stays NaN.
-#[must_use]
 pub fn corrected(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).filter(|&row| !p[row].is_nan()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));

@@ -19,7 +19,6 @@ pub struct Counts {
 /// a p below 5 %, such as when all runs have the property; that does not depend on which run is on which side.
 ///
 /// Costs O(smaller tail).
-#[must_use]
 pub fn fisher(counts: Counts) -> f64 {
     let Counts { base, base_with, target, target_with } = counts;
     let with = base_with + target_with;

@@ -22,7 +22,6 @@ fn mean(values: &[i64]) -> (f64, f64) {
 
 /// 95 % interval of the difference of the means, target minus base (Welch 1947, with Satterthwaite's degrees of
 /// freedom, rounded down). A side without the subject adds no variance. NaN if a side has one value.
-#[must_use]
 pub fn of_means(base: &[i64], target: &[i64]) -> [f64; 2] {
     let (of_base, of_target) = (mean(base), mean(target));
     let variance = of_base.1 + of_target.1;
@@ -34,7 +33,6 @@ pub fn of_means(base: &[i64], target: &[i64]) -> [f64; 2] {
 }
 
 /// 95 % interval of the mean of paired differences.
-#[must_use]
 pub fn of_pairs(differences: &[i64]) -> [f64; 2] {
     let (mean, variance) = mean(differences);
     let half = t(differences.len().max(2) - 1) * variance.sqrt();
@@ -44,7 +42,6 @@ pub fn of_pairs(differences: &[i64]) -> [f64; 2] {
 /// Interval of the median of sorted values (Hettmansperger and Sheather 1986): interpolates between the order
 /// statistics with coverage just above and just below `confidence`. `None` at 95 % for fewer than five values: the
 /// range of four covers 87.5 %, farther from 95 % than the whole line. Ends are whole, rounded outwards.
-#[must_use]
 pub fn of_median(sorted: &[i64], confidence: f64) -> Option<[i64; 2]> {
     let count = sorted.len();
     // Coverage of the range from order statistic `from` to its mirror.

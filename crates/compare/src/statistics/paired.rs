@@ -44,7 +44,6 @@ impl Paired {
 }
 
 /// Tests differences, target minus base, one per host. Sorts them by absolute value.
-#[must_use]
 pub fn paired(differences: &mut Vec<i64>) -> Paired {
     if differences.is_empty() {
         return Paired::NONE;

@@ -34,7 +34,6 @@ pub struct Effects {
 ///
 /// A tenth above all other runs is significant if it has enough runs (Rosenbaum 1954), among `rows` rows and combined
 /// with the other tests. Growth by the whole range of values takes any run there.
-#[must_use]
 pub fn smallest_effects(base_sorted: &[i64], target_sorted: &[i64], rows: usize) -> Effects {
     let on_all = smallest_effect(base_sorted, target_sorted, rows);
     let (n, m) = (base_sorted.len(), target_sorted.len());
@@ -54,7 +53,6 @@ pub fn smallest_effects(base_sorted: &[i64], target_sorted: &[i64], rows: usize)
 /// fraction of pairs in which the target is larger is known for each d. The required fraction is the one at which U,
 /// normal with the variance of Hanley and McNeil (1982), passes the test with a probability of 80 %. If the sides
 /// differ, only the spread within each counts, not the shift between them.
-#[must_use]
 pub fn smallest_effect(base_sorted: &[i64], target_sorted: &[i64], rows: usize) -> Option<f64> {
     let (n, m) = (base_sorted.len(), target_sorted.len());
     if n == 0 || m == 0 {

@@ -1,14 +1,12 @@
 //! Median and quantiles of whole numbers.
 
 /// Median: the middle value, or the mean of the two middle ones, rounded half away from zero; 0 without values.
-#[must_use]
 pub fn median(sorted: &[i64]) -> i64 {
     quantile(sorted, 50)
 }
 
 /// Quantile of type 7 (Hyndman and Fan 1996), the default of R and NumPy: the value at position `(n - 1) * percent /
 /// 100`, interpolated linearly, rounded half away from zero, in exact arithmetic. 0 without values.
-#[must_use]
 pub fn quantile(sorted: &[i64], percent: u8) -> i64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0 };
     let place = last * usize::from(percent.min(100));

@@ -11,7 +11,6 @@ const TIED_COST: usize = 400_000;
 /// Exact if cheap: the fraction of all splits into sides of these sizes with a rank sum at least as far from its mean.
 /// With ties, values share their mean rank and the splits of these values are counted (exact permutation distribution).
 /// Otherwise the normal approximation with corrections for ties and continuity. Swapping the sides gives the same bits.
-#[must_use]
 pub fn rank_sum(base_sorted: &[i64], target_sorted: &[i64]) -> f64 {
     let (n, m) = (base_sorted.len(), target_sorted.len());
     if n == 0 || m == 0 {

@@ -61,7 +61,6 @@ pub fn shift(base: &mut [i64], target: &mut [i64], confidence: f64) -> Shift {
 /// differences then repeat the values of the other side, and the interval of Moses, which assumes two samples of one
 /// distribution, covers about 90 %. This uses the interval of a median instead; it is infinite for fewer than five
 /// values.
-#[must_use]
 pub fn shift_from_constant(base: &[i64], target: &[i64], is_base: bool, confidence: f64) -> Shift {
     let (Some(&from), Some(&to)) = (base.first(), target.first()) else {
         return Shift { shift: f64::NAN, low: f64::NAN, high: f64::NAN };

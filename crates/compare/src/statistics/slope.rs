@@ -27,7 +27,6 @@ pub struct Slope {
 /// The ends are two of the sorted slopes: the pair with coverage nearest to `confidence`, as for
 /// [`shift()`](super::shift()); three values have no interval at 95 %. Series with very many values are reduced to the
 /// medians of their steps.
-#[must_use]
 pub fn slope(steps: &[Vec<i64>], confidence: f64) -> Option<Slope> {
     let sizes: Vec<usize> = steps.iter().map(Vec::len).filter(|&size| size > 0).collect();
     let values = sizes.iter().sum::<usize>();

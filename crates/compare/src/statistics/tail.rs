@@ -49,7 +49,6 @@ impl Tail {
 /// Compares the upper tails of two sides, both sorted.
 ///
 /// Costs O(n + m).
-#[must_use]
 pub fn tail(base: &[i64], target: &[i64]) -> Tail {
     let (n, m) = (base.len(), target.len());
     if n == 0 || m == 0 {
@@ -165,7 +164,6 @@ fn quantile(sorted: &[i64], parts: usize) -> Option<i64> {
 }
 
 /// Threshold of the best split of sorted values, and whether the groups are far apart.
-#[must_use]
 pub(super) fn apart(sorted: &[i64]) -> Option<(i64, bool)> {
     let plain: Vec<f64> = sorted.iter().map(|&value| value as f64).collect();
     split(sorted, &plain).map(|value| (value, is_apart(sorted, value, &plain)))

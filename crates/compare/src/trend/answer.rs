@@ -68,7 +68,6 @@ pub struct TopRow {
 
 impl InBrief {
     /// Creates the summary, without rows.
-    #[must_use]
     pub fn of(table: &TrendTable, format: &str) -> Self {
         let (table, measure) = (table.table.name, table.rows.measures[0]);
         Self { table, format: format.to_owned(), measure, rows: 0, shapes: BTreeMap::new(), top: Vec::new() }

@@ -68,27 +68,23 @@ impl Series {
     }
 
     /// Shape of the series.
-    #[must_use]
     pub fn shape(&self) -> Shape {
         Shape::ALL[self.shape as usize]
     }
 
     /// Growth per step.
-    #[must_use]
     pub fn slope(&self) -> Option<Slope> {
         let [slope, low, high] = self.slope;
         (!slope.is_nan()).then_some(Slope { slope, low, high })
     }
 
     /// First step of growth.
-    #[must_use]
     pub fn first_growth(&self) -> Option<usize> {
         usize::try_from(self.first_growth).ok().filter(|_| self.first_growth != u64::MAX)
     }
 }
 
 /// Words of a subject with `measures` measures and `steps` steps.
-#[must_use]
 pub(super) fn width(measures: usize, steps: usize) -> usize {
     let of_measure = steps * size_of::<Amounts>() + size_of::<Series>();
     (size_of::<Head>() + steps * size_of::<[u32; 2]>() + measures * of_measure) / size_of::<u64>()
@@ -96,7 +92,6 @@ pub(super) fn width(measures: usize, steps: usize) -> usize {
 
 impl Row {
     /// Computes the subject of a group.
-    #[must_use]
     pub fn of(group: &Group<'_>, measures: usize, steps: usize) -> Self {
         let mut values = vec![Vec::new(); steps];
         let mut of_last = Vec::new();
@@ -148,7 +143,6 @@ impl Row {
     }
 
     /// Decodes a subject from [words](Self::to_words).
-    #[must_use]
     pub fn from_words(words: &[u64], steps: usize) -> Self {
         let words_of = |bytes: usize| bytes / size_of::<u64>();
         let (head, rest) = words.split_at(words_of(size_of::<Head>()));

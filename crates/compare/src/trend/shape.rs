@@ -87,14 +87,12 @@ pub struct Trend {
 
 impl Trend {
     /// Median of each step; `None` if no run reports the measure.
-    #[must_use]
     pub fn medians(&self) -> Vec<Option<i64>> {
         self.steps.iter().map(|step| step.told(step.median)).collect()
     }
 }
 
 /// Computes the trend of the values of each step.
-#[must_use]
 pub fn trend(steps: &[Vec<i64>]) -> Trend {
     let sorted = |step: &Vec<i64>| {
         let mut step = step.clone();

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 /// Compares names, with digits as numbers: `7.9` is before `7.10`, and `7.2-rc1` before `7.2`.
-#[must_use]
 pub(super) fn compare(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     loop {

@@ -25,13 +25,11 @@ pub struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     /// Creates a scanner of `source`, with offset `base` of its first byte; `hint` is the advice of errors.
-    #[must_use]
     pub fn new(source: Source, context: &'a Context<'a>, base: u64, hint: &'static str) -> Self {
         Self { source, context, block: Vec::new(), position: 0, base, hint }
     }
 
     /// The context of the scanner.
-    #[must_use]
     pub fn context(&self) -> &'a Context<'a> {
         self.context
     }
@@ -59,25 +57,21 @@ impl<'a> Scanner<'a> {
     }
 
     /// Offset of the next byte.
-    #[must_use]
     pub fn offset(&self) -> u64 {
         self.base + self.position as u64
     }
 
     /// Name of the input in messages.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.source.name()
     }
 
     /// Identity of the input, after its end was reached.
-    #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.source.identity()
     }
 
     /// Creates an error at the next byte.
-    #[must_use]
     pub fn error(&self, expected: &str) -> StageError {
         let found = match self.block.get(self.position) {
             None => "the end of the input".to_owned(),
@@ -87,7 +81,6 @@ impl<'a> Scanner<'a> {
     }
 
     /// Creates an error at any offset.
-    #[must_use]
     pub fn error_at(&self, offset: u64, expected: &str, found: String) -> StageError {
         let (file, expected) = (self.source.name().to_owned(), expected.to_owned());
         InputError { file, offset, expected, found, hint: self.hint }.into()

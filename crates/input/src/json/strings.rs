@@ -179,7 +179,6 @@ fn generalised(unit: u16) -> [u8; 3] {
 }
 
 /// Converts to text; each run of invalid bytes, such as lone surrogates, becomes one U+FFFD.
-#[must_use]
 pub fn readable(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     let mut within = false;

@@ -40,7 +40,6 @@ impl<K: Copy> Kinds<K> {
 
     /// Returns the kind of an event; `None` if it has no metadata.
     #[inline]
-    #[must_use]
     pub fn get(&self, number: u32) -> Option<Option<K>> {
         self.kinds.get(&number).copied()
     }

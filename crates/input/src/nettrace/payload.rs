@@ -52,26 +52,22 @@ impl Type {
     }
 
     /// Creates a type of which only name and module are known.
-    #[must_use]
     pub fn named(id: u64, module: u64, name: String) -> Self {
         Self { id, module, token: 0, flags: 0, element: 0, name, parameters: Vec::new() }
     }
 
     /// True if its objects are arrays.
-    #[must_use]
     pub fn is_array(&self) -> bool {
         self.flags & 8 != 0
     }
 
     /// True if its objects are strings.
-    #[must_use]
     pub fn is_string(&self) -> bool {
         const ELEMENT_TYPE_STRING: u8 = 14;
         self.element == ELEMENT_TYPE_STRING
     }
 
     /// Returns its display name: that of an array ends with brackets.
-    #[must_use]
     pub fn display(&self) -> String {
         match self.is_array() && !self.name.is_empty() && !self.name.ends_with(']') {
             true => format!("{}[]", self.name),

@@ -101,7 +101,6 @@ impl<K: Copy> Span<K> {
     }
 
     /// Number of the next kept block, by which its events and stacks refer to it.
-    #[must_use]
     pub fn next_block(&self) -> u32 {
         self.blocks.len() as u32
     }

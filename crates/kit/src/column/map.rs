@@ -58,7 +58,6 @@ unsafe impl<T: Pod> Sync for ColumnMap<T> {}
 
 impl<T: Pod> ColumnMap<T> {
     /// An empty column.
-    #[must_use]
     pub fn empty() -> Self {
         Self::of(Held::Read(Vec::new()), None)
     }

@@ -54,19 +54,16 @@ impl<T: Pod> ColumnPoints<T> {
     }
 
     /// Number of elements.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// True if there are no elements.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Returns element `i`; `None` past the end.
-    #[must_use]
     pub fn get(&self, i: usize) -> Option<T> {
         match &self.from {
             From::Map(map) => map.get(i).copied(),
@@ -85,14 +82,12 @@ impl<T: Pod> ColumnPoints<T> {
     ///
     /// # Panics
     /// Past the end.
-    #[must_use]
     pub fn at(&self, i: usize) -> T {
         assert!(i < self.count, "element {i} of {}", self.count);
         self.get(i).unwrap_or_else(T::zeroed)
     }
 
     /// Returns the position of an element in an ascending column, by binary search.
-    #[must_use]
     pub fn position(&self, element: T) -> Option<usize>
     where
         T: Ord,

@@ -36,7 +36,6 @@ impl<T: Pod> ColumnReader<T> {
     }
 
     /// Number of elements not yet returned.
-    #[must_use]
     pub fn remaining(&self) -> u64 {
         self.count - self.next + (self.source.shown().len() - self.position) as u64
     }
@@ -183,7 +182,6 @@ impl<T: Pod> ReverseReader<T> {
     }
 
     /// Number of elements not yet returned.
-    #[must_use]
     pub fn remaining(&self) -> u64 {
         self.before + self.left as u64
     }

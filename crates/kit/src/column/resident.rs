@@ -157,7 +157,6 @@ impl Growing {
 
 impl Residents {
     /// Creates a set of columns of at most `limit` bytes in total.
-    #[must_use]
     pub fn new(limit: u64) -> Self {
         let residents = Self::default();
         residents.0.store.set_limit(limit);
@@ -172,7 +171,6 @@ impl Residents {
     }
 
     /// Bytes of the columns.
-    #[must_use]
     pub fn used(&self) -> u64 {
         self.0.store.used()
     }

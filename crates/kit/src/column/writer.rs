@@ -100,13 +100,11 @@ impl<T: Pod> ColumnWriter<T> {
     }
 
     /// Number of elements so far.
-    #[must_use]
     pub fn len(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
 
     /// True if the column has no elements yet.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

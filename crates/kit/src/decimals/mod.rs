@@ -12,7 +12,6 @@ pub use portable::skip_space;
 /// Appends the numbers of `text` from `at` on to `out`, while each has at most sixteen digits and is followed by one
 /// comma, optionally surrounded by white space. Returns the start of the first number not taken. May leave numbers in
 /// the last 90 bytes. Cost: 1 to 3 ns per number.
-#[must_use]
 pub fn take(text: &[u8], at: usize, out: &mut Vec<u64>) -> usize {
     #[cfg(target_arch = "x86_64")]
     if let Some(at) = avx512::take(text, at, out) {

@@ -98,7 +98,6 @@ fn weigh(digits: u64) -> u64 {
 }
 
 /// Returns the end of the JSON white space that starts at `at`.
-#[must_use]
 pub fn skip_space(text: &[u8], mut at: usize) -> usize {
     while matches!(text.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
         at += 1;

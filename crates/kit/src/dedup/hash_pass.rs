@@ -34,7 +34,6 @@ pub struct HashPass<'a> {
 
 impl<'a> HashPass<'a> {
     /// Budget of both passes for `nodes` nodes, besides the kept records, bytes.
-    #[must_use]
     pub fn bytes(nodes: u64) -> u64 {
         // Buffers of node numbers take less than a bit per node.
         nodes / 8 + Self::table_bytes(nodes) + ((MOST_PARTITIONS + 2) * Partition::BUFFER_BYTES) as u64
@@ -101,7 +100,6 @@ impl<'a> HashPass<'a> {
 impl HashPass<'_> {
     /// Extends the hash of a record by a word; the initial hash is 0.
     #[inline]
-    #[must_use]
     pub fn with(hash: u64, word: u64) -> u64 {
         mix(hash, word)
     }

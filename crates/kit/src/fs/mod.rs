@@ -126,13 +126,11 @@ impl File {
     }
 
     /// Wraps a file opened elsewhere.
-    #[must_use]
     pub fn from_std(file: fs::File) -> Self {
         Self { file, written: None }
     }
 
     /// Returns the file of the standard library.
-    #[must_use]
     pub fn as_std(&self) -> &fs::File {
         &self.file
     }

@@ -41,13 +41,11 @@ fn made_private(path: &Path) -> io::Result<Metadata> {
 }
 
 /// The effective user of the process.
-#[must_use]
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
 /// True if the path is a folder of this user, inaccessible to others.
-#[must_use]
 pub fn is_private(path: &Path) -> bool {
     let own = |there: Metadata| there.uid() == user() && there.mode() & 0o077 == 0;
     fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() && own(there))

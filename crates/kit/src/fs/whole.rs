@@ -35,7 +35,6 @@ impl TooLong {
     }
 
     /// True if the error is a [`TooLong`].
-    #[must_use]
     pub fn is(error: &io::Error) -> bool {
         error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).is_some()
     }

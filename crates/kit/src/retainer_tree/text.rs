@@ -31,13 +31,11 @@ impl Trees {
     }
 
     /// All rows.
-    #[must_use]
     pub fn rows(&self) -> &[TreeRow] {
         &self.rows
     }
 
     /// Returns the tree of a class, and the position of its first row.
-    #[must_use]
     pub fn of_class(&self, class: u32) -> (usize, &[TreeRow]) {
         let first = self.rows.iter().position(|row| row.class_id == class).unwrap_or(self.rows.len());
         let count = self.rows[first..].iter().take_while(|row| row.class_id == class).count();
@@ -45,26 +43,22 @@ impl Trees {
     }
 
     /// Returns the name of a class.
-    #[must_use]
     pub fn class(&self, class: u32) -> Cow<'_, str> {
         self.classes[class as usize].get().map_or(Cow::Borrowed(""), |name| self.strings.text(name as usize))
     }
 
     /// Returns the label of the edges from the retainers of a branch.
-    #[must_use]
     pub fn edge(&self, row: &TreeRow) -> Option<Cow<'_, str>> {
         edge(&self.strings, row.label)
     }
 
     /// Formats the path from the retainers of a branch to the instances.
-    #[must_use]
     pub fn text(&self, at: usize) -> String {
         self.chain(at)
     }
 
     /// Formats the longest path through a branch to the instances that keeps all instances of the branch: the name of
     /// the branch for people.
-    #[must_use]
     pub fn long_text(&self, at: usize) -> String {
         let mut top = at;
         let behind = |top: usize| {
@@ -110,7 +104,6 @@ const NAMED: usize = 4;
 impl Trees {
     /// Returns up to four branches of level 1 that each retain at least 10 % of the examined instances, heaviest first.
     /// Empty if one of them alone retains all, or if there is only one.
-    #[must_use]
     pub fn shared(&self, class: u32) -> Vec<usize> {
         let (first, rows) = self.of_class(class);
         let holds = |row: &TreeRow| row.level == 1 && row.kind != REST && row.count >= row.looked_at.div_ceil(10);
@@ -122,7 +115,6 @@ impl Trees {
     }
 
     /// True if a node is the nearest retainer of a branch, or of one above it.
-    #[must_use]
     pub fn leads_through(&self, at: usize, node: u32) -> bool {
         let behind = self.rows[at + 1..].iter().take_while(|row| row.level > 1);
         std::iter::once(&self.rows[at]).chain(behind).any(|row| row.kind != REST && row.example_node == node)

@@ -124,7 +124,6 @@ impl Limits {
 
     /// Maximum memory of the walk of one tree, bytes: the queue and the current step, per pair, and visited retainers,
     /// each a unit of work.
-    #[must_use]
     pub const fn bytes(&self) -> u64 {
         128 * self.pairs as u64 + 4 * self.work
     }
@@ -145,13 +144,11 @@ impl Batch {
 
     /// Maximum memory of walks with these limits, bytes: the trees, the pairs of one step in their several forms, and
     /// retainers with queries about them.
-    #[must_use]
     pub const fn bytes(&self, limits: &Limits) -> u64 {
         self.trees as u64 * limits.bytes() + 96 * limits.pairs as u64 + OF_A_RETAINER * self.retainers as u64
     }
 
     /// Returns the largest batch for these trees within `bytes`, at least [`Self::LEAST`].
-    #[must_use]
     pub fn within(bytes: u64, trees: usize, limits: &Limits) -> Self {
         let more = bytes.saturating_sub(Self::LEAST.bytes(limits));
         // An eighth for retainers: a step of many trees has a few million at most.

@@ -83,7 +83,6 @@ impl Scratch {
     }
 
     /// Returns a view for a stage. `refused` are the files declared by other stages only.
-    #[must_use]
     pub fn view(&self, stage: &str, refused: impl Into<Arc<BTreeSet<&'static str>>>) -> Self {
         let refused = Refused { stage: stage.to_owned(), files: refused.into() };
         Self { refused: Some(Arc::new(refused)), ..self.clone() }
@@ -102,7 +101,6 @@ impl Scratch {
     }
 
     /// Columns and documents in memory, if enabled.
-    #[must_use]
     pub fn residents(&self) -> Option<&Residents> {
         self.residents.as_ref()
     }
@@ -121,7 +119,6 @@ impl Scratch {
     }
 
     /// True if the path exists, in memory or on disk.
-    #[must_use]
     pub fn exists(&self, path: &Path) -> bool {
         self.length(path).is_some()
     }
@@ -142,13 +139,11 @@ impl Scratch {
     }
 
     /// True if the column is in memory.
-    #[must_use]
     pub fn is_resident<T>(&self, column: Column<T>) -> bool {
         self.residents.as_ref().is_some_and(|residents| residents.length(&self.path(column)).is_some())
     }
 
     /// Length of a path's content, in memory or on disk, bytes.
-    #[must_use]
     pub fn length(&self, path: &Path) -> Option<u64> {
         let resident = self.residents.as_ref().and_then(|residents| residents.length(path));
         let in_file = || self.may_have_files().then(|| std::fs::metadata(path).ok().map(|file| file.len())).flatten();
@@ -156,7 +151,6 @@ impl Scratch {
     }
 
     /// Checksum of a file, if recorded.
-    #[must_use]
     pub fn sum(&self, path: &Path) -> Option<Checksum> {
         self.checksums.get(path)
     }
@@ -203,31 +197,26 @@ impl Scratch {
     }
 
     /// Returns a view of the originals of columns that a stage rewrites.
-    #[must_use]
     pub fn originals(&self) -> Self {
         Self { suffix: ORIGINAL, ..self.clone() }
     }
 
     /// Path of the original of a file that a stage rewrites.
-    #[must_use]
     pub fn original(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}{ORIGINAL}"))
     }
 
     /// Path of the folder.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Path of a column's file.
-    #[must_use]
     pub fn path<T>(&self, column: Column<T>) -> PathBuf {
         self.file(&format!("{}{}", column.name, self.suffix))
     }
 
     /// Path of a file other than a column of [`heaplake_schemas::scratch`].
-    #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         match &self.refused {
             // An impossible path: opening it fails with an error that names the undeclared file.
@@ -239,7 +228,6 @@ impl Scratch {
     }
 
     /// True if the column exists.
-    #[must_use]
     pub fn has<T>(&self, column: Column<T>) -> bool {
         self.exists(&self.path(column))
     }
@@ -265,7 +253,6 @@ impl Scratch {
     }
 
     /// Peak of the measured disk space, bytes.
-    #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }

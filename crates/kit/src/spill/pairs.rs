@@ -96,7 +96,6 @@ impl PairSpill {
     }
 
     /// Returns the partitioner of this spill, for threads that prepare pairs.
-    #[must_use]
     pub fn divider(&self) -> Divider {
         Divider { shift: self.shift, partitions: self.partitions.len() }
     }
@@ -134,7 +133,6 @@ impl PairSpill {
     }
 
     /// Bytes on disk.
-    #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.files.iter().map(Blocks::in_file).sum()
     }

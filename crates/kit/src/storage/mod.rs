@@ -48,13 +48,11 @@ pub fn about(path: &Path) -> io::Result<About> {
 }
 
 /// True if the path is a regular file or an object.
-#[must_use]
 pub fn is_file(path: &Path) -> bool {
     about(path).is_ok()
 }
 
 /// True if the path is a folder, or a nonempty prefix in a store.
-#[must_use]
 pub fn is_folder(path: &Path) -> bool {
     match url(path) {
         Some(url) => store().and_then(|store| store.level(url)).is_ok_and(|level| !level.is_empty()),
@@ -113,7 +111,6 @@ fn of_folder(folder: &Path) -> io::Result<Vec<Entry>> {
 }
 
 /// Returns the canonical path, without links and dots, if possible.
-#[must_use]
 pub fn canonical(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -40,7 +40,6 @@ pub struct Readahead {
 
 impl Readahead {
     /// Opens an object with a little readahead.
-    #[must_use]
     pub fn new(object: Object) -> Self {
         let (waiting, part) = (VecDeque::new(), Bytes::new());
         Self { object, at: 0, start: 0, part, waiting, next: 0, size: PLAIN.0, most: PLAIN.1, _held: None }
@@ -63,7 +62,6 @@ impl Readahead {
     }
 
     /// The object.
-    #[must_use]
     pub fn object(&self) -> &Object {
         &self.object
     }

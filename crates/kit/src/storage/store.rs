@@ -37,7 +37,6 @@ pub struct Level {
 
 impl Level {
     /// True if the listing is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.folders.is_empty() && self.objects.is_empty() && self.foreign.is_empty()
     }
@@ -105,13 +104,11 @@ impl std::error::Error for Failure {}
 
 impl Failure {
     /// Creates an error of a kind, with the message in one line.
-    #[must_use]
     pub fn of(kind: io::ErrorKind, said: &str) -> io::Error {
         io::Error::new(kind, Self(said.split_whitespace().collect::<Vec<_>>().join(" ")))
     }
 
     /// True if the error comes from a store, not from the content read.
-    #[must_use]
     pub fn is(error: &io::Error) -> bool {
         error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).is_some()
     }

@@ -42,7 +42,6 @@ pub fn find(paths: &[String], memory: u64) -> Result<SourceMaps, MapError> {
 
 /// Finds maps like [`find`], but returns unusable ones as errors. It reads every line of a map, so the returned maps
 /// are usable.
-#[must_use]
 pub fn collect(paths: &[String], memory: u64) -> (SourceMaps, Vec<MapError>) {
     let mut found = MapsByFile { maps: BTreeMap::new(), most: memory / BYTES_PER_BYTE };
     let mut errors = Vec::new();
@@ -95,7 +94,6 @@ impl MapsByFile {
 
 /// Map of a script: the one whose path shares most trailing parts with the URL of the script, at least the file name.
 /// `None` for a tie.
-#[must_use]
 pub fn of_script<'a>(maps: &'a SourceMaps, url: &str) -> Option<&'a SourceMap> {
     let parts_of_url = parts(url);
     let common = |script: &String| {

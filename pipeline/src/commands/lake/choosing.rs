@@ -23,7 +23,6 @@ pub struct Choosing {
 
 impl Choosing {
     /// Converts to a selection.
-    #[must_use]
     pub fn selection(&self) -> Selection {
         let mut selection = Selection::default();
         // The command line was validated as patterns.

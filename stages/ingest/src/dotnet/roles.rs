@@ -3,7 +3,6 @@
 use heaplake_schemas::roles::{NamePatterns, Roles};
 
 /// Returns the roles.
-#[must_use]
 pub(crate) fn roles() -> Roles {
     Roles {
         part_kinds: NamePatterns::of(&["array"]),

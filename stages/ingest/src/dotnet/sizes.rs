@@ -61,7 +61,6 @@ impl Sizes {
     }
 
     /// Returns the size of the object at an address.
-    #[must_use]
     pub(crate) fn get(&self, address: u64) -> Option<u64> {
         let page = self.pages.get(&(address >> PAGE))?;
         page.binary_search_by_key(&address, |object| object.address).ok().map(|at| page[at].bytes)

@@ -98,7 +98,6 @@ impl Types {
     }
 
     /// Number of types.
-    #[must_use]
     pub(crate) fn count(&self) -> u32 {
         self.types.len() as u32
     }

@@ -116,7 +116,6 @@ impl Index {
     }
 
     /// Bytes that did not fit and went to files.
-    #[must_use]
     pub(crate) fn spilled_bytes(&self) -> u64 {
         self.spilled
     }

@@ -21,20 +21,17 @@ pub(crate) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// Starts at the beginning of a source. Errors give the advice `hint`.
-    #[must_use]
     pub(crate) fn new(source: Source, context: &'a Context<'a>, hint: &'static str) -> Self {
         Self { source, context, block: Vec::new(), at: 0, base: 0, joint: Vec::new(), hint }
     }
 
     /// Offset in the content.
     #[inline]
-    #[must_use]
     pub(crate) fn offset(&self) -> u64 {
         self.base + self.at as u64
     }
 
     /// Identity of the input; `None` before its end.
-    #[must_use]
     pub(crate) fn identity(&self) -> Option<&Identity> {
         self.source.identity()
     }
@@ -62,7 +59,6 @@ impl<'a> Cursor<'a> {
 
     /// Returns the rest of the current block without taking it.
     #[inline]
-    #[must_use]
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.block[self.at..]
     }
@@ -135,7 +131,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns an error of the input at an offset.
-    #[must_use]
     pub(crate) fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
         let (file, expected, found) = (self.source.name().to_owned(), expected.into(), found.into());
         InputError { file, offset, expected, found, hint: self.hint }.into()

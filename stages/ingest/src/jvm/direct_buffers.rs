@@ -31,7 +31,6 @@ pub(crate) struct DirectBuffers {
 
 impl DirectBuffers {
     /// Finds the class; `None` if the fields differ from those of the known library.
-    #[must_use]
     pub(crate) fn find(types: &Types, strings: &StringTable) -> Option<Self> {
         let class = types.named(CLASS, strings)?;
         let body = types.layout(class).body;
@@ -52,7 +51,6 @@ impl DirectBuffers {
     }
 
     /// Returns the row of a buffer; `None` if it owns no memory.
-    #[must_use]
     pub(crate) fn row<const ID: usize>(&self, node: NodeId, body: &[u8]) -> Option<DirectBuffer> {
         // Only a damaged dump has instances shorter than their fields.
         let own = &body[body.len().checked_sub(self.body as usize)?..];

@@ -108,7 +108,6 @@ impl Damage {
     }
 
     /// Message about the data that the analysis leaves out.
-    #[must_use]
     pub(crate) fn leaves_out(&self) -> String {
         let Self { offset, expected, found } = self;
         format!("what contradicts the rest, first at byte {offset}: expected {expected}, found {found}")

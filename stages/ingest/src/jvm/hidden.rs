@@ -89,7 +89,6 @@ pub(super) struct HiddenFields(FxHashMap<usize, &'static Hidden>);
 
 impl HiddenFields {
     /// Finds the classes in a dump.
-    #[must_use]
     pub(super) fn find(types: &[TypeDescriptor], strings: &StringTable) -> Self {
         let known: FxHashMap<&[u8], &Hidden> = HIDDEN.iter().map(|hidden| (hidden.class.as_bytes(), hidden)).collect();
         let of = |(position, class): (usize, &TypeDescriptor)| {
@@ -101,7 +100,6 @@ impl HiddenFields {
 
     /// Splits the fields of a class into those laid out after the superclass's and isolated groups; at least one group
     /// if anything is isolated.
-    #[must_use]
     pub(super) fn groups(&self, class: usize, fields: &[Field], strings: &StringTable) -> (Group, Vec<Group>) {
         let (mut rest, mut apart) = (Group::default(), Group::default());
         let hidden = self.0.get(&class).copied().unwrap_or(&Hidden::NOTHING);

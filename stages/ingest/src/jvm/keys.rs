@@ -39,14 +39,12 @@ pub(crate) struct Ids {
 
 impl Ids {
     /// Returns the ids for a dump with `types` classes.
-    #[must_use]
     pub(crate) fn new(types: usize) -> Self {
         Self { types: types as u32 }
     }
 
     /// Id of a class of the dump.
     #[inline]
-    #[must_use]
     pub(crate) fn of(class: Position) -> ClassId {
         ClassId(class as u32)
     }

@@ -41,21 +41,18 @@ const REFERENT: u32 = 1 << 30;
 impl Slot {
     /// Position in [`Types::fields`].
     #[inline]
-    #[must_use]
     pub(crate) fn field(&self) -> usize {
         (self.field & !(WEAK | REFERENT)) as usize
     }
 
     /// Whether the reference keeps its target alive.
     #[inline]
-    #[must_use]
     pub(crate) fn is_essential(&self) -> bool {
         self.field & WEAK == 0
     }
 
     /// Whether it is the referent of a weak, soft, phantom or final reference.
     #[inline]
-    #[must_use]
     pub(crate) fn is_referent(&self) -> bool {
         self.field & REFERENT != 0
     }
@@ -124,35 +121,30 @@ impl Types {
     }
 
     /// Bytes of an id, the width of a reference in the dump.
-    #[must_use]
     pub(crate) fn id_bytes(&self) -> usize {
         self.id_bytes
     }
 
     /// Returns the position of the class at an address.
     #[inline]
-    #[must_use]
     pub(crate) fn position(&self, id: u64) -> Option<Position> {
         self.by_id.get(&id).map(|&position| position as usize)
     }
 
     /// Returns the layout of the instances of a class.
     #[inline]
-    #[must_use]
     pub(crate) fn layout(&self, class: Position) -> &Layout {
         &self.layouts[class]
     }
 
     /// Returns the references in instances of a class, by offset.
     #[inline]
-    #[must_use]
     pub(crate) fn slots(&self, layout: &Layout) -> &[Slot] {
         &self.slots[layout.first as usize..(layout.first + layout.count) as usize]
     }
 
     /// Shallow size of a class itself: its static fields; with HotSpot's sizes they follow the fields of an instance of
     /// `java.lang.Class`.
-    #[must_use]
     pub(crate) fn static_size(&self, class: &TypeDescriptor, sizes: &Sizes) -> u64 {
         if sizes.heads.is_some() {
             let statics = &self.statics[class.first_static as usize..(class.first_static + class.statics) as usize];
@@ -321,7 +313,6 @@ impl Types {
     }
 
     /// Returns the class of this name with the boot loader as its loader, otherwise the first class of this name.
-    #[must_use]
     pub(crate) fn named(&self, name: &str, strings: &StringTable) -> Option<Position> {
         let is = |class: &TypeDescriptor| strings.get(class.name.index()) == name.as_bytes();
         let boot = self.descriptors.iter().position(|class| class.loader == 0 && is(class));
@@ -330,7 +321,6 @@ impl Types {
 
     /// Returns a field that a class declares: its position in [`Self::fields`], and its offset in the class's own part
     /// of an instance.
-    #[must_use]
     pub(crate) fn own_field(
         &self,
         class: Position,
@@ -351,7 +341,6 @@ impl Types {
     }
 
     /// Returns the offset of a declared or inherited reference field in instances of a class.
-    #[must_use]
     pub(crate) fn reference(&self, class: Position, field: usize) -> Option<u32> {
         self.slots(self.layout(class)).iter().find(|slot| slot.field() == field).map(|slot| slot.at)
     }

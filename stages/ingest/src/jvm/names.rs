@@ -51,13 +51,11 @@ pub(crate) struct Texts {
 
 impl Texts {
     /// Number of texts.
-    #[must_use]
     pub(crate) fn count(&self) -> u64 {
         self.by_id.len() as u64
     }
 
     /// Returns the text of an id, cut to the length limit of names.
-    #[must_use]
     pub(crate) fn get(&self, id: u64) -> Option<&[u8]> {
         let at = self.by_id.binary_search_by_key(&id, |&(id, _)| id).ok()?;
         let text = self.table.get(self.by_id[at].1 as usize);
@@ -73,7 +71,6 @@ impl Texts {
 }
 
 /// Returns a class's name in source form: `java.lang.String[]` for `[Ljava/lang/String;`.
-#[must_use]
 pub(crate) fn class_name(text: &[u8]) -> Vec<u8> {
     let dimensions = text.iter().take_while(|&&byte| byte == b'[').count();
     let element = &text[dimensions..];
@@ -102,7 +99,6 @@ pub(crate) fn class_name(text: &[u8]) -> Vec<u8> {
 
 /// Decodes Java's modified UTF-8: a zero has two bytes, and a character beyond the basic plane is two surrogates of
 /// three bytes each.
-#[must_use]
 pub(crate) fn standard(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

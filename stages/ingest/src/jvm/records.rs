@@ -72,7 +72,6 @@ pub(crate) struct Records<'a, const W: usize> {
 
 impl<'a, const W: usize> Records<'a, W> {
     /// Starts at a cursor after the header of a content of `content_bytes` bytes.
-    #[must_use]
     pub(crate) fn new(cursor: Cursor<'a>, content_bytes: u64) -> Self {
         Self {
             cursor,
@@ -94,20 +93,17 @@ impl<'a, const W: usize> Records<'a, W> {
     }
 
     /// Skipped top-level records with unknown tags.
-    #[must_use]
     pub(crate) fn passed(&self) -> Passed {
         self.passed
     }
 
     /// Offsets of heap dumps that follow the end of another one. Their objects show whether they are of one heap or of
     /// several.
-    #[must_use]
     pub(crate) fn dumps(&self) -> &[u64] {
         &self.dumps
     }
 
     /// Number of heap dumps and segments so far.
-    #[must_use]
     pub(crate) fn segments(&self) -> u64 {
         self.segments
     }
@@ -115,14 +111,12 @@ impl<'a, const W: usize> Records<'a, W> {
     /// Whether the last segment lacks an end record. Every writer of segments puts such a record (0x2c) after the last
     /// one, so a dump without it was cut between two segments. A heap dump in a single record (0x0c) needs none, since
     /// it states its length.
-    #[must_use]
     pub(crate) fn is_unended(&self) -> bool {
         self.unended
     }
 
     /// Offset of the last record.
     #[inline]
-    #[must_use]
     pub(crate) fn start(&self) -> u64 {
         self.start
     }
@@ -391,7 +385,6 @@ impl<'a, const W: usize> Records<'a, W> {
 
 /// Returns the actual length of a heap dump record with `left` bytes of content after its head. The field has 32 bits;
 /// writers of a longer record store the length modulo 2^32, and such a record is the last one.
-#[must_use]
 pub(crate) fn extended(stated: u64, left: u64) -> u64 {
     if left >= stated && (left - stated).is_multiple_of(1 << 32) { left } else { stated }
 }

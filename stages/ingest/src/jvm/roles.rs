@@ -3,7 +3,6 @@
 use heaplake_schemas::roles::{Finalizers, NamePatterns, Roles, ThreadLocals};
 
 /// Returns the roles.
-#[must_use]
 pub(crate) fn roles() -> Roles {
     Roles {
         part_kinds: NamePatterns::of(&["object array", "primitive array"]),

@@ -64,13 +64,11 @@ impl Sizes {
     }
 
     /// Whether references may still turn out to be compressed.
-    #[must_use]
     pub(crate) fn may_be_compressed(&self) -> bool {
         self.reference > 4
     }
 
     /// Unaligned size of an instance of a class without a superclass: its header.
-    #[must_use]
     pub(crate) fn header(&self) -> u64 {
         self.heads.map_or(self.pointer + self.reference, |heads| heads.instance)
     }
@@ -83,26 +81,22 @@ impl Sizes {
     }
 
     /// Whether headers may still turn out to be compact.
-    #[must_use]
     pub(crate) fn may_be_compact(&self, rule: SizeRule) -> bool {
         rule != SizeRule::Mat && self.pointer == 8 && self.heads != Some(Heads::COMPACT)
     }
 
     /// Unaligned size of an instance down to a class: `above` down to its superclass, `own` for its own fields.
-    #[must_use]
     pub(crate) fn level(&self, above: u64, own: u64) -> u64 {
         above.saturating_add(own).next_multiple_of(self.reference)
     }
 
     /// Rounds the size of an instance, or of a class's static fields, up to the alignment.
-    #[must_use]
     pub(crate) fn aligned(&self, bytes: u64) -> u64 {
         bytes.next_multiple_of(self.alignment)
     }
 
     /// Size of an array with `elements` bytes of elements, each of this width.
     #[inline]
-    #[must_use]
     pub(crate) fn array(&self, elements: u64, width: u64) -> u64 {
         // Alignments are powers of two, which avoids a costly division.
         let head = match self.heads {
@@ -140,7 +134,6 @@ pub(crate) const MOST_HEADS: u64 = 1 << 16;
 impl Extent {
     /// Returns the extent of an array of `length` elements.
     #[inline]
-    #[must_use]
     pub(crate) fn new(start: u64, length: u32) -> Self {
         Self::of_bytes(start, LEAST_ARRAY_HEAD + 8 * u64::from(length))
     }
@@ -221,13 +214,11 @@ impl Observed {
     }
 
     /// log2 of the alignment of all addresses.
-    #[must_use]
     pub(crate) fn unit(&self) -> u32 {
         self.bits.trailing_zeros().min(ALIGNMENTS.1)
     }
 
     /// Returns the layout of a heap with pointers of `pointer` bytes.
-    #[must_use]
     pub(crate) fn sizes(&self, pointer: u8, rule: SizeRule) -> Sizes {
         let alignment = 1 << self.unit().max(ALIGNMENTS.0);
         // With 4-byte pointers mark and class have four bytes each.

@@ -25,7 +25,6 @@ pub(crate) struct StackChunk {
 
 impl StackChunk {
     /// Finds the class, unless its sizes follow MAT's rule.
-    #[must_use]
     pub(crate) fn find(types: &Types, sizes: &Sizes, strings: &StringTable) -> Option<Self> {
         let head = sizes.stack_head.filter(|_| sizes.pointer == 8)?;
         let class = types.named(STACK_CHUNK, strings)?;
@@ -40,7 +39,6 @@ impl StackChunk {
 
     /// Returns the size of an instance: its fields, the words of the stack, and one bit for each place of a reference
     /// in them.
-    #[must_use]
     pub(crate) fn size(&self, body: &[u8], sizes: &Sizes) -> u64 {
         let at = self.at as usize;
         let words = if body.len() < at + 4 { 0 } else { u64::from(u32_at(body, at)) };

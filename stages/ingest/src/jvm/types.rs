@@ -86,7 +86,6 @@ pub(crate) struct TypeWriter {
 
 impl TypeWriter {
     /// Starts empty.
-    #[must_use]
     pub(crate) fn new(context: &Context<'_>) -> Self {
         let budget = &context.budget;
         Self {
@@ -107,7 +106,6 @@ impl TypeWriter {
     }
 
     /// Returns the positions at which the next class's fields and static fields begin.
-    #[must_use]
     pub(crate) fn mark(&self) -> (u32, u32) {
         (self.fields.len() as u32, self.statics.len() as u32)
     }
@@ -180,14 +178,12 @@ impl Loaded {
     }
 
     /// Returns the name of a class.
-    #[must_use]
     pub(crate) fn name<'a>(&self, class: u64, texts: &'a Texts) -> Option<&'a [u8]> {
         let at = self.names.partition_point(|&(id, _)| id < class);
         self.names.get(at).filter(|&&(id, _)| id == class).and_then(|&(_, name)| texts.get(name))
     }
 
     /// Returns the name of the class with a serial number.
-    #[must_use]
     pub(crate) fn name_by_serial<'a>(&self, serial: u32, texts: &'a Texts) -> Option<&'a [u8]> {
         let at = self.serials.binary_search_by_key(&serial, |&(serial, _)| serial).ok()?;
         self.name(self.serials[at].1, texts)

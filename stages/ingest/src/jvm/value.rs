@@ -20,13 +20,11 @@ const NAMES: [&str; 12] = ["", "", "", "", "boolean", "char", "float", "double",
 pub(crate) const WIDTHS: [u8; 16] = [0, 0, 0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 0, 0, 0, 0];
 
 /// Returns the name of a primitive type.
-#[must_use]
 pub(crate) fn name(kind: u8) -> Option<&'static str> {
     NAMES.get(kind as usize).copied().filter(|name| !name.is_empty())
 }
 
 /// Returns the bytes of a value: in the dump and, except for references, in memory. `id` is the width of a reference.
-#[must_use]
 pub(crate) const fn width(kind: u8, id: usize) -> Option<usize> {
     match kind {
         OBJECT => Some(id),

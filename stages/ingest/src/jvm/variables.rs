@@ -59,7 +59,6 @@ pub(crate) struct Classes {
 
 impl Classes {
     /// Finds the classes; `None` in a program without Clojure.
-    #[must_use]
     pub(crate) fn find(types: &Types, strings: &StringTable) -> Option<Self> {
         Some(Self {
             variable: Fields::find(types, "clojure.lang.Var", ["ns", "sym"], strings)?,
@@ -79,7 +78,6 @@ pub(crate) struct Variables {
 
 impl Variables {
     /// Starts empty.
-    #[must_use]
     pub(crate) fn new(classes: Option<Classes>, budget: &Budget) -> Self {
         Self {
             classes,

@@ -38,7 +38,6 @@ pub struct EdgeColumns {
 
 impl EdgeRows {
     /// Creates the reader for the header's fields. With `salvage`, invalid edges get no target.
-    #[must_use]
     pub fn new(header: &Header, salvage: bool) -> Self {
         let fields = header.edge.clone();
         let limit = |at, below, name| Limit { at: Some(at), below, name };
@@ -144,7 +143,6 @@ impl EdgeWriter {
     }
 
     /// Number of rows written.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }

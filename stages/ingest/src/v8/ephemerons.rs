@@ -13,7 +13,6 @@ pub struct Ephemeron<'a> {
 }
 
 /// Parses the name of an ephemeron edge. As in DevTools, names with a line break do not match.
-#[must_use]
 pub fn parse(name: &[u8]) -> Option<Ephemeron<'_>> {
     let (_, shared) = digits(name)?;
     let rest = shared.strip_prefix(b" / part of key (")?;

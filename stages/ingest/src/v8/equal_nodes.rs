@@ -91,7 +91,6 @@ impl Known for &Columns {
 impl Heap<'_> {
     /// Returns the next node's place.
     #[inline]
-    #[must_use]
     pub(super) fn next(&self, at: Place) -> Place {
         Place { node: at.node + 1, edges: at.edges + self.columns.counts[at.node as usize] }
     }

@@ -179,7 +179,6 @@ impl Places {
     }
 
     /// Returns the line of a function, if the file has it.
-    #[must_use]
     pub(super) fn line(&self, function: u32) -> Option<u32> {
         let at = self.nodes.partition_point(|node| node.0 < function);
         (self.nodes.get(at)?.0 == function).then(|| self.lines[at])

@@ -183,7 +183,6 @@ impl Header {
     }
 
     /// Limit of node types: those that the file names, and at least V8's.
-    #[must_use]
     pub fn most_node_types(&self) -> usize {
         self.node_types.len().max(NODE_TYPES)
     }
@@ -209,13 +208,11 @@ impl Header {
     }
 
     /// Returns the number of a node type by name.
-    #[must_use]
     pub fn node_type(&self, name: &str) -> Option<u8> {
         position(&self.node_types, name).map(|number| number as u8)
     }
 
     /// Returns the number of an edge type by name.
-    #[must_use]
     pub fn edge_type(&self, name: &str) -> Option<u8> {
         position(&self.edge_types, name).map(|number| number as u8)
     }
@@ -270,7 +267,6 @@ fn of_2012(node_fields: &[String]) -> Option<Problem> {
 }
 
 /// Whether edges of this type have numbers instead of names.
-#[must_use]
 pub fn is_indexed(edge_type: &str) -> bool {
     matches!(edge_type, "element" | "hidden")
 }

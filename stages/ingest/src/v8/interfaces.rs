@@ -99,7 +99,6 @@ impl<'a> Census<'a> {
     };
 
     /// Starts counting; `proto` is the id of `__proto__`.
-    #[must_use]
     pub fn new(strings: &'a StringTable, proto: StringId) -> Self {
         Self {
             strings,
@@ -241,7 +240,6 @@ impl Interfaces {
     };
 
     /// Takes names and properties, the most popular first.
-    #[must_use]
     pub fn new(definitions: impl IntoIterator<Item = (StringId, Vec<StringId>)>) -> Self {
         let mut sorted: Vec<(StringId, Vec<StringId>)> = definitions.into_iter().collect();
         sorted.sort_by_key(|(_, properties)| std::cmp::Reverse(properties.len()));

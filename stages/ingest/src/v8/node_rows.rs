@@ -38,7 +38,6 @@ pub struct NodeColumns {
 
 impl NodeRows {
     /// Creates the reader for the header's fields. With `salvage`, invalid numbers are replaced.
-    #[must_use]
     pub fn new(header: &Header, salvage: bool) -> Self {
         let fields = header.node.clone();
         let limit = |at, below, name| Limit { at, below, name };
@@ -150,13 +149,11 @@ impl NodeWriter {
     }
 
     /// Number of rows written.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
     /// Number of nodes with a type that the header does not name, and the number of types including theirs.
-    #[must_use]
     pub fn unnamed(&self) -> Option<(u64, usize)> {
         (self.unnamed > 0).then(|| (self.unnamed, usize::from(self.largest_kind) + 1))
     }

@@ -3,7 +3,6 @@
 use heaplake_schemas::roles::{NamePatterns, Resources, Roles};
 
 /// Returns the roles.
-#[must_use]
 pub fn roles() -> Roles {
     Roles {
         part_kinds: NamePatterns::of(&["array", "hidden", "code", "object shape", "native"]),

@@ -20,7 +20,6 @@ pub const TOLD: usize = 10;
 const HOPELESS: &str = "too little of the file can be read: write or copy the snapshot again";
 
 /// Returns the columns of an allocation trace's section: a partial section is useless.
-#[must_use]
 pub fn columns_of(section: &str) -> &'static [&'static str] {
     match section {
         "trace_tree" => &[
@@ -116,7 +115,6 @@ impl Damage {
     }
 
     /// Whether there is any damage.
-    #[must_use]
     pub fn is_any(&self) -> bool {
         self.left_out().is_some()
     }
@@ -142,7 +140,6 @@ impl Damage {
     }
 
     /// Returns the message about the omitted data; `None` without damage.
-    #[must_use]
     pub fn left_out(&self) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
         for (InputError { offset, expected, found, .. }, within) in &self.cuts {
@@ -165,7 +162,6 @@ impl Damage {
     }
 
     /// Returns the first bad references, a sentence each.
-    #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         self.bad.first.clone()
     }

@@ -134,7 +134,6 @@ pub struct Text {
 
 impl Text {
     /// Examines a text.
-    #[must_use]
     pub fn of(text: &[u8]) -> Self {
         let mut found = Self { bytes: text.len() as u64, units: 0, is_lossy: false, is_latin: true };
         for start in (0..text.len()).step_by(PIECE) {
@@ -185,7 +184,6 @@ pub struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     /// Creates the cache for a string table.
-    #[must_use]
     pub fn new(strings: &'a StringTable) -> Self {
         Self { strings, long: FxHashMap::default() }
     }
@@ -227,7 +225,6 @@ pub struct Seen {
 }
 
 /// Returns the limits of an object with these traits, if numbers were captured.
-#[must_use]
 pub fn object(own: u8, seen: &Seen) -> u8 {
     let creator = seen.map & traits::CREATOR;
     let holds_entries = matches!(creator, traits::MAP | traits::SET);
@@ -242,7 +239,6 @@ pub fn object(own: u8, seen: &Seen) -> u8 {
 }
 
 /// [`object`] for an array of the engine: a store of elements, properties or entries, or an internal part.
-#[must_use]
 pub fn array(own: u8, seen: &Seen) -> u8 {
     let slots = if own & traits::PARTIAL == 0 { 0 } else { limits::SLOTS };
     slots | if seen.partial { limits::CONTENTS } else { 0 }

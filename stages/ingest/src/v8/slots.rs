@@ -47,7 +47,6 @@ pub struct Slot {
 impl Slot {
     /// Returns the slot of an edge; `None` if the edge does not count.
     #[inline]
-    #[must_use]
     pub fn new(kind: u8, name: u32, meaning: Meaning) -> Option<Self> {
         let (code, value) = match meaning {
             Meaning::Nothing => return None,

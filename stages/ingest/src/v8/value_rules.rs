@@ -108,7 +108,6 @@ impl Rules {
     }
 
     /// Whether [`Self::slot`] asks for names of many nodes, those of captured numbers.
-    #[must_use]
     pub fn looks_up_names(&self) -> bool {
         self.captured
     }
@@ -140,7 +139,6 @@ impl Rules {
 
     /// Whether edges of this node kind matter for [`Self::limits`].
     #[inline]
-    #[must_use]
     pub fn sees(&self, kind: u8) -> bool {
         self.sees[usize::from(kind)]
     }
@@ -189,7 +187,6 @@ impl Rules {
     }
 
     /// Returns the limits of a node with these traits and this number of followed slots.
-    #[must_use]
     pub fn limits(&self, node: Node, own: u8, seen: &Seen, degree: u32, texts: &mut Texts<'_>) -> u8 {
         let is = |kind: Option<u8>| Some(node.kind) == kind;
         if is(self.string) {

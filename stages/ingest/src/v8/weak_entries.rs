@@ -76,7 +76,6 @@ impl WeakEntries {
 
     /// Returns the position of the next paired edge; the largest number if there is none.
     #[inline]
-    #[must_use]
     pub fn next(&self) -> u64 {
         self.next
     }

@@ -116,7 +116,6 @@ impl Header {
     }
 
     /// Whether the chunk was finished, or flushed while it grew.
-    #[must_use]
     pub(crate) fn is_written(&self) -> bool {
         self.size > 0 && self.metadata > 0
     }
@@ -142,13 +141,11 @@ impl Header {
     }
 
     /// Time of a tick, nanoseconds since 1970.
-    #[must_use]
     pub(crate) fn nanos(&self, ticks: i64) -> i64 {
         self.start_nanos.saturating_add(self.span(ticks.saturating_sub(self.start_ticks)))
     }
 
     /// Duration of ticks, nanoseconds.
-    #[must_use]
     pub(crate) fn span(&self, ticks: i64) -> i64 {
         let nanos = i128::from(ticks) * 1_000_000_000 / i128::from(self.frequency.max(1));
         i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
@@ -209,13 +206,11 @@ impl Chunk {
     }
 
     /// Size in bytes.
-    #[must_use]
     pub(crate) fn size(&self) -> u64 {
         self.header.size
     }
 
     /// Bytes stored in scratch.
-    #[must_use]
     pub(crate) fn spilled(&self) -> u64 {
         match &self.store {
             Store::Memory(_, account) => {

@@ -45,7 +45,6 @@ pub(crate) enum Held {
 
 impl Held {
     /// A number.
-    #[must_use]
     pub(crate) fn number(&self) -> Option<i64> {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }

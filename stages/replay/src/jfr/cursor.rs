@@ -31,25 +31,21 @@ pub(crate) enum Written<'a> {
 
 impl<'a> Cursor<'a> {
     /// Starts at the beginning of some bytes; `compressed` applies to integers.
-    #[must_use]
     pub(crate) fn new(bytes: &'a [u8], compressed: bool) -> Self {
         Self { bytes, at: 0, compressed }
     }
 
     /// Number of bytes read.
-    #[must_use]
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// Number of bytes left.
-    #[must_use]
     pub(crate) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
     /// The same bytes, from another offset.
-    #[must_use]
     pub(crate) fn from(&self, at: usize) -> Self {
         Self { at: at.min(self.bytes.len()), ..*self }
     }

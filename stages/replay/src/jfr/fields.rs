@@ -48,26 +48,22 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Selects fields of a class by their names.
-    #[must_use]
     pub(crate) fn named(types: &Types, class: &str, fields: &[&str]) -> Self {
         types.named(class).map_or_else(Self::default, |class| Self::new(types, class, fields))
     }
 
     /// Selects fields by name.
-    #[must_use]
     pub(crate) fn new(types: &Types, class: u32, fields: &[&str]) -> Self {
         let slot = |field: &Field| fields.iter().position(|name| **name == *field.name).map_or(PASSED, |at| at as u8);
         Self { class: Some(class), slots: types.classes[class as usize].fields.iter().map(slot).collect() }
     }
 
     /// Whether the plan is for this class.
-    #[must_use]
     pub(crate) fn is_of(&self, class: u32) -> bool {
         self.class == Some(class)
     }
 
     /// Reads the selected values; `None` if the bytes end too early.
-    #[must_use]
     pub(crate) fn read<const N: usize>(&self, types: &Types, fields: &mut Cursor<'_>) -> Option<[Value; N]> {
         let mut values = [Value::None; N];
         let class = &types.classes[self.class? as usize];

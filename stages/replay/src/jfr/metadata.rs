@@ -103,19 +103,16 @@ impl Types {
     }
 
     /// Returns the position of the class with an id.
-    #[must_use]
     pub(crate) fn number(&self, id: i64) -> Option<u32> {
         self.numbers.get(&id).copied()
     }
 
     /// Returns the position of the class with a name.
-    #[must_use]
     pub(crate) fn named(&self, name: &str) -> Option<u32> {
         self.classes.iter().position(|class| &*class.name == name).map(|number| number as u32)
     }
 
     /// Skips a field.
-    #[must_use]
     pub(crate) fn skip(&self, field: &Field, fields: &mut Cursor<'_>, depth: usize) -> Option<()> {
         let count = if field.list { fields.count()? } else { 1 };
         (0..count).try_for_each(|_| self.skip_one(field.kind, fields, depth))
@@ -136,7 +133,6 @@ impl Types {
     }
 
     /// Skips all fields of a class. Inline objects need at least one field, so that the work is bounded by the bytes.
-    #[must_use]
     pub(crate) fn skip_object(&self, class: u32, fields: &mut Cursor<'_>, depth: usize) -> Option<()> {
         let class = &self.classes[class as usize];
         if depth > DEEPEST || (depth > 0 && class.fields.is_empty()) {

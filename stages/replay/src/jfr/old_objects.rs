@@ -78,7 +78,6 @@ struct By {
 
 impl Chains {
     /// Selects the fields, for the classes of a chunk.
-    #[must_use]
     pub(crate) fn new(constants: &Constants<'_>) -> Self {
         let plan = |class: &str, fields: &[&str]| Plan::named(constants.types, class, fields);
         Self {

@@ -48,7 +48,6 @@ impl Texts {
     }
 
     /// All texts, by id.
-    #[must_use]
     pub(crate) fn all(&self) -> FxHashMap<u32, &str> {
         self.positions.iter().map(|(text, &position)| (position, &**text)).collect()
     }

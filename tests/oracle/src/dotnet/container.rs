@@ -33,7 +33,6 @@ impl Event {
 }
 
 /// The beginning of a file: clock, and bytes of a pointer.
-#[must_use]
 pub fn begin(start: u64, pointer: u32) -> Vec<u8> {
     let mut file = b"Nettrace\x14\0\0\0!FastSerialization.1".to_vec();
     object(&mut file, "Trace", 4, |file| {
@@ -63,13 +62,11 @@ pub fn block(file: &mut Vec<u8>, name: &str, content: &[u8]) {
 }
 
 /// The beginning of a block of events.
-#[must_use]
 pub fn head(compressed: bool) -> Vec<u8> {
     [&[20, 0, u8::from(compressed), 0][..], &[0; 16]].concat()
 }
 
 /// Describes an event of the runtime; `kind` is its metadata id.
-#[must_use]
 pub fn description(kind: u32, number: u32, version: u32) -> Event {
     let mut payload = kind.to_le_bytes().to_vec();
     text(&mut payload, "Microsoft-Windows-DotNETRuntime");

@@ -54,7 +54,6 @@ pub struct NodeTruth {
 
 impl Graph {
     /// Expected results for every node.
-    #[must_use]
     pub fn truth(&self) -> Vec<NodeTruth> {
         let n = self.nodes.len();
         let edges = |node: &Node| if node.described { node.references.clone() } else { Vec::new() };
@@ -91,7 +90,6 @@ impl Graph {
     }
 
     /// The bytes of a file; the seed decides the order of the node descriptions.
-    #[must_use]
     pub fn to_gcdump(&self, seed: u64) -> Vec<u8> {
         let (labels, block) = self.descriptions(seed);
         let mut file = Vec::new();
@@ -175,7 +173,6 @@ const NAMES: [&str; 9] = [
 ];
 
 /// A random graph of at most `most` nodes.
-#[must_use]
 pub fn graph(seed: u64, most: usize) -> Graph {
     let rng = &mut SplitMix64::new(seed);
     let modules = [None, Some("Core.dll"), Some("/app/App.dll")];

@@ -8,7 +8,6 @@ use crate::rng::SplitMix64;
 const NAMES: [&str; 7] = ["System.String", "System.Byte[]", "<>c", "<>c", "Foo`1[System.String]", "", "Größe"];
 
 /// A random heap of at most `most` objects per walk, with addresses that fit into 32 bits.
-#[must_use]
 pub fn heap(seed: u64, most: usize) -> Heap {
     let rng = &mut SplitMix64::new(seed);
     let mut heap = Heap {

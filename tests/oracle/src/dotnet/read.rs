@@ -32,7 +32,6 @@ impl Fields<'_> {
 }
 
 /// Parses a trace; panics on any other format.
-#[must_use]
 pub fn read(file: &[u8]) -> Heap {
     let mut reader = Reader::default();
     let mut at = 8 + 4 + 20;

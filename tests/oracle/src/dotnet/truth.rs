@@ -38,7 +38,6 @@ pub struct Truth {
 type Edges = BTreeMap<u64, Vec<(u64, &'static str)>>;
 
 /// Expected results for a walk of a heap.
-#[must_use]
 pub fn truth(heap: &Heap, walk: usize) -> Truth {
     let walk = &heap.walks[walk];
     let place: BTreeMap<u64, u32> = walk.objects.iter().map(|object| object.address).zip(1..).collect();
@@ -148,7 +147,6 @@ fn module(heap: &Heap, address: u64) -> String {
 }
 
 /// The name of a type.
-#[must_use]
 pub fn name(heap: &Heap, of: &Type) -> String {
     if !of.name.is_empty() {
         let brackets = of.array && !of.name.ends_with(']');

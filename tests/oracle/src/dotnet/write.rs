@@ -45,7 +45,6 @@ fn write_compressed(event: &Event, content: &mut Vec<u8>, first: bool, before: u
 
 impl Heap {
     /// The bytes of a trace.
-    #[must_use]
     pub fn to_nettrace(&self, layout: &Layout) -> Vec<u8> {
         let mut file = begin(1000, if layout.wide { 8 } else { 4 });
         let descriptions: Vec<Event> =

@@ -55,7 +55,6 @@ pub struct Set {
 
 impl EqualityGraph {
     /// Nodes reachable from a node over slots not compared by identity, itself included.
-    #[must_use]
     pub fn reached(&self, from: usize) -> BTreeSet<usize> {
         let mut reached = BTreeSet::from([from]);
         let mut open = vec![from];
@@ -70,7 +69,6 @@ impl EqualityGraph {
     }
 
     /// The map that makes two nodes duplicates, if there is one.
-    #[must_use]
     pub fn matching(&self, left: usize, right: usize) -> Option<BTreeMap<usize, usize>> {
         let mut map = BTreeMap::from([(left, right)]);
         let mut open = vec![(left, right)];
@@ -101,7 +99,6 @@ impl EqualityGraph {
     }
 
     /// All sets of duplicates, ascending by their members.
-    #[must_use]
     pub fn sets(&self) -> Vec<Set> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for node in 0..self.nodes.len() {
@@ -130,7 +127,6 @@ impl EqualityGraph {
     }
 
     /// Merges duplicates into the first one: maps each node that is no longer needed to its replacement, the least one.
-    #[must_use]
     pub fn replaced(&self, members: &[usize]) -> BTreeMap<usize, usize> {
         let stay = self.reached(members[0]);
         let mut replaced = BTreeMap::new();
@@ -146,7 +142,6 @@ impl EqualityGraph {
     }
 
     /// Nodes reachable from the roots, over slots of every kind, without the avoided nodes.
-    #[must_use]
     pub fn reached_without(&self, avoided: &[usize]) -> BTreeSet<usize> {
         let mut reached = BTreeSet::new();
         let mut open = self.roots.clone();
@@ -159,7 +154,6 @@ impl EqualityGraph {
     }
 
     /// Whether every path from a root to a member of `held` passes a member of `by`.
-    #[must_use]
     pub fn holds(&self, by: &[usize], held: &[usize]) -> bool {
         let reached = self.reached_without(by);
         held.iter().all(|member| !reached.contains(member))

@@ -4,7 +4,6 @@ use super::{EqualityGraph, Node, Slot};
 use crate::SplitMix64;
 
 /// The graph of a seed, with at most some forty nodes, all reachable from a root.
-#[must_use]
 pub fn random(seed: u64) -> EqualityGraph {
     let mut rng = SplitMix64::new(seed);
     let mut graph = EqualityGraph::default();

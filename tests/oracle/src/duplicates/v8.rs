@@ -40,7 +40,6 @@ fn label(snapshot: &Snapshot, edge: &Edge) -> (usize, Option<OracleString>, u64)
 }
 
 /// The graph. It has no roots, since it is not used for retainers.
-#[must_use]
 pub fn equality(snapshot: &Snapshot) -> EqualityGraph {
     let mut values = Numbers(BTreeMap::new());
     let mut labels: Labels = Numbers(BTreeMap::new());

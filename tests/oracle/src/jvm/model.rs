@@ -288,7 +288,6 @@ impl Value {
 
 impl PrimitiveValues {
     /// Number of elements.
-    #[must_use]
     pub fn len(&self) -> u64 {
         match self {
             Self::Known(values) => values.len() as u64,
@@ -297,7 +296,6 @@ impl PrimitiveValues {
     }
 
     /// Whether there are no elements.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -305,7 +303,6 @@ impl PrimitiveValues {
 
 impl Dump {
     /// An empty dump.
-    #[must_use]
     pub fn new(id_size: usize) -> Self {
         Self {
             id_size,
@@ -369,13 +366,11 @@ impl Dump {
     }
 
     /// The text of an id.
-    #[must_use]
     pub fn text(&self, id: u64) -> Option<&[u8]> {
         self.strings.iter().find(|(known, _)| *known == id).map(|(_, text)| text.as_slice())
     }
 
     /// The class at an address.
-    #[must_use]
     pub fn class(&self, address: u64) -> Option<&Class> {
         self.classes.iter().find(|class| class.address == address)
     }

@@ -29,7 +29,6 @@ impl Default for Layout {
 
 impl Dump {
     /// The dump as a file.
-    #[must_use]
     pub fn to_bytes(&self, layout: &Layout) -> Vec<u8> {
         let mut file = header(layout.version, self.id_size, self.captured_ms);
         for record in self.records(layout) {
@@ -39,7 +38,6 @@ impl Dump {
     }
 
     /// The records of the file behind its header.
-    #[must_use]
     pub fn records(&self, layout: &Layout) -> Vec<Vec<u8>> {
         let rng = &mut SplitMix64::new(layout.order);
         let mut names = self.name_records();
@@ -102,38 +100,32 @@ impl Dump {
 }
 
 /// Header of a file.
-#[must_use]
 pub fn header(version: &str, id_size: usize, captured_ms: u64) -> Vec<u8> {
     let text = format!("JAVA PROFILE {version}\0").into_bytes();
     [text, u4(id_size as u32), captured_ms.to_be_bytes().to_vec()].concat()
 }
 
 /// A record with its correct length.
-#[must_use]
 pub fn record(tag: u8, body: &[u8]) -> Vec<u8> {
     record_of_length(tag, body.len() as u32, body)
 }
 
 /// A record with any length.
-#[must_use]
 pub fn record_of_length(tag: u8, length: u32, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &u4(0), &u4(length), body].concat()
 }
 
 /// Four bytes.
-#[must_use]
 pub fn u4(value: u32) -> Vec<u8> {
     value.to_be_bytes().to_vec()
 }
 
 /// An id: the lowest bytes of the value.
-#[must_use]
 pub fn id(size: usize, value: u64) -> Vec<u8> {
     value.to_be_bytes()[8 - size..].to_vec()
 }
 
 /// A root as a heap record.
-#[must_use]
 pub fn root_record(size: usize, root: &Root) -> Vec<u8> {
     let rest = match root.kind {
         RootKind::JniGlobal => id(size, 0xabcd),
@@ -148,7 +140,6 @@ pub fn root_record(size: usize, root: &Root) -> Vec<u8> {
 }
 
 /// A class as a heap record.
-#[must_use]
 pub fn class_record(size: usize, class: &Class) -> Vec<u8> {
     let mut bytes = vec![0x20];
     bytes.extend(id(size, class.address));
@@ -179,7 +170,6 @@ pub fn class_record(size: usize, class: &Class) -> Vec<u8> {
 }
 
 /// An object as a heap record.
-#[must_use]
 pub fn object_record(size: usize, object: &Object) -> Vec<u8> {
     let start = |tag: u8| [vec![tag], id(size, object.address), u4(1)].concat();
     match &object.data {
@@ -202,7 +192,6 @@ pub fn object_record(size: usize, object: &Object) -> Vec<u8> {
 }
 
 /// Bytes of a value of a type in the file.
-#[must_use]
 pub fn size_of(id_size: usize, kind: Type) -> u64 {
     match kind {
         Type::Object => id_size as u64,

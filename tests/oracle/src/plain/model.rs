@@ -42,7 +42,6 @@ pub enum Root {
 
 impl Object {
     /// The objects that it refers to, in order, with repetitions.
-    #[must_use]
     pub fn targets(&self) -> Vec<usize> {
         match self {
             Self::Instance(_, _, references) => references.iter().copied().flatten().collect(),

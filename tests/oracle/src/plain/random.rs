@@ -7,7 +7,6 @@ use crate::rng::SplitMix64;
 use std::collections::BTreeMap;
 
 /// A heap of at most about `most` objects, and twice that with copies.
-#[must_use]
 pub fn heap(seed: u64, most: usize) -> Heap {
     let rng = &mut SplitMix64::new(seed);
     let (n, arcs) = random_graph(rng.next_u64(), most.max(2));

@@ -31,7 +31,6 @@ pub struct NodeTruth {
 }
 
 /// Expected results for every object, given the sizes.
-#[must_use]
 pub fn truth(heap: &Heap, sizes: &[u64], garbage: Garbage) -> Vec<NodeTruth> {
     let n = heap.objects.len() + 1;
     let mut arcs = arcs(heap);
@@ -84,13 +83,11 @@ fn distances_over_classes(heap: &Heap) -> Vec<Option<u32>> {
 }
 
 /// The objects that the roots reach.
-#[must_use]
 pub fn alive(heap: &Heap) -> Vec<bool> {
     reachable(heap.objects.len() + 1, &arcs(heap), 0, None).split_off(1)
 }
 
 /// The sets of duplicates.
-#[must_use]
 pub fn duplicates(heap: &Heap, sizes: &[u64]) -> Vec<Set> {
     let mut values: BTreeMap<String, u32> = BTreeMap::new();
     let node = |(object, &bytes): (&Object, &u64)| {

@@ -20,7 +20,6 @@ pub struct Told<T> {
 
 impl Heap {
     /// As a Java dump; the seed decides the order of the objects.
-    #[must_use]
     pub fn to_java(&self, seed: u64) -> Told<Dump> {
         let mut dump = Dump::new(8);
         let base = dump.add_base_classes();
@@ -71,7 +70,6 @@ impl Heap {
     }
 
     /// The size of each object in the dump.
-    #[must_use]
     pub fn sizes(&self, told: &Told<Dump>) -> Vec<u64> {
         let nodes = truth(&told.heap, jvm::Referents::Hold).nodes;
         let size = |id: &u64| nodes.iter().find(|node| node.address == Some(*id)).map(|node| node.shallow);
@@ -79,7 +77,6 @@ impl Heap {
     }
 
     /// As a V8 snapshot with captured numbers.
-    #[must_use]
     pub fn to_v8(&self, sizes: &[u64], seed: u64) -> Told<Snapshot> {
         let mut snapshot = Snapshot::new();
         let root = snapshot.add_node("synthetic", "", 0);
@@ -121,7 +118,6 @@ impl Heap {
     }
 
     /// As a .NET walk.
-    #[must_use]
     pub fn to_dotnet(&self, sizes: &[u64], seed: u64) -> Told<dotnet::Heap> {
         let (arrays, texts, first) = (0x500, 0x508, 0x510);
         let order = self.order(seed);

@@ -7,7 +7,6 @@ use crate::text::OracleString;
 
 impl Draft {
     /// Builds the snapshot, without parts that the shape excludes.
-    #[must_use]
     pub fn build(&self, shape: &Shape) -> Snapshot {
         let options = Options {
             root_last: self.options.root_last && shape.root_last,

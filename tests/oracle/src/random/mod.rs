@@ -128,7 +128,6 @@ pub struct Options {
 
 impl Snapshot {
     /// A snapshot from a seed and a shape.
-    #[must_use]
     pub fn random(seed: u64, shape: &Shape) -> Self {
         Draft::random(seed, shape).build(shape)
     }
@@ -136,7 +135,6 @@ impl Snapshot {
 
 impl Draft {
     /// A draft from a seed and a shape.
-    #[must_use]
     pub fn random(seed: u64, shape: &Shape) -> Self {
         let rng = &mut SplitMix64::new(seed);
         let n = 1 + rng.below(shape.max_nodes.max(1));

@@ -39,7 +39,6 @@ pub struct Chain {
 }
 
 /// The chains to all instances of all classes with a node that is neither hidden nor synthetic.
-#[must_use]
 pub fn chains(snapshot: &Snapshot, truth: &Truth) -> Vec<Chain> {
     let program = |v: usize| !["hidden", "synthetic"].contains(&snapshot.node_type(v));
     let keys = (0..snapshot.nodes.len()).filter(|&v| program(v)).map(|v| &truth.nodes[v].class_key);

@@ -36,14 +36,12 @@ pub use chains::{Chain, chains};
 pub use distance::SYSTEM_DISTANCE;
 
 /// Computes everything, dominators by deletion.
-#[must_use]
 pub fn truth(snapshot: &Snapshot) -> Truth {
     truth_with(snapshot, dominators_by_deletion)
 }
 
 /// Computes everything with another dominator algorithm, for snapshots too big for deletion. It takes the number of
 /// nodes, the edges and the root, and must return the same as [`dominators_by_deletion`].
-#[must_use]
 pub fn truth_with(snapshot: &Snapshot, dominators: impl Fn(usize, &[Arc], u32) -> Vec<Option<u32>>) -> Truth {
     let detached::Detached { states, names } = detached::propagate(snapshot);
     let page_owned = essential::page_owned(snapshot);

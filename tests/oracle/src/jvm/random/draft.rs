@@ -98,7 +98,6 @@ pub const BASE: [BaseClass; 12] = [
 
 impl Draft {
     /// A draft from a seed.
-    #[must_use]
     pub fn random(seed: u64, max_objects: usize) -> Self {
         let rng = &mut SplitMix64::new(seed);
         let classes = (0..rng.below(8)).map(|_| ClassDraft::random(rng)).collect();

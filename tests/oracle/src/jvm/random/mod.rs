@@ -15,7 +15,6 @@ pub use draft::{BASE, BaseClass, ClassDraft, Draft, ObjectDraft, Options, RootDr
 
 impl Draft {
     /// Builds the dump.
-    #[must_use]
     pub fn build(&self) -> Dump {
         let mut builder = Builder::new(self);
         builder.classes();

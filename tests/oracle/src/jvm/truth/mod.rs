@@ -35,13 +35,11 @@ pub struct Truth {
 }
 
 /// Computes everything, dominators by deletion.
-#[must_use]
 pub fn truth(dump: &Dump, referents: Referents) -> Truth {
     truth_with(dump, referents, dominators_by_deletion)
 }
 
 /// Computes everything with another dominator algorithm, for dumps too big for deletion.
-#[must_use]
 pub fn truth_with(
     dump: &Dump,
     referents: Referents,
