@@ -329,7 +329,7 @@ pub const SET_PREVIEWS: StringColumns =
 
 /// Documents beside the columns.
 pub mod documents {
-    /// [`Metadata`](super::Facts).
+    /// [`Metadata`](super::Metadata).
     pub const METADATA: &str = "metadata.json";
     /// A list of [`LargeObject`](crate::run::LargeObject)s, largest first.
     pub const LARGEST: &str = "largest.json";

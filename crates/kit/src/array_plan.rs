@@ -2,7 +2,7 @@
 //!
 //! A stage requests all arrays that it uses at the same time in one tuple, the most accessed first, and gets a tuple of
 //! arrays. If all fit the budget, all are resident. Otherwise columns with packed files are kept packed in memory if
-//! they fit; the others are paged and share the rest of the budget as page frames. See [`form`].
+//! they fit; the others are paged and share the rest of the budget as page frames. See [`storage_mode`].
 
 use crate::offsets::OffsetBlock;
 use crate::paged::{Frames, Paged};

@@ -107,7 +107,7 @@ pub fn open(place: &Path) -> Result<Option<FoundRun>, StageError> {
     })
 }
 
-/// Returns the run in a folder with all tables [held open](Found::hold), so that all reads see one version; `None` if
+/// Returns the run in a folder with all tables [held open](FoundRun::hold), so that all reads see one version; `None` if
 /// there is none.
 pub fn hold(place: &Path) -> Result<Option<FoundRun>, StageError> {
     let mut tries = 0;

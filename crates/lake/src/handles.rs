@@ -7,7 +7,7 @@
 //! error.
 //!
 //! A process has few handles. Runs beyond the limit are read by path, and the reader checks afterwards whether they
-//! were replaced ([`FoundRun::stands`](crate::selection::Found::stands)).
+//! were replaced ([`FoundRun::stands`](crate::selection::FoundRun::stands)).
 
 use crate::listed::{self, Listed, Unlisted};
 use heaplake_kit::fs::File;
