@@ -1,4 +1,4 @@
-//! `--threads N` bounds the threads that compute, whatever runs side by side.
+//! `--threads N` bounds the number of computing threads.
 
 use super::ALONE;
 use super::generated::generated;
@@ -10,10 +10,10 @@ use std::thread::sleep;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A thread outside the pool computes if it takes one in this many parts of the processor time. The scheduler looks about every 10 ms.
+/// A thread outside the pool counts as computing from 1/20 of the CPU time on. The scheduler polls every 10 ms.
 const PART: u64 = 20;
 
-/// Analyses an input; the processor time of each thread, by its id, and their names.
+/// Analyses an input; returns the name and CPU time of each thread, by thread id.
 fn threads_of(input: &Path, lake: &Path, threads: usize) -> BTreeMap<u32, (String, u64)> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_heaplake"))
         .arg("analyze")

@@ -56,7 +56,7 @@ pub struct Listed {
     pub input_bytes: u64,
     /// Findings by severity.
     pub findings: Findings,
-    /// What a damaged input made the run leave out; null if complete.
+    /// Parts omitted because the input is damaged; null if complete.
     pub partial: Option<String>,
     /// Bytes of the run's files.
     pub disk_bytes: u64,

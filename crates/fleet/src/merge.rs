@@ -97,7 +97,7 @@ pub fn places(source: &Path, lake: &Path, takes_away: bool) -> Result<Vec<PathBu
 /// Merges a run into a lake. With `takes_away`, removes it from the source afterwards.
 ///
 /// # Errors
-/// Only those that would fail the next run too: no memory, a full disk, cancellation. Others are in the result.
+/// Out of memory, full disk, cancellation. Errors of single runs are in the result.
 pub fn merge(source: &Path, lake: &Path, takes_away: bool, context: &Context<'_>) -> Result<Merged, StageError> {
     context.check()?;
     let parts = place::parts(&absolute(source));

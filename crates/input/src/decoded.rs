@@ -1,7 +1,7 @@
-//! A compressed file, decompressed by the thread that uses its content and, ahead of that, by tasks of the pool.
+//! A compressed file, decoded by its consumer and, as readahead, by tasks of the thread pool.
 //!
-//! The decoder moves between them: whoever needs the next block and finds the decoder idle uses it. A task that was queued and has
-//! not started holds nothing, so the consumer never waits for a thread of the pool.
+//! Consumer and task pass the decoder back and forth. A queued task does not own it until it starts, so the consumer
+//! never waits for a free thread of the pool.
 
 use crate::content::Content;
 use crate::expansion::Expansion;
@@ -19,11 +19,11 @@ pub(crate) const AHEAD: usize = 8;
 /// Interval of cancellation checks while waiting for a block: a pipe may stay silent.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What comes of a reader.
+/// Result of a read.
 pub(crate) enum Message {
     /// The next block.
     Block(Vec<u8>),
-    /// The end, and what the input was.
+    /// The end, with the identity of the input.
     End(Identity),
     /// An error of the reader or the decoder.
     Failed(io::Error),
@@ -31,34 +31,34 @@ pub(crate) enum Message {
     NoThread(io::Error),
 }
 
-/// Opens the content, when the first block is needed.
+/// Opens the content; called for the first block.
 pub(crate) type Open = Box<dyn FnOnce() -> io::Result<Content> + Send>;
 
-/// The consumer's end.
+/// Consumer side.
 pub(crate) struct Decoded {
     shared: Arc<Shared>,
-    /// Whether tasks decompress ahead.
+    /// Enables readahead.
     is_ahead: bool,
 }
 
 struct Shared {
     state: Mutex<State>,
-    /// A block is ready, the end is known, or the decoder is idle.
+    /// Signals a ready block, the end, or an idle decoder.
     changed: Condvar,
 }
 
 struct State {
-    /// None while a thread uses it, and after the end.
+    /// `None` while in use, and after the end.
     decoder: Option<Decoder>,
     ready: VecDeque<Vec<u8>>,
     used: Vec<Vec<u8>>,
     end: Option<Message>,
-    /// Whether the end was reached, or handed out.
+    /// True once the end was returned.
     is_over: bool,
     is_queued: bool,
 }
 
-/// Decompresses block by block.
+/// Decoder of one file.
 pub(crate) struct Decoder {
     open: Option<Open>,
     content: Option<Content>,
@@ -67,12 +67,12 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// Decompresses blocks of `block` bytes.
+    /// Creates a decoder with blocks of `block` bytes.
     pub(crate) fn new(open: Open, expansion: Expansion, block: usize) -> Self {
         Self { open: Some(open), content: None, expansion, block }
     }
 
-    /// The next block, or the end.
+    /// Returns the next block, or the end.
     pub(crate) fn next(&mut self, buffer: Vec<u8>) -> Message {
         self.try_next(buffer).unwrap_or_else(Message::Failed)
     }
@@ -89,7 +89,7 @@ impl Decoder {
             if content.is_compressed() {
                 self.expansion.check(&buffer)?;
             }
-            // An error comes again after what precedes it.
+            // The content before an error is returned first.
             if let Err(error) = end {
                 self.content = None;
                 self.open = Some(Box::new(|| Err(error)));
@@ -105,14 +105,14 @@ impl Decoder {
 }
 
 impl Decoded {
-    /// With a decoder; tasks decompress ahead if `is_ahead`.
+    /// Wraps a decoder; `is_ahead` enables readahead.
     pub(crate) fn new(decoder: Decoder, is_ahead: bool) -> Self {
         let (ready, used) = (VecDeque::new(), Vec::new());
         let state = State { decoder: Some(decoder), ready, used, end: None, is_over: false, is_queued: false };
         Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }), is_ahead }
     }
 
-    /// The next block, or the end.
+    /// Returns the next block, or the end.
     pub(crate) fn next(&self, context: &Context<'_>) -> Result<Message, StageError> {
         loop {
             let mut state = self.shared.state();
@@ -128,7 +128,7 @@ impl Decoded {
                 return Ok(Message::Failed(io::Error::other("the input has ended")));
             }
             let Some(mut decoder) = state.decoder.take() else {
-                // A task uses it.
+                // A task is decoding.
                 drop(self.shared.changed.wait_timeout(state, PATIENCE));
                 context.check()?;
                 continue;
@@ -147,7 +147,7 @@ impl Decoded {
         }
     }
 
-    /// Takes a block back that is used up.
+    /// Takes back a used block.
     pub(crate) fn recycle(&self, block: Vec<u8>) {
         let mut state = self.shared.state();
         if state.used.len() < AHEAD {
@@ -155,7 +155,7 @@ impl Decoded {
         }
     }
 
-    /// Queues a task that decompresses ahead, if none is and the decoder is idle.
+    /// Queues a readahead task, unless one is queued or enough blocks are ready.
     fn hurry(&self, mut state: MutexGuard<'_, State>) {
         if !self.is_ahead || state.is_queued || state.decoder.is_none() || state.ready.len() > AHEAD / 2 {
             return;
@@ -174,8 +174,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decompresses until enough blocks are ready, in a task. A consumer that was dropped leaves the decoder to this one, which ends when
-    /// as many blocks as that are ready.
+    /// Body of the readahead task: decodes until [`AHEAD`] blocks are ready, also if the consumer is gone.
     fn run_ahead(&self) {
         let mut state = self.state();
         while state.ready.len() < AHEAD

@@ -1,10 +1,10 @@
 //! The input's bytes, block by block.
 //!
-//! A file that is not compressed is read [directly](crate::direct); a compressed one is [decompressed](crate::decoded) by tasks
-//! of the pool. A pipe, or an object of a store, may keep its reader waiting, so a thread reads, hashes and decompresses it,
-//! and the consumer hears signals meanwhile. Each stays at most [`AHEAD`] blocks ahead. Gzip in [blocks](crate::blocked) is
-//! decompressed by several threads. Blocks travel back when used up, so a run touches a few fixed pages however large its input.
-//! What grows too much when it is decompressed, or is compressed twice, is refused ([`expansion`](crate::expansion)).
+//! An uncompressed file is read [directly](crate::direct); a compressed file is [decoded](crate::decoded) by tasks of the
+//! thread pool. A pipe or an object of a store may block, so a reader thread reads, hashes and decompresses it, and the
+//! consumer can be cancelled meanwhile. Each stays at most [`AHEAD`] blocks ahead; used blocks are returned, so memory
+//! does not grow with the input. Gzip in [blocks](crate::blocked) is inflated in parallel. Bombs and nested compression
+//! are refused ([`expansion`](crate::expansion)).
 
 use crate::blocked::Inflaters;
 use crate::content::Content;
@@ -94,11 +94,23 @@ pub struct Opened {
     pub source: Source,
 }
 
-/// Consumer side of the reader thread.
+/// Where blocks come from.
+enum Feed {
+    /// An uncompressed file.
+    Direct(Box<Direct>),
+    /// A compressed file.
+    Decoded(Decoded),
+    /// A reader thread; used blocks are returned to it.
+    Thread { blocks: Receiver<Message>, used: Sender<Vec<u8>> },
+}
+
+/// State shared with the reader: stored bytes read so far, and whether the expansion limit is lifted.
+type Shared = (Arc<AtomicU64>, Arc<AtomicBool>);
+
+/// Content of an input, block by block.
 pub struct Source {
     name: String,
-    blocks: Receiver<Message>,
-    used: Sender<Vec<u8>>,
+    feed: Feed,
     identity: Option<Identity>,
     /// True after a decompression failure; the content before it was returned.
     broken: bool,
@@ -106,10 +118,6 @@ pub struct Source {
     handed_out: u64,
     /// The first block, after [`Self::peek`].
     first: Vec<u8>,
-    /// A file read without a thread.
-    direct: Option<Direct>,
-    /// A compressed file.
-    decoded: Option<Decoded>,
     /// Stored bytes read so far.
     stored: Arc<AtomicU64>,
     /// True if the expansion limit is lifted.
@@ -158,26 +166,26 @@ impl Source {
         block: usize,
         is_ahead: bool,
     ) -> Self {
-        let (_, blocks) = bounded(0);
-        let (used, _) = bounded(0);
-        let source = Self::new(name, blocks, used);
-        let (reader, budget) = (Box::new(Counted::new(reader, &source.stored)), budget.clone());
-        let expansion = Expansion::new(source.progress(), Arc::clone(&source.lifted));
+        let (stored, lifted) = Shared::default();
+        let (reader, budget) = (Box::new(Counted::new(reader, &stored)), budget.clone());
+        let expansion = Expansion::new(Arc::clone(&stored), Arc::clone(&lifted));
         let decoder = Decoder::new(Box::new(|| Content::new(reader, pool, budget)), expansion, block);
-        Self { decoded: Some(Decoded::new(decoder, is_ahead)), ..source }
+        Self::new(name, Feed::Decoded(Decoded::new(decoder, is_ahead)), (stored, lifted))
     }
 
     fn of_direct(name: String, direct: Direct) -> Self {
-        let (_, blocks) = bounded(0);
-        let (used, _) = bounded(0);
-        Self { direct: Some(direct), ..Self::new(name, blocks, used) }
+        Self::new(name, Feed::Direct(Box::new(direct)), Shared::default())
     }
 
     /// Enables hashing of a file opened with [`Self::raw`], so that it gets an [`Self::identity`]. Objects are always
     /// hashed.
     #[must_use]
     pub fn hashed(self) -> Self {
-        Self { direct: self.direct.map(Direct::hashed), ..self }
+        let feed = match self.feed {
+            Feed::Direct(direct) => Feed::Direct(Box::new(direct.hashed())),
+            feed => feed,
+        };
+        Self { feed, ..self }
     }
 
     /// Reads from memory, in blocks of `block` bytes, with the name `memory`. For tests.
@@ -206,9 +214,9 @@ impl Source {
     ) -> Self {
         let (send, blocks) = bounded(AHEAD);
         let (used, reuse) = bounded(AHEAD + 2);
-        let source = Self::new(name, blocks, used);
-        let reader = Box::new(Counted::new(reader, &source.stored));
-        let expansion = Expansion::new(source.progress(), Arc::clone(&source.lifted));
+        let (stored, lifted) = Shared::default();
+        let reader = Box::new(Counted::new(reader, &stored));
+        let expansion = Expansion::new(Arc::clone(&stored), Arc::clone(&lifted));
         let to_tell = send.clone();
         let mut decoder = Decoder::new(Box::new(|| content(reader)), expansion, block);
         // A dropped consumer is not an error of the reader: the rest need not be read.
@@ -224,23 +232,11 @@ impl Source {
         if let Err(error) = fs::before_thread().and_then(|()| thread::Builder::new().spawn(read).map(drop)) {
             let _ = to_tell.send(Message::NoThread(error));
         }
-        source
+        Self::new(name, Feed::Thread { blocks, used }, (stored, lifted))
     }
 
-    fn new(name: String, blocks: Receiver<Message>, used: Sender<Vec<u8>>) -> Self {
-        Self {
-            name,
-            blocks,
-            used,
-            identity: None,
-            broken: false,
-            handed_out: 0,
-            first: Vec::new(),
-            direct: None,
-            decoded: None,
-            stored: Arc::default(),
-            lifted: Arc::default(),
-        }
+    fn new(name: String, feed: Feed, (stored, lifted): Shared) -> Self {
+        Self { name, feed, identity: None, broken: false, handed_out: 0, first: Vec::new(), stored, lifted }
     }
 
     /// Name of the input in messages.
@@ -295,47 +291,42 @@ impl Source {
         if self.identity.is_some() || self.broken {
             return Ok(false);
         }
-        if let Some(direct) = &mut self.direct {
-            let filled = direct.next(block).map_err(|error| unread(&self.name, error))?;
-            self.handed_out += filled as u64;
-            self.stored.fetch_add(filled as u64, Ordering::Relaxed);
-            if filled == 0 {
-                self.identity = direct.identity();
+        let message = match &mut self.feed {
+            Feed::Direct(direct) => {
+                let filled = direct.next(block).map_err(|error| unread(&self.name, error))?;
+                self.handed_out += filled as u64;
+                self.stored.fetch_add(filled as u64, Ordering::Relaxed);
+                if filled == 0 {
+                    self.identity = direct.identity();
+                }
+                return Ok(filled > 0);
             }
-            return Ok(filled > 0);
-        }
-        let message = loop {
-            if let Some(decoded) = &self.decoded {
-                break Ok(decoded.next(context)?);
-            }
-            match self.blocks.recv_timeout(PATIENCE) {
-                Err(RecvTimeoutError::Timeout) => context.check()?,
-                other => break other,
-            }
+            Feed::Decoded(decoded) => decoded.next(context)?,
+            Feed::Thread { blocks, .. } => received(blocks, &self.name, context)?,
         };
         match message {
-            Ok(Message::Block(next)) => {
+            Message::Block(next) => {
                 self.handed_out += next.len() as u64;
                 self.recycle(std::mem::replace(block, next));
                 Ok(true)
             }
-            Ok(Message::End(identity)) => {
+            Message::End(identity) => {
                 self.identity = Some(identity);
                 Ok(false)
             }
-            Ok(Message::Failed(error)) => Err(self.failed(error)),
-            Ok(Message::NoThread(source)) => Err(StageError::Thread { source }),
-            Err(_) => Err(unread(&self.name, io::Error::other("the reader thread stopped"))),
+            Message::Failed(error) => Err(self.failed(error)),
+            Message::NoThread(source) => Err(StageError::Thread { source }),
         }
     }
 
     /// Returns a used block to the reader. Clearing it would cost as much as reading it.
     pub(crate) fn recycle(&self, block: Vec<u8>) {
-        if let Some(decoded) = &self.decoded {
-            decoded.recycle(block);
-        } else if !block.is_empty() {
+        match &self.feed {
+            Feed::Direct(_) => {}
+            Feed::Decoded(decoded) => decoded.recycle(block),
             // The reader allocates a block if none was returned in time.
-            let _ = self.used.try_send(block);
+            Feed::Thread { used, .. } if !block.is_empty() => drop(used.try_send(block)),
+            Feed::Thread { .. } => {}
         }
     }
 
@@ -360,6 +351,16 @@ impl Source {
         }
         let found = error.to_string();
         InputError { file, offset, expected: "intact compressed data".to_owned(), found, hint: HINT }.into()
+    }
+}
+
+/// Receives the next message of a reader thread.
+fn received(blocks: &Receiver<Message>, name: &str, context: &Context<'_>) -> Result<Message, StageError> {
+    loop {
+        match blocks.recv_timeout(PATIENCE) {
+            Err(RecvTimeoutError::Timeout) => context.check()?,
+            message => return message.map_err(|_| unread(name, io::Error::other("the reader thread stopped"))),
+        }
     }
 }
 

@@ -220,3 +220,18 @@ fn of_store(kind: io::ErrorKind) -> &'static str {
 fn mebibytes(bytes: u64) -> String {
     format!("{}MiB", bytes.div_ceil(1 << 20))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_mapping_is_a_lack_of_memory() {
+        let of = |kind: io::ErrorKind| StageError::io(Path::new("x"), "map", kind.into());
+        let [memory, disk, file] =
+            [io::ErrorKind::OutOfMemory, io::ErrorKind::StorageFull, io::ErrorKind::NotFound].map(of);
+        assert!(memory.is_resource() && memory.advice().contains("ulimit -v"), "{}", memory.advice());
+        assert!(disk.is_resource() && disk.advice().contains("--scratch"), "{}", disk.advice());
+        assert!(!file.is_resource());
+    }
+}

@@ -100,7 +100,7 @@ impl OrderedPool {
             let round =
                 Round { context, to_do, done, tasks, scope, free, early: VecDeque::new(), sent: 0, finished: 0 };
             let result = round.run(&mut fill, &mut work, &mut finish);
-            // After an error, tasks need not process what is left.
+            // Drops queued jobs after an error.
             while tasks.waiting.try_recv().is_ok() {}
             result
         })
@@ -113,21 +113,20 @@ type Numbered<J> = (u64, J);
 /// A processed job, or the panic of the task that processed it.
 type Outcome<J> = Result<Numbered<J>, Box<dyn Any + Send>>;
 
-/// The tasks that process jobs beside the calling thread. Each ends when no job is queued, so an idle stream holds no thread of the
-/// pool.
+/// Tasks that process jobs. A task ends when no job is queued, so an idle stream occupies no thread of the pool.
 struct Workers<J, F, W> {
     most: usize,
-    /// Tasks that were spawned and have not ended.
+    /// Number of unfinished tasks.
     active: AtomicUsize,
     waiting: Receiver<Numbered<J>>,
     ready: Sender<Outcome<J>>,
-    /// State of workers that no task uses now.
+    /// Worker states not in use.
     idle: Mutex<Vec<W>>,
     worker: F,
 }
 
 impl<J: Send, W: FnMut(&mut J) + Send, F: Fn() -> W + Sync> Workers<J, F, W> {
-    /// Spawns a task for a job that was queued, unless there are enough.
+    /// Spawns a task for a queued job, unless enough are active.
     fn spawn<'scope>(&'scope self, scope: &threads::Tasks<'_, 'scope>) {
         let add = |active: usize| (active < self.most).then_some(active + 1);
         if self.active.fetch_update(Ordering::AcqRel, Ordering::Acquire, add).is_ok() {
@@ -146,7 +145,7 @@ impl<J: Send, W: FnMut(&mut J) + Send, F: Fn() -> W + Sync> Workers<J, F, W> {
             }
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(work);
             self.active.fetch_sub(1, Ordering::AcqRel);
-            // A job that was queued meanwhile found this task active.
+            // A job queued before the decrement did not spawn a task.
             let add = |active: usize| (active < self.most).then_some(active + 1);
             if self.waiting.is_empty() || self.active.fetch_update(Ordering::AcqRel, Ordering::Acquire, add).is_err() {
                 return;

@@ -25,7 +25,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// True for invisible characters and those that change how others are displayed: controls, writing direction marks,
+/// True for invisible characters and display controls: control characters, writing direction marks,
 /// zero-width spaces, line separators.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()

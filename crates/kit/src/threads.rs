@@ -1,11 +1,11 @@
-//! The threads that compute: one rayon pool per process.
+//! The thread pool: one rayon pool per process runs all computation.
 //!
 //! Steps of a run, jobs of an [ordered pool](crate::OrderedPool), columns of a table and pieces of a compressed input are
-//! tasks of this pool, so `--threads N` bounds the threads that compute, however many runs and steps are in progress.
-//! Threads outside the pool wait: the scheduler for its steps, readers of pipes and stores, the one that hears signals.
+//! tasks of this pool, so `--threads N` bounds the computing threads, however many runs and steps are in progress.
+//! Threads outside the pool wait: the scheduler, readers of pipes and stores, the signal handler.
 //!
-//! Who waits for tasks does those of its own that nobody has begun, and no others: rayon's own waits would run a whole step,
-//! or the analysis of another input, on top of the one that waits.
+//! A thread that waits for its tasks runs those that have not started, and no others. Rayon's own waits steal any task:
+//! a whole step, or the analysis of another input, would run on the stack of the waiting one and delay it.
 
 use crate::divisible;
 use crate::fs::before_thread;
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Address space of a thread's stack.
 const STACK: usize = 4 << 20;
 
-/// A thread that waits for tasks spins this often before it sleeps, and looks again after [`LOOK`].
+/// A waiting thread spins this often, then sleeps for [`LOOK`] at a time.
 const SPINS: u32 = 200;
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -30,15 +30,12 @@ const LOOK: Duration = Duration::from_millis(1);
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 static POOL: OnceLock<ThreadPool> = OnceLock::new();
 
-/// Sets the number of threads of the pool. It has no effect once the pool is in use.
+/// Sets the number of threads. No effect once the pool has started.
 pub fn limit(threads: usize) {
     LIMIT.store(threads, Ordering::Relaxed);
 }
 
-/// Starts the pool, if it is not yet in use: with fewer threads where the system does not give as many.
-///
-/// # Errors
-/// That of the system where it gives no thread at all.
+/// Starts the pool if it has not started; with fewer threads if the system refuses some. Fails if it refuses all.
 pub fn start() -> io::Result<()> {
     static STARTING: Mutex<()> = Mutex::new(());
     if POOL.get().is_some() {
@@ -61,7 +58,6 @@ pub fn start() -> io::Result<()> {
         }
     }
     let builder = ThreadPoolBuilder::new().num_threads(threads.len()).spawn_handler(|worker| {
-        // Each thread waits for one worker.
         threads.pop().map_or_else(
             || Err(io::Error::other("no thread")),
             |thread| thread.send(worker).map_err(|_| io::Error::other("a thread ended")),
@@ -72,7 +68,7 @@ pub fn start() -> io::Result<()> {
     Ok(())
 }
 
-/// Starts a thread that works for the pool as soon as there is one. The pool is built when it is known how many threads there are.
+/// Starts a thread that waits for its rayon worker. The pool is built once the number of threads is known.
 fn thread_of_pool(number: usize) -> io::Result<Sender<rayon::ThreadBuilder>> {
     before_thread()?;
     let (send, receive) = channel();
@@ -85,15 +81,15 @@ fn thread_of_pool(number: usize) -> io::Result<Sender<rayon::ThreadBuilder>> {
     Ok(send)
 }
 
-/// Whether the calling thread is one of the pool.
+/// True in a thread of the pool.
 pub fn is_inside() -> bool {
     rayon::current_thread_index().is_some()
 }
 
-/// Runs `work` in the calling thread, which may spawn tasks; returns when they are done.
+/// Runs `work` in the calling thread and waits for the tasks it spawned.
 ///
 /// # Panics
-/// Outside the pool, before [`start`] has succeeded.
+/// Before [`start`] has succeeded.
 pub fn scope<'scope, R>(work: impl FnOnce(&Tasks<'_, 'scope>) -> R) -> R {
     let run = |scope: &Scope<'scope>| {
         let tasks = Tasks { scope, live: Arc::default() };
@@ -108,7 +104,7 @@ pub fn scope<'scope, R>(work: impl FnOnce(&Tasks<'_, 'scope>) -> R) -> R {
     }
 }
 
-/// Spawns the tasks of a [`scope`].
+/// Handle of a [`scope`], to spawn tasks.
 pub struct Tasks<'t, 'scope> {
     scope: &'t Scope<'scope>,
     live: Arc<Live>,
@@ -126,7 +122,7 @@ impl<'scope> Tasks<'_, 'scope> {
     }
 }
 
-/// Tasks of a scope that have not ended.
+/// Counter of unfinished tasks.
 #[derive(Default)]
 struct Live {
     count: AtomicUsize,
@@ -135,7 +131,7 @@ struct Live {
 }
 
 impl Live {
-    /// Waits for all, processing those that no thread has begun.
+    /// Waits for zero; meanwhile runs tasks of this thread that have not started.
     fn wait(&self) {
         let mut spins = 0;
         while self.count.load(Ordering::Acquire) > 0 {
@@ -155,7 +151,7 @@ impl Live {
     }
 }
 
-/// Counts a task out, also when it panics.
+/// Decrements the counter, also on panic.
 struct Ended(Arc<Live>);
 
 impl Drop for Ended {
@@ -171,13 +167,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The results of `work` for each item, in order, computed by up to `threads` threads; by the calling one alone if the system
-/// gives no other.
+/// Applies `work` to each item on up to `threads` threads; returns the results in order.
 pub fn map<T: Send, R: Send>(threads: usize, items: &mut [T], work: impl Fn(&mut T) -> R + Sync) -> Vec<R> {
     map_with(threads, items, || (), |(), item| work(item))
 }
 
-/// As [`map`], with a state such as a buffer that items processed by one thread share. Items are begun in order.
+/// As [`map`], with a state per thread, such as a buffer. Items are started in order.
 pub fn map_with<T: Send, R: Send, S>(
     threads: usize,
     items: &mut [T],
@@ -208,36 +203,37 @@ pub fn map_with<T: Send, R: Send, S>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs `work` in the calling thread, and `other` meanwhile if `wanted`. The result of `other` is `None` if it was not wanted, or if
-/// the system gives no other thread.
+/// Runs `work` in the calling thread and, if `wanted`, `other` concurrently. The result of `other` is `None` if it did not
+/// run, because it was not wanted or the system refuses threads.
 pub fn beside<A: Send, B>(wanted: bool, other: impl FnOnce() -> A + Send, work: impl FnOnce() -> B) -> (Option<A>, B) {
     if !wanted || start().is_err() {
         return (None, work());
     }
+    let (result, done) = both(other, work);
+    (Some(result), done)
+}
+
+/// Runs both, concurrently if `threads` is more than one; returns both results.
+pub fn join<A: Send, B>(threads: usize, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
+    if threads < 2 || start().is_err() {
+        return (divisible::part(first), second());
+    }
+    both(first, second)
+}
+
+/// Runs `first` as a task, and `second` in the calling thread. The pool has started.
+fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     let mut result = None;
     let done = scope(|tasks| {
-        tasks.spawn(|| result = Some(other()));
-        work()
+        tasks.spawn(|| result = Some(first()));
+        second()
     });
+    // A panic of the task is resumed at the end of the scope.
+    let Some(result) = result else { unreachable!("the scope waits for its tasks") };
     (result, done)
 }
 
-/// The results of both, computed side by side where there are several threads.
-pub fn join<A: Send, B>(threads: usize, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
-    let first = Mutex::new(Some(first));
-    let take = || locked(&first).take();
-    let of_other = || take().map(|first| first());
-    match beside(threads > 1, of_other, second) {
-        (Some(Some(first)), second) => (first, second),
-        (_, second) => match take() {
-            Some(first) => (divisible::part(first), second),
-            None => unreachable!("nobody else takes it"),
-        },
-    }
-}
-
-/// Queues a task that nobody waits for. Returns false, without having run it, before the pool is in use. A panic of the task is
-/// dropped.
+/// Queues a detached task, whose panics are ignored. Returns false, and drops the task, if the pool has not started.
 pub fn detach(task: impl FnOnce() + Send + 'static) -> bool {
     let task = || {
         let _ = panic::catch_unwind(AssertUnwindSafe(task));

@@ -4,16 +4,13 @@ use crate::assembly::{self, Assembly};
 use crate::metadata;
 use crate::pdb;
 use crate::pe;
-use heaplake_kit::fs::File;
+use heaplake_kit::fs::{File, MOST_FILES, files_below};
 use heaplake_schemas::symbols::{SymbolFile, SymbolKind, Symbols};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
-
-/// Maximum files of a searched folder.
-pub const MOST_FILES: usize = 100_000;
 
 /// Endings of assemblies and PDBs; of source maps and of scripts that may link to one.
 const DOTNET: [&str; 3] = ["pdb", "dll", "exe"];
@@ -35,11 +32,10 @@ pub struct SymbolFiles {
 pub fn find(paths: &[String], memory: u64) -> SymbolFiles {
     let mut search = Search { memory, ..Search::default() };
     for path in paths {
-        let mut files = Vec::new();
-        match walk(Path::new(path), true, &mut files) {
+        match files_below(Path::new(path)) {
             Err(error) => search.problem(Path::new(path), &unreadable(&error)),
-            Ok(()) if files == [Path::new(path)] => search.file(Path::new(path)),
-            Ok(()) => search.folder(path, &files),
+            Ok(files) if files == [Path::new(path)] => search.file(Path::new(path)),
+            Ok(files) => search.folder(path, &files),
         }
     }
     search.finish()
@@ -75,24 +71,6 @@ fn begins(path: &Path) -> io::Result<Vec<u8>> {
     let mut beginning = Vec::new();
     File::open(path)?.take(pdb::OF_WINDOWS.len() as u64).read_to_end(&mut beginning)?;
     Ok(beginning)
-}
-
-/// Lists the files of a folder, recursively, sorted by name; or the file itself. Does not follow links to folders.
-fn walk(path: &Path, first: bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    let kind = if first { fs::metadata(path)?.file_type() } else { fs::symlink_metadata(path)?.file_type() };
-    if !kind.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
-    }
-    let mut inside = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    inside.sort_unstable();
-    for path in inside {
-        if files.len() == MOST_FILES {
-            return Err(io::Error::other(format!("there are more than {MOST_FILES} files in it")));
-        }
-        walk(&path, false, files)?;
-    }
-    Ok(())
 }
 
 #[derive(Default)]

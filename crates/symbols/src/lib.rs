@@ -19,6 +19,6 @@ mod pdb;
 mod pe;
 
 pub use build::Build;
-pub use files::{MOST_FILES, SymbolFiles, beside, find, merged};
+pub use files::{SymbolFiles, beside, find, merged};
 pub use library::{Library, Lines, Module};
 pub use pdb::{BYTES_PER_BYTE, Pdb};

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// Maximum number of subjects considered: those that grew most.
+/// Maximum number of subjects considered, by growth.
 pub(crate) const MOST: usize = 200;
 /// Two growths are nearly the same if the smaller is at least this fraction of the larger.
 const NEARLY: f64 = 0.8;

@@ -202,7 +202,7 @@ fn read_all(
     (spill, subjects): (&Spill, Option<&Mutex<Subjects>>),
     context: &Context<'_>,
 ) -> Result<Vec<(u32, u64)>, StageError> {
-    // The lowest run that failed: runs before it are read nonetheless, so that the error does not depend on threads.
+    // Lowest failed run. Earlier runs are still read, so that the error does not depend on timing.
     let failed = AtomicU32::new(u32::MAX);
     let work = |buffers: &mut Buffers, run: u32| {
         if run > failed.load(Ordering::Relaxed) {

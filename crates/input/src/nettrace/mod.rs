@@ -2,7 +2,7 @@
 //!
 //! Two stage crates read these files, one for allocations and garbage collections, the other for heap walks. Each
 //! implements [`Events`] for its events; [`read`](mod@read) parses the container, [`span`] sorts the events by time,
-//! [`cursor`] reads their fields, [`payload`] those that both understand.
+//! [`cursor`] reads fields; [`payload`] has the payloads that both use.
 
 pub mod cursor;
 pub mod header;

@@ -69,7 +69,7 @@ pub trait Events {
     /// Receives the metadata of the trace.
     fn trace(&mut self, trace: &Trace);
 
-    /// `_events` events were dropped by the recorder before the last of those that follow.
+    /// Receives the number of events that the recorder dropped up to the end of the next batch.
     fn lost(&mut self, _events: u64) {}
 
     /// Receives an event. Returns false if its payload ends too early.

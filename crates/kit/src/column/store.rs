@@ -82,7 +82,7 @@ impl Store {
         is_pooled || self.back_fresh(range)
     }
 
-    /// Queues a task that has the system clear pages before columns need them, which takes longer than to write a column there.
+    /// Queues a task that faults pages in before columns need them: zeroing a page takes longer than writing a column to it.
     fn hurry_up(self: &Arc<Self>) {
         if self.is_hurrying.swap(true, Ordering::AcqRel) {
             return;

@@ -27,6 +27,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 pub use faults::{Operation, before_folder, before_thread};
+pub use folders::{MOST_FILES, files_below};
 pub use private::{is_open_to_all, is_private, private_folder, user};
 pub use whole::{DOCUMENT_BYTES, LIST_BYTES, TooLong};
 

@@ -8,7 +8,6 @@ use heaplake_kit::fs as kit_fs;
 use heaplake_schemas::options::{SourceMap, SourceMaps};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -22,8 +21,8 @@ const SCRIPTS: [&str; 3] = ["js", "mjs", "cjs"];
 const LINK: &str = "sourceMappingURL=";
 
 /// Finds maps in files and folders: of a folder, all files that end in `.map`, and scripts that link to a map or
-/// contain one. A map belongs to the script of its name without `.map`, to the script that it names, and to those that
-/// link to it. Each map is read within `memory` bytes.
+/// contain one. A map belongs to the script of its name without `.map`, to the script in its `file` field, and to scripts
+/// with a link to it. Each map is read within `memory` bytes.
 ///
 /// # Errors
 /// The first file that cannot be read, is no source map or is too large, or a folder without maps.
@@ -65,8 +64,7 @@ pub fn collect(paths: &[String], memory: u64) -> (SourceMaps, Vec<MapError>) {
 
 /// Files of a path, and whether it is a folder.
 fn listed(path: &str) -> Result<(Vec<PathBuf>, bool), MapError> {
-    let mut files = Vec::new();
-    walk(Path::new(path), true, &mut files).map_err(|error| MapError::unreadable(path, &error))?;
+    let files = kit_fs::files_below(Path::new(path)).map_err(|error| MapError::unreadable(path, &error))?;
     let is_folder = files != [Path::new(path)];
     Ok((files, is_folder))
 }
@@ -207,18 +205,6 @@ impl MapsByFile {
         }
         kit_fs::read_at_most(file, self.most).map_err(|error| MapError::unreadable(file, &error))
     }
-}
-
-/// Lists the files of a folder, recursively, sorted by name; or the file itself. Does not follow links to folders.
-fn walk(path: &Path, first: bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    let kind = if first { fs::metadata(path)?.file_type() } else { fs::symlink_metadata(path)?.file_type() };
-    if !kind.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
-    }
-    let mut inside = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    inside.sort_unstable();
-    inside.iter().try_for_each(|path| walk(path, false, files))
 }
 
 /// Removes `.` and `..` from a path.
