@@ -7,7 +7,7 @@
 //! and cancellation, and one [`StageError`].
 //!
 //! `unsafe` is allowed in this crate only, and only in [`allocator`], [`bitset`], [`mod@column`], [`decimals`],
-//! [`memory_limit`], [`last_words`], `bus` and `hint`; each use states its reason.
+//! [`memory_limit`], [`last_words`], [`threads`], `bus` and `hint`; each use states its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
@@ -84,6 +84,7 @@ mod storage_mode;
 pub mod stream;
 mod strings;
 pub mod text;
+#[allow(unsafe_code)]
 pub mod threads;
 
 pub use array::{Array, Lookup, ReadAt, SharedLookup, WriteAt};

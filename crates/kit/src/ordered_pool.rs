@@ -127,7 +127,7 @@ struct Workers<J, F, W> {
 
 impl<J: Send, W: FnMut(&mut J) + Send, F: Fn() -> W + Sync> Workers<J, F, W> {
     /// Spawns a task for a queued job, unless enough are active.
-    fn spawn<'scope>(&'scope self, scope: &threads::Tasks<'_, 'scope>) {
+    fn spawn<'scope>(&'scope self, scope: &threads::Tasks<'scope>) {
         let add = |active: usize| (active < self.most).then_some(active + 1);
         if self.active.fetch_update(Ordering::AcqRel, Ordering::Acquire, add).is_ok() {
             scope.spawn(|| self.serve());
@@ -160,7 +160,7 @@ struct Round<'a, 'scope, J, F, W> {
     to_do: Sender<Numbered<J>>,
     done: Receiver<Outcome<J>>,
     tasks: &'scope Workers<J, F, W>,
-    scope: &'a threads::Tasks<'a, 'scope>,
+    scope: &'a threads::Tasks<'scope>,
     free: Vec<J>,
     /// Jobs done out of order; the first entry is the next one to finish.
     early: VecDeque<Option<J>>,

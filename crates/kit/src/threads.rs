@@ -9,9 +9,12 @@
 
 use crate::divisible;
 use crate::fs::before_thread;
-use rayon::{Scope, ThreadPool, ThreadPoolBuilder, Yield};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
+use std::any::Any;
 use std::hint;
 use std::io;
+use std::marker::PhantomData;
+use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -86,55 +89,82 @@ pub fn is_inside() -> bool {
     rayon::current_thread_index().is_some()
 }
 
-/// Runs `work` in the calling thread and waits for the tasks it spawned.
+/// Runs `work` in the calling thread and waits for the tasks it spawned. A panic of a task is resumed at the end.
 ///
 /// # Panics
 /// Before [`start`] has succeeded.
-pub fn scope<'scope, R>(work: impl FnOnce(&Tasks<'_, 'scope>) -> R) -> R {
-    let run = |scope: &Scope<'scope>| {
-        let tasks = Tasks { scope, live: Arc::default() };
-        let result = work(&tasks);
-        tasks.live.wait();
-        result
+pub fn scope<'scope, R>(work: impl FnOnce(&Tasks<'scope>) -> R) -> R {
+    let tasks = Tasks { live: Arc::default(), scope: PhantomData };
+    let result = {
+        // Waits also if `work` panics.
+        let _wait = Wait(&tasks.live);
+        work(&tasks)
     };
-    match POOL.get() {
-        Some(pool) if !is_inside() => pool.in_place_scope(run),
-        None if !is_inside() => unreachable!("the pool is started first"),
-        _ => rayon::in_place_scope(run),
-    }
+    let panic = locked(&tasks.live.state).take();
+    panic.map_or(result, |cause| panic::resume_unwind(cause))
 }
 
 /// Handle of a [`scope`], to spawn tasks.
-pub struct Tasks<'t, 'scope> {
-    scope: &'t Scope<'scope>,
+pub struct Tasks<'scope> {
     live: Arc<Live>,
+    /// Invariant: tasks may borrow what lives as long as the scope, and no less.
+    scope: PhantomData<&'scope mut &'scope ()>,
 }
 
-impl<'scope> Tasks<'_, 'scope> {
+impl<'scope> Tasks<'scope> {
     /// Queues a task.
     pub fn spawn(&self, task: impl FnOnce() + Send + 'scope) {
+        let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(task);
+        // SAFETY: `scope` neither returns nor unwinds before every task has run and is dropped, and `'scope` outlives
+        // the call of `scope`. So the task never uses what it borrows after `'scope`.
+        let task: Box<dyn FnOnce() + Send + 'static> = unsafe { mem::transmute(task) };
         self.live.count.fetch_add(1, Ordering::AcqRel);
-        let ended = Ended(Arc::clone(&self.live));
-        self.scope.spawn(move |_| {
-            let _ended = ended;
-            task();
+        let live = Arc::clone(&self.live);
+        queue(move || {
+            let result = panic::catch_unwind(AssertUnwindSafe(task));
+            live.end(result.err());
         });
     }
 }
 
-/// Counter of unfinished tasks.
+/// Queues a task in the pool, which has started.
+fn queue(task: impl FnOnce() + Send + 'static) {
+    match POOL.get() {
+        _ if is_inside() => rayon::spawn(task),
+        Some(pool) => pool.spawn(task),
+        None => unreachable!("the pool is started first"),
+    }
+}
+
+/// Unfinished tasks of a scope.
 #[derive(Default)]
 struct Live {
     count: AtomicUsize,
-    lock: Mutex<()>,
+    /// The first panic of a task.
+    state: Mutex<Option<Box<dyn Any + Send>>>,
     none: Condvar,
 }
 
 impl Live {
-    /// Waits for zero; meanwhile runs tasks of this thread that have not started.
-    fn wait(&self) {
+    fn end(&self, panic: Option<Box<dyn Any + Send>>) {
+        let mut first = locked(&self.state);
+        if first.is_none() {
+            *first = panic;
+        }
+        if self.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.none.notify_all();
+        }
+    }
+}
+
+/// Waits for zero tasks when dropped; meanwhile runs tasks of this thread that have not started. Rayon's scopes would steal others.
+struct Wait<'a>(&'a Live);
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        let Live { count, state, none } = self.0;
         let mut spins = 0;
-        while self.count.load(Ordering::Acquire) > 0 {
+        while count.load(Ordering::Acquire) > 0 {
             if let Some(Yield::Executed) = rayon::yield_local() {
                 continue;
             }
@@ -143,22 +173,10 @@ impl Live {
                 hint::spin_loop();
                 continue;
             }
-            let guard = locked(&self.lock);
-            if self.count.load(Ordering::Acquire) > 0 {
-                drop(self.none.wait_timeout(guard, LOOK));
+            let guard = locked(state);
+            if count.load(Ordering::Acquire) > 0 {
+                drop(none.wait_timeout(guard, LOOK));
             }
-        }
-    }
-}
-
-/// Decrements the counter, also on panic.
-struct Ended(Arc<Live>);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let _guard = locked(&self.0.lock);
-            self.0.none.notify_all();
         }
     }
 }
@@ -228,22 +246,17 @@ fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B
         tasks.spawn(|| result = Some(first()));
         second()
     });
-    // A panic of the task is resumed at the end of the scope.
     let Some(result) = result else { unreachable!("the scope waits for its tasks") };
     (result, done)
 }
 
 /// Queues a detached task, whose panics are ignored. Returns false, and drops the task, if the pool has not started.
 pub fn detach(task: impl FnOnce() + Send + 'static) -> bool {
-    let task = || {
-        let _ = panic::catch_unwind(AssertUnwindSafe(task));
-    };
-    match POOL.get() {
-        _ if is_inside() => rayon::spawn(task),
-        Some(pool) => pool.spawn(task),
-        None => return false,
+    let has_started = is_inside() || POOL.get().is_some();
+    if has_started {
+        queue(|| drop(panic::catch_unwind(AssertUnwindSafe(task))));
     }
-    true
+    has_started
 }
 
 #[cfg(test)]
@@ -289,6 +302,23 @@ mod tests {
 
     thread_local! {
         static DEPTH: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    #[test]
+    fn tasks_end_before_a_panic_leaves_the_scope() {
+        start().unwrap();
+        let ended = AtomicUsize::new(0);
+        let task = || {
+            thread::sleep(Duration::from_millis(2));
+            ended.fetch_add(1, Ordering::Relaxed);
+        };
+        let left = panics::silent(|| {
+            scope(|tasks| {
+                (0..20).for_each(|_| tasks.spawn(task));
+                panic!("of the owner");
+            })
+        });
+        assert!(left.is_none() && ended.load(Ordering::Relaxed) == 20);
     }
 
     #[test]

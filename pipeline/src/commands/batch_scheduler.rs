@@ -105,7 +105,7 @@ pub(super) fn work(
 /// Works on all requests, on those that share memory as tasks of the scope.
 fn schedule<'scope>(
     scheduler: &mut Scheduler<'_, impl ExactSizeIterator<Item = Requested>>,
-    scope: Option<&Tasks<'_, 'scope>>,
+    scope: Option<&Tasks<'scope>>,
     make: &'scope (impl Fn(&Request) -> Result<Outcome, Diagnostic> + Sync),
     tell: &mut impl FnMut(String, Result<Outcome, Diagnostic>),
 ) {
@@ -137,7 +137,7 @@ type End = (Item, thread::Result<Result<Outcome, Diagnostic>>);
 fn start<'scope>(
     item: Item,
     scheduler: &mut Scheduler<'_, impl ExactSizeIterator<Item = Requested>>,
-    scope: &Tasks<'_, 'scope>,
+    scope: &Tasks<'scope>,
     make: &'scope (impl Fn(&Request) -> Result<Outcome, Diagnostic> + Sync),
     ended: &Sender<End>,
 ) {

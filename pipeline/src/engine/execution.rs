@@ -89,7 +89,7 @@ fn schedule<'scope, 'a: 'scope>(
     mut queue: Queue<'a>,
     size: impl Fn() -> (u64, u64),
     stop: &'scope AtomicBool,
-    scope: Option<&Tasks<'_, 'scope>>,
+    scope: Option<&Tasks<'scope>>,
     journal: &mut Journal,
 ) -> Result<Vec<Ran>, StageError> {
     let (finished, done) = channel();
@@ -194,7 +194,7 @@ impl<'a> Queue<'a> {
     /// Starts every step that can start.
     fn start<'scope>(
         &mut self,
-        scope: Option<&Tasks<'_, 'scope>>,
+        scope: Option<&Tasks<'scope>>,
         stop: &'scope AtomicBool,
         finished: &Sender<Finished>,
         size: (u64, u64),
@@ -270,7 +270,7 @@ impl<'a> Queue<'a> {
         step: usize,
         (budget, lengths): (Budget, Vec<(String, u64)>),
         foreground: bool,
-        scope: Option<&Tasks<'_, 'scope>>,
+        scope: Option<&Tasks<'scope>>,
         stop: &'scope AtomicBool,
         finished: Sender<Finished>,
     ) where
