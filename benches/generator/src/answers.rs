@@ -23,7 +23,6 @@ pub struct Fact {
     /// Shallow size after the adjustment for owned nodes.
     #[serde(rename = "shallow_bytes")]
     pub shallow: u64,
-    /// Retained size in bytes.
     #[serde(rename = "retained_bytes")]
     pub retained: u64,
     /// Distance from the user roots; `None` where no path exists.
@@ -37,9 +36,7 @@ pub struct Fact {
 pub(crate) struct Kind {
     /// Structures of the kind in the file.
     pub structures: u64,
-    /// Nodes in them.
     pub nodes: u64,
-    /// Edges from them.
     pub edges: u64,
     /// Shallow bytes of the head nodes.
     pub head_shallow_bytes: u64,
@@ -56,7 +53,6 @@ pub(crate) struct Kind {
 pub struct ClassRow {
     /// Nodes of the class with a shallow size above 0.
     pub count: u64,
-    /// Their shallow bytes.
     pub shallow_bytes: u64,
     /// Their retained bytes, nested instances counted once.
     pub retained_bytes: u64,
@@ -67,13 +63,10 @@ pub struct ClassRow {
 /// Planted sets of identical instances of one class.
 #[derive(Debug, Default, Serialize)]
 pub struct Duplicates {
-    /// The members' class.
     pub class_key: String,
     /// Description of the sets.
     pub about: String,
-    /// Number of sets.
     pub sets: u64,
-    /// Members of each set.
     pub members_per_set: u64,
     /// Cost of all members but one: each set's private bytes times (members - 1), summed.
     pub additional_bytes: u64,
@@ -284,12 +277,10 @@ impl Answers {
         self.in_documents
     }
 
-    /// All bytes so far.
     pub fn total_bytes(&self) -> u64 {
         self.totals.self_bytes
     }
 
-    /// The class rows.
     pub fn classes(&self) -> impl Iterator<Item = (&str, ClassRow)> {
         self.classes.iter().map(|(key, (row, _))| (key.as_str(), *row))
     }

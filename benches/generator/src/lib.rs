@@ -23,6 +23,8 @@
 //! assert_eq!(root.retained, answers.total_bytes());
 //! ```
 
+#![expect(missing_docs, reason = "names say it where a comment would repeat them")]
+
 mod answers;
 mod blocks;
 pub mod file;

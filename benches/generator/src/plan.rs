@@ -15,19 +15,15 @@ use crate::shared::{self, class, common, instance_of};
 use crate::sink::EdgeType::Property;
 use crate::sink::{NodeType, Sink};
 
-/// Kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A mixture like that of a real application.
     Realistic,
-    /// One linked list.
     List {
-        /// Number of list nodes.
         nodes: u64,
     },
     /// A small heap with a deeply nested allocation trace tree.
     DeepTrace {
-        /// Number of levels.
         depth: u64,
     },
 }
@@ -203,17 +199,14 @@ impl Plan {
         self.seed
     }
 
-    /// The kind of file.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Sizes of all sections.
     pub fn total(&self) -> Size {
         self.total
     }
 
-    /// Number of shards.
     pub fn shard_count(&self) -> u64 {
         self.shards
     }
@@ -242,7 +235,6 @@ impl Plan {
         shared::walk(self.shards, starts, self.shards().flat_map(Shard::documents), out);
     }
 
-    /// All planted answers.
     pub fn answers(&self) -> Answers {
         let mut out = Answers::default();
         for shard in self.shards() {

@@ -25,7 +25,6 @@ impl Rng {
         Self { key, drawn: 0 }
     }
 
-    /// The next draw, 64 bits.
     pub fn draw(&mut self) -> u64 {
         self.drawn += 1;
         mix(self.key, self.drawn)

@@ -37,7 +37,6 @@ impl NodeLayout {
         }
     }
 
-    /// Numbers per node.
     pub(crate) fn width(self) -> u64 {
         self.fields().len() as u64
     }
@@ -109,7 +108,6 @@ impl<W: Write> Sink for NodeRows<'_, W> {
     }
 }
 
-/// Writes the edges.
 pub(crate) struct EdgeRows<'a, W: Write> {
     out: &'a mut Out<W>,
     width: u64,
@@ -122,7 +120,6 @@ impl<'a, W: Write> EdgeRows<'a, W> {
         Self { out, width, first }
     }
 
-    /// The writer.
     pub(crate) fn out(&mut self) -> &mut Out<W> {
         self.out
     }
@@ -145,7 +142,6 @@ impl<W: Write> Sink for EdgeRows<'_, W> {
     }
 }
 
-/// Writes the locations.
 pub(crate) struct LocationRows<'a, W: Write> {
     out: &'a mut Out<W>,
     width: u64,
@@ -159,7 +155,6 @@ impl<'a, W: Write> LocationRows<'a, W> {
         Self { out, width, next, first }
     }
 
-    /// The writer.
     pub(crate) fn out(&mut self) -> &mut Out<W> {
         self.out
     }

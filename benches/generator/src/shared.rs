@@ -39,7 +39,6 @@ pub(crate) mod class {
 }
 pub(crate) use class::CLASSES;
 
-/// The synthetic root.
 pub(crate) const ROOT: u64 = 0;
 const GC_ROOTS: u64 = 1;
 const SUBROOTS: u64 = 2;
@@ -77,33 +76,20 @@ const META_MAP: u64 = PALETTE;
 pub(crate) mod map {
     use super::PALETTE;
 
-    /// Map of strings.
     pub(crate) const STRING: u64 = PALETTE + 1;
-    /// Map of concatenated strings.
     pub(crate) const CONS_STRING: u64 = PALETTE + 2;
-    /// Map of heap numbers.
     pub(crate) const NUMBER: u64 = PALETTE + 3;
-    /// Map of hidden arrays.
     pub(crate) const FIXED_ARRAY: u64 = PALETTE + 4;
     /// Map of true, false, null and undefined.
     pub(crate) const ODDBALL: u64 = PALETTE + 5;
-    /// Map of code.
     pub(crate) const CODE: u64 = PALETTE + 6;
-    /// Map of symbols.
     pub(crate) const SYMBOL: u64 = PALETTE + 7;
-    /// Map of big integers.
     pub(crate) const BIGINT: u64 = PALETTE + 8;
-    /// Map of hash tables.
     pub(crate) const HASH_TABLE: u64 = PALETTE + 9;
-    /// Map of the tables of weak maps.
     pub(crate) const EPHEMERON_TABLE: u64 = PALETTE + 10;
-    /// Map of property arrays.
     pub(crate) const PROPERTY_ARRAY: u64 = PALETTE + 11;
-    /// Map of pairs of getter and setter.
     pub(crate) const ACCESSOR_PAIR: u64 = PALETTE + 12;
-    /// Map of contexts of functions.
     pub(crate) const CONTEXT: u64 = PALETTE + 13;
-    /// Map of slices of other strings.
     pub(crate) const SLICED_STRING: u64 = PALETTE + 14;
 }
 const HIDDEN_MAPS: u64 = 15;
@@ -140,13 +126,11 @@ pub(crate) fn numeral(draw: u64) -> u64 {
     FIRST_NUMERAL + draw % n::NUMERALS
 }
 
-/// A shared string.
 #[inline]
 pub(crate) fn common(draw: u64) -> u64 {
     FIRST_COMMON + draw % n::COMMON_TEXTS
 }
 
-/// The constructor of a class.
 #[inline]
 pub(crate) const fn constructor_of(class: u64) -> u64 {
     FIRST_CLASS + 3 * class

@@ -14,15 +14,11 @@ pub enum NodeType {
     Array,
     /// A string with its own characters.
     String,
-    /// A JavaScript object.
     Object,
     /// Compiled code and its metadata.
     Code,
-    /// A function.
     Closure,
-    /// A regular expression.
     RegExp,
-    /// A boxed number.
     Number,
     /// An object outside V8's heap.
     Native,
@@ -32,9 +28,7 @@ pub enum NodeType {
     ConsString,
     /// A part of another string.
     SlicedString,
-    /// A symbol.
     Symbol,
-    /// A big integer.
     BigInt,
     /// A map (hidden class) or its descriptors.
     ObjectShape,

@@ -8,18 +8,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Parameters of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Allocations.
     pub allocations: u64,
     /// Allocations between two garbage collections.
     pub between: u64,
-    /// Distinct stacks.
     pub stacks: u32,
-    /// Frames per stack.
     pub depth: u32,
-    /// Types.
     pub types: u32,
     /// Types allocated by one stack. Programs allocate one type or a few per call site: real traces have 1.4 per stack.
     pub types_of_stack: u32,
@@ -65,7 +60,6 @@ type Kept = (u64, u64, u64);
 /// A moved range: from, to, bytes.
 type Move = (u64, u64, u64);
 
-/// The live objects.
 #[derive(Default)]
 struct Heap {
     /// Objects of generation 0: offset and bytes.

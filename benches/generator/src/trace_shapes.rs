@@ -6,13 +6,9 @@
 use crate::hprof::{Dump, ROOT_STICKY};
 use std::io::{self, Write};
 
-/// A shape.
 pub struct Shape {
-    /// Its name.
     pub name: &'static str,
-    /// Description of its extreme.
     pub says: &'static str,
-    /// Extension of its file.
     pub ending: &'static str,
     /// Subcommand that reads it.
     pub command: &'static str,
@@ -26,7 +22,6 @@ impl Shape {
     }
 }
 
-/// All shapes.
 pub const SHAPES: &[Shape] = &[
     log("stacks", "n functions, stacks and allocations", stacks),
     log("deep", "one stack of n functions", deep),
@@ -41,7 +36,6 @@ pub const SHAPES: &[Shape] = &[
     dump("java-classes", "n classes, an object of each", classes),
 ];
 
-/// The shape of a name.
 pub fn find(name: &str) -> Option<&'static Shape> {
     SHAPES.iter().find(|shape| shape.name == name)
 }

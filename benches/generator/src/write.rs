@@ -52,7 +52,6 @@ impl<W: Write> Out<W> {
         self.buffer.extend_from_slice(&digits[start..]);
     }
 
-    /// Adds a number.
     #[inline]
     pub(crate) fn number(&mut self, number: u64) {
         let mut digits = [0; 21];
@@ -60,7 +59,6 @@ impl<W: Write> Out<W> {
         self.buffer.extend_from_slice(&digits[start..]);
     }
 
-    /// Bytes taken so far.
     pub(crate) fn written(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }

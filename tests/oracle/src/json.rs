@@ -11,9 +11,7 @@ pub struct Layout {
     pub field_order: u64,
     /// Shuffles the top-level keys and those of the header; 0 is V8's order.
     pub section_order: u64,
-    /// White space.
     pub spacing: Spacing,
-    /// Escaping of strings.
     pub escaping: Escaping,
     /// Adds unknown fields to nodes and edges.
     pub unknown_fields: bool,
@@ -33,7 +31,6 @@ pub enum Spacing {
     /// A line per row, which ends before the comma.
     #[default]
     V8,
-    /// No white space.
     None,
     /// Blanks, tabs and line ends of both kinds, wherever JSON allows them.
     Airy,

@@ -32,6 +32,8 @@
 //! assert!(file.starts_with(b"{\"snapshot\":{\"meta\":"));
 //! ```
 
+#![expect(missing_docs, reason = "names say it where a comment would repeat them")]
+
 pub mod dotnet;
 pub mod duplicates;
 pub mod graph;

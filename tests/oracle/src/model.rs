@@ -94,7 +94,6 @@ pub struct Node {
     pub native_size: u64,
 }
 
-/// One reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Index of the type's name in [`Snapshot::edge_types`].
@@ -108,9 +107,7 @@ pub struct Edge {
 /// Source location of an object's constructor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// Ordinal of the object.
     pub node: usize,
-    /// Script.
     pub script_id: u64,
     /// Line, from zero.
     pub line: u64,
@@ -121,7 +118,6 @@ pub struct Location {
 /// The label of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label<'a> {
-    /// A name.
     Name(&'a OracleString),
     /// A number, of an `element` or `hidden` edge.
     Index(u64),
@@ -156,7 +152,6 @@ impl Snapshot {
         ordinal
     }
 
-    /// Adds an edge with a name.
     pub fn add_edge(&mut self, from: usize, kind: &str, name: impl Into<OracleString>, to: usize) {
         assert!(!is_numbered(kind), "{kind} edges have numbers");
         let name = self.intern(name) as u64;
@@ -209,7 +204,6 @@ impl Snapshot {
         self.edge_types.get(edge.kind).map_or("undefined", String::as_str)
     }
 
-    /// An edge's label.
     pub fn label(&self, edge: &Edge) -> Label<'_> {
         if is_numbered(self.edge_type(edge)) {
             Label::Index(edge.name_or_index)

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 /// An owner's claim on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The owner.
     pub owner: String,
     /// Strength: a stronger claim on a dominator overrides a weaker one on the node itself.
     pub strength: u8,
@@ -16,9 +15,7 @@ pub struct Claim {
 pub struct Owned<'a> {
     /// The essential edges. A node without an incoming one already has one from the root.
     pub edges: &'a [Arc],
-    /// The root.
     pub root: u32,
-    /// Sizes of the nodes.
     pub sizes: &'a [u64],
     /// Direct claims on the nodes.
     pub claims: &'a [Option<Claim>],
@@ -28,7 +25,6 @@ pub struct Owned<'a> {
     pub garbage: bool,
 }
 
-/// An owner's sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// Sizes of its own nodes.

@@ -11,9 +11,7 @@ pub type Labelled = (u32, u32, u32);
 pub struct Heap<'a> {
     /// The essential edges, those from the root to orphans included.
     pub edges: &'a [Labelled],
-    /// The root.
     pub root: u32,
-    /// Class of each node.
     pub class: &'a [u32],
     /// Distance of each node; `i32::MAX` for none.
     pub distance: &'a [i32],
@@ -28,7 +26,6 @@ pub struct Heap<'a> {
 pub struct Bounds {
     /// Levels in which retainers that are no nearer to the root count.
     pub any_level: u32,
-    /// Number of levels.
     pub depth: u32,
     /// Maximum number of branches behind one.
     pub kept: usize,
@@ -47,12 +44,10 @@ pub struct Bounds {
 /// Instances, shallow bytes, retained bytes.
 pub type Sum = (u64, u64, u64);
 
-/// A branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
     /// The branch nearer to the instances.
     pub parent: Option<usize>,
-    /// Its level.
     pub level: u32,
     /// 0 for retainers, 1 for the root, 2 for the rest.
     pub kind: u32,
@@ -60,7 +55,6 @@ pub struct Branch {
     pub key: (u32, u32),
     /// Merged pairs of class and label.
     pub merged: u64,
-    /// The retainers.
     pub holders: BTreeSet<u32>,
     /// Least distance, and the retainer that has it.
     pub nearest: (i32, u32),

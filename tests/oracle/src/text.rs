@@ -10,7 +10,6 @@ use std::fmt;
 pub struct OracleString(pub Vec<u16>);
 
 impl OracleString {
-    /// The 16-bit units.
     pub fn units(&self) -> &[u16] {
         &self.0
     }
@@ -20,12 +19,10 @@ impl OracleString {
         self.0.starts_with(&units(prefix))
     }
 
-    /// Appends a text.
     pub fn push_str(&mut self, text: &str) {
         self.0.extend(text.encode_utf16());
     }
 
-    /// Appends another string.
     pub fn push(&mut self, other: &Self) {
         self.0.extend_from_slice(&other.0);
     }
@@ -50,6 +47,40 @@ impl OracleString {
             }
         }
         bytes
+    }
+
+    /// The string of this WTF-8.
+    pub fn from_wtf8(bytes: &[u8]) -> Self {
+        let (mut units, mut lone) = (Vec::new(), Vec::new());
+        for chunk in bytes.utf8_chunks() {
+            units.extend(chunk.valid().encode_utf16());
+            lone.extend(chunk.invalid().iter().map(|&byte| u16::from(byte)));
+            if let [first, second, third] = lone[..] {
+                units.push((first & 0x0f) << 12 | (second & 0x3f) << 6 | third & 0x3f);
+                lone.clear();
+            }
+        }
+        Self(units)
+    }
+
+    /// The inside of the string as JavaScript's `JSON.stringify` writes it: lone surrogates as escapes, other letters
+    /// unchanged.
+    pub fn escaped(&self) -> String {
+        let mut json = String::new();
+        for c in char::decode_utf16(self.0.iter().copied()) {
+            match c {
+                Ok(c @ ('"' | '\\')) => json.extend(['\\', c]),
+                Ok('\u{8}') => json.push_str("\\b"),
+                Ok('\u{c}') => json.push_str("\\f"),
+                Ok('\n') => json.push_str("\\n"),
+                Ok('\r') => json.push_str("\\r"),
+                Ok('\t') => json.push_str("\\t"),
+                Ok(control @ ..'\u{20}') => json.push_str(&format!("\\u{:04x}", control as u32)),
+                Ok(c) => json.push(c),
+                Err(lone) => json.push_str(&format!("\\u{:04x}", lone.unpaired_surrogate())),
+            }
+        }
+        json
     }
 
     /// The number that JavaScript's `parseInt(text, 10)` reads at the beginning of the string, or `None` for NaN.
@@ -134,6 +165,9 @@ mod tests {
         assert_eq!(high.to_wtf8(), [0xed, 0xa0, 0x80]);
         assert_eq!(low.to_wtf8(), [0xed, 0xb0, 0x80]);
         assert_eq!(pair.to_wtf8(), "😀".as_bytes());
+        for string in [&high, &low, &pair, &OracleString(vec![0x61, 0xd800, 0xd801, 0xe9])] {
+            assert_eq!(OracleString::from_wtf8(&string.to_wtf8()), *string);
+        }
         assert_eq!(high.to_string(), low.to_string(), "display replaces them");
         assert_ne!(high, low);
     }

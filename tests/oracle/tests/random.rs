@@ -2,7 +2,6 @@
 //! definitions.
 
 #[path = "../examples/check_golden/read.rs"]
-#[expect(dead_code, reason = "the example uses more of it")]
 mod read;
 
 use heaplake_oracle::{Layout, Shape, Snapshot, strategies, truth};

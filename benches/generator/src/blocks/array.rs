@@ -14,7 +14,6 @@ const LINE: u64 = 48;
 /// An array of `OrderLine` objects, each with its own price and the shard's session.
 #[derive(Debug, Clone)]
 pub struct OrderLines {
-    /// Elements, at least one.
     pub length: u64,
 }
 

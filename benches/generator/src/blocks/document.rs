@@ -127,7 +127,6 @@ impl Kin {
 /// A document under the document trees.
 #[derive(Debug, Clone)]
 pub struct Attached {
-    /// Its content.
     pub grid: Grid,
 }
 
@@ -162,7 +161,6 @@ impl Structure for Attached {
 /// A script's `HTMLDivElement` with an element that is in no document any more.
 #[derive(Debug, Clone)]
 pub struct Detached {
-    /// Its content.
     pub grid: Grid,
 }
 

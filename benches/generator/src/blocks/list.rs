@@ -15,7 +15,6 @@ const NODE: u64 = 40;
 /// `LinkedList -> ListNode -> ListNode -> ...`, each node with a value.
 #[derive(Debug, Clone)]
 pub struct List {
-    /// Number of list nodes.
     pub length: u64,
     /// True if each value is a heap number of its own, false if a shared string.
     pub boxed: bool,

@@ -47,7 +47,6 @@ use crate::strings::Strings;
 
 macro_rules! blocks {
     ($($name:ident,)*) => {
-        /// Any block.
         #[derive(Debug, Clone)]
         pub enum Block { $(#[doc = concat!("One of [`", stringify!($name), "`].")] $name($name),)* }
 

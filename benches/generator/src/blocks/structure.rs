@@ -38,18 +38,13 @@ pub(super) fn fact(ordinal: u64, shallow: u64, retained: u64, steps: u64, domina
 /// Entries that something takes in each section.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Nodes.
     pub nodes: u64,
-    /// Edges.
     pub edges: u64,
-    /// Strings.
     pub strings: u64,
-    /// Locations.
     pub locations: u64,
 }
 
 impl Size {
-    /// Adds another size.
     pub fn add(&mut self, other: Size) {
         self.nodes += other.nodes;
         self.edges += other.edges;
@@ -62,13 +57,10 @@ impl Size {
 pub(crate) trait Structure {
     /// The kind's name in the answers.
     fn kind(&self) -> &'static str;
-    /// The size, by formula.
     fn size(&self) -> Size;
-    /// Emits the nodes and edges.
     fn walk<S: Sink>(&self, at: &Place, out: &mut S);
     /// Writes the strings, exactly [`Size::strings`] of them.
     fn strings<W: Write>(&self, _at: &Place, _out: &mut Strings<W>) {}
-    /// Adds the answers.
     fn metadata(&self, at: &Place, out: &mut Answers);
     /// Whether the shard refers to the head; documents hang elsewhere.
     fn in_shard(&self) -> bool {

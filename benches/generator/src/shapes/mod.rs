@@ -18,14 +18,10 @@ mod v8;
 use crate::hprof::Dump;
 use std::io::{self, Write};
 
-/// A shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Its name.
     pub name: &'static str,
-    /// Description of its extreme.
     pub says: &'static str,
-    /// Extension of its files.
     pub ending: &'static str,
     write: Writer,
 }
@@ -44,7 +40,6 @@ const fn java(name: &'static str, says: &'static str, write: fn(u64, &mut Dump<'
     Shape { name, says, ending: "hprof", write: Writer::Java(write) }
 }
 
-/// All shapes.
 pub const SHAPES: &[Shape] = &[
     v8("star", "one node refers to all others", graphs::star),
     v8("star-multi", "one node refers to each of its targets ten times", graphs::star_multi),
@@ -72,7 +67,6 @@ pub const SHAPES: &[Shape] = &[
     java("java-classes", "each object has a class of its own", java::classes),
 ];
 
-/// The shape of a name.
 pub fn find(name: &str) -> Option<&'static Shape> {
     SHAPES.iter().find(|shape| shape.name == name)
 }

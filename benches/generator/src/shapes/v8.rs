@@ -19,7 +19,6 @@ pub(super) mod edge {
     pub(crate) const INTERNAL: u8 = 3;
 }
 
-/// A node.
 pub(super) struct Node {
     pub kind: u8,
     /// Position of its name among the strings.
@@ -73,7 +72,6 @@ pub(super) fn of_parts(nodes: u64, edges: impl Fn(u64, &mut Vec<Edge>) + 'static
     }
 }
 
-/// Writes a heap.
 pub(super) fn write(heap: &Heap, out: &mut impl Write) -> io::Result<()> {
     let mut edges = Vec::new();
     let mut count = 0;

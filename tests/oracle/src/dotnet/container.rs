@@ -1,19 +1,13 @@
 //! The container of a `.nettrace`: objects, blocks, events and their descriptions.
 
-/// An event.
 #[derive(Clone, Debug, Default)]
 pub struct Event {
-    /// Metadata id.
     pub kind: u32,
     /// Number among the events of its thread.
     pub sequence: u32,
-    /// Thread.
     pub thread: u64,
-    /// Number of its stack.
     pub stack: u32,
-    /// Ticks.
     pub time: u64,
-    /// Fields.
     pub payload: Vec<u8>,
 }
 
@@ -52,7 +46,6 @@ fn object(file: &mut Vec<u8>, name: &str, version: u32, body: impl FnOnce(&mut V
     file.push(6);
 }
 
-/// Adds a block.
 pub fn block(file: &mut Vec<u8>, name: &str, content: &[u8]) {
     object(file, name, 2, |file| {
         file.extend((content.len() as u32).to_le_bytes());
@@ -77,7 +70,6 @@ pub fn description(kind: u32, number: u32, version: u32) -> Event {
     Event { payload, ..Event::default() }
 }
 
-/// Adds a text.
 pub fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
 }

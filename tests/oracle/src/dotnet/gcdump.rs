@@ -5,29 +5,22 @@
 use crate::graph::{Arc, distances, dominators_by_deletion, random_graph, retained};
 use crate::rng::SplitMix64;
 
-/// A graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     /// Names, sizes (-1 for none) and modules of types.
     pub types: Vec<(String, i32, Option<String>)>,
-    /// The nodes, by number.
     pub nodes: Vec<Node>,
-    /// Number of the root.
     pub root: u32,
     /// Time of capture, in .NET ticks.
     pub ticks: i64,
 }
 
-/// A node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Number of its type.
     pub of_type: u32,
-    /// Its size.
     pub size: i32,
     /// Its address; 0 for nodes that represent roots.
     pub address: u64,
-    /// Targets of its references.
     pub references: Vec<u32>,
     /// False for an undescribed node: no size, no references, and the first type.
     pub described: bool,
@@ -36,19 +29,15 @@ pub struct Node {
 /// Expected results for a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTruth {
-    /// Name of its type.
     pub class: String,
     /// `root` for nodes that represent roots, `object`, `array` or `string`.
     pub kind: String,
-    /// Its size.
     pub shallow: u64,
-    /// Retained size.
     pub retained: u64,
     /// Number of its immediate dominator; the root's is the root.
     pub dominator: u32,
     /// Distance from the root.
     pub distance: Option<u32>,
-    /// Targets of its references.
     pub edges: Vec<u32>,
 }
 

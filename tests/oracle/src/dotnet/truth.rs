@@ -9,11 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct NodeTruth {
     /// `object`, `array` or `string`.
     pub kind: &'static str,
-    /// Name of the class.
     pub class: String,
-    /// Its size.
     pub shallow: u64,
-    /// Retained size.
     pub retained: u64,
     /// Address of its immediate dominator; `None` for the root.
     pub dominator: Option<u64>,
@@ -26,7 +23,6 @@ pub struct NodeTruth {
 /// Expected results for a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
-    /// The objects, by address.
     pub nodes: BTreeMap<u64, NodeTruth>,
     /// Targets of the root, and the names of these edges.
     pub roots: BTreeSet<(u64, String)>,
@@ -146,7 +142,6 @@ fn module(heap: &Heap, address: u64) -> String {
     file.strip_suffix(".dll").or(file.strip_suffix(".exe")).unwrap_or(file).to_owned()
 }
 
-/// The name of a type.
 pub fn name(heap: &Heap, of: &Type) -> String {
     if !of.name.is_empty() {
         let brackets = of.array && !of.name.ends_with(']');

@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Slot {
     /// Label, distinct among the slots of a node.
     pub label: u32,
-    /// Target.
     pub to: usize,
     /// Whether the target is compared by identity and not descended into.
     pub identity: bool,
@@ -25,7 +24,6 @@ pub struct Slot {
 pub struct Node {
     /// Number that encodes everything except references.
     pub value: u32,
-    /// Size, bytes.
     pub bytes: u64,
     /// References, ascending by label.
     pub slots: Vec<Slot>,
@@ -40,7 +38,6 @@ pub struct EqualityGraph {
     pub roots: Vec<usize>,
 }
 
-/// A set of duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Set {
     /// Members, ascending, at least two.

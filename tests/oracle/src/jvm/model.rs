@@ -12,13 +12,9 @@ pub struct Dump {
     pub captured_ms: u64,
     /// Texts by their ids, in modified UTF-8.
     pub strings: Vec<(u64, Vec<u8>)>,
-    /// Names of classes.
     pub loaded: Vec<LoadedClass>,
-    /// Stack frames.
     pub frames: Vec<Frame>,
-    /// Stacks.
     pub traces: Vec<Trace>,
-    /// Class dumps.
     pub classes: Vec<Class>,
     /// Everything else in the heap.
     pub objects: Vec<Object>,
@@ -29,9 +25,7 @@ pub struct Dump {
 /// A `LOAD CLASS` record, which names a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadedClass {
-    /// Number of the class.
     pub serial: u32,
-    /// Its address.
     pub class: u64,
     /// Id of its name, with slashes between packages.
     pub name: u64,
@@ -40,15 +34,12 @@ pub struct LoadedClass {
 /// A `FRAME` record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its id.
     pub id: u64,
     /// Id of the method's name.
     pub method: u64,
-    /// Id of the signature.
     pub signature: u64,
     /// Id of the source file; 0 for none.
     pub source: u64,
-    /// Serial number of the class.
     pub class_serial: u32,
     /// Line: above 0 a real one, 0 none, -1 unknown, -2 compiled, -3 native.
     pub line: i32,
@@ -57,9 +48,7 @@ pub struct Frame {
 /// A `TRACE` record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// Its number.
     pub serial: u32,
-    /// Number of the thread.
     pub thread: u32,
     /// Ids of its frames, innermost first.
     pub frames: Vec<u64>,
@@ -68,7 +57,6 @@ pub struct Trace {
 /// A `CLASS DUMP` record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    /// Address.
     pub address: u64,
     /// Superclass; 0 for none.
     pub parent: u64,
@@ -78,48 +66,34 @@ pub struct Class {
     pub unused: [u64; 2],
     /// Values in the constant pool, which retain nothing.
     pub constants: Vec<Value>,
-    /// Static fields.
     pub statics: Vec<Static>,
     /// Own instance fields: id of the name, and type.
     pub fields: Vec<(u64, Type)>,
 }
 
-/// A static field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Static {
-    /// Id of its name.
     pub name: u64,
-    /// Its value.
     pub value: Value,
 }
 
 /// Type of a field or of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Type {
-    /// A reference.
     Object,
-    /// A primitive.
     Primitive(Primitive),
 }
 
 /// The primitive types, with their numbers in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Primitive {
-    /// `boolean`.
     Boolean = 4,
-    /// `char`.
     Char = 5,
-    /// `float`.
     Float = 6,
-    /// `double`.
     Double = 7,
-    /// `byte`.
     Byte = 8,
-    /// `short`.
     Short = 9,
-    /// `int`.
     Int = 10,
-    /// `long`.
     Long = 11,
 }
 
@@ -135,38 +109,30 @@ pub enum Value {
 /// An object that is not a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// Address.
     pub address: u64,
-    /// Its content.
     pub data: ObjectData,
 }
 
-/// The kinds of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObjectData {
     /// An instance: its class, and the values of the class's own fields, then of its superclass's, and so on.
     Instance(u64, Vec<Value>),
     /// An array of references: its class and its elements.
     ObjectArray(u64, Vec<u64>),
-    /// An array of primitives.
     PrimitiveArray(Primitive, PrimitiveValues),
 }
 
 /// Elements of a primitive array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrimitiveValues {
-    /// All of them.
     Known(Vec<u64>),
     /// Only their number (Android's arrays without data).
     Unknown(u32),
 }
 
-/// A garbage collection root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// Kind of root.
     pub kind: RootKind,
-    /// The object.
     pub object: u64,
 }
 
@@ -200,57 +166,42 @@ pub enum RootKind {
 /// Classes that every virtual machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// `java.lang.Object`.
     pub object: u64,
-    /// `java.lang.Class`.
     pub class: u64,
-    /// `java.lang.ClassLoader`.
     pub loader: u64,
 }
 
 impl Primitive {
-    /// All of them.
     pub const ALL: [Self; 8] =
         [Self::Boolean, Self::Char, Self::Float, Self::Double, Self::Byte, Self::Short, Self::Int, Self::Long];
 
-    /// Bytes of a value.
     #[must_use]
     pub fn size(self) -> u64 {
-        match self {
-            Self::Boolean | Self::Byte => 1,
-            Self::Char | Self::Short => 2,
-            Self::Float | Self::Int => 4,
-            Self::Double | Self::Long => 8,
-        }
+        self.spelling().1
     }
 
-    /// Name as in Java.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Boolean => "boolean",
-            Self::Char => "char",
-            Self::Float => "float",
-            Self::Double => "double",
-            Self::Byte => "byte",
-            Self::Short => "short",
-            Self::Int => "int",
-            Self::Long => "long",
-        }
+        self.spelling().0
     }
 
     /// Letter in the names of array classes.
     #[must_use]
     pub fn letter(self) -> char {
+        self.spelling().2
+    }
+
+    /// Name in Java, bytes, and letter.
+    fn spelling(self) -> (&'static str, u64, char) {
         match self {
-            Self::Boolean => 'Z',
-            Self::Char => 'C',
-            Self::Float => 'F',
-            Self::Double => 'D',
-            Self::Byte => 'B',
-            Self::Short => 'S',
-            Self::Int => 'I',
-            Self::Long => 'J',
+            Self::Boolean => ("boolean", 1, 'Z'),
+            Self::Char => ("char", 2, 'C'),
+            Self::Float => ("float", 4, 'F'),
+            Self::Double => ("double", 8, 'D'),
+            Self::Byte => ("byte", 1, 'B'),
+            Self::Short => ("short", 2, 'S'),
+            Self::Int => ("int", 4, 'I'),
+            Self::Long => ("long", 8, 'J'),
         }
     }
 }
@@ -276,7 +227,6 @@ impl RootKind {
 }
 
 impl Value {
-    /// Its type.
     #[must_use]
     pub fn type_of(self) -> Type {
         match self {
@@ -287,7 +237,6 @@ impl Value {
 }
 
 impl PrimitiveValues {
-    /// Number of elements.
     pub fn len(&self) -> u64 {
         match self {
             Self::Known(values) => values.len() as u64,
@@ -302,7 +251,6 @@ impl PrimitiveValues {
 }
 
 impl Dump {
-    /// An empty dump.
     pub fn new(id_size: usize) -> Self {
         Self {
             id_size,
@@ -365,12 +313,10 @@ impl Dump {
         })
     }
 
-    /// The text of an id.
     pub fn text(&self, id: u64) -> Option<&[u8]> {
         self.strings.iter().find(|(known, _)| *known == id).map(|(_, text)| text.as_slice())
     }
 
-    /// The class at an address.
     pub fn class(&self, address: u64) -> Option<&Class> {
         self.classes.iter().find(|class| class.address == address)
     }

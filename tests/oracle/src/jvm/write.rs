@@ -6,7 +6,6 @@ use crate::rng::SplitMix64;
 /// Ways to write the same dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Version in the header.
     pub version: &'static str,
     /// 0: texts, classes' names, stacks, then roots, classes and objects, as HotSpot does; 1: roots behind the objects,
     /// as in merged dumps; else everything in an order from this number.
@@ -99,7 +98,6 @@ impl Dump {
     }
 }
 
-/// Header of a file.
 pub fn header(version: &str, id_size: usize, captured_ms: u64) -> Vec<u8> {
     let text = format!("JAVA PROFILE {version}\0").into_bytes();
     [text, u4(id_size as u32), captured_ms.to_be_bytes().to_vec()].concat()
@@ -110,12 +108,10 @@ pub fn record(tag: u8, body: &[u8]) -> Vec<u8> {
     record_of_length(tag, body.len() as u32, body)
 }
 
-/// A record with any length.
 pub fn record_of_length(tag: u8, length: u32, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &u4(0), &u4(length), body].concat()
 }
 
-/// Four bytes.
 pub fn u4(value: u32) -> Vec<u8> {
     value.to_be_bytes().to_vec()
 }

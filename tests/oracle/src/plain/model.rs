@@ -1,11 +1,8 @@
 //! A heap in memory.
 
-/// A heap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// Classes of instances.
     pub classes: Vec<Class>,
-    /// Objects, by number.
     pub objects: Vec<Object>,
     /// Roots; an object may have more than one.
     pub roots: Vec<Root>,
@@ -14,27 +11,21 @@ pub struct Heap {
 /// The shape of a class's instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// Fields with numbers.
     pub numbers: usize,
-    /// Fields with references.
     pub references: usize,
 }
 
-/// An object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Object {
     /// An instance: its class, its numbers, and its references, some of them null.
     Instance(usize, Vec<u8>, Vec<Option<usize>>),
     /// An array of references without nulls.
     Array(Vec<usize>),
-    /// A text.
     Text(String),
 }
 
-/// A root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
-    /// A handle.
     Handle(usize),
     /// A static field of a class.
     Static(usize, usize),
@@ -52,7 +43,6 @@ impl Object {
 }
 
 impl Root {
-    /// The object.
     #[must_use]
     pub fn object(self) -> usize {
         match self {

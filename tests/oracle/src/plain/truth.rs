@@ -18,7 +18,6 @@ pub enum Garbage {
 /// Expected results for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTruth {
-    /// Shallow size.
     pub shallow: u64,
     /// Retained size; 0 for garbage.
     pub retained: u64,
@@ -87,7 +86,6 @@ pub fn alive(heap: &Heap) -> Vec<bool> {
     reachable(heap.objects.len() + 1, &arcs(heap), 0, None).split_off(1)
 }
 
-/// The sets of duplicates.
 pub fn duplicates(heap: &Heap, sizes: &[u64]) -> Vec<Set> {
     let mut values: BTreeMap<String, u32> = BTreeMap::new();
     let node = |(object, &bytes): (&Object, &u64)| {

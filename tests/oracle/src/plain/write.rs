@@ -12,7 +12,6 @@ const ARRAY: &str = "java.lang.Object[]";
 /// A heap in a format, and the id of each object there.
 #[derive(Clone, Debug)]
 pub struct Told<T> {
-    /// The heap.
     pub heap: T,
     /// The column `id` of each object, by number.
     pub ids: Vec<u64>,
@@ -117,7 +116,6 @@ impl Heap {
         Told { heap: snapshot, ids }
     }
 
-    /// As a .NET walk.
     pub fn to_dotnet(&self, sizes: &[u64], seed: u64) -> Told<dotnet::Heap> {
         let (arrays, texts, first) = (0x500, 0x508, 0x510);
         let order = self.order(seed);

@@ -35,24 +35,18 @@ impl Default for Shape {
 pub struct Draft {
     /// The nodes without the root, which is always there.
     pub nodes: Vec<NodeDraft>,
-    /// Links between them.
     pub links: Vec<Link>,
     /// Properties of the whole snapshot.
     pub options: Options,
 }
 
-/// Draft of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeDraft {
-    /// Type and name.
     pub cast: u16,
     /// Self size; zero is frequent.
     pub size: u16,
-    /// Detachedness.
     pub state: u16,
-    /// Native size.
     pub native: u16,
-    /// Allocation stack.
     pub trace: u16,
     /// Location; 0 for none.
     pub place: u16,
@@ -62,30 +56,13 @@ pub struct NodeDraft {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// Any edge between any two nodes.
-    Any {
-        /// Source.
-        from: u16,
-        /// Target.
-        to: u16,
-        /// Type.
-        kind: u16,
-        /// Name or index.
-        label: u16,
-    },
+    Any { from: u16, to: u16, kind: u16, label: u16 },
     /// An edge of the root, such as the shortcuts to windows.
-    FromRoot {
-        /// Target.
-        to: u16,
-        /// Type.
-        kind: u16,
-    },
-    /// A WeakMap's entry.
+    FromRoot { to: u16, kind: u16 },
     Entry {
-        /// The table.
         table: u16,
         /// The key, which may be the table itself.
         key: u16,
-        /// The value.
         value: u16,
         /// The names of key and value in the edges' names.
         names: u16,
@@ -94,9 +71,7 @@ pub enum Link {
     },
     /// Properties of an object, from the lists that make interfaces.
     Record {
-        /// The object.
         object: u16,
-        /// The list of properties.
         record: u16,
         /// The node that all of them refer to.
         to: u16,

@@ -30,7 +30,6 @@ pub struct NodeTruth {
     pub dominator: usize,
     /// Name, with the prefix `Detached ` after propagation.
     pub name: OracleString,
-    /// Class name.
     pub class_name: OracleString,
     /// Class key: `scriptId,line,column,name` or `,name`.
     pub class_key: OracleString,
@@ -45,11 +44,8 @@ pub struct NodeTruth {
 /// The nodes of one class key with a shallow size above zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassRow {
-    /// Class name.
     pub name: OracleString,
-    /// Number of nodes.
     pub count: u64,
-    /// Sum of their shallow sizes.
     pub shallow: u64,
     /// Their common retained size, every byte counted once (DevTools' `maxRet`).
     pub retained: u64,

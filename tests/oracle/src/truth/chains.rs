@@ -17,7 +17,6 @@ const NAMES: usize = 16;
 pub struct Element {
     /// Name of the incoming edge, `[]` for any number, `(entry)` for an entry of a weak map.
     pub edge: Option<OracleString>,
-    /// Class key.
     pub class: OracleString,
 }
 
@@ -28,9 +27,7 @@ pub struct Chain {
     pub dominators: bool,
     /// From the root, which is left out, to the instances, with flags for repeated elements.
     pub path: Vec<(Element, bool)>,
-    /// Number of instances.
     pub count: u64,
-    /// Sum of their shallow sizes.
     pub shallow: u64,
     /// Sum of the retained sizes of the instances inside no other instance of the class.
     pub retained: u64,

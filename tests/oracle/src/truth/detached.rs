@@ -7,11 +7,8 @@ const UNKNOWN: u8 = 0;
 const ATTACHED: u8 = 1;
 const DETACHED: u8 = 2;
 
-/// Result of propagation.
 pub(super) struct Detached {
-    /// State per node.
     pub states: Vec<u8>,
-    /// Name per node.
     pub names: Vec<OracleString>,
 }
 

@@ -108,28 +108,7 @@ fn properties_of(snapshot: &Snapshot, object: usize) -> impl Iterator<Item = &Or
 fn quoted_if_odd(name: &OracleString) -> OracleString {
     let odd = units(",'\"{}");
     match name.units().iter().any(|unit| odd.contains(unit)) {
-        true => json_string(name),
+        true => format!("\"{}\"", name.escaped()).as_str().into(),
         false => name.clone(),
     }
-}
-
-/// A string as JavaScript's `JSON.stringify` writes it: lone surrogates as escapes, other letters unchanged.
-fn json_string(text: &OracleString) -> OracleString {
-    let mut json = OracleString::from("\"");
-    for c in char::decode_utf16(text.units().iter().copied()) {
-        match c {
-            Ok('"') => json.push_str("\\\""),
-            Ok('\\') => json.push_str("\\\\"),
-            Ok('\u{8}') => json.push_str("\\b"),
-            Ok('\u{c}') => json.push_str("\\f"),
-            Ok('\n') => json.push_str("\\n"),
-            Ok('\r') => json.push_str("\\r"),
-            Ok('\t') => json.push_str("\\t"),
-            Ok(control @ ..'\u{20}') => json.push_str(&format!("\\u{:04x}", control as u32)),
-            Ok(c) => json.push_str(c.encode_utf8(&mut [0; 4])),
-            Err(lone) => json.push_str(&format!("\\u{:04x}", lone.unpaired_surrogate())),
-        }
-    }
-    json.push_str("\"");
-    json
 }

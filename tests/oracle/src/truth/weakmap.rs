@@ -6,7 +6,6 @@
 
 use crate::text::{OracleString, units};
 
-/// A parsed name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ephemeron {
     /// The name without the leading number: the same for both edges of an entry.
@@ -52,13 +51,11 @@ fn is_digit(unit: &u16) -> bool {
     (0x30..=0x39).contains(unit)
 }
 
-/// Number of leading digits, if any.
 fn leading_digits(text: &[u16]) -> Option<usize> {
     let count = text.iter().take_while(|unit| is_digit(unit)).count();
     (count > 0).then_some(count)
 }
 
-/// Number of trailing digits, if any.
 fn trailing_digits(text: &[u16]) -> Option<usize> {
     let count = text.iter().rev().take_while(|unit| is_digit(unit)).count();
     (count > 0).then_some(count)

@@ -7,48 +7,37 @@ use crate::rng::SplitMix64;
 pub struct Draft {
     /// The classes without those of [`BASE`], which are always there.
     pub classes: Vec<ClassDraft>,
-    /// The objects.
     pub objects: Vec<ObjectDraft>,
-    /// The roots.
     pub roots: Vec<RootDraft>,
     /// Properties of the whole dump.
     pub options: Options,
 }
 
-/// Draft of a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassDraft {
-    /// Name.
     pub name: u16,
     /// Superclass: an earlier one, or none.
     pub parent: u16,
     /// Loader: 0 the boot loader.
     pub loader: u16,
-    /// Static fields.
     pub statics: Vec<(u16, u16)>,
-    /// Types of instance fields.
     pub fields: Vec<u16>,
     /// Non-retaining parts: signers, protection domain, a constant.
     pub unused: u16,
 }
 
-/// Draft of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectDraft {
     /// Instance, array of references, array of primitives, the same without data.
     pub kind: u16,
-    /// Class or element type.
     pub class: u16,
     /// Values of fields, repeated as needed, or elements.
     pub values: Vec<u16>,
 }
 
-/// Draft of a root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RootDraft {
-    /// Kind.
     pub kind: u16,
-    /// Object or class.
     pub object: u16,
     /// Thread, or frames of a thread.
     pub thread: u16,
@@ -57,7 +46,6 @@ pub struct RootDraft {
 /// Draft of the dump as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Ids of four bytes.
     pub narrow: bool,
     /// With ids of eight bytes: objects are as dense as references of eight bytes allow.
     pub wide_references: bool,
@@ -65,13 +53,10 @@ pub struct Options {
     pub compact: bool,
     /// Strings have characters, as on old machines and on Android.
     pub old_strings: bool,
-    /// No sticky classes.
     pub no_sticky: bool,
     /// Arrays of primitives have no classes.
     pub no_array_classes: bool,
-    /// Alignment of addresses.
     pub alignment: u16,
-    /// Start of the heap.
     pub start: u16,
     /// Changes the order of addresses.
     pub address_order: u16,

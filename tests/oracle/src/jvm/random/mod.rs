@@ -14,7 +14,6 @@ use super::model::Dump;
 pub use draft::{BASE, BaseClass, ClassDraft, Draft, ObjectDraft, Options, RootDraft};
 
 impl Draft {
-    /// Builds the dump.
     pub fn build(&self) -> Dump {
         let mut builder = Builder::new(self);
         builder.classes();

@@ -13,7 +13,6 @@ pub struct NodeTruth {
     pub class: Option<ClassId>,
     /// Name of its class, as in Java.
     pub class_name: String,
-    /// Text of a string.
     pub name: Option<String>,
     /// Size by the layout of fields.
     pub shallow: u64,

@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 /// The reachable objects of one class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassRow {
-    /// Name as in Java.
     pub name: String,
     /// Number of objects, empty ones included.
     pub count: u64,
-    /// Sum of their shallow sizes.
     pub shallow: u64,
     /// Sum of the retained sizes of instances not dominated by another instance.
     pub retained: u64,

@@ -10,7 +10,6 @@ use super::spelling::{in_java, modified_utf8};
 /// A thread of the dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadTruth {
-    /// Address of its object.
     pub address: u64,
     /// Its name, if the dump has one.
     pub name: Option<String>,
@@ -18,7 +17,6 @@ pub struct ThreadTruth {
     pub frames: Vec<String>,
     /// Number of references from its stack to objects of the dump.
     pub locals: u64,
-    /// Retained size.
     pub retained: u64,
 }
 
