@@ -2,18 +2,9 @@
 
 use crate::beside::{Done, Heap};
 use crate::nettrace;
-use crate::support::{EXACT, Replayed, replay, replay_with};
+use crate::support::{EXACT, Replayed, cases, replay, tracked, try_replay};
 use heaplake_schemas::object_lifetimes::ALIVE;
-use heaplake_schemas::options::{Recording, TraceTable};
 use heaplake_schemas::replay as columns;
-
-fn cases() -> u64 {
-    std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1500)
-}
-
-fn tracked() -> Recording {
-    Recording { tables: TraceTable::TRACKS.into(), ..EXACT }
-}
 
 fn is_true(replayed: &Replayed, heap: &Heap, seed: u64) {
     assert!(replayed.metadata.anomalies.is_empty(), "seed {seed}: {:?}", replayed.metadata.anomalies);
@@ -57,7 +48,7 @@ fn is_true(replayed: &Replayed, heap: &Heap, seed: u64) {
 
 #[test]
 fn each_object_dies_where_that_can_be_known() {
-    for seed in 0..cases() {
+    for seed in 0..cases(1500) {
         let heap = Heap::new(seed).live();
         is_true(&replay(heap.log.as_bytes(), tracked()), &heap, seed);
     }
@@ -66,10 +57,10 @@ fn each_object_dies_where_that_can_be_known() {
 /// The same heaps, as traces of threads that race.
 #[test]
 fn threads_that_race_change_nothing() {
-    for seed in 0..cases() / 4 {
+    for seed in 0..cases(1500) / 4 {
         let heap = Heap::new(seed ^ 0x3333_0000).live();
         let trace = nettrace::of_log(&heap.log, seed);
-        is_true(&replay_with(&trace, tracked(), 64 << 20, 1 << 16).unwrap(), &heap, seed);
+        is_true(&try_replay(&trace, tracked()).unwrap(), &heap, seed);
     }
 }
 

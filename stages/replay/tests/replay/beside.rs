@@ -361,10 +361,7 @@ impl Heap {
     }
 
     fn write_shuffled(&mut self, mut reports: Vec<String>) {
-        for at in (1..reports.len()).rev() {
-            let other = self.chance.below(at as u64 + 1) as usize;
-            reports.swap(at, other);
-        }
+        self.chance.shuffle(&mut reports);
         reports.iter().for_each(|report| writeln!(self.log, "{report}").unwrap());
     }
 

@@ -18,7 +18,7 @@ fn generated_traces_have_their_answers() {
         let expected: Vec<(u64, u64)> = answers.live.iter().copied().zip(answers.dead.iter().copied()).collect();
         assert_eq!(found, expected);
         assert_eq!(replayed.metadata.live_count, answers.alive);
-        let names = heaplake_kit::StringTable::open(&replayed.scratch(), columns::TYPE_NAMES).unwrap();
+        let names = replayed.strings(columns::TYPE_NAMES);
         let types: BTreeMap<u64, (u64, u64)> = replayed
             .rows(columns::TYPES)
             .iter()

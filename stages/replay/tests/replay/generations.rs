@@ -2,19 +2,13 @@
 
 use crate::heap::Heap;
 use crate::nettrace;
-use crate::simulated::{cases, simulated};
-use crate::support::{Chance, EXACT, Replayed, replay, replay_with};
-use heaplake_kit::StringTable;
+use crate::simulated::simulated;
+use crate::support::{Chance, EXACT, Replayed, cases, replay, replay_with, tracked, try_replay};
 use heaplake_schemas::object_lifetimes::ALIVE;
-use heaplake_schemas::options::{Recording, TraceTable};
 use heaplake_schemas::replay::{self as columns, ABSENT};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NONE: u32 = u32::MAX;
-
-fn tracked() -> Recording {
-    Recording { tables: TraceTable::TRACKS.into(), ..EXACT }
-}
 
 /// The rows that the truth gives: object, generation, since when and until when.
 fn truth(heap: &Heap) -> Vec<[u32; 4]> {
@@ -54,11 +48,11 @@ fn is_true(replayed: &Replayed, heap: &Heap, seed: u64) {
 /// Whether collections report their generations as they leave them or only as they find them, the answer is one.
 #[test]
 fn each_object_is_in_its_generation_all_its_life() {
-    for seed in 0..cases() / 2 {
+    for seed in 0..cases(3000) / 2 {
         let heap = simulated(seed ^ 0x6e6e_0000);
         let last = heap.collections.len() as u64;
         for log in [heap.log.clone(), without_ends(&heap.log, last)] {
-            let replayed = replay_with(log.as_bytes(), tracked(), 64 << 20, 1 << 16).unwrap();
+            let replayed = try_replay(log.as_bytes(), tracked()).unwrap();
             if replayed.metadata.tracked {
                 is_true(&replayed, &heap, seed);
             }
@@ -95,10 +89,10 @@ fn without_ends(log: &str, last: u64) -> String {
 /// The same from a `.nettrace`, and with a budget so small that what is seen goes to disk.
 #[test]
 fn neither_format_nor_budget_changes_generations() {
-    for seed in 0..cases() / 10 {
+    for seed in 0..cases(3000) / 10 {
         let heap = simulated(seed ^ 0x6f6f_0000);
         let trace = nettrace::of_log(&heap.log, seed);
-        let racing = replay_with(&trace, tracked(), 64 << 20, 1 << 16).unwrap();
+        let racing = try_replay(&trace, tracked()).unwrap();
         if racing.metadata.tracked {
             is_true(&racing, &heap, seed);
         }
@@ -118,7 +112,7 @@ fn both_kinds_in_one_generation_are_an_anomaly() {
     let ranges = "B 0 100 100 100\nB 1 300 100 100\n";
     let count = |reports: &str| {
         let log = format!("{HEAD}A 1 108 1 24 0\nA 1 308 1 24 0\nG 1 11 0\n{ranges}{reports}E 1\n# end\n");
-        replay(log.as_bytes(), EXACT).metadata.anomalies.get("generations_moved_and_surviving").copied().unwrap_or(0)
+        replay(log.as_bytes(), EXACT).anomaly("generations_moved_and_surviving")
     };
     assert_eq!(count("M 108 500 18\nV 308 18\n"), 0);
     assert_eq!(count("M 108 500 18\nV 130 18\n"), 1);
@@ -130,7 +124,7 @@ fn both_kinds_in_one_generation_are_an_anomaly() {
 /// Random reports against a count that looks at every range for every survivor.
 #[test]
 fn anomalies_equal_a_naive_count() {
-    for seed in 0..cases() {
+    for seed in 0..cases(3000) {
         let mut chance = Chance::new(seed ^ 0x7070);
         let mut log = "# clrprof 1\nT 1 X\n".to_owned();
         let mut expected = 0;
@@ -143,9 +137,7 @@ fn anomalies_equal_a_naive_count() {
                 ranges.push((generation, start, used));
                 start += 0x100 + used;
             }
-            for at in (1..ranges.len()).rev() {
-                ranges.swap(at, chance.below(at as u64 + 1) as usize);
-            }
+            chance.shuffle(&mut ranges);
             for (generation, start, used) in &ranges {
                 log += &format!("B {generation} {start:x} {used:x} {used:x}\n");
             }
@@ -168,7 +160,7 @@ fn anomalies_equal_a_naive_count() {
             log += &format!("E {gc}\n");
         }
         let replayed = replay(log.as_bytes(), EXACT);
-        let found = replayed.metadata.anomalies.get("generations_moved_and_surviving").copied().unwrap_or(0);
+        let found = replayed.anomaly("generations_moved_and_surviving");
         assert_eq!(found, expected, "seed {seed}\n{log}");
     }
 }
@@ -224,9 +216,9 @@ type Paths = BTreeMap<(Vec<String>, u32), [u64; 4]>;
 
 #[test]
 fn deaths_by_path_are_the_truth() {
-    for seed in 0..cases() / 4 {
+    for seed in 0..cases(3000) / 4 {
         let heap = simulated(seed ^ 0x5252_0000);
-        let replayed = replay_with(heap.log.as_bytes(), EXACT, 64 << 20, 1 << 16).unwrap();
+        let replayed = try_replay(heap.log.as_bytes(), EXACT).unwrap();
         if !replayed.metadata.tracked {
             assert!(replayed.rows(columns::PATHS).is_empty());
             continue;
@@ -249,7 +241,7 @@ fn deaths_by_path_are_the_truth() {
 }
 
 fn paths(replayed: &Replayed) -> Paths {
-    let names = StringTable::open(&replayed.scratch(), columns::STRINGS).unwrap();
+    let names = replayed.strings(columns::STRINGS);
     let callees = replayed.rows(columns::CALLEES);
     let (mut found, mut before) = (Paths::new(), None);
     let mut path: Vec<String> = Vec::new();

@@ -315,10 +315,7 @@ impl Heap {
 
     /// Reports come in any order.
     fn write_reports(&mut self, mut reports: Vec<String>) {
-        for at in (1..reports.len()).rev() {
-            let other = self.chance.below(at as u64 + 1) as usize;
-            reports.swap(at, other);
-        }
+        self.chance.shuffle(&mut reports);
         for report in reports {
             self.log += &report;
             self.log.push('\n');

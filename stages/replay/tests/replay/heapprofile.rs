@@ -1,7 +1,7 @@
 //! Profiles of V8's sampling heap profiler.
 
-use crate::support::{EXACT, replay, replay_with};
-use heaplake_kit::{StageError, StringTable};
+use crate::support::{EXACT, replay, replay_with, try_replay};
+use heaplake_kit::StageError;
 use heaplake_schemas::replay as columns;
 
 const PROFILE: &str = r#"{"head":{"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1},
@@ -16,7 +16,7 @@ const PROFILE: &str = r#"{"head":{"callFrame":{"functionName":"(root)","scriptId
 fn nodes_are_ticks_of_their_bytes() {
     for size in [1, 3, 1 << 16] {
         let replayed = replay_with(PROFILE.as_bytes(), EXACT, 64 << 20, size).unwrap();
-        let strings = StringTable::open(&replayed.scratch(), columns::STRINGS).unwrap();
+        let strings = replayed.strings(columns::STRINGS);
         let found: Vec<(String, String, u32, u64, u64)> = replayed
             .rows(columns::FUNCTIONS)
             .iter()
@@ -58,7 +58,7 @@ fn samples_are_counted_as_the_file_lists_them() {
 #[test]
 fn cut_anywhere_is_refused() {
     for cut in 8..PROFILE.len() {
-        let result = replay_with(&PROFILE.as_bytes()[..cut], EXACT, 64 << 20, 1 << 16);
+        let result = try_replay(&PROFILE.as_bytes()[..cut], EXACT);
         assert!(matches!(result, Err(StageError::Input(_))), "{cut}");
     }
 }

@@ -1,20 +1,14 @@
 //! Traces that are cut off, changed or inconsistent: errors or counted anomalies, no panic, no silently wrong numbers.
 
-use crate::support::{Chance, EXACT, replay, replay_with};
+use crate::support::{Chance, EXACT, fixture, replay, replay_with, try_replay};
 use heaplake_kit::StageError;
 use heaplake_schemas::replay as columns;
-use std::path::Path;
-
-fn fixture(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/dotnet").join(name);
-    zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()
-}
 
 const HEAD: &str = "# clrprof 1\nT 1 X\n";
 
 fn anomaly(log: &str, name: &str) -> u64 {
     let log = format!("{HEAD}{log}");
-    replay(log.as_bytes(), EXACT).metadata.anomalies.get(name).copied().unwrap_or(0)
+    replay(log.as_bytes(), EXACT).anomaly(name)
 }
 
 #[test]
@@ -95,18 +89,18 @@ fn what_is_alive_must_fit() {
 /// Cut at any place: an error that names it, or for logs between two lines a shorter trace.
 #[test]
 fn truncated_anywhere() {
-    let trace = fixture("both.nettrace.zst");
+    let trace = fixture("dotnet/both.nettrace.zst");
     for cut in (0..trace.len()).step_by(997).chain(trace.len() - 40..trace.len()).filter(|&cut| cut >= 8) {
-        match replay_with(&trace[..cut], EXACT, 64 << 20, 1 << 16) {
+        match try_replay(&trace[..cut], EXACT) {
             Err(StageError::Input(error)) => assert!(error.offset <= cut as u64, "{cut}: {error}"),
             Err(error) => panic!("{cut}: {error}"),
             Ok(_) => panic!("{cut}: taken as whole"),
         }
     }
-    let log = fixture("both.log.zst");
+    let log = fixture("dotnet/both.log.zst");
     for cut in (20..200_000).step_by(1009) {
         let whole = log[cut - 1] == b'\n';
-        let result = replay_with(&log[..cut], EXACT, 64 << 20, 1 << 16);
+        let result = try_replay(&log[..cut], EXACT);
         assert_eq!(result.is_ok(), whole, "{cut}");
         assert!(result.is_ok_and(|replayed| replayed.metadata.anomalies["traces_without_end"] == 1) || !whole);
     }
@@ -115,7 +109,7 @@ fn truncated_anywhere() {
 /// Bytes changed at random: never a panic, and what is taken still adds up.
 #[test]
 fn changed_anywhere() {
-    let traces = [fixture("both.nettrace.zst"), fixture("both.log.zst")[..60_000].to_vec(), small_part()];
+    let traces = [fixture("dotnet/both.nettrace.zst"), fixture("dotnet/both.log.zst")[..60_000].to_vec(), small_part()];
     let mut chance = Chance::new(11);
     for round in 0..450 {
         let mut trace = traces[round % 3].clone();
@@ -123,11 +117,10 @@ fn changed_anywhere() {
             let at = 8 + chance.below(trace.len() as u64 - 8) as usize;
             trace[at] = if chance.percent(50) { chance.next() as u8 } else { trace[at] ^ (1 << chance.below(8)) };
         }
-        if let Ok(replayed) = replay_with(&trace, EXACT, 64 << 20, 1 << 16) {
+        if let Ok(replayed) = try_replay(&trace, EXACT) {
             let died: u64 = replayed.rows(columns::LIFETIMES).iter().map(|row| row.count).sum();
             let metadata = &replayed.metadata;
-            let lost = |name: &str| metadata.anomalies.get(name).copied().unwrap_or(0);
-            let lost = lost("replaced_objects") + lost("overrun_objects");
+            let lost = replayed.anomaly("replaced_objects") + replayed.anomaly("overrun_objects");
             if metadata.tracked && metadata.coverage == columns::Coverage::Every {
                 assert_eq!(died + lost, metadata.allocated_count, "round {round}");
             }
@@ -137,7 +130,7 @@ fn changed_anywhere() {
 
 /// The first blocks of a trace with every allocation, and an end.
 fn small_part() -> Vec<u8> {
-    let trace = fixture("net8_both.nettrace.zst");
+    let trace = fixture("dotnet/net8_both.nettrace.zst");
     let mut at = 8 + 4 + 20;
     let number = |at: usize| u32::from_le_bytes(trace[at..at + 4].try_into().unwrap()) as usize;
     loop {

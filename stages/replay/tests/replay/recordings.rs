@@ -1,21 +1,16 @@
 //! Recordings of Java Flight Recorder: what is in one, damaged and hostile ones.
 
-use crate::support::{Chance, EXACT, Replayed, replay, replay_with};
+use crate::support::{Chance, EXACT, Replayed, fixture, replay, replay_with, try_replay};
 use crate::written::{
     CLASSES, Class, chunk, constants, event, events, metadata, number, numbers, pools, recording, text,
 };
-use heaplake_kit::{StageError, StringTable};
+use heaplake_kit::StageError;
 use heaplake_schemas::replay::{self as columns, ABSENT, Coverage};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-fn fixture(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/jfr").join(name);
-    zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()
-}
-
 fn text_at(replayed: &Replayed, at: u32) -> String {
-    StringTable::open(&replayed.scratch(), columns::RECORDING_TEXTS).unwrap().text(at as usize).into_owned()
+    replayed.strings(columns::RECORDING_TEXTS).text(at as usize).into_owned()
 }
 
 #[test]
@@ -34,7 +29,7 @@ fn a_small_recording_is_read_to_the_letter() {
         let rows: Vec<_> =
             types.iter().map(|row| (row.estimated_bytes, row.sampled_count, row.allocated_count)).collect();
         assert_eq!(rows, [(70_000, 1, ABSENT), (8_000, 2, ABSENT)]);
-        let strings = StringTable::open(&replayed.scratch(), columns::STRINGS).unwrap();
+        let strings = replayed.strings(columns::STRINGS);
         let functions: Vec<_> = replayed
             .rows(columns::FUNCTIONS)
             .iter()
@@ -72,7 +67,7 @@ fn a_small_recording_is_read_to_the_letter() {
 /// A chunk that does not fit the budget lies in scratch; nothing else is different.
 #[test]
 fn large_chunks_are_read_from_scratch() {
-    let trace = fixture("jdk25-parallel-tlab.jfr.zst");
+    let trace = fixture("jfr/jdk25-parallel-tlab.jfr.zst");
     let small = replay_with(&trace, EXACT, 24 << 20, 1 << 16).unwrap();
     let large = replay_with(&trace, EXACT, 1 << 30, 1 << 16).unwrap();
     assert!(trace.len() as u64 > (24 << 20) / 32, "it is read from memory: {}", trace.len());
@@ -84,12 +79,12 @@ fn large_chunks_are_read_from_scratch() {
 
 #[test]
 fn truncated_anywhere() {
-    let trace = fixture("jdk17-serial.jfr.zst");
+    let trace = fixture("jfr/jdk17-serial.jfr.zst");
     let joined = [&trace[..], &trace].concat();
     let whole = replay(&trace, EXACT).rows(columns::TYPES);
     for part in 1..100 {
         let cut = joined.len() * part / 100;
-        match replay_with(&joined[..cut], EXACT, 64 << 20, 1 << 16) {
+        match try_replay(&joined[..cut], EXACT) {
             Ok(replayed) => {
                 assert!(cut >= trace.len(), "{cut}");
                 assert_eq!(replayed.rows(columns::TYPES), whole, "{cut}");
@@ -103,17 +98,17 @@ fn truncated_anywhere() {
     }
     let small = recording();
     for cut in 4..small.len() {
-        assert!(matches!(replay_with(&small[..cut], EXACT, 64 << 20, 1 << 16), Err(StageError::Input(_))), "{cut}");
+        assert!(matches!(try_replay(&small[..cut], EXACT), Err(StageError::Input(_))), "{cut}");
     }
 }
 
 /// What goes on forever takes longer, on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(100);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Bytes changed at random: an error or some answer, soon, within the budget.
 #[test]
 fn changed_anywhere() {
-    let traces = [recording(), [recording(), recording()].concat(), fixture("jdk17-g1.jfr.zst")];
+    let traces = [recording(), [recording(), recording()].concat(), fixture("jfr/jdk17-g1.jfr.zst")];
     let mut chance = Chance::new(5);
     for round in 0..900 {
         let mut trace = traces[if round % 20 == 0 { 2 } else { round % 2 }].clone();
@@ -126,7 +121,7 @@ fn changed_anywhere() {
             };
         }
         let begin = Instant::now();
-        match replay_with(&trace, EXACT, 64 << 20, 1 << 16) {
+        match try_replay(&trace, EXACT) {
             Ok(_) | Err(StageError::Input(_) | StageError::Budget { .. }) => {}
             Err(error) => panic!("round {round}: {error}"),
         }
@@ -135,7 +130,7 @@ fn changed_anywhere() {
 }
 
 fn refused(trace: &[u8]) -> String {
-    match replay_with(trace, EXACT, 64 << 20, 1 << 16) {
+    match try_replay(trace, EXACT) {
         Err(StageError::Input(error)) => error.to_string(),
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("taken"),
@@ -169,14 +164,9 @@ fn what_cannot_be_is_refused_with_its_place() {
 /// Classes inside themselves, without fields, lists of nothing: each would take forever.
 #[test]
 fn hostile_descriptions_end() {
-    const CYCLE: &[Class] =
-        &[(10, "long", &[]), (1000, "A", &[("b", 1001, false, false)]), (1001, "B", &[("a", 1000, false, true)])];
-    const EMPTY: &[Class] = &[(1000, "A", &[("b", 1001, false, true)]), (1001, "B", &[])];
-    const WIDE: &[Class] = &[
-        (1000, "A", &[("a", 1001, false, false), ("b", 1001, false, false), ("c", 1001, false, false)]),
-        (1001, "B", &[("a", 1002, false, false), ("b", 1002, false, false), ("c", 1002, false, false)]),
-        (1002, "C", &[("a", 1000, false, false), ("b", 1000, false, false), ("c", 1000, false, false)]),
-    ];
+    const CYCLE: &[Class] = &[(10, "long", ""), (1000, "A", "b:B"), (1001, "B", "a:[A]")];
+    const EMPTY: &[Class] = &[(1000, "A", "b:[B]"), (1001, "B", "")];
+    const WIDE: &[Class] = &[(1000, "A", "a:B b:B c:B"), (1001, "B", "a:C b:C c:C"), (1002, "C", "a:A b:A c:A")];
     for (classes, count) in [(CYCLE, 100), (EMPTY, 100), (WIDE, 100), (CYCLE, 1 << 20), (EMPTY, 1 << 20)] {
         let pool = constants(&[(1000, vec![(1, [numbers(&[count]), vec![1; 100_000]].concat())])]);
         let begin = Instant::now();
@@ -212,7 +202,7 @@ fn chains_that_go_on_are_cut() {
     assert_eq!(replayed.rows(columns::OLD_OBJECT_CHAINS).len(), 1000);
 }
 
-const LOSS: &[Class] = &[(11, "long", &[]), (100, "jdk.DataLoss", &[("amount", 11, false, false)])];
+const LOSS: &[Class] = &[(11, "long", ""), (100, "jdk.DataLoss", "amount:long")];
 
 /// What the constants lack is said, not invented.
 #[test]

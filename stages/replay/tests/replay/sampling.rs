@@ -1,7 +1,7 @@
 //! Properties of sampling: random choice, no resonance with loops of the program, estimates without bias, intervals
 //! that hold, on invented populations and on real ones.
 
-use crate::support::{Chance, EXACT, replay};
+use crate::support::{Chance, EXACT, fixture, replay};
 use heaplake_kit::Budget;
 use heaplake_replay::posterior::{Estimate, Pool, Population};
 use heaplake_replay::sample::Sample;
@@ -11,7 +11,6 @@ use heaplake_schemas::options::{Recording, SampleStart};
 use heaplake_schemas::replay as columns;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 /// Places of the objects that are taken, each with its stratum.
 fn taken(sampler: Sampler, type_id: u32, sizes: &[u64]) -> Vec<(usize, u32)> {
@@ -207,8 +206,7 @@ fn estimates_of_invented_types_have_no_bias_and_their_intervals_hold() {
 
 /// The sizes of each type in a log of every allocation, and its name.
 fn types_of(log: &str) -> Vec<(String, Vec<u64>)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/dotnet").join(log);
-    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    let text = fixture(&format!("dotnet/{log}"));
     let (mut names, mut sizes) = (BTreeMap::<u64, String>::new(), BTreeMap::<u64, Vec<u64>>::new());
     for line in String::from_utf8_lossy(&text).lines() {
         let mut words = line.split(' ');

@@ -2,7 +2,7 @@
 
 use crate::heap::{Collection, Heap};
 use crate::nettrace;
-use crate::support::{Chance, EXACT, Replayed, folder, replay_with};
+use crate::support::{Chance, EXACT, Replayed, cases, folder, replay_with, tracked, try_replay};
 use heaplake_input::bytes::Bytes;
 use heaplake_input::source::Source;
 use heaplake_kit::stage::Silent;
@@ -10,14 +10,10 @@ use heaplake_kit::{Budget, Context, Scratch};
 use heaplake_replay::log;
 use heaplake_replay::replay::Replay;
 use heaplake_schemas::object_lifetimes::ALIVE;
-use heaplake_schemas::options::{Recording, TraceTable};
+use heaplake_schemas::options::Recording;
 use heaplake_schemas::replay as columns;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-
-pub(crate) fn cases() -> u64 {
-    std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3000)
-}
 
 pub(crate) fn simulated(seed: u64) -> Heap {
     let mut heap = Heap::new(seed);
@@ -47,7 +43,7 @@ fn ages(heap: &Heap) -> BTreeMap<(u64, usize), Ages> {
 
 #[test]
 fn identities_deaths_and_ages_are_exact() {
-    for seed in 0..cases() {
+    for seed in 0..cases(3000) {
         let heap = simulated(seed);
         let size = [1, 7, 100, 1 << 16][seed as usize % 4];
         let replayed = replay_with(heap.log.as_bytes(), EXACT, 64 << 20, size).unwrap();
@@ -58,13 +54,13 @@ fn identities_deaths_and_ages_are_exact() {
 /// The same heap, written by four threads that race and by the collecting threads of two heaps: nothing but times differs.
 #[test]
 fn threads_that_race_are_brought_into_order() {
-    for seed in 0..cases() / 4 {
+    for seed in 0..cases(3000) / 4 {
         let heap = simulated(seed ^ 0x7777_0000);
         let trace = nettrace::of_log(&heap.log, seed);
         let size = [3, 64, 1000, 1 << 16][seed as usize % 4];
         let racing = replay_with(&trace, EXACT, 64 << 20, size).unwrap();
         is_true(&racing, &heap, seed);
-        let alone = replay_with(heap.log.as_bytes(), EXACT, 64 << 20, 1 << 16).unwrap();
+        let alone = try_replay(heap.log.as_bytes(), EXACT).unwrap();
         assert_eq!(calls(&racing), calls(&alone), "seed {seed}");
         assert_eq!(racing.rows(columns::TYPES), alone.rows(columns::TYPES), "seed {seed}");
         // What dies where and at which age, but for seconds.
@@ -78,7 +74,7 @@ fn threads_that_race_are_brought_into_order() {
 
 /// Call trees by names: which number a function has depends on who comes first. Objects and bytes of each path.
 fn calls(replayed: &Replayed) -> BTreeMap<String, (u64, u64)> {
-    let names = heaplake_kit::StringTable::open(&replayed.scratch(), columns::STRINGS).unwrap();
+    let names = replayed.strings(columns::STRINGS);
     let functions: BTreeMap<u32, String> = replayed
         .rows(columns::FUNCTIONS)
         .iter()
@@ -103,10 +99,10 @@ fn calls(replayed: &Replayed) -> BTreeMap<String, (u64, u64)> {
 /// Deaths by allocating function are the truth, whatever is sampled: those in generation 0 follow from the others.
 #[test]
 fn sites_are_exact() {
-    for seed in 0..cases() / 4 {
+    for seed in 0..cases(3000) / 4 {
         let heap = simulated(seed ^ 0x5150_0000);
         let recording = Recording { sample_interval: [1, 10][seed as usize % 2], seed, ..EXACT };
-        let replayed = replay_with(heap.log.as_bytes(), recording, 64 << 20, 1 << 16).unwrap();
+        let replayed = try_replay(heap.log.as_bytes(), recording).unwrap();
         if !replayed.metadata.tracked {
             continue;
         }
@@ -119,7 +115,7 @@ fn sites_are_exact() {
             let sum = truth.entry((name, generation)).or_default();
             *sum = (sum.0 + 1, sum.1 + object.bytes);
         }
-        let names = heaplake_kit::StringTable::open(&replayed.scratch(), columns::STRINGS).unwrap();
+        let names = replayed.strings(columns::STRINGS);
         let mut found: BTreeMap<(String, u32), (u64, u64)> = BTreeMap::new();
         for row in replayed.rows(columns::SITES) {
             let name = names.text(row.function as usize).into_owned();
@@ -163,7 +159,7 @@ fn is_true(replayed: &Replayed, heap: &Heap, seed: u64) {
 
 /// Numbers of the log by numbers of the run, from the names.
 fn types(replayed: &Replayed) -> BTreeMap<u32, u64> {
-    let names = heaplake_kit::StringTable::open(&replayed.scratch(), columns::TYPE_NAMES).unwrap();
+    let names = replayed.strings(columns::TYPE_NAMES);
     let number = |type_id: u32| names.text(type_id as usize).trim_start_matches("Type.Number").parse().unwrap();
     replayed.rows(columns::TYPES).iter().map(|row| (row.type_id, number(row.type_id))).collect()
 }
@@ -173,7 +169,7 @@ fn each_object_is_where_it_went() {
     let folder = folder();
     let scratch = Scratch::reopen(folder.path()).unwrap();
     let cancel = AtomicBool::new(false);
-    for seed in 0..cases() {
+    for seed in 0..cases(3000) {
         let heap = simulated(seed ^ 0xabcd_0000);
         let budget = Budget::new(64 << 20);
         let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
@@ -195,15 +191,9 @@ fn each_object_is_where_it_went() {
 /// The rows of `object_tracks` are the truth itself.
 #[test]
 fn each_way_is_recorded() {
-    for seed in 0..cases() / 4 {
+    for seed in 0..cases(3000) / 4 {
         let heap = simulated(seed ^ 0x1234_0000);
-        let replayed = replay_with(
-            heap.log.as_bytes(),
-            Recording { tables: TraceTable::TRACKS.into(), ..EXACT },
-            64 << 20,
-            1 << 16,
-        )
-        .unwrap();
+        let replayed = try_replay(heap.log.as_bytes(), tracked()).unwrap();
         let rows = replayed.rows(columns::TRACKS);
         if !replayed.metadata.tracked {
             // The log tells of no survivor, so nothing is said of objects.

@@ -3,12 +3,14 @@
 pub(crate) use crate::fast_folder::fast_folder as folder;
 use heaplake_input::source::{Input, Opened, Source};
 use heaplake_kit::stage::{Handover, Silent};
-use heaplake_kit::{Budget, ColumnReader, Context, Job, Scratch, StageError};
+use heaplake_kit::{Budget, ColumnReader, Context, Job, Scratch, StageError, StringTable};
 use heaplake_replay::replay_trace::STAGE;
-use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, SampleStart};
+use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, SampleStart, TraceTable};
 use heaplake_schemas::replay::{METADATA, Metadata};
-use heaplake_schemas::scratch::Column;
+use heaplake_schemas::scratch::{Column, StringColumns};
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
@@ -23,6 +25,22 @@ pub(crate) const EXACT: Recording = Recording {
     collapsed: false,
 };
 
+/// Takes every object, and has the tables of single objects.
+pub(crate) fn tracked() -> Recording {
+    Recording { tables: TraceTable::TRACKS.into(), ..EXACT }
+}
+
+/// Number of random cases: `default`, or `HEAPLAKE_CASES`.
+pub(crate) fn cases(default: u64) -> u64 {
+    std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(default)
+}
+
+/// Content of a file in `tests/fixtures`.
+pub(crate) fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name);
+    zstd::decode_all(File::open(path).unwrap()).unwrap()
+}
+
 /// A finished replay.
 pub(crate) struct Replayed {
     pub metadata: Metadata,
@@ -32,6 +50,14 @@ pub(crate) struct Replayed {
 impl Replayed {
     pub(crate) fn scratch(&self) -> Scratch {
         Scratch::reopen(self.folder.path()).unwrap()
+    }
+
+    pub(crate) fn strings(&self, table: StringColumns) -> StringTable {
+        StringTable::open(&self.scratch(), table).unwrap()
+    }
+
+    pub(crate) fn anomaly(&self, name: &str) -> u64 {
+        self.metadata.anomalies.get(name).copied().unwrap_or(0)
     }
 
     pub(crate) fn rows<T: bytemuck::Pod>(&self, column: Column<T>) -> Vec<T> {
@@ -64,6 +90,11 @@ pub(crate) fn replay_with(
     Ok(Replayed { metadata, folder })
 }
 
+/// Replays a trace that may be damaged.
+pub(crate) fn try_replay(trace: &[u8], recording: Recording) -> Result<Replayed, StageError> {
+    replay_with(trace, recording, 64 << 20, 1 << 16)
+}
+
 /// Replays a valid trace.
 pub(crate) fn replay(trace: &[u8], recording: Recording) -> Replayed {
     replay_with(trace, recording, 256 << 20, 1 << 16).unwrap()
@@ -87,6 +118,12 @@ impl Chance {
     /// Less than `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
+    }
+
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at as u64 + 1) as usize);
+        }
     }
 
     /// True in `percent` of 100 cases.

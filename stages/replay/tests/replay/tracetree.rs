@@ -1,17 +1,16 @@
 //! Allocation trees of V8 snapshots.
 
-use crate::support::{EXACT, Replayed, replay, replay_with};
-use heaplake_kit::{StageError, StringTable};
+use crate::support::{EXACT, Replayed, fixture, replay, replay_with, try_replay};
+use heaplake_kit::StageError;
 use heaplake_schemas::options::Recording;
 use heaplake_schemas::replay as columns;
 use heaplake_schemas::replay::Coverage;
-use std::path::Path;
 
 /// Name, line, and inclusive and exclusive objects and bytes.
 type Row = (String, u32, [u64; 4]);
 
 fn functions(replayed: &Replayed) -> Vec<Row> {
-    let strings = StringTable::open(&replayed.scratch(), columns::STRINGS).unwrap();
+    let strings = replayed.strings(columns::STRINGS);
     let rows = replayed.rows(columns::FUNCTIONS);
     let row = |row: &heaplake_schemas::allocation_functions::FunctionRow| {
         let numbers = [row.inclusive_count, row.inclusive_bytes, row.exclusive_count, row.exclusive_bytes];
@@ -57,9 +56,7 @@ fn nothing_is_sampled() {
 /// A real snapshot; the sums are those of another program on the same file.
 #[test]
 fn a_real_tree() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/v8/alloc20.heapsnapshot.zst");
-    let file = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
-    let replayed = replay(&file, EXACT);
+    let replayed = replay(&fixture("v8/alloc20.heapsnapshot.zst"), EXACT);
     assert_eq!((replayed.metadata.allocated_count, replayed.metadata.allocated_bytes), (193_206, 13_954_232));
     let expected = [
         ("(anonymous)", u32::MAX, [193_182, 13_946_672, 6, 328]),
@@ -77,7 +74,7 @@ fn a_real_tree() {
 #[test]
 fn cut_anywhere_is_refused() {
     for cut in 12..SNAPSHOT.len() {
-        let result = replay_with(&SNAPSHOT.as_bytes()[..cut], EXACT, 64 << 20, 1 << 16);
+        let result = try_replay(&SNAPSHOT.as_bytes()[..cut], EXACT);
         assert!(matches!(result, Err(StageError::Input(_))), "{cut}");
     }
 }
@@ -96,7 +93,7 @@ fn what_is_no_tree_is_refused() {
     ] {
         assert!(SNAPSHOT.contains(from));
         let snapshot = SNAPSHOT.replacen(from, to, 1);
-        let Err(error) = replay_with(snapshot.as_bytes(), EXACT, 64 << 20, 1 << 16) else { panic!("{to} was taken") };
+        let Err(error) = try_replay(snapshot.as_bytes(), EXACT) else { panic!("{to} was taken") };
         assert!(error.to_string().contains(expected), "{to}: {error}");
     }
 }

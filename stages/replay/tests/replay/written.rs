@@ -37,11 +37,9 @@ pub(crate) fn event(class: u64, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A field: name, class, whether it is the key of a constant, whether it is a list.
-pub(crate) type Field = (&'static str, u64, bool, bool);
-
-/// A class: its id, name and fields.
-pub(crate) type Class = (u64, &'static str, &'static [Field]);
+/// A class: its id, name and fields. A field is `name:Class`, `name:*Class` if it has the key of a constant, or
+/// `name:[Class]` if it is a list.
+pub(crate) type Class = (u64, &'static str, &'static str);
 
 /// Classes from this id on are events.
 const FIRST_EVENT: u64 = 100;
@@ -71,11 +69,12 @@ pub(crate) fn metadata(classes: &[Class]) -> Vec<u8> {
             put(&mut tree, key);
             put(&mut tree, &value);
         }
-        number(&mut tree, fields.len() as u64);
-        for (name, class, constant, list) in *fields {
-            let mut attributes = vec![("name", (*name).to_owned()), ("class", class.to_string())];
-            attributes.extend(constant.then(|| ("constantPool", "true".to_owned())));
-            attributes.extend(list.then(|| ("dimension", "1".to_owned())));
+        number(&mut tree, fields.split_whitespace().count() as u64);
+        for (name, class) in fields.split_whitespace().map(|field| field.split_once(':').unwrap()) {
+            let id = id_in(classes, class.trim_matches(['*', '[', ']']));
+            let mut attributes = vec![("name", name.to_owned()), ("class", id.to_string())];
+            attributes.extend(class.starts_with('*').then(|| ("constantPool", "true".to_owned())));
+            attributes.extend(class.starts_with('[').then(|| ("dimension", "1".to_owned())));
             put(&mut tree, "field");
             number(&mut tree, attributes.len() as u64);
             for (key, value) in attributes {
@@ -123,129 +122,50 @@ pub(crate) fn chunk(events: &[Vec<u8>], constants: &[u8], metadata: &[u8]) -> Ve
     [&bytes[..], &body, constants, metadata].concat()
 }
 
-const BOOLEAN: u64 = 9;
-const INT: u64 = 10;
-const LONG: u64 = 11;
-const STRING: u64 = 20;
-const CLASS: u64 = 21;
-const SYMBOL: u64 = 22;
-const TRACE: u64 = 23;
-const FRAME: u64 = 24;
-const METHOD: u64 = 25;
-const NAME: u64 = 26;
-const SPACE: u64 = 29;
-const OBJECT: u64 = 30;
-const REFERENCE: u64 = 31;
-const ARRAY: u64 = 32;
-const FIELD: u64 = 33;
-const ROOT: u64 = 34;
-const THREAD: u64 = 35;
-
 /// Classes of all events that are read.
 pub(crate) const CLASSES: &[Class] = &[
-    (BOOLEAN, "boolean", &[]),
-    (INT, "int", &[]),
-    (LONG, "long", &[]),
-    (STRING, "java.lang.String", &[]),
-    (CLASS, "java.lang.Class", &[("name", SYMBOL, true, false)]),
-    (SYMBOL, "jdk.types.Symbol", &[("string", STRING, false, false)]),
-    (TRACE, "jdk.types.StackTrace", &[("truncated", BOOLEAN, false, false), ("frames", FRAME, false, true)]),
-    (FRAME, "jdk.types.StackFrame", &[("method", METHOD, true, false), ("lineNumber", INT, false, false)]),
-    (
-        METHOD,
-        "jdk.types.Method",
-        &[("type", CLASS, true, false), ("name", SYMBOL, true, false), ("descriptor", SYMBOL, true, false)],
-    ),
-    (NAME, "jdk.types.GCName", &[("name", STRING, false, false)]),
-    (SPACE, "jdk.types.VirtualSpace", &[("committedSize", LONG, false, false)]),
-    (
-        OBJECT,
-        "jdk.types.OldObject",
-        &[
-            ("address", LONG, false, false),
-            ("type", CLASS, true, false),
-            ("description", STRING, false, false),
-            ("referrer", REFERENCE, true, false),
-        ],
-    ),
-    (
-        REFERENCE,
-        "jdk.types.Reference",
-        &[
-            ("array", ARRAY, true, false),
-            ("field", FIELD, true, false),
-            ("object", OBJECT, true, false),
-            ("skip", INT, false, false),
-        ],
-    ),
-    (ARRAY, "jdk.types.OldObjectArray", &[("size", INT, false, false), ("index", INT, false, false)]),
-    (FIELD, "jdk.types.OldObjectField", &[("name", STRING, false, false), ("modifiers", INT, false, false)]),
-    (
-        ROOT,
-        "jdk.types.OldObjectGcRoot",
-        &[("description", STRING, false, false), ("system", NAME, true, false), ("type", NAME, true, false)],
-    ),
-    (THREAD, "java.lang.Thread", &[("osName", STRING, false, false), ("javaName", STRING, false, false)]),
-    (
-        100,
-        "jdk.ObjectAllocationSample",
-        &[
-            ("startTime", LONG, false, false),
-            ("stackTrace", TRACE, true, false),
-            ("objectClass", CLASS, true, false),
-            ("weight", LONG, false, false),
-        ],
-    ),
+    (9, "boolean", ""),
+    (10, "int", ""),
+    (11, "long", ""),
+    (20, "java.lang.String", ""),
+    (21, "java.lang.Class", "name:*Symbol"),
+    (22, "jdk.types.Symbol", "string:String"),
+    (23, "jdk.types.StackTrace", "truncated:boolean frames:[StackFrame]"),
+    (24, "jdk.types.StackFrame", "method:*Method lineNumber:int"),
+    (25, "jdk.types.Method", "type:*Class name:*Symbol descriptor:*Symbol"),
+    (26, "jdk.types.GCName", "name:String"),
+    (29, "jdk.types.VirtualSpace", "committedSize:long"),
+    (30, "jdk.types.OldObject", "address:long type:*Class description:String referrer:*Reference"),
+    (31, "jdk.types.Reference", "array:*OldObjectArray field:*OldObjectField object:*OldObject skip:int"),
+    (32, "jdk.types.OldObjectArray", "size:int index:int"),
+    (33, "jdk.types.OldObjectField", "name:String modifiers:int"),
+    (34, "jdk.types.OldObjectGcRoot", "description:String system:*GCName type:*GCName"),
+    (35, "java.lang.Thread", "osName:String javaName:String"),
+    (100, "jdk.ObjectAllocationSample", "startTime:long stackTrace:*StackTrace objectClass:*Class weight:long"),
     (
         101,
         "jdk.GarbageCollection",
-        &[
-            ("startTime", LONG, false, false),
-            ("duration", LONG, false, false),
-            ("gcId", INT, false, false),
-            ("name", NAME, true, false),
-            ("cause", NAME, true, false),
-            ("sumOfPauses", LONG, false, false),
-            ("longestPause", LONG, false, false),
-        ],
+        "startTime:long duration:long gcId:int name:*GCName cause:*GCName sumOfPauses:long longestPause:long",
     ),
-    (
-        102,
-        "jdk.GCHeapSummary",
-        &[
-            ("gcId", INT, false, false),
-            ("when", NAME, true, false),
-            ("heapSpace", SPACE, false, false),
-            ("heapUsed", LONG, false, false),
-        ],
-    ),
-    (
-        103,
-        "jdk.ObjectCount",
-        &[
-            ("startTime", LONG, false, false),
-            ("gcId", INT, false, false),
-            ("objectClass", CLASS, true, false),
-            ("count", LONG, false, false),
-            ("totalSize", LONG, false, false),
-        ],
-    ),
+    (102, "jdk.GCHeapSummary", "gcId:int when:*GCName heapSpace:VirtualSpace heapUsed:long"),
+    (103, "jdk.ObjectCount", "startTime:long gcId:int objectClass:*Class count:long totalSize:long"),
     (
         104,
         "jdk.OldObjectSample",
-        &[
-            ("allocationTime", LONG, false, false),
-            ("object", OBJECT, true, false),
-            ("arrayElements", INT, false, false),
-            ("root", ROOT, true, false),
-            ("eventThread", THREAD, true, false),
-            ("stackTrace", TRACE, true, false),
-        ],
+        "allocationTime:long object:*OldObject arrayElements:int root:*OldObjectGcRoot eventThread:*Thread \
+         stackTrace:*StackTrace",
     ),
 ];
 
+/// The id of the class of a name, whose package may be left out.
+fn id_in(classes: &[Class], name: &str) -> u64 {
+    let is_it = |(_, whole, _): &&Class| *whole == name || whole.ends_with(&format!(".{name}"));
+    classes.iter().find(is_it).unwrap().0
+}
+
 /// Constants of all classes: two classes, two methods, stacks of one and two frames, chains.
 pub(crate) fn pools() -> Vec<Pool> {
+    let id = |name| id_in(CLASSES, name);
     let symbol = |key, name| (key, text(name));
     let frames = |methods: &[u64]| {
         let mut bytes = vec![0];
@@ -258,14 +178,14 @@ pub(crate) fn pools() -> Vec<Pool> {
     };
     vec![
         (
-            SYMBOL,
+            id("Symbol"),
             vec![symbol(1, "app/Row"), symbol(2, "[Lapp/Row;"), symbol(3, "make"), symbol(4, "run"), symbol(5, "()V")],
         ),
-        (CLASS, vec![(1, numbers(&[1])), (2, numbers(&[2])), (3, numbers(&[99]))]),
-        (METHOD, vec![(1, numbers(&[1, 3, 5])), (2, numbers(&[1, 4, 5]))]),
-        (TRACE, vec![(1, frames(&[1, 2])), (2, frames(&[2]))]),
+        (id("Class"), vec![(1, numbers(&[1])), (2, numbers(&[2])), (3, numbers(&[99]))]),
+        (id("Method"), vec![(1, numbers(&[1, 3, 5])), (2, numbers(&[1, 4, 5]))]),
+        (id("StackTrace"), vec![(1, frames(&[1, 2])), (2, frames(&[2]))]),
         (
-            NAME,
+            id("GCName"),
             ["G1New", "System.gc()", "Before GC", "After GC", "Class Loader"]
                 .map(text)
                 .into_iter()
@@ -274,18 +194,18 @@ pub(crate) fn pools() -> Vec<Pool> {
                 .collect(),
         ),
         (
-            OBJECT,
+            id("OldObject"),
             vec![
                 (1, object(4096, 1, "", 1)),
                 (2, object(8192, 2, "", 2)),
                 (3, object(16384, 1, "Class Name: app.Row", 0)),
             ],
         ),
-        (REFERENCE, vec![(1, numbers(&[1, 0, 2, 0])), (2, numbers(&[0, 1, 3, 4]))]),
-        (ARRAY, vec![(1, numbers(&[10, 3]))]),
-        (FIELD, vec![(1, [text("ALL"), numbers(&[9])].concat())]),
-        (ROOT, vec![(1, [vec![0], numbers(&[5, 5])].concat())]),
-        (THREAD, vec![(1, [text("os"), text("main")].concat())]),
+        (id("Reference"), vec![(1, numbers(&[1, 0, 2, 0])), (2, numbers(&[0, 1, 3, 4]))]),
+        (id("OldObjectArray"), vec![(1, numbers(&[10, 3]))]),
+        (id("OldObjectField"), vec![(1, [text("ALL"), numbers(&[9])].concat())]),
+        (id("OldObjectGcRoot"), vec![(1, [vec![0], numbers(&[5, 5])].concat())]),
+        (id("Thread"), vec![(1, [text("os"), text("main")].concat())]),
     ]
 }
 
