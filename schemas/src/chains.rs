@@ -1,19 +1,13 @@
 //! Table `chains`.
 
-use crate::table::{self, ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
-use arrow::datatypes::{Field, Fields, SchemaRef};
-
-/// File name inside a run.
-pub const FILE: &str = TABLE.file;
+use crate::column::{ColumnSchema, FINGERPRINT, SIGNATURE, Type, Unit, bytes, column, count, flag, id, steps, text};
+use crate::table::{TableSchema, table};
+use arrow::datatypes::{Field, Fields};
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "chains",
-    file: "chains.parquet",
     row: "chain of classes to instances of a big class",
     order: "`retained_bytes` descending, `count` descending, `class_id`, `kind` and order of discovery",
-    runs: Runs::Analyze,
-    condition: None,
     notes: &[
         "A `reference` chain is a shortest path from a root. Ties go to the least edge kinds, then to the least \
          labels and class names from the end upwards, so that other runs choose the same; last, to the least node. A \
@@ -25,30 +19,23 @@ pub const TABLE: TableSchema = TableSchema {
          `List.head → Node.next*` is a linked list of any length. Ubiquitous classes do not repeat across classes of \
          the program.",
     ],
-    names_run: true,
-    columns: COLUMNS,
+    columns: &[
+        id("chain", "Row number"),
+        text("kind", "`reference` or `dominator`"),
+        id("class_id", "Class of the instances, last in the path"),
+        text("class", "Name"),
+        steps("depth", "Elements of the path"),
+        column("path", Type::List(&ELEMENT), Unit::Fields, "Path from the root, without it, to the class"),
+        text("text", "The path as text"),
+        count("count", "Instances at the end of the chain"),
+        bytes("shallow_bytes", "Their sizes"),
+        bytes("retained_bytes", "Their retained size, without double counting"),
+        id("example_node", "`node` of the instance with the largest retained size"),
+        SIGNATURE,
+        FINGERPRINT,
+    ],
+    ..table!("chains")
 };
-
-const COLUMNS: &[ColumnSchema] = &[
-    required("chain", Type::UInt32, "Row number"),
-    required("kind", Type::Utf8, "`reference` or `dominator`"),
-    required("class_id", Type::UInt32, "Class of the instances, last in the path"),
-    required("class", Type::Utf8, "Name"),
-    required("depth", Type::UInt32, "Elements of the path"),
-    required("path", Type::List(&ELEMENT), "Path from the root, without it, to the class"),
-    required("text", Type::Utf8, "The path as text"),
-    required("count", Type::Int64, "Instances at the end of the chain"),
-    required("shallow_bytes", Type::Int64, "Their sizes"),
-    required("retained_bytes", Type::Int64, "Their retained size, without double counting"),
-    required("example_node", Type::UInt32, "`node` of the instance with the largest retained size"),
-    SIGNATURE,
-    FINGERPRINT,
-];
-
-/// The Arrow schema.
-pub fn schema() -> SchemaRef {
-    TABLE.schema()
-}
 
 /// Names of the kinds of chains, by [`ChainRow::kind`].
 pub const KINDS: [&str; 2] = ["reference", "dominator"];
@@ -56,19 +43,19 @@ pub const KINDS: [&str; 2] = ["reference", "dominator"];
 const ELEMENT: Type = Type::Struct(ELEMENT_FIELDS);
 
 const ELEMENT_FIELDS: &[ColumnSchema] = &[
-    optional("edge", Type::Utf8, "Label of the edge to the element; null if it has none"),
-    required("class", Type::Utf8, "Its class"),
-    required("repeats", Type::Boolean, "Whether it occurs one or more times in a row"),
+    text("edge", "Label of the edge to the element; null if it has none").or_null(),
+    text("class", "Its class"),
+    flag("repeats", "Whether it occurs one or more times in a row"),
 ];
 
 /// An element of `path`.
 pub fn element() -> Field {
-    table::element(&ELEMENT, false)
+    crate::column::element(&ELEMENT, false)
 }
 
 /// Fields of an element of `path`.
 pub fn element_fields() -> Fields {
-    table::fields(ELEMENT_FIELDS)
+    crate::column::fields(ELEMENT_FIELDS)
 }
 
 /// A row as the stage that finds chains writes it.

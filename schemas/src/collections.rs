@@ -1,76 +1,62 @@
 //! Table `collections`.
 
-use crate::table::{self, ColumnSchema, Runs, TableSchema, Type, optional, required};
-use arrow::datatypes::{Field, SchemaRef};
-
-/// File name inside a run.
-pub const FILE: &str = TABLE.file;
+use crate::column::{Type, Unit, bytes, code, column, count, flag, id, seconds, text, time};
+use crate::table::{Runs, TableSchema, table};
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "collections",
-    file: "collections.parquet",
     row: "garbage collection",
     order: "end of the collection",
     runs: Runs::Replay,
-    condition: None,
-    notes: &[],
-    names_run: true,
-    columns: COLUMNS,
-};
-
-const COLUMNS: &[ColumnSchema] = &[
-    required("gc", Type::UInt32, "The runtime's number"),
-    optional("started_at", Type::Timestamp, "When it began; null without times"),
-    required("generation", Type::UInt8, "Oldest condemned generation: 0, 1, 2; Java: 0 young, 2 all"),
-    required("condemned", Type::List(&CONDEMNED), "All condemned generations; 3 large, 4 pinned object heap"),
-    optional("reason", Type::Utf8, "Why it ran; null if unknown"),
-    required("compacting", Type::Boolean, "Whether it compacted"),
-    required("sweeping", Type::Boolean, "Whether it swept"),
-    required("moved_ranges", Type::Int64, "Ranges reported as moved, even in place"),
-    required("surviving_ranges", Type::Int64, "Ranges reported as surviving in place"),
-    optional("moved_objects", Type::Int64, "Moved objects; null if not tracked"),
-    optional("moved_bytes", Type::Int64, "Their sizes; null too"),
-    optional("survived_objects", Type::Int64, "Survivors of condemned generations; null too"),
-    optional("dead_objects", Type::Int64, "Objects that died; null too"),
-    optional("dead_bytes", Type::Int64, "Their sizes; null too"),
-    optional("live_objects", Type::Int64, "Known objects afterwards; null too"),
-    optional("live_bytes", Type::Int64, "Their sizes; null too"),
-    optional(
-        "doubtful_objects",
-        Type::Int64,
-        "Objects that may have been reclaimed: by a concurrent collection without reported survivors, lost events, or \
+    columns: &[
+        id("gc", "The runtime's number"),
+        time("started_at", "When it began; null without times").or_null(),
+        code("generation", "Oldest condemned generation: 0, 1, 2; Java: 0 young, 2 all"),
+        column(
+            "condemned",
+            Type::List(&Type::UInt8),
+            Unit::Code,
+            "All condemned generations; 3 large, 4 pinned object \
+         heap",
+        ),
+        text("reason", "Why it ran; null if unknown").or_null(),
+        flag("compacting", "Whether it compacted"),
+        flag("sweeping", "Whether it swept"),
+        count("moved_ranges", "Ranges reported as moved, even in place"),
+        count("surviving_ranges", "Ranges reported as surviving in place"),
+        count("moved_objects", "Moved objects; null if not tracked").or_null(),
+        bytes("moved_bytes", "Their sizes; null too").or_null(),
+        count("survived_objects", "Survivors of condemned generations; null too").or_null(),
+        count("dead_objects", "Objects that died; null too").or_null(),
+        bytes("dead_bytes", "Their sizes; null too").or_null(),
+        count("live_objects", "Known objects afterwards; null too").or_null(),
+        bytes("live_bytes", "Their sizes; null too").or_null(),
+        count(
+            "doubtful_objects",
+            "Objects that may have been reclaimed: by a concurrent collection without reported \
+         survivors, lost events, or \
          missing allocations; null too",
-    ),
-    optional("root_count", Type::Int64, "Roots reported; null if none are"),
-    optional("stack_roots", Type::Int64, "On stacks; null too"),
-    optional("finalizer_roots", Type::Int64, "In the finalizer queue; null too"),
-    optional("handle_roots", Type::Int64, "Handles; null too"),
-    optional("other_roots", Type::Int64, "Others; null too"),
-    optional("pause_seconds", Type::Float64, "From start to end; Java: sum of its pauses; null without times"),
-    optional("walked_objects", Type::Int64, "Objects of a heap walk; null without one"),
-    optional("walk_missing", Type::Int64, "Of these, unknown to the replay; null too"),
-    optional("walk_extra", Type::Int64, "Live in the replay but not in the walk; null too"),
-    optional("collector", Type::Utf8, "Java: name of the collector; null for others, like the rest"),
-    optional("duration_seconds", Type::Float64, "With concurrent phases; null too"),
-    optional("longest_pause_seconds", Type::Float64, "Its longest pause; null too"),
-    optional("pauses", Type::Int64, "Recorded pauses; null too"),
-    optional("heap_used_before_bytes", Type::Int64, "Heap in use before; null if not recorded"),
-    optional("heap_used_after_bytes", Type::Int64, "Heap in use afterwards; null if not recorded"),
-    optional("heap_committed_bytes", Type::Int64, "Heap size afterwards; null if not recorded"),
-];
-
-/// The Arrow schema.
-pub fn schema() -> SchemaRef {
-    TABLE.schema()
-}
-
-const CONDEMNED: Type = Type::UInt8;
-
-/// An element of `condemned`.
-pub fn condemned() -> Field {
-    table::element(&CONDEMNED, false)
-}
+        )
+        .or_null(),
+        count("root_count", "Roots reported; null if none are").or_null(),
+        count("stack_roots", "On stacks; null too").or_null(),
+        count("finalizer_roots", "In the finalizer queue; null too").or_null(),
+        count("handle_roots", "Handles; null too").or_null(),
+        count("other_roots", "Others; null too").or_null(),
+        seconds("pause_seconds", "From start to end; Java: sum of its pauses; null without times").or_null(),
+        count("walked_objects", "Objects of a heap walk; null without one").or_null(),
+        count("walk_missing", "Of these, unknown to the replay; null too").or_null(),
+        count("walk_extra", "Live in the replay but not in the walk; null too").or_null(),
+        text("collector", "Java: name of the collector; null for others, like the rest").or_null(),
+        seconds("duration_seconds", "With concurrent phases; null too").or_null(),
+        seconds("longest_pause_seconds", "Its longest pause; null too").or_null(),
+        count("pauses", "Recorded pauses; null too").or_null(),
+        bytes("heap_used_before_bytes", "Heap in use before; null if not recorded").or_null(),
+        bytes("heap_used_after_bytes", "Heap in use afterwards; null if not recorded").or_null(),
+        bytes("heap_committed_bytes", "Heap size afterwards; null if not recorded").or_null(),
+    ],
+    ..table!("collections")
+};
 
 /// A row as the replay writes it. [`ABSENT`](crate::replay::ABSENT) means null in optional numbers.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]

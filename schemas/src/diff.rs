@@ -4,7 +4,10 @@
 //! its *measures*, the numbers compared. All tables have the same columns except the keys, texts that describe the
 //! subject.
 
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, joined, optional, required};
+use crate::column::{
+    ColumnSchema, Type, Unit, address, bytes, column, count, flag, joined, percent, probability, real, text, whole,
+};
+use crate::table::{Runs, TableSchema, table};
 use crate::{
     allocation_functions, allocation_types, chains, classes, duplicate_sets, findings, object_lifetimes, owners,
 };
@@ -21,6 +24,21 @@ pub struct DiffTable {
     pub keys: &'static [&'static str],
     /// Compared columns of that table. Subjects are ranked by the first.
     pub measures: &'static [&'static str],
+}
+
+impl DiffTable {
+    /// Unit of a measure.
+    pub fn unit(&self, measure: &str) -> Option<Unit> {
+        self.compared.column(measure).map(|column| column.unit)
+    }
+}
+
+/// Whether a measure of a table in long form is a size, by their names: `diff_classes`, `trend_classes` and
+/// `rollup_classes` have the same measures.
+pub fn is_size(table: &str, measure: &str) -> bool {
+    let rows = |table: &str| table.split_once('_').map(|(_, rows)| rows.to_owned());
+    let of = TABLES.iter().find(|of| rows(of.table.name) == rows(table));
+    of.and_then(|of| of.unit(measure)) == Some(Unit::Bytes)
 }
 
 /// All tables of comparisons of tables.
@@ -121,8 +139,8 @@ impl Evidence {
 macro_rules! keys {
     ($($key:literal),+; $($text:literal),*) => {
         &[
-            $(required($key, Type::Utf8, concat!("`", $key, "` of the table of runs, of an example")),)+
-            $(optional($text, Type::Utf8, concat!("`", $text, "` of the table of runs, of an example; null too")),)*
+            $(text($key, concat!("`", $key, "` of the table of runs, of an example")),)+
+            $(text($text, concat!("`", $text, "` of the table of runs, of an example; null too")).or_null(),)*
         ]
     };
 }
@@ -149,37 +167,33 @@ pub(crate) const fn names<const N: usize>(columns: &'static [ColumnSchema]) -> [
 
 /// The first columns after the keys.
 pub(crate) const SUBJECT: &[ColumnSchema] = &[
-    required("signature", Type::Utf8, "Identity as text, the same in every run"),
-    required("fingerprint", Type::UInt64, "XXH3-64 of `signature`"),
-    required("measure", Type::Utf8, "Compared column of the table of runs"),
+    text("signature", "Identity as text, the same in every run"),
+    address("fingerprint", "XXH3-64 of `signature`"),
+    text("measure", "Compared column of the table of runs"),
 ];
 
 /// The column after [`SUBJECT`]: only runs of one format are compared.
-pub(crate) const FORMAT: &[ColumnSchema] =
-    &[required("format", Type::Utf8, "Input format; only runs of one format are compared")];
+pub(crate) const FORMAT: &[ColumnSchema] = &[text("format", "Input format; only runs of one format are compared")];
 
 /// Number of columns of [`amounts`].
 pub(crate) const AMOUNTS: usize = 9;
 
 /// Columns that aggregate a measure over runs, with a prefix of their names.
 macro_rules! amounts {
-    ($before:literal, $of:literal) => {
+    ($before:literal, $of:literal) => {{
+        use $crate::column::{count, whole};
         [
-            required(concat!($before, "runs"), Type::Int64, concat!("Runs of ", $of, " that have the table")),
-            required(concat!($before, "runs_with"), Type::Int64, "Of these, runs with the subject"),
-            optional(concat!($before, "hosts"), Type::Int64, "Values of the label `host`; null if none"),
-            optional(concat!($before, "hosts_with"), Type::Int64, "Of these, hosts with the subject; null too"),
-            optional(
-                concat!($before, "sum"),
-                Type::Int64,
-                concat!("Sum over the runs of ", $of, "; null if none has it"),
-            ),
-            optional(concat!($before, "mean"), Type::Int64, "Mean of the runs that have it; null too"),
-            optional(concat!($before, "median"), Type::Int64, "Median; null too"),
-            optional(concat!($before, "p90"), Type::Int64, "90 % quantile; null too"),
-            optional(concat!($before, "max"), Type::Int64, "Maximum; null too"),
+            count(concat!($before, "runs"), concat!("Runs of ", $of, " that have the table")),
+            count(concat!($before, "runs_with"), "Of these, runs with the subject"),
+            count(concat!($before, "hosts"), "Values of the label `host`; null if none").or_null(),
+            count(concat!($before, "hosts_with"), "Of these, hosts with the subject; null too").or_null(),
+            whole(concat!($before, "sum"), concat!("Sum over the runs of ", $of, "; null if none has it")).or_null(),
+            whole(concat!($before, "mean"), "Mean of the runs that have it; null too").or_null(),
+            whole(concat!($before, "median"), "Median; null too").or_null(),
+            whole(concat!($before, "p90"), "90 % quantile; null too").or_null(),
+            whole(concat!($before, "max"), "Maximum; null too").or_null(),
         ]
-    };
+    }};
 }
 pub(crate) use amounts;
 
@@ -191,132 +205,104 @@ pub const COLUMNS: &[ColumnSchema] = &joined::<52>(&[
     SUBJECT,
     FORMAT,
     &[
-        required(
+        text(
             "status",
-            Type::Utf8,
             "Change of the subject by its first measure: `new_path`, `appeared`, `appeared_on`, `grew`, \
              `grew_on_some`, `shrank`, `shrank_on_some`, `vanished`, `within_noise` or `same`",
         ),
-        required(
+        text(
             "evidence",
-            Type::Utf8,
             "Basis of `status`: `tests`, `separation` (too few runs for a test), `difference` (one run a side) or \
              `none`",
         ),
-        optional("part_of", Type::UInt64, "`fingerprint` of the subject that this growth is part of; null if none"),
+        address("part_of", "`fingerprint` of the subject that this growth is part of; null if none").or_null(),
     ],
     &OF_BASE,
     &OF_TARGET,
     &[
-        optional("delta_sum", Type::Int64, "Difference of the means times runs of the target; null if a side lacks it"),
-        optional(
-            "delta_sum_low",
-            Type::Float64,
-            "Lower end of its 95 % interval; null if a side that varies has one run",
-        ),
-        optional("delta_sum_high", Type::Float64, "Upper end; null too"),
-        optional(
-            "percent_sum",
-            Type::Float64,
-            "`delta_sum` in percent of the base; infinite if only that is 0, null if both are",
-        ),
-        optional("delta_mean", Type::Int64, "Difference of the means; null if a side lacks it"),
-        optional("delta_median", Type::Int64, "Difference of the medians; null too"),
-        optional(
-            "percent_median",
-            Type::Float64,
-            "The same in percent of the base; infinite and null as `percent_sum`",
-        ),
-        optional(
+        whole("delta_sum", "Difference of the means times runs of the target; null if a side lacks it").or_null(),
+        real("delta_sum_low", "Lower end of its 95 % interval; null if a side that varies has one run").or_null(),
+        real("delta_sum_high", "Upper end; null too").or_null(),
+        percent("percent_sum", "`delta_sum` in percent of the base; infinite if only that is 0, null if both are")
+            .or_null(),
+        whole("delta_mean", "Difference of the means; null if a side lacks it").or_null(),
+        whole("delta_median", "Difference of the medians; null too").or_null(),
+        percent("percent_median", "The same in percent of the base; infinite and null as `percent_sum`").or_null(),
+        real(
             "shift",
-            Type::Float64,
             "Hodges-Lehmann shift: median difference between runs of target and base; null with one run a side",
-        ),
-        optional("shift_low", Type::Float64, "Lower end of its 95 % interval; null if too few runs"),
-        optional("shift_high", Type::Float64, "Upper end; null too"),
-        optional(
-            "p_shift",
-            Type::Float64,
-            "p of Mann-Whitney: do all runs have more or less; null with one run a side",
-        ),
-        optional(
-            "p_presence",
-            Type::Float64,
-            "p of Fisher's exact test of the runs with the subject; null if undefined",
-        ),
-        optional(
+        )
+        .or_null(),
+        real("shift_low", "Lower end of its 95 % interval; null if too few runs").or_null(),
+        real("shift_high", "Upper end; null too").or_null(),
+        probability("p_shift", "p of Mann-Whitney: do all runs have more or less; null with one run a side").or_null(),
+        probability("p_presence", "p of Fisher's exact test of the runs with the subject; null if undefined").or_null(),
+        probability(
             "p_tail",
-            Type::Float64,
             "p of Fisher's exact test of the runs above a threshold: do some have far more; null too",
-        ),
-        optional("p_paired", Type::Float64, "p of the differences on hosts that both sides have; null if none"),
-        optional("p", Type::Float64, "All of these combined (Liu and Xie); null with one run a side"),
-        optional(
+        )
+        .or_null(),
+        probability("p_paired", "p of the differences on hosts that both sides have; null if none").or_null(),
+        probability("p", "All of these combined (Liu and Xie); null with one run a side").or_null(),
+        probability(
             "q",
-            Type::Float64,
             "`p` corrected for the number of subjects (Benjamini-Hochberg); null too, and if too few runs for a q \
              below 0.05",
-        ),
-        optional("pairs", Type::Int64, "Hosts compared with themselves; null if none"),
-        optional(
+        )
+        .or_null(),
+        count("pairs", "Hosts compared with themselves; null if none").or_null().of_measure(),
+        real(
             "smallest_effect",
-            Type::Float64,
             "Least growth on all runs detectable with a power of 80 %, corrected for the number of subjects; null if \
              none",
-        ),
-        optional(
-            "smallest_effect_on_tenth",
-            Type::Float64,
-            "The same for growth on a tenth of the target's runs; null too",
-        ),
-        optional(
+        )
+        .or_null(),
+        real("smallest_effect_on_tenth", "The same for growth on a tenth of the target's runs; null too").or_null(),
+        count(
             "changed_on",
-            Type::Int64,
             "Hosts of the target where it changed (runs, without host labels); null if `same` or `within_noise`",
-        ),
-        optional("changed_on_names", Type::Utf8, "Their names, largest change first, at most five; null too"),
-        optional(
-            "class_fingerprint",
-            Type::UInt64,
-            "`fingerprint` in `diff_classes` of a chain's class; null for other subjects",
-        ),
-        optional(
+        )
+        .or_null(),
+        text("changed_on_names", "Their names, largest change first, at most five; null too").or_null(),
+        address("class_fingerprint", "`fingerprint` in `diff_classes` of a chain's class; null for other subjects")
+            .or_null(),
+        column(
             "share",
             Type::Float64,
+            Unit::Ratio,
             "Growth of a chain as a part of that of all growing chains of its kind and class; null if it did not grow",
-        ),
-        optional(
+        )
+        .or_null(),
+        text(
             "grew_through",
-            Type::Utf8,
             "Signature of the chain of a class that grew most; null if none did or a side lacks chains",
-        ),
-        optional("grew_through_text", Type::Utf8, "Its text; null too"),
-        optional("grew_through_bytes", Type::Int64, "Its mean growth per run; null too"),
-        optional("grew_through_new", Type::Boolean, "Whether the base lacks it; null too"),
+        )
+        .or_null(),
+        text("grew_through_text", "Its text; null too").or_null(),
+        bytes("grew_through_bytes", "Its mean growth per run; null too").or_null(),
+        flag("grew_through_new", "Whether the base lacks it; null too").or_null(),
     ],
 ]);
 
 const NOTES: &[&str] = &["See [comparisons in long form](#comparisons-in-long-form)."];
 
-const fn compared(
-    (name, file): (&'static str, &'static str),
-    row: &'static str,
-    columns: &'static [ColumnSchema],
-) -> TableSchema {
-    let order = "change of the subject (growth, decline), growth over all runs, `fingerprint`, `format`, the order of the measures";
-    TableSchema { name, file, row, order, runs: Runs::Diff, condition: None, notes: NOTES, names_run: false, columns }
-}
+const ORDER: &str =
+    "change of the subject (growth, decline), growth over all runs, `fingerprint`, `format`, the order of the measures";
 
 /// A table that compares the rows of a table of runs.
 macro_rules! diff_table {
     ($constant:ident: $name:literal compares $compared:ident by $keys:ident, $($measure:literal),+) => {
         #[doc = concat!("Table `", $name, "`.")]
         pub const $constant: DiffTable = DiffTable {
-            table: compared(
-                ($name, concat!($name, ".parquet")),
-                concat!("fingerprint in `", stringify!($compared), "` of either side, and measure"),
-                &joined::<{ $keys.len() + COLUMNS.len() }>(&[$keys, COLUMNS]),
-            ),
+            table: TableSchema {
+                row: concat!("fingerprint in `", stringify!($compared), "` of either side, and measure"),
+                order: ORDER,
+                runs: Runs::Diff,
+                notes: NOTES,
+                names_run: false,
+                columns: &joined::<{ $keys.len() + COLUMNS.len() }>(&[$keys, COLUMNS]),
+                ..table!($name)
+            },
             compared: &$compared::TABLE,
             keys: &names::<{ $keys.len() }>($keys),
             measures: &[$($measure),+],

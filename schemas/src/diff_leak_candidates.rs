@@ -1,11 +1,10 @@
 //! Table `diff_leak_candidates`.
 
-use crate::table::{Runs, TableSchema, Type, optional, required};
+use crate::column::{address, bytes, flag, id, text};
+use crate::table::{Runs, TableSchema, table};
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "diff_leak_candidates",
-    file: "diff_leak_candidates.parquet",
     row: "object in the target, not in the base, and in a third, later snapshot",
     order: "`retained_bytes` descending, `id`, `node`",
     runs: Runs::Diff,
@@ -16,16 +15,17 @@ pub const TABLE: TableSchema = TableSchema {
     ],
     names_run: false,
     columns: &[
-        required("id", Type::UInt64, "Object identity, as in `diff_objects`"),
-        required("node", Type::UInt32, "`node` in the third snapshot, like the columns below"),
-        required("class", Type::Utf8, "Its name"),
-        required("class_key", Type::Utf8, "`class_key` of the class"),
-        required("fingerprint", Type::UInt64, "`fingerprint` of the class"),
-        required("kind", Type::Utf8, "Node type, as the format names it"),
-        required("shallow_bytes", Type::Int64, "Shallow size"),
-        required("retained_bytes", Type::Int64, "Retained size"),
-        required("head", Type::Boolean, "Whether its immediate dominator is no candidate"),
-        optional("chain", Type::Utf8, "Chain with most bytes of the class; null if unknown"),
-        optional("chain_fingerprint", Type::UInt64, "XXH3-64 of its signature; null too"),
+        address("id", "Object identity, as in `diff_objects`"),
+        id("node", "`node` in the third snapshot, like the columns below"),
+        text("class", "Its name"),
+        text("class_key", "`class_key` of the class"),
+        address("fingerprint", "`fingerprint` of the class"),
+        text("kind", "Node type, as the format names it"),
+        bytes("shallow_bytes", "Shallow size"),
+        bytes("retained_bytes", "Retained size"),
+        flag("head", "Whether its immediate dominator is no candidate"),
+        text("chain", "Chain with most bytes of the class; null if unknown").or_null(),
+        address("chain_fingerprint", "XXH3-64 of its signature; null too").or_null(),
     ],
+    ..table!("diff_leak_candidates")
 };

@@ -1,11 +1,10 @@
 //! Table `diff_object_classes`.
 
-use crate::table::{Runs, TableSchema, Type, required};
+use crate::column::{address, bytes, count, text};
+use crate::table::{Runs, TableSchema, table};
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "diff_object_classes",
-    file: "diff_object_classes.parquet",
     row: "class of the objects of two snapshots of a process",
     order: "`delta_bytes` descending, `class_key`",
     runs: Runs::Diff,
@@ -16,18 +15,19 @@ pub const TABLE: TableSchema = TableSchema {
     ],
     names_run: false,
     columns: &[
-        required("class", Type::Utf8, "Class name"),
-        required("class_key", Type::Utf8, "As in `classes`"),
-        required("signature", Type::Utf8, "Identity as text, the same in every run"),
-        required("fingerprint", Type::UInt64, "XXH3-64 of `signature`"),
-        required("new_count", Type::Int64, "Objects only in the target"),
-        required("deleted_count", Type::Int64, "Objects only in the base"),
-        required("kept_count", Type::Int64, "Objects in both"),
-        required("delta_count", Type::Int64, "`new_count` less `deleted_count`"),
-        required("new_bytes", Type::Int64, "Their shallow sizes"),
-        required("deleted_bytes", Type::Int64, "Their shallow sizes"),
-        required("kept_bytes", Type::Int64, "Their shallow sizes in the target"),
-        required("delta_bytes", Type::Int64, "`new_bytes` less `deleted_bytes`"),
-        required("kept_delta_bytes", Type::Int64, "Growth of kept objects"),
+        text("class", "Class name"),
+        text("class_key", "As in `classes`"),
+        text("signature", "Identity as text, the same in every run"),
+        address("fingerprint", "XXH3-64 of `signature`"),
+        count("new_count", "Objects only in the target"),
+        count("deleted_count", "Objects only in the base"),
+        count("kept_count", "Objects in both"),
+        count("delta_count", "`new_count` less `deleted_count`"),
+        bytes("new_bytes", "Their shallow sizes"),
+        bytes("deleted_bytes", "Their shallow sizes"),
+        bytes("kept_bytes", "Their shallow sizes in the target"),
+        bytes("delta_bytes", "`new_bytes` less `deleted_bytes`"),
+        bytes("kept_delta_bytes", "Growth of kept objects"),
     ],
+    ..table!("diff_object_classes")
 };

@@ -1,11 +1,10 @@
 //! Table `diff_objects`.
 
-use crate::table::{Runs, TableSchema, Type, optional, required};
+use crate::column::{address, bytes, flag, id, text};
+use crate::table::{Runs, TableSchema, table};
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "diff_objects",
-    file: "diff_objects.parquet",
     row: "object in one of two snapshots of a process and not in the other",
     order: "`status` (`new`, `deleted`, `kept`), `retained_bytes` descending, `id`, `class_key`",
     runs: Runs::Diff,
@@ -19,24 +18,21 @@ pub const TABLE: TableSchema = TableSchema {
     ],
     names_run: false,
     columns: &[
-        required("status", Type::Utf8, "`new` (target only), `deleted` (base only) or `kept` (both)"),
-        required("id", Type::UInt64, "Object identity in both snapshots"),
-        optional("base_node", Type::UInt32, "`node` in the base; null if new"),
-        optional("target_node", Type::UInt32, "`node` in the target; null if deleted"),
-        required("class", Type::Utf8, "Class name"),
-        required("class_key", Type::Utf8, "As in `diff_object_classes`"),
-        required("fingerprint", Type::UInt64, "`fingerprint` of the class"),
-        required("kind", Type::Utf8, "Node type, as the format names it"),
-        required("shallow_bytes", Type::Int64, "Shallow size in the target; for deleted objects in the base"),
-        required("retained_bytes", Type::Int64, "Retained size, likewise"),
-        optional("base_shallow_bytes", Type::Int64, "Shallow size in the base; null if new"),
-        optional("base_retained_bytes", Type::Int64, "Retained size in the base; null too"),
-        required(
-            "in_both",
-            Type::Boolean,
-            "Whether both snapshots have this id, even with another class or no shallow size",
-        ),
+        text("status", "`new` (target only), `deleted` (base only) or `kept` (both)"),
+        address("id", "Object identity in both snapshots"),
+        id("base_node", "`node` in the base; null if new").or_null(),
+        id("target_node", "`node` in the target; null if deleted").or_null(),
+        text("class", "Class name"),
+        text("class_key", "As in `diff_object_classes`"),
+        address("fingerprint", "`fingerprint` of the class"),
+        text("kind", "Node type, as the format names it"),
+        bytes("shallow_bytes", "Shallow size in the target; for deleted objects in the base"),
+        bytes("retained_bytes", "Retained size, likewise"),
+        bytes("base_shallow_bytes", "Shallow size in the base; null if new").or_null(),
+        bytes("base_retained_bytes", "Retained size in the base; null too").or_null(),
+        flag("in_both", "Whether both snapshots have this id, even with another class or no shallow size"),
     ],
+    ..table!("diff_objects")
 };
 
 /// Status of an object, in the column `status`.

@@ -1,77 +1,58 @@
 //! Table `findings`.
 
-use crate::table::{self, ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
-use arrow::datatypes::{Field, SchemaRef};
+use crate::column::{FINGERPRINT, SIGNATURE, Type, Unit, bytes, column, count, id, text};
+use crate::table::{Runs, TableSchema, table};
 use serde::{Deserialize, Serialize};
-
-/// File name inside a run.
-pub const FILE: &str = TABLE.file;
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "findings",
-    file: "findings.parquet",
     row: "finding",
     order: "`severity` (`high` first), `bytes` descending",
     runs: Runs::Both,
-    condition: None,
     notes: &[
         "One cause is one finding: others about the same bytes become sentences of its `message`. Findings of one \
          rule about objects with equal holders are one, too.",
         "`stable_path` is `path` without indices, ids and contents of strings. `signature` has rule, class, and the \
          last steps of `stable_path`, up to the holder, which stay when the shortest path moves.",
     ],
-    names_run: true,
-    columns: COLUMNS,
-};
-
-/// Elements of paths.
-const STEP: Type = Type::Utf8;
-
-const COLUMNS: &[ColumnSchema] = &[
-    required("finding", Type::UInt32, "Row number"),
-    required("rule", Type::Utf8, "Name of the rule; stable"),
-    required("severity", Type::Utf8, "`high`, `medium` or `low`"),
-    required(
-        "scope",
-        Type::Utf8,
-        "Subject of the finding: `snapshot`, `class`, `set`, `node`; in a replayed trace `trace`, `type`, `function`",
-    ),
-    required("subject", Type::Utf8, "Name"),
-    optional("class_id", Type::UInt32, "Class; null if not about one"),
-    optional("set", Type::UInt32, "Set; null too"),
-    optional("node", Type::UInt32, "Node, or an example; null too"),
-    optional("type_id", Type::UInt32, "Type; null too"),
-    optional("function_id", Type::UInt32, "Function; null too"),
-    required("count", Type::Int64, "Objects concerned"),
-    required("bytes", Type::Int64, "Bytes concerned: retained, wasted, allocated or outside the heap (see `message`)"),
-    required("message", Type::Utf8, "The finding with its evidence"),
-    required("next_step", Type::Utf8, "Advice; empty if none fits in general"),
-    required(
-        "path",
-        Type::List(&STEP),
-        "References from a root that people know (a global object, a class with static fields, a thread) to `node`, \
+    columns: &[
+        id("finding", "Row number"),
+        text("rule", "Name of the rule; stable"),
+        text("severity", "`high`, `medium` or `low`"),
+        text(
+            "scope",
+            "Subject of the finding: `snapshot`, `class`, `set`, `node`; in a replayed trace `trace`, `type`, \
+                 `function`",
+        ),
+        text("subject", "Name"),
+        id("class_id", "Class; null if not about one").or_null(),
+        id("set", "Set; null too").or_null(),
+        id("node", "Node, or an example; null too").or_null(),
+        id("type_id", "Type; null too").or_null(),
+        id("function_id", "Function; null too").or_null(),
+        count("count", "Objects concerned"),
+        bytes("bytes", "Bytes concerned: retained, wasted, allocated or outside the heap (see `message`)"),
+        text("message", "The finding with its evidence"),
+        text("next_step", "Advice; empty if none fits in general"),
+        column(
+            "path",
+            Type::List(&Type::Utf8),
+            Unit::Text,
+            "References from a root that people know (a global object, a class with static fields, a thread) to \
+                 `node`, \
          each as `Holder.field`; `[]` is the inside of a standard container, a star a repeat; long paths are cut; old \
          objects have their chain; empty if not about an object",
-    ),
-    optional("holder_node", Type::UInt32, "Nearest object of a named class above `node`; null if none"),
-    optional("owner", Type::Utf8, "Package, script or team of `node`, as in `owners`; null without one"),
-    optional("place", Type::Utf8, "Source of its nearest owner, as `file:line`; null if unknown"),
-    optional("class_key", Type::Utf8, "`class_key` of `class_id`; null too"),
-    required("stable_path", Type::List(&STEP), "`path`, equal in every run"),
-    SIGNATURE,
-    FINGERPRINT,
-];
-
-/// An element of `path` and `stable_path`.
-pub fn step() -> Field {
-    table::element(&STEP, false)
-}
-
-/// The Arrow schema.
-pub fn schema() -> SchemaRef {
-    TABLE.schema()
-}
+        ),
+        id("holder_node", "Nearest object of a named class above `node`; null if none").or_null(),
+        text("owner", "Package, script or team of `node`, as in `owners`; null without one").or_null(),
+        text("place", "Source of its nearest owner, as `file:line`; null if unknown").or_null(),
+        text("class_key", "`class_key` of `class_id`; null too").or_null(),
+        column("stable_path", Type::List(&Type::Utf8), Unit::Text, "`path`, equal in every run"),
+        SIGNATURE,
+        FINGERPRINT,
+    ],
+    ..table!("findings")
+};
 
 /// How much a finding matters; ordered from the most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -86,6 +67,11 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// The severity of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::High, Self::Medium, Self::Low].into_iter().find(|severity| severity.name() == name)
+    }
+
     /// Name, as in the table.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -118,6 +104,12 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// The scope of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        use Scope::{Class, Function, Node, Set, Snapshot, Trace, Type};
+        [Snapshot, Class, Set, Node, Trace, Type, Function].into_iter().find(|scope| scope.name() == name)
+    }
+
     /// Name, as in the table.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -5,7 +5,7 @@ use crate::names::NameRules;
 use crate::owners::OwnerRules;
 use crate::symbols::Symbols;
 pub use crate::symbols::{SourceMap, SourceMaps};
-pub use crate::table_names::{TableName, TraceTable};
+pub use crate::tables::{TableName, TraceTable};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -1,20 +1,15 @@
 //! Table `owners`.
 
-use crate::table::{ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
-use arrow::datatypes::SchemaRef;
+use crate::column;
+use crate::row::rows;
+use crate::scratch_column::Column;
+use crate::table::{TableSchema, table};
 use serde::{Deserialize, Serialize};
-
-/// File name inside a run.
-pub const FILE: &str = TABLE.file;
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "owners",
-    file: "owners.parquet",
     row: "owner: a package, or a name from the rules",
     order: "`retained_bytes` descending, `owner`",
-    runs: Runs::Analyze,
-    condition: None,
     notes: &[
         "The owner of an object is, in this order:",
         "1. That of the first rule of `--owners` that matches its class, script, package and class loader.\n2. The \
@@ -28,39 +23,9 @@ pub const TABLE: TableSchema = TableSchema {
          Java platform, so a `java.util.HashMap` counts for the package that retains it. `(none)` has objects without \
          an owner, `(unreachable)` garbage; `count`, `shallow_bytes` and `retained_bytes` sum to the whole heap.",
     ],
-    names_run: true,
-    columns: COLUMNS,
+    columns: OwnerRow::SCHEMAS,
+    ..table!("owners")
 };
-
-const COLUMNS: &[ColumnSchema] = &[
-    required("owner", Type::Utf8, "Name; in parentheses if not a package"),
-    required("count", Type::Int64, "Its objects, counted as in `classes`"),
-    required("shallow_bytes", Type::Int64, "Their sizes"),
-    required(
-        "retained_bytes",
-        Type::Int64,
-        "Shallow sizes of its objects without a stronger dominating owner, and of the ownerless objects that it \
-         dominates",
-    ),
-    optional(
-        "freed_bytes",
-        Type::Int64,
-        "Shallow sizes of objects reachable only through its objects; null except for the 252 largest named owners",
-    ),
-    optional(
-        "allocated_bytes",
-        Type::Int64,
-        "Bytes allocated by its functions: those of the innermost function of each stack with an owner of the \
-         strongest kind; null without allocation tracking",
-    ),
-    SIGNATURE,
-    FINGERPRINT,
-];
-
-/// The Arrow schema.
-pub fn schema() -> SchemaRef {
-    TABLE.schema()
-}
 
 /// Objects without an owner.
 pub const NONE: &str = "(none)";
@@ -73,20 +38,29 @@ pub const NODE: &str = "node";
 /// Java classes outside packages.
 pub const UNNAMED: &str = "(unnamed package)";
 
-/// A row as the stage that finds owners writes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct OwnerRow {
-    /// Its own objects.
-    pub count: u64,
-    /// Sum of their shallow sizes, bytes.
-    pub shallow_bytes: u64,
-    /// Shallow sizes of all objects that count for it, bytes.
-    pub retained_bytes: u64,
-    /// Bytes that become unreachable without its objects, or [`ABSENT`](crate::replay::ABSENT).
-    pub freed_bytes: u64,
-    /// Bytes allocated by its functions, or [`ABSENT`](crate::replay::ABSENT).
-    pub allocated_bytes: u64,
+rows! {
+    TABLE from Column::new("owner.row");
+    /// A row as the stage that finds owners writes it.
+    #[derive(Eq)]
+    pub struct OwnerRow {
+        count: u64
+            => computed(column::text("owner", "Name; in parentheses if not a package"))
+            | count("Its objects, counted as in `classes`");
+        shallow_bytes: u64 => bytes("Their sizes");
+        retained_bytes: u64
+            => bytes("Shallow sizes of its objects without a stronger dominating owner, and of the ownerless objects \
+                 that it \
+         dominates");
+        freed_bytes: u64
+            => bytes("Shallow sizes of objects reachable only through its objects; null except for the 252 largest \
+                 named owners").or_null();
+        allocated_bytes: u64
+            => bytes("Bytes allocated by its functions: those of the innermost function of each stack with an owner \
+                 of the \
+         strongest kind; null without allocation tracking").or_null()
+            | computed(column::SIGNATURE)
+            | computed(column::FINGERPRINT);
+    }
 }
 
 /// Origin of code, as the reader of a format finds it. `u32::MAX` means null.

@@ -1,73 +1,46 @@
 //! Table `possible_duplicates`: classes with possible duplicates.
 
+use crate::column;
 use crate::ids::{ClassId, SetId};
-use crate::scratch::Column;
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, required};
-use arrow::datatypes::SchemaRef;
-
-/// File name inside a run.
-pub const FILE: &str = TABLE.file;
+use crate::row::rows;
+use crate::scratch_column::{CLASS_KEYS, Column};
+use crate::table::{TableSchema, table};
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "possible_duplicates",
-    file: "possible_duplicates.parquet",
     row: "class with possible duplicates",
     order: "`bytes` descending, `class_id`",
-    runs: Runs::Analyze,
     condition: Some("with `findings`, if duplicates were searched"),
     notes: &["Sums over `duplicate_sets` with status `possible`."],
-    names_run: true,
-    columns: COLUMNS,
+    columns: PossibleRow::SCHEMAS,
+    ..table!("possible_duplicates")
 };
 
-const COLUMNS: &[ColumnSchema] = &[
-    required("class_id", Type::UInt32, "Class"),
-    required("class", Type::Utf8, "Name"),
-    required("class_key", Type::Utf8, "Its `class_key`"),
-    required("sets", Type::UInt32, "Possible sets of the class"),
-    required("set", Type::UInt32, "The one with most of `bytes`"),
-    required("count", Type::Int64, "Their members"),
-    required(
-        "untold",
-        Type::Int64,
-        "Of `count`, those that the input cannot distinguish; references of the rest were not compared",
-    ),
-    required(
-        "bytes",
-        Type::Int64,
-        "Sizes of all members but one per set, without referenced objects: the most that merging saves",
-    ),
-    required("message", Type::Utf8, "Why they are only possible, a sentence"),
-    required("next_step", Type::Utf8, "Command that compares them; empty if the input lacks the data"),
-];
-
-/// The Arrow schema.
-pub fn schema() -> SchemaRef {
-    TABLE.schema()
-}
-
 /// The classes, by bytes in descending order, then by class.
-pub const POSSIBLE_CLASS: Column<PossibleRow> = Column::new("class.possible");
+pub const POSSIBLE_CLASS: Column<PossibleRow> = PossibleRow::ROWS;
 
-/// A class with possible sets of duplicates. Sizes are bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct PossibleRow {
-    /// Sizes of all members but one of each such set, without the objects they refer to.
-    pub bytes: u64,
-    /// Members of sets whose references were not fully compared.
-    pub uncompared: u64,
-    /// Members of sets that the input cannot distinguish.
-    pub untold: u64,
-    /// The class.
-    pub class: ClassId,
-    /// Possible sets of the class.
-    pub sets: u32,
-    /// The one with most of the bytes.
-    pub largest: SetId,
-    /// Padding; 0.
-    pub unused: u32,
+rows! {
+    TABLE from Column::new("class.possible");
+    /// A class with possible sets of duplicates. Sizes are bytes.
+    #[derive(Eq)]
+    pub struct PossibleRow {
+        class: ClassId
+            => also(id("class_id", |row: &PossibleRow| row.class.0, "Class"))
+            | computed(column::text("class", "Name"))
+            | also(text("class_key", |row: &PossibleRow| row.class.0, CLASS_KEYS, "Its `class_key`"));
+        sets: u32 => few("Possible sets of the class");
+        largest: SetId => also(id("set", |row: &PossibleRow| row.largest.0, "The one with most of `bytes`"));
+        unused: u32;
+        /// Members of sets whose references were not fully compared.
+        uncompared: u64 => also(count("count", PossibleRow::members, "Their members"));
+        /// Members of sets that the input cannot distinguish.
+        untold: u64
+            => count("Of `count`, those that the input cannot distinguish; references of the rest were not compared");
+        bytes: u64
+            => bytes("Sizes of all members but one per set, without referenced objects: the most that merging saves")
+            | computed(column::text("message", "Why they are only possible, a sentence"))
+            | computed(column::text("next_step", "Command that compares them; empty if the input lacks the data"));
+    }
 }
 
 impl PossibleRow {

@@ -1,46 +1,30 @@
 //! Table `recorded_events`.
 
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, required};
-use arrow::datatypes::SchemaRef;
-
-/// File name inside a run.
-pub const FILE: &str = TABLE.file;
+use crate::row::rows;
+use crate::scratch_column::{Column, RECORDING_TEXTS};
+use crate::table::{Runs, TableSchema, table};
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "recorded_events",
-    file: "recorded_events.parquet",
     row: "kind of event in a recording of Java",
     order: "`count` descending, `event`",
     runs: Runs::Replay,
     condition: Some("for recordings of Java"),
     notes: &["As counted by `jfr summary`. Missing events were not enabled."],
-    names_run: true,
-    columns: COLUMNS,
+    columns: RecordedEventRow::SCHEMAS,
+    ..table!("recorded_events")
 };
 
-const COLUMNS: &[ColumnSchema] = &[
-    required("event", Type::Utf8, "Name"),
-    required("count", Type::Int64, "Events in whole chunks"),
-    required("bytes", Type::Int64, "Their bytes in the recording"),
-    required("used", Type::Boolean, "Whether the replay reads them"),
-];
-
-/// The Arrow schema.
-pub fn schema() -> SchemaRef {
-    TABLE.schema()
-}
-
-/// A row as the replay writes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct RecordedEventRow {
-    /// Text id.
-    pub event: u32,
-    /// 1 if the replay reads them.
-    pub used: u32,
-    /// Events.
-    pub count: u64,
-    /// Their sizes, bytes.
-    pub bytes: u64,
+rows! {
+    TABLE from Column::new("replay.recorded_event");
+    /// A row as the replay writes it.
+    #[derive(Eq)]
+    pub struct RecordedEventRow {
+        event: u32 => text(RECORDING_TEXTS, "Name");
+        used: u32;
+        count: u64 => count("Events in whole chunks");
+        bytes: u64
+            => bytes("Their bytes in the recording")
+            | also(flag("used", |row: &RecordedEventRow| row.used, "Whether the replay reads them"));
+    }
 }

@@ -17,7 +17,8 @@ use crate::object_tracks::TrackRow;
 use crate::old_object_chains::OldObjectChainRow;
 use crate::old_objects::OldObjectRow;
 use crate::recorded_events::RecordedEventRow;
-use crate::scratch::{Column, StringColumns};
+use crate::scratch_column::{Column, StringColumns};
+pub use crate::scratch_column::{FUNCTION_STRINGS as STRINGS, RECORDING_TEXTS, TYPE_NAMES};
 use crate::walk_objects::WalkRow;
 use serde::{Deserialize, Serialize};
 
@@ -25,54 +26,43 @@ use serde::{Deserialize, Serialize};
 pub const ABSENT: u64 = u64::MAX;
 
 /// Rows of `allocation_types`.
-pub const TYPES: Column<TypeRow> = Column::new("replay.type");
+pub const TYPES: Column<TypeRow> = TypeRow::ROWS;
 /// Rows of `allocation_functions`.
-pub const FUNCTIONS: Column<FunctionRow> = Column::new("replay.function");
+pub const FUNCTIONS: Column<FunctionRow> = FunctionRow::ROWS;
 /// Rows of `allocation_callers`.
-pub const CALLERS: Column<CallerRow> = Column::new("replay.caller");
+pub const CALLERS: Column<CallerRow> = CallerRow::ROWS;
 /// Rows of `allocation_callees`.
-pub const CALLEES: Column<CalleeRow> = Column::new("replay.callee");
+pub const CALLEES: Column<CalleeRow> = CalleeRow::ROWS;
 /// Rows of `object_lifetimes`.
-pub const LIFETIMES: Column<LifetimeRow> = Column::new("replay.lifetime");
+pub const LIFETIMES: Column<LifetimeRow> = LifetimeRow::ROWS;
 /// Rows of `lifetime_sites`.
-pub const SITES: Column<SiteRow> = Column::new("replay.site");
+pub const SITES: Column<SiteRow> = SiteRow::ROWS;
 /// Rows of `lifetime_paths`.
-pub const PATHS: Column<PathRow> = Column::new("replay.path");
+pub const PATHS: Column<PathRow> = PathRow::ROWS;
 /// Rows of `collections`.
 pub const COLLECTIONS: Column<CollectionRow> = Column::new("replay.collection");
 /// Rows of `object_tracks`.
-pub const TRACKS: Column<TrackRow> = Column::new("replay.track");
+pub const TRACKS: Column<TrackRow> = TrackRow::ROWS;
 /// Rows of `moved_ranges`.
-pub const MOVES: Column<MoveRow> = Column::new("replay.move");
+pub const MOVES: Column<MoveRow> = MoveRow::ROWS;
 /// Rows of `walk_objects`.
-pub const WALK_OBJECTS: Column<WalkRow> = Column::new("replay.walk_object");
+pub const WALK_OBJECTS: Column<WalkRow> = WalkRow::ROWS;
 /// Details of [`COLLECTIONS`] that only Java recordings have.
 pub const COLLECTION_DETAILS: Column<CollectionDetail> = Column::new("replay.collection_detail");
 /// Rows of `old_objects`.
-pub const OLD_OBJECTS: Column<OldObjectRow> = Column::new("replay.old_object");
+pub const OLD_OBJECTS: Column<OldObjectRow> = OldObjectRow::ROWS;
 /// Rows of `old_object_chains`.
-pub const OLD_OBJECT_CHAINS: Column<OldObjectChainRow> = Column::new("replay.old_object_chain");
+pub const OLD_OBJECT_CHAINS: Column<OldObjectChainRow> = OldObjectChainRow::ROWS;
 /// Rows of `object_counts`.
-pub const OBJECT_COUNTS: Column<ObjectCountRow> = Column::new("replay.object_count");
+pub const OBJECT_COUNTS: Column<ObjectCountRow> = ObjectCountRow::ROWS;
 /// Rows of `recorded_events`.
-pub const RECORDED_EVENTS: Column<RecordedEventRow> = Column::new("replay.recorded_event");
-/// Texts of these rows.
-pub const RECORDING_TEXTS: StringColumns = StringColumns {
-    bytes: Column::new("replay.recording_text.bytes"),
-    start: Column::new("replay.recording_text.start"),
-};
+pub const RECORDED_EVENTS: Column<RecordedEventRow> = RecordedEventRow::ROWS;
 /// Rows of `object_generations`.
-pub const OBJECT_GENERATIONS: Column<GenerationRow> = Column::new("replay.generation");
+pub const OBJECT_GENERATIONS: Column<GenerationRow> = GenerationRow::ROWS;
 /// Rows of `generation_bounds`.
-pub const BOUNDS: Column<BoundRow> = Column::new("replay.bound");
+pub const BOUNDS: Column<BoundRow> = BoundRow::ROWS;
 /// Rows of `collection_roots`.
-pub const ROOTS: Column<RootRow> = Column::new("replay.root");
-/// Names of types, by number of the type.
-pub const TYPE_NAMES: StringColumns =
-    StringColumns { bytes: Column::new("replay.type_name.bytes"), start: Column::new("replay.type_name.start") };
-/// Names, signatures, modules and files of functions.
-pub const STRINGS: StringColumns =
-    StringColumns { bytes: Column::new("replay.string.bytes"), start: Column::new("replay.string.start") };
+pub const ROOTS: Column<RootRow> = RootRow::ROWS;
 /// Signatures of types, by number of the type.
 pub const TYPE_SIGNATURES: StringColumns = StringColumns {
     bytes: Column::new("replay.type_signature.bytes"),

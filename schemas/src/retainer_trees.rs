@@ -1,20 +1,13 @@
 //! Table `retainer_trees`.
 
+use crate::column::{bytes, count, edges, flag, id, steps, text};
 use crate::scratch::Column;
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
-use arrow::datatypes::SchemaRef;
-
-/// File name inside a run.
-pub const FILE: &str = TABLE.file;
+use crate::table::{TableSchema, table};
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "retainer_trees",
-    file: "retainer_trees.parquet",
     row: "branch of the retainer tree of a big class",
     order: "classes as in `classes`; branches in preorder, largest first",
-    runs: Runs::Analyze,
-    condition: None,
     notes: &[
         "All holders, where a `reference` chain has one path per instance. If a branch of level 1 drops its \
          references, the instances that it alone holds become unreachable (`exclusive_count`).",
@@ -27,41 +20,34 @@ pub const TABLE: TableSchema = TableSchema {
         "At most 16,384 evenly chosen instances of a class and a bounded number of edges are visited; `is_cut` marks \
          incomplete rows. Shares of `looked_at` are then estimates.",
     ],
-    names_run: true,
-    columns: COLUMNS,
+    columns: &[
+        id("branch", "Row number"),
+        id("class_id", "Class of the instances"),
+        text("class", "Name"),
+        count("looked_at", "Visited instances: all, or a sample"),
+        id("parent", "`branch` one level nearer to the instances; null at level 1").or_null(),
+        steps("level", "1 for direct holders of instances"),
+        text("kind", "`holder`, `root` (the root itself) or `rest` (all small branches)"),
+        text("holder_class", "Class of the holders; null for the rest").or_null(),
+        text("edge", "Label of their edges, as in `chains`; null for the rest and without a label").or_null(),
+        text("text", "Path from the holders to the instances, as in `chains`"),
+        count("merged", "Merged pairs of class and label; above 1 for `(any)` and the rest"),
+        count("holders", "Distinct holders"),
+        id("example_node", "`node` of the holder nearest to the root"),
+        edges("distance", "Its distance; null if unreachable").or_null(),
+        count("count", "Distinct instances held through the branch"),
+        bytes("shallow_bytes", "Their sizes"),
+        bytes("retained_bytes", "Their retained size, without double counting"),
+        count("exclusive_count", "Those that only this branch holds"),
+        bytes("exclusive_shallow_bytes", "Their shallow sizes"),
+        bytes("exclusive_retained_bytes", "Their retained size, likewise"),
+        flag("is_cut", "Whether a limit of work cut instances, holders or deeper levels"),
+    ],
+    ..table!("retainer_trees")
 };
-
-const COLUMNS: &[ColumnSchema] = &[
-    required("branch", Type::UInt32, "Row number"),
-    required("class_id", Type::UInt32, "Class of the instances"),
-    required("class", Type::Utf8, "Name"),
-    required("looked_at", Type::Int64, "Visited instances: all, or a sample"),
-    optional("parent", Type::UInt32, "`branch` one level nearer to the instances; null at level 1"),
-    required("level", Type::UInt32, "1 for direct holders of instances"),
-    required("kind", Type::Utf8, "`holder`, `root` (the root itself) or `rest` (all small branches)"),
-    optional("holder_class", Type::Utf8, "Class of the holders; null for the rest"),
-    optional("edge", Type::Utf8, "Label of their edges, as in `chains`; null for the rest and without a label"),
-    required("text", Type::Utf8, "Path from the holders to the instances, as in `chains`"),
-    required("merged", Type::Int64, "Merged pairs of class and label; above 1 for `(any)` and the rest"),
-    required("holders", Type::Int64, "Distinct holders"),
-    required("example_node", Type::UInt32, "`node` of the holder nearest to the root"),
-    optional("distance", Type::Int32, "Its distance; null if unreachable"),
-    required("count", Type::Int64, "Distinct instances held through the branch"),
-    required("shallow_bytes", Type::Int64, "Their sizes"),
-    required("retained_bytes", Type::Int64, "Their retained size, without double counting"),
-    required("exclusive_count", Type::Int64, "Those that only this branch holds"),
-    required("exclusive_shallow_bytes", Type::Int64, "Their shallow sizes"),
-    required("exclusive_retained_bytes", Type::Int64, "Their retained size, likewise"),
-    required("is_cut", Type::Boolean, "Whether a limit of work cut instances, holders or deeper levels"),
-];
 
 /// Scratch column of its rows.
 pub const ROWS: Column<TreeRow> = Column::new("retainer_tree.row");
-
-/// The Arrow schema.
-pub fn schema() -> SchemaRef {
-    TABLE.schema()
-}
 
 /// Names of the kinds of branches, by [`TreeRow::kind`].
 pub const KINDS: [&str; 3] = ["holder", "root", "rest"];

@@ -3,10 +3,11 @@
 //! Each has one row per fingerprint of a table of runs, measure and group of runs: a row of [`crate::diff`], aggregated
 //! over all runs of the group.
 
+use crate::column::{ColumnSchema, Type, Unit, column, joined, text, time, whole};
 use crate::comparison::Missed;
 use crate::diff::{self, AMOUNTS, DiffTable, SUBJECT, amounts};
 use crate::run;
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, joined, optional, required};
+use crate::table::{Runs, TableSchema, table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -154,23 +155,19 @@ const OF_GROUP: [ColumnSchema; AMOUNTS] = amounts!("", "the group");
 /// The columns of all tables.
 pub const COLUMNS: &[ColumnSchema] = &joined::<21>(&[
     &[
-        required("format", Type::Utf8, "Input format of the group"),
-        optional("release", Type::Utf8, "Release of the group; null if not grouped by it"),
-        required("labels", Type::Map, "Labels that runs are grouped by, with their values"),
+        text("format", "Input format of the group"),
+        text("release", "Release of the group; null if not grouped by it").or_null(),
+        column("labels", Type::Map, Unit::Text, "Labels that runs are grouped by, with their values"),
     ],
     SUBJECT,
     &OF_GROUP,
     &[
-        optional("min", Type::Int64, "Minimum; null too"),
-        optional("p99", Type::Int64, "99 % quantile; null too"),
-        optional("first_seen", Type::Timestamp, "Earliest capture of a run with the subject; null if unknown"),
-        optional("last_seen", Type::Timestamp, "Latest; null too"),
-        required(
-            "worst_release",
-            Type::Utf8,
-            "Release of the run with the most of the first measure; the first of several",
-        ),
-        required("worst_snapshot", Type::Utf8, "Name of that run"),
+        whole("min", "Minimum; null too").or_null(),
+        whole("p99", "99 % quantile; null too").or_null(),
+        time("first_seen", "Earliest capture of a run with the subject; null if unknown").or_null(),
+        time("last_seen", "Latest; null too").or_null(),
+        text("worst_release", "Release of the run with the most of the first measure; the first of several"),
+        text("worst_snapshot", "Name of that run"),
     ],
 ]);
 
@@ -179,21 +176,20 @@ const NOTES: &[&str] = &[
      values of the rollup's `by`, in a folder of its own.",
 ];
 
-const fn summed_up((name, file): (&'static str, &'static str), row: &'static str) -> TableSchema {
-    let order = "`fingerprint`, the order of the measures";
-    let (runs, columns) = (Runs::Rollup, COLUMNS);
-    TableSchema { name, file, row, order, runs, condition: None, notes: NOTES, names_run: false, columns }
-}
-
 /// Defines a table that aggregates the rows of a table of runs.
 macro_rules! rollup_table {
     ($constant:ident: $name:literal sums up $of:literal) => {
         #[doc = concat!("Table `", $name, "`.")]
         pub const $constant: RollupTable = RollupTable {
-            table: summed_up(
-                ($name, concat!($name, ".parquet")),
-                concat!("fingerprint in `", $of, "` of any run of a group, and measure"),
-            ),
+            table: TableSchema {
+                row: concat!("fingerprint in `", $of, "` of any run of a group, and measure"),
+                order: "`fingerprint`, the order of the measures",
+                runs: Runs::Rollup,
+                notes: NOTES,
+                names_run: false,
+                columns: COLUMNS,
+                ..table!($name)
+            },
             rows: &diff::$constant,
         };
     };

@@ -13,54 +13,20 @@ use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 pub use crate::limits;
 use crate::owners::{Origin, OwnerRow};
 use crate::roles::Roles;
+pub use crate::scratch_column::{CLASS_KEYS, Column, Per, StringColumns};
 use serde::{Deserialize, Serialize};
-use std::marker::PhantomData;
-
-/// Cardinality of a column or an array: one element per ...
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Per {
-    /// A node.
-    Node,
-    /// An edge, essential or not.
-    Edge,
-    /// Something much rarer than nodes and edges.
-    Few,
-}
-
-/// A typed name of a scratch column. `T` is the element as stored on disk.
-pub struct Column<T> {
-    /// File name inside the scratch folder.
-    pub name: &'static str,
-    /// Cardinality.
-    pub per: Per,
-    element: PhantomData<fn() -> T>,
-}
-
-impl<T> Column<T> {
-    /// A column of few elements.
-    pub const fn new(name: &'static str) -> Self {
-        Self::of(name, Per::Few)
-    }
-
-    /// A column of given cardinality.
-    pub const fn of(name: &'static str, per: Per) -> Self {
-        Self { name, per, element: PhantomData }
-    }
-}
-
-impl<T> Clone for Column<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Column<T> {}
 
 macro_rules! columns {
     ($($(#[$doc:meta])* $name:ident: $element:ty = $file:literal per $per:ident;)*) => {
         $($(#[$doc])* pub const $name: Column<$element> = Column::of($file, Per::$per);)*
     };
 }
+
+/// Rows of classes, by retained size, largest first.
+pub const CLASS_ROW: Column<ClassRow> = ClassRow::ROWS;
+
+/// Rows of owners, by retained size, largest first; their names are [`OWNER_NAMES`].
+pub const OWNER_ROW: Column<OwnerRow> = OwnerRow::ROWS;
 
 columns! {
     /// Index into [`Metadata::node_kinds`].
@@ -223,8 +189,6 @@ columns! {
     /// The frames as text, grouped by thread, innermost first; [`StringId::NONE`] for unknown ones.
     THREAD_FRAME: StringId = "thread.frame" per Few;
 
-    /// Rows of classes, by retained size, largest first.
-    CLASS_ROW: ClassRow = "class.row" per Few;
     /// Whether a class is big, by [`ClassId`].
     CLASS_BIG: u8 = "class.big" per Few;
     /// Whether a node's retained size counts for its class: no other instance dominates it.
@@ -260,8 +224,6 @@ columns! {
     SCRIPT_ID: u32 = "script.id" per Few;
     /// URL or path of each of them.
     SCRIPT_URL: StringId = "script.url" per Few;
-    /// Rows of owners, by retained size, largest first; their names are [`OWNER_NAMES`].
-    OWNER_ROW: OwnerRow = "owner.row" per Few;
 
     /// Node at each preorder position.
     PREORDER_NODE: NodeId = "preorder.node" per Node;
@@ -292,25 +254,11 @@ pub const SYSTEM_DISTANCE: i32 = 100_000_000;
 /// [`NODE_DISTANCE`] of an unreached node.
 pub const NO_DISTANCE: i32 = i32::MIN;
 
-/// The two columns of a string table: the concatenated bytes, and the start of each string, with the end of the last.
-/// Strings are UTF-8, but lone surrogates of the input are kept in three-byte generalised form and invalid bytes are
-/// kept as is, so that equality is exact.
-#[derive(Clone, Copy)]
-pub struct StringColumns {
-    /// The bytes.
-    pub bytes: Column<u8>,
-    /// The starts, one more than there are strings.
-    pub start: Column<u64>,
-}
-
 /// All names of nodes and edges, by [`StringId`].
 pub const STRINGS: StringColumns =
     StringColumns { bytes: Column::new("string.bytes"), start: Column::new("string.start") };
 /// XXH3-64 of each of [`STRINGS`].
 pub const STRING_HASH: Column<u64> = Column::new("string.hash");
-/// Class keys, by [`ClassId`].
-pub const CLASS_KEYS: StringColumns =
-    StringColumns { bytes: Column::new("class_key.bytes"), start: Column::new("class_key.start") };
 
 /// Signatures of classes, by [`ClassId`].
 pub const CLASS_SIGNATURES: StringColumns =

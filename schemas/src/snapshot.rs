@@ -1,80 +1,68 @@
 //! Table `snapshot`.
 
-use crate::table::{self, ColumnSchema, Runs, TableSchema, Type, optional, required};
-use arrow::datatypes::{Fields, SchemaRef};
-
-/// File name inside a run.
-pub const FILE: &str = TABLE.file;
+use crate::column::{ColumnSchema, Type, Unit, bytes, column, count, flag, seconds, text, time};
+use crate::table::{TableSchema, table};
+use arrow::datatypes::Fields;
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "snapshot",
-    file: "snapshot.parquet",
     row: "run, so exactly one",
-    order: "",
-    runs: Runs::Analyze,
-    condition: None,
     notes: &[
         "`wall_seconds`, `peak_rss_bytes` and `stages` are measured: only this table differs between runs on the same \
          input.",
     ],
-    names_run: true,
-    columns: COLUMNS,
+    columns: &[
+        text("source", "Input, as named on the command line"),
+        text("format", "Input format"),
+        text("format_version", "Its version; null if not stated").or_null(),
+        bytes("input_bytes", "Input size as stored"),
+        bytes("content_bytes", "Input size after decompression"),
+        text("input_hash", "XXH3-128 of the input as stored, hexadecimal"),
+        count("node_count", "Nodes"),
+        count("edge_count", "Edges"),
+        count("root_count", "References from roots"),
+        count("string_count", "Strings of the input"),
+        bytes("shallow_bytes", "Their shallow sizes"),
+        bytes("native_bytes", "Their native sizes; null if unknown").or_null(),
+        count("reachable_count", "Reachable nodes"),
+        bytes("reachable_bytes", "Their shallow sizes"),
+        count("unreachable_count", "Unreachable nodes"),
+        bytes("unreachable_bytes", "Their shallow sizes"),
+        time(
+            "captured_at",
+            "When the snapshot was taken, from the input, else when its file was modified; null without \
+         both",
+        )
+        .or_null(),
+        text("captured_at_source", "`input` or `file`; null with `captured_at`").or_null(),
+        text(
+            "referents",
+            "Whether weak, soft and phantom references `hold` or `skip` their referents; null if the format \
+         has no choice",
+        )
+        .or_null(),
+        flag("partial", "Whether the input is damaged and covered only in part (`--salvage`)"),
+        text("partial_reason", "What is left out; null if not partial").or_null(),
+        column("labels", Type::Map, Unit::Text, "Command-line labels"),
+        text("options", "Options that shaped the result, JSON"),
+        text("heaplake_version", "heaplake version"),
+        seconds("wall_seconds", "Elapsed time of the analysis"),
+        bytes("peak_rss_bytes", "Peak resident set of the process; null if unknown").or_null(),
+        column("stages", Type::List(&STAGE), Unit::Fields, "Costs of each stage"),
+    ],
+    ..table!("snapshot")
 };
-
-const COLUMNS: &[ColumnSchema] = &[
-    required("source", Type::Utf8, "Input, as named on the command line"),
-    required("format", Type::Utf8, "Input format"),
-    optional("format_version", Type::Utf8, "Its version; null if not stated"),
-    required("input_bytes", Type::Int64, "Input size as stored"),
-    required("content_bytes", Type::Int64, "Input size after decompression"),
-    required("input_hash", Type::Utf8, "XXH3-128 of the input as stored, hexadecimal"),
-    required("node_count", Type::Int64, "Nodes"),
-    required("edge_count", Type::Int64, "Edges"),
-    required("root_count", Type::Int64, "References from roots"),
-    required("string_count", Type::Int64, "Strings of the input"),
-    required("shallow_bytes", Type::Int64, "Their shallow sizes"),
-    optional("native_bytes", Type::Int64, "Their native sizes; null if unknown"),
-    required("reachable_count", Type::Int64, "Reachable nodes"),
-    required("reachable_bytes", Type::Int64, "Their shallow sizes"),
-    required("unreachable_count", Type::Int64, "Unreachable nodes"),
-    required("unreachable_bytes", Type::Int64, "Their shallow sizes"),
-    optional(
-        "captured_at",
-        Type::Timestamp,
-        "When the snapshot was taken, from the input, else when its file was modified; null without both",
-    ),
-    optional("captured_at_source", Type::Utf8, "`input` or `file`; null with `captured_at`"),
-    optional(
-        "referents",
-        Type::Utf8,
-        "Whether weak, soft and phantom references `hold` or `skip` their referents; null if the format has no choice",
-    ),
-    required("partial", Type::Boolean, "Whether the input is damaged and covered only in part (`--salvage`)"),
-    optional("partial_reason", Type::Utf8, "What is left out; null if not partial"),
-    required("labels", Type::Map, "Command-line labels"),
-    required("options", Type::Utf8, "Options that shaped the result, JSON"),
-    required("heaplake_version", Type::Utf8, "heaplake version"),
-    required("wall_seconds", Type::Float64, "Elapsed time of the analysis"),
-    optional("peak_rss_bytes", Type::Int64, "Peak resident set of the process; null if unknown"),
-    required("stages", Type::List(&STAGE), "Costs of each stage"),
-];
-
-/// The Arrow schema.
-pub fn schema() -> SchemaRef {
-    TABLE.schema()
-}
 
 const STAGE: Type = Type::Struct(STAGE_FIELDS);
 
 const STAGE_FIELDS: &[ColumnSchema] = &[
-    required("name", Type::Utf8, "Stage name"),
-    required("seconds", Type::Float64, "Elapsed time"),
-    required("rows", Type::Int64, "Nodes, edges, sets, … processed"),
-    required("spilled_bytes", Type::Int64, "Bytes written to temporary files"),
+    text("name", "Stage name"),
+    seconds("seconds", "Elapsed time"),
+    count("rows", "Nodes, edges, sets, … processed"),
+    bytes("spilled_bytes", "Bytes written to temporary files"),
 ];
 
 /// Fields of one entry of `stages`.
 pub fn stage_fields() -> Fields {
-    table::fields(STAGE_FIELDS)
+    crate::column::fields(STAGE_FIELDS)
 }

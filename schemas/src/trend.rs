@@ -3,8 +3,9 @@
 //! Each follows the rows of one table of runs over a series of steps, as the tables of [`crate::diff`] compare them
 //! between two sides: with the same subjects, keys and measures. A row is a subject, a measure and a step.
 
+use crate::column::{ColumnSchema, Type, Unit, address, column, count, joined, real_per_step, text};
 use crate::diff::{self, AMOUNTS, DiffTable, FORMAT, SUBJECT, amounts};
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, joined, optional, required};
+use crate::table::{Runs, TableSchema, table};
 
 /// A table that follows the rows of a table of runs.
 #[derive(Clone, Copy, Debug)]
@@ -25,67 +26,65 @@ const OF_STEP: [ColumnSchema; AMOUNTS] = amounts!("", "the step");
 pub const COLUMNS: &[ColumnSchema] = &joined::<23>(&[
     SUBJECT,
     FORMAT,
-    &[required("step", Type::Int64, "Step number, from 0, as in `trend.json`")],
+    &[column("step", Type::Int64, Unit::Step, "Step number, from 0, as in `trend.json`")],
     &OF_STEP,
     &[
-        required(
+        text(
             "shape",
-            Type::Utf8,
             "Shape of the measure's series: `growing`, `leaks_on_some`, `plateau`, `sawtooth` or `none`; the same in \
              each step",
-        ),
-        optional(
+        )
+        .of_measure(),
+        real_per_step(
             "slope",
-            Type::Float64,
             "Growth per step: median slope of all pairs of runs of different steps (Theil-Sen); for `leaks_on_some`, \
              of the means of the steps; null below two steps with values",
-        ),
-        optional("slope_low", Type::Float64, "Lower end of its 95 % interval; null if too few values"),
-        optional("slope_high", Type::Float64, "Upper end; null too"),
-        optional(
+        )
+        .or_null(),
+        real_per_step("slope_low", "Lower end of its 95 % interval; null if too few values").or_null(),
+        real_per_step("slope_high", "Upper end; null too").or_null(),
+        column(
             "first_growth",
             Type::Int64,
+            Unit::Step,
             "First step from which on it is above where it began to grow; null unless it grows, leaks on some, or is \
              a plateau",
-        ),
-        optional(
+        )
+        .or_null()
+        .of_measure(),
+        count(
             "grown_on",
-            Type::Int64,
             "Hosts of the last step where it has grown (runs, without host labels); null unless it grows or leaks on \
              some",
-        ),
-        optional("grown_on_names", Type::Utf8, "Their names, largest first, at most five; null too"),
-        optional(
-            "class_fingerprint",
-            Type::UInt64,
-            "`fingerprint` in `trend_classes` of a chain's class; null for other subjects",
-        ),
-        optional("part_of", Type::UInt64, "`fingerprint` of the subject that this growth is part of; null if none"),
+        )
+        .or_null()
+        .of_measure(),
+        text("grown_on_names", "Their names, largest first, at most five; null too").or_null().of_measure(),
+        address("class_fingerprint", "`fingerprint` in `trend_classes` of a chain's class; null for other subjects")
+            .or_null(),
+        address("part_of", "`fingerprint` of the subject that this growth is part of; null if none").or_null(),
     ],
 ]);
 
 const NOTES: &[&str] = &["See [comparisons in long form](#comparisons-in-long-form)."];
 
-const fn followed(
-    (name, file): (&'static str, &'static str),
-    row: &'static str,
-    columns: &'static [ColumnSchema],
-) -> TableSchema {
-    let order = "`shape` of the first measure (`growing` and `leaks_on_some` first), growth per step over all runs descending, \
+const ORDER: &str = "`shape` of the first measure (`growing` and `leaks_on_some` first), growth per step over all \
+     runs descending, \
      `fingerprint`, `format`, the order of the measures, `step`";
-    TableSchema { name, file, row, order, runs: Runs::Trend, condition: None, notes: NOTES, names_run: false, columns }
-}
-
 /// Defines a table that follows the rows of a table of runs.
 macro_rules! trend_table {
     ($constant:ident: $name:literal follows $followed:literal by $keys:ident) => {
         #[doc = concat!("Table `", $name, "`.")]
         pub const $constant: TrendTable = TrendTable {
-            table: followed(
-                ($name, concat!($name, ".parquet")),
-                concat!("fingerprint in `", $followed, "` of any step, measure and step"),
-                &joined::<{ diff::$keys.len() + COLUMNS.len() }>(&[diff::$keys, COLUMNS]),
-            ),
+            table: TableSchema {
+                row: concat!("fingerprint in `", $followed, "` of any step, measure and step"),
+                order: ORDER,
+                runs: Runs::Trend,
+                notes: NOTES,
+                names_run: false,
+                columns: &joined::<{ diff::$keys.len() + COLUMNS.len() }>(&[diff::$keys, COLUMNS]),
+                ..table!($name)
+            },
             rows: &diff::$constant,
         };
     };

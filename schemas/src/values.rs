@@ -1,20 +1,16 @@
 //! Table `values`.
 
+use crate::column;
 use crate::ids::{NodeId, StringId};
-use crate::scratch::{Column, Per, StringColumns};
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
-use arrow::datatypes::SchemaRef;
-
-/// File name inside a run.
-pub const FILE: &str = TABLE.file;
+use crate::row::rows;
+use crate::scratch::STRINGS;
+use crate::scratch_column::{Column, Per, StringColumns};
+use crate::table::{TableSchema, table};
 
 /// The table.
 pub const TABLE: TableSchema = TableSchema {
-    name: "values",
-    file: "values.parquet",
     row: "value that a node contains: a field, an element, a text",
     order: "`node`, `position`",
-    runs: Runs::Analyze,
     condition: Some("with `--values`, for formats that have values"),
     notes: &[
         "The source of `heaplake object`, with about as many rows as `edges`.",
@@ -25,55 +21,45 @@ pub const TABLE: TableSchema = TableSchema {
          number of others; arrays of primitive values one row with their beginning. Texts are cut at 120 characters \
          or 160 bytes: `name` in `nodes` has more.",
     ],
-    names_run: true,
-    columns: COLUMNS,
+    columns: ValueRow::SCHEMAS,
+    ..table!("values")
 };
-
-const COLUMNS: &[ColumnSchema] = &[
-    required("node", Type::UInt32, "Node"),
-    required("position", Type::UInt32, "Row number in the node, from 0"),
-    optional("name", Type::Utf8, "Name of the field or edge; null if none"),
-    optional("index", Type::UInt32, "Index of an element; null for others"),
-    required(
-        "kind",
-        Type::Utf8,
-        "`reference`, `null`, `address` (without an object), `text`, `number` (object), `boolean`, `char`, `float`, \
-         `double`, `byte`, `short`, `int`, `long`, `elements` (beginning of an array), `length` (of an array), `more` \
-         (omitted rows)",
-    ),
-    optional("value", Type::Utf8, "Value as text, also of a referenced text or number; null if unknown"),
-    optional("to", Type::UInt32, "Referenced node; null for others"),
-];
-
-/// The Arrow schema.
-pub fn schema() -> SchemaRef {
-    TABLE.schema()
-}
 
 /// Number of values of each node; written only with the table, like the columns below.
 pub const VALUE_DEGREE: Column<u32> = Column::of("value.degree", Per::Node);
 /// The values, grouped by node in node order.
-pub const VALUE_ROW: Column<ValueRow> = Column::of("value.row", Per::Edge);
+pub const VALUE_ROW: Column<ValueRow> = ValueRow::ROWS;
 /// Beginnings of arrays.
 pub const VALUE_TEXTS: StringColumns =
     StringColumns { bytes: Column::new("value.text.bytes"), start: Column::new("value.text.start") };
 
-/// A row as the readers of formats write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct ValueRow {
-    /// Depends on `kind`.
-    pub bits: u64,
-    /// Name, or [`StringId::NONE`].
-    pub name: StringId,
-    /// Index, or [`NO_INDEX`].
-    pub index: u32,
-    /// Referenced node, or [`NodeId::NONE`].
-    pub to: NodeId,
-    /// See [`kind`].
-    pub kind: u8,
-    /// Padding; 0.
-    pub unused: [u8; 3],
+rows! {
+    TABLE from Column::of("value.row", Per::Edge);
+    /// A row as the readers of formats write it.
+    #[derive(Eq)]
+    pub struct ValueRow {
+        /// Name, or [`StringId::NONE`].
+        name: StringId
+            => computed(column::id("node", "Node"))
+            | computed(column::from_zero("position", "Row number in the node, from 0"))
+            | also(text("name", |row: &ValueRow| row.name.0, STRINGS, "Name of the field or edge; null if none").or_null());
+        /// Index, or [`NO_INDEX`].
+        index: u32 => from_zero("Index of an element; null for others").or_null();
+        /// See [`kind`].
+        kind: u8
+            => also(name("kind", |row: &ValueRow| row.kind.into(), &kind::NAMES, "`reference`, `null`, `address` \
+                 (without an object), `text`, `number` (object), `boolean`, `char`, `float`, `double`, `byte`, \
+                 `short`, `int`, `long`, `elements` (beginning of an array), `length` (of an array), `more` \
+                 (omitted rows)"));
+        unused: [u8; 3];
+        /// Referenced node, or [`NodeId::NONE`].
+        to: NodeId
+            => computed(column::text("value", "Value as text, also of a referenced text or number; null if unknown")
+                .or_null())
+            | also(id("to", |row: &ValueRow| row.to.0, "Referenced node; null for others").or_null());
+        /// Depends on `kind`.
+        bits: u64;
+    }
 }
 
 /// Null sentinel of [`ValueRow::index`].

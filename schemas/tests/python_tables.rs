@@ -1,8 +1,9 @@
 //! `python/heaplake/tables.json` says to the Python package what the schemas say. `HEAPLAKE_UPDATE=1` writes it anew.
 
 use heaplake_schemas::SCHEMA_VERSION;
+use heaplake_schemas::column::{ColumnSchema, Type};
 use heaplake_schemas::diff::{self, DiffTable};
-use heaplake_schemas::table::{ColumnSchema, Runs, TableSchema, Type};
+use heaplake_schemas::table::{Runs, TableSchema};
 use heaplake_schemas::{rollup, tables, trend};
 use std::fs;
 use std::path::Path;
@@ -67,7 +68,7 @@ fn columns(columns: &[ColumnSchema]) -> String {
 
 fn column(column: &ColumnSchema) -> String {
     let (name, meaning) = (quoted(column.name), quoted(column.meaning));
-    let unit = quoted(column.unit().unwrap_or_default());
+    let unit = quoted(&column.unit.to_string());
     let data_type = data_type(&column.data_type);
     let null = column.nullable;
     format!("{{\"name\": {name}, \"type\": {data_type}, \"unit\": {unit}, \"null\": {null}, \"meaning\": {meaning}}}")

@@ -81,7 +81,7 @@ fn check_table(run: &Path, file: &str, schema: &SchemaRef) {
 fn statistics_tell_the_release() {
     let lake = Lake::new();
     lake.analyze(fixtures::path("v8/s1.heapsnapshot.zst")).args(["--release", "2024-01-01"]).assert().success();
-    for file in [nodes::FILE, classes::FILE, findings::FILE] {
+    for file in [nodes::TABLE.file, classes::TABLE.file, findings::TABLE.file] {
         let reader = SerializedFileReader::new(File::open(lake.run().join(file)).unwrap()).unwrap();
         assert!(reader.metadata().num_row_groups() > 0);
         for group in reader.metadata().row_groups() {
@@ -121,15 +121,15 @@ fn tables_are_sorted_and_agree() {
     lake.analyze(&input).arg("--edges").assert().success();
     let run = lake.run();
     let summary = &run_json(&run)["summary"];
-    let nodes = Table::read(&run, nodes::FILE);
+    let nodes = Table::read(&run, nodes::TABLE.file);
     assert_eq!(summary["node_count"], nodes.rows());
     assert_eq!(nodes.u32s("node"), (0..nodes.rows() as u32).map(Some).collect::<Vec<_>>());
-    let edges = Table::read(&run, edges::FILE);
+    let edges = Table::read(&run, edges::TABLE.file);
     assert_eq!(summary["edge_count"], edges.rows());
     assert!(edges.u32s("from").is_sorted());
     let counts = nodes.u64s("edge_count").into_iter().map(|count| count.unwrap() as usize);
     assert_eq!(counts.sum::<usize>(), edges.rows());
-    let classes = Table::read(&run, classes::FILE);
+    let classes = Table::read(&run, classes::TABLE.file);
     assert_eq!(summary["class_count"], classes.rows());
     let order: Vec<_> = classes.u64s("retained_bytes").into_iter().zip(classes.u32s("class_id")).collect();
     assert!(order.is_sorted_by(|a, b| a.0 > b.0 || (a.0 == b.0 && a.1 < b.1)));
@@ -139,7 +139,7 @@ fn tables_are_sorted_and_agree() {
     // Edges can be left out.
     lake.analyze(&input).args(["--snapshot", "without", "--no-edges"]).arg("--force").assert().success();
     let without = lake.path().join("release=none/snapshot=without");
-    assert!(without.join(nodes::FILE).exists() && !without.join(edges::FILE).exists());
+    assert!(without.join(nodes::TABLE.file).exists() && !without.join(edges::TABLE.file).exists());
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn nothing_but_input_and_options_shapes_the_tables() {
         &["--threads", "7", "--memory", "96MiB"],
         &["--threads", "2", "--memory", "1GiB"],
     ];
-    const FILES: [&str; 4] = [nodes::FILE, classes::FILE, edges::FILE, findings::FILE];
+    const FILES: [&str; 4] = [nodes::TABLE.file, classes::TABLE.file, edges::TABLE.file, findings::TABLE.file];
     let tables = |options: &[&str]| {
         lake.analyze(&input).args(["--edges", "--force"]).args(options).assert().success();
         FILES.map(|file| fs::read(lake.run().join(file)).unwrap())

@@ -25,13 +25,13 @@ fn the_same_snapshot_in_all_forms() {
     lake.analyze(&inputs[0]).args(&inputs[1..]).arg("--edges").assert().success().stdout("");
     let runs = lake.runs();
     assert_eq!(runs.len(), 5);
-    for file in [nodes::FILE, classes::FILE, edges::FILE, findings::FILE] {
+    for file in [nodes::TABLE.file, classes::TABLE.file, edges::TABLE.file, findings::TABLE.file] {
         let tables: Vec<Table> = runs.iter().map(|run| Table::read(run, file)).collect();
         assert!(tables[0].rows() > 0);
         // The first two columns name the run.
         assert!(tables.iter().all(|table| table.0.columns()[2..] == tables[0].0.columns()[2..]), "{file}");
     }
-    let sizes: Vec<_> = runs.iter().map(|run| Table::read(run, snapshot::FILE).u64s("content_bytes")).collect();
+    let sizes: Vec<_> = runs.iter().map(|run| Table::read(run, snapshot::TABLE.file).u64s("content_bytes")).collect();
     assert!(sizes.iter().all(|size| *size == sizes[0]), "{sizes:?}");
     let stdin = runs.iter().find(|run| names(run).1 == "stdin").unwrap();
     assert_eq!(run_json(stdin)["source"], "standard input");

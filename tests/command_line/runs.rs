@@ -18,7 +18,7 @@ fn the_same_input_again_is_nothing_to_do() {
     let input = lake.input("Heap.heapsnapshot", &small());
     lake.analyze(&input).assert().success();
     let run = lake.run();
-    let before = fs::read(run.join(snapshot::FILE)).unwrap();
+    let before = fs::read(run.join(snapshot::TABLE.file)).unwrap();
     let text = stdout(analyze(&lake).arg(&input));
     assert!(text.contains("in the lake already, nothing to do") && text.contains("--force"), "{text}");
     assert!(text.contains(&run.display().to_string()), "{text}");
@@ -28,7 +28,7 @@ fn the_same_input_again_is_nothing_to_do() {
     assert!(text.contains("\"unchanged\""), "{text}");
     assert_eq!(lake.runs().len(), 2);
     // This table contains times, so another run would have changed it.
-    assert_eq!(fs::read(run.join(snapshot::FILE)).unwrap(), before);
+    assert_eq!(fs::read(run.join(snapshot::TABLE.file)).unwrap(), before);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn other_options_or_content_need_force() {
     let (input, other) = (lake.input("a.heapsnapshot", &small()), lake.input("b.heapsnapshot", &generated(2, 200_000)));
     lake.analyze(&input).args(["--snapshot", "it"]).assert().success();
     let run = lake.run();
-    let first = fs::read(run.join(nodes::FILE)).unwrap();
+    let first = fs::read(run.join(nodes::TABLE.file)).unwrap();
     for (input, options, difference) in [
         (&input, &["--no-edges"][..], "--tables"),
         (&input, &["--label", "host=web7"], "labels"),
@@ -46,7 +46,7 @@ fn other_options_or_content_need_force() {
         let (cause, advice) = diagnostic(lake.analyze(input).args(["--snapshot", "it"]).args(options), 1);
         assert!(cause.contains(difference) && cause.contains(&run.display().to_string()), "{cause}");
         assert!(advice.contains("--force"), "{advice}");
-        assert_eq!(fs::read(lake.run().join(nodes::FILE)).unwrap(), first);
+        assert_eq!(fs::read(lake.run().join(nodes::TABLE.file)).unwrap(), first);
     }
     // Without `--snapshot`, another content makes another run.
     lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
@@ -60,12 +60,12 @@ fn other_options_or_content_need_force() {
     lake.analyze(&other).args(["--snapshot", "it", "--force", "--edges"]).assert().success();
     assert_eq!(lake.run(), run);
     assert_eq!(run_json(&run)["source"], other.display().to_string());
-    assert_ne!(fs::read(run.join(nodes::FILE)).unwrap(), first);
-    assert!(run.join(edges::FILE).exists());
+    assert_ne!(fs::read(run.join(nodes::TABLE.file)).unwrap(), first);
+    assert!(run.join(edges::TABLE.file).exists());
     // Nothing of the old run stays.
     lake.analyze(&input).args(["--snapshot", "it", "--force", "--no-edges"]).assert().success();
-    assert_eq!(fs::read(run.join(nodes::FILE)).unwrap(), first);
-    assert!(!run.join(edges::FILE).exists());
+    assert_eq!(fs::read(run.join(nodes::TABLE.file)).unwrap(), first);
+    assert!(!run.join(edges::TABLE.file).exists());
     assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
 }
 
@@ -99,7 +99,7 @@ fn names_and_labels_are_everywhere() {
     let json = run_json(&run);
     assert_eq!((&json["release"], &json["snapshot"]), (&"2.4.1-rc 1".into(), &"web7 morning".into()));
     assert_eq!(json["options"]["labels"], serde_json::json!({"a": "b=c", "host": "web7"}));
-    let table = Table::read(&run, snapshot::FILE);
+    let table = Table::read(&run, snapshot::TABLE.file);
     assert_eq!(table.rows(), 1);
     assert_eq!(table.texts("release"), [Some("2.4.1-rc 1".to_owned())]);
     assert_eq!(table.texts("snapshot"), [Some("web7 morning".to_owned())]);

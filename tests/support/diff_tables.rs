@@ -4,9 +4,9 @@ use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray
 use heaplake_kit::stage::Output;
 use heaplake_lake::table::Table;
 use heaplake_schemas::SCHEMA_VERSION;
+use heaplake_schemas::column::Type;
 use heaplake_schemas::comparison::{self, ComparedRun, Comparison, Side};
 use heaplake_schemas::diff::DiffTable;
-use heaplake_schemas::table::Type;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

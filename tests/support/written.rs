@@ -117,7 +117,7 @@ fn write_classes(output: &Output, classes: &[Class]) -> Result<Table, StageError
         Arc::new(classes.iter().map(|class| Some(!class.chains.is_empty())).collect::<BooleanArray>()),
     ];
     columns.extend(signed(&signatures));
-    write_table(output, classes::FILE, classes::schema(), &columns)
+    write_table(output, classes::TABLE.file, classes::TABLE.schema(), &columns)
 }
 
 fn write_chains(output: &Output, classes: &[Class]) -> Result<Table, StageError> {
@@ -160,7 +160,7 @@ fn write_chains(output: &Output, classes: &[Class]) -> Result<Table, StageError>
         Arc::new(rows.iter().map(|_| Some(0)).collect::<UInt32Array>()),
     ];
     columns.extend(signed(&signatures));
-    write_table(output, chains::FILE, chains::schema(), &columns)
+    write_table(output, chains::TABLE.file, chains::TABLE.schema(), &columns)
 }
 
 fn write_table(

@@ -60,8 +60,8 @@ pub(crate) fn check(folder: &Path, answers: &Path) -> Result<Verdict> {
     let planted = fs::read(answers).with_context(|| answers.display().to_string())?;
     let planted: Planted = serde_json::from_slice(&planted).with_context(|| answers.display().to_string())?;
     let mut verdict = Verdict::default();
-    check_nodes(&folder.join(nodes::FILE), &planted.checkpoints, &mut verdict)?;
-    check_classes(&folder.join(classes::FILE), &planted.classes, &mut verdict)?;
+    check_nodes(&folder.join(nodes::TABLE.file), &planted.checkpoints, &mut verdict)?;
+    check_classes(&folder.join(classes::TABLE.file), &planted.classes, &mut verdict)?;
     Ok(verdict)
 }
 

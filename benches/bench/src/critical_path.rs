@@ -93,7 +93,7 @@ fn divisible(log: &Path) -> Result<BTreeMap<String, f64>> {
 
 /// Seconds of each stage, from the snapshot table.
 fn times(run: &Path) -> Result<BTreeMap<String, f64>> {
-    let table = Reader::open(&run.join(heaplake_schemas::snapshot::FILE))?;
+    let table = Reader::open(&run.join(heaplake_schemas::snapshot::TABLE.file))?;
     let mut batches = table.columns(&["stages"])?;
     let batch = batches.batch()?.context("no row")?;
     let stages = batch.elements("stages", 0)?;

@@ -145,7 +145,7 @@ fn check(options: &Options, trace: &Snapshot, answers: &Answers) -> Result<()> {
 fn is_right(run: &Path, answers: &Answers) -> Result<bool, StageError> {
     let (mut types, mut live, mut dead) = (BTreeMap::new(), Vec::new(), Vec::new());
     let columns = ["type", "allocated_count", "exact_bytes"];
-    let mut rows = Reader::open(&run.join(allocation_types::FILE))?.columns(&columns)?;
+    let mut rows = Reader::open(&run.join(allocation_types::TABLE.file))?.columns(&columns)?;
     while let Some(batch) = rows.batch()? {
         let (counts, bytes) = (batch.sizes("allocated_count")?, batch.sizes("exact_bytes")?);
         for (at, name) in batch.texts("type")?.iter().enumerate() {
@@ -153,7 +153,7 @@ fn is_right(run: &Path, answers: &Answers) -> Result<bool, StageError> {
             types.insert(number, (value(&counts, at).unwrap_or(0), value(&bytes, at).unwrap_or(0)));
         }
     }
-    let mut rows = Reader::open(&run.join(collections::FILE))?.columns(&["live_objects", "dead_objects"])?;
+    let mut rows = Reader::open(&run.join(collections::TABLE.file))?.columns(&["live_objects", "dead_objects"])?;
     while let Some(batch) = rows.batch()? {
         live.extend(batch.sizes("live_objects")?.iter().flatten());
         dead.extend(batch.sizes("dead_objects")?.iter().flatten());

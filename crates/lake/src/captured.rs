@@ -10,11 +10,11 @@ use std::path::Path;
 /// versions, from the table [`snapshot`].
 pub fn captured_at(place: &Path, run: &Run) -> Result<Option<i64>, StageError> {
     const COLUMN: &str = "captured_at";
-    let has_table = || run.tables.iter().any(|table| table.file == snapshot::FILE);
+    let has_table = || run.tables.iter().any(|table| table.file == snapshot::TABLE.file);
     if run.captured_at_us.is_some() || run.seal.is_some() || !has_table() {
         return Ok(run.captured_at_us);
     }
-    let reader = Reader::open(&place.join(snapshot::FILE))?;
+    let reader = Reader::open(&place.join(snapshot::TABLE.file))?;
     if !reader.has(COLUMN) {
         return Ok(None);
     }

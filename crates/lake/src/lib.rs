@@ -17,6 +17,7 @@
 //! |---|---|
 //! | write a table | [`table::Table`], which takes a [`source::Source`] per column |
 //! | read a table | [`reader::Reader`], which returns batches with typed columns by name |
+//! | write and read findings | [`findings`] |
 //! | commit the tables of a run atomically, and read the description of a run | [`commit`] |
 //! | get the capture time of a run's input | [`captured`] |
 //! | verify files | [`described`] and [`seal`] for `run.json`, [`listed`] and [`checksum`] for tables, [`whole`] for the tables of many runs |
@@ -48,6 +49,7 @@ pub mod described;
 mod distinct;
 mod entries;
 pub mod files;
+pub mod findings;
 mod found;
 mod guarded;
 pub mod handles;

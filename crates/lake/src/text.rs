@@ -33,6 +33,8 @@ pub enum Texts<'a> {
     Table(&'a StringTable),
     /// In a list of names.
     Names(&'a [String]),
+    /// In a list of constant names.
+    Words(&'a [&'a str]),
 }
 
 impl<'a> Texts<'a> {
@@ -43,6 +45,7 @@ impl<'a> Texts<'a> {
             }
             Self::Table(strings) => strings.text(position as usize),
             Self::Names(names) => Cow::Borrowed(&names[position as usize]),
+            Self::Words(words) => Cow::Borrowed(words[position as usize]),
         }
     }
 
@@ -50,6 +53,7 @@ impl<'a> Texts<'a> {
         match self {
             Self::Table(strings) => strings.get(position as usize).len().min(LONGEST + 1),
             Self::Names(names) => names[position as usize].len(),
+            Self::Words(words) => words[position as usize].len(),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Asked {
     pub fn open(folder: &Path) -> Result<Self, QueryError> {
         let held = selection::hold(folder)?.ok_or_else(|| QueryError::no_run(folder))?;
         let asked = Self { folder: folder.to_owned(), run: held.run.clone(), _held: held };
-        match asked.has(nodes::FILE) {
+        match asked.has(nodes::TABLE.file) {
             true => Ok(asked),
             false => Err(QueryError::usage(
                 format!("{}: this run has no table of nodes", folder.display()),
@@ -64,11 +64,11 @@ impl Asked {
     }
 
     pub(crate) fn nodes(&self) -> PathBuf {
-        self.folder.join(nodes::FILE)
+        self.folder.join(nodes::TABLE.file)
     }
 
     pub(crate) fn edges(&self) -> Option<PathBuf> {
-        self.has(edges::FILE).then(|| self.folder.join(edges::FILE))
+        self.has(edges::TABLE.file).then(|| self.folder.join(edges::TABLE.file))
     }
 
     /// Shell command that makes the run again with the table of edges.

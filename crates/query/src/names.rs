@@ -63,7 +63,7 @@ fn matching<'a>(all: &'a BTreeSet<String>, pattern: &Pattern, case_sensitive: bo
 }
 
 fn class_names(asked: &Asked) -> Result<BTreeSet<String>, StageError> {
-    let table = if asked.has(classes::FILE) { asked.folder.join(classes::FILE) } else { asked.nodes() };
+    let table = if asked.has(classes::TABLE.file) { asked.folder.join(classes::TABLE.file) } else { asked.nodes() };
     let mut names = BTreeSet::new();
     let mut batches = Reader::open(&table)?.columns(&["class"])?;
     while let Some(batch) = batches.batch()? {

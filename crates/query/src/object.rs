@@ -79,7 +79,7 @@ impl Value {
 /// # Errors
 /// [`QueryError`] also if the run has no table of values.
 pub fn ask(asked: &Asked, which: &Which) -> Result<Objects, QueryError> {
-    if !asked.has(values::FILE) {
+    if !asked.has(values::TABLE.file) {
         return Err(no_values(asked));
     }
     let (wanted, others) = match which {
@@ -92,7 +92,7 @@ pub fn ask(asked: &Asked, which: &Which) -> Result<Objects, QueryError> {
         }
     };
     let rows = fetch(&asked.nodes(), wanted.iter().copied())?;
-    let contents = contents(&asked.folder.join(values::FILE), &wanted)?;
+    let contents = contents(&asked.folder.join(values::TABLE.file), &wanted)?;
     let targets: Vec<u32> = contents.values().flatten().filter_map(|(_, value)| value.to).collect();
     let (classes, sets) = (fetch(&asked.nodes(), targets.iter().copied())?, sets_of(&asked.nodes(), targets)?);
     let named = |mut value: Value| {
@@ -125,11 +125,11 @@ fn no_values(asked: &Asked) -> QueryError {
 
 /// Returns the first members of a set, and the number of further ones.
 fn members(asked: &Asked, set: u32, most: usize) -> Result<(Vec<u32>, u64), QueryError> {
-    if !asked.has(duplicate_members::FILE) {
+    if !asked.has(duplicate_members::TABLE.file) {
         let cause = format!("{}: this run has no table of members of sets", asked.folder.display());
         return Err(QueryError::usage(cause, "look for duplicates first: heaplake duplicates RUN"));
     }
-    let mut batches = Reader::open(&asked.folder.join(duplicate_members::FILE))?.columns(&["set", "node"])?;
+    let mut batches = Reader::open(&asked.folder.join(duplicate_members::TABLE.file))?.columns(&["set", "node"])?;
     let (mut members, mut others) = (Vec::new(), 0);
     while let Some(batch) = batches.batch()? {
         let (sets, nodes) = (batch.u32s("set")?, batch.u32s("node")?);

@@ -2,8 +2,8 @@
 
 use crate::asked::Asked;
 use heaplake_kit::StageError;
-use heaplake_lake::reader::{Reader, value};
-use heaplake_schemas::findings::FILE;
+use heaplake_lake::findings::Findings;
+use heaplake_schemas::findings::TABLE;
 use serde::Serialize;
 
 /// Path of a finding.
@@ -18,24 +18,21 @@ pub struct StoredPath {
 
 /// Returns the path of the first finding about a node, or else of the first finding that names it as holder.
 pub(crate) fn stored_path(asked: &Asked, node: u32) -> Result<Option<StoredPath>, StageError> {
-    if !asked.has(FILE) {
+    if !asked.has(TABLE.file) {
         return Ok(None);
     }
-    let reader = Reader::open(&asked.folder.join(FILE))?;
-    // Older runs lack holders.
-    if !reader.has("holder_node") {
+    let Some(mut findings) = Findings::open(&asked.folder)? else { return Ok(None) };
+    if !findings.have_holders {
         return Ok(None);
     }
     let mut of_holder = None;
-    let mut batches = reader.columns(&["node", "holder_node", "path"])?;
-    while let Some(batch) = batches.batch()? {
-        for row in 0..batch.len() {
-            let (end, holder) = (value(batch.u32s("node")?, row), value(batch.u32s("holder_node")?, row));
-            if end == Some(node) {
-                return Ok(Some(StoredPath { steps: batch.list_of_texts("path", row)?, ends_at: None }));
+    while let Some(rows) = findings.next()? {
+        for finding in rows {
+            if finding.node == Some(node) {
+                return Ok(Some(StoredPath { steps: finding.path, ends_at: None }));
             }
-            if holder == Some(node) && of_holder.is_none() {
-                of_holder = Some(StoredPath { steps: batch.list_of_texts("path", row)?, ends_at: end });
+            if finding.holder_node == Some(node) && of_holder.is_none() {
+                of_holder = Some(StoredPath { steps: finding.path, ends_at: finding.node });
             }
         }
     }

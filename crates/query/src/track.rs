@@ -74,7 +74,8 @@ pub struct TrackedObject {
 }
 
 /// Required tables.
-const NEEDED: [&str; 4] = [allocation_types::FILE, collections::FILE, moved_ranges::FILE, object_tracks::FILE];
+const NEEDED: [&str; 4] =
+    [allocation_types::TABLE.file, collections::TABLE.file, moved_ranges::TABLE.file, object_tracks::TABLE.file];
 
 /// Finds the object at a spot.
 pub fn find(run: &Path, at: Spot) -> Result<TrackedObject, QueryError> {
@@ -100,7 +101,7 @@ pub fn find(run: &Path, at: Spot) -> Result<TrackedObject, QueryError> {
 
 /// Numbers of the collections, in order.
 fn numbers(run: &Path) -> Result<Vec<u32>, StageError> {
-    let mut batches = Reader::open(&run.join(collections::FILE))?.columns(&["gc"])?;
+    let mut batches = Reader::open(&run.join(collections::TABLE.file))?.columns(&["gc"])?;
     let mut numbers = Vec::new();
     while let Some(batch) = batches.batch()? {
         numbers.extend(batch.u32s("gc")?.iter().flatten());
@@ -118,7 +119,7 @@ fn ended(run: &Path, numbers: &[u32], time: Time) -> Result<usize, QueryError> {
             at.map(|at| at + 1).ok_or_else(|| usage(format!("the trace has no collection {number}")))
         }
         Time::Seconds(seconds) => {
-            let mut batches = Reader::open(&run.join(collections::FILE))?.columns(&["started_at"])?;
+            let mut batches = Reader::open(&run.join(collections::TABLE.file))?.columns(&["started_at"])?;
             let mut started = Vec::new();
             while let Some(batch) = batches.batch()? {
                 started.extend(batch.times("started_at")?);
@@ -134,7 +135,7 @@ fn ended(run: &Path, numbers: &[u32], time: Time) -> Result<usize, QueryError> {
 
 /// Address of the object after 0, 1, ... all collections.
 fn places(run: &Path, numbers: &[u32], ended: usize, address: u64) -> Result<Vec<u64>, StageError> {
-    let file = run.join(moved_ranges::FILE);
+    let file = run.join(moved_ranges::TABLE.file);
     let mut moves = moves::open(&file, numbers)?;
     let mut places = vec![address; numbers.len() + 1];
     for gc in ended..numbers.len() {
@@ -166,7 +167,7 @@ fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<O
         ends.entry(number).or_insert(ended);
     }
     let index = |gc: u32| if gc == 0 { Some(0) } else { ends.get(&gc).copied() };
-    let mut batches = Reader::open(&run.join(object_tracks::FILE))?.columns(&COLUMNS)?;
+    let mut batches = Reader::open(&run.join(object_tracks::TABLE.file))?.columns(&COLUMNS)?;
     let mut found = None;
     while let Some(batch) = batches.batch()? {
         let (objects, types) = (batch.u32s("object")?, batch.u32s("type_id")?);
@@ -207,7 +208,7 @@ fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<O
 }
 
 fn type_name(run: &Path, type_id: u32) -> Result<Option<String>, StageError> {
-    let mut batches = Reader::open(&run.join(allocation_types::FILE))?.columns(&["type_id", "type"])?;
+    let mut batches = Reader::open(&run.join(allocation_types::TABLE.file))?.columns(&["type_id", "type"])?;
     while let Some(batch) = batches.batch()? {
         if let Some(row) = batch.u32s("type_id")?.iter().position(|id| id == Some(type_id)) {
             return Ok(value(batch.texts("type")?, row).map(str::to_owned));

@@ -69,7 +69,7 @@ struct Group {
 
 /// Reads the time line; `None` if the run has no such table.
 pub fn read(folder: &Path, texts: &mut Texts, context: &Context<'_>) -> Result<Option<Alive>, StageError> {
-    if Reader::open_if_present(&folder.join(live_allocations::FILE))?.is_none() {
+    if Reader::open_if_present(&folder.join(live_allocations::TABLE.file))?.is_none() {
         return Ok(None);
     }
     let (of, together, bars) = bars(folder)?;
@@ -110,7 +110,9 @@ fn plus(a: Sum, b: Sum) -> Sum {
 
 /// Number of samples, samples per bar, and bars.
 fn bars(folder: &Path) -> Result<(u64, u64, Vec<Bar>), StageError> {
-    let Some(reader) = Reader::open_if_present(&folder.join(samples::FILE))? else { return Ok((0, 1, Vec::new())) };
+    let Some(reader) = Reader::open_if_present(&folder.join(samples::TABLE.file))? else {
+        return Ok((0, 1, Vec::new()));
+    };
     let of = reader.rows();
     let together = of.div_ceil(BARS).max(1);
     let mut batches = reader.columns(&["seconds", "live_count", "live_bytes"])?;
@@ -160,7 +162,7 @@ impl Groups<'_> {
                 .into_iter()
                 .try_for_each(|((class, node), sum)| visit(Group { bar, class, node, sum }))
         };
-        let mut batches = Reader::open(&self.folder.join(live_allocations::FILE))?.columns(&[
+        let mut batches = Reader::open(&self.folder.join(live_allocations::TABLE.file))?.columns(&[
             "sample",
             "class_id",
             "node",
@@ -220,7 +222,8 @@ impl Groups<'_> {
     /// Names of classes.
     fn names(&self, wanted: &FxHashSet<u32>) -> Result<FxHashMap<u32, String>, StageError> {
         let mut names = FxHashMap::default();
-        let mut batches = Reader::open(&self.folder.join(live_allocations::FILE))?.columns(&["class_id", "class"])?;
+        let mut batches =
+            Reader::open(&self.folder.join(live_allocations::TABLE.file))?.columns(&["class_id", "class"])?;
         while let Some(rows) = batches.batch()? {
             let (classes, texts) = (rows.u32s("class_id")?, rows.texts("class")?);
             for at in 0..rows.len() {
@@ -243,7 +246,7 @@ fn stacks(folder: &Path, rows: &[Group], texts: &mut Texts) -> Result<Vec<(u32, 
     nodes.dedup();
     let mut stacks = Vec::with_capacity(nodes.len());
     // A node's number is its row.
-    if let Some(reader) = Reader::open_if_present(&folder.join(allocation_callees::FILE))? {
+    if let Some(reader) = Reader::open_if_present(&folder.join(allocation_callees::TABLE.file))? {
         let mut batches = reader.only(&nodes)?.columns(&["node", "signature"])?;
         while let Some(rows) = batches.batch()? {
             let (numbers, paths) = (rows.u32s("node")?, rows.texts("signature")?);

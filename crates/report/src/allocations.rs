@@ -76,7 +76,7 @@ fn types(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Type>>, StageE
         "exact_bytes",
     ];
     let ends = ends(folder)?;
-    shown(folder, allocation_types::FILE, &columns, TYPES, |rows, at| {
+    shown(folder, allocation_types::TABLE.file, &columns, TYPES, |rows, at| {
         let id = rows.u32s("type_id")?.value(at);
         let number = |name: &str| rows.sizes(name).map(|column| value(&column, at));
         let (exact, estimated) = (number("exact_bytes")?, number("estimated_bytes")?);
@@ -102,7 +102,7 @@ type Ends = FxHashMap<u32, [(u64, u64); GENERATIONS.len()]>;
 
 /// Deaths of each type's objects, by generation.
 fn ends(folder: &Path) -> Result<Option<Ends>, StageError> {
-    let Some(reader) = Reader::open_if_present(&folder.join(object_lifetimes::FILE))? else { return Ok(None) };
+    let Some(reader) = Reader::open_if_present(&folder.join(object_lifetimes::TABLE.file))? else { return Ok(None) };
     let mut batches = reader.columns(&["type_id", "generation", "count", "bytes"])?;
     let mut ends = Ends::default();
     while let Some(rows) = batches.batch()? {
@@ -145,10 +145,10 @@ fn functions(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Function>>
         "exclusive_count",
     ];
     // Older runs lack these.
-    let reader = Reader::open_if_present(&folder.join(allocation_functions::FILE))?;
+    let reader = Reader::open_if_present(&folder.join(allocation_functions::TABLE.file))?;
     let has_live = reader.is_some_and(|reader| LIVE.iter().all(|name| reader.has(name)));
     columns.extend(has_live.then_some(LIVE).into_iter().flatten());
-    shown(folder, allocation_functions::FILE, &columns, FUNCTIONS, |rows, at| {
+    shown(folder, allocation_functions::TABLE.file, &columns, FUNCTIONS, |rows, at| {
         let number = |name: &str| rows.sizes(name).map(|column| column.value(at));
         let alive = |name: &str| rows.sizes(name).map(|column| value(&column, at));
         let live = if has_live { alive(LIVE[0])?.zip(alive(LIVE[1])?) } else { None };
@@ -181,7 +181,7 @@ struct Bar {
 }
 
 fn bars(folder: &Path) -> Result<Option<Shown<Bar>>, StageError> {
-    let Some(reader) = Reader::open_if_present(&folder.join(collections::FILE))? else { return Ok(None) };
+    let Some(reader) = Reader::open_if_present(&folder.join(collections::TABLE.file))? else { return Ok(None) };
     let of = reader.rows();
     let together = of.div_ceil(BARS).max(1);
     let columns = ["gc", "generation", "dead_bytes", "moved_bytes", "live_bytes", "pause_seconds"];

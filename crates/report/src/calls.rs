@@ -32,14 +32,14 @@ struct Form {
 }
 
 const CALLEES: Form = Form {
-    file: allocation_callees::FILE,
+    file: allocation_callees::TABLE.file,
     inclusive: ["inclusive_bytes", "inclusive_count"],
     exclusive: Some(["exclusive_bytes", "exclusive_count"]),
     typed: false,
 };
 
 const CALLERS: Form = Form {
-    file: allocation_callers::FILE,
+    file: allocation_callers::TABLE.file,
     inclusive: ["estimated_bytes", "estimated_count"],
     exclusive: None,
     typed: true,
@@ -72,9 +72,10 @@ impl Form {
         let Some(kept) = self.largest(folder)? else { return Ok(None) };
         let rows = self.rows(reader, &kept)?;
         let functions: Vec<u32> = rows.iter().map(|row| row.function).collect();
-        let functions = names(folder, allocation_functions::FILE, ["function_id", "function"], &functions, texts)?;
+        let functions =
+            names(folder, allocation_functions::TABLE.file, ["function_id", "function"], &functions, texts)?;
         let types: Vec<u32> = rows.iter().filter(|_| self.typed).map(|row| row.type_id).collect();
-        let types = names(folder, allocation_types::FILE, ["type_id", "type"], &types, texts)?;
+        let types = names(folder, allocation_types::TABLE.file, ["type_id", "type"], &types, texts)?;
         let mut calls: Vec<Call> = Vec::new();
         let mut places = FxHashMap::default();
         let mut top: Option<(u32, u32)> = None;

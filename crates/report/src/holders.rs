@@ -7,7 +7,7 @@ use crate::tables::Shown;
 use crate::texts::Texts;
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Batch, Reader, value};
-use heaplake_schemas::retainer_trees::FILE;
+use heaplake_schemas::retainer_trees::TABLE;
 use serde::Serialize;
 use std::path::Path;
 
@@ -87,7 +87,7 @@ const COLUMNS: [&str; 18] = [
 
 /// Reads the trees, those of `named` classes first; `None` if the run has no such table.
 pub fn read(folder: &Path, named: &[u32], texts: &mut Texts) -> Result<Option<Shown<Tree>>, StageError> {
-    let Some(reader) = Reader::open_if_present(&folder.join(FILE))? else { return Ok(None) };
+    let Some(reader) = Reader::open_if_present(&folder.join(TABLE.file))? else { return Ok(None) };
     let mut batches = reader.columns(&COLUMNS)?;
     let (mut of, mut others, mut before) = (0, 0, None);
     let mut wanted = false;

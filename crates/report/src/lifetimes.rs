@@ -33,7 +33,7 @@ pub struct Ended {
 
 /// Reads the paths with most bytes; `None` if the run has no such table.
 pub fn paths(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Ended>>, StageError> {
-    let file = folder.join(lifetime_paths::FILE);
+    let file = folder.join(lifetime_paths::TABLE.file);
     let Some(reader) = Reader::open_if_present(&file)? else { return Ok(None) };
     // Largest paths so far, by bytes, then in table order.
     let mut most: Vec<(u64, u32, Ends)> = Vec::new();

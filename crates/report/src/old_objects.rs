@@ -6,7 +6,7 @@ use crate::tables::Shown;
 use crate::texts::Texts;
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Batch, Reader, value};
-use heaplake_schemas::old_objects::FILE;
+use heaplake_schemas::old_objects::TABLE;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::Path;
@@ -78,7 +78,7 @@ impl Key {
 
 /// Reads the first objects; `None` if the run has no such table.
 pub fn read(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<OldObject>>, StageError> {
-    let file = folder.join(FILE);
+    let file = folder.join(TABLE.file);
     let Some(reader) = Reader::open_if_present(&file)? else { return Ok(None) };
     let of = reader.rows();
     let ranked = first(reader)?;

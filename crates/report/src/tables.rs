@@ -78,7 +78,7 @@ pub fn classes(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Class>>,
         "duplicate_bytes",
         "big",
     ];
-    shown(folder, classes::FILE, &columns, CLASSES, |rows, at| {
+    shown(folder, classes::TABLE.file, &columns, CLASSES, |rows, at| {
         let (name, key) = (rows.texts("class")?.value(at), rows.texts("class_key")?.value(at));
         Ok(Class {
             id: rows.u32s("class_id")?.value(at),
@@ -109,7 +109,7 @@ pub struct Owner {
 /// Reads the largest owners.
 pub fn owners(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Owner>>, StageError> {
     let columns = ["owner", "count", "shallow_bytes", "retained_bytes", "freed_bytes", "allocated_bytes"];
-    shown(folder, owners::FILE, &columns, OWNERS, |rows, at| {
+    shown(folder, owners::TABLE.file, &columns, OWNERS, |rows, at| {
         let number = |column| Ok::<_, StageError>(value(&rows.sizes(column)?, at));
         Ok(Owner {
             name: texts.add(rows.texts("owner")?.value(at)),
@@ -140,7 +140,7 @@ pub struct Chain {
 
 /// Reads the largest chains.
 pub fn chains(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Chain>>, StageError> {
-    const FILE: &str = heaplake_schemas::chains::FILE;
+    const FILE: &str = heaplake_schemas::chains::TABLE.file;
     let mut columns = vec!["class_id", "class", "path", "count", "shallow_bytes", "retained_bytes", "example_node"];
     let has_kind = Reader::open_if_present(&folder.join(FILE))?.is_some_and(|reader| reader.has("kind"));
     if has_kind {
@@ -216,7 +216,7 @@ pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>
         "example_node",
         "preview",
     ];
-    const FILE: &str = heaplake_schemas::duplicate_sets::FILE;
+    const FILE: &str = heaplake_schemas::duplicate_sets::TABLE.file;
     let mut columns = columns.to_vec();
     let bounded =
         Reader::open_if_present(&folder.join(FILE))?.is_some_and(|reader| reader.has("additional_bytes_most"));
@@ -262,7 +262,7 @@ pub struct Stage {
 
 /// Reads the cost of each stage.
 pub fn stages(folder: &Path, texts: &mut Texts) -> Result<Option<Vec<Stage>>, StageError> {
-    let rows = shown(folder, snapshot::FILE, &["stages"], 1, |rows, at| {
+    let rows = shown(folder, snapshot::TABLE.file, &["stages"], 1, |rows, at| {
         let stages = rows.elements("stages", at)?;
         let (names, seconds) = (stages.texts("name")?, stages.f64s("seconds")?);
         let (done, spilled) = (stages.sizes("rows")?, stages.sizes("spilled_bytes")?);
@@ -302,7 +302,7 @@ impl Node {
 
 /// Reads nodes; `nodes` ascends.
 pub fn some_nodes(folder: &Path, nodes: &[u32], texts: &mut Texts) -> Result<FxHashMap<u32, Node>, StageError> {
-    let Some(reader) = Reader::open_if_present(&folder.join(heaplake_schemas::nodes::FILE))? else {
+    let Some(reader) = Reader::open_if_present(&folder.join(heaplake_schemas::nodes::TABLE.file))? else {
         return Ok(FxHashMap::default());
     };
     let mut batches = reader.only(nodes)?.columns(&["node", "id", "class", "name", "retained_bytes"])?;

@@ -116,7 +116,7 @@ struct Heap {
 
 /// Copies the columns that need random access.
 fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Heap>, StageError> {
-    let Some(reader) = Reader::open_if_present(&folder.join(nodes::FILE))? else { return Ok(None) };
+    let Some(reader) = Reader::open_if_present(&folder.join(nodes::TABLE.file))? else { return Ok(None) };
     let mut batches = reader.columns(&["class_id", "dominator", "retained_bytes"])?;
     let mut class = ColumnWriter::create(scratch, CLASS)?;
     let mut dominator = ColumnWriter::create(scratch, DOMINATOR)?;
@@ -149,7 +149,7 @@ fn each_node(
     context: &Context<'_>,
     mut each: impl FnMut(u32, u64, u64) -> Result<(), StageError>,
 ) -> Result<(), StageError> {
-    let Some(reader) = Reader::open_if_present(&folder.join(nodes::FILE))? else { return Ok(()) };
+    let Some(reader) = Reader::open_if_present(&folder.join(nodes::TABLE.file))? else { return Ok(()) };
     let mut batches = reader.columns(&["shallow_bytes", "retained_bytes", "reachable"])?;
     let mut node = 0;
     while let Some(rows) = batches.batch()? {
@@ -168,7 +168,7 @@ fn each_node(
 }
 
 fn damaged(folder: &Path, problem: String) -> StageError {
-    StageError::Table { path: folder.join(nodes::FILE), problem }
+    StageError::Table { path: folder.join(nodes::TABLE.file), problem }
 }
 
 struct Fold<'a> {

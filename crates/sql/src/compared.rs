@@ -94,7 +94,7 @@ fn wide(table: &TableSchema, measures: &[&str], has_groups: bool) -> String {
     let mut columns = subject.clone();
     for column in table.columns.iter().filter(|column| column.name != "measure" && !SUBJECT.contains(&column.name)) {
         let name = column.name;
-        if column.is_of_measure() {
+        if column.of_measure {
             columns.extend(measures.iter().map(|measure| {
                 format!("first_value(\"{name}\") FILTER (WHERE measure = '{measure}') AS \"{name}_{measure}\"")
             }));

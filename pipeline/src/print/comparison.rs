@@ -5,6 +5,7 @@ use heaplake_compare::diff::{Answer, InBrief, TopRow};
 use heaplake_compare::objects;
 use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::comparison::Side;
+use heaplake_schemas::diff::is_size;
 use std::fmt::Write;
 
 /// Rows of the first table.
@@ -81,7 +82,8 @@ fn brief(
         "\n{}",
         look.wrap(&format!("{}{of} by {}{pairs}: {statuses}", look.painted(&what, "1"), table.measure), 0, 2)
     )?;
-    let in_words = |effect: f64| amount(table.measure, effect as i64);
+    let is_size = is_size(table.table, table.measure);
+    let in_words = |effect: f64| amount(is_size, effect as i64);
     match (table.significant, table.smallest_effect, table.smallest_effect_on_tenth) {
         (Some(0), Some(effect), on_tenth) => {
             let on_tenth =
@@ -99,17 +101,17 @@ fn brief(
         }
         _ => {}
     }
-    table.top.iter().take(rows).try_for_each(|row| line(row, table.measure, is_fleet, look, out))
+    table.top.iter().take(rows).try_for_each(|row| line(row, is_size, is_fleet, look, out))
 }
 
-fn amount(measure: &str, number: i64) -> String {
-    match measure.ends_with("bytes") {
+fn amount(is_size: bool, number: i64) -> String {
+    match is_size {
         true => size(number.unsigned_abs()),
         false => count(number.unsigned_abs()),
     }
 }
 
-fn line(row: &TopRow, measure: &str, is_fleet: bool, look: &Look, out: &mut String) -> std::fmt::Result {
+fn line(row: &TopRow, is_size: bool, is_fleet: bool, look: &Look, out: &mut String) -> std::fmt::Result {
     let delta = row.delta_sum.unwrap_or(0);
     let sign = if delta < 0 { '-' } else { '+' };
     let code = match delta {
@@ -117,7 +119,7 @@ fn line(row: &TopRow, measure: &str, is_fleet: bool, look: &Look, out: &mut Stri
         1.. => "31",
         _ => "32",
     };
-    let change = look.painted(&format!("{:>11}", format!("{sign}{}", amount(measure, delta))), code);
+    let change = look.painted(&format!("{:>11}", format!("{sign}{}", amount(is_size, delta))), code);
     let percent =
         row.percent_sum.filter(|percent| percent.is_finite()).map_or_else(String::new, |percent| match percent {
             1000.0.. => format!(" ({:.0} times)", percent / 100.0 + 1.0),

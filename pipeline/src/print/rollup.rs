@@ -3,6 +3,7 @@
 use super::terminal::Look;
 use heaplake_compare::rollup::Answer;
 use heaplake_kit::text::{count, size, visible};
+use heaplake_schemas::diff::is_size;
 use heaplake_schemas::rollup::{Brief, Cluster, Group, TopRow};
 use std::fmt::Write;
 
@@ -73,7 +74,7 @@ fn brief(rows: &[(&Group, &Brief, &TopRow)], look: &Look, out: &mut String) -> s
 }
 
 fn line(group: &Group, brief: &Brief, row: &TopRow, look: &Look, out: &mut String) -> std::fmt::Result {
-    let amount = |number: i64| match brief.measure.ends_with("bytes") {
+    let amount = |number: i64| match is_size(&brief.table, &brief.measure) {
         true => size(number.unsigned_abs()),
         false => count(number.unsigned_abs()),
     };

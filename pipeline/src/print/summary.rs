@@ -140,7 +140,7 @@ fn ending(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::R
 /// Table for the example query: classes, or else the first one.
 fn first_table(run: &Run) -> Option<&str> {
     let mut tables = run.tables.iter().map(|table| table.file.as_str()).filter(|file| file.ends_with(".parquet"));
-    tables.clone().find(|&file| file == classes::FILE).or_else(|| tables.next())
+    tables.clone().find(|&file| file == classes::TABLE.file).or_else(|| tables.next())
 }
 
 /// Maximum findings per rule.

@@ -4,6 +4,7 @@ use super::terminal::Look;
 use heaplake_compare::trend::{Answer, InBrief, TopRow};
 use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::comparison::Side;
+use heaplake_schemas::diff::is_size;
 use std::fmt::Write;
 
 /// Rows of a table.
@@ -48,14 +49,15 @@ fn brief((table, format): (&InBrief, Option<&str>), steps: &[Side], look: &Look,
     let shapes: Vec<String> = table.shapes.iter().map(|(shape, rows)| format!("{} {shape}", count(*rows))).collect();
     let of = format.map_or_else(String::new, |format| format!(" of {}", visible(format)));
     writeln!(out, "\n{}{of} by {}: {}", look.painted(&what, "1"), table.measure, shapes.join(", "))?;
+    let is_size = is_size(table.table, table.measure);
     for row in table.top.iter().filter(|row| row.shape != "none").take(ROWS) {
-        line(row, table.measure, steps, look, out)?;
+        line(row, is_size, steps, look, out)?;
     }
     Ok(())
 }
 
-fn line(row: &TopRow, measure: &str, steps: &[Side], look: &Look, out: &mut String) -> std::fmt::Result {
-    let amount = |number: f64| match measure.ends_with("bytes") {
+fn line(row: &TopRow, is_size: bool, steps: &[Side], look: &Look, out: &mut String) -> std::fmt::Result {
+    let amount = |number: f64| match is_size {
         true => size(number.abs().round() as u64),
         false => format!("{:.1}", number.abs()),
     };

@@ -9,9 +9,8 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_callees`].
 
-use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::rows::{STAGE_OF_ROWS, write};
 use crate::signature_columns::in_order;
-use crate::writer::write;
 use arrow::datatypes::UInt64Type;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::chains::cut;
@@ -19,7 +18,8 @@ use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Job, Stage, StageError
 use heaplake_lake::source::Source;
 use heaplake_lake::text::Texts;
 use heaplake_names::fingerprint;
-use heaplake_schemas::allocation_callees::{CalleeRow, FILE, schema};
+use heaplake_schemas::allocation_callees::CalleeRow;
+use heaplake_schemas::column::{FINGERPRINT, SIGNATURE};
 use heaplake_schemas::options::{TableName, TraceTable};
 use heaplake_schemas::replay::{CALLEE_FINGERPRINT, CALLEE_SIGNATURES, CALLEES, FUNCTION_SIGNATURES, FUNCTIONS};
 use xxhash_rust::xxh3::xxh3_64;
@@ -48,27 +48,9 @@ const UNKNOWN: &str = "?";
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     sign(job)?;
     let signatures = StringTable::open(job.scratch, CALLEE_SIGNATURES)?;
-    let rows = Rows::of(job.scratch, CALLEES);
-    let sources = vec![
-        rows.u32s(|row| row.node)?,
-        rows.optional_ids(|row| row.parent)?,
-        rows.u32s(|row| row.depth)?,
-        rows.u32s(|row| row.function_id)?,
-        rows.sizes(|row| row.inclusive_samples)?,
-        rows.sizes(|row| row.inclusive_bytes)?,
-        rows.sizes(|row| row.exclusive_samples)?,
-        rows.sizes(|row| row.exclusive_bytes)?,
-        rows.sizes(|row| row.inclusive_count)?,
-        rows.sizes(|row| row.exclusive_count)?,
-        rows.optional_ids(|row| row.trace_node)?,
-        rows.optional_sizes(|row| row.inclusive_live_count)?,
-        rows.optional_sizes(|row| row.inclusive_live_bytes)?,
-        rows.optional_sizes(|row| row.exclusive_live_count)?,
-        rows.optional_sizes(|row| row.exclusive_live_bytes)?,
-        Source::texts(Texts::Table(&signatures), in_order()?),
-        Source::column::<_, UInt64Type>(job.scratch, CALLEE_FINGERPRINT)?,
-    ];
-    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+    let signature = Source::texts(Texts::Table(&signatures), in_order()?);
+    let fingerprint = Source::column::<_, UInt64Type>(job.scratch, CALLEE_FINGERPRINT)?;
+    write::<CalleeRow>(job, STAGE.name, vec![(SIGNATURE.name, signature), (FINGERPRINT.name, fingerprint)])
 }
 
 /// Writes signature and fingerprint of each path.

@@ -7,18 +7,16 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_types`].
 
-use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::rows::{Rows, STAGE_OF_ROWS, write};
 use crate::signature_columns::signed;
-use crate::writer::write;
-use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::{ColumnMap, Job, Setting, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::Source;
 use heaplake_lake::text::{NONE, Texts};
-use heaplake_schemas::allocation_types::{FILE, TypeRow, schema};
+use heaplake_schemas::allocation_types::TypeRow;
 use heaplake_schemas::options::{TableName, TraceTable};
 use heaplake_schemas::replay::{TYPE_NAMES, TYPE_SIGNATURES, TYPES};
-use heaplake_schemas::scratch::{CLASS_NAME, CLASS_SIGNATURES, STRINGS, StringColumns};
+use heaplake_schemas::scratch::{CLASS_NAME, CLASS_SIGNATURES, STRINGS};
 
 /// The stage's declaration.
 pub(crate) const STAGE: Stage = Stage {
@@ -47,42 +45,18 @@ fn analyses(setting: &Setting<'_>) -> bool {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let scratch = job.scratch;
-    if traces(&job.setting) {
-        return publish(job, TYPE_NAMES, TYPE_SIGNATURES, |rows, names| rows.texts(names, |row| row.type_id));
-    }
-    let classes = ColumnMap::uncounted(scratch, CLASS_NAME)?;
-    publish(job, STRINGS, CLASS_SIGNATURES, |rows, names| {
-        let mut positions = rows.values(|row| row.type_id)?;
-        let name = move |class: u32| classes.get(class as usize).and_then(|name| name.get()).unwrap_or(NONE);
-        Ok(Source::texts(names, move |count| Ok(positions(count)?.into_iter().map(&name).collect())))
-    })
-}
-
-/// Writes the table with these names and signatures; `named` makes a column of the names.
-fn publish(
-    job: &Job<'_>,
-    names: StringColumns,
-    signatures: StringColumns,
-    named: impl for<'a> FnOnce(Rows<'a, TypeRow>, Texts<'a>) -> Result<Source<'a>, StageError>,
-) -> Result<Stats, StageError> {
-    let names = StringTable::open(job.scratch, names)?;
-    let signatures = StringTable::open(job.scratch, signatures)?;
-    let rows = Rows::of(job.scratch, TYPES);
-    let mut sources = vec![
-        rows.u32s(|row| row.type_id)?,
-        named(rows, Texts::Table(&names))?,
-        rows.optional_sizes(|row| row.allocated_count)?,
-        rows.optional_sizes(|row| row.bytes)?,
-        rows.sizes(|row| row.sampled_count)?,
-        rows.sizes(|row| row.sampled_bytes)?,
-        rows.optional_sizes(|row| row.estimated_bytes)?,
-        rows.optional_sizes(|row| row.low_bytes)?,
-        rows.optional_sizes(|row| row.high_bytes)?,
-        rows.optional_sizes(|row| row.exact_bytes)?,
-        rows.optional_sizes(|row| row.live_count)?,
-        rows.optional_sizes(|row| row.live_bytes)?,
-        rows.some::<UInt32Type>(|row| row.interval, |&interval| interval > 0)?,
-    ];
-    sources.extend(signed(&signatures, || rows.values(|row| row.type_id))?);
-    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+    let rows = Rows::of(scratch, TYPES);
+    let of_trace = traces(&job.setting);
+    let (names, signatures) = if of_trace { (TYPE_NAMES, TYPE_SIGNATURES) } else { (STRINGS, CLASS_SIGNATURES) };
+    let (names, signatures) = (StringTable::open(scratch, names)?, StringTable::open(scratch, signatures)?);
+    let classes = if of_trace { None } else { Some(ColumnMap::uncounted(scratch, CLASS_NAME)?) };
+    let name = |type_id: u32| match &classes {
+        None => type_id,
+        Some(classes) => classes.get(type_id as usize).and_then(|name| name.get()).unwrap_or(NONE),
+    };
+    let mut positions = rows.values(|row| row.type_id)?;
+    let names = Source::texts(Texts::Table(&names), move |count| Ok(positions(count)?.into_iter().map(name).collect()));
+    let mut computed = signed(&signatures, || rows.values(|row| row.type_id))?;
+    computed.push(("type", names));
+    write::<TypeRow>(job, STAGE.name, computed)
 }

@@ -19,7 +19,7 @@ use heaplake_kit::chains::{Chains, cut, words};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, sizes};
 use heaplake_names::Normaliser;
-use heaplake_schemas::chains::{ChainRow, Element, FILE, KINDS, element, element_fields, schema};
+use heaplake_schemas::chains::{ChainRow, Element, KINDS, TABLE, element, element_fields};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, CLASS_SIGNATURES, STRINGS, documents};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let paths = Chains::open(scratch)?;
     let signer =
         Signer { names: names(job, &job.metadata()?.format), classes: StringTable::open(scratch, CLASS_SIGNATURES)? };
-    let mut table = writer::create(job, (FILE, schema()))?;
+    let mut table = writer::create(job, &TABLE)?;
     let mut rows = Rows::default();
     let mut number = 0;
     while chains.remaining() > 0 {

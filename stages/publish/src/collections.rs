@@ -16,7 +16,8 @@ use arrow::buffer::BooleanBuffer;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{nullable_sizes, read, sizes};
-use heaplake_schemas::collections::{CollectionDetail, CollectionRow, FILE, condemned, schema};
+use heaplake_schemas::collections::{CollectionDetail, CollectionRow, TABLE};
+use heaplake_schemas::column::{Type, element};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{ABSENT, COLLECTION_DETAILS, COLLECTIONS, METADATA, Metadata, RECORDING_TEXTS};
 use std::sync::Arc;
@@ -68,7 +69,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut rows = ColumnReader::open(scratch, COLLECTIONS)?;
     let mut details = Details::open(scratch)?;
     context.progress.begin(STAGE.name, rows.remaining());
-    let mut table = writer::create(job, (FILE, schema()))?;
+    let mut table = writer::create(job, &TABLE)?;
     while rows.remaining() > 0 {
         let count = rows.remaining().min(ROWS);
         context.step(count)?;
@@ -186,7 +187,7 @@ fn columns(rows: &[CollectionRow], tracked: bool) -> Vec<ArrayRef> {
 }
 
 fn condemned_lists(rows: &[CollectionRow]) -> ArrayRef {
-    let mut lists = ListBuilder::new(UInt8Builder::new()).with_field(condemned());
+    let mut lists = ListBuilder::new(UInt8Builder::new()).with_field(element(&Type::UInt8, false));
     for row in rows {
         (0..32).filter(|generation| row.condemned >> generation & 1 == 1).for_each(|generation| {
             lists.values().append_value(generation);

@@ -7,11 +7,10 @@
 //! * Determinism: order of the column.
 //! * Reference: the contract of [`heaplake_schemas::duplicate_additional`].
 
-use crate::rows::Rows;
-use crate::writer::write;
+use crate::rows::write;
 use heaplake_kit::access::column;
 use heaplake_kit::{Job, Stage, StageError, Stats};
-use heaplake_schemas::duplicate_additional::{FILE, SET_ADDITIONAL, schema};
+use heaplake_schemas::duplicate_additional::{AdditionalRow, SET_ADDITIONAL};
 use heaplake_schemas::options::TableName;
 
 /// The stage's declaration.
@@ -31,7 +30,5 @@ const BYTES: u64 = 20 << 20;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let _writer = job.context.budget.reserve("additional instances: Parquet writer", BYTES)?;
-    let rows = Rows::of(job.scratch, SET_ADDITIONAL);
-    let sources = vec![rows.u32s(|row| row.set.0)?, rows.u32s(|row| row.node.0)?, rows.u32s(|row| row.by.0)?];
-    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+    write::<AdditionalRow>(job, STAGE.name, Vec::new())
 }

@@ -12,7 +12,7 @@ use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::column;
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats};
 use heaplake_lake::source::{Source, array};
-use heaplake_schemas::duplicate_members::{FILE, schema};
+use heaplake_schemas::duplicate_members::TABLE;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch as columns;
 
@@ -50,5 +50,5 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         Ok(array::<UInt32Type>(sets))
     });
     let members = Source::column::<_, UInt32Type>(scratch, columns::SET_MEMBER)?;
-    write(job, STAGE.name, (FILE, schema()), vec![sets, members], count)
+    write(job, STAGE.name, &TABLE, vec![sets, members], count)
 }

@@ -19,7 +19,7 @@ use heaplake_kit::array_plan::lookup;
 use heaplake_kit::chains::cut;
 use heaplake_kit::{ArrayPlan, ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, read, sizes};
-use heaplake_schemas::duplicate_sets::{FILE, SetRow, schema};
+use heaplake_schemas::duplicate_sets::{SetRow, TABLE};
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay::ABSENT;
@@ -59,7 +59,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let (rules, signatures) = (names(job, &job.metadata()?.format), StringTable::open(scratch, CLASS_SIGNATURES)?);
     let names = words.need_names().then(|| lookup(columns::NODE_NAME));
     let (mut classes, mut names) = ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_CLASS), names))?;
-    let mut table = writer::create(job, (FILE, schema()))?;
+    let mut table = writer::create(job, &TABLE)?;
     let mut first = 0;
     while reader.remaining() > 0 {
         let count = ROWS.min(reader.remaining() as usize);

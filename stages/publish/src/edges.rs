@@ -16,7 +16,7 @@ use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringT
 use heaplake_lake::source::{Source, array, nullable, read};
 use heaplake_lake::table::WRITER_BYTES;
 use heaplake_lake::text::{NONE, Texts};
-use heaplake_schemas::edges::{FILE, schema};
+use heaplake_schemas::edges::TABLE;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, Column, Metadata, STRINGS, documents, edge_flags};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let strings = StringTable::open(job.scratch, STRINGS)?;
     let kinds: Vec<String> = metadata.edge_kinds.iter().map(|kind| kind.name.clone()).collect();
     let sources = sources(&metadata, job.scratch, &strings, &kinds)?;
-    write(job, STAGE.name, (FILE, schema()), sources, metadata.edge_count)
+    write(job, STAGE.name, &TABLE, sources, metadata.edge_count)
 }
 
 /// The columns of the schema, in order.

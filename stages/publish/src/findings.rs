@@ -7,19 +7,17 @@
 //! * Determinism: order of the findings.
 //! * Reference: the contract of [`heaplake_schemas::findings`].
 
-use crate::signature_columns::{names, signed_rows};
+use crate::signature_columns::names;
 use crate::writer;
-use arrow::array::{ArrayRef, ListBuilder, StringArray, StringBuilder, UInt32Array};
-use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::chains::cut;
 use heaplake_kit::{ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable};
-use heaplake_lake::source::{array, sizes};
-use heaplake_schemas::findings::{FILE, Finding, schema, step};
+use heaplake_lake::findings::columns;
+use heaplake_names::fingerprint;
+use heaplake_schemas::findings::{Finding, TABLE};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{self, FUNCTION_SIGNATURES, FUNCTIONS, TYPE_SIGNATURES};
 use heaplake_schemas::scratch::{CLASS_SIGNATURES, documents};
-use std::sync::Arc;
 
 /// The stage's declaration.
 pub(crate) const STAGE: Stage = Stage {
@@ -56,11 +54,12 @@ const BATCH: usize = 1 << 9;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let findings: Vec<Finding> = job.scratch.read_document(documents::FINDINGS)?;
     job.context.progress.begin(STAGE.name, findings.len() as u64);
-    let mut table = writer::create(job, (FILE, schema()))?;
+    let mut table = writer::create(job, &TABLE)?;
     let mut first = 0;
     for batch in findings.chunks(BATCH) {
-        let signed = signed_rows(&signatures(job, batch)?);
-        table.write(&columns(first, batch).into_iter().chain(signed).collect::<Vec<_>>())?;
+        let signatures = signatures(job, batch)?;
+        let fingerprints = signatures.iter().map(|signature| fingerprint(signature)).collect();
+        table.write(&columns(first, batch, &signatures, fingerprints))?;
         first += batch.len() as u32;
         job.context.step(batch.len() as u64)?;
     }
@@ -106,45 +105,4 @@ fn subjects_of_trace(scratch: &Scratch, findings: &[Finding]) -> Result<Vec<Opti
         }
     }
     Ok(subjects)
-}
-
-fn columns(first: u32, findings: &[Finding]) -> [ArrayRef; 20] {
-    let texts =
-        |of: fn(&Finding) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(findings.iter().map(of))) };
-    let optional =
-        |of: fn(&Finding) -> Option<u32>| -> ArrayRef { Arc::new(UInt32Array::from_iter(findings.iter().map(of))) };
-    let known =
-        |of: fn(&Finding) -> Option<&String>| -> ArrayRef { Arc::new(StringArray::from_iter(findings.iter().map(of))) };
-    let numbers = |of: fn(&Finding) -> u64| sizes(findings.iter().map(of).collect());
-    [
-        array::<UInt32Type>((first..first + findings.len() as u32).collect()),
-        texts(|finding| &finding.rule),
-        texts(|finding| finding.severity.name()),
-        texts(|finding| finding.scope.name()),
-        texts(|finding| &finding.subject),
-        optional(|finding| finding.class_id),
-        optional(|finding| finding.set),
-        optional(|finding| finding.node),
-        optional(|finding| finding.type_id),
-        optional(|finding| finding.function_id),
-        numbers(|finding| finding.count),
-        numbers(|finding| finding.bytes),
-        texts(|finding| &finding.message),
-        texts(|finding| &finding.next_step),
-        lists(findings, |finding| &finding.path),
-        optional(|finding| finding.holder_node),
-        known(|finding| finding.owner.as_ref()),
-        known(|finding| finding.place.as_ref()),
-        known(|finding| finding.class_key.as_ref()),
-        lists(findings, |finding| &finding.stable_path),
-    ]
-}
-
-fn lists(findings: &[Finding], of: fn(&Finding) -> &[String]) -> ArrayRef {
-    let mut lists = ListBuilder::new(StringBuilder::new()).with_field(step());
-    for finding in findings {
-        of(finding).iter().for_each(|text| lists.values().append_value(text));
-        lists.append(true);
-    }
-    Arc::new(lists.finish())
 }

@@ -12,7 +12,7 @@ use arrow::array::{ArrayRef, StringArray};
 use heaplake_kit::access::{column, document};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats};
 use heaplake_lake::source::sizes;
-use heaplake_schemas::kinds::{FILE, schema};
+use heaplake_schemas::kinds::TABLE;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, documents};
 use std::cmp::Reverse;
@@ -50,7 +50,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     rows.sort_by_key(|&(name, kind)| (Reverse(kind.shallow), name));
     let numbers = |of: fn(&Kind) -> u64| sizes(rows.iter().map(|(_, kind)| of(kind)).collect());
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|(name, _)| name)));
-    let mut table = writer::create(job, (FILE, schema()))?;
+    let mut table = writer::create(job, &TABLE)?;
     table.write(&[texts, numbers(|kind| kind.count), numbers(|kind| kind.own), numbers(|kind| kind.shallow)])?;
     writer::finish(job, table)
 }

@@ -1,8 +1,8 @@
 //! The tables of a run: each stage is one file, each table one line of [`TABLES`].
 //!
-//! A stage gives each column of its table a [`Source`](heaplake_lake::source::Source), and the
-//! [`Table`](heaplake_lake::table::Table) of the lake writes them into the folder of the run. The tables of a replay
-//! have scratch rows with one field per column. [`collapsed`] and [`pprof`] write the call trees of a replay for other
+//! The struct of a scratch row declares the columns of its table, and one generic stage writes all such tables. Other
+//! stages give each column a [`Source`](heaplake_lake::source::Source), and the
+//! [`Table`](heaplake_lake::table::Table) of the lake writes them into the folder of the run. [`collapsed`] and [`pprof`] write the call trees of a replay for other
 //! programs.
 //!
 //! [`summary`] and [`replay_summary`] write no table: they write the summary of the run for `run.json`. [`totals`]
@@ -15,13 +15,11 @@
 //! ```
 
 mod allocation_callees;
-mod allocation_callers;
 mod allocation_functions;
 mod allocation_types;
 mod chains;
 mod classes;
 mod collapsed;
-mod collection_roots;
 mod collections;
 mod deep_stacks;
 mod duplicate_additional;
@@ -30,29 +28,18 @@ mod duplicate_sets;
 mod edges;
 mod findings;
 pub mod function_signatures;
-mod generation_bounds;
 mod kinds;
-mod lifetime_paths;
-mod lifetime_sites;
 mod live_allocations;
 mod located;
-mod moved_ranges;
 mod nodes;
-mod object_counts;
-mod object_generations;
 mod object_lifetimes;
-mod object_tracks;
-mod old_object_chains;
-mod old_objects;
 mod originals;
 mod owners;
 mod possible_duplicates;
 mod pprof;
-mod recorded_events;
 pub mod replay_summary;
 mod retainer_trees;
 mod rows;
-mod samples;
 mod script_urls;
 mod scripts;
 mod sets;
@@ -64,7 +51,6 @@ mod threads;
 pub mod totals;
 pub mod trace_signatures;
 mod values;
-mod walk_objects;
 mod writer;
 
 #[cfg(test)]
@@ -83,7 +69,17 @@ pub struct Table {
 /// The table with its schema and stage in modules of this name.
 macro_rules! table {
     ($name:ident) => {
-        Table { file: heaplake_schemas::$name::FILE, stage: &$name::STAGE }
+        Table { file: heaplake_schemas::$name::TABLE.file, stage: &$name::STAGE }
+    };
+}
+
+/// The table with the rows of a scratch column: [`heaplake_schemas::row`] declares its columns.
+macro_rules! rows {
+    ($module:ident::$row:ident $(, version $version:literal)?) => {
+        Table {
+            file: heaplake_schemas::$module::TABLE.file,
+            stage: &Stage { $(version: $version,)? ..rows::stage::<heaplake_schemas::$module::$row>() },
+        }
     };
 }
 
@@ -99,22 +95,22 @@ macro_rules! export {
 pub const TABLES: &[Table] = &[
     table!(allocation_types),
     table!(allocation_functions),
-    table!(allocation_callers),
+    rows!(allocation_callers::CallerRow),
     table!(allocation_callees),
     table!(object_lifetimes),
-    table!(lifetime_sites),
-    table!(lifetime_paths),
+    rows!(lifetime_sites::SiteRow),
+    rows!(lifetime_paths::PathRow),
     table!(collections),
-    table!(old_objects),
-    table!(old_object_chains),
-    table!(object_counts),
-    table!(recorded_events),
-    table!(object_tracks),
-    table!(moved_ranges),
-    table!(walk_objects),
-    table!(object_generations),
-    table!(generation_bounds),
-    table!(collection_roots),
+    rows!(old_objects::OldObjectRow),
+    rows!(old_object_chains::OldObjectChainRow),
+    rows!(object_counts::ObjectCountRow),
+    rows!(recorded_events::RecordedEventRow),
+    rows!(object_tracks::TrackRow, version 2),
+    rows!(moved_ranges::MoveRow),
+    rows!(walk_objects::WalkRow),
+    rows!(object_generations::GenerationRow),
+    rows!(generation_bounds::BoundRow),
+    rows!(collection_roots::RootRow),
     export!(pprof),
     export!(collapsed),
     table!(nodes),
@@ -126,7 +122,7 @@ pub const TABLES: &[Table] = &[
     table!(threads),
     table!(scripts),
     table!(live_allocations),
-    table!(samples),
+    rows!(samples::SampleRow),
     table!(findings),
     table!(owners),
     table!(duplicate_sets),

@@ -7,13 +7,12 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::live_allocations`].
 
-use crate::rows::{Rows, STAGE_OF_ROWS};
-use crate::writer::write;
+use crate::rows::{Rows, STAGE_OF_ROWS, write};
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::{ColumnMap, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::Source;
 use heaplake_lake::text::{NONE, Texts};
-use heaplake_schemas::live_allocations::{FILE, ROWS, schema};
+use heaplake_schemas::live_allocations::{LiveRow, ROWS};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{CLASS_NAME, STRINGS};
 
@@ -30,15 +29,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let strings = StringTable::open(job.scratch, STRINGS)?;
     let classes = ColumnMap::uncounted(job.scratch, CLASS_NAME)?;
     let name = |class: u32| classes.get(class as usize).and_then(|name| name.get()).unwrap_or(NONE);
-    let rows = Rows::of(job.scratch, ROWS);
-    let mut positions = rows.values(|row| row.class)?;
-    let sources = vec![
-        rows.optional_ids(|row| row.sample)?,
-        rows.u32s(|row| row.class)?,
-        Source::texts(Texts::Table(&strings), move |count| Ok(positions(count)?.into_iter().map(name).collect())),
-        rows.optional_ids(|row| row.node)?,
-        rows.sizes(|row| row.count)?,
-        rows.sizes(|row| row.bytes)?,
-    ];
-    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+    let mut positions = Rows::of(job.scratch, ROWS).values(|row| row.class)?;
+    let names = move |count| Ok(positions(count)?.into_iter().map(name).collect());
+    write::<LiveRow>(job, STAGE.name, vec![("class", Source::texts(Texts::Table(&strings), names))])
 }

@@ -20,7 +20,7 @@ use heaplake_lake::source::{Source, array, nullable, read};
 use heaplake_lake::table::WRITER_BYTES;
 use heaplake_lake::text::{NONE, Texts};
 use heaplake_schemas::ids::{ClassId, NO_ID, NodeId, StringId};
-use heaplake_schemas::nodes::{FILE, schema};
+use heaplake_schemas::nodes::TABLE;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::run::Totals;
 use heaplake_schemas::scratch::{self as columns, Column, Metadata, NO_DISTANCE, STRINGS, documents};
@@ -82,7 +82,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let last = sources.pop();
     sources.extend(originals.sources(scratch)?);
     sources.extend(last);
-    let stats = write(job, STAGE.name, (FILE, schema()), sources, metadata.node_count)?;
+    let stats = write(job, STAGE.name, &TABLE, sources, metadata.node_count)?;
     totals::keep(totals, &metadata, scratch)?;
     Ok(stats)
 }

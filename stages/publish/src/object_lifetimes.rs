@@ -7,13 +7,11 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::object_lifetimes`].
 
-use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::rows::{STAGE_OF_ROWS, write};
 use crate::signature_columns::{in_order, names, signed, write_signatures};
-use crate::writer::write;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
-use heaplake_lake::text::Texts;
-use heaplake_schemas::object_lifetimes::{FILE, GENERATIONS, schema};
+use heaplake_schemas::object_lifetimes::{GENERATIONS, LifetimeRow};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{LIFETIME_SIGNATURES, LIFETIMES, METADATA, Metadata, TYPE_NAMES};
 
@@ -32,23 +30,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let types = StringTable::open(job.scratch, TYPE_NAMES)?;
     let rules = names(job, &job.scratch.read_document::<Metadata>(METADATA)?.format);
     let mut lifetimes = ColumnReader::open(job.scratch, LIFETIMES)?;
-    let count = write_signatures(job, LIFETIME_SIGNATURES, lifetimes.remaining(), |_| {
+    write_signatures(job, LIFETIME_SIGNATURES, lifetimes.remaining(), |_| {
         let row = lifetimes.next()?;
         Ok(rules.lifetime(&types.text(row.type_id as usize), GENERATIONS[row.generation as usize]))
     })?;
     let signatures = StringTable::open(job.scratch, LIFETIME_SIGNATURES)?;
-    let generations = GENERATIONS.map(str::to_owned);
-    let rows = Rows::of(job.scratch, LIFETIMES);
-    let mut sources = vec![
-        rows.u32s(|row| row.type_id)?,
-        rows.texts(Texts::Table(&types), |row| row.type_id)?,
-        rows.texts(Texts::Names(&generations), |row| row.generation)?,
-        rows.sizes(|row| row.count)?,
-        rows.sizes(|row| row.bytes)?,
-        rows.fractions(|row| row.mean_age_gcs)?,
-        rows.sizes(|row| row.max_age_gcs.into())?,
-        rows.fractions(|row| row.mean_age_seconds)?,
-    ];
-    sources.extend(signed(&signatures, in_order)?);
-    write(job, STAGE.name, (FILE, schema()), sources, count)
+    write::<LifetimeRow>(job, STAGE.name, signed(&signatures, in_order)?)
 }

@@ -8,16 +8,14 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::possible_duplicates`].
 
-use crate::rows::Rows;
-use crate::writer::write;
-use arrow::array::{ArrayRef, StringArray};
+use crate::rows::{Rows, write};
+use arrow::array::StringArray;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::text::{class_option, count, shorten, size};
 use heaplake_kit::{ColumnMap, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::Source;
-use heaplake_lake::text::Texts;
 use heaplake_schemas::ids::{ClassId, StringId};
-use heaplake_schemas::possible_duplicates::{FILE, POSSIBLE_CLASS, PossibleRow, schema};
+use heaplake_schemas::possible_duplicates::{POSSIBLE_CLASS, PossibleRow};
 use heaplake_schemas::scratch::{CLASS_KEYS, CLASS_NAME, STRINGS};
 use std::sync::Arc;
 
@@ -34,29 +32,19 @@ pub(crate) const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let rows = Rows::of(job.scratch, POSSIBLE_CLASS);
-    let (names, keys) = (ClassNames::open(job.scratch)?, StringTable::open(job.scratch, CLASS_KEYS)?);
-    let (mut classes, mut sentences, mut steps) =
-        (rows.values(|row| row.class)?, rows.values(|row| *row)?, rows.values(|row| *row)?);
-    let texts_of = |texts: Vec<String>| -> ArrayRef { Arc::new(StringArray::from(texts)) };
-    let sources = vec![
-        rows.u32s(|row| row.class.0)?,
-        Source::values(|rows| Ok(texts_of(classes(rows)?.into_iter().map(|class| names.of(class)).collect()))),
-        Source::texts(Texts::Table(&keys), rows.values(|row| row.class.0)?),
-        rows.u32s(|row| row.sets)?,
-        rows.u32s(|row| row.largest.0)?,
-        rows.sizes(PossibleRow::members)?,
-        rows.sizes(|row| row.untold)?,
-        rows.sizes(|row| row.bytes)?,
-        Source::values(|rows| {
-            let sentence = |row: PossibleRow| message(&names.of(row.class), &row);
-            Ok(texts_of(sentences(rows)?.into_iter().map(sentence).collect()))
-        }),
-        Source::values(|rows| {
-            let step = |row: PossibleRow| next_step(&names.whole(row.class), &row);
-            Ok(texts_of(steps(rows)?.into_iter().map(step).collect()))
-        }),
+    let names = ClassNames::open(job.scratch)?;
+    let texts = |of: fn(&ClassNames, &PossibleRow) -> String| -> Result<Source<'_>, StageError> {
+        let (mut rows, names) = (rows.values(|row| *row)?, &names);
+        Ok(Source::values(move |count| {
+            Ok(Arc::new(rows(count)?.iter().map(|row| Some(of(names, row))).collect::<StringArray>()))
+        }))
+    };
+    let computed = vec![
+        ("class", texts(|names, row| names.of(row.class))?),
+        ("message", texts(|names, row| message(&names.of(row.class), row))?),
+        ("next_step", texts(|names, row| next_step(&names.whole(row.class), row))?),
     ];
-    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+    write::<PossibleRow>(job, STAGE.name, computed)
 }
 
 /// Maximum characters of a class name in a row or sentence.

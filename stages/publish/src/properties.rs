@@ -118,7 +118,8 @@ fn each_table_has_one_line() {
     let files: BTreeSet<&str> = TABLES.iter().map(|table| table.file).collect();
     assert_eq!(files.len(), TABLES.len());
     let of_runs = |table: &&TableSchema| matches!(table.runs, Runs::Analyze | Runs::Replay | Runs::Both);
-    let tables = tables::ALL.iter().filter(of_runs).map(|table| table.file).filter(|&file| file != snapshot::FILE);
+    let tables =
+        tables::ALL.iter().filter(of_runs).map(|table| table.file).filter(|&file| file != snapshot::TABLE.file);
     assert_eq!(files, tables.chain([pprof::FILE, collapsed::FILE]).collect());
     let stages: BTreeSet<&str> = TABLES.iter().map(|table| table.stage.name).collect();
     assert_eq!(stages.len(), TABLES.len());
@@ -181,7 +182,7 @@ fn sets_of_duplicates_in_their_table_and_in_brief() {
     let options = Options::Analysis(AnalysisOptions { tables, ..AnalysisOptions::default() });
     run(&nodes::STAGE, &scratch, &options);
     assert_eq!(run(&duplicate_sets::STAGE, &scratch, &options).rows, 4);
-    let table = Reader::open(&scratch.folder().join(heaplake_schemas::duplicate_sets::FILE)).unwrap();
+    let table = Reader::open(&scratch.folder().join(heaplake_schemas::duplicate_sets::TABLE.file)).unwrap();
     let mut rows = table.columns(&["class", "status", "preview"]).unwrap();
     let rows = rows.batch().unwrap().unwrap();
     let text = |name: &str, at: usize| value(rows.texts(name).unwrap(), at).map(str::to_owned);

@@ -17,7 +17,7 @@ use heaplake_kit::retainer_tree::text::{REST, Trees};
 use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::retainer_trees::{FILE, KINDS, ROWS as RETAINER_TREES, TreeRow, schema};
+use heaplake_schemas::retainer_trees::{KINDS, ROWS as RETAINER_TREES, TABLE, TreeRow};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let trees = Trees::open(job.scratch)?;
     context.progress.begin(STAGE.name, trees.rows().len() as u64);
     let _rows = context.budget.reserve("retainer trees table: paths", 32 << 20)?;
-    let mut table = writer::create(job, (FILE, schema()))?;
+    let mut table = writer::create(job, &TABLE)?;
     for (group, rows) in trees.rows().chunks(ROWS).enumerate() {
         context.step(rows.len() as u64)?;
         table.write(&arrays(group * ROWS, rows, &trees))?;

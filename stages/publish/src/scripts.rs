@@ -16,7 +16,7 @@ use heaplake_lake::text::{NONE, Texts};
 use heaplake_names::source_maps::of_script;
 use heaplake_schemas::options::{SourceMap, SourceMaps, TableName};
 use heaplake_schemas::scratch::{SCRIPT_ID, SCRIPT_URL, STRINGS};
-use heaplake_schemas::scripts::{FILE, schema};
+use heaplake_schemas::scripts::TABLE;
 
 /// The stage's declaration.
 pub(crate) const STAGE: Stage = Stage {
@@ -66,5 +66,5 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         }),
         Source::texts(Texts::Names(&names), move |rows| Ok(of_scripts.by_ref().take(rows).collect())),
     ];
-    write(job, STAGE.name, (FILE, schema()), sources, count)
+    write(job, STAGE.name, &TABLE, sources, count)
 }

@@ -1,11 +1,13 @@
 //! The columns `signature` and `fingerprint`, the last ones of every table that comparisons match by row.
 
+use crate::rows::Computed;
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::UInt64Type;
 use heaplake_kit::{Job, StageError, StringTable, StringWriter};
 use heaplake_lake::source::{Source, array};
 use heaplake_lake::text::Texts;
 use heaplake_names::{Normaliser, Runtime, fingerprint};
+use heaplake_schemas::column::{FINGERPRINT, SIGNATURE};
 use heaplake_schemas::scratch::StringColumns;
 use std::sync::Arc;
 
@@ -33,19 +35,20 @@ pub(crate) fn write_signatures(
     writer.finish()
 }
 
-/// The two columns from a table of signatures. `positions` opens a reader of the rows' positions in that table.
+/// The two computed columns from a table of signatures. `positions` opens a reader of the rows' positions in that table.
 pub(crate) fn signed<'a, N>(
     signatures: &'a StringTable,
     positions: impl Fn() -> Result<N, StageError>,
-) -> Result<[Source<'a>; 2], StageError>
+) -> Result<Computed<'a>, StageError>
 where
     N: FnMut(usize) -> Result<Vec<u32>, StageError> + Send + 'a,
 {
     let mut hashed = positions()?;
     let hash = |position: u32| fingerprint(&signatures.text(position as usize));
-    Ok([
-        Source::texts(Texts::Table(signatures), positions()?),
-        Source::values(move |rows| Ok(array::<UInt64Type>(hashed(rows)?.into_iter().map(hash).collect()))),
+    let hashes = move |rows| Ok(array::<UInt64Type>(hashed(rows)?.into_iter().map(hash).collect()));
+    Ok(vec![
+        (SIGNATURE.name, Source::texts(Texts::Table(signatures), positions()?)),
+        (FINGERPRINT.name, Source::values(hashes)),
     ])
 }
 

@@ -15,7 +15,7 @@ use heaplake_lake::table::Table;
 use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::run::{self, Run, Totals};
 use heaplake_schemas::scratch::Metadata;
-use heaplake_schemas::snapshot::{FILE, schema, stage_fields};
+use heaplake_schemas::snapshot::{TABLE, stage_fields};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -68,7 +68,7 @@ pub fn write(
     let options = serde_json::to_string(&run.options).unwrap_or_default();
     let source = captured.map(|captured| captured.source);
     let captured = TimestampMicrosecondArray::from(vec![captured.map(|captured| captured.at_us)]).with_timezone("UTC");
-    let mut table = Table::create(output, FILE, schema())?;
+    let mut table = Table::create(output, TABLE.file, TABLE.schema())?;
     table.write(&[
         text(&run.source),
         text(&metadata.format),

@@ -14,10 +14,11 @@ use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::{ColumnPoints, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, sizes};
+use heaplake_schemas::column::{Type, element};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
-use heaplake_schemas::threads::{FILE, frame, schema};
+use heaplake_schemas::threads::TABLE;
 use std::sync::Arc;
 
 /// The stage's declaration.
@@ -50,7 +51,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut counts = ColumnReader::open(scratch, columns::THREAD_FRAME_COUNT)?;
     let mut frames = ColumnReader::open(scratch, columns::THREAD_FRAME)?;
     let texts = Texts::open(scratch)?;
-    let mut table = writer::create(job, (FILE, schema()))?;
+    let mut table = writer::create(job, &TABLE)?;
     let mut rows = Rows::default();
     while nodes.remaining() > 0 {
         let node = nodes.next()?;
@@ -115,7 +116,7 @@ impl Rows {
 
     fn finish(mut self) -> [ArrayRef; 5] {
         let offsets = OffsetBuffer::from_lengths(self.lengths);
-        let frames = ListArray::new(Arc::new(frame()), offsets, Arc::new(self.texts.finish()), None);
+        let frames = ListArray::new(Arc::new(element(&Type::Utf8, true)), offsets, Arc::new(self.texts.finish()), None);
         [
             array::<UInt32Type>(self.nodes),
             Arc::new(self.names.finish()),

@@ -7,18 +7,16 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::values`].
 
-use crate::rows::Rows;
-use crate::writer::write;
+use crate::rows::write;
 use arrow::array::{ArrayRef, StringBuilder};
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{Source, array, read};
 use heaplake_lake::table::WRITER_BYTES;
-use heaplake_lake::text::Texts;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::STRINGS;
-use heaplake_schemas::values::{FILE, NO_TEXT, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, ValueRow, kind, schema};
+use heaplake_schemas::values::{NO_TEXT, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, ValueRow, kind};
 use std::sync::Arc;
 
 /// The stage's declaration.
@@ -40,27 +38,24 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let _writer = job.context.budget.reserve("values: Parquet writer", WRITER_BYTES)?;
     let scratch = job.scratch;
     let (strings, arrays) = (StringTable::open(scratch, STRINGS)?, StringTable::open(scratch, VALUE_TEXTS)?);
-    let kinds = kind::NAMES.map(str::to_owned);
-    let rows = Rows::of(scratch, VALUE_ROW);
-    let count = rows.count()?;
     let mut shown = ColumnReader::open(scratch, VALUE_ROW)?;
     let (mut nodes, mut positions) = (Nodes::open(scratch)?, Nodes::open(scratch)?);
-    let sources = vec![
-        Source::values(move |rows| Ok(array::<UInt32Type>(nodes.next(rows, |node, _| node)?))),
-        Source::values(move |rows| Ok(array::<UInt32Type>(positions.next(rows, |_, position| position)?))),
-        rows.texts(Texts::Table(&strings), |row| row.name.0)?,
-        rows.optional_ids(|row| row.index)?,
-        rows.texts(Texts::Names(&kinds), |row| row.kind.into())?,
-        Source::values(|rows| {
-            let mut texts = StringBuilder::new();
-            for row in read(&mut shown, rows)? {
-                texts.append_option(text(&row, &strings, &arrays));
-            }
-            Ok(Arc::new(texts.finish()) as ArrayRef)
-        }),
-        rows.optional_ids(|row| row.to.0)?,
+    let texts = |rows| {
+        let mut texts = StringBuilder::new();
+        for row in read(&mut shown, rows)? {
+            texts.append_option(text(&row, &strings, &arrays));
+        }
+        Ok(Arc::new(texts.finish()) as ArrayRef)
+    };
+    let computed = vec![
+        ("node", Source::values(move |rows| Ok(array::<UInt32Type>(nodes.next(rows, |node, _| node)?)))),
+        (
+            "position",
+            Source::values(move |rows| Ok(array::<UInt32Type>(positions.next(rows, |_, position| position)?))),
+        ),
+        ("value", Source::values(texts)),
     ];
-    write(job, STAGE.name, (FILE, schema()), sources, count)
+    write::<ValueRow>(job, STAGE.name, computed)
 }
 
 /// Computes the node of each value, and its position among the node's values.

@@ -1,16 +1,13 @@
 //! Functions shared by all writers of tables.
 
-use arrow::datatypes::SchemaRef;
 use heaplake_kit::{Job, StageError, Stats};
 use heaplake_lake::source::Source;
 use heaplake_lake::table::Table;
-
-/// File and schema of a table.
-pub(crate) type Target = (&'static str, SchemaRef);
+use heaplake_schemas::table::TableSchema;
 
 /// Creates a table in the folder of the run.
-pub(crate) fn create(job: &Job<'_>, (file, schema): Target) -> Result<Table, StageError> {
-    Table::create(job.output, file, schema)
+pub(crate) fn create(job: &Job<'_>, schema: &TableSchema) -> Result<Table, StageError> {
+    Table::create(job.output, schema.file, schema.schema())
 }
 
 /// Finishes a table.
@@ -24,12 +21,12 @@ pub(crate) fn finish(job: &Job<'_>, table: Table) -> Result<Stats, StageError> {
 pub(crate) fn write(
     job: &Job<'_>,
     stage: &'static str,
-    target: Target,
+    schema: &TableSchema,
     sources: Vec<Source<'_>>,
     rows: u64,
 ) -> Result<Stats, StageError> {
     job.context.progress.begin(stage, rows);
-    let mut table = create(job, target)?;
+    let mut table = create(job, schema)?;
     table.fill(sources, rows, job.context)?;
     finish(job, table)
 }

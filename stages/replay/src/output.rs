@@ -138,7 +138,7 @@ fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {
         let estimated_bytes = estimate.map_or(ABSENT, |estimate| estimate.bytes);
         rows.push(TypeRow {
             type_id,
-            interval: if every { replay.interval() } else { 0 },
+            interval: if every { replay.interval() } else { u32::MAX },
             allocated_count: if exact { counts.allocated } else { ABSENT },
             sampled_count: sample.count,
             sampled_bytes: sample.bytes,

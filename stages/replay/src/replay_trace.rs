@@ -51,7 +51,7 @@ use std::path::Path;
 /// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "replay",
-    version: 7,
+    version: 8,
     when: |setting| setting.replay(|_| true),
     writes: &[
         document(columns::METADATA),

@@ -138,7 +138,7 @@ impl Sums {
             if count > 0 {
                 rows.push(TypeRow {
                     type_id: class as u32,
-                    interval: 0,
+                    interval: NONE,
                     allocated_count: ABSENT,
                     bytes: ABSENT,
                     sampled_count: count,

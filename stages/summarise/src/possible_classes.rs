@@ -22,6 +22,7 @@ use std::cmp::Reverse;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "possible classes",
+    version: 2,
     when: |setting| setting.duplicates(),
     reads: &[column(columns::SET_ROW), column(columns::NODE_CLASS), column(columns::CLASS_NAME)],
     writes: &[column(POSSIBLE_CLASS)],

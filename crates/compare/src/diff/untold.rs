@@ -19,7 +19,7 @@ pub(crate) fn find(
     for (number, run) in (0..).zip(runs) {
         context.check()?;
         let of_run = OfRun::read(&run.folder, gathered.table, gathered.source)?;
-        let Some(reader) = Reader::open_if_present(&run.folder.join(classes::FILE))? else { continue };
+        let Some(reader) = Reader::open_if_present(&run.folder.join(classes::TABLE.file))? else { continue };
         let mut big_of: FxHashMap<u64, bool> = FxHashMap::default();
         let mut batches = reader.columns(&["class_id", "big"])?;
         while let Some(batch) = batches.batch()? {

@@ -1,7 +1,7 @@
 //! Columns that an expression can name, and their types.
 
+use heaplake_schemas::column::Type;
 use heaplake_schemas::diff::{COLUMNS, DiffTable, FINDINGS, TABLES};
-use heaplake_schemas::table::Type;
 
 /// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Column {
 
 /// Columns of measures, in the order of the tables.
 fn fields() -> impl Iterator<Item = &'static str> {
-    COLUMNS.iter().filter(|column| column.is_of_measure()).map(|column| column.name)
+    COLUMNS.iter().filter(|column| column.of_measure).map(|column| column.name)
 }
 
 /// Short names of fields: means over runs (with one run a side, the value of that run).
@@ -167,7 +167,7 @@ fn column(table: &DiffTable, name: &str, measure: usize) -> Option<Column> {
         name: column.name,
         measure,
         kind,
-        of_measure: column.is_of_measure(),
+        of_measure: column.of_measure,
         is_id: matches!(column.data_type, Type::UInt64),
         is_real: matches!(column.data_type, Type::Float64),
     })
@@ -175,7 +175,7 @@ fn column(table: &DiffTable, name: &str, measure: usize) -> Option<Column> {
 
 /// Names of the columns that belong to no measure.
 fn plain_columns(table: &DiffTable) -> impl Iterator<Item = &'static str> {
-    let plain = table.table.columns.iter().filter(|column| column.name != "measure" && !column.is_of_measure());
+    let plain = table.table.columns.iter().filter(|column| column.name != "measure" && !column.of_measure);
     plain.map(|column| column.name)
 }
 

@@ -120,7 +120,7 @@ impl CandidateSets<'_> {
     /// Finds the heads in the run of the third snapshot.
     pub(super) fn find_heads(&mut self, last: &Snapshot<'_>, context: &Context<'_>) -> Result<(), StageError> {
         let columns = ["node", "class_id", "dominator", "retained_bytes"];
-        let reader = last.side.reader(nodes::FILE)?;
+        let reader = last.side.reader(nodes::TABLE.file)?;
         let count = reader.rows();
         let mut batches = reader.columns(&columns)?;
         while let Some(batch) = batches.batch()? {

@@ -32,7 +32,7 @@ impl Chains {
         let held = budget.reserve("chains of candidates", 0)?;
         let (texts, fingerprints) = (Vec::new(), Vec::new());
         let mut found = Self { texts, fingerprints, of_class: FxHashMap::default(), held };
-        let Some(reader) = side.reader_if_any(chains::FILE)? else { return Ok(found) };
+        let Some(reader) = side.reader_if_any(chains::TABLE.file)? else { return Ok(found) };
         let signed = reader.has("fingerprint");
         let columns = ["kind", "class_id", "text", if signed { "fingerprint" } else { "path" }];
         let mut batches = reader.columns(&columns)?;

@@ -66,7 +66,7 @@ impl ClassList {
 
     /// Adds the classes of a run.
     pub(super) fn add(&mut self, side: &Side, budget: &Budget) -> Result<ClassesOfRun, StageError> {
-        let reader = side.reader(classes::FILE)?;
+        let reader = side.reader(classes::TABLE.file)?;
         let signed = reader.has("signature");
         let mut columns = vec!["class_id", "class", "class_key"];
         columns.extend(signed.then_some("signature"));
@@ -101,7 +101,7 @@ impl ClassList {
                 })?;
             if run.numbers.insert(ids.value(row), number).is_some() {
                 let problem = format!("class_id {} is there twice", ids.value(row));
-                return Err(damaged(&side.folder.join(classes::FILE), problem));
+                return Err(damaged(&side.folder.join(classes::TABLE.file), problem));
             }
         }
         Ok(())
@@ -145,7 +145,7 @@ impl Scripts {
     fn of(side: &Side, budget: &Budget) -> Result<Self, StageError> {
         let mut urls = FxHashMap::default();
         let mut held = budget.reserve("scripts of a snapshot", 0)?;
-        if let Some(reader) = side.reader_if_any(scripts::FILE)? {
+        if let Some(reader) = side.reader_if_any(scripts::TABLE.file)? {
             let mut batches = reader.columns(&["script_id", "url"])?;
             while let Some(batch) = batches.batch()? {
                 let (ids, texts) = (batch.u32s("script_id")?, batch.texts("url")?);

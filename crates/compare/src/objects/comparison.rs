@@ -213,7 +213,7 @@ impl<'a> Comparison<'a> {
     fn candidates(&mut self, last: &Snapshot<'_>, nodes: Sorted<'_, Node>) -> Result<(), StageError> {
         let (context, scratch) = (self.context, self.scratch);
         let fresh = ColumnReader::open(scratch, FRESH)?;
-        let node_count = last.side.reader(nodes::FILE)?.rows();
+        let node_count = last.side.reader(nodes::TABLE.file)?.rows();
         let mut found = candidates::find(fresh, nodes, (&self.classes, node_count), &context.budget, scratch)?;
         found.find_heads(last, context)?;
         let has = |class| found.has(class);

@@ -79,7 +79,7 @@ pub(super) fn read<'a>(
     reading: &mut Reading<'_, 'a>,
 ) -> Result<Sorted<'a, Node>, StageError> {
     let readers = reading.context.budget.reserve("readers of tables", READERS)?;
-    let reader = snapshot.side.reader(nodes::FILE)?;
+    let reader = snapshot.side.reader(nodes::TABLE.file)?;
     let mut sorter = Sorter::new(
         "nodes by id",
         usize::try_from(reader.rows()).unwrap_or(usize::MAX),
@@ -139,7 +139,7 @@ fn read_batch(
 
 /// Error for a damaged table of nodes.
 fn of_nodes(side: &Side, problem: String) -> StageError {
-    damaged(&side.folder.join(nodes::FILE), problem)
+    damaged(&side.folder.join(nodes::TABLE.file), problem)
 }
 
 /// Reclassifies plain objects by the interfaces of another snapshot.
@@ -202,7 +202,7 @@ impl Again {
 /// Lists the classes that the table of classes omits because none of their instances counts.
 pub(super) fn list_unlisted(snapshot: &mut Snapshot<'_>, reading: &mut Reading<'_, '_>) -> Result<(), StageError> {
     let mut examples = reading.context.budget.growing("examples of classes");
-    let mut batches = snapshot.side.reader(nodes::FILE)?.columns(&["class_id"])?;
+    let mut batches = snapshot.side.reader(nodes::TABLE.file)?.columns(&["class_id"])?;
     while let Some(batch) = batches.batch()? {
         let class_ids = batch.u32s("class_id")?;
         for row in 0..batch.len() {
@@ -216,7 +216,7 @@ pub(super) fn list_unlisted(snapshot: &mut Snapshot<'_>, reading: &mut Reading<'
         reading.context.check()?;
     }
     let v8 = snapshot.side.format() == Format::V8;
-    let mut batches = snapshot.side.reader(nodes::FILE)?.only(&examples)?.columns(&["class_id", "class"])?;
+    let mut batches = snapshot.side.reader(nodes::TABLE.file)?.only(&examples)?.columns(&["class_id", "class"])?;
     while let Some(batch) = batches.batch()? {
         let (class_ids, names) = (batch.u32s("class_id")?, batch.texts("class")?);
         for row in 0..batch.len() {

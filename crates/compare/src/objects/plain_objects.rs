@@ -17,7 +17,7 @@ impl PlainClasses {
     /// Reads the classes of a run.
     pub(super) fn of(side: &Side) -> Result<Self, StageError> {
         let mut plain = FxHashSet::default();
-        let mut batches = side.reader(classes::FILE)?.columns(&["class_id", "class"])?;
+        let mut batches = side.reader(classes::TABLE.file)?.columns(&["class_id", "class"])?;
         while let Some(batch) = batches.batch()? {
             let (ids, names) = (batch.u32s("class_id")?, batch.texts("class")?);
             let is_plain = |name: &str| name == "Object" || name.starts_with('{');
@@ -43,7 +43,7 @@ pub(super) struct Properties {
 impl Properties {
     /// Opens the table of edges; `None` if the run has none.
     pub(super) fn of(side: &Side) -> Result<Option<Self>, StageError> {
-        let Some(reader) = side.reader_if_any(edges::FILE)? else { return Ok(None) };
+        let Some(reader) = side.reader_if_any(edges::TABLE.file)? else { return Ok(None) };
         let mut batches = reader.columns(&["from", "kind", "name"])?;
         let batch = batches.batch()?;
         Ok(Some(Self { batches, batch, row: 0 }))
@@ -91,7 +91,7 @@ fn count(
     census: &mut Census,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
-    let mut batches = side.reader(nodes::FILE)?.columns(&["node", "kind", "class_id", "dominator"])?;
+    let mut batches = side.reader(nodes::TABLE.file)?.columns(&["node", "kind", "class_id", "dominator"])?;
     // Chrome DevTools starts at the root, which may not come first.
     let mut after_root = false;
     while let Some(batch) = batches.batch()? {

@@ -44,8 +44,8 @@ impl Side {
         }
         let names = Normaliser::of(Runtime::of_format(&run.summary.format));
         let side = Self { folder: folder.to_owned(), run, names, _held: held };
-        side.reader(nodes::FILE)?;
-        side.reader(classes::FILE)?;
+        side.reader(nodes::TABLE.file)?;
+        side.reader(classes::TABLE.file)?;
         Ok(side)
     }
 

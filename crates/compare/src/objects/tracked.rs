@@ -41,7 +41,7 @@ impl Tracks {
     }
 
     fn reader(&self) -> Result<Reader, StageError> {
-        let reader = Reader::open_if_present(&self.folder.join(walk_objects::FILE))?;
+        let reader = Reader::open_if_present(&self.folder.join(walk_objects::TABLE.file))?;
         reader.ok_or_else(|| {
             refused(&self.folder, "the run has no table walk_objects, by which objects are identified", REPLAY)
         })
@@ -102,7 +102,7 @@ impl Walk {
     fn of(tracks: &Tracks, gc: u32) -> Result<Self, StageError> {
         let mut batches = tracks.reader()?.columns(&["gc", "address", "object"])?;
         let batch = batches.batch()?;
-        let path = tracks.folder.join(walk_objects::FILE);
+        let path = tracks.folder.join(walk_objects::TABLE.file);
         Ok(Self { path, batches, batch, row: 0, gc, last: 0 })
     }
 

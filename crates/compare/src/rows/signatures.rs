@@ -54,7 +54,7 @@ impl OfRun {
     }
 
     fn read_scripts(&mut self, place: &Path) -> Result<(), StageError> {
-        let Some(reader) = Reader::open_if_present(&place.join(scripts::FILE))? else { return Ok(()) };
+        let Some(reader) = Reader::open_if_present(&place.join(scripts::TABLE.file))? else { return Ok(()) };
         let mut batches = reader.columns(&["script_id", "url"])?;
         while let Some(batch) = batches.batch()? {
             let (ids, urls) = (batch.u32s("script_id")?, batch.texts("url")?);
@@ -65,7 +65,7 @@ impl OfRun {
     }
 
     fn read_classes(&mut self, place: &Path, source: Source<'_>) -> Result<(), StageError> {
-        let Some(reader) = Reader::open_if_present(&place.join(classes::FILE))? else { return Ok(()) };
+        let Some(reader) = Reader::open_if_present(&place.join(classes::TABLE.file))? else { return Ok(()) };
         let text = match source {
             Source::Stored => FINGERPRINT,
             Source::Made(_) => "class_key",
