@@ -39,6 +39,20 @@ pub trait WriteAt<T>: ReadAt<T> {
     }
 }
 
+/// One value for every element, in place of a column that the input lacks.
+pub struct Constant<T>(pub T);
+
+impl<T: Copy> ReadAt<T> for Constant<T> {
+    fn count(&self) -> usize {
+        0
+    }
+
+    #[inline]
+    fn get(&mut self, _: usize) -> Result<T, Fault> {
+        Ok(self.0)
+    }
+}
+
 impl<T: Copy> ReadAt<T> for [T] {
     fn count(&self) -> usize {
         self.len()

@@ -46,7 +46,6 @@ mod bitset;
 pub mod budget;
 #[allow(unsafe_code)]
 mod bus;
-pub mod chains;
 pub mod checksums;
 #[allow(unsafe_code)]
 pub mod column;
@@ -70,7 +69,6 @@ pub mod overhead;
 mod paged;
 pub mod panics;
 mod readahead;
-pub mod retainer_tree;
 mod scheme;
 mod scratch;
 mod setting;

@@ -7,8 +7,9 @@
 use crate::access::{Access, Size};
 use crate::setting::Setting;
 use crate::{Budget, ColumnReader, Scratch, StageError};
+use bytemuck::Pod;
 use heaplake_schemas::options::{AnalysisOptions, Options};
-use heaplake_schemas::scratch::{CLASS_NAME, Metadata, documents};
+use heaplake_schemas::scratch::{CLASS_NAME, Column, Metadata, documents};
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -182,6 +183,20 @@ impl<'a> Job<'a> {
         Ok(ColumnReader::open(self.scratch, CLASS_NAME)?.remaining() as usize)
     }
 
+    /// Passes each row of a column to `visit`, none without the column; checks for cancellation.
+    pub fn each_row<T: Pod>(
+        &self,
+        column: Column<T>,
+        mut visit: impl FnMut(T) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let Some(mut rows) = ColumnReader::if_any(self.scratch, column)? else { return Ok(()) };
+        while rows.remaining() > 0 {
+            self.context.check_at(rows.remaining())?;
+            visit(rows.next()?)?;
+        }
+        Ok(())
+    }
+
     /// Returns the options of the analysis; the defaults for a replay.
     pub fn analysis(&self) -> &'a AnalysisOptions {
         self.setting.options.analysis_or_default()
@@ -236,5 +251,17 @@ impl Context<'_> {
     pub fn step(&self, units: u64) -> Result<(), StageError> {
         self.progress.advance(units);
         self.check()
+    }
+
+    /// Checks for cancellation at every 4,096th of the numbers in a row.
+    #[inline]
+    pub fn check_at(&self, number: u64) -> Result<(), StageError> {
+        if number.is_multiple_of(1 << 12) { self.check() } else { Ok(()) }
+    }
+
+    /// Reports progress and checks for cancellation at every 65,536th of the numbers in a row.
+    #[inline]
+    pub fn step_at(&self, number: u64) -> Result<(), StageError> {
+        if number.is_multiple_of(1 << 16) { self.step(1 << 16) } else { Ok(()) }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::rows::dominators;
 use heaplake_kit::StageError;
-use heaplake_kit::retainer_tree::{Dominates, Holders, Place, Retainer};
 use heaplake_lake::reader::{Reader, damaged, value};
+use heaplake_paths::retainer_tree::{Dominates, Holders, Place, Retainer};
 use heaplake_schemas::chains::label;
 use std::collections::HashMap;
 use std::path::Path;

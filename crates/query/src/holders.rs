@@ -2,7 +2,7 @@
 
 use crate::graph::Graph;
 use heaplake_kit::StageError;
-use heaplake_kit::retainer_tree::{Batch, Instance, Kind, Limits, grow};
+use heaplake_paths::retainer_tree::{Batch, Instance, Kind, Limits, grow};
 use serde::Serialize;
 
 /// A branch of the tree of holders.
@@ -30,7 +30,7 @@ pub struct Holder {
 pub(crate) fn tree(graph: &mut Graph, node: u32) -> Result<Vec<Holder>, StageError> {
     let instance = Instance { node, shallow_bytes: 0, retained_bytes: 0 };
     let trees = grow(graph, &[(&[instance][..], Limits::OF_AN_OBJECT)], Batch::LEAST)?;
-    let holder = |branch: &heaplake_kit::retainer_tree::Branch| {
+    let holder = |branch: &heaplake_paths::retainer_tree::Branch| {
         let is_rest = branch.kind == Kind::Rest;
         Holder {
             level: branch.level,

@@ -3,10 +3,10 @@
 use crate::graph::Graph;
 use crate::holders::tree;
 use crate::paths::paths;
-use heaplake_kit::retainer_tree::Limits;
 use heaplake_oracle::SplitMix64;
 use heaplake_oracle::graph;
 use heaplake_oracle::retainer_trees::{self, Bounds, Heap, Labelled};
+use heaplake_paths::retainer_tree::Limits;
 use heaplake_schemas::chains::label;
 
 /// A graph with root 0, which reaches every node unless distances contradict.

@@ -130,9 +130,7 @@ impl Merge<'_> {
             let mut sets = ColumnReader::open(job.scratch, columns::SET_ROW)?;
             let mut members = ColumnReader::open(job.scratch, columns::SET_MEMBER)?;
             for set in (0..sets.remaining() as u32).map(SetId) {
-                if set.0.is_multiple_of(1 << 12) {
-                    job.context.step(1 << 12)?;
-                }
+                job.context.step_at(set.0.into())?;
                 let row = sets.next()?;
                 let is_compared = row.reasons & (limits::MODE | limits::WORK) == 0;
                 if !is_compared || row.held_by.is_none() == held {
@@ -170,9 +168,7 @@ impl Merge<'_> {
         while *unread > 0 {
             let member = members.next()?;
             *unread -= 1;
-            if unread.is_multiple_of(1 << 14) {
-                job.context.check()?;
-            }
+            job.context.check_at(u64::from(*unread))?;
             self.fresh.clear();
             if row.trivial == 1 {
                 self.fresh.push((first.0, member.0));

@@ -94,9 +94,7 @@ fn search(
         if search.numbers.get(node as usize)? == UNSEEN {
             search.visit(node)?;
         }
-        if node.is_multiple_of(1 << 16) {
-            job.context.step(1 << 16)?;
-        }
+        job.context.step_at(node.into())?;
     }
     search.order.finish()?;
     search.sizes.finish()

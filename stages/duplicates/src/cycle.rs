@@ -191,7 +191,7 @@ impl Cycle {
         }
         let mut best = u64::MAX;
         for place in 0..self.size {
-            look_up(place, context)?;
+            context.check_at(place as u64)?;
             if self.colour(place)? == first {
                 let code = self.number(place, slots, places, context)?;
                 self.members.change(place, |member| member.code = code)?;
@@ -236,7 +236,7 @@ impl Cycle {
     fn counts(&mut self, context: &Context<'_>) -> Result<BTreeMap<u64, u32>, StageError> {
         let mut counts = BTreeMap::new();
         for place in 0..self.size {
-            look_up(place, context)?;
+            context.check_at(place as u64)?;
             let colour = self.colour(place)?;
             if counts.len() == COUNTED && counts.last_key_value().is_some_and(|(&last, _)| colour > last) {
                 continue;
@@ -258,7 +258,7 @@ impl Cycle {
         context: &Context<'_>,
     ) -> Result<(), StageError> {
         for place in 0..self.size {
-            look_up(place, context)?;
+            context.check_at(place as u64)?;
             let Member { mut colour, node, .. } = self.members.get(place)?;
             for slot in slots.of(node)? {
                 if let Some(target) = self.place(slots.to(slot)?, places)? {
@@ -288,7 +288,7 @@ impl Cycle {
         let (mut next, mut end) = (0, 1);
         let mut code = self.size as u64;
         while next < end {
-            look_up(next, context)?;
+            context.check_at(next as u64)?;
             let place = self.dequeue(next)?;
             next += 1;
             let Member { colour, node, .. } = self.members.get(place)?;
@@ -308,12 +308,6 @@ impl Cycle {
         }
         Ok(code)
     }
-}
-
-/// Checks for cancellation at some places.
-#[inline]
-fn look_up(place: usize, context: &Context<'_>) -> Result<(), StageError> {
-    if place.is_multiple_of(1 << 14) { context.check() } else { Ok(()) }
 }
 
 /// Returns the rarest colour and its count; of several the least.

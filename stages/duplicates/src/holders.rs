@@ -87,9 +87,7 @@ fn find_nearest(
             held_by.set(set.index(), above)?;
         }
         nearest.set(position, own.unwrap_or(above))?;
-        if position.is_multiple_of(1 << 16) {
-            job.context.step(1 << 16)?;
-        }
+        job.context.step_at(position as u64)?;
     }
     Ok(())
 }

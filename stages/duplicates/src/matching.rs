@@ -35,9 +35,7 @@ impl Cycles {
         self.cycle.enqueue(0, from)?;
         let (mut next, mut end) = (0usize, 1);
         while next < end {
-            if next.is_multiple_of(1 << 14) {
-                context.check()?;
-            }
+            context.check_at(next as u64)?;
             let place = self.cycle.dequeue(next)?;
             next += 1;
             let (left, right) = (self.cycle.node(place)?, self.cycle.image(place)?);

@@ -21,7 +21,7 @@
 //! * Reference: Chrome DevTools, distances.
 
 use crate::level::{LEVELS, Level};
-use crate::special_edges::{AllFollowed, Avoided, Pairs};
+use crate::special_edges::{ALL_FOLLOWED, Avoided, Pairs};
 use crate::spilled_search::{Distances, SpecialFlags, Sweep};
 use crate::wide_level::{Before, SharedEdges};
 use heaplake_kit::access::{bits_per_edge, bits_per_node, column, document, per_edge, per_node};
@@ -96,13 +96,12 @@ pub(crate) fn run_with(may_fit: bool, narrow: usize, job: &Job<'_>) -> Result<St
     let late = avoided.as_ref().map_or(0, |avoided| avoided.edges.len() as u64);
     let listed = context.budget.reserve("distances: levels", 16 * (most as u64 + late) + nodes / 4)?;
     let reached = Bitset::new(&context.budget, "distances: reached", nodes as usize)?;
-    let space = (&context.budget, nodes as usize);
-    let list = |rest| Level::new(most, pairs.ambiguous.then_some((rest, scratch)), space);
+    let list = |rest| Level::new(most, pairs.ambiguous.then_some((rest, scratch)), &context.budget, nodes as usize);
     let (level, next) = (list(LEVELS[0]), list(LEVELS[1]));
     let (sweeps, shared) = (None, None);
     let levels = Levels { seeds: &metadata.distance_seeds, reached, level, next, pairs, avoided, sweeps, shared };
     let columns = EdgeColumns { degrees, targets, flags: (!metadata.follows_essential).then_some(columns::EDGE_FLAGS) };
-    let stats = in_memory_or_not((nodes as usize, may_fit), columns, levels, listed, job)?;
+    let stats = in_memory_or_not(nodes as usize, may_fit, columns, levels, listed, job)?;
     context.progress.end();
     Ok(stats)
 }
@@ -118,7 +117,8 @@ struct EdgeColumns {
 /// Searches with all arrays in memory if they fit, else with those of [`spilled_search`](crate::spilled_search).
 /// Releases the memory reserved for lists after all other allocations.
 fn in_memory_or_not(
-    (nodes, may_fit): (usize, bool),
+    nodes: usize,
+    may_fit: bool,
     EdgeColumns { degrees, targets, flags }: EdgeColumns,
     levels: Levels<'_>,
     listed: Reservation,
@@ -131,9 +131,9 @@ fn in_memory_or_not(
         drop(listed);
         let levels = Levels { shared: SharedEdges::of(&offsets, &to, flags.as_ref()), ..levels };
         let rows = match flags {
-            None => on_resident!(distance, offsets, to => search(distance, offsets, (AllFollowed, to), levels, job))?,
+            None => on_resident!(distance, offsets, to => search(distance, offsets, ALL_FOLLOWED, to, levels, job))?,
             Some(mut flags) => {
-                on_resident!(distance, offsets, flags, to => search(distance, offsets, (flags, to), levels, job))?
+                on_resident!(distance, offsets, flags, to => search(distance, offsets, flags, to, levels, job))?
             }
         };
         distance.write_to(job.scratch, columns::NODE_DISTANCE)?;
@@ -146,8 +146,8 @@ fn in_memory_or_not(
     // Packed targets in memory are looked up: that takes half of the time of reading the column from the disk.
     let levels = Levels { sweeps: (!to.is_in_memory()).then_some(targets), ..levels };
     let rows = match flags {
-        None => search(&mut distance, offsets, (AllFollowed, to), levels, job)?,
-        Some(flags) => search(&mut distance, offsets, (flags, to), levels, job)?,
+        None => search(&mut distance, offsets, ALL_FOLLOWED, to, levels, job)?,
+        Some(flags) => search(&mut distance, offsets, flags, to, levels, job)?,
     };
     let spilled_bytes = plan.spilled_bytes() + distance.spilled_bytes();
     distance.write_last(job.scratch, job.context, NO_DISTANCE, columns::NODE_DISTANCE)?;
@@ -172,7 +172,8 @@ struct Levels<'a> {
 fn search<D, O, F, E>(
     distance: D,
     offsets: Offsets<O>,
-    (flags, to): (F, E),
+    flags: F,
+    to: E,
     levels: Levels<'_>,
     job: &Job<'_>,
 ) -> Result<u64, StageError>
@@ -245,9 +246,7 @@ where
     fn expand_all(&mut self, nodes: &mut ColumnReader<NodeId>, count: u64) -> Result<(), StageError> {
         for done in 1..=count {
             self.expand(nodes.next()?)?;
-            if done.is_multiple_of(1 << 16) {
-                self.job.context.step(1 << 16)?;
-            }
+            self.job.context.step_at(done)?;
         }
         self.job.context.step(count % (1 << 16))
     }
@@ -295,9 +294,7 @@ where
                     pending.push((far + 1, target))?;
                 }
             }
-            if at.is_multiple_of(1 << 16) {
-                self.job.context.check()?;
-            }
+            self.job.context.check_at(at as u64)?;
         }
         pending.sort_unstable();
         Ok(pending)
@@ -375,7 +372,7 @@ where
         };
         let (Some(distances), Some(next)) = (self.distance.all(), self.next.widen()?) else { return Ok(()) };
         let before = Before { reached: &self.reached, avoided };
-        edges.expand(set, (distances, distance), before, next, self.job.context)?;
+        edges.expand(set, distances, distance, before, next, self.job.context)?;
         self.rows += self.reached.add_all(next);
         Ok(())
     }

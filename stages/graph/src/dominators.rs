@@ -131,9 +131,7 @@ fn semidominators<L: Links>(
         }
         settle(node, least)?;
         forest.links.add(node, Link { ancestor: parents.next()?, label: least })?;
-        if node.0.is_multiple_of(1 << 16) {
-            job.context.step(1 << 16)?;
-        }
+        job.context.step_at(node.0.into())?;
     }
     Ok(())
 }
@@ -197,9 +195,7 @@ fn nearest_common_ancestors<A: WriteAt<Link>>(
             // The tree is deep and the climbs are long: build the jump pointers and continue with them.
             jumps.insert(Jumps { jumps: links()? }).build(&mut dominator, node)?;
         }
-        if node.is_multiple_of(1 << 16) {
-            job.context.step(1 << 16)?;
-        }
+        job.context.step_at(node.into())?;
     }
     Ok(())
 }

@@ -29,7 +29,8 @@ impl<'a> Level<'a> {
     pub(crate) fn new(
         most: usize,
         spill: Option<(Column<NodeId>, &'a Scratch)>,
-        (budget, nodes): (&'a Budget, usize),
+        budget: &'a Budget,
+        nodes: usize,
     ) -> Self {
         let space = (budget, nodes);
         Self { nodes: budget.growing("distances: level"), most, set: None, wide: false, spill, rest: None, space }
@@ -117,7 +118,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
         let budget = Budget::new(1 << 20);
-        let mut level = Level::new(3, Some((LEVELS[0], &scratch)), (&budget, 12));
+        let mut level = Level::new(3, Some((LEVELS[0], &scratch)), &budget, 12);
         for round in 0..2 {
             (0..10).for_each(|node| level.push(NodeId(node * 7 % 10 + round)).unwrap());
             let mut nodes = level.nodes.to_vec();
@@ -130,7 +131,7 @@ mod tests {
             level.clear();
             assert!(level.is_empty() && level.rest().unwrap().is_none());
         }
-        let mut level = Level::new(3, None, (&budget, 12));
+        let mut level = Level::new(3, None, &budget, 12);
         for round in 0..2 {
             [7, 0, 11].into_iter().for_each(|node| level.push(NodeId(node)).unwrap());
             assert!(!level.wide && level.nodes.len() == 3);

@@ -103,10 +103,7 @@ struct Late(Option<Bitset>);
 
 impl Late {
     fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        if !scratch.has(columns::NODE_AVOIDED) {
-            return Ok(Self(None));
-        }
-        let mut column = ColumnReader::open(scratch, columns::NODE_AVOIDED)?;
+        let Some(mut column) = ColumnReader::if_any(scratch, columns::NODE_AVOIDED)? else { return Ok(Self(None)) };
         let nodes = column.remaining() as usize;
         let mut late = Bitset::new(&context.budget, "shortest paths: late nodes", nodes)?;
         for node in 0..nodes {
@@ -137,10 +134,7 @@ struct AvoidedEdges {
 
 impl AvoidedEdges {
     fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        let edges = match scratch.has(columns::AVOIDED_EDGE) {
-            true => Some(ColumnReader::open(scratch, columns::AVOIDED_EDGE)?),
-            false => None,
-        };
+        let edges = ColumnReader::if_any(scratch, columns::AVOIDED_EDGE)?;
         let mut all = Self { edges, next: 0, position: 0 };
         all.advance().map(|()| all)
     }

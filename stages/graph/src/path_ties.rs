@@ -85,9 +85,9 @@ pub(crate) struct Texts<C, N> {
 
 impl<C: ReadAt<ClassId>, N: ReadAt<StringId>> Texts<C, N> {
     pub(crate) fn open(classes: C, names: N, scratch: &Scratch) -> Result<Self, StageError> {
-        let class_names = scratch.has(columns::CLASS_NAME).then(|| ColumnMap::uncounted(scratch, columns::CLASS_NAME));
+        let class_names = ColumnMap::if_any(scratch, columns::CLASS_NAME)?;
         let strings = StringTable::open(scratch, STRINGS)?;
-        Ok(Self { classes, names, class_names: class_names.transpose()?, strings })
+        Ok(Self { classes, names, class_names, strings })
     }
 
     /// Compares two paths from the end upwards.

@@ -189,9 +189,7 @@ where
         self.count += 1;
         self.nodes.push(node)?;
         self.parents.push(parent)?;
-        if self.count.is_multiple_of(1 << 16) {
-            self.context.step(1 << 16)?;
-        }
+        self.context.step_at(self.count.into())?;
         let edges = self.offsets.range(node.index())?;
         for edge in edges.clone().take(AHEAD) {
             let target = self.to.get(edge)?.index();

@@ -49,9 +49,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let beyond = (!keeps_garbage).then_some(root);
     let mut plan = ArrayPlan::of(job, STAGE.name);
     dominators(root, nodes, &mut plan, job)?;
-    sum(beyond, (columns::NODE_SHALLOW, columns::NODE_RETAINED), &mut plan, job)?;
+    sum(beyond, columns::NODE_SHALLOW, columns::NODE_RETAINED, &mut plan, job)?;
     if has_native {
-        sum(beyond, (columns::NODE_NATIVE, columns::NODE_RETAINED_NATIVE), &mut plan, job)?;
+        sum(beyond, columns::NODE_NATIVE, columns::NODE_RETAINED_NATIVE, &mut plan, job)?;
     }
     job.context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: plan.spilled_bytes() })
@@ -64,9 +64,7 @@ fn dominators(root: NodeId, nodes: u64, plan: &mut ArrayPlan<'_>, job: &Job<'_>)
     let mut positions = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?;
     while order.remaining() > 0 {
         dominator.set(order.next()?.index(), node_at.get(positions.next()?.index())?)?;
-        if order.remaining().is_multiple_of(1 << 16) {
-            job.context.step(1 << 16)?;
-        }
+        job.context.step_at(order.remaining())?;
     }
     dominator.write_to(job.scratch, columns::NODE_DOMINATOR)
 }
@@ -75,7 +73,8 @@ fn dominators(root: NodeId, nodes: u64, plan: &mut ArrayPlan<'_>, job: &Job<'_>)
 /// preorder number are added to `beyond`, if any.
 fn sum(
     beyond: Option<NodeId>,
-    (sizes, sums): (Column<u64>, Column<u64>),
+    sizes: Column<u64>,
+    sums: Column<u64>,
     plan: &mut ArrayPlan<'_>,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
@@ -96,9 +95,7 @@ fn add_all(
     while order.remaining() > 1 {
         let node = order.next()?.index();
         add(&mut sum, node, dominator.get(node)?)?;
-        if order.remaining().is_multiple_of(1 << 16) {
-            job.context.step(1 << 16)?;
-        }
+        job.context.step_at(order.remaining())?;
     }
     if let Some(root) = beyond.filter(|_| reached < sum.count() as u64) {
         let mut numbers = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;

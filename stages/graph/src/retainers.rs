@@ -119,9 +119,7 @@ fn in_memory(edges: &Edges, numbers: &[Preorder], reached: usize, pairs: u64, jo
     let mut from = context.budget.zeros("retainers: groups", pairs as usize)?;
     let parts = Part::of_ranges(&mut counts, &mut from, passes.range());
     passes.pass(parts.into_iter(), Part::place)?;
-    let mut writer = ColumnWriter::create(scratch, columns::RETAINERS_FROM)?;
-    writer.extend(bytemuck::cast_slice(&from[..end as usize]))?;
-    writer.finish().map(drop)
+    ColumnWriter::write_all(scratch, columns::RETAINERS_FROM, bytemuck::cast_slice(&from[..end as usize])).map(drop)
 }
 
 /// The groups of a range of targets.

@@ -22,11 +22,11 @@ use crate::path_ties::{Link, Texts, Tie, Ties};
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{filled, lookup};
-use heaplake_kit::chains::NumericNames;
 use heaplake_kit::{
     Array, ArrayPlan, ColumnReader, ColumnWriter, Context, Job, Lookup, OrderedPool, Stage, StageError, Stats, WriteAt,
     on_resident,
 };
+use heaplake_paths::chains::NumericNames;
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Metadata, NO_DISTANCE, STRINGS, documents};
@@ -96,8 +96,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         filled(nodes, NO_KEY),
         filled(nodes, Link { from: NodeId::NONE, label: label::NONE }),
     ))?;
-    on_resident!(keys, links => search((edges, choice, &pool), distance, (keys, links, &mut ties), job.context))?;
-    let sorted = resolve(ties, (&mut keys, &mut links), &mut plan, job)?;
+    let input = Input { edges, choice, pool, distance };
+    on_resident!(keys, links => search(input, keys, links, &mut ties, job.context))?;
+    let sorted = resolve(ties, &mut keys, &mut links, &mut plan, job)?;
     write(metadata, &mut links, job)?;
     job.context.progress.end();
     Ok(Stats { rows: metadata.node_count, spilled_bytes: plan.spilled_bytes() + sorted })
@@ -106,7 +107,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// Resolves the ties if nodes have classes and names.
 fn resolve(
     ties: Ties<'_>,
-    (keys, links): (&mut Array<u32>, &mut Array<Link>),
+    keys: &mut Array<u32>,
+    links: &mut Array<Link>,
     plan: &mut ArrayPlan<'_>,
     job: &Job<'_>,
 ) -> Result<u64, StageError> {
@@ -118,11 +120,20 @@ fn resolve(
     on_resident!(keys, links => ties.resolve(keys, links, &mut texts))
 }
 
+/// The edges, the choice among them, and distances.
+struct Input<'a> {
+    edges: Edges,
+    choice: Choice<'a>,
+    pool: OrderedPool,
+    distance: Lookup<i32>,
+}
+
 /// Visits every edge. The calling thread looks up distances that are not in memory.
 fn search(
-    (mut edges, choice, pool): (Edges, Choice<'_>, &OrderedPool),
-    mut distance: Lookup<i32>,
-    (mut best, mut links, ties): (impl WriteAt<u32>, impl WriteAt<Link>, &mut Ties<'_>),
+    Input { mut edges, choice, pool, mut distance }: Input<'_>,
+    mut best: impl WriteAt<u32>,
+    mut links: impl WriteAt<Link>,
+    ties: &mut Ties<'_>,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let shared = distance.share();
@@ -169,9 +180,7 @@ fn write(metadata: &Metadata, links: &mut impl WriteAt<Link>, job: &Job<'_>) -> 
         let link = links.get(node)?;
         parent.push(link.from)?;
         labels.push(if distance.next()? == NO_DISTANCE { label::NO_PATH } else { numbers.label(link.label) })?;
-        if node.is_multiple_of(1 << 16) {
-            context.check()?;
-        }
+        context.check_at(node as u64)?;
     }
     parent.finish()?;
     labels.finish().map(drop)

@@ -3,27 +3,14 @@
 //! Resident memory: if paths avoid some edges, two bits per node and 8 bytes per source of such an edge; a bit per
 //! pair, and while pairs are checked 8 bytes per pair, paged where the budget does not allow it.
 
-use heaplake_kit::array::Fault;
+use heaplake_kit::array::Constant;
 use heaplake_kit::array_plan::filled;
-use heaplake_kit::{
-    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Job, ReadAt, Scratch, StageError, WriteAt,
-};
+use heaplake_kit::{ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Job, Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
 /// Flags of inputs in which distances follow all edges.
-pub(crate) struct AllFollowed;
-
-impl ReadAt<u8> for AllFollowed {
-    fn count(&self) -> usize {
-        0
-    }
-
-    #[inline]
-    fn get(&mut self, _edge: usize) -> Result<u8, Fault> {
-        Ok(edge_flags::FOLLOWED)
-    }
-}
+pub(crate) const ALL_FOLLOWED: Constant<u8> = Constant(edge_flags::FOLLOWED);
 
 /// Edges that paths avoid.
 pub(crate) struct Avoided {
@@ -113,9 +100,7 @@ impl Pairs {
                 ambiguous |= *times >= 2 || (*times == 1 && *target != this);
                 (*target, *times) = (this, *times + 1);
             })?;
-            if at.is_multiple_of(1 << 16) {
-                context.check()?;
-            }
+            context.check_at(at as u64)?;
         }
         drop(seen);
         Ok(Self { met: Bitset::new(&context.budget, "distances: pairs", count)?, edges, pairs, ambiguous })

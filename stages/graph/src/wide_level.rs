@@ -9,7 +9,7 @@
 //!
 //! Resident memory: some words for each part.
 
-use crate::special_edges::{AllFollowed, Avoided};
+use crate::special_edges::{ALL_FOLLOWED, Avoided};
 use heaplake_kit::array::Fault;
 use heaplake_kit::{
     Bitset, Context, Lookup, OffsetBlock, Offsets, OrderedPool, ReadAt, SharedBitset, StageError, on_resident,
@@ -49,7 +49,8 @@ impl SharedEdges {
     pub(crate) fn expand<'a>(
         &self,
         level: &'a mut Bitset,
-        (distances, distance): (&'a mut [i32], i32),
+        distances: &'a mut [i32],
+        distance: i32,
         before: Before<'_>,
         next: &mut Bitset,
         context: &Context<'_>,
@@ -85,9 +86,9 @@ impl SharedEdges {
     ) -> Result<(), Fault> {
         let Self { offsets, to, flags } = self;
         match flags {
-            None => on_resident!(offsets, to => part.expand(distance, (offsets, AllFollowed, to), before, next)),
+            None => on_resident!(offsets, to => part.expand(distance, offsets, ALL_FOLLOWED, to, before, next)),
             Some(flags) => {
-                on_resident!(offsets, flags, to => part.expand(distance, (offsets, flags, to), before, next))
+                on_resident!(offsets, flags, to => part.expand(distance, offsets, flags, to, before, next))
             }
         }
     }
@@ -117,7 +118,9 @@ impl Part<'_> {
     fn expand(
         &mut self,
         distance: i32,
-        (mut offsets, mut flags, mut to): (Offsets<impl ReadAt<OffsetBlock>>, impl ReadAt<u8>, impl ReadAt<NodeId>),
+        mut offsets: Offsets<impl ReadAt<OffsetBlock>>,
+        mut flags: impl ReadAt<u8>,
+        mut to: impl ReadAt<NodeId>,
         Before { reached, avoided }: Before<'_>,
         next: SharedBitset<'_>,
     ) -> Result<(), Fault> {

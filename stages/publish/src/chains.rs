@@ -15,10 +15,10 @@ use arrow::array::{ArrayRef, BooleanArray, ListArray, StringBuilder, StructArray
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, document, texts};
-use heaplake_kit::chains::{Chains, cut, words};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, sizes};
 use heaplake_names::Normaliser;
+use heaplake_paths::chains::{Chains, cut, words};
 use heaplake_schemas::chains::{ChainRow, Element, KINDS, TABLE, element, element_fields};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, CLASS_SIGNATURES, STRINGS, documents};

@@ -16,9 +16,9 @@ use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, StringBuilde
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::lookup;
-use heaplake_kit::chains::cut;
 use heaplake_kit::{ArrayPlan, ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, read, sizes};
+use heaplake_paths::chains::cut;
 use heaplake_schemas::duplicate_sets::{SetRow, TABLE};
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::options::TableName;

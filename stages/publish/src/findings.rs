@@ -10,8 +10,8 @@
 use crate::signature_columns::names;
 use crate::writer;
 use heaplake_kit::access::{column, document, texts};
-use heaplake_kit::chains::cut;
 use heaplake_kit::{ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable};
+use heaplake_paths::chains::cut;
 use heaplake_lake::findings::columns;
 use heaplake_names::fingerprint;
 use heaplake_schemas::findings::{Finding, TABLE};

@@ -1,9 +1,9 @@
 //! Original names of classes of minified scripts, by source maps.
 
 use crate::script_urls::Scripts;
-use heaplake_kit::chains::cut;
 use heaplake_kit::{BudgetVec, Job, Reservation, StageError, StringTable};
 use heaplake_names::source_maps::{BYTES_PER_BYTE, MapError, Place, of_script, originals, read};
+use heaplake_paths::chains::cut;
 use heaplake_schemas::options::{SourceMap, SourceMaps};
 
 /// Bytes per class, besides its row.

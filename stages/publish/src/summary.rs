@@ -12,11 +12,11 @@
 use crate::possible_duplicates::{ClassNames, next_step};
 use crate::sets::{Example, Words, status};
 use heaplake_kit::access::{column, document, texts};
-use heaplake_kit::retainer_tree::text::Trees;
 use heaplake_kit::{
     ColumnMap, ColumnPoints, ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable,
 };
 use heaplake_lake::source::read;
+use heaplake_paths::retainer_tree::text::Trees;
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::possible_duplicates::{POSSIBLE_CLASS, PossibleRow};

@@ -33,11 +33,6 @@ impl Amount {
     }
 }
 
-/// Checks for cancellation at some numbers.
-pub(crate) fn check(number: usize, job: &Job<'_>) -> Result<(), StageError> {
-    if number.is_multiple_of(1 << 14) { job.context.check() } else { Ok(()) }
-}
-
 /// Allocations of each function: exclusive, and including its callees.
 pub(crate) struct ByFunction {
     count: usize,
@@ -91,7 +86,7 @@ impl ByFunction {
         let mut rows = context.budget.growing("call tree: functions");
         let mut named = if self.count > 0 { Some(Named::open(scratch)?) } else { None };
         for function in 0..self.count {
-            check(function, job)?;
+            context.check_at(function as u64)?;
             let amounts = self.amounts(function)?;
             let seen = self.seen.get(function)? > 0;
             if let Some(named) = &mut named
@@ -103,9 +98,7 @@ impl ByFunction {
         fill(&mut rows, &mut texts, job)?;
         texts.finish()?;
         rows.sort_unstable_by_key(|row: &FunctionRow| (Reverse(row.inclusive_bytes), row.function_id));
-        let mut writer = ColumnWriter::create(scratch, FUNCTIONS)?;
-        writer.extend(&rows)?;
-        writer.finish().map(drop)
+        ColumnWriter::write_all(scratch, FUNCTIONS, &rows).map(drop)
     }
 
     /// Returns the row of a function without its name and place.

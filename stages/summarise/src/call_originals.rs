@@ -62,7 +62,7 @@ fn by_script(rows: &[FunctionRow], maps: &SourceMaps, job: &Job<'_>) -> Result<B
 }
 
 /// Looks up ascending places in a map.
-fn originals(map: &SourceMap, places: &[Place], job: &Job<'_>) -> Result<Vec<Original>, StageError> {
+pub(crate) fn originals(map: &SourceMap, places: &[Place], job: &Job<'_>) -> Result<Vec<Original>, StageError> {
     let _reserved = job.context.budget.reserve("a source map", map.bytes.saturating_mul(BYTES_PER_BYTE))?;
     let refused = |problem: String| StageError::Refused {
         problem,

@@ -11,7 +11,7 @@
 //! * Determinism: one thread; siblings by bytes, function, place in the input.
 //! * Reference: Chrome DevTools, `AllocationProfile`: these are its functions and callers.
 
-use crate::call_functions::{Amount, ByFunction, NONE, check};
+use crate::call_functions::{Amount, ByFunction, NONE};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::array_plan::{filled, lookup};
@@ -148,9 +148,7 @@ impl Tree {
                 let alive = Amount { live_count: 1, live_bytes: bytes, ..Amount::zeroed() };
                 self.own.change(call as usize, |amount| amount.add(&alive))?;
             }
-            if calls.remaining().is_multiple_of(1 << 16) {
-                context.step(1 << 16)?;
-            }
+            context.step_at(calls.remaining())?;
         }
         Ok(())
     }
@@ -158,7 +156,7 @@ impl Tree {
     /// Sums the amounts of each node with all nodes below.
     fn sum(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         for row in (0..self.rows).rev() {
-            check(row, job)?;
+            job.context.check_at(row as u64)?;
             let own = self.own.get(row)?;
             let amount = self.all.change(row, |all| {
                 all.add(&own);
@@ -176,7 +174,7 @@ impl Tree {
     fn order(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         let mut sorter = Sorter::new("call tree: siblings", self.rows, ORDER, &job.context.budget, job.scratch)?;
         for row in 0..self.rows {
-            check(row, job)?;
+            job.context.check_at(row as u64)?;
             let last = u64::from(self.function.get(row)?) << 32 | row as u64;
             let bytes = !self.all.get(row)?.bytes;
             sorter.push(Sibling { parent: self.parent.get(row)?.into(), bytes, last })?;
@@ -200,7 +198,7 @@ impl Tree {
         let mut writer = ColumnWriter::create(job.scratch, CALLEES)?;
         let (mut at, mut depth, mut node) = (self.root, 0, 0);
         while at != NONE {
-            check(node as usize, job)?;
+            job.context.check_at(node.into())?;
             let row = at as usize;
             let (parent, function) = (self.parent.get(row)?, self.function.get(row)?);
             let (own, all) = (self.own.get(row)?, self.all.get(row)?);

@@ -17,6 +17,7 @@ use crate::class_rows::counts;
 use crate::fold::{Merge, fold};
 use crate::trie::{NONE, Trie};
 use heaplake_kit::access::{column, document, per_node, texts};
+use heaplake_kit::array::Constant;
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
@@ -133,10 +134,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     rows.sort_unstable_by_key(|row: &ChainRow| {
         (Reverse(row.retained_bytes), Reverse(row.count), row.class_id, row.kind, row.element)
     });
-    let mut column = ColumnWriter::create(scratch, columns::CHAIN_ROW)?;
-    column.extend(&rows)?;
+    let rows = ColumnWriter::write_all(scratch, columns::CHAIN_ROW, &rows)?;
     context.progress.end();
-    Ok(Stats { rows: column.finish()?, spilled_bytes })
+    Ok(Stats { rows, spilled_bytes })
 }
 
 fn row(kind: usize, element: u32, of: &Element, tally: &Tally) -> ChainRow {
@@ -192,7 +192,7 @@ fn walk(
             add_up(metadata, &mut paths, Tree { element, parent, class, label }, job)
         })?,
         None => on_resident!(element, parent, class => {
-            add_up(metadata, &mut paths, Tree { element, parent, class, label: NoLabels }, job)
+            add_up(metadata, &mut paths, Tree { element, parent, class, label: Constant(label::NONE) }, job)
         })?,
     };
     Ok((paths.trie, tallies, plan.spilled_bytes()))
@@ -215,20 +215,6 @@ struct Tree<E, P, C, L> {
     parent: P,
     class: C,
     label: L,
-}
-
-/// Labels of a tree without labels.
-struct NoLabels;
-
-impl ReadAt<u32> for NoLabels {
-    fn count(&self) -> usize {
-        0
-    }
-
-    #[inline]
-    fn get(&mut self, _node: usize) -> Result<u32, heaplake_kit::array::Fault> {
-        Ok(label::NONE)
-    }
 }
 
 /// Returns the sums over all instances of big classes, by element.

@@ -65,10 +65,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         row.count > 0
     });
     rows.sort_unstable_by_key(|row| (Reverse(row.retained_bytes), row.class_id));
-    let mut column = ColumnWriter::create(scratch, columns::CLASS_ROW)?;
-    column.extend(&rows)?;
+    let rows = ColumnWriter::write_all(scratch, columns::CLASS_ROW, &rows)?;
     context.progress.end();
-    Ok(Stats { rows: column.finish()?, spilled_bytes: 0 })
+    Ok(Stats { rows, spilled_bytes: 0 })
 }
 
 fn nothing() -> ClassRow {

@@ -10,6 +10,7 @@ mod call_properties;
 pub mod call_tree;
 pub mod chains;
 pub mod class_rows;
+mod dominator_tree;
 #[cfg(test)]
 #[path = "../../../tests/support/fast_folder.rs"]
 mod fast_folder;

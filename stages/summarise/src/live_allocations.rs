@@ -123,9 +123,7 @@ impl Sums {
 
     fn write(mut self, job: &Job<'_>) -> Result<(), StageError> {
         if !self.samples.is_empty() {
-            let mut writer = ColumnWriter::create(job.scratch, SAMPLES)?;
-            writer.extend(&self.samples)?;
-            writer.finish()?;
+            ColumnWriter::write_all(job.scratch, SAMPLES, &self.samples)?;
         }
         if job.scratch.has(columns::TRACE_PLACE) { self.write_types(job) } else { Ok(()) }
     }
@@ -153,9 +151,7 @@ impl Sums {
             }
         }
         rows.sort_unstable_by_key(|row: &TypeRow| (Reverse(row.live_bytes), row.type_id));
-        let mut writer = ColumnWriter::create(job.scratch, TYPES)?;
-        writer.extend(&rows)?;
-        writer.finish().map(drop)
+        ColumnWriter::write_all(job.scratch, TYPES, &rows).map(drop)
     }
 }
 
@@ -183,9 +179,7 @@ fn collect(sorter: &mut Sorter<'_, Object>, job: &Job<'_>) -> Result<u64, StageE
         if node != NONE || sample != NONE {
             sorter.push(Object { sample, class: class.0, node, padding: 0, bytes })?;
         }
-        if calls.remaining().is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
-        }
+        context.step_at(calls.remaining())?;
     }
     Ok(plan.spilled_bytes())
 }

@@ -10,6 +10,7 @@
 //! * Determinism: order of scripts and places.
 //! * Reference: ECMA-426, Source map format specification.
 
+use crate::call_originals::originals;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::access::{column, per_node, texts};
 use heaplake_kit::array_plan::filled;
@@ -19,7 +20,7 @@ use heaplake_kit::{
     Array, ArrayPlan, BudgetVec, ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError,
     Stats, StringTable, StringWriter, WriteAt,
 };
-use heaplake_names::source_maps::{self, BYTES_PER_BYTE, Original, Place, of_script};
+use heaplake_names::source_maps::{Original, Place, of_script};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::options::{SourceMap, SourceMaps};
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
@@ -97,9 +98,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let names = LocationNames::open(job, nodes)?;
     let mut of_script: Option<Script<'_>> = None;
     while let Some(location) = sorted.pop()? {
-        if location.row.is_multiple_of(1 << 12) {
-            context.check()?;
-        }
+        context.check_at(location.row.into())?;
         if of_script.as_ref().is_none_or(|script| script.number != location.script) {
             if let Some(script) = of_script.take() {
                 script.finish(&mut found, job)?;
@@ -183,15 +182,7 @@ impl<'a> Script<'a> {
     /// Looks the places up in the map.
     fn finish(self, found: &mut OriginalRows, job: &Job<'_>) -> Result<(), StageError> {
         let Some(map) = self.map.filter(|_| !self.places.is_empty()) else { return Ok(()) };
-        let _reserved = job.context.budget.reserve("a source map", map.bytes.saturating_mul(BYTES_PER_BYTE))?;
-        let refused = |problem: String| StageError::Refused {
-            problem,
-            advice: "name source maps of the scripts of this snapshot, or leave the option out".to_owned(),
-        };
-        let content = source_maps::read(map).map_err(|error| refused(error.to_string()))?;
-        let originals = source_maps::originals(&content, &self.places)
-            .map_err(|problem| refused(format!("{}: {problem}", map.path)))?;
-        originals.iter().try_for_each(|original| found.add(original))
+        originals(map, &self.places, job)?.iter().try_for_each(|original| found.add(original))
     }
 }
 

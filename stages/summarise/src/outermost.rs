@@ -14,14 +14,15 @@
 //!   open interval, replaces that set.
 
 use crate::class_rows::counts;
+use crate::dominator_tree;
 use heaplake_kit::access::{bits_per_node, column, document, per_node};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    Array, ArrayPlan, Bitset, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, ReverseReader, Stage, StageError,
-    Stats, WriteAt, on_resident,
+    Array, ArrayPlan, Bitset, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError, Stats, WriteAt,
+    on_resident,
 };
-use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
+use heaplake_schemas::ids::{ClassId, NodeId};
 use heaplake_schemas::scratch::{self as columns, Metadata, documents};
 
 /// The stage's declaration.
@@ -115,9 +116,7 @@ impl<C: ReadAt<ClassId>> Outermost<'_, C> {
             if place >= self.covered[class.index()] as usize {
                 self.add(NodeId(node), class, place as u32 + size);
             }
-            if place.is_multiple_of(1 << 16) {
-                job.context.step(1 << 16)?;
-            }
+            job.context.step_at(place as u64)?;
         }
         // Unreached nodes are leaves under the root, or garbage.
         if reached < self.metadata.node_count as usize && !self.metadata.keeps_garbage {
@@ -152,51 +151,13 @@ impl<C: ReadAt<ClassId>> Outermost<'_, C> {
     }
 }
 
-/// Lays the dominator tree out in a preorder of its own: the node at each place, and the size of its subtree.
-///
-/// Dominators come first in the graph's preorder. So one sweep backwards computes the sizes of the subtrees, and one
-/// forwards assigns every node the next free place inside its dominator's interval.
+/// Returns the node at each place of a preorder of the dominator tree, and the size of its subtree.
 fn lay_out(plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Array<[u32; 2]>, StageError> {
     let nodes = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?.remaining() as usize;
     let (mut layout, mut tree) = plan.make((filled(nodes, [0u32; 2]), filled(nodes, 1u32)))?;
-    on_resident!(layout, tree => place(layout, tree, job))?;
+    let mut order = ColumnReader::<NodeId>::open(job.scratch, columns::PREORDER_NODE)?;
+    on_resident!(layout, tree => {
+        dominator_tree::lay_out(tree, |_, place, size| Ok(layout.set(place as usize, [order.next()?.0, size])?), job)
+    })?;
     Ok(layout)
-}
-
-fn place(
-    mut layout: impl WriteAt<[u32; 2]>,
-    // By position the size of the subtree; once the node has its place, the next free place inside its interval.
-    mut tree: impl WriteAt<u32>,
-    job: &Job<'_>,
-) -> Result<(), StageError> {
-    let Job { scratch, context, .. } = *job;
-    let nodes = tree.count();
-    let mut backwards = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
-    let mut position = nodes;
-    while position > 1 {
-        for dominator in backwards.next_slice(position - 1)?.iter().rev() {
-            position -= 1;
-            let below = tree.get(position)?;
-            tree.change(dominator.index(), |size| *size += below)?;
-        }
-    }
-    let mut dominators = ColumnReader::<Preorder>::open(scratch, columns::PREORDER_DOMINATOR)?;
-    let mut order = ColumnReader::<NodeId>::open(scratch, columns::PREORDER_NODE)?;
-    for first in (0..nodes).step_by(BLOCK) {
-        let count = BLOCK.min(nodes - first);
-        let (dominators, order) = (dominators.block(count)?, order.block(count)?);
-        for (at, (dominator, node)) in dominators.iter().zip(order).enumerate() {
-            let position = first + at;
-            let size = tree.get(position)?;
-            let place = if position == 0 {
-                0
-            } else {
-                tree.change(dominator.index(), |next| std::mem::replace(next, *next + size))?
-            };
-            tree.set(position, place + 1)?;
-            layout.set(place as usize, [node.0, size])?;
-        }
-        context.check()?;
-    }
-    Ok(())
 }

@@ -69,6 +69,11 @@ impl<T: Pod> ColumnMap<T> {
         Self::open(scratch, column, false, None)
     }
 
+    /// Maps a column without counting, if the run has it.
+    pub fn if_any(scratch: &Scratch, column: Column<T>) -> Result<Option<Self>, StageError> {
+        scratch.has(column).then(|| Self::uncounted(scratch, column)).transpose()
+    }
+
     /// Maps a column with a reservation held as long as the map. `is_read` reads it, so that other pages of the page
     /// cache cannot evict it. Packed files are always read.
     pub(crate) fn counted(

@@ -28,6 +28,11 @@ impl<T: Pod> ColumnReader<T> {
         Ok(Self { source, position: 0, next: 0, count })
     }
 
+    /// Opens a column if the run has it.
+    pub fn if_any(scratch: &Scratch, column: Column<T>) -> Result<Option<Self>, StageError> {
+        scratch.has(column).then(|| Self::open(scratch, column)).transpose()
+    }
+
     /// Opens a column and skips to element `first`.
     pub fn open_at(scratch: &Scratch, column: Column<T>, first: u64) -> Result<Self, StageError> {
         let mut reader = Self::open(scratch, column)?;

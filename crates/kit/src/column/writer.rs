@@ -109,6 +109,13 @@ impl<T: Pod> ColumnWriter<T> {
         self.len() == 0
     }
 
+    /// Writes a whole column; returns its length.
+    pub fn write_all(scratch: &Scratch, column: Column<T>, elements: &[T]) -> Result<u64, StageError> {
+        let mut writer = Self::create(scratch, column)?;
+        writer.extend(elements)?;
+        writer.finish()
+    }
+
     /// Appends one element.
     #[inline]
     pub fn push(&mut self, element: T) -> Result<(), StageError> {

@@ -47,7 +47,7 @@ impl PairSpill {
                 let fits = std::mem::replace(&mut group.fits, Ok(false))?;
                 sizes.extend(&group.sizes)?;
                 if !fits {
-                    return self.write_parts(group, room, (scratch, context), &mut values);
+                    return self.write_parts(group, room, scratch, context, &mut values);
                 }
                 // The partition has been read into memory.
                 self.release(group.index, scratch);

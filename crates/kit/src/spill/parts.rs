@@ -23,7 +23,8 @@ impl PairSpill {
         &self,
         group: &mut Group<V>,
         room: usize,
-        (scratch, context): (&Scratch, &Context<'_>),
+        scratch: &Scratch,
+        context: &Context<'_>,
         out: &mut ColumnWriter<V>,
     ) -> Result<(), StageError> {
         let budget = &context.budget;

@@ -72,8 +72,7 @@ fn fill(
     let mut firsts = ColumnReader::open(scratch, columns::EQUAL_VALUE)?;
     let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
     let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
-    let has_limits = scratch.has(columns::EQUAL_LIMITS);
-    let mut limits = has_limits.then(|| ColumnReader::open(scratch, columns::EQUAL_LIMITS)).transpose()?;
+    let mut limits = ColumnReader::if_any(scratch, columns::EQUAL_LIMITS)?;
     let mut met = 0;
     for start in (0..nodes).step_by(BLOCK) {
         let count = BLOCK.min(nodes - start);

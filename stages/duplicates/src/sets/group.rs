@@ -135,9 +135,7 @@ pub(super) fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), 
         }
         let mut all = budget.zeroed("members of sets", members as usize)?;
         place_members(&mut next, &mut all, job)?;
-        let mut writer = ColumnWriter::create(job.scratch, GROUP_MEMBERS)?;
-        writer.extend(&all)?;
-        return writer.finish().map(drop);
+        return ColumnWriter::write_all(job.scratch, GROUP_MEMBERS, &all).map(drop);
     }
     spill_members(groups.count(), members, job)
 }

@@ -50,9 +50,7 @@ fn write_ranks(mut ranks: impl ReadAt<u32>, job: &Job<'_>) -> Result<(), StageEr
     }
     sets.finish()?;
     for (column, values) in [(columns::CLASS_DUPLICATE_COUNT, counts), (columns::CLASS_DUPLICATE_BYTES, bytes)] {
-        let mut writer = ColumnWriter::create(job.scratch, column)?;
-        writer.extend(&values)?;
-        writer.finish()?;
+        ColumnWriter::write_all(job.scratch, column, &values)?;
     }
     Ok(())
 }

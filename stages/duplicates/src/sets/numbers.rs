@@ -16,7 +16,7 @@ pub(super) fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), Stage
     // Before the array, which would take its memory.
     let seen = Bitset::new(&job.context.budget, "certificates of sets", nodes)?;
     let mut numbers = ArrayPlan::of(job, "numbers of sets").one(filled(nodes, NONE))?;
-    let whole = fill((&several, seen), &mut numbers, &mut groups, job)?;
+    let whole = fill(&several, seen, &mut numbers, &mut groups, job)?;
     note_undecided(&mut numbers, &mut groups, job.scratch)?;
     Ok((groups, whole))
 }
@@ -47,7 +47,8 @@ fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
 /// Numbers the groups and counts their members and certificates; returns the size of all nodes. `numbers` is indexed by
 /// the representative of a group; no certificate is `seen` yet.
 fn fill(
-    (several, mut seen): (&Bitset, Bitset),
+    several: &Bitset,
+    mut seen: Bitset,
     numbers: &mut Array<u32>,
     groups: &mut Groups,
     job: &Job<'_>,

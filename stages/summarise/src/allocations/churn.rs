@@ -1,8 +1,8 @@
 //! Shared by the rules about short-lived objects in the heaps of large and of pinned objects. Those heaps are collected
 //! with generation 2 only, and never compacted.
 
-use super::trace::{Trace, about_type};
-use crate::findings::severity;
+use super::trace::Trace;
+use crate::findings::{Found, severity};
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::Finding;
 
@@ -14,8 +14,8 @@ pub(super) fn churn(trace: &Trace, rule: &str, generation: &str, advice: &str) -
     let gone = trace.types.iter().filter_map(|row| {
         let died = trace.died(row.type_id, generation)?;
         let severity = severity(died.bytes, trace.bytes, PERCENT)?;
-        let mut finding = about_type(rule, severity, row.type_id, trace);
-        (finding.count, finding.bytes) = (died.count, died.bytes);
+        let found = Found { rule, severity, count: died.count, bytes: died.bytes };
+        let mut finding = found.about_type(row.type_id, trace);
         finding.message = format!(
             "{} × {} of {} on average came and went in the heap of {generation} objects, {}, which only collections of \
              generation 2 clear{}",

@@ -4,8 +4,8 @@
 
 use super::old_objects::Group;
 use super::rule::Rule;
-use super::trace::{Trace, about_type};
-use crate::findings::shorten;
+use super::trace::Trace;
+use crate::findings::{Found, shorten};
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::{Finding, Severity};
 use std::cmp::Reverse;
@@ -56,8 +56,8 @@ pub(super) fn severity(
 }
 
 fn about(group: &Group, severity: Severity, trace: &Trace) -> Finding {
-    let mut finding = about_type(RULE.name, severity, group.type_id, trace);
-    (finding.count, finding.bytes) = (group.count, group.bytes);
+    let found = Found { rule: RULE.name, severity, count: group.count, bytes: group.bytes };
+    let mut finding = found.about_type(group.type_id, trace);
     finding.path = chain(group);
     finding.stable_path.clone_from(&finding.path);
     let ages = ages(group.ages);

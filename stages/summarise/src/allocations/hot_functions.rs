@@ -2,10 +2,10 @@
 //! count: else the outermost function would always be the hottest.
 
 use super::rule::Rule;
-use super::trace::{Trace, about_function};
-use crate::findings::severity;
+use super::trace::Trace;
+use crate::findings::{Found, severity};
 use heaplake_kit::text::count;
-use heaplake_schemas::findings::Finding;
+use heaplake_schemas::findings::{Finding, Scope};
 
 pub(super) const RULE: Rule = Rule { name: "allocation-hot-spot", find };
 
@@ -15,8 +15,9 @@ const PERCENT: [u64; 3] = [40, 20, 10];
 fn find(trace: &Trace) -> Vec<Finding> {
     let hot = trace.functions.iter().filter_map(|row| {
         let severity = severity(row.exclusive_bytes, trace.bytes, PERCENT)?;
-        let mut finding = about_function(RULE.name, severity, row.function_id, trace);
-        (finding.count, finding.bytes) = (row.exclusive_count, row.exclusive_bytes);
+        let found = Found { rule: RULE.name, severity, count: row.exclusive_count, bytes: row.exclusive_bytes };
+        let mut finding = found.about(Scope::Function, trace.function(row.function_id));
+        finding.function_id = Some(row.function_id);
         finding.message = format!(
             "{} {} {} itself{}{}{}",
             finding.subject,

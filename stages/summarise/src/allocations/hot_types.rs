@@ -1,8 +1,8 @@
 //! Rule `allocated-most`: types that are a large part of all allocated bytes.
 
 use super::rule::Rule;
-use super::trace::{Trace, about_type, bytes_of};
-use crate::findings::severity;
+use super::trace::{Trace, bytes_of};
+use crate::findings::{Found, severity};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::replay::ABSENT;
 
@@ -19,9 +19,8 @@ fn find(trace: &Trace) -> Vec<Finding> {
     let large = trace.types.iter().filter_map(|row| {
         let bytes = bytes_of(row);
         let severity = severity(bytes, trace.bytes, PERCENT)?;
-        let mut finding = about_type(RULE.name, severity, row.type_id, trace);
-        finding.count = if row.allocated_count == ABSENT { row.sampled_count } else { row.allocated_count };
-        finding.bytes = bytes;
+        let count = if row.allocated_count == ABSENT { row.sampled_count } else { row.allocated_count };
+        let mut finding = Found { rule: RULE.name, severity, count, bytes }.about_type(row.type_id, trace);
         finding.message = format!(
             "{}{} are {}{}",
             trace.objects(row.allocated_count),

@@ -2,7 +2,7 @@
 
 use super::rule::Rule;
 use super::trace::Trace;
-use crate::findings::blank;
+use crate::findings::Found;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 
@@ -20,8 +20,8 @@ fn find(trace: &Trace) -> Vec<Finding> {
         return Vec::new();
     }
     let severity = if at_least(PERCENT[0]) { Severity::Medium } else { Severity::Low };
-    let mut finding = blank(RULE.name, severity, Scope::Trace, "collections".to_owned());
-    finding.count = induced;
+    let found = Found { rule: RULE.name, severity, count: induced, bytes: 0 };
+    let mut finding = found.about(Scope::Trace, "collections");
     finding.message = format!("{} of {} collections were asked for by the program", count(induced), count(all));
     "Leave collections to the runtime: look for GC.Collect or System.gc in the program and its libraries."
         .clone_into(&mut finding.next_step);

@@ -2,8 +2,8 @@
 //! moved them twice by then, in vain, and only a full collection frees them.
 
 use super::rule::Rule;
-use super::trace::{Trace, about_type};
-use crate::findings::severity;
+use super::trace::Trace;
+use crate::findings::{Found, severity};
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 
@@ -16,8 +16,8 @@ fn find(trace: &Trace) -> Vec<Finding> {
     let late = trace.types.iter().filter_map(|row| {
         let died = trace.died(row.type_id, "2")?;
         let severity = severity(died.bytes, trace.bytes, PERCENT)?;
-        let mut finding = about_type(RULE.name, severity, row.type_id, trace);
-        (finding.count, finding.bytes) = (died.count, died.bytes);
+        let found = Found { rule: RULE.name, severity, count: died.count, bytes: died.bytes };
+        let mut finding = found.about_type(row.type_id, trace);
         let part = 100.0 * died.count as f64 / row.allocated_count.max(1) as f64;
         finding.message = format!(
             "{} × {} died in generation 2, {}: {part:.0} % of those allocated, after {:.1} collections on average{}",

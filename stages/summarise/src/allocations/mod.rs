@@ -87,7 +87,7 @@ const MOST_OF_A_RULE: usize = 10;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     context.progress.begin(STAGE.name, RULES.len() as u64);
-    let trace = Trace::read(scratch, context)?;
+    let trace = Trace::read(job)?;
     let mut findings = Vec::new();
     for rule in RULES {
         let mut found = (rule.find)(&trace);

@@ -1,6 +1,6 @@
 //! Retained old objects of a recording, grouped by type and chain.
 
-use heaplake_kit::{ColumnReader, Context, Reservation, Scratch, StageError, StringTable};
+use heaplake_kit::{Job, Reservation, StageError, StringTable};
 use heaplake_schemas::old_objects::OldObjectRow;
 use heaplake_schemas::replay::{ABSENT, OLD_OBJECTS, RECORDING_TEXTS};
 use std::collections::BTreeMap;
@@ -69,21 +69,16 @@ struct Sums {
 }
 
 /// Reads the old objects; an empty result without a replayed recording.
-pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObjects, StageError> {
-    if !scratch.has(OLD_OBJECTS) {
+pub(super) fn read(job: &Job<'_>) -> Result<OldObjects, StageError> {
+    if !job.scratch.has(OLD_OBJECTS) {
         return Ok(OldObjects::default());
     }
-    let texts = StringTable::open(scratch, RECORDING_TEXTS)?;
-    let mut account = context.budget.reserve("old objects by what holds them", 0)?;
+    let texts = StringTable::open(job.scratch, RECORDING_TEXTS)?;
+    let mut account = job.context.budget.reserve("old objects by what holds them", 0)?;
     let mut groups: BTreeMap<(u32, String), Sums> = BTreeMap::new();
     let mut sites: BTreeMap<(u32, u32), Sums> = BTreeMap::new();
     let (mut held, mut without_chain, mut oldest) = (0, 0, 0.0_f64);
-    let mut rows = ColumnReader::open(scratch, OLD_OBJECTS)?;
-    while rows.remaining() > 0 {
-        if rows.remaining().is_multiple_of(1 << 12) {
-            context.check()?;
-        }
-        let row: OldObjectRow = rows.next()?;
+    job.each_row(OLD_OBJECTS, |row| {
         oldest = oldest.max(row.age_seconds);
         if row.path == NONE {
             without_chain += 1;
@@ -94,7 +89,7 @@ pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObject
                 }
                 add(sites.entry(key).or_insert(Sums::NOTHING), &row);
             }
-            continue;
+            return Ok(());
         }
         held += 1;
         let key = (row.type_id, without_links(&texts.text(row.path as usize)));
@@ -103,7 +98,8 @@ pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObject
             account.grow(ENTRY + 4 * key.1.len() as u64)?;
         }
         add(groups.entry(key).or_insert(Sums::NOTHING), &row);
-    }
+        Ok(())
+    })?;
     let groups = groups.into_iter().map(|((type_id, chain), sums)| {
         let function = (sums.function != NONE).then(|| texts.text(sums.function as usize).into_owned());
         let chain = chain.split(STEP).map(str::to_owned).collect();

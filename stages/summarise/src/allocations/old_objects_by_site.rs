@@ -4,8 +4,8 @@
 use super::held_old_objects::{self, ages};
 use super::old_objects::Site;
 use super::rule::Rule;
-use super::trace::{Trace, about_type};
-use crate::findings::shorten;
+use super::trace::Trace;
+use crate::findings::{Found, shorten};
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::{Finding, Severity};
 use std::cmp::Reverse;
@@ -25,8 +25,8 @@ fn find(trace: &Trace) -> Vec<Finding> {
 }
 
 fn about(site: &Site, severity: Severity, trace: &Trace) -> Finding {
-    let mut finding = about_type(RULE.name, severity, site.type_id, trace);
-    (finding.count, finding.bytes) = (site.count, site.bytes);
+    let found = Found { rule: RULE.name, severity, count: site.count, bytes: site.bytes };
+    let mut finding = found.about_type(site.type_id, trace);
     let bytes = if site.bytes == 0 { String::new() } else { format!(", {}", size(site.bytes)) };
     let caller =
         site.caller.as_deref().map_or_else(String::new, |name| format!(", called by {}", shorten(name, FUNCTION)));

@@ -1,12 +1,12 @@
 //! The results of a replay that rules read.
 
 use super::old_objects::{self, OldObjects};
-use crate::findings::{blank, shorten};
+use crate::findings::{Found, shorten};
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{BudgetVec, ColumnReader, Context, Scratch, StageError, StringTable};
+use heaplake_kit::{BudgetVec, Job, Scratch, StageError, StringTable};
 use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::allocation_types::TypeRow;
-use heaplake_schemas::findings::{Finding, Scope, Severity};
+use heaplake_schemas::findings::{Finding, Scope};
 use heaplake_schemas::object_lifetimes::{GENERATIONS, LifetimeRow};
 use heaplake_schemas::replay::{
     ABSENT, CALLERS, COLLECTIONS, FUNCTIONS, LIFETIMES, METADATA, Metadata, SITES, STRINGS, TYPE_NAMES, TYPES,
@@ -63,11 +63,12 @@ struct RowNames {
 
 impl Trace {
     /// Reads the results of a replay.
-    pub(super) fn read(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        let (bytes, is_counted) = whole(scratch, context)?;
+    pub(super) fn read(job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
+        let (bytes, is_counted) = whole(job)?;
         let (type_names, strings) = (StringTable::open(scratch, TYPE_NAMES)?, StringTable::open(scratch, STRINGS)?);
         let mut places = context.budget.growing("findings of a trace: names of functions");
-        each(scratch, context, FUNCTIONS, |row| {
+        job.each_row(FUNCTIONS, |row| {
             while places.len() <= row.function_id as usize {
                 places.push(NONE)?;
             }
@@ -77,8 +78,8 @@ impl Trace {
         let heavy = |part: u64| u128::from(part) * PART >= u128::from(bytes);
         let mut trace = Self {
             bytes,
-            types: some(scratch, context, TYPES, |row| heavy(bytes_of(row)))?,
-            functions: some(scratch, context, FUNCTIONS, |row: &FunctionRow| heavy(row.exclusive_bytes))?,
+            types: some(job, TYPES, |row| heavy(bytes_of(row)))?,
+            functions: some(job, FUNCTIONS, |row: &FunctionRow| heavy(row.exclusive_bytes))?,
             is_alive: is_alive(scratch)?,
             is_counted,
             lifetimes: FxHashMap::default(),
@@ -86,41 +87,36 @@ impl Trace {
             allocators: FxHashMap::default(),
             products: FxHashMap::default(),
             callers: FxHashMap::default(),
-            collections: collections(scratch)?,
-            old_objects: old_objects::read(scratch, context)?,
+            collections: collections(job)?,
+            old_objects: old_objects::read(job)?,
             names: RowNames { types: type_names, functions: strings, places },
         };
-        trace.deaths(scratch, context)?;
-        trace.calls(scratch, context)?;
+        trace.deaths(job)?;
+        trace.calls(job)?;
         Ok(trace)
     }
 
     /// Reads deaths, if the trace has them.
-    fn deaths(&mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+    fn deaths(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         let types: FxHashSet<u32> = self.types.iter().map(|row| row.type_id).collect();
-        if scratch.has(LIFETIMES) {
-            each(scratch, context, LIFETIMES, |row| {
-                if types.contains(&row.type_id) {
-                    self.lifetimes.insert((row.type_id, row.generation), row);
-                }
-                Ok(())
-            })?;
-        }
-        if scratch.has(SITES) {
-            each(scratch, context, SITES, |row| {
-                if types.contains(&row.type_id) {
-                    most(&mut self.makers, (row.type_id, row.generation), row.function_id, row.bytes);
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
+        job.each_row(LIFETIMES, |row| {
+            if types.contains(&row.type_id) {
+                self.lifetimes.insert((row.type_id, row.generation), row);
+            }
+            Ok(())
+        })?;
+        job.each_row(SITES, |row| {
+            if types.contains(&row.type_id) {
+                most(&mut self.makers, (row.type_id, row.generation), row.function_id, row.bytes);
+            }
+            Ok(())
+        })
     }
 
-    fn calls(&mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+    fn calls(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         let types: FxHashSet<u32> = self.types.iter().map(|row| row.type_id).collect();
         let mut functions: FxHashSet<u32> = self.functions.iter().map(|row| row.function_id).collect();
-        each(scratch, context, CALLERS, |row| {
+        job.each_row(CALLERS, |row| {
             if row.depth == 0 && types.contains(&row.type_id) {
                 most(&mut self.allocators, row.type_id, row.function_id, row.estimated_bytes);
             }
@@ -133,8 +129,8 @@ impl Trace {
         // The current top function, and bytes that a function allocates for a caller, by pair.
         let mut top = 0;
         let mut pairs: FxHashMap<(u32, u32), u64> = FxHashMap::default();
-        let mut account = context.budget.reserve("callers of allocating functions", 0)?;
-        each(scratch, context, CALLERS, |row| {
+        let mut account = job.context.budget.reserve("callers of allocating functions", 0)?;
+        job.each_row(CALLERS, |row| {
             if row.depth == 0 {
                 top = row.function_id;
             } else if row.depth == 1 && row.function_id != top && functions.contains(&top) {
@@ -216,12 +212,10 @@ pub(super) fn bytes_of(row: &TypeRow) -> u64 {
     if row.bytes == ABSENT { 0 } else { row.bytes }
 }
 
-pub(super) fn about_type(rule: &str, severity: Severity, type_id: u32, trace: &Trace) -> Finding {
-    Finding { type_id: Some(type_id), ..blank(rule, severity, Scope::Type, trace.type_of(type_id)) }
-}
-
-pub(super) fn about_function(rule: &str, severity: Severity, function: u32, trace: &Trace) -> Finding {
-    Finding { function_id: Some(function), ..blank(rule, severity, Scope::Function, trace.function(function)) }
+impl Found<'_> {
+    pub(super) fn about_type(self, type_id: u32, trace: &Trace) -> Finding {
+        Finding { type_id: Some(type_id), ..self.about(Scope::Type, trace.type_of(type_id)) }
+    }
 }
 
 /// Keeps the greatest entry; of equal ones the first.
@@ -241,9 +235,9 @@ fn is_alive(scratch: &Scratch) -> Result<bool, StageError> {
 const HEAP_PROFILE: &str = "heapprofile";
 
 /// Returns the bytes of all types, and whether objects were counted.
-fn whole(scratch: &Scratch, context: &Context<'_>) -> Result<(u64, bool), StageError> {
+fn whole(job: &Job<'_>) -> Result<(u64, bool), StageError> {
     let (mut bytes, mut counted) = (0_u64, false);
-    each(scratch, context, TYPES, |row| {
+    job.each_row(TYPES, |row| {
         bytes = bytes.saturating_add(bytes_of(&row));
         counted |= row.allocated_count != ABSENT;
         Ok(())
@@ -251,45 +245,27 @@ fn whole(scratch: &Scratch, context: &Context<'_>) -> Result<(u64, bool), StageE
     Ok((bytes, counted))
 }
 
-fn each<T: bytemuck::Pod>(
-    scratch: &Scratch,
-    context: &Context<'_>,
-    column: Column<T>,
-    mut visit: impl FnMut(T) -> Result<(), StageError>,
-) -> Result<(), StageError> {
-    let mut reader = ColumnReader::open(scratch, column)?;
-    while reader.remaining() > 0 {
-        if reader.remaining().is_multiple_of(1 << 12) {
-            context.check()?;
-        }
-        visit(reader.next()?)?;
-    }
-    Ok(())
-}
-
 /// Returns the rows of a column that fulfil a condition.
 fn some<T: bytemuck::Pod>(
-    scratch: &Scratch,
-    context: &Context<'_>,
+    job: &Job<'_>,
     column: Column<T>,
     is: impl Fn(&T) -> bool,
 ) -> Result<BudgetVec<T>, StageError> {
-    let mut rows = context.budget.growing("findings of a trace");
-    each(scratch, context, column, |row| if is(&row) { rows.push(row) } else { Ok(()) })?;
+    let mut rows = job.context.budget.growing("findings of a trace");
+    job.each_row(column, |row| if is(&row) { rows.push(row) } else { Ok(()) })?;
     Ok(rows)
 }
 
 /// Codes of the runtime's events for induced collections.
 const INDUCED: [u32; 3] = [1, 7, 10];
 
-fn collections(scratch: &Scratch) -> Result<(u64, u64), StageError> {
-    let mut rows = ColumnReader::open(scratch, COLLECTIONS)?;
+fn collections(job: &Job<'_>) -> Result<(u64, u64), StageError> {
     let (mut all, mut induced) = (0, 0);
-    while rows.remaining() > 0 {
-        let row = rows.next()?;
+    job.each_row(COLLECTIONS, |row| {
         let wish = if row.profiler_reason == 1 { row.reason == 1 } else { INDUCED.contains(&row.reason) };
         all += 1;
         induced += u64::from(wish);
-    }
+        Ok(())
+    })?;
     Ok((all, induced))
 }

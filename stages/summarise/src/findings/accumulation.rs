@@ -7,7 +7,7 @@
 //! many branches and no large one. It skips objects that only virtual threads retain.
 
 use super::class_roles::role;
-use super::heap::{Heap, about_node};
+use super::heap::{Found, Heap};
 use super::rule::{Detector, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::text::size;
 use heaplake_kit::{ColumnReader, StageError};
@@ -98,9 +98,7 @@ fn samples(heap: &Heap) -> Result<Vec<(u32, u64)>, StageError> {
             samples.push((node, passed / step));
             passed %= step;
         }
-        if node.is_multiple_of(1 << 18) {
-            heap.job.context.check()?;
-        }
+        heap.job.context.check_at(node.into())?;
     }
     Ok(samples)
 }
@@ -128,9 +126,8 @@ fn finding(node: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     {
         return None;
     }
-    let mut finding = about_node(NAME, severity, whole, heap);
+    let mut finding = Found { rule: NAME, severity, count: 1, bytes }.about_node(whole, heap);
     let alone = heap.nodes.retained.at(whole as usize);
-    finding.bytes = bytes;
     finding.subject = heap.subject(whole);
     finding.message = format!(
         "The shortest paths to about {} go through {}, which alone retains {}: {}",

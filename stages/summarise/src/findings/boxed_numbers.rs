@@ -1,7 +1,7 @@
 //! Rule `boxed-numbers`: numbers that are objects.
 
 use super::class_roles::role;
-use super::heap::{Heap, about_class};
+use super::heap::{Found, Heap};
 use super::rule::{Detector, Rule, Tells, list_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_schemas::classes::ClassRow;
@@ -36,9 +36,8 @@ impl Detector for BoxedNumbers {
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let found = self.rows.iter().filter_map(|row| {
             let severity = severity(row.shallow_bytes, heap.bytes, PERCENT)?;
-            let mut finding = about_class(NAME, severity, row.class_id, heap);
-            finding.count = row.count;
-            finding.bytes = row.shallow_bytes;
+            let found = Found { rule: NAME, severity, count: row.count, bytes: row.shallow_bytes };
+            let mut finding = found.about_class(row.class_id, None, heap);
             let take = if row.count == 1 { "takes" } else { "take" };
             finding.message =
                 format!("{} {take} {}", heap.objects(row.count, row.class_id, None), heap.share(row.shallow_bytes));

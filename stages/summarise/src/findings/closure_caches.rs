@@ -1,6 +1,6 @@
 //! Rule `closure-cache`: a container that a function keeps in a variable, such as the results of a memoised function.
 
-use super::heap::about_node;
+use super::heap::Found;
 use super::resources::{BASE, Group, Judge, Key, Words};
 use super::rule::{Rule, severity};
 use heaplake_kit::text::count;
@@ -33,10 +33,9 @@ fn finding(([_, name], group): &(Key, Group), words: &Words<'_>) -> Option<Findi
     let severity = severity(group.bytes, heap.bytes, PERCENT).filter(|_| u64::from(row.entries) >= MANY)?;
     let variable = words.name(*name);
     let function = words.function(row);
-    let mut finding = about_node(NAME, severity, row.node, heap);
+    let found = Found { rule: NAME, severity, count: row.entries.into(), bytes: group.bytes };
+    let mut finding = found.about_node(row.node, heap);
     let class = std::mem::replace(&mut finding.subject, variable.clone());
-    finding.count = u64::from(row.entries);
-    finding.bytes = group.bytes;
     let scope = words.text(row.scope).map(|scope| format!(" of {scope}")).unwrap_or_default();
     finding.message = format!(
         "The variable {variable}{scope}, which {function} uses, is {} {class} with {} entries and retains {}: {}",

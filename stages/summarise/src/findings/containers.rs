@@ -1,11 +1,11 @@
 //! Shared by the rules about containers: groups the containers that a rule judges by class and holder.
 
 use super::class_roles::role;
-use super::heap::{Heap, about_class};
-use super::rule::{Detector, Rule, Tells, map_bytes, severity};
+use super::heap::{Found, Heap};
+use super::rule::{Detector, Rule, Tells, bounded, map_bytes, severity};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
-use heaplake_kit::{ArrayPlan, ColumnReader, Lookup, ReadAt, StageError};
+use heaplake_kit::{ArrayPlan, Lookup, ReadAt, StageError};
 use heaplake_schemas::containers::{ContainerRow, flags};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::{ClassId, NodeId};
@@ -101,31 +101,22 @@ impl Detector for Judge {
 impl Judge {
     fn crowds(&self, heap: &Heap) -> Result<BTreeMap<(u32, Holder), Crowd>, StageError> {
         let mut nodes = Nodes::open(heap)?;
-        let mut rows = ColumnReader::open(heap.job.scratch, columns::CONTAINER_ROW)?;
         let mut crowds: BTreeMap<(u32, Holder), Crowd> = BTreeMap::new();
-        while rows.remaining() > 0 {
-            let container = nodes.container(rows.next()?)?;
-            if rows.remaining().is_multiple_of(1 << 10) {
-                heap.job.context.check()?;
-            }
-            let Some(bytes) = (self.bytes)(&container) else { continue };
-            let node = container.row.node;
-            if heap.is_garbage(node) {
-                continue;
-            }
+        heap.job.each_row(columns::CONTAINER_ROW, |row| {
+            let node = row.node;
+            let bytes = (self.bytes)(&nodes.container(row)?);
+            let Some(bytes) = bytes.filter(|_| !heap.is_garbage(node)) else { return Ok(()) };
             let key = (nodes.class.get(node as usize)?.0, nodes.holder(node, heap)?);
-            if crowds.len() < PAIRS || crowds.contains_key(&key) {
-                crowds.entry(key).or_default().add(&container.row, bytes);
-            }
-        }
+            bounded(&mut crowds, PAIRS, key).into_iter().for_each(|crowd| crowd.add(&row, bytes));
+            Ok(())
+        })?;
         Ok(crowds)
     }
 
     fn finding(&self, class: u32, holder: Holder, crowd: &Crowd, heap: &Heap) -> Option<Finding> {
-        let mut finding = about_class(self.name, severity(crowd.bytes, heap.bytes, self.percent)?, class, heap);
-        finding.node = Some(crowd.largest.1);
-        finding.count = crowd.count;
-        finding.bytes = crowd.bytes;
+        let severity = severity(crowd.bytes, heap.bytes, self.percent)?;
+        let found = Found { rule: self.name, severity, count: crowd.count, bytes: crowd.bytes };
+        let mut finding = found.about_class(class, Some(crowd.largest.1), heap);
         let held = match holder {
             Holder::Class(class) => format!(", held by {}", heap.shown_class(class)),
             Holder::Node(node) => format!(", held by {}", heap.subject(node)),

@@ -2,7 +2,7 @@
 //! so a function that needs little may keep the variables of another one.
 
 use super::class_roles::role;
-use super::heap::{Heap, about_node};
+use super::heap::{Found, Heap};
 use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
@@ -46,9 +46,9 @@ impl Detector for Contexts {
         self.largest.sort_unstable();
         let is_context = |node: u32| heap.classes.has(heap.nodes.class.at(node as usize).0, role::CLOSURE_CONTEXT);
         let found = self.largest.iter().filter(|(_, node)| is_context(*node)).filter_map(|&(Reverse(bytes), node)| {
-            let mut finding = about_node(NAME, severity(bytes, heap.bytes, PERCENT)?, node, heap);
+            let severity = severity(bytes, heap.bytes, PERCENT)?;
+            let mut finding = Found { rule: NAME, severity, count: 1, bytes }.about_node(node, heap);
             let function = heap.subject(node);
-            finding.bytes = bytes;
             finding.message =
                 format!("The variables that {function} can see keep {} alive: {}", heap.share(bytes), heap.chain(node));
             "Keep large values out of the closure's sight, or set their variables to null when they are done with."

@@ -3,6 +3,7 @@
 
 use super::class_roles::role;
 use super::heap::Heap;
+use heaplake_kit::array::Constant;
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, on_resident};
@@ -232,21 +233,7 @@ pub(super) fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32),
             Tree { heap, places, filter, classes, dominators, parents }.crowds()
         }),
         None => on_resident!(classes, dominators => {
-            Tree { heap, places, filter, classes, dominators, parents: NoPaths }.crowds()
+            Tree { heap, places, filter, classes, dominators, parents: Constant(NodeId::NONE) }.crowds()
         }),
-    }
-}
-
-/// Parents without known paths.
-struct NoPaths;
-
-impl ReadAt<NodeId> for NoPaths {
-    fn count(&self) -> usize {
-        0
-    }
-
-    #[inline]
-    fn get(&mut self, _node: usize) -> Result<NodeId, heaplake_kit::array::Fault> {
-        Ok(NodeId::NONE)
     }
 }

@@ -1,11 +1,11 @@
 //! Rule `detached-dom`: DOM nodes outside all documents that are still retained. Runtimes without documents mark native
 //! objects of their own in the same way; the rule ignores those.
 
-use super::heap::{Heap, blank};
-use super::rule::{Detector, Extent, Node, Rule, Tells, list_bytes, map_bytes, severity};
+use super::heap::{Found, Heap};
+use super::rule::{Detector, Extent, Node, Rule, Tells, bounded, list_bytes, map_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_kit::text::count;
-use heaplake_schemas::findings::{Finding, Scope, Severity};
+use heaplake_schemas::findings::{Finding, Severity};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
@@ -41,9 +41,7 @@ impl Detector for Detached {
 
     fn see(&mut self, node: &Node) {
         if node.detached {
-            if self.counts.len() < CLASSES || self.counts.contains_key(&node.class) {
-                *self.counts.entry(node.class).or_default() += 1;
-            }
+            bounded(&mut self.counts, CLASSES, node.class).into_iter().for_each(|count| *count += 1);
             if self.tops.len() < TOPS {
                 self.tops.push(*node);
             }
@@ -66,11 +64,7 @@ impl Detector for Detached {
             None => return Ok(Vec::new()),
             Some(severity) => severity,
         };
-        let mut finding = blank(NAME, severity, Scope::Node, heap.shown_class(largest.class));
-        finding.class_id = Some(largest.class);
-        finding.node = Some(largest.node);
-        finding.count = all;
-        finding.bytes = bytes;
+        let mut finding = Found { rule: NAME, severity, count: all, bytes }.about_node(largest.node, heap);
         finding.message = format!(
             "{} DOM nodes are detached and still held; they retain {}. The largest tree: {}",
             count(all),

@@ -10,7 +10,7 @@
 //! [`VISITED`] buffers only those with a cleaner count.
 
 use super::class_roles::role;
-use super::heap::{Heap, about_node, blank};
+use super::heap::{Found, Heap};
 use super::rule::{Detector, Rule, Tells, list_bytes, map_bytes, severity};
 use super::tree::Tree;
 use heaplake_kit::access::column;
@@ -103,19 +103,16 @@ impl Detector for DirectBuffers {
             return Ok(Vec::new());
         };
         let mut paths = Paths::new(heap.metadata.root.0);
-        let mut rows = ColumnReader::open(heap.job.scratch, DIRECT_BUFFER)?;
-        let (are_few, mut few) = (rows.remaining() <= VISITED as u64, Vec::new());
-        while rows.remaining() > 0 {
-            let row = rows.next()?;
+        let rows = ColumnReader::open(heap.job.scratch, DIRECT_BUFFER)?.remaining();
+        let (are_few, mut few) = (rows <= VISITED as u64, Vec::new());
+        heap.job.each_row(DIRECT_BUFFER, |row| {
             match row.has_cleaner {
                 _ if are_few => few.push(row),
                 0 => {}
                 _ => paths.add(row, tree, heap),
             }
-            if rows.remaining().is_multiple_of(1 << 12) {
-                heap.job.context.check()?;
-            }
-        }
+            Ok(())
+        })?;
         for row in distinct(few) {
             if row.has_cleaner != 0 || !is_of_platform(row.node, tree, heap) {
                 paths.add(row, tree, heap);
@@ -363,8 +360,9 @@ fn held(place: u32, sum: Sum, paths: &Paths, heap: &Heap) -> Option<Finding> {
     let severity = if sum.count < MANY { severity.max(Severity::Medium) } else { severity };
     let (has, inside) = (buffers(sum.count), size(heap.bytes));
     let outside = format!("{has} {} outside the heap, beside {inside} in it", size(sum.bytes));
+    let found = Found { rule: NAME, severity, count: sum.count, bytes: sum.bytes };
     let mut finding = if place == paths.root {
-        let mut finding = blank(NAME, severity, Scope::Snapshot, "direct buffers".to_owned());
+        let mut finding = found.about(Scope::Snapshot, "direct buffers");
         finding.message = format!("{outside}, held in many places");
         let commonest = paths.commonest(heap).filter(|(_, of_class, _)| of_class.bytes > sum.bytes / 2);
         if let Some((class, of_class, node)) = commonest {
@@ -374,12 +372,11 @@ fn held(place: u32, sum: Sum, paths: &Paths, heap: &Heap) -> Option<Finding> {
         finding
     } else {
         let whole = whole(place, heap);
-        let mut finding = about_node(NAME, severity, whole, heap);
+        let mut finding = found.about_node(whole, heap);
         finding.subject = heap.subject(whole);
         finding.message = format!("{outside}, below {}: {}", heap.described(whole), heap.chain(whole));
         finding
     };
-    (finding.count, finding.bytes) = (sum.count, sum.bytes);
     finding.next_step.clone_from(&heap.metadata.roles.direct_buffer_advice);
     Some(finding)
 }
@@ -388,8 +385,8 @@ fn held(place: u32, sum: Sum, paths: &Paths, heap: &Heap) -> Option<Finding> {
 fn left(paths: &Paths, heap: &Heap) -> Option<Finding> {
     let Sum { count, bytes } = paths.left;
     let all = heap.bytes.saturating_add(paths.held.bytes).saturating_add(bytes);
-    let mut finding = blank(NAME, severity(bytes, all, PERCENT_LEFT)?, Scope::Snapshot, "direct buffers".to_owned());
-    (finding.count, finding.bytes) = (count, bytes);
+    let severity = severity(bytes, all, PERCENT_LEFT)?;
+    let mut finding = Found { rule: NAME, severity, count, bytes }.about(Scope::Snapshot, "direct buffers");
     finding.message = format!(
         "{} {} outside the heap though nothing holds them but what frees that memory once they are collected",
         buffers(count),

@@ -2,13 +2,13 @@
 //! sets have no references, so no two sets share a byte.
 
 use super::class_roles::Kinds;
-use super::duplicates::Previews;
-use super::heap::{Heap, about_class};
-use super::rule::{Detector, Rule, Tells, map_bytes, severity};
+use super::duplicates::{Previews, each_set};
+use super::heap::{Found, Heap};
+use super::rule::{Detector, Rule, Tells, bounded, map_bytes, severity};
 use heaplake_kit::access::{column, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError};
+use heaplake_kit::{ArrayPlan, ReadAt, StageError};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::ClassId;
@@ -72,8 +72,7 @@ impl Tally {
 
 impl Detector for DuplicateValues {
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        let scratch = heap.job.scratch;
-        if !scratch.has(columns::SET_ROW) {
+        if !heap.job.scratch.has(columns::SET_ROW) {
             return Ok(Vec::new());
         }
         let previews = Previews::open(heap)?;
@@ -93,28 +92,24 @@ impl DuplicateValues {
     fn classes(&self, previews: &Previews, heap: &Heap) -> Result<BTreeMap<u32, Tally>, StageError> {
         let (mut kinds, mut class_of) = ArrayPlan::of(&heap.job, "duplicate values")
             .make((lookup(columns::NODE_KIND), lookup(columns::NODE_CLASS)))?;
-        let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
         let mut classes: BTreeMap<u32, Tally> = BTreeMap::new();
-        for set in 0..rows.remaining() as u32 {
-            let row = rows.next()?;
-            if set.is_multiple_of(1 << 16) {
-                heap.job.context.check()?;
-            }
+        each_set(heap, |set, row| {
+            let example = row.example.index();
             if row.trivial == 0 {
-                continue;
+                return Ok(());
             }
-            let (kind, class) = (kinds.get(row.example.index())?, class_of.get(row.example.index())?.0);
+            let (kind, class) = (kinds.get(example)?, class_of.get(example)?.0);
             if (self.strings.has(kind) || self.arrays.has(kind))
-                && (classes.len() < CLASSES || classes.contains_key(&class))
+                && let Some(tally) = bounded(&mut classes, CLASSES, class)
             {
-                let tally = classes.entry(class).or_default();
                 // Only large sets are checked for fills: they are few.
                 match row.additional_bytes >= LARGE && previews.is_filled(set) {
                     true => tally.filled = tally.filled.saturating_add(row.additional_bytes),
-                    false => tally.add(set, row),
+                    false => tally.add(set, *row),
                 }
             }
-        }
+            Ok(())
+        })?;
         Ok(classes)
     }
 
@@ -124,11 +119,10 @@ impl DuplicateValues {
         let severity = severity(tally.bytes, heap.bytes, PERCENT).filter(|_| tally.sets > 1)?;
         let example = largest.example.0;
         let is_string = self.strings.has(heap.nodes.kind.at(example as usize));
-        let mut finding = about_class(if is_string { STRINGS } else { ARRAYS }, severity, class, heap);
+        let rule = if is_string { STRINGS } else { ARRAYS };
+        let found = Found { rule, severity, count: tally.members, bytes: tally.bytes };
+        let mut finding = found.about_class(class, Some(example), heap);
         finding.set = Some(set);
-        finding.node = Some(example);
-        finding.count = tally.members;
-        finding.bytes = tally.bytes;
         finding.message = format!(
             "{} have only {} distinct values; sharing them saves {}. The largest set: {} × {} ({})",
             heap.objects(tally.members, class, None),

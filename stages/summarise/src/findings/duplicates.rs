@@ -1,11 +1,11 @@
 //! Rule `duplicate-waste`: duplicate instances, if the run searched for duplicates. Only exact sets that no other set
 //! dominates count: a set inside a duplicate is freed together with it.
 
-use super::heap::{Heap, blank, shorten};
+use super::heap::{Found, Heap, shorten};
 use super::rule::{Detector, Rule, Tells, severity};
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::text::size;
-use heaplake_kit::{ColumnReader, StageError, StringTable};
+use heaplake_kit::{StageError, StringTable};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS};
@@ -29,23 +29,28 @@ struct Duplicates;
 
 impl Detector for Duplicates {
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        if !heap.job.scratch.has(columns::SET_ROW) {
-            return Ok(Vec::new());
-        }
-        let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
         let previews = Previews::open(heap)?;
         let mut found = Vec::new();
-        for set in 0..rows.remaining() as u32 {
-            let row = rows.next()?;
-            if set.is_multiple_of(1 << 16) {
-                heap.job.context.check()?;
-            }
+        each_set(heap, |set, row| {
             if row.held_by.is_none() && row.reasons == 0 {
-                found.extend(judge(set, &row, &previews, heap));
+                found.extend(judge(set, row, &previews, heap));
             }
-        }
+            Ok(())
+        })?;
         Ok(found)
     }
+}
+
+/// Passes each set with its number to `visit`, none if the run did not search for duplicates.
+pub(super) fn each_set(
+    heap: &Heap,
+    mut visit: impl FnMut(u32, &SetRow) -> Result<(), StageError>,
+) -> Result<(), StageError> {
+    let mut set = 0;
+    heap.job.each_row(columns::SET_ROW, |row| {
+        set += 1;
+        visit(set - 1, &row)
+    })
 }
 
 /// Previews of the members of sets, if the run has them.
@@ -94,12 +99,9 @@ fn judge(set: u32, row: &SetRow, previews: &Previews, heap: &Heap) -> Option<Fin
         severity => severity,
     };
     let class = heap.nodes.class.at(row.example.index()).0;
-    let mut finding = blank(NAME, severity, Scope::Set, heap.shown_class(class));
-    finding.class_id = Some(class);
-    finding.set = Some(set);
-    finding.node = Some(row.example.0);
-    finding.count = u64::from(row.members);
-    finding.bytes = row.additional_bytes;
+    let found = Found { rule: NAME, severity, count: row.members.into(), bytes: row.additional_bytes };
+    let mut finding = found.about_node(row.example.0, heap);
+    (finding.scope, finding.set) = (Scope::Set, Some(set));
     let to = if row.most_bytes > row.least_bytes { format!(" to {}", size(row.most_bytes)) } else { String::new() };
     let same = if is_filled { "are filled with one value, so they look the same" } else { "are the same" };
     finding.message = format!(

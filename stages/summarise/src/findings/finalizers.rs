@@ -1,6 +1,6 @@
 //! Rule `finalizer-queue`: objects that wait to be finalized, or will have to.
 
-use super::heap::{Heap, about_class};
+use super::heap::{Found, Heap};
 use super::rule::{Detector, Rule, severity};
 use heaplake_kit::StageError;
 use heaplake_kit::text::count;
@@ -34,9 +34,8 @@ impl Detector for Finalizers {
         let found = self.row.and_then(|row| {
             let many = (row.count >= MANY).then_some(Severity::Low);
             let severity = severity(row.retained_bytes, heap.bytes, PERCENT).or(many)?;
-            let mut finding = about_class(NAME, severity, row.class_id, heap);
-            finding.count = row.count;
-            finding.bytes = row.retained_bytes;
+            let found = Found { rule: NAME, severity, count: row.count, bytes: row.retained_bytes };
+            let mut finding = found.about_class(row.class_id, None, heap);
             finding.message = format!(
                 "{} objects have a finalizer; these references retain {}",
                 count(row.count),

@@ -4,11 +4,10 @@ use super::class_roles::{ClassRoles, Kinds, role};
 use super::packages::{CodeOf, Packages};
 use super::tree::Tree;
 use crate::nodes::Nodes;
-use heaplake_kit::retainer_tree::text::Trees;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ColumnMap, ColumnReader, Job, StageError, StringTable};
+use heaplake_kit::{ColumnMap, Job, StageError, StringTable};
+use heaplake_paths::retainer_tree::text::Trees;
 use heaplake_schemas::chains::ChainRow;
-use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::owners;
@@ -76,10 +75,7 @@ impl<'a> Heap<'a> {
             names,
             strings,
             keys: StringTable::open(scratch, CLASS_KEYS)?,
-            chains: match scratch.has(columns::CHAIN_ROW) {
-                true => Some(ColumnMap::uncounted(scratch, columns::CHAIN_ROW)?),
-                false => None,
-            },
+            chains: ColumnMap::if_any(scratch, columns::CHAIN_ROW)?,
             trees: if scratch.has(RETAINER_TREES) { Some(Trees::open(scratch)?) } else { None },
             tree: Tree::open(scratch)?,
             functions: Kinds::of(&metadata.roles.functions, &metadata),
@@ -96,14 +92,6 @@ impl<'a> Heap<'a> {
     pub(super) fn release(&self) {
         self.nodes.release();
         self.tree.iter().for_each(Tree::release);
-    }
-
-    pub(super) fn each_class(&self, mut each: impl FnMut(&ClassRow)) -> Result<(), StageError> {
-        let mut rows = ColumnReader::open(self.job.scratch, columns::CLASS_ROW)?;
-        while rows.remaining() > 0 {
-            each(&rows.next()?);
-        }
-        Ok(())
     }
 
     pub(super) fn class_name(&self, class: u32) -> Cow<'_, str> {
@@ -325,42 +313,49 @@ impl<'a> Heap<'a> {
     }
 }
 
-pub(super) fn about_class(rule: &str, severity: Severity, class: u32, heap: &Heap) -> Finding {
-    Finding { class_id: Some(class), ..blank(rule, severity, Scope::Class, heap.shown_class(class)) }
+/// What a rule found: how many objects, and their bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'a> {
+    pub rule: &'a str,
+    pub severity: Severity,
+    pub count: u64,
+    pub bytes: u64,
 }
 
-pub(super) fn about_node(rule: &str, severity: Severity, node: u32, heap: &Heap) -> Finding {
-    let class = heap.nodes.class.at(node as usize).0;
-    Finding {
-        class_id: Some(class),
-        node: Some(node),
-        count: 1,
-        ..blank(rule, severity, Scope::Node, heap.shown_class(class))
+impl Found<'_> {
+    /// A finding about a class; `example` is one of its objects.
+    pub(super) fn about_class(self, class: u32, example: Option<u32>, heap: &Heap) -> Finding {
+        Finding { class_id: Some(class), node: example, ..self.about(Scope::Class, heap.shown_class(class)) }
     }
-}
 
-/// A finding without optional fields.
-pub(crate) fn blank(rule: &str, severity: Severity, scope: Scope, subject: String) -> Finding {
-    Finding {
-        rule: rule.to_owned(),
-        severity,
-        scope,
-        subject,
-        class_id: None,
-        set: None,
-        node: None,
-        type_id: None,
-        function_id: None,
-        count: 0,
-        bytes: 0,
-        message: String::new(),
-        next_step: String::new(),
-        path: Vec::new(),
-        holder_node: None,
-        owner: None,
-        place: None,
-        class_key: None,
-        stable_path: Vec::new(),
+    pub(super) fn about_node(self, node: u32, heap: &Heap) -> Finding {
+        let class = heap.nodes.class.at(node as usize).0;
+        Finding { scope: Scope::Node, ..self.about_class(class, Some(node), heap) }
+    }
+
+    /// A finding without optional fields.
+    pub(crate) fn about(self, scope: Scope, subject: impl Into<String>) -> Finding {
+        Finding {
+            rule: self.rule.to_owned(),
+            severity: self.severity,
+            scope,
+            subject: subject.into(),
+            count: self.count,
+            bytes: self.bytes,
+            class_id: None,
+            set: None,
+            node: None,
+            type_id: None,
+            function_id: None,
+            message: String::new(),
+            next_step: String::new(),
+            path: Vec::new(),
+            holder_node: None,
+            owner: None,
+            place: None,
+            class_key: None,
+            stable_path: Vec::new(),
+        }
     }
 }
 

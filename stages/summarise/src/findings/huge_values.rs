@@ -1,7 +1,7 @@
 //! Rules `huge-string` and `huge-array`: single pieces of plain data that are a large part of the heap.
 
 use super::class_roles::Kinds;
-use super::heap::{Heap, about_node, shorten};
+use super::heap::{Found, Heap, shorten};
 use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
@@ -58,8 +58,8 @@ impl Detector for HugeValues {
         let found = self.largest.iter().filter(|node| !heap.is_source(node.node)).filter_map(|node| {
             let is_string = self.strings.has(node.kind);
             let rule = if is_string { STRING } else { ARRAY };
-            let mut finding = about_node(rule, severity(node.shallow, heap.bytes, PERCENT)?, node.node, heap);
-            finding.bytes = node.shallow;
+            let severity = severity(node.shallow, heap.bytes, PERCENT)?;
+            let mut finding = Found { rule, severity, count: 1, bytes: node.shallow }.about_node(node.node, heap);
             let begins = if is_string {
                 format!(" that begins with {:?}", shorten(&heap.nodes.own_name(NodeId(node.node), 60), 60))
             } else {

@@ -8,7 +8,7 @@
 
 use super::class_roles::role;
 use super::crowds::{Crowd, PAIRS, crowds};
-use super::heap::{Heap, about_class, about_node};
+use super::heap::{Found, Heap};
 use super::packages::CodeOf;
 use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::StageError;
@@ -175,11 +175,9 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
         true => severity(bytes, heap.bytes, PERCENT).map(|_| Severity::Low)?,
         false => at_most(grows, severity(bytes, heap.bytes, PERCENT)?),
     };
-    let mut finding = about_class(NAME, severity, class, heap);
+    let found = Found { rule: NAME, severity, count: crowd.count, bytes };
+    let mut finding = found.about_class(class, Some(subject), heap);
     finding.scope = Scope::Node;
-    finding.node = Some(subject);
-    finding.count = crowd.count;
-    finding.bytes = bytes;
     finding.subject = heap.subject(subject);
     // Only a common name is informative.
     let example = (crowd.alike.votes >= crowd.count / 2).then_some(crowd.alike.example);
@@ -237,8 +235,8 @@ fn head(node: u32, heap: &Heap) -> u32 {
 /// Finding about a single object that only the code of a package, or a constant of a class, reaches.
 fn constant(node: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     severity(bytes, heap.bytes, PERCENT)?;
-    let mut finding = about_node(CONSTANT, Severity::Low, node, heap);
-    finding.bytes = bytes;
+    let found = Found { rule: CONSTANT, severity: Severity::Low, count: 1, bytes };
+    let mut finding = found.about_node(node, heap);
     finding.subject = heap.subject(node);
     let (name, share) = (heap.described(node), heap.share(bytes));
     finding.message =
@@ -269,8 +267,7 @@ fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     let forgotten = alone && heap.is_variable(owner);
     let percent = if is_list || forgotten { PERCENT } else { PERCENT_SINGLE };
     let severity = severity(bytes, heap.bytes, percent)?;
-    let mut finding = about_node(NAME, severity, owner, heap);
-    finding.bytes = bytes;
+    let mut finding = Found { rule: NAME, severity, count: 1, bytes }.about_node(owner, heap);
     finding.subject = heap.subject(owner);
     let what = match () {
         () if is_list && heap.nodes.class.at(owner as usize) == heap.nodes.class.at(end as usize) => {

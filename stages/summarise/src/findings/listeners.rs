@@ -1,6 +1,6 @@
 //! Rule `listeners`: functions added to the listeners of an event again and again, with their retained objects.
 
-use super::heap::{Heap, about_node};
+use super::heap::{Found, Heap};
 use super::resources::{BASE, Group, Judge, Key, Words};
 use super::rule::Rule;
 use heaplake_kit::text::count;
@@ -57,7 +57,8 @@ fn finding(events: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
     }
     let severity = group.severity([MANY, VERY_MANY], heap)?;
     let row = &group.largest;
-    let mut finding = about_node(NAME, severity, if holder == NONE { row.node } else { holder }, heap);
+    let found = Found { rule: NAME, severity, count: group.count, bytes: group.bytes };
+    let mut finding = found.about_node(if holder == NONE { row.node } else { holder }, heap);
     let on = if holder == NONE {
         String::new()
     } else {
@@ -73,8 +74,6 @@ fn finding(events: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
             heap.nodes.id.at(holder as usize)
         )
     };
-    finding.count = group.count;
-    finding.bytes = group.bytes;
     let which = if group.same_place { "each is" } else { "such as" };
     finding.message = format!(
         "{} listeners{on} retain {}; {which} {}: {}",

@@ -10,12 +10,12 @@
 mod worlds;
 
 use super::class_roles::role;
-use super::heap::{Heap, blank, shorten};
+use super::heap::{Found, Heap, shorten};
 use super::rule::{Detector, Rule, list_bytes, severity};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::text::count;
 use heaplake_kit::{BudgetVec, ColumnMap, ColumnPoints, StageError, StringTable};
-use heaplake_schemas::findings::{Finding, Scope, Severity};
+use heaplake_schemas::findings::{Finding, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use rustc_hash::FxHasher;
@@ -76,7 +76,7 @@ impl Detector for Loaders {
         let mut findings = Vec::new();
         for (at, group) in groups.all.iter().enumerate() {
             let is_numbered = at >= groups.same;
-            findings.push(about((group, is_numbered), &worlds[first..first + group.len()], &names, heap)?);
+            findings.push(about(group, is_numbered, &worlds[first..first + group.len()], &names, heap)?);
             first += group.len();
         }
         Ok(findings)
@@ -178,7 +178,8 @@ fn is_within(loader: Loader, other: Loader, names: &[Defined], key: Key) -> bool
 }
 
 fn about(
-    (group, is_numbered): (&[Loader], bool),
+    group: &[Loader],
+    is_numbered: bool,
     worlds: &[World],
     names: &ClassNames<'_>,
     heap: &Heap,
@@ -186,13 +187,12 @@ fn about(
     let (living, alike) = living(worlds);
     let dead: Vec<&World> = worlds.iter().enumerate().filter(|&(at, _)| at != living).map(|(_, world)| world).collect();
     let bytes = dead.iter().fold(0, |sum: u64, world| sum.saturating_add(world.bytes));
-    let severity = of_loaders(severity(bytes, heap.bytes, PERCENT), (is_numbered, alike), group.len());
+    let severity = of_loaders(severity(bytes, heap.bytes, PERCENT), is_numbered, alike, group.len());
     let largest = (0..worlds.len()).filter(|&at| at != living).max_by_key(|&at| (worlds[at].bytes, Reverse(at)));
     let example = group[largest.unwrap_or(0)];
     let class = heap.nodes.class.at(example.node as usize).0;
-    let mut finding = blank(NAME, severity, Scope::Class, heap.shown_class(class));
-    (finding.class_id, finding.node) = (Some(class), Some(example.node));
-    (finding.count, finding.bytes) = (dead.len() as u64, bytes);
+    let found = Found { rule: NAME, severity, count: dead.len() as u64, bytes };
+    let mut finding = found.about_class(class, Some(example.node), heap);
     let (classes, name) = shown_classes(group[0], names);
     let path = worlds::path(example.node, &names.strings, heap)?;
     let held = if path.is_empty() { heap.chain(example.node) } else { path };
@@ -238,7 +238,7 @@ fn shown_classes(loader: Loader, names: &ClassNames<'_>) -> (String, String) {
 const SHOWN_NAMES: usize = 1000;
 
 /// Returns the severity of a group of loaders, from that of the bytes which they retain.
-fn of_loaders(retained: Option<Severity>, (is_numbered, alike): (bool, bool), loaders: usize) -> Severity {
+fn of_loaders(retained: Option<Severity>, is_numbered: bool, alike: bool, loaders: usize) -> Severity {
     match retained {
         Some(Severity::Medium) if is_numbered => Severity::High,
         Some(Severity::Low) if is_numbered => Severity::Medium,
@@ -269,13 +269,13 @@ mod tests {
 
     #[test]
     fn many_loaders_of_numbered_classes_are_costly_outside_the_heap() {
-        let numbered = |retained, loaders| of_loaders(retained, (true, true), loaders);
+        let numbered = |retained, loaders| of_loaders(retained, true, true, loaders);
         assert_eq!(numbered(None, COSTLY - 1), Severity::Low);
         assert_eq!(numbered(None, COSTLY), Severity::Medium);
         assert_eq!(numbered(Some(Severity::Medium), MANY_NUMBERED), Severity::High);
         // Plugins that are all held by one registry may all be in use.
-        assert_eq!(of_loaders(Some(Severity::High), (false, true), COSTLY), Severity::Low);
-        assert_eq!(of_loaders(Some(Severity::High), (false, false), MANY), Severity::High);
+        assert_eq!(of_loaders(Some(Severity::High), false, true, COSTLY), Severity::Low);
+        assert_eq!(of_loaders(Some(Severity::High), false, false, MANY), Severity::High);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! program if it has at least half of the bytes of the outermost class, else the outermost class.
 
 use super::class_roles::role;
-use super::heap::{Heap, about_class};
+use super::heap::{Found, Heap};
 use super::packages::CodeOf;
 use super::rule::{Detector, Rule, Tells, list_bytes, severity};
 use super::{closure_caches, leak_suspects};
@@ -88,10 +88,10 @@ impl ManyInstances {
 }
 
 fn finding(row: &ClassRow, is_program: bool, heap: &Heap) -> Option<Finding> {
-    let name = if is_program { NAME } else { PLATFORM };
-    let mut finding = about_class(name, severity(row.retained_bytes, heap.bytes, PERCENT)?, row.class_id, heap);
-    finding.count = row.count;
-    finding.bytes = row.retained_bytes;
+    let rule = if is_program { NAME } else { PLATFORM };
+    let severity = severity(row.retained_bytes, heap.bytes, PERCENT)?;
+    let found = Found { rule, severity, count: row.count, bytes: row.retained_bytes };
+    let mut finding = found.about_class(row.class_id, None, heap);
     let (what, each) = (heap.objects(row.count, row.class_id, None), size(row.retained_bytes / row.count.max(1)));
     finding.message = format!("{what} retain {}, {each} each", heap.share(row.retained_bytes));
     finding.next_step = "See through which chains they are held, and whether so many are needed.".to_owned();

@@ -72,7 +72,7 @@ mod weak_maps;
 
 pub(crate) use class_roles::Kinds;
 use heap::Heap;
-pub(crate) use heap::{blank, shorten};
+pub(crate) use heap::{Found, shorten};
 use heaplake_kit::access::{Access, Size, bits_per_node, column, document, texts};
 use heaplake_kit::{Context, Job, OrderedPool, Stage, StageError, Stats};
 use heaplake_schemas::findings::{Finding, Scope};
@@ -250,7 +250,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut detectors = RULES.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     show_nodes(&mut detectors, &metadata, job)?;
     let heap = Heap::open(metadata, job)?;
-    heap.each_class(|row| detectors.iter_mut().for_each(|detector| detector.see_class(row, &heap)))?;
+    job.each_row(columns::CLASS_ROW, |row| {
+        detectors.iter_mut().for_each(|detector| detector.see_class(&row, &heap));
+        Ok(())
+    })?;
     let mut findings = reports(&mut detectors, &heap, context)?;
     rank(&mut findings);
     RULES.iter().for_each(|rule| (rule.suppress)(&mut findings));

@@ -2,11 +2,11 @@
 //! of such memory. Memories of WebAssembly have a rule of their own.
 
 use super::class_roles::Kinds;
-use super::heap::{Heap, about_class};
-use super::rule::{Detector, Extent, Node, Rule, Tells, list_bytes, map_bytes, severity};
+use super::heap::{Found, Heap};
+use super::rule::{Detector, Extent, Node, Rule, Tells, bounded, list_bytes, map_bytes, severity};
+use heaplake_kit::StageError;
 use heaplake_kit::access::column;
 use heaplake_kit::text::size;
-use heaplake_kit::{ColumnReader, StageError};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::{RESOURCE_ROW, kind};
 use heaplake_schemas::scratch::Metadata;
@@ -58,10 +58,10 @@ impl Native {
     }
 
     fn add(&mut self, class: u32, node: u32, shallow: u64, native: u64) {
-        if self.classes.len() == CLASSES && !self.classes.contains_key(&class) {
-            return;
+        let Some(tally) = bounded(&mut self.classes, CLASSES, class) else { return };
+        if tally.count == 0 {
+            tally.example = node;
         }
-        let tally = self.classes.entry(class).or_insert_with(|| Tally { example: node, ..Tally::default() });
         tally.count += 1;
         tally.native = tally.native.saturating_add(native);
         tally.shallow = tally.shallow.saturating_add(shallow);
@@ -101,10 +101,9 @@ impl Detector for Native {
             }
         }
         let found = self.classes.iter().filter_map(|(&class, tally)| {
-            let mut finding = about_class(NAME, severity(tally.native, heap.bytes, PERCENT)?, class, heap);
-            finding.node = Some(tally.example);
-            finding.count = tally.count;
-            finding.bytes = tally.native;
+            let severity = severity(tally.native, heap.bytes, PERCENT)?;
+            let found = Found { rule: NAME, severity, count: tally.count, bytes: tally.native };
+            let mut finding = found.about_class(class, Some(tally.example), heap);
             finding.message = format!(
                 "{} take {} and hold {} of native memory, for example {}",
                 heap.objects(tally.count, class, None),
@@ -124,15 +123,11 @@ impl Detector for Native {
 /// Returns the data of memories of WebAssembly.
 fn memories_of_programs(heap: &Heap) -> Result<BTreeSet<u32>, StageError> {
     let mut found = BTreeSet::new();
-    if !heap.job.scratch.has(RESOURCE_ROW) {
-        return Ok(found);
-    }
-    let mut rows = ColumnReader::open(heap.job.scratch, RESOURCE_ROW)?;
-    while rows.remaining() > 0 && found.len() < MOST {
-        let row = rows.next()?;
-        if row.kind == kind::MEMORY {
+    heap.job.each_row(RESOURCE_ROW, |row| {
+        if row.kind == kind::MEMORY && found.len() < MOST {
             found.insert(row.holder);
         }
-    }
+        Ok(())
+    })?;
     Ok(found)
 }

@@ -31,19 +31,16 @@ impl Origins {
         if !scratch.has(columns::ORIGIN) {
             return Ok(None);
         }
-        let located = scratch.has(columns::LOCATION_NODE);
-        let originals = match scratch.has(ORIGINAL_PLACE) {
-            true => Some((ColumnMap::uncounted(scratch, ORIGINAL_PLACE)?, StringTable::open(scratch, ORIGINAL_TEXTS)?)),
-            false => None,
-        };
+        let places = ColumnMap::if_any(scratch, ORIGINAL_PLACE)?;
+        let texts = places.is_some().then(|| StringTable::open(scratch, ORIGINAL_TEXTS)).transpose()?;
         Ok(Some(Self {
             rules: Rules::new(job.analysis().owners.as_ref(), scratch, context)?,
             node: ColumnMap::uncounted(scratch, columns::ORIGIN_NODE)?,
             of_node: ColumnMap::uncounted(scratch, columns::ORIGIN_OF_NODE)?,
             origin: ColumnMap::uncounted(scratch, columns::ORIGIN)?,
-            located: if located { ColumnMap::uncounted(scratch, columns::LOCATION_NODE)? } else { ColumnMap::empty() },
-            line: if located { ColumnMap::uncounted(scratch, columns::LOCATION_LINE)? } else { ColumnMap::empty() },
-            originals,
+            located: ColumnMap::if_any(scratch, columns::LOCATION_NODE)?.unwrap_or_else(ColumnMap::empty),
+            line: ColumnMap::if_any(scratch, columns::LOCATION_LINE)?.unwrap_or_else(ColumnMap::empty),
+            originals: places.zip(texts),
         }))
     }
 

@@ -37,14 +37,10 @@ impl Packages {
         if !scratch.has(columns::ORIGIN) {
             return Ok(None);
         }
-        let of_class = match scratch.has(columns::CLASS_ORIGIN) {
-            true => ColumnMap::uncounted(scratch, columns::CLASS_ORIGIN)?,
-            false => ColumnMap::empty(),
-        };
         Ok(Some(Self {
             node: ColumnMap::uncounted(scratch, columns::ORIGIN_NODE)?,
             of_node: ColumnMap::uncounted(scratch, columns::ORIGIN_OF_NODE)?,
-            of_class,
+            of_class: ColumnMap::if_any(scratch, columns::CLASS_ORIGIN)?.unwrap_or_else(ColumnMap::empty),
             origin: ColumnMap::uncounted(scratch, columns::ORIGIN)?,
         }))
     }

@@ -1,6 +1,6 @@
 //! Rule `pending-promises`: functions that wait for promises that never settle, with their retained objects.
 
-use super::heap::about_node;
+use super::heap::Found;
 use super::resources::{BASE, Group, Judge, Key, Words};
 use super::rule::Rule;
 use heaplake_kit::text::count;
@@ -26,11 +26,10 @@ fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
     let heap = words.heap;
     let severity = group.severity([MANY, VERY_MANY], heap)?;
     let row = &group.largest;
-    let mut finding = about_node(NAME, severity, row.holder, heap);
+    let found = Found { rule: NAME, severity, count: group.count, bytes: group.bytes };
+    let mut finding = found.about_node(row.holder, heap);
     let function = words.function(row);
     finding.subject.clone_from(&function);
-    finding.count = group.count;
-    finding.bytes = group.bytes;
     finding.message = format!(
         "{} calls of {function} wait for promises that are not settled; they retain {}, for example at {}",
         count(group.count),

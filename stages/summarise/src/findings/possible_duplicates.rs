@@ -2,12 +2,13 @@
 //! incomplete, or because their references were not fully compared. One finding for the whole snapshot, always of low
 //! severity; the table of findings also has one for each class.
 
-use super::heap::{Heap, blank};
+use super::duplicates::each_set;
+use super::heap::{Found, Heap};
 use super::rule::{Detector, Rule, Tells};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{class_option, count, size};
-use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError};
+use heaplake_kit::{ArrayPlan, ReadAt, StageError};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::ClassId;
@@ -58,23 +59,18 @@ impl Unknown {
 
     /// Adds the sets of a run; uncompared ones also to those of their class.
     fn add_up(&mut self, classes: &mut [Open], heap: &Heap) -> Result<(), StageError> {
-        let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
         let mut class_of = ArrayPlan::of(&heap.job, "possible duplicates").one(lookup(columns::NODE_CLASS))?;
-        for set in 0..rows.remaining() {
-            let row = rows.next()?;
-            if set.is_multiple_of(1 << 16) {
-                heap.job.context.check()?;
-            }
+        each_set(heap, |_, row| {
             if row.reasons & (limits::MODE | limits::WORK) != 0 {
                 // References were not compared, so only the members' own bytes count.
                 let bytes = row.instance_bytes.saturating_mul(u64::from(row.members).saturating_sub(1));
-                self.uncompared.add(&row, bytes);
-                classes[class_of.get(row.example.index())?.index()].add(&row, bytes);
+                self.uncompared.add(row, bytes);
+                classes[class_of.get(row.example.index())?.index()].add(row, bytes);
             } else if row.reasons != 0 && row.held_by.is_none() {
-                self.untold.add(&row, row.additional_bytes);
+                self.untold.add(row, row.additional_bytes);
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn message(&self) -> String {
@@ -108,9 +104,9 @@ impl Detector for PossibleDuplicates {
         if unknown.bytes() == 0 {
             return Ok(Vec::new());
         }
-        let mut finding = blank(NAME, Severity::Low, Scope::Snapshot, "the snapshot".to_owned());
-        finding.count = unknown.untold.members + unknown.uncompared.members;
-        finding.bytes = unknown.bytes();
+        let count = unknown.untold.members + unknown.uncompared.members;
+        let found = Found { rule: NAME, severity: Severity::Low, count, bytes: unknown.bytes() };
+        let mut finding = found.about(Scope::Snapshot, "the snapshot");
         finding.message = unknown.message();
         let most = classes.iter().zip(0..).filter(|(open, _)| open.members > 0);
         if let Some((_, class)) = most.max_by_key(|(open, class)| (open.bytes, Reverse(*class))) {

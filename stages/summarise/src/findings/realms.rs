@@ -1,7 +1,7 @@
 //! Rule `realms`: realms that the runtime has released but objects of the program still retain. Each has a set of all
 //! global objects and its loaded code.
 
-use super::heap::{Heap, about_node};
+use super::heap::{Found, Heap};
 use super::resources::{BASE, Group, Judge, Key, Words};
 use super::rule::{Rule, map_bytes, severity};
 use heaplake_kit::text::count;
@@ -47,9 +47,8 @@ fn finding(realms: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
         severity => severity?,
     };
     let called = heap.metadata.roles.resources.realms.clone();
-    let mut finding = about_node(NAME, severity, largest.largest.node, heap);
-    finding.count = realms.len() as u64;
-    finding.bytes = bytes;
+    let found = Found { rule: NAME, severity, count: realms.len() as u64, bytes };
+    let mut finding = found.about_node(largest.largest.node, heap);
     finding.message = format!(
         "{} {called} are left that only objects of the program keep; they retain {}",
         count(finding.count),

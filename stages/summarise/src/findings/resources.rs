@@ -4,7 +4,7 @@
 //! with that one if its group is large enough, and a node in several rows counts once, so no byte counts twice.
 
 use super::heap::{Heap, shorten};
-use super::rule::{Detector, Rule, list_bytes, map_bytes, severity};
+use super::rule::{Detector, Rule, bounded, list_bytes, map_bytes, severity};
 use heaplake_kit::access::{column, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Lookup, ReadAt, StageError, StringTable};
@@ -99,15 +99,12 @@ pub(super) struct Judge {
 
 impl Detector for Judge {
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        if !heap.job.scratch.has(RESOURCE_ROW) || self.rows(heap, |_| Ok(()))? < self.least {
+        if self.rows(heap, |_| Ok(()))? < self.least {
             return Ok(Vec::new());
         }
         let mut sizes: BTreeMap<Key, u64> = BTreeMap::new();
         self.rows(heap, |row| {
-            let key = (self.key)(row);
-            if sizes.len() < GROUPS || sizes.contains_key(&key) {
-                *sizes.entry(key).or_insert(0) += 1;
-            }
+            bounded(&mut sizes, GROUPS, (self.key)(row)).into_iter().for_each(|size| *size += 1);
             Ok(())
         })?;
         let mut retained = Outermost::open(heap)?;
@@ -139,18 +136,14 @@ impl Judge {
         heap: &Heap,
         mut show: impl FnMut(&ResourceRow) -> Result<(), StageError>,
     ) -> Result<u64, StageError> {
-        let mut rows = ColumnReader::open(heap.job.scratch, RESOURCE_ROW)?;
         let mut count = 0;
-        while rows.remaining() > 0 {
-            let row = rows.next()?;
-            if self.kinds.contains(&row.kind) {
-                count += 1;
-                show(&row)?;
+        heap.job.each_row(RESOURCE_ROW, |row| {
+            if !self.kinds.contains(&row.kind) {
+                return Ok(());
             }
-            if rows.remaining().is_multiple_of(1 << 16) {
-                heap.job.context.check()?;
-            }
-        }
+            count += 1;
+            show(&row)
+        })?;
         Ok(count)
     }
 }
@@ -195,9 +188,7 @@ impl Outermost {
             if self.within.contains(dominator.index()) {
                 self.within.insert(position);
             }
-            if position.is_multiple_of(1 << 18) {
-                heap.job.context.check()?;
-            }
+            heap.job.context.check_at(position as u64)?;
         }
         Ok(())
     }

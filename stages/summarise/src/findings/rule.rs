@@ -6,6 +6,7 @@ use heaplake_kit::{Job, StageError};
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
 use heaplake_schemas::scratch::Metadata;
+use std::collections::BTreeMap;
 
 /// Declaration of a rule.
 pub(super) struct Rule {
@@ -129,6 +130,11 @@ pub(super) trait Detector {
     fn see_class(&mut self, _row: &ClassRow, _heap: &Heap) {}
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError>;
+}
+
+/// Returns the entry of a key; `None` if it is new and the map has `most` entries.
+pub(super) fn bounded<K: Ord, V: Default>(map: &mut BTreeMap<K, V>, most: usize, key: K) -> Option<&mut V> {
+    (map.len() < most || map.contains_key(&key)).then(|| map.entry(key).or_default())
 }
 
 /// Maximum bytes of a sorted map: its nodes are at least half full.

@@ -4,10 +4,10 @@
 
 use super::class_roles::Kinds;
 use super::containers::{self, Judge};
-use super::heap::{Heap, about_class};
-use super::rule::{Detector, Extent, Node, Rule, map_bytes, severity};
+use super::heap::{Found, Heap};
+use super::rule::{Detector, Extent, Node, Rule, bounded, map_bytes, severity};
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{Bitset, ColumnReader, Job, StageError};
+use heaplake_kit::{Bitset, Job, StageError};
 use heaplake_schemas::containers::flags;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::scratch::{self as columns, Metadata};
@@ -66,14 +66,13 @@ impl SparseArrays {
         let kinds = Kinds::of(&metadata.roles.reference_arrays, metadata);
         let nodes = if kinds.any() { metadata.node_count as usize } else { 0 };
         let mut stores = Bitset::new(&job.context.budget, "findings: arrays of containers", nodes)?;
-        if nodes > 0 && job.scratch.has(columns::CONTAINER_ROW) {
-            let mut rows = ColumnReader::open(job.scratch, columns::CONTAINER_ROW)?;
-            while rows.remaining() > 0 {
-                let store = rows.next()?.store as usize;
-                if store < nodes {
-                    stores.insert(store);
+        if nodes > 0 {
+            job.each_row(columns::CONTAINER_ROW, |row| {
+                if (row.store as usize) < nodes {
+                    stores.insert(row.store as usize);
                 }
-            }
+                Ok(())
+            })?;
         }
         Ok(Self { kinds, stores, reference: 8, classes: BTreeMap::new() })
     }
@@ -98,10 +97,7 @@ impl Detector for SparseArrays {
         if node.shallow < LEAST || filled * 4 * SPARSE > node.shallow - HEADER {
             return;
         }
-        if self.classes.len() == CLASSES && !self.classes.contains_key(&node.class) {
-            return;
-        }
-        let tally = self.classes.entry(node.class).or_default();
+        let Some(tally) = bounded(&mut self.classes, CLASSES, node.class) else { return };
         tally.count += 1;
         tally.bytes = tally.bytes.saturating_add(node.shallow - HEADER);
         tally.filled = tally.filled.saturating_add(filled);
@@ -123,10 +119,9 @@ impl Tally {
     /// Finding about the arrays of a class, with references of this size.
     fn finding(&self, class: u32, reference: u64, heap: &Heap) -> Option<Finding> {
         let empty = self.bytes.saturating_sub(self.filled.saturating_mul(reference));
-        let mut finding = about_class(JUDGE.name, severity(empty, heap.bytes, PERCENT)?, class, heap);
-        finding.node = Some(self.largest.1);
-        finding.count = self.count;
-        finding.bytes = empty;
+        let severity = severity(empty, heap.bytes, PERCENT)?;
+        let found = Found { rule: JUDGE.name, severity, count: self.count, bytes: empty };
+        let mut finding = found.about_class(class, Some(self.largest.1), heap);
         finding.message = format!(
             "{} hold {} elements and have {} of empty slots, the largest {}: {}",
             heap.objects(self.count, class, None),

@@ -24,22 +24,17 @@ pub(super) struct Sweep {
 
 impl Sweep {
     pub(super) fn open(metadata: &Metadata, scratch: &Scratch) -> Result<Self, StageError> {
-        let there = |yes: bool| yes.then_some(());
         Ok(Self {
             class: ColumnReader::open(scratch, columns::NODE_CLASS)?,
             kind: ColumnReader::open(scratch, columns::NODE_KIND)?,
-            detached: there(scratch.has(columns::NODE_DETACHED))
-                .map(|()| ColumnReader::open(scratch, columns::NODE_DETACHED))
-                .transpose()?,
+            detached: ColumnReader::if_any(scratch, columns::NODE_DETACHED)?,
             edges: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
             dominator: ColumnReader::open(scratch, columns::NODE_DOMINATOR)?,
             shallow: ColumnReader::open(scratch, columns::NODE_SHALLOW)?,
-            native: there(metadata.has_native)
-                .map(|()| ColumnReader::open(scratch, columns::NODE_NATIVE))
-                .transpose()?,
+            native: ColumnReader::if_any(scratch, columns::NODE_NATIVE)?.filter(|_| metadata.has_native),
             retained: ColumnReader::open(scratch, columns::NODE_RETAINED)?,
-            preorder: there(metadata.keeps_garbage || metadata.lists_survivors)
-                .map(|()| ColumnReader::open(scratch, columns::NODE_PREORDER))
+            preorder: (metadata.keeps_garbage || metadata.lists_survivors)
+                .then(|| ColumnReader::open(scratch, columns::NODE_PREORDER))
                 .transpose()?,
             keeps_garbage: metadata.keeps_garbage,
         })

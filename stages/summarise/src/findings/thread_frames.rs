@@ -1,8 +1,8 @@
 //! Rule `thread-frames`: threads at the same place of the code, with the objects that only the variables of that frame
 //! retain: requests that wait for an answer, stuck workers.
 
-use super::heap::{Heap, about_node};
-use super::rule::{Detector, Rule, map_bytes, severity};
+use super::heap::{Found, Heap};
+use super::rule::{Detector, Rule, bounded, map_bytes, severity};
 use heaplake_kit::access::per_node;
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
@@ -81,18 +81,15 @@ impl ThreadFrames {
         for node in 0..heap.metadata.node_count as u32 {
             let (dominator, bytes) = (dominators.next()?, retained.next()?);
             let (parent, label) = (parents.next()?, labels.next()?);
-            if node.is_multiple_of(1 << 18) {
-                heap.job.context.check()?;
-            }
+            heap.job.context.check_at(node.into())?;
             if dominator != parent
                 || label >= label::NO_PATH
                 || !self.classes.contains(&class_of.get(dominator.index())?.0)
                 || !is_frame(&heap.strings().text(label as usize))
-                || (frames.len() == FRAMES && !frames.contains_key(&label))
             {
                 continue;
             }
-            let tally = frames.entry(label).or_default();
+            let Some(tally) = bounded(&mut frames, FRAMES, label) else { continue };
             tally.threads += u64::from(tally.last.replace(dominator.0) != Some(dominator.0));
             tally.bytes = tally.bytes.saturating_add(bytes);
             tally.largest = tally.largest.max((bytes, node));
@@ -110,10 +107,9 @@ fn finding(frame: u32, tally: &Tally, heap: &Heap) -> Option<Finding> {
     let severity = severity(tally.bytes, heap.bytes, PERCENT).filter(|_| tally.threads >= MANY)?;
     let (bytes, example) = tally.largest;
     let frame = heap.strings().text(frame as usize).into_owned();
-    let mut finding = about_node(NAME, severity, example, heap);
+    let found = Found { rule: NAME, severity, count: tally.threads, bytes: tally.bytes };
+    let mut finding = found.about_node(example, heap);
     finding.subject.clone_from(&frame);
-    finding.count = tally.threads;
-    finding.bytes = tally.bytes;
     finding.message = format!(
         "{} threads are at {frame}; the variables of that frame alone keep {}, {} in one of them: {}",
         count(tally.threads),

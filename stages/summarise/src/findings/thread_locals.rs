@@ -1,7 +1,7 @@
 //! Rule `thread-locals`: objects in thread locals. Threads of a pool never end, so they keep their thread locals.
 
-use super::heap::{Heap, about_class};
-use super::rule::{Detector, Rule, list_bytes, map_bytes, severity};
+use super::heap::{Found, Heap};
+use super::rule::{Detector, Rule, bounded, list_bytes, map_bytes, severity};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
@@ -71,9 +71,8 @@ impl Detector for Maps {
         else {
             return Ok(Vec::new());
         };
-        let mut finding = about_class(NAME, severity, row.class_id, heap);
-        finding.count = row.count;
-        finding.bytes = row.retained_bytes;
+        let found = Found { rule: NAME, severity, count: row.count, bytes: row.retained_bytes };
+        let mut finding = found.about_class(row.class_id, None, heap);
         finding.message =
             format!("Thread locals of {} threads retain {}", count(row.count), heap.share(row.retained_bytes));
         let values = match self.entry {
@@ -117,9 +116,7 @@ fn locals(entry: u32, heap: &Heap) -> Result<Vec<(u32, u32)>, StageError> {
     let (mut position, mut next_weak) = (0, None);
     for node in 0..heap.metadata.node_count as u32 {
         let (class, degree) = (classes.next()?.0, degrees.next()?);
-        if node.is_multiple_of(1 << 16) {
-            heap.job.context.check()?;
-        }
+        heap.job.context.check_at(node.into())?;
         if class != entry || locals.len() == ENTRIES {
             targets.skip(degree.into())?;
             position += u64::from(degree);
@@ -152,17 +149,12 @@ fn add_up(
     let mut retained = ColumnReader::open(heap.job.scratch, columns::NODE_RETAINED)?;
     for node in 0..heap.metadata.node_count as u32 {
         let (dominator, bytes) = (dominators.next()?, retained.next()?);
-        if node.is_multiple_of(1 << 18) {
-            heap.job.context.check()?;
-        }
+        heap.job.context.check_at(node.into())?;
         if class_of.get(dominator.index())?.0 != entry {
             continue;
         }
         let key = (local_of(dominator.0), class_of.get(node as usize)?.0);
-        if values.len() == VALUES && !values.contains_key(&key) {
-            continue;
-        }
-        let tally = values.entry(key).or_default();
+        let Some(tally) = bounded(&mut values, VALUES, key) else { continue };
         tally.count += 1;
         tally.bytes = tally.bytes.saturating_add(bytes);
         if tally.count == 1 || bytes > tally.largest.0 {

@@ -1,6 +1,6 @@
 //! Rule `timers`: timers that were never cleared, with the objects that their functions retain.
 
-use super::heap::about_node;
+use super::heap::Found;
 use super::resources::{BASE, BITS, Group, Judge, Key, Words};
 use super::rule::Rule;
 use heaplake_kit::text::count;
@@ -26,7 +26,8 @@ fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
     let heap = words.heap;
     let severity = group.severity([MANY, VERY_MANY], heap)?;
     let row = &group.largest;
-    let mut finding = about_node(NAME, severity, row.node, heap);
+    let found = Found { rule: NAME, severity, count: group.count, bytes: group.bytes };
+    let mut finding = found.about_node(row.node, heap);
     let what = match row.kind {
         kind::INTERVAL => "intervals",
         kind::IMMEDIATE => "immediates",
@@ -34,8 +35,6 @@ fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
     };
     let function = words.function(row);
     finding.subject.clone_from(&function);
-    finding.count = group.count;
-    finding.bytes = group.bytes;
     finding.message = format!(
         "{} {what} are set that call {function}; they retain {}, for example {}",
         count(group.count),

@@ -2,8 +2,8 @@
 //! between objects; and objects alive by unrecorded roots, in formats that list the survivors of a garbage collection.
 
 use super::class_roles::role;
-use super::heap::{Heap, blank};
-use super::rule::{Detector, Extent, Node, Rule, map_bytes, severity};
+use super::heap::{Found, Heap};
+use super::rule::{Detector, Extent, Node, Rule, bounded, map_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::classes::ClassRow;
@@ -60,8 +60,7 @@ impl Detector for Unreachable {
         if !node.reachable {
             self.count += 1;
             self.bytes = self.bytes.saturating_add(node.shallow);
-            if self.classes.len() < CLASSES || self.classes.contains_key(&node.class) {
-                let (count, bytes) = self.classes.entry(node.class).or_default();
+            if let Some((count, bytes)) = bounded(&mut self.classes, CLASSES, node.class) {
                 (*count, *bytes) = (*count + 1, bytes.saturating_add(node.shallow));
             }
         }
@@ -79,9 +78,9 @@ impl Detector for Unreachable {
         let held = if is_alive { heap.bytes.saturating_sub(self.bytes) } else { heap.bytes };
         let all = held.saturating_add(self.bytes);
         let Some(severity) = severity(self.bytes, all, PERCENT) else { return Ok(Vec::new()) };
-        let (name, subject) = if is_alive { (UNROOTED, "objects without a root") } else { (NAME, "garbage") };
-        let mut finding = blank(name, severity, Scope::Snapshot, subject.to_owned());
-        (finding.count, finding.bytes) = (self.count, self.bytes);
+        let (rule, subject) = if is_alive { (UNROOTED, "objects without a root") } else { (NAME, "garbage") };
+        let found = Found { rule, severity, count: self.count, bytes: self.bytes };
+        let mut finding = found.about(Scope::Snapshot, subject);
         (finding.message, finding.next_step) =
             if is_alive { self.without_roots(held, heap) } else { self.garbage(fillers, heap) };
         Ok(vec![finding])

@@ -1,7 +1,7 @@
 //! Rule `wasm-memory`: memories of WebAssembly. They grow and never shrink; a single large one is the working memory of
 //! a compiler or a codec, several are often the same program loaded again and again.
 
-use super::heap::about_node;
+use super::heap::Found;
 use super::resources::{BASE, Group, Judge, Key, Words};
 use super::rule::{Rule, severity};
 use heaplake_kit::text::{count, size};
@@ -35,9 +35,8 @@ fn finding(memories: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
     let severity = severity(bytes, heap.bytes, percent).filter(|_| memories.len() >= MANY || bytes >= FEW_FLOOR)?;
     let ([largest, _], group) =
         memories.iter().max_by_key(|([holder, _], _)| (data(*holder), std::cmp::Reverse(*holder)))?;
-    let mut finding = about_node(NAME, severity, group.largest.node, heap);
-    finding.count = memories.len() as u64;
-    finding.bytes = bytes;
+    let found = Found { rule: NAME, severity, count: memories.len() as u64, bytes };
+    let mut finding = found.about_node(group.largest.node, heap);
     let plural = if memories.len() == 1 { "memory of WebAssembly takes" } else { "memories of WebAssembly take" };
     finding.message = format!(
         "{} {plural} {}; the largest has {}: {}",

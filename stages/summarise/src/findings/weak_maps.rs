@@ -2,12 +2,12 @@
 //! which each value retains the key of the next. A weak map releases a value only after its key is gone, and a
 //! collector scans all entries again for each link of a chain.
 
-use super::heap::{Heap, about_node};
-use super::rule::{Detector, Rule, list_bytes, map_bytes, severity};
+use super::heap::{Found, Heap};
+use super::rule::{Detector, Rule, bounded, list_bytes, map_bytes, severity};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::count;
-use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, ReadAt, StageError, on_resident};
+use heaplake_kit::{ArrayPlan, BudgetVec, ReadAt, StageError, on_resident};
 use heaplake_schemas::containers::WeakEntryRow;
 use heaplake_schemas::findings::{Finding, Severity};
 use heaplake_schemas::ids::NodeId;
@@ -76,11 +76,8 @@ impl Detector for WeakMaps {
 /// Returns all entries, by value; one of those with the same value.
 fn entries(heap: &Heap) -> Result<BudgetVec<WeakEntryRow>, StageError> {
     let budget = &heap.job.context.budget;
-    let mut rows = ColumnReader::open(heap.job.scratch, columns::WEAK_ENTRY_ROW)?;
     let mut entries = budget.growing("findings: entries of weak maps");
-    while rows.remaining() > 0 {
-        entries.push(rows.next()?)?;
-    }
+    heap.job.each_row(columns::WEAK_ENTRY_ROW, |entry| entries.push(entry))?;
     entries.sort_unstable_by_key(|entry: &WeakEntryRow| (entry.value, entry.key, entry.table));
     let mut kept = budget.growing("findings: entries of weak maps");
     for same in entries.chunk_by(|a, b| a.value == b.value) {
@@ -100,11 +97,8 @@ fn maps(
     let links = links(entries, &mut tree, heap)?;
     let mut maps: BTreeMap<u32, Map> = BTreeMap::new();
     for (entry, &links) in entries.iter().zip(links.iter()) {
-        if maps.len() == MAPS && !maps.contains_key(&entry.table) {
-            continue;
-        }
+        let Some(map) = bounded(&mut maps, MAPS, entry.table) else { continue };
         let bytes = retained.get(entry.value as usize)?;
-        let map = maps.entry(entry.table).or_default();
         map.entries += 1;
         // A value retained by another value is included in its bytes.
         if links == 1 && tree.is_held(entry)? {
@@ -164,9 +158,7 @@ fn links(
     let mut links = budget.zeroed::<u32>("findings: chains of weak maps", entries.len())?;
     let mut path: BudgetVec<u32> = budget.growing("findings: chains of weak maps");
     for start in 0..entries.len() {
-        if start.is_multiple_of(1 << 16) {
-            heap.job.context.check()?;
-        }
+        heap.job.context.check_at(start as u64)?;
         let mut at = Some(start);
         // A value above a key dominates it, and the key its own value: ways up do not come back. In malformed input, an
         // entry already on the path ends it.
@@ -197,10 +189,9 @@ const ON_PATH: u32 = u32::MAX;
 fn about_values(table: u32, map: &Map, entries: &[WeakEntryRow], heap: &Heap) -> Option<Finding> {
     let severity = severity(map.bytes, heap.bytes, PERCENT)?;
     let owner = heap.owner(table).unwrap_or(table);
-    let mut finding = about_node(RETAINED, severity, owner, heap);
+    let found = Found { rule: RETAINED, severity, count: map.entries, bytes: map.bytes };
+    let mut finding = found.about_node(owner, heap);
     let (_, key) = map.largest;
-    finding.count = map.entries;
-    finding.bytes = map.bytes;
     finding.message = format!(
         "{} entries of one {} @{} keep {} because their keys live: values of {}. Their keys are kept, for example, by {}",
         count(map.entries),
@@ -220,9 +211,7 @@ fn classes(table: u32, entries: &[WeakEntryRow], heap: &Heap) -> String {
     let mut classes: BTreeMap<u32, u64> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.table == table) {
         let class = heap.nodes.class.at(entry.value as usize).0;
-        if classes.len() < CLASSES || classes.contains_key(&class) {
-            *classes.entry(class).or_default() += 1;
-        }
+        bounded(&mut classes, CLASSES, class).into_iter().for_each(|count| *count += 1);
     }
     let most = classes.iter().max_by_key(|&(&class, &count)| (count, Reverse(class)));
     most.map_or_else(String::new, |(&class, _)| heap.shown_class(class))
@@ -237,9 +226,9 @@ fn about_chain(table: u32, map: &Map, heap: &Heap) -> Option<Finding> {
         _ => return None,
     };
     let owner = heap.owner(table).unwrap_or(table);
-    let mut finding = about_node(CHAIN, severity, owner, heap);
+    let found = Found { rule: CHAIN, severity, count: links.into(), bytes: 0 };
+    let mut finding = found.about_node(owner, heap);
     finding.node = Some(key);
-    finding.count = links.into();
     finding.message = format!(
         "Entries of one {} @{} are a chain of {}: the value of each holds the key of the next; at the end is {} @{}",
         finding.subject,

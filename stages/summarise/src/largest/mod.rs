@@ -74,7 +74,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         lookup(columns::NODE_KIND),
     ))?;
     let mut tree = Tree { root: metadata.root, dominator, retained };
-    passed.find(&mut tree, Parts::open(metadata, (class, kind), job)?, job)?;
+    passed.find(&mut tree, Parts::open(metadata, class, kind, job)?, job)?;
     let largest = winners(metadata, &passed, job)?;
     let nodes = Nodes::open(scratch)?;
     let objects = largest.into_iter().map(|node| tree.describe(node, &passed, &nodes));
@@ -155,9 +155,7 @@ impl Passed {
         let Job { scratch, context, .. } = *job;
         let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
         for node in 0..retained.remaining() as usize {
-            if node.is_multiple_of(1 << 20) {
-                context.step(1 << 20)?;
-            }
+            context.step_at(node as u64)?;
             let bytes = retained.next()?;
             if bytes < LEAST {
                 continue;
@@ -204,11 +202,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn open(
-        metadata: &Metadata,
-        (class, kind): (Lookup<ClassId>, Lookup<u8>),
-        job: &Job<'_>,
-    ) -> Result<Self, StageError> {
+    fn open(metadata: &Metadata, class: Lookup<ClassId>, kind: Lookup<u8>, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let strings = StringTable::open(scratch, STRINGS)?;
         let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
@@ -242,9 +236,7 @@ fn winners(metadata: &Metadata, passed: &Passed, job: &Job<'_>) -> Result<Vec<No
     let mut order = metadata.keeps_garbage.then(open).transpose()?;
     let mut best: Vec<(Reverse<u64>, NodeId)> = Vec::with_capacity(COUNT + 1);
     for node in 0..metadata.node_count as u32 {
-        if node.is_multiple_of(1 << 20) {
-            context.step(1 << 20)?;
-        }
+        context.step_at(node.into())?;
         let entry = (Reverse(retained.next()?), NodeId(node));
         let kind = kinds.next()?;
         let is_garbage = order.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?;

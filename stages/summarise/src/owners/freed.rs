@@ -96,7 +96,7 @@ fn find_in<W: Word>(
         let most = if sweeps < effort.sweeps { positions / effort.nodes_per_step } else { usize::MAX };
         if most > 0 {
             drop(kept.take());
-            search(&mut words, owners, (&mut stacks, most), &mut plan, job)?;
+            search(&mut words, owners, &mut stacks, most, &mut plan, job)?;
             if stacks.is_empty() {
                 break;
             }
@@ -154,9 +154,7 @@ fn sweep<W: Word>(mut words: impl WriteAt<W>, owners: &Owners, job: &Job<'_>) ->
             word |= W::WAITS;
         }
         words.set(position, W::of(word))?;
-        if position.is_multiple_of(1 << 16) {
-            job.context.check()?;
-        }
+        job.context.check_at(position as u64)?;
     }
     Ok(doubtful)
 }
@@ -176,9 +174,7 @@ fn check<W: Word>(
     // Positions and retainers skipped since the last marked node.
     let (mut positions, mut left_out) = (0, 0);
     for position in (1..words.count()).rev() {
-        if position.is_multiple_of(1 << 16) {
-            job.context.check()?;
-        }
+        job.context.check_at(position as u64)?;
         let before = words.get(position)?.bits();
         let mut left = degree.next()? as usize;
         if before & W::WAITS == 0 {
@@ -257,7 +253,8 @@ impl Stacks {
 fn search<W: Word>(
     words: &mut Array<W>,
     owners: &Owners,
-    (stacks, most): (&mut Stacks, usize),
+    stacks: &mut Stacks,
+    most: usize,
     plan: &mut ArrayPlan<'_>,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
@@ -330,9 +327,7 @@ where
                 self.reach(Place { position, node }, word)?;
             }
             steps += 1;
-            if steps.is_multiple_of(1 << 14) {
-                self.context.check()?;
-            }
+            self.context.check_at(steps as u64)?;
         }
         Ok(())
     }

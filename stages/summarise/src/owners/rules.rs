@@ -74,16 +74,12 @@ impl Rules {
         scratch: &Scratch,
         context: &Context<'_>,
     ) -> Result<Self, StageError> {
-        let class_origin = match scratch.has(columns::CLASS_ORIGIN) {
-            true => ColumnMap::uncounted(scratch, columns::CLASS_ORIGIN)?,
-            false => ColumnMap::empty(),
-        };
         let class_name = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
         Ok(Self {
             rules: rules.map_or_else(Vec::new, |rules| rules.rules.iter().map(Rule::new).collect()),
             packages: rules.is_none_or(|rules| rules.packages),
             strings: StringTable::open(scratch, STRINGS)?,
-            class_origin,
+            class_origin: ColumnMap::if_any(scratch, columns::CLASS_ORIGIN)?.unwrap_or_else(ColumnMap::empty),
             origins: ColumnMap::uncounted(scratch, columns::ORIGIN)?,
             by_class: context.budget.filled("owners: classes", class_name.len(), Code::UNKNOWN)?,
             class_name,

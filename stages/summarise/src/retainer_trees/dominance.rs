@@ -3,15 +3,13 @@
 //! A few queries are answered by climbing from dominator to dominator. For many queries, the dominator tree is
 //! numbered.
 
+use crate::dominator_tree;
 use heaplake_kit::array::Array;
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::on_resident;
-use heaplake_kit::retainer_tree::Dominates;
-use heaplake_kit::{
-    ArrayPlan, ColumnReader, Job, Lookup, ReadAt, Reservation, ReverseReader, Scratch, StageError, WriteAt,
-};
+use heaplake_kit::{ArrayPlan, Job, Lookup, ReadAt, Reservation, StageError, WriteAt};
+use heaplake_paths::retainer_tree::Dominates;
 use heaplake_schemas::ids::Preorder;
-use heaplake_schemas::scratch as columns;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -157,7 +155,9 @@ impl DominatorTree {
     fn number(positions: usize, job: &Job<'_>) -> Result<Self, StageError> {
         let mut plan = ArrayPlan::of(job, "retainer trees");
         let (mut begin, mut end) = plan.make((filled(positions, 0u32), filled(positions, 1u32)))?;
-        on_resident!(begin, end => number(begin, end, job.scratch))?;
+        on_resident!(begin, end => {
+            dominator_tree::lay_out(end, |position, place, _| Ok(begin.set(position, place)?), job)
+        })?;
         Ok(Self { begin, end, spilled: plan.spilled_bytes() })
     }
 
@@ -185,24 +185,4 @@ impl DominatorTree {
         }
         Ok(())
     }
-}
-
-/// Numbers the dominator tree: first the sizes of subtrees, then their beginnings and ends.
-fn number(mut begin: impl WriteAt<u32>, mut end: impl WriteAt<u32>, scratch: &Scratch) -> Result<(), StageError> {
-    let mut dominators = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
-    for position in (1..end.count()).rev() {
-        let (size, above) = (end.get(position)?, dominators.next()?.index());
-        end.change(above, |sum| *sum += size)?;
-    }
-    let mut dominators = ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?;
-    dominators.skip(1)?;
-    // From here on `end` is the beginning of the next child, and finally the end.
-    end.set(0, 1)?;
-    for position in 1..end.count() {
-        let (size, above) = (end.get(position)?, dominators.next()?.index());
-        let first = end.change(above, |next| std::mem::replace(next, *next + size))?;
-        begin.set(position, first)?;
-        end.set(position, first + 1)?;
-    }
-    Ok(())
 }

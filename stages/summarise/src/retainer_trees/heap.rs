@@ -3,12 +3,11 @@
 use super::asked::Asked;
 use super::details::{Details, edge_columns, named_before};
 use super::dominance::{self, Dominance};
-use super::single;
 use crate::findings::Kinds;
 use heaplake_kit::array_plan::{lookup, offsets};
-use heaplake_kit::chains::NumericNames;
-use heaplake_kit::retainer_tree::{Dominates, Holders, Place, Retainer, SOON};
 use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Job, Lookup, Offsets, ReadAt, StageError};
+use heaplake_paths::chains::NumericNames;
+use heaplake_paths::retainer_tree::{Dominates, Holders, Place, Retainer, SOON};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Metadata, NO_DISTANCE};
@@ -60,7 +59,7 @@ impl<'a> Heap<'a> {
         let all = !metadata.follows_essential;
         let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
         let kept = job.context.budget.reserve("retainer trees: numbers", dominance::KEPT)?;
-        let single = single::positions(reached, job)?;
+        let single = self::single(reached, job)?;
         let (degrees, targets, bytes, words) = edge_columns(all);
         // First the columns read for each retainer, then those read for each node or edge that is followed.
         let arrays = plan.make((
@@ -135,15 +134,15 @@ impl<'a> Heap<'a> {
         self.dominance.spilled_bytes()
     }
 
-    /// Sorts queries by their position on disk, if tight.
+    /// Sorts queries by their position on disk if tight; in memory no order of reading is better than another.
     fn in_order(&self, asked: &mut [u64]) {
         if self.is_tight {
             asked.sort_unstable();
         }
     }
 
-    /// Finds the retainers of places with a position, except that of the root. Reads each column in its order on disk.
-    fn find_in_order(&mut self, places: &mut [Place]) -> Result<(), StageError> {
+    /// Finds the retainers of places with a position, except that of the root.
+    fn find(&mut self, places: &mut [Place]) -> Result<(), StageError> {
         let groups = self.retainers.groups();
         let (mut several, mut single) = (Vec::new(), Vec::new());
         for (at, place) in places.iter().enumerate().filter(|(_, place)| place.position > 0) {
@@ -154,12 +153,13 @@ impl<'a> Heap<'a> {
                 false => several.push(((groups - index) as u64) << 32 | at as u64),
             }
         }
-        single.sort_unstable();
-        several.sort_unstable();
+        self.in_order(&mut single);
+        self.in_order(&mut several);
         for (at, &place) in single.iter().enumerate() {
             single.get(at + SOON).iter().for_each(|soon| self.dominance.above.prefetch((**soon >> 32) as usize));
             let above = self.dominance.above.get((place >> 32) as usize)?;
-            only(&mut places[place as u32 as usize], above);
+            let out = &mut places[place as u32 as usize];
+            (out.start, out.count) = (ONLY | above.index() as u64, 1);
         }
         for (at, &place) in several.iter().enumerate() {
             several.get(at + SOON).iter().for_each(|soon| self.retainers.prefetch((**soon >> 32) as usize));
@@ -170,65 +170,16 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// Like [`Self::find_in_order`], with all columns in memory.
-    fn find_in_memory(&mut self, places: &mut [Place]) -> Result<(), StageError> {
-        let groups = self.retainers.groups();
-        for at in 0..places.len() {
-            let soon = places[(at + SOON).min(places.len() - 1)].position as usize;
-            match self.single.contains(soon) {
-                true => self.dominance.above.prefetch(soon),
-                false => self.retainers.prefetch(groups - soon),
-            }
-            let index = places[at].position as usize;
-            if index > 0 && self.single.contains(index) {
-                only(&mut places[at], self.dominance.above.get(index)?);
-            } else if index > 0 {
-                let range = self.retainers.range(groups - index)?;
-                (places[at].start, places[at].count) = (range.start as u64, range.len() as u32);
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends retainers by place and node. Reads each column in its order on disk.
-    fn retainers_in_order(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
-        let first = out.len();
+    /// Appends the retainers of places, by place.
+    fn append(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
         let mut order: Vec<u32> = (0..asked.len() as u32).collect();
-        order.sort_unstable_by_key(|&at| asked[at as usize].start);
-        let mut positions = Vec::with_capacity(asked.len());
+        if self.is_tight {
+            order.sort_unstable_by_key(|&at| asked[at as usize].start);
+        }
         for (nth, &at) in order.iter().enumerate() {
             let soon = order.get(nth + SOON).map(|&soon| asked[soon as usize].start);
             soon.iter().filter(|&start| start & ONLY == 0).for_each(|&start| self.retainer.prefetch(start as usize));
             let Place { start, count, .. } = asked[at as usize];
-            if start & ONLY == 0 {
-                for edge in start..start + u64::from(count) {
-                    positions.push(u64::from(self.retainer.get(edge as usize)?.0) << 32 | u64::from(at));
-                }
-            } else if count > 0 {
-                positions.push((start & !ONLY) << 32 | u64::from(at));
-            }
-        }
-        positions.sort_unstable();
-        for (nth, &place) in positions.iter().enumerate() {
-            positions.get(nth + SOON).iter().for_each(|soon| self.node_at.prefetch((**soon >> 32) as usize));
-            let position = (place >> 32) as u32;
-            let node = self.node_at.get(position as usize)?.0;
-            out.push(Retainer { asked: place as u32, node, position, distance: 0, owner: u32::MAX });
-        }
-        drop(positions);
-        let found = &mut out[first..];
-        found.sort_unstable_by_key(|retainer| retainer.node);
-        self.describe(found)?;
-        found.sort_unstable_by_key(|retainer| (u64::from(retainer.asked) << 32) | u64::from(retainer.node));
-        Ok(())
-    }
-
-    /// Like [`Self::retainers_in_order`], with all columns in memory, where no order of reading is better than another.
-    fn retainers_in_memory(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
-        let first = out.len();
-        for (at, &Place { start, count, .. }) in (0..).zip(asked) {
-            let soon = asked.get(at as usize + SOON).map(|soon| soon.start);
-            soon.iter().filter(|&start| start & ONLY == 0).for_each(|&start| self.retainer.prefetch(start as usize));
             let retainer = |position| Retainer { asked: at, node: 0, position, distance: 0, owner: u32::MAX };
             if start & ONLY == 0 {
                 for edge in start..start + u64::from(count) {
@@ -238,15 +189,6 @@ impl<'a> Heap<'a> {
                 out.push(retainer((start & !ONLY) as u32));
             }
         }
-        let found = &mut out[first..];
-        for at in 0..found.len() {
-            let soon = found[(at + SOON).min(found.len() - 1)].position;
-            self.node_at.prefetch(soon as usize);
-            found[at].node = self.node_at.get(found[at].position as usize)?.0;
-        }
-        self.describe(found)?;
-        let groups = found.chunk_by_mut(|a, b| a.asked == b.asked).filter(|group| group.len() > 1);
-        groups.for_each(|group| group.sort_unstable_by_key(|retainer| retainer.node));
         Ok(())
     }
 
@@ -282,6 +224,19 @@ impl<'a> Heap<'a> {
     }
 }
 
+/// Returns the positions below `reached` in the preorder with exactly one retainer, which is the dominator: one access
+/// answers both queries for most objects of a heap. Cost: one pass over the numbers of retainers; a bit per position.
+fn single(reached: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
+    let mut single = Bitset::new(&job.context.budget, "retainer trees: single retainers", reached)?;
+    let mut degrees = ColumnReader::open(job.scratch, columns::RETAINERS_DEGREE)?;
+    for position in (1..reached).rev() {
+        if degrees.next()? == 1 {
+            single.insert(position);
+        }
+    }
+    Ok(single)
+}
+
 /// Converts a distance for walks.
 fn far(distance: i32) -> i32 {
     if distance == NO_DISTANCE { i32::MAX } else { distance }
@@ -289,11 +244,6 @@ fn far(distance: i32) -> i32 {
 
 /// Bit of [`Place::start`] for a node with one retainer; the other bits are the retainer's position.
 const ONLY: u64 = 1 << 63;
-
-/// Sets the only retainer of a place, at this position.
-fn only(place: &mut Place, retainer: Preorder) {
-    (place.start, place.count) = (ONLY | retainer.index() as u64, 1);
-}
 
 impl Holders for Heap<'_> {
     fn root(&self) -> u32 {
@@ -314,17 +264,30 @@ impl Holders for Heap<'_> {
             let (is_reached, index) = (!position.is_none(), if position.is_none() { 0 } else { position.index() });
             out.push(Place { start: ONLY, count: u32::from(!is_reached), position: index as u32, distance });
         }
-        match self.is_tight {
-            true => self.find_in_order(&mut out[first..]),
-            false => self.find_in_memory(&mut out[first..]),
-        }
+        self.find(&mut out[first..])
     }
 
     fn retainers(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
-        match self.is_tight {
-            true => self.retainers_in_order(asked, out)?,
-            false => self.retainers_in_memory(asked, out)?,
+        let first = out.len();
+        self.append(asked, out)?;
+        let found = &mut out[first..];
+        if self.is_tight {
+            found.sort_unstable_by_key(|retainer| retainer.position);
         }
+        for at in 0..found.len() {
+            let soon = found[(at + SOON).min(found.len() - 1)].position;
+            self.node_at.prefetch(soon as usize);
+            found[at].node = self.node_at.get(found[at].position as usize)?.0;
+        }
+        if self.is_tight {
+            found.sort_unstable_by_key(|retainer| retainer.node);
+        }
+        self.describe(found)?;
+        if self.is_tight {
+            found.sort_unstable_by_key(|retainer| retainer.asked);
+        }
+        let groups = found.chunk_by_mut(|a, b| a.asked == b.asked).filter(|group| group.len() > 1);
+        groups.for_each(|group| group.sort_unstable_by_key(|retainer| retainer.node));
         out.dedup_by_key(|retainer| (retainer.asked, retainer.node));
         Ok(())
     }

@@ -3,9 +3,9 @@
 use crate::class_rows::counts;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::column::BLOCK;
-use heaplake_kit::retainer_tree::Instance;
 use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Job, StageError};
+use heaplake_paths::retainer_tree::Instance;
 use heaplake_schemas::scratch::{self as columns, Column, Metadata};
 
 const SORTED: [Column<Entry>; 2] = [Column::new("retainer_trees.instance.a"), Column::new("retainer_trees.instance.b")];

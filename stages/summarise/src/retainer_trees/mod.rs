@@ -1,7 +1,7 @@
 //! Stage `retainer trees`: all retainers of the instances of big classes.
 //!
 //! * Computes: for each big class the merged tree of all holders of its instances, as defined by
-//!   [`heaplake_kit::retainer_tree`]: from the instances upward over every essential edge from a node nearer to the
+//!   [`heaplake_paths::retainer_tree`]: from the instances upward over every essential edge from a node nearer to the
 //!   root, near the instances also from other nodes that do not live on them, merged by class and edge label, with the
 //!   distinct instances behind each branch and those that it alone retains. The table is separate from that of chains:
 //!   a chain is one path per instance, so chains sum to their class; branches do not, since an instance is in each
@@ -24,15 +24,14 @@ mod details;
 mod dominance;
 mod heap;
 mod instances;
-mod single;
 
 #[cfg(test)]
 mod properties;
 
 use heap::Heap;
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
-use heaplake_kit::retainer_tree::{Batch, Branch, Instance, Limits, grow};
 use heaplake_kit::{ArrayPlan, ColumnMap, ColumnWriter, Context, Job, Offsets, OrderedPool, Stage, StageError, Stats};
+use heaplake_paths::retainer_tree::{Batch, Branch, Instance, Limits, grow};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, TreeRow};
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};

@@ -111,9 +111,7 @@ fn add_up(
     let reached = dominators.remaining() as usize;
     for at in 0..reached {
         let dominator = dominators.next()?;
-        if at.is_multiple_of(1 << 16) {
-            of.heap.job.context.check()?;
-        }
+        of.heap.job.context.check_at(at as u64)?;
         if at + AHEAD < reached {
             class.prefetch(nodes.get(at + AHEAD)?.index());
         }

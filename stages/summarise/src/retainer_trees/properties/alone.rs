@@ -2,8 +2,8 @@
 //! graphs with arrays of references, as in a Java heap, against reachability without the edges.
 
 use super::{Case, INSTANCES, ROOM, Told, found, retained};
-use heaplake_kit::retainer_tree::Limits;
 use heaplake_oracle::graph::{self, Arc};
+use heaplake_paths::retainer_tree::Limits;
 use heaplake_schemas::chains::label;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@ use super::fold::{self, Folded};
 use super::growing::{Growing, Key, Passed};
 use super::level::{Level, Link, Triple};
 use super::walk::{Amount, Branch, Holders, Kind};
-use crate::StageError;
+use heaplake_kit::StageError;
 use std::ops::Range;
 use std::rc::Rc;
 

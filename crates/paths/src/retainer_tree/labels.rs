@@ -3,7 +3,7 @@
 use super::level::{Level, Link};
 use super::order;
 use super::walk::{Holders, Kind, SOON};
-use crate::StageError;
+use heaplake_kit::StageError;
 
 /// Edges examined per unit of work.
 const EDGES: u64 = 16;

@@ -3,7 +3,7 @@
 use super::level::Level;
 use super::order;
 use super::walk::{Dominates, Holders, Place, Retainer};
-use crate::StageError;
+use heaplake_kit::StageError;
 
 /// Nodes at this distance or nearer have no retainer but the root.
 const BEGINNING: i32 = 1;

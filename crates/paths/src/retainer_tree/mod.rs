@@ -52,7 +52,7 @@ mod walk;
 
 pub use walk::{Amount, Batch, Branch, Dominates, Holders, Instance, Kind, Limits, Place, Retainer, SOON};
 
-use crate::StageError;
+use heaplake_kit::StageError;
 use level::Level;
 use tree::Tree;
 

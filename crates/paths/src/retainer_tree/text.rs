@@ -1,7 +1,7 @@
 //! Branches as text.
 
 use crate::chains::{cut, edge, words};
-use crate::{ColumnMap, Scratch, StageError, StringTable};
+use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::retainer_trees::{KINDS, ROWS as RETAINER_TREES, TreeRow};
 use heaplake_schemas::scratch::{self as columns, STRINGS};

@@ -1,6 +1,6 @@
 //! Queries of a walk to the heap, its limits, and its result.
 
-use crate::StageError;
+use heaplake_kit::StageError;
 
 /// Maximum nodes announced before their labels are requested.
 pub const SOON: usize = 32;

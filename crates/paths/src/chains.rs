@@ -1,6 +1,6 @@
 //! Paths of classes as text.
 
-use crate::{ColumnMap, Scratch, StageError, StringTable};
+use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::chains::{Element, label};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
