@@ -5,7 +5,7 @@ use heaplake::diagnostic::{Diagnostic, Exit};
 use heaplake::engine::admission::smallest_budget;
 use heaplake::engine::request::{Outcome, Request, Resume};
 use heaplake::engine::run_executor;
-use heaplake::print::progress::Mode;
+use heaplake::progress::Mode;
 use heaplake_input::source::Input;
 use heaplake_kit::StageError;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, Options, Recording, ReplayOptions};

@@ -1,6 +1,6 @@
 //! Diagnostics: one line of cause, one line of advice, and the exit code.
 
-use crate::print::log;
+use crate::log;
 use heaplake_compare::error::CompareError;
 use heaplake_kit::StageError;
 use heaplake_kit::text::{visible, visible_lines};
@@ -50,30 +50,25 @@ impl Kind {
     /// Name in logs and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Damaged => "damaged",
-            Self::Memory => "memory",
-            Self::Disk => "disk",
-            Self::Threads => "threads",
-            Self::File => "file",
-            Self::Stored => "stored",
-            Self::Refused => "refused",
-            Self::Interrupted => "interrupted",
-        }
+        self.strings().0
     }
 
     /// Words that follow a count of inputs.
     #[must_use]
     pub fn words(self) -> &'static str {
+        self.strings().1
+    }
+
+    fn strings(self) -> (&'static str, &'static str) {
         match self {
-            Self::Damaged => "damaged",
-            Self::Memory => "too large for the memory budget",
-            Self::Disk => "too large for the disk",
-            Self::Threads => "without threads",
-            Self::File => "unreadable or unwritable",
-            Self::Stored => "with damaged tables or scratch",
-            Self::Refused => "refused",
-            Self::Interrupted => "interrupted",
+            Self::Damaged => ("damaged", "damaged"),
+            Self::Memory => ("memory", "too large for the memory budget"),
+            Self::Disk => ("disk", "too large for the disk"),
+            Self::Threads => ("threads", "without threads"),
+            Self::File => ("file", "unreadable or unwritable"),
+            Self::Stored => ("stored", "with damaged tables or scratch"),
+            Self::Refused => ("refused", "refused"),
+            Self::Interrupted => ("interrupted", "interrupted"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Resolves the arguments of a command into a list of inputs.
 
 use crate::diagnostic::Diagnostic;
-use crate::print::log;
+use crate::log;
 use heaplake_ingest::FORMATS;
 use heaplake_input::kind::{self, Kind};
 use heaplake_input::source::Input;

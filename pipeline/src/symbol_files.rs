@@ -1,7 +1,7 @@
 //! `--symbols`: assemblies, PDBs and source maps that add names to an input.
 
 use crate::diagnostic::Diagnostic;
-use crate::print;
+use crate::log;
 use clap::Args;
 use heaplake_input::source::Input;
 use heaplake_names::source_maps;
@@ -11,7 +11,7 @@ use heaplake_symbols::{beside, find, merged};
 
 /// The option.
 #[derive(Args, Clone, Debug, Default)]
-pub struct SymbolFiles {
+pub(crate) struct SymbolFiles {
     /// Files that add names and lines; may be given again
     ///
     /// Files or folders with .NET assemblies (names of types) and portable PDBs (lines of source files), and source
@@ -22,7 +22,7 @@ pub struct SymbolFiles {
 
 /// Symbol files found.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub(crate) struct Given {
     symbols: Symbols,
     /// Source maps, if any.
     pub source_maps: Option<SourceMaps>,
@@ -33,7 +33,7 @@ pub struct Given {
 impl SymbolFiles {
     /// Finds the files of `--symbols` and `--source-maps`, each read within `memory` bytes. A bad file of
     /// `--source-maps` is an error, one of `--symbols` a warning.
-    pub fn find(&self, maps: &[String], memory: u64, quiet: bool) -> Result<Given, Diagnostic> {
+    pub(crate) fn find(&self, maps: &[String], memory: u64, quiet: bool) -> Result<Given, Diagnostic> {
         if !maps.is_empty() {
             let advice =
                 "name a source map of version 3, a script that contains or links to one, or a folder with such";
@@ -51,12 +51,12 @@ impl SymbolFiles {
 
 impl Given {
     /// Assemblies and PDBs, if any.
-    pub fn symbols(&self) -> Option<Symbols> {
+    pub(crate) fn symbols(&self) -> Option<Symbols> {
         (!self.symbols.files.is_empty()).then(|| self.symbols.clone())
     }
 
     /// Assemblies, PDBs, and the PDBs beside a trace, if any.
-    pub fn symbols_of(&self, trace: &Input) -> Option<Symbols> {
+    pub(crate) fn symbols_of(&self, trace: &Input) -> Option<Symbols> {
         let Input::File(path) = trace else { return self.symbols() };
         let found = beside(path, self.memory);
         warn(found.problems.into_iter(), self.quiet);
@@ -66,5 +66,5 @@ impl Given {
 }
 
 fn warn(problems: impl Iterator<Item = String>, quiet: bool) {
-    problems.filter(|_| !quiet).for_each(|problem| print::log::warn(&format!("{problem}; the run goes on without it")));
+    problems.filter(|_| !quiet).for_each(|problem| log::warn(&format!("{problem}; the run goes on without it")));
 }

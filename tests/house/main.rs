@@ -56,6 +56,11 @@ fn files_of_a_crate_point_one_way() {
 }
 
 #[test]
+fn folders_of_the_pipeline_point_one_way() {
+    expect_none(&modules::circles_of_folders(sources::all(), "pipeline/src/lib.rs"));
+}
+
+#[test]
 fn crates_point_one_way() {
     expect_none(&crates::backwards(&sources::root()));
 }

@@ -1,4 +1,4 @@
-//! The modules of each crate, their uses of each other, and cycles.
+//! The modules of each crate, their uses of each other, and cycles of files or of folders.
 //!
 //! A path through a re-export (`crate::Budget` where lib.rs says `pub use budget::Budget`) uses the module that defines
 //! the item. `mod a;` alone is no use. Test-only code does not count.
@@ -19,10 +19,34 @@ pub(crate) fn circles(sources: &[Source]) -> Vec<String> {
         if !reached.contains(&root) || is_crate_root(&sources[root].path) {
             let tree = Crate::read(sources, root);
             reached.extend(tree.modules.iter().map(|module| module.file));
-            findings.extend(tree.circles());
+            findings.extend(tree.circles(&tree.uses()));
         }
     }
     findings.into_iter().collect()
+}
+
+/// Every cycle of the top-level modules of a crate: a folder or file of `src` with all that is below it.
+pub(crate) fn circles_of_folders(sources: &[Source], root: &str) -> Vec<String> {
+    let Some(root) = sources.iter().position(|source| source.path == root) else {
+        return vec![format!("{root}: there is no such file")];
+    };
+    let tree = Crate::read(sources, root);
+    let top = |file: usize| tree.modules.iter().find(|module| module.file == file && !module.name.is_empty());
+    // A top-level module is its own file.
+    let whole = |file: usize| {
+        let first = top(file)?.name.first()?;
+        tree.modules.iter().find(|module| module.name.len() == 1 && module.name[0] == *first).map(|module| module.file)
+    };
+    let mut uses = BTreeMap::new();
+    for ((from, to), line) in tree.uses() {
+        let pair = (whole(from), whole(to));
+        if let (Some(from), Some(to)) = pair
+            && from != to
+        {
+            uses.entry((from, to)).or_insert(line);
+        }
+    }
+    tree.circles(&uses)
 }
 
 /// Possible crate roots: lib.rs and main.rs, then the others, for files that no other declares.
@@ -35,6 +59,9 @@ fn roots(sources: &[Source]) -> Vec<usize> {
 fn is_crate_root(path: &str) -> bool {
     path.ends_with("/lib.rs") || path.ends_with("/main.rs")
 }
+
+/// The uses between files, each with its first line.
+type Uses = BTreeMap<(usize, usize), String>;
 
 /// A module: a file, or a block `mod a { ... }` in one.
 struct Module<'a> {
@@ -127,9 +154,8 @@ impl<'a> Crate<'a> {
     }
 
     /// The cycles, each with the uses that close it.
-    fn circles(&self) -> Vec<String> {
-        let uses = self.uses();
-        let reachable: BTreeMap<_, _> = uses.keys().map(|&(from, _)| (from, reach(&uses, from))).collect();
+    fn circles(&self, uses: &Uses) -> Vec<String> {
+        let reachable: BTreeMap<_, _> = uses.keys().map(|&(from, _)| (from, reach(uses, from))).collect();
         let returns = |from: usize, to: usize| reachable.get(&from).is_some_and(|reached| reached.contains(&to));
         let mut circles = Vec::new();
         for &first in reachable.keys().filter(|&&file| returns(file, file)) {
@@ -151,8 +177,8 @@ impl<'a> Crate<'a> {
     }
 
     /// The uses between files, and the first position of each.
-    fn uses(&self) -> BTreeMap<(usize, usize), String> {
-        let mut uses = BTreeMap::new();
+    fn uses(&self) -> Uses {
+        let mut uses = Uses::new();
         for module in &self.modules {
             let source = &self.sources[module.file];
             for path in &module.paths {
@@ -241,7 +267,7 @@ fn normal(path: &str) -> String {
 }
 
 /// The files reachable from `from`.
-fn reach(uses: &BTreeMap<(usize, usize), String>, from: usize) -> BTreeSet<usize> {
+fn reach(uses: &Uses, from: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut open = vec![from];
     while let Some(file) = open.pop() {
@@ -275,6 +301,23 @@ mod tests {
         ]);
         assert_eq!(findings.len(), 1);
         assert!(findings[0].contains("a/src/c.rs:3 uses a/src/b.rs (super::b::B)"), "{findings:?}");
+    }
+
+    #[test]
+    fn folders_that_use_each_other_are_a_circle_though_their_files_are_none() {
+        let files = [
+            ("a/src/lib.rs", "mod b;\nmod c;\n"),
+            ("a/src/b/mod.rs", "mod d;\nmod e;\n"),
+            ("a/src/b/d.rs", "use crate::c::C;\n"),
+            ("a/src/b/e.rs", "pub struct E;\n"),
+            ("a/src/c.rs", "use crate::b::e::E;\npub struct C;\n"),
+        ];
+        assert!(found(&files).is_empty());
+        let sources: Vec<_> = files.iter().map(|(path, text)| Source::new(path, text)).collect();
+        let findings = circles_of_folders(&sources, "a/src/lib.rs");
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].contains("a/src/b/d.rs:1 uses a/src/c.rs (crate::c::C)"), "{findings:?}");
+        assert!(circles_of_folders(&sources[..4], "a/src/lib.rs").is_empty());
     }
 
     #[test]

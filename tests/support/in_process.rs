@@ -4,7 +4,7 @@ use heaplake::diagnostic::Diagnostic;
 use heaplake::engine::admission::smallest_budget;
 use heaplake::engine::request::{Outcome, Request, Resume};
 use heaplake::engine::run_executor;
-use heaplake::print::progress::Mode;
+use heaplake::progress::Mode;
 use heaplake_input::source::Input;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Options, Tables};
 use std::path::Path;

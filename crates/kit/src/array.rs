@@ -8,10 +8,12 @@
 pub use crate::error::Fault;
 
 use crate::paged::Paged;
+use crate::threads::locked;
 use crate::{BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Scratch, StageError, hint};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
-use std::sync::{Mutex, PoisonError};
+use std::ops::Deref;
+use std::sync::Mutex;
 
 /// Reads single elements. Hot loops are generic over this trait and [`WriteAt`]: they are compiled once for slices
 /// (direct access) and once for [`Array`] and [`Lookup`] (a residency check per access).
@@ -115,15 +117,18 @@ impl<T, A: WriteAt<T> + ?Sized> WriteAt<T> for &mut A {
     }
 }
 
-/// An array of fixed length.
-pub enum Array<T> {
+/// An array of fixed length; `R` owns the elements in memory.
+pub enum Array<T, R = BudgetVec<T>> {
     /// In memory.
-    Resident(BudgetVec<T>),
-    /// In a file.
+    Resident(R),
+    /// In a file, behind page frames.
     Paged(Box<Paged<T>>),
 }
 
-impl<T: Pod> ReadAt<T> for Array<T> {
+/// A read-only column with random access, or a frozen array. One in memory counts against the budget.
+pub type Lookup<T> = Array<T, ColumnMap<T>>;
+
+impl<T: Pod, R: Deref<Target = [T]>> ReadAt<T> for Array<T, R> {
     fn count(&self) -> usize {
         match self {
             Self::Resident(items) => items.len(),
@@ -176,68 +181,31 @@ impl<T: Pod> Array<T> {
         }
         writer.finish().map(drop)
     }
-}
 
-impl<T: Pod> Array<T> {
     /// Converts into a read-only array.
     #[must_use]
     pub fn freeze(self) -> Lookup<T> {
         match self {
-            Self::Resident(items) => Lookup::Mapped(ColumnMap::of_array(items)),
+            Self::Resident(items) => Lookup::Resident(ColumnMap::of_array(items)),
             Self::Paged(paged) => Lookup::Paged(paged),
         }
     }
 }
 
-/// A read-only column with random access, or a frozen array.
-pub enum Lookup<T> {
-    /// Mapped, and counted against the budget.
-    Mapped(ColumnMap<T>),
-    /// Behind page frames.
-    Paged(Box<Paged<T>>),
-}
-
-impl<T> Lookup<T> {
+impl<T: Pod> Lookup<T> {
     /// Returns a second handle for another thread; `None` if paged.
     pub fn share(&self) -> Option<Self> {
         match self {
-            Self::Mapped(map) => Some(Self::Mapped(map.clone())),
+            Self::Resident(map) => Some(Self::Resident(map.clone())),
             Self::Paged(_) => None,
         }
     }
-}
 
-impl<T: Pod> Lookup<T> {
     /// True if no access reads the disk: all elements are in memory, plain or packed.
     pub fn is_in_memory(&self) -> bool {
         match self {
-            Self::Mapped(_) => true,
+            Self::Resident(_) => true,
             Self::Paged(paged) => paged.is_in_memory(),
-        }
-    }
-}
-
-impl<T: Pod> ReadAt<T> for Lookup<T> {
-    fn count(&self) -> usize {
-        match self {
-            Self::Mapped(map) => map.len(),
-            Self::Paged(paged) => paged.len(),
-        }
-    }
-
-    #[inline]
-    fn prefetch(&self, i: usize) {
-        match self {
-            Self::Mapped(map) => hint::prefetch(map, i),
-            Self::Paged(paged) => paged.prefetch(i),
-        }
-    }
-
-    #[inline]
-    fn get(&mut self, i: usize) -> Result<T, Fault> {
-        match self {
-            Self::Mapped(map) => Ok(map[i]),
-            Self::Paged(paged) => paged.get(i),
         }
     }
 }
@@ -253,7 +221,7 @@ pub enum SharedLookup<T> {
 impl<T> From<Lookup<T>> for SharedLookup<T> {
     fn from(lookup: Lookup<T>) -> Self {
         match lookup {
-            Lookup::Mapped(map) => Self::Mapped(map),
+            Lookup::Resident(map) => Self::Mapped(map),
             Lookup::Paged(paged) => Self::Paged(Mutex::new(paged)),
         }
     }
@@ -266,7 +234,7 @@ impl<T: Pod> SharedLookup<T> {
         match self {
             Self::Mapped(map) => Ok(map[i]),
             // A panic leaves the page frames consistent.
-            Self::Paged(paged) => paged.lock().unwrap_or_else(PoisonError::into_inner).get(i),
+            Self::Paged(paged) => locked(&paged).get(i),
         }
     }
 }
@@ -311,7 +279,7 @@ impl<T: Pod> Residency for Lookup<T> {
 
     fn resident(&mut self) -> Option<&[T]> {
         match self {
-            Self::Mapped(map) => Some(map),
+            Self::Resident(map) => Some(map),
             Self::Paged(_) => None,
         }
     }

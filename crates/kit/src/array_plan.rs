@@ -4,6 +4,7 @@
 //! arrays. If all fit the budget, all are resident. Otherwise columns with packed files are kept packed in memory if
 //! they fit; the others are paged and share the rest of the budget as page frames. See [`storage_mode`].
 
+use crate::budget::without_margin;
 use crate::offsets::OffsetBlock;
 use crate::paged::{Frames, Paged};
 use crate::storage_mode::{self, StorageMode};
@@ -11,10 +12,7 @@ use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratc
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
 
-/// The plan leaves 1/32 of the free budget for small allocations.
-const KEPT_BACK: u64 = 32;
-
-/// Makes the arrays of a stage.
+/// Makes the arrays of a stage. It leaves a margin of the budget for small allocations.
 pub struct ArrayPlan<'a> {
     budget: &'a Budget,
     scratch: &'a Scratch,
@@ -72,7 +70,7 @@ impl<'a> ArrayPlan<'a> {
         if self.is_streamed {
             return sizes.map(StorageMode::streamed);
         }
-        storage_mode::decide(self.budget.free() - self.budget.free() / KEPT_BACK, sizes, packed)
+        storage_mode::decide(without_margin(self.budget.free()), sizes, packed)
     }
 
     fn frames(&self, bytes: u64) -> Frames<'a> {
@@ -180,7 +178,7 @@ impl<T: Pod> Request for LookedUp<T> {
         Ok(match form.frames().filter(|_| !is_resident) {
             None => {
                 let reservation = plan.budget.reserve(plan.who, self.bytes(plan.scratch))?;
-                Lookup::Mapped(ColumnMap::counted(plan.scratch, self.0, plan.is_short, reservation)?)
+                Lookup::Resident(ColumnMap::counted(plan.scratch, self.0, plan.is_short, reservation)?)
             }
             Some(bytes) => {
                 let in_memory = matches!(form, StorageMode::Packed(_));
@@ -384,7 +382,7 @@ mod tests {
             let mut plan = ArrayPlan::new(&budget, &scratch, "short");
             let (looked_up, other) = plan.make((lookup(A), filled(1 << 20, 7u32))).unwrap();
             assert_eq!(matches!(other, Array::Paged(_)), memory == 3 << 20);
-            let Lookup::Mapped(all) = looked_up else { panic!("it fits") };
+            let Lookup::Resident(all) = looked_up else { panic!("it fits") };
             assert!((0..).zip(all.iter()).all(|(i, &value)| value == i ^ 9), "{memory}");
         }
     }

@@ -12,6 +12,19 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// Small allocations beside declared arrays: 1/16 of these.
+const MARGIN: u64 = 16;
+
+/// A memory grant for arrays of `bytes`.
+pub const fn with_margin(bytes: u64) -> u64 {
+    bytes.saturating_add(bytes / MARGIN)
+}
+
+/// The part of `bytes` that arrays may take; arrays whose grant is [`with_margin`] fit.
+pub const fn without_margin(bytes: u64) -> u64 {
+    bytes - bytes / (MARGIN + 1)
+}
+
 /// A memory limit shared by all stages of a run. Clones share the limit.
 #[derive(Clone, Debug)]
 pub struct Budget {
@@ -278,6 +291,13 @@ mod tests {
         assert_eq!(budget.free(), 30, "the array still belongs to the part");
         drop(array);
         assert_eq!(budget.free(), 100);
+    }
+
+    #[test]
+    fn arrays_fit_their_grant() {
+        for bytes in (0..5000).chain([u64::MAX / 2, u64::MAX]) {
+            assert!(without_margin(with_margin(bytes)) >= bytes.min(u64::MAX - u64::MAX / 17), "{bytes}");
+        }
     }
 
     #[test]

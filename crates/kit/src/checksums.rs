@@ -5,13 +5,14 @@
 
 use crate::StageError;
 use crate::fs::File;
+use crate::threads::locked;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Hash of an unhashed part.
@@ -93,24 +94,20 @@ impl Checksum {
 pub(crate) struct Checksums(Mutex<FxHashMap<OsString, Checksum>>);
 
 impl Checksums {
-    fn all(&self) -> MutexGuard<'_, FxHashMap<OsString, Checksum>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn get(&self, path: &Path) -> Option<Checksum> {
-        self.all().get(path.as_os_str()).cloned()
+        locked(&self.0).get(path.as_os_str()).cloned()
     }
 
     /// Records a file's checksum, or `None` if its content is unknown.
     pub(crate) fn set(&self, path: &Path, sum: Option<Checksum>) {
         match sum {
-            Some(sum) => self.all().insert(path.into(), sum),
-            None => self.all().remove(path.as_os_str()),
+            Some(sum) => locked(&self.0).insert(path.into(), sum),
+            None => locked(&self.0).remove(path.as_os_str()),
         };
     }
 
     pub(crate) fn rename(&self, from: &Path, to: &Path) {
-        let sum = self.all().remove(from.as_os_str());
+        let sum = locked(&self.0).remove(from.as_os_str());
         self.set(to, sum);
     }
 }

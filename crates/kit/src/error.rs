@@ -97,6 +97,18 @@ pub enum StageError {
     Cancelled,
 }
 
+/// Adds a file to the result of a system call.
+pub trait IoAt<T> {
+    /// Wraps an error by [`StageError::io`].
+    fn at(self, path: &Path, action: &'static str) -> Result<T, StageError>;
+}
+
+impl<T> IoAt<T> for io::Result<T> {
+    fn at(self, path: &Path, action: &'static str) -> Result<T, StageError> {
+        self.map_err(|error| StageError::io(path, action, error))
+    }
+}
+
 /// The error of an access to one element. Boxed, so that a small `Result` is returned in registers.
 pub type Fault = Box<StageError>;
 
@@ -148,9 +160,14 @@ impl StageError {
         Self::Unusable { path: path.to_owned(), problem: problem.into(), advice }
     }
 
+    /// A scratch file is damaged.
+    pub fn scratch(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Scratch { path: path.to_owned(), problem: problem.into() }
+    }
+
     /// A scratch file has another length than it was written with.
     pub fn cut_off(path: &Path, had: u64, has: u64) -> Self {
-        Self::Scratch { path: path.to_owned(), problem: format!("it had {had} bytes, and now has {has}") }
+        Self::scratch(path, format!("it had {had} bytes, and now has {has}"))
     }
 
     /// An input file changed between two reads.

@@ -155,7 +155,7 @@ impl Offsets {
             }
             if start >= HAS_LARGE {
                 let problem = format!("there are more than {HAS_LARGE} elements");
-                return Err(StageError::Scratch { path: scratch.path(sizes_of), problem });
+                return Err(StageError::scratch(&scratch.path(sizes_of), problem));
             }
         }
         Ok(Self { blocks: blocks.freeze(), large: ColumnMap::of_array(large), groups })
@@ -184,7 +184,7 @@ impl Residency for Offsets {
 
     fn resident(&mut self) -> Option<Self::Resident<'_>> {
         match &self.blocks {
-            Lookup::Mapped(blocks) => Some(Offsets { blocks, large: self.large.clone(), groups: self.groups }),
+            Lookup::Resident(blocks) => Some(Offsets { blocks, large: self.large.clone(), groups: self.groups }),
             Lookup::Paged(_) => None,
         }
     }

@@ -6,13 +6,14 @@
 //! number of threads, and no job is allocated once each has been used. When no job is ready, the calling thread
 //! processes one, too.
 
+use crate::threads::locked;
 use crate::{Context, Reservation, StageError, divisible, threads};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Interval at which the waiting calling thread checks for cancellation.
@@ -136,14 +137,14 @@ impl<J: Send, W: FnMut(&mut J) + Send, F: Fn() -> W + Sync> Workers<J, F, W> {
 
     fn serve(&self) {
         loop {
-            let known = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let known = locked(&self.idle).pop();
             let mut work = known.unwrap_or_else(&self.worker);
             while let Ok((number, mut job)) = self.waiting.try_recv() {
                 let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(&mut job)));
                 // The channel has capacity for all jobs, and the calling thread may have ended with an error.
                 let _ = self.ready.send(outcome.map(|()| (number, job)));
             }
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(work);
+            locked(&self.idle).push(work);
             self.active.fetch_sub(1, Ordering::AcqRel);
             // A job queued before the decrement did not spawn a task.
             let add = |active: usize| (active < self.most).then_some(active + 1);

@@ -12,7 +12,7 @@ use crate::column::packing::BLOCK;
 use crate::error::Fault;
 use crate::fs::File;
 use crate::readahead::Readahead;
-use crate::{Budget, Reservation, Scratch, StageError};
+use crate::{Budget, IoAt, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl<T: Pod> Paged<T> {
     pub(crate) fn create(scratch: &Scratch, len: usize, fill: T, frames: Frames<'_>) -> Result<Self, StageError> {
         let (file, path) = (scratch.unnamed()?, scratch.folder());
         let bytes = (len * size_of::<T>()).next_multiple_of(PAGE) as u64;
-        file.allocate(bytes).map_err(|error| StageError::io(path, "allocate a file in", error))?;
+        file.allocate(bytes).at(path, "allocate a file in")?;
         Self::new(path, Store::File(file), (len, fill), frames, false)
     }
 

@@ -4,12 +4,13 @@
 //! although it checked everything that can be checked; then the report should name the file. Until the cause is known,
 //! messages are held back, including those of helper threads.
 
+use crate::threads::locked;
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::Cell;
 use std::io::Write;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once};
 
 /// Held-back messages, and the number of active [`held`] calls.
 #[derive(Default)]
@@ -28,7 +29,7 @@ thread_local! {
 }
 
 fn waiting() -> MutexGuard<'static, Waiting> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+    locked(&WAITING)
 }
 
 /// A call whose panics are held back. When the last one ends, messages are dropped, or printed if no call panicked:

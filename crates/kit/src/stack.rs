@@ -1,7 +1,7 @@
 //! A stack that spills to disk.
 
 use crate::fs::File;
-use crate::{Budget, Reservation, Scratch, StageError};
+use crate::{Budget, IoAt, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use std::sync::Arc;
 
@@ -61,8 +61,7 @@ impl<T: Pod> Stack<T> {
             None => self.file.insert(self.scratch.unnamed()?),
         };
         let bytes: &[u8] = bytemuck::cast_slice(&self.items[..Self::HALF]);
-        file.write_all_at(bytes, self.stored * bytes.len() as u64)
-            .map_err(|error| StageError::io(self.scratch.folder(), "write a file in", error))?;
+        file.write_all_at(bytes, self.stored * bytes.len() as u64).at(self.scratch.folder(), "write a file in")?;
         self.stored += 1;
         self.items.drain(..Self::HALF);
         Ok(())
@@ -75,8 +74,7 @@ impl<T: Pod> Stack<T> {
         self.items.resize(Self::HALF, T::zeroed());
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.items);
         let length = bytes.len() as u64;
-        file.read_exact_at(bytes, self.stored * length)
-            .map_err(|error| StageError::io(self.scratch.folder(), "read a file in", error))
+        file.read_exact_at(bytes, self.stored * length).at(self.scratch.folder(), "read a file in")
     }
 }
 

@@ -122,6 +122,13 @@ impl Handover {
         Self(Mutex::new(Some(Box::new(thing))))
     }
 
+    /// Takes the value of another handover.
+    pub fn refill(&self, other: Self) {
+        if let (Ok(mut thing), Ok(other)) = (self.0.lock(), other.0.into_inner()) {
+            *thing = other;
+        }
+    }
+
     /// Takes the value; the second call returns `None`.
     pub fn take<T: 'static>(&self) -> Option<T> {
         let thing = self.0.lock().ok()?.take()?;

@@ -28,7 +28,7 @@ impl StringWriter {
             (ColumnWriter::append(scratch, columns.bytes)?, ColumnWriter::append(scratch, columns.start)?);
         if last != bytes.len() {
             let problem = format!("the last string ends at {last} of {}", bytes.len());
-            return Err(StageError::Scratch { path, problem });
+            return Err(StageError::scratch(&path, problem));
         }
         Ok(Self { path, bytes, start })
     }
@@ -57,10 +57,10 @@ impl StringWriter {
     /// Ends the table and returns the number of its strings.
     pub fn finish(self) -> Result<u64, StageError> {
         self.bytes.finish()?;
-        self.start.finish()?.checked_sub(1).ok_or_else(|| StageError::Scratch {
-            path: self.path,
-            problem: "it does not begin with the first string".to_owned(),
-        })
+        self.start
+            .finish()?
+            .checked_sub(1)
+            .ok_or_else(|| StageError::scratch(&self.path, "it does not begin with the first string"))
     }
 }
 
@@ -116,7 +116,7 @@ impl StringTable {
     #[cold]
     fn damaged(&self, position: usize) -> &[u8] {
         let problem = format!("there is no string {position} of {}", self.len());
-        self.scratch.note_damage(StageError::Scratch { path: self.path.clone(), problem });
+        self.scratch.note_damage(StageError::scratch(&self.path, problem));
         &[]
     }
 

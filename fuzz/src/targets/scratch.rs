@@ -12,7 +12,7 @@ use heaplake::engine::admission::smallest_budget;
 use heaplake::engine::request::{Outcome, Request, Resume};
 use heaplake::engine::run_executor;
 use heaplake::engine::workplace::SCRATCH as HIDDEN;
-use heaplake::print::progress::Mode;
+use heaplake::progress::Mode;
 use heaplake_input::source::Input;
 use heaplake_schemas::options::Options;
 use std::fs;

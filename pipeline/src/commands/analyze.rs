@@ -1,15 +1,14 @@
 //! `heaplake analyze`: snapshots into the lake.
 
 use super::batch::Batch;
-use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources, Telling, Trust};
+use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources, Telling, Trust, one_of};
 use super::outputs;
 use crate::diagnostic::Done;
 use crate::inputs::{self, Wanted};
+use crate::log;
 use crate::owner_rules;
-use crate::print::log;
 use crate::symbol_files::SymbolFiles;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
 use heaplake_schemas::options::{AnalysisOptions, Options, Referents, SizeRule};
 use std::path::PathBuf;
@@ -42,85 +41,78 @@ Exit codes:
 /// Help heading of options that only some formats have.
 const READING: &str = "Reading of some formats";
 
-/// Arguments of `analyze`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake analyze Heap.heapsnapshot --out lake --report\n\nMore examples: heaplake analyze --help", after_long_help = ANALYZE_EXAMPLES)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Snapshots: files, folders, glob patterns, or - for standard input
     ///
     /// Folders are searched for snapshots. Files that end in .gz or .zst are decompressed while read. URLs such as
     /// s3://bucket/incoming/ name objects of a store, if heaplake was built with the feature stores; --out may be a URL
     /// too.
     #[arg(required = true, value_name = "FILE")]
-    pub inputs: Vec<String>,
-    /// Placement of runs
+    inputs: Vec<String>,
     #[command(flatten)]
-    pub placement: Placement,
-    /// Resources
+    placement: Placement,
     #[command(flatten)]
-    pub resources: Resources,
-    /// Tables
+    resources: Resources,
     #[command(flatten)]
-    pub tables: Chosen,
-    /// Big classes: the table of chains has their chains of references
+    tables: Chosen,
     #[command(flatten)]
-    pub big: Big,
-    /// Search for duplicates
+    big: Big,
     #[command(flatten)]
-    pub duplicates: DuplicateOptions,
+    duplicates: DuplicateOptions,
     /// Rules that assign owners to objects [default: packages]
     ///
     /// A TOML file with rules by class, script, package and class loader; see the example below.
     #[arg(long, value_name = "FILE", help_heading = "Owners")]
-    pub owners: Option<PathBuf>,
-    /// Rules for names
+    owners: Option<PathBuf>,
     #[command(flatten)]
-    pub naming: Naming,
+    naming: Naming,
     /// JavaScript: source maps of minified scripts; may be given again
     ///
     /// A file, or a folder with `.map` files or with scripts that link to their maps. Signatures then have the names
     /// and files that classes had before they were minified.
     #[arg(long, value_name = "PATH", help_heading = "Names")]
-    pub source_maps: Vec<String>,
-    /// Symbol files
+    source_maps: Vec<String>,
     #[command(flatten)]
-    pub symbols: SymbolFiles,
+    symbols: SymbolFiles,
     /// Java: whether weak, soft and phantom references hold
     ///
     /// With `hold` they keep their referents alive, as in Eclipse MAT; with `skip` they do not, as in VisualVM.
-    #[arg(long, value_name = "POLICY", default_value = "hold", help_heading = READING, value_parser = referents(), hide_possible_values = true)]
-    pub referents: Referents,
+    #[arg(long, value_name = "POLICY", default_value = "hold", help_heading = READING, value_parser = one_of([Referents::Hold, Referents::Skip], Referents::name), hide_possible_values = true)]
+    referents: Referents,
     /// Java: rule for shallow sizes: auto, jvm or mat
     ///
     /// `jvm`: as the virtual machine; `mat`: as Eclipse MAT; `auto`: as MAT unless object headers are compact, except
     /// for stacks of virtual threads.
-    #[arg(long, value_name = "RULE", default_value = "auto", help_heading = READING, value_parser = sizes(), hide_possible_values = true)]
-    pub sizes: SizeRule,
+    #[arg(long, value_name = "RULE", default_value = "auto", help_heading = READING, value_parser = one_of([SizeRule::Auto, SizeRule::Jvm, SizeRule::Mat], SizeRule::name), hide_possible_values = true)]
+    sizes: SizeRule,
     /// V8, Java: analyse the readable part of a damaged input
     ///
     /// The run is marked as partial and reports its omissions.
     #[arg(long, help_heading = READING)]
-    pub salvage: bool,
+    salvage: bool,
     /// .NET, Java: number of the heap walk or dump, from 1
     #[arg(long, value_name = "N|last", default_value = "last", value_parser = walk, help_heading = READING)]
-    pub walk: WhichWalk,
-    /// Trust in inputs
+    walk: WhichWalk,
     #[command(flatten)]
-    pub trust: Trust,
-    /// Output besides tables
+    trust: Trust,
     #[command(flatten)]
-    pub telling: Telling,
+    telling: Telling,
 }
 
 /// Number of a walk of a trace; `None` for the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WhichWalk(pub Option<u32>);
+pub(crate) struct WhichWalk(pub Option<u32>);
 
 /// Analyses the inputs. Failures of single inputs are reported, not returned.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     let owners = arguments.owners.as_deref().map(owner_rules::read).transpose()?;
-    let given =
-        arguments.symbols.find(&arguments.source_maps, arguments.resources.memory(), arguments.telling.ending.quiet)?;
+    let given = arguments.symbols.find(
+        &arguments.source_maps,
+        arguments.resources.effort.memory(),
+        arguments.telling.ending.quiet,
+    )?;
     let options = AnalysisOptions {
         referents: arguments.referents,
         sizes: arguments.sizes,
@@ -149,18 +141,6 @@ pub fn run(arguments: &Arguments) -> Done {
         outputs::of_option("--symbols", &arguments.symbols.symbols),
     ];
     Batch { inputs, placement, resources, trust: *trust, telling, read: read.concat() }.run(of)
-}
-
-fn referents() -> impl TypedValueParser<Value = Referents> {
-    let policies = [Referents::Hold, Referents::Skip];
-    PossibleValuesParser::new(policies.map(Referents::name))
-        .map(move |name| policies.into_iter().find(|policy| policy.name() == name).unwrap_or_default())
-}
-
-fn sizes() -> impl TypedValueParser<Value = SizeRule> {
-    let rules = [SizeRule::Auto, SizeRule::Jvm, SizeRule::Mat];
-    PossibleValuesParser::new(rules.map(SizeRule::name))
-        .map(move |name| rules.into_iter().find(|rule| rule.name() == name).unwrap_or_default())
 }
 
 fn walk(text: &str) -> Result<WhichWalk, String> {

@@ -4,19 +4,19 @@ use super::batch_scheduler::{self, Concurrency, Requested};
 use super::choices::{Ending, Placement, Resources, Telling, Trust};
 use super::outputs;
 use super::pages;
-use super::tally::{Tally, log_outcome};
 use crate::diagnostic::{Diagnostic, Done, Kind};
 use crate::engine::request::{Outcome, Request};
 use crate::engine::run_executor;
 use crate::engine::workplace::sweep;
 use crate::inputs::Unusable;
 use crate::metrics;
-use crate::print::progress::{Display, Mode};
+use crate::metrics::tally::{Tally, log_outcome};
 use crate::print::terminal::Look;
 use crate::print::{self, summary};
+use crate::progress::{Display, Mode};
 use heaplake_input::source::Input;
 use heaplake_kit::text::visible;
-use heaplake_kit::{Progress, StageError, fs, stop, storage};
+use heaplake_kit::{IoAt, Progress, StageError, fs, stop, storage};
 use heaplake_lake::output_file;
 use heaplake_report as reports;
 use heaplake_schemas::findings::Finding;
@@ -62,17 +62,10 @@ impl Batch<'_> {
         telling.ending.check()?;
         sweep(&placement.out, resources.scratch.as_deref());
         let cancel = stopped_by_signals();
+        // An existing run may have its page.
+        let has_page = |outcome: &Outcome| outcome.unchanged && storage::is_file(&outcome.place.join(reports::FILE));
         let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
-            let outcome = run_executor::make(request, mode, cancel)?;
-            // An existing run may have its page.
-            let page = outcome.place.join(reports::FILE);
-            if telling.report && !(outcome.unchanged && storage::is_file(&page)) {
-                let scratch = request.scratch.as_deref();
-                pages::put(&page, scratch, |page| {
-                    reports::make(&outcome.run, &outcome.place, page, request.memory, cancel)
-                })?;
-            }
-            Ok(outcome)
+            make(request, mode, cancel, |outcome| telling.report && !has_page(outcome))
         };
         let requests = inputs.into_iter().map(|input| match input {
             Err((name, why)) => {
@@ -87,7 +80,8 @@ impl Batch<'_> {
             }
         });
         let requests: Vec<Requested> = requests.collect();
-        let (concurrency, mut found) = (Concurrency::of(&requests), Vec::new());
+        let concurrency = Concurrency::of(resources.effort.memory(), resources.effort.threads(), &requests);
+        let mut found = Vec::new();
         let done = |name: &str, outcome: &Outcome| {
             if telling.findings_json.is_some() {
                 found.push(FindingsJson::new(name.to_owned(), outcome));
@@ -106,13 +100,29 @@ fn request(input: Input, (placement, resources, trust): (&Placement, &Resources,
         snapshot: placement.snapshot.clone(),
         hash: None,
         options,
-        memory: resources.memory(),
-        threads: resources.threads(),
+        memory: resources.effort.memory(),
+        threads: resources.effort.threads(),
         scratch: resources.scratch.clone(),
         resume: placement.resume,
         force: placement.force,
         allow_bomb: trust.allow_bomb,
     }
+}
+
+/// Makes a run, and its page if it is wanted.
+pub(super) fn make(
+    request: &Request,
+    mode: Mode,
+    cancel: &AtomicBool,
+    wants_page: impl FnOnce(&Outcome) -> bool,
+) -> Result<Outcome, Diagnostic> {
+    let outcome = run_executor::make(request, mode, cancel)?;
+    if wants_page(&outcome) {
+        let (run, place) = (&outcome.run, &outcome.place);
+        let page = |page: &Path| reports::make(run, place, page, request.memory, cancel);
+        pages::put(&place.join(reports::FILE), request.scratch.as_deref(), page)?;
+    }
+    Ok(outcome)
 }
 
 /// Executes the requests; returns the exit code. `done` sees each run in the lake, in request order. Failures are
@@ -127,7 +137,7 @@ pub(super) fn work_through(
     let Ending { quiet, json, .. } = *ending;
     let mode = Mode::choose(quiet);
     // One bar for all inputs where several bars would be drawn at a time.
-    let bar = (mode == Mode::Bars && concurrency.are_several()).then(|| Display::new(mode, "all inputs"));
+    let bar = (mode == Mode::Bars && concurrency.is_wanted).then(|| Display::new(mode, "all inputs"));
     let mode_of_each = if bar.is_some() { Mode::Quiet } else { mode };
     bar.iter().for_each(|bar| bar.begin("", requests.len() as u64));
     let mut telling = Told { code: 0, reports: Vec::new(), tally: Tally::begin(), mode, quiet, json };
@@ -247,11 +257,11 @@ pub(super) fn prepare(lake: &Path) -> Result<(), StageError> {
     if let Some(url) = storage::url(lake) {
         // The first run finds out whether it is writable.
         let listed = storage::store().and_then(|store| store.level(url));
-        return listed.map(drop).map_err(|error| StageError::io(lake, "list", error));
+        return listed.map(drop).at(lake, "list");
     }
-    fs::create_dir_all(lake).map_err(|error| StageError::io(lake, "create", error))?;
+    fs::create_dir_all(lake).at(lake, "create")?;
     // An unnamed file, so nothing is left of it.
-    tempfile::tempfile_in(lake).map(drop).map_err(|error| StageError::io(lake, "write into", error))
+    tempfile::tempfile_in(lake).map(drop).at(lake, "write into")
 }
 
 /// Outcome of one input as JSON.

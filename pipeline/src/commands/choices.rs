@@ -54,7 +54,7 @@ impl Naming {
 /// Placement of runs.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Runs")]
-pub struct Placement {
+pub(crate) struct Placement {
     /// The lake, a folder of runs; created if missing
     ///
     /// Each run goes to LAKE/release=RELEASE/snapshot=NAME/.
@@ -88,7 +88,7 @@ pub struct Placement {
 
 impl Placement {
     /// Labels of the run of an input, by key.
-    pub fn labels(&self, input: &Input) -> BTreeMap<String, String> {
+    pub(crate) fn labels(&self, input: &Input) -> BTreeMap<String, String> {
         let filled = |value: &str| value.replace("{stem}", &inputs::stem(input)).replace("{folder}", &folder(input));
         self.labels.iter().map(|(key, value)| (key.clone(), filled(value))).collect()
     }
@@ -105,7 +105,7 @@ fn folder(input: &Input) -> String {
 /// Output besides tables.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
-pub struct Telling {
+pub(crate) struct Telling {
     /// Also make the HTML page of each run, report.html in its folder
     #[arg(long)]
     pub report: bool,
@@ -120,7 +120,7 @@ pub struct Telling {
 /// Output of a batch as a whole.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
-pub struct Ending {
+pub(crate) struct Ending {
     /// Write metrics of the batch to a file of OpenMetrics
     ///
     /// Inputs by outcome, failures by kind, findings by severity, seconds by stage, memory, scratch: gauges for the
@@ -137,7 +137,7 @@ pub struct Ending {
 
 impl Ending {
     /// Refuses, as a usage error, a file that cannot be written.
-    pub fn check(&self) -> Result<(), Diagnostic> {
+    pub(crate) fn check(&self) -> Result<(), Diagnostic> {
         self.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Diagnostic::of_usage)
     }
 }
@@ -145,7 +145,7 @@ impl Ending {
 /// Trust in inputs.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Reading of some formats")]
-pub struct Trust {
+pub(crate) struct Trust {
     /// Read compressed files that grow more than 1,000 times
     ///
     /// By default they are refused, since they may fill the disk; the first 64MiB are always read.
@@ -195,27 +195,10 @@ impl Effort {
 pub struct Resources {
     /// Memory and threads
     #[command(flatten)]
-    effort: Effort,
+    pub effort: Effort,
     /// Folder for intermediate files [default: inside the lake]
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
-}
-
-impl Resources {
-    /// Context for stages.
-    pub fn context<'a>(&self, progress: &'a dyn Progress, cancel: &'a AtomicBool) -> Context<'a> {
-        self.effort.context(progress, cancel)
-    }
-
-    /// Memory budget, bytes.
-    pub fn memory(&self) -> u64 {
-        self.effort.memory()
-    }
-
-    /// Number of threads.
-    pub fn threads(&self) -> usize {
-        self.effort.threads()
-    }
 }
 
 /// Returns the given budget, or the default one, bytes.
@@ -226,12 +209,12 @@ pub(super) fn budget(told: Option<Size>) -> u64 {
 /// Tables to write.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Tables")]
-pub struct Chosen {
+pub(crate) struct Chosen {
     #[arg(
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        value_parser = table(),
+        value_parser = one_of(TableName::ALL, TableName::name),
         hide_possible_values = true,
         help = "Tables to write, separated by commas [default: all]",
         long_help = format!(
@@ -262,7 +245,7 @@ const EDGES_UP_TO: u64 = 256 << 20;
 
 impl Chosen {
     /// Tables for this input.
-    pub fn of(&self, input: &Input) -> Tables {
+    pub(crate) fn of(&self, input: &Input) -> Tables {
         let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
         let by_default = self.tables.is_empty() && !self.no_edges && is_small(input);
         let tables = if self.edges || by_default { tables.with(TableName::Edges) } else { tables };
@@ -281,7 +264,7 @@ fn is_small(input: &Input) -> bool {
 /// Big classes.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Big classes (those that get chains)")]
-pub struct Big {
+pub(crate) struct Big {
     /// Retained size that makes a class big [default: 1% of the heap]
     ///
     /// The default is 1% of the heap, at least 64KiB.
@@ -299,7 +282,7 @@ pub struct Big {
 
 impl Big {
     /// Options of a run.
-    pub fn options(&self) -> BigClasses {
+    pub(crate) fn options(&self) -> BigClasses {
         let min_retained = self.min_retained.as_ref().map(|size| size.0);
         BigClasses { min_retained, min_count: self.min_count, classes: self.classes.clone() }
     }
@@ -308,7 +291,7 @@ impl Big {
 /// Search for duplicate instances.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Duplicates")]
-pub struct DuplicateOptions {
+pub(crate) struct DuplicateOptions {
     /// Look for duplicates: none, trivial or all
     ///
     /// `trivial` finds equal objects without references, such as strings; `all` compares whole graphs of objects,
@@ -330,7 +313,7 @@ pub struct DuplicateOptions {
 
 impl DuplicateOptions {
     /// Options of a run.
-    pub fn options(&self) -> AnalysisOptions {
+    pub(crate) fn options(&self) -> AnalysisOptions {
         AnalysisOptions {
             duplicates: self.duplicates,
             duplicates_of: self.duplicates_of.clone(),
@@ -351,16 +334,18 @@ pub(super) fn name(text: &str) -> Result<String, String> {
     }
 }
 
-fn table() -> impl TypedValueParser<Value = TableName> {
-    PossibleValuesParser::new(TableName::ALL.map(TableName::name))
-        .map(|name| TableName::ALL.into_iter().find(|table| table.name() == name).unwrap_or(TableName::Snapshot))
+/// Parses one of some values by its name.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let value = move |text: String| values.into_iter().find(|value| name(*value) == text).ok_or("no such name");
+    PossibleValuesParser::new(values.map(name)).try_map(value)
 }
 
 /// Parses a mode of the search for duplicates.
 pub(super) fn duplicate_mode() -> impl TypedValueParser<Value = Duplicates> {
-    let modes = [Duplicates::None, Duplicates::Trivial, Duplicates::All];
-    PossibleValuesParser::new(modes.map(Duplicates::name))
-        .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
+    one_of([Duplicates::None, Duplicates::Trivial, Duplicates::All], Duplicates::name)
 }
 
 /// Parses a glob pattern.

@@ -4,16 +4,15 @@ use crate::diagnostic::Done;
 use crate::print;
 use clap::{Args, Command};
 
-/// Arguments of `completions`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  heaplake completions bash > ~/.local/share/bash-completion/completions/heaplake")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The shell
     shell: clap_complete::Shell,
 }
 
 /// Prints the script.
-pub fn run(arguments: &Arguments, mut cli: Command) -> Done {
+pub(crate) fn run(arguments: &Arguments, mut cli: Command) -> Done {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut cli, "heaplake", &mut text);
     Ok(print::bytes(&text))

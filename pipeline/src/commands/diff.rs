@@ -7,9 +7,9 @@ use super::missed::{self, Skipping};
 use super::outputs;
 use crate::diagnostic::{Diagnostic, Done, Exit};
 use crate::engine::workplace;
-use crate::print::progress::{Display, Mode};
 use crate::print::terminal::Look;
 use crate::print::{self, comparison as text};
+use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_compare::diff::{self, Answer, Rules};
 use heaplake_compare::gates::{Gates, Verdicts};
@@ -168,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let gates = arguments.gates.parse()?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "diff");
-    let context = arguments.resources.context(&display, &cancel);
+    let context = arguments.resources.effort.context(&display, &cancel);
     let told = compared(arguments, &gates, &context).inspect_err(|failure| {
         arguments.gates.write_failure([&arguments.base, &arguments.target], failure, &cancel);
     })?;

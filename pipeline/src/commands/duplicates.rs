@@ -3,16 +3,14 @@
 //! The tables of nodes and classes also depend on duplicates, so the input is read again, all tables are rewritten, and
 //! the run is replaced atomically.
 
-use super::batch::{prepare, stopped_by_signals, work_through};
+use super::batch::{make, prepare, stopped_by_signals, work_through};
 use super::batch_scheduler::{Concurrency, Requested};
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
 use super::outputs;
-use super::pages;
 use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::request::{Request, Resume};
-use crate::engine::run_executor;
 use crate::engine::workplace::sweep;
-use crate::print::progress::Mode;
+use crate::progress::Mode;
 use clap::Args;
 use glob::Pattern;
 use heaplake_input::source::{self, Input};
@@ -37,54 +35,49 @@ Examples:
 The snapshot that a run was made from is read again, so it must still be there and unchanged. The new run replaces the \
  old one in one step.";
 
-/// Arguments of `duplicates`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77", after_long_help = DUPLICATES_EXAMPLES)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Folders of runs, or snapshots, which need --out
     #[arg(required = true, value_name = "RUN|FILE")]
-    pub targets: Vec<PathBuf>,
+    targets: Vec<PathBuf>,
     /// The lake, for snapshots
     #[arg(long, value_name = "LAKE")]
-    pub out: Option<PathBuf>,
+    out: Option<PathBuf>,
     /// Current path of the run's snapshot; for a single run
     #[arg(long, value_name = "FILE")]
-    pub input: Option<PathBuf>,
+    input: Option<PathBuf>,
     /// Look for duplicates: none, trivial or all [default: all]
     ///
     /// `trivial` finds equal objects without references. With --duplicates-of, the default is the mode of the run.
     #[arg(long, value_name = "MODE", value_parser = duplicate_mode(), hide_possible_values = true)]
-    pub duplicates: Option<Duplicates>,
+    duplicates: Option<Duplicates>,
     /// Only classes that match a glob pattern; may be given again
     #[arg(long, value_name = "CLASS", value_parser = pattern)]
-    pub duplicates_of: Vec<String>,
+    duplicates_of: Vec<String>,
     /// Only the class of this name, no pattern; may be given again
     ///
     /// Findings and the page have the command for each class with possible duplicates.
     #[arg(long = "class", value_name = "NAME", allow_hyphen_values = true)]
-    pub classes: Vec<String>,
+    classes: Vec<String>,
     /// Also write the table of values, which `object` needs
     #[arg(long)]
-    pub values: bool,
+    values: bool,
     /// Pairs of references to compare [default: 4 per node]
     #[arg(long, value_name = "N")]
-    pub duplicate_work: Option<u64>,
-    /// Rules for names
+    duplicate_work: Option<u64>,
     #[command(flatten)]
-    pub naming: Naming,
-    /// Resources
+    naming: Naming,
     #[command(flatten)]
-    pub resources: Resources,
-    /// Trust in inputs
+    resources: Resources,
     #[command(flatten)]
-    pub trust: Trust,
-    /// Output of the batch
+    trust: Trust,
     #[command(flatten)]
-    pub ending: Ending,
+    ending: Ending,
 }
 
 /// Makes the runs again. Failures of single runs are reported, not returned.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     if arguments.input.is_some() && arguments.targets.len() > 1 {
         let cause = format!("--input names one snapshot, but {} runs are given", arguments.targets.len());
         return Err(Diagnostic::usage(cause, "leave --input out"));
@@ -106,16 +99,11 @@ pub fn run(arguments: &Arguments) -> Done {
     let with_pages: Vec<PathBuf> =
         arguments.targets.iter().filter(has_page).map(|run| storage::canonical(run)).collect();
     let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
-        let outcome = run_executor::make(request, mode, cancel)?;
-        if with_pages.contains(&storage::canonical(&outcome.place)) {
-            let (page, scratch) = (outcome.place.join(reports::FILE), request.scratch.as_deref());
-            pages::put(&page, scratch, |page| {
-                reports::make(&outcome.run, &outcome.place, page, request.memory, cancel)
-            })?;
-        }
-        Ok(outcome)
+        make(request, mode, cancel, |outcome| with_pages.contains(&storage::canonical(&outcome.place)))
     };
-    work_through(requests, Concurrency::ONE, make, (&cancel, &arguments.ending), |_, _| {})
+    let (memory, threads) = (arguments.resources.effort.memory(), arguments.resources.effort.threads());
+    let concurrency = Concurrency { memory, threads, is_wanted: false };
+    work_through(requests, concurrency, make, (&cancel, &arguments.ending), |_, _| {})
 }
 
 /// Request for a run or a snapshot.
@@ -222,8 +210,8 @@ fn filled(
         snapshot,
         hash,
         options: Options::Analysis(options),
-        memory: arguments.resources.memory(),
-        threads: arguments.resources.threads(),
+        memory: arguments.resources.effort.memory(),
+        threads: arguments.resources.effort.threads(),
         scratch: arguments.resources.scratch.clone(),
         resume: Resume::Auto,
         force: true,

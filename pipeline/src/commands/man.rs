@@ -4,17 +4,16 @@ use crate::diagnostic::{Diagnostic, Done};
 use crate::print;
 use clap::{Args, Command};
 
-/// Arguments of `man`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:\n  heaplake man | man -l -\n  heaplake man analyze > heaplake-analyze.1")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The command, such as analyze or lake drop
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 /// Prints the page; fails for an unknown command.
-pub fn run(arguments: &Arguments, mut cli: Command) -> Done {
+pub(crate) fn run(arguments: &Arguments, mut cli: Command) -> Done {
     // Gives the commands their full names.
     cli.build();
     let page = arguments.command.iter().try_fold(&cli, |cli, name| cli.find_subcommand(name));

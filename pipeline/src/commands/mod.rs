@@ -1,40 +1,41 @@
 //! The command line: one file per command, with its arguments and implementation.
 
-pub mod analyze;
+mod analyze;
 mod batch;
 mod batch_scheduler;
 mod choices;
-pub mod completions;
+mod completions;
 pub mod diff;
-pub mod dominators;
-pub mod duplicates;
+mod dominators;
+mod duplicates;
 pub mod fleet;
 pub mod gates;
-pub mod lake;
-pub mod man;
+mod lake;
+mod man;
 mod missed;
-pub mod object;
+mod object;
 mod outputs;
 mod pages;
-pub mod plan;
-pub mod replay;
-pub mod report;
-pub mod show;
-pub mod sql;
-pub mod tally;
-pub mod top;
-pub mod track;
+mod plan;
+mod replay;
+mod report;
+mod show;
+mod sql;
+mod top;
+mod track;
 pub mod trend;
-pub mod why;
+mod why;
 
 use crate::diagnostic::{Diagnostic, Done, Exit};
+use crate::log;
+use crate::print::stdout;
 use crate::print::terminal::{self, Colour};
-use crate::print::{log, stdout};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(not(feature = "stores"))]
 use heaplake_kit::error::WITHOUT_STORES;
 use heaplake_kit::text::visible;
 use heaplake_kit::{StageError, ignore_file_size_signal, keep_little_freed, last_words, stop, storage};
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -52,25 +53,24 @@ heaplake COMMAND -h is short, heaplake COMMAND --help is long and has examples."
 #[derive(Debug, Parser)]
 #[command(name = "heaplake", version, about = ABOUT, long_about = None, arg_required_else_help = true)]
 #[command(after_help = FIRST_STEPS)]
-pub struct Cli {
+struct Cli {
     /// Subcommand.
     #[command(subcommand)]
-    pub command: Command,
+    command: Command,
     /// Colours: auto (on terminals), always or never
     ///
     /// On terminals (auto), colours obey the variables NO_COLOR, CLICOLOR_FORCE and CLICOLOR.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
-    pub color: Colour,
+    color: Colour,
     /// Progress and errors on standard error: text or json
     ///
     /// With json, each stage, run and error is one JSON object on a line, with its time.
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
-    pub log_format: log::Format,
+    log_format: log::Format,
 }
 
-/// Commands of heaplake.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+enum Command {
     /// Analyse heap snapshots and add each to a lake as one run
     Analyze(Box<analyze::Arguments>),
     /// Look for duplicate objects in the runs of a lake, or in snapshots
@@ -115,12 +115,16 @@ pub enum Command {
 pub fn start() -> ExitCode {
     keep_little_freed();
     ignore_file_size_signal();
-    match Cli::try_parse() {
-        Ok(cli) => run(cli),
+    let parse = |words: Vec<OsString>| -> Result<_, clap::Error> {
+        let matches = Cli::command().try_get_matches_from(words)?;
+        Ok((Cli::from_arg_matches(&matches)?, is_quiet(&matches)))
+    };
+    match parse(std::env::args_os().collect()) {
+        Ok((cli, quiet)) => run(cli, quiet),
         Err(error) => {
             // Arguments are untrusted too: a shell expands a pattern to file names.
-            let words = std::env::args_os().map(|word| visible(&word.to_string_lossy()));
-            let error = Cli::try_parse_from(words).err().unwrap_or(error);
+            let words = std::env::args_os().map(|word| visible(&word.to_string_lossy()).into());
+            let error = parse(words.collect()).err().unwrap_or(error);
             let printed = error.print().map_or_else(stdout::failed, |()| 0);
             ExitCode::from(printed.max(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8)))
         }
@@ -128,9 +132,9 @@ pub fn start() -> ExitCode {
 }
 
 /// Runs a parsed command line; returns the exit code of the process.
-pub fn run(cli: Cli) -> ExitCode {
+fn run(cli: Cli, quiet: bool) -> ExitCode {
     terminal::choose(cli.color);
-    log::start(cli.log_format, is_quiet(&cli.command));
+    log::start(cli.log_format, quiet);
     batch::end_with_signals();
     #[cfg(feature = "stores")]
     heaplake_stores::install();
@@ -174,23 +178,9 @@ fn carry_out(command: Command) -> Done {
 }
 
 /// Whether a command prints errors only.
-fn is_quiet(command: &Command) -> bool {
-    match command {
-        Command::Analyze(arguments) => arguments.telling.ending.quiet,
-        Command::Duplicates(arguments) => arguments.ending.quiet,
-        Command::Replay(arguments) => arguments.telling.ending.quiet,
-        Command::Lake(lake::Arguments { verb }) => match verb {
-            lake::Verb::Ls(_) => false,
-            lake::Verb::Verify(arguments) => arguments.quiet,
-            lake::Verb::Drop(arguments) => arguments.quiet,
-            lake::Verb::Merge(arguments) => arguments.quiet,
-        },
-        Command::Diff(arguments) => arguments.quiet,
-        Command::Trend(arguments) => arguments.quiet,
-        Command::Fleet(fleet::Arguments { verb: fleet::Verb::Rollup(arguments) }) => arguments.quiet,
-        Command::Report(arguments) => arguments.quiet,
-        _ => false,
-    }
+fn is_quiet(matches: &ArgMatches) -> bool {
+    let own = matches.try_get_one("quiet").ok().flatten().copied().unwrap_or(false);
+    own || matches.subcommand().is_some_and(|(_, below)| is_quiet(below))
 }
 
 /// Refuses a command line with an unusable object URL: in a build without stores, or if the environment does not fit

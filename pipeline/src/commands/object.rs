@@ -7,35 +7,33 @@ use heaplake_query::object::{self, Which};
 use heaplake_query::{Asked, Subject};
 use std::path::PathBuf;
 
-/// Arguments of `object`.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Examples:\n  heaplake object lake/release=none/snapshot=Heap-1f0c9a77 @70125\n  heaplake object lake/release=none/snapshot=Heap-1f0c9a77 --set 0",
     after_long_help = "The run must have the table of values: analyze --values, or later duplicates RUN --values.\n\nExamples:\n  heaplake object lake/release=none/snapshot=Heap-1f0c9a77 @70125\n  heaplake object lake/release=none/snapshot=Heap-1f0c9a77 --set 0 -n 4"
 )]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Folder of a run
     #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    run: PathBuf,
     /// Objects: numbers in the table of nodes, or @ and ids
     #[arg(value_name = "NODE|@ID", required_unless_present = "set", conflicts_with = "set")]
-    pub subjects: Vec<Subject>,
+    subjects: Vec<Subject>,
     /// Members of this set of duplicates
     #[arg(long, value_name = "N")]
-    pub set: Option<u32>,
+    set: Option<u32>,
     /// Number of members
     #[arg(long, short = 'n', value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=16))]
-    pub count: u16,
+    count: u16,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    json: bool,
 }
 
 /// Maximum objects side by side.
 const MOST: usize = 16;
 
-/// Prints the answer.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     if arguments.subjects.len() > MOST {
         let cause = format!("{} objects do not fit side by side", arguments.subjects.len());
         return Err(Diagnostic::usage(cause, "name 16 at most"));

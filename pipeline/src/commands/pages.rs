@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::engine::workplace;
-use heaplake_kit::{StageError, storage};
+use heaplake_kit::{IoAt, storage};
 use std::path::Path;
 
 /// Makes a page: `make` writes it to the path, or, for a URL, to a file that is then uploaded.
@@ -19,5 +19,5 @@ where
     let file = folder.path().join("page.html");
     make(&file)?;
     let uploaded = storage::store().and_then(|store| store.upload(&file, url));
-    Ok(uploaded.map_err(|error| StageError::io(page, "write", error))?)
+    Ok(uploaded.at(page, "write")?)
 }

@@ -1,14 +1,13 @@
 //! `heaplake replay`: traces of allocations and garbage collections into the lake.
 
 use super::batch::Batch;
-use super::choices::{Naming, Placement, Resources, Telling, Trust};
+use super::choices::{Naming, Placement, Resources, Telling, Trust, one_of};
 use super::outputs;
 use crate::diagnostic::Done;
 use crate::inputs::{self, Wanted};
-use crate::print::log;
+use crate::log;
 use crate::symbol_files::SymbolFiles;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
 use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, SampleStart, TraceTable};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,70 +25,62 @@ Exit codes: as those of analyze.";
 /// Help heading of sampling options.
 const SAMPLING: &str = "Sampling";
 
-/// Arguments of `replay`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake replay app.nettrace --out lake --report\n\nMore examples: heaplake replay --help", after_long_help = REPLAY_EXAMPLES)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Traces: files, folders, glob patterns, or - for standard input
     ///
     /// Folders are searched for traces. Files that end in .gz or .zst are decompressed while read.
     #[arg(required = true, value_name = "TRACE")]
-    pub inputs: Vec<String>,
-    /// Placement of runs
+    inputs: Vec<String>,
     #[command(flatten)]
-    pub placement: Placement,
+    placement: Placement,
     /// Take size and stack of one object in N; 1: of all
     #[arg(long, help_heading = SAMPLING, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
-    pub sample_interval: u32,
+    sample_interval: u32,
     /// Objects to sample: random, or nth [default: random]
     ///
     /// `random`: random objects, the first of a type more densely, and all that are large for their type; `nth`: the
     /// Nth of a type first, then about every Nth.
-    #[arg(long, help_heading = SAMPLING, value_name = "START", default_value = "random", value_parser = sample_start(), hide_possible_values = true, hide_default_value = true)]
-    pub sample_start: SampleStart,
+    #[arg(long, help_heading = SAMPLING, value_name = "START", default_value = "random", value_parser = one_of([SampleStart::Random, SampleStart::Nth], SampleStart::name), hide_possible_values = true, hide_default_value = true)]
+    sample_start: SampleStart,
     /// creation, or creation-and-collection [default: the second]
     ///
     /// Whether to record only the creation of objects, or also their death in a garbage collection.
-    #[arg(long, value_name = "MODE", default_value = "creation-and-collection", help_heading = SAMPLING, value_parser = sample_mode(), hide_possible_values = true, hide_default_value = true)]
-    pub sample_mode: SampleMode,
+    #[arg(long, value_name = "MODE", default_value = "creation-and-collection", help_heading = SAMPLING, value_parser = one_of([SampleMode::Creation, SampleMode::CreationAndCollection], SampleMode::name), hide_possible_values = true, hide_default_value = true)]
+    sample_mode: SampleMode,
     /// Seed of the sampling: another seed takes other objects
     #[arg(long, help_heading = SAMPLING, value_name = "SEED", default_value_t = 0)]
-    pub seed: u64,
-    /// Tables
+    seed: u64,
     #[command(flatten)]
-    pub tables: Chosen,
+    tables: Chosen,
     /// Also write a profile for pprof: allocations.pb.gz
     #[arg(long)]
-    pub pprof: bool,
+    pprof: bool,
     /// Also write stacks for flame graphs: allocations.collapsed
     #[arg(long)]
-    pub collapsed: bool,
-    /// Rules for names
+    collapsed: bool,
     #[command(flatten)]
-    pub naming: Naming,
-    /// Symbol files
+    naming: Naming,
     #[command(flatten)]
-    pub symbols: SymbolFiles,
-    /// Resources
+    symbols: SymbolFiles,
     #[command(flatten)]
-    pub resources: Resources,
-    /// Trust in inputs
+    resources: Resources,
     #[command(flatten)]
-    pub trust: Trust,
-    /// Output besides tables
+    trust: Trust,
     #[command(flatten)]
-    pub telling: Telling,
+    telling: Telling,
 }
 
 /// Tables to write.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Tables")]
-pub struct Chosen {
+pub(crate) struct Chosen {
     #[arg(
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        value_parser = table(),
+        value_parser = one_of(TraceTable::ALL, TraceTable::name),
         hide_possible_values = true,
         help = "Tables to write, separated by commas [default: most]",
         long_help = format!(
@@ -109,7 +100,7 @@ pub struct Chosen {
 
 impl Chosen {
     /// All tables to write.
-    pub fn all(&self) -> BTreeSet<TraceTable> {
+    pub(crate) fn all(&self) -> BTreeSet<TraceTable> {
         let tables = if self.tables.is_empty() { TraceTable::most() } else { self.tables.iter().copied().collect() };
         let tracks: &[TraceTable] = if self.tracks { &TraceTable::TRACKS } else { &[] };
         tables.into_iter().chain(tracks.iter().copied()).collect()
@@ -117,7 +108,7 @@ impl Chosen {
 }
 
 /// Replays the traces. Failures of single traces are reported, not returned.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     let recording = Recording {
         sample_interval: arguments.sample_interval,
         sample_start: arguments.sample_start,
@@ -132,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Done {
     if !telling.ending.quiet {
         inputs::left_out(&arguments.inputs, Wanted::Traces).iter().for_each(|line| log::note(line));
     }
-    let given = arguments.symbols.find(&[], resources.memory(), telling.ending.quiet)?;
+    let given = arguments.symbols.find(&[], resources.effort.memory(), telling.ending.quiet)?;
     let options = ReplayOptions {
         labels: BTreeMap::new(),
         recording,
@@ -149,21 +140,4 @@ pub fn run(arguments: &Arguments) -> Done {
         outputs::of_option("--symbols", &arguments.symbols.symbols),
     ];
     Batch { inputs, placement, resources, trust: *trust, telling, read: read.concat() }.run(of)
-}
-
-fn table() -> impl TypedValueParser<Value = TraceTable> {
-    PossibleValuesParser::new(TraceTable::ALL.map(TraceTable::name))
-        .map(|name| TraceTable::ALL.into_iter().find(|table| table.name() == name).unwrap_or(TraceTable::Findings))
-}
-
-fn sample_mode() -> impl TypedValueParser<Value = SampleMode> {
-    let modes = [SampleMode::Creation, SampleMode::CreationAndCollection];
-    PossibleValuesParser::new(modes.map(SampleMode::name))
-        .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
-}
-
-fn sample_start() -> impl TypedValueParser<Value = SampleStart> {
-    let starts = [SampleStart::Random, SampleStart::Nth];
-    PossibleValuesParser::new(starts.map(SampleStart::name))
-        .map(move |name| starts.into_iter().find(|start| start.name() == name).unwrap_or_default())
 }

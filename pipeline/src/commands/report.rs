@@ -20,54 +20,51 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Arguments of `report`.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html",
     after_long_help = "Example:\n  heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html\n  heaplake report diff -o diff.html\n  heaplake report lake/fleet\n\nThe page of a run shows what the run has: findings, the dominator tree, classes, chains, duplicates, times of stages. That of a comparison or a trend, a folder that heaplake diff or trend wrote, shows what grew, by how much, and through which holders. That of a rollup, a folder that heaplake fleet rollup wrote, shows releases over time, hosts by cluster, the worst rows and runs, with links to the pages of runs that have one."
 )]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Folder of a run, a comparison, a trend or a rollup
     #[arg(value_name = "FOLDER")]
-    pub run: PathBuf,
+    run: PathBuf,
     /// The page [default: report, diff, trend or fleet.html there]
     #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    output: Option<PathBuf>,
     /// Memory budget [default: as in analyze]
     #[arg(long, value_name = "SIZE")]
-    pub memory: Option<Size>,
+    memory: Option<Size>,
     /// Print errors only
     #[arg(long, short)]
-    pub quiet: bool,
+    quiet: bool,
 }
 
+type Make = fn(&Path, &Path, &Context<'_>) -> Result<(), StageError>;
+
+/// Folders with a page other than runs: description, name of the page, and its maker.
+const KINDS: [(&str, &str, Make); 3] = [
+    (comparison::FILE, reports::comparison::FILE, reports::diff_page),
+    (series::FILE, reports::trend::FILE, reports::trend_page),
+    (rollup::FILE, reports::fleet::FILE, reports::fleet_page),
+];
+
 /// Makes the page.
-pub fn run(arguments: &Arguments) -> Done {
-    let has = |file: &str| storage::is_file(&arguments.run.join(file));
+pub(crate) fn run(arguments: &Arguments) -> Done {
     let (memory, cancel) = (budget(arguments.memory), stopped_by_signals());
     outputs::check(&[("--output", arguments.output.as_deref())], Vec::new)?;
     let mut named = arguments.output.iter().filter(|page| !storage::is_url(page));
     named.try_for_each(|page| output_file::check_in_folder(page)).map_err(Diagnostic::of_usage)?;
-    let page = |usual: &str| page(arguments, usual);
     let budget = Budget::new(memory.saturating_sub(FIXED_OVERHEAD));
     let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };
-    let page = if has(comparison::FILE) {
-        let page = page(reports::comparison::FILE)?;
-        steadily(&arguments.run.join(comparison::FILE), || reports::diff_page(&arguments.run, &page, &context))?;
-        page
-    } else if has(series::FILE) {
-        let page = page(reports::trend::FILE)?;
-        steadily(&arguments.run.join(series::FILE), || reports::trend_page(&arguments.run, &page, &context))?;
-        page
-    } else if has(rollup::FILE) {
-        let page = page(reports::fleet::FILE)?;
-        steadily(&arguments.run.join(rollup::FILE), || reports::fleet_page(&arguments.run, &page, &context))?;
-        page
-    } else {
-        let page = page(reports::FILE)?;
-        of_run(&arguments.run, &page, memory, &cancel)?;
-        page
-    };
+    let kind = KINDS.iter().find(|(description, ..)| storage::is_file(&arguments.run.join(description)));
+    let page = page(arguments, kind.map_or(reports::FILE, |(_, usual, _)| usual))?;
+    match kind {
+        Some((description, _, make)) => {
+            steadily(&arguments.run.join(description), || make(&arguments.run, &page, &context))?;
+        }
+        None => of_run(&arguments.run, &page, memory, &cancel)?,
+    }
     Ok(if arguments.quiet { 0 } else { print::text(&format!("{}\n", page.display())) })
 }
 

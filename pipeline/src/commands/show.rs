@@ -8,20 +8,19 @@ use heaplake_query::QueryError;
 use heaplake_schemas::run::Run;
 use std::path::{Path, PathBuf};
 
-/// Arguments of `show`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  heaplake show lake/release=none/snapshot=Heap-1f0c9a77")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Folder of a run
     #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    pub(super) run: PathBuf,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    pub(super) json: bool,
 }
 
 /// Prints the summary.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     let run = read(&arguments.run)?;
     if arguments.json {
         print::json(&run)
@@ -31,6 +30,6 @@ pub fn run(arguments: &Arguments) -> Done {
 }
 
 /// Reads the description of a run.
-pub fn read(folder: &Path) -> Result<Run, Diagnostic> {
+pub(crate) fn read(folder: &Path) -> Result<Run, Diagnostic> {
     Ok(selection::open(folder)?.ok_or_else(|| QueryError::no_run(folder))?.run)
 }

@@ -8,28 +8,26 @@ use heaplake_query::Asked;
 use heaplake_query::top;
 use std::path::PathBuf;
 
-/// Arguments of `top`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  heaplake top lake/release=none/snapshot=Heap-1f0c9a77 --class 'Session*'")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Folder of a run
     #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    run: PathBuf,
     /// Only objects of classes that match a glob; may be given again
     ///
     /// A pattern without a match is tried again ignoring case. Without a match again, the nearest names are printed.
     #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
-    pub classes: Vec<String>,
+    classes: Vec<String>,
     /// Number of objects
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
-    pub count: u16,
+    count: u16,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    json: bool,
 }
 
-/// Prints the answer.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     let patterns: Vec<_> = arguments.classes.iter().filter_map(|text| glob::Pattern::new(text).ok()).collect();
     let answer = top::ask(&Asked::open(&arguments.run)?, &patterns, usize::from(arguments.count))?;
     print::answer(&answer, arguments.json, answers::top)

@@ -6,7 +6,6 @@ use clap::Args;
 use heaplake_query::track::{self, Spot};
 use std::path::PathBuf;
 
-/// Arguments of `track`.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: heaplake track lake/release=none/snapshot=agent 7f47b6800498@3",
@@ -16,23 +15,22 @@ Examples:
   heaplake track lake/release=none/snapshot=agent 7f47b6800498@3
   heaplake track lake/release=none/snapshot=app 0x7f47b6800498@12.5s"
 )]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Folder of a run that was replayed with --tracks
     #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    run: PathBuf,
     /// An address, and when: after collection N, or seconds (12.5s)
     ///
     /// The address is hexadecimal, anywhere inside the object. The time is the number of a garbage collection (3: after
     /// the third, 0: before the first), or seconds since the first collection began.
     #[arg(value_name = "ADDRESS@TIME")]
-    pub at: Spot,
+    at: Spot,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    json: bool,
 }
 
-/// Prints the answer.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     let found = track::find(&arguments.run, arguments.at)?;
     print::answer(&found, arguments.json, answers::track)
 }

@@ -6,8 +6,8 @@ use super::diff::{clear, names_of};
 use super::missed::{self, Skipping};
 use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
-use crate::print::progress::{Display, Mode};
 use crate::print::{self, trend as text};
+use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_compare::diff::Rules;
 use heaplake_compare::sides::steadily;
@@ -75,7 +75,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "trend");
-    let context = arguments.resources.context(&display, &cancel);
+    let context = arguments.resources.effort.context(&display, &cancel);
     let steps = arguments.steps(&context)?;
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
     let answer = match &arguments.out {

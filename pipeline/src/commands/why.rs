@@ -7,32 +7,30 @@ use heaplake_query::why;
 use heaplake_query::{Asked, Subject};
 use std::path::PathBuf;
 
-/// Arguments of `why`.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: heaplake why lake/release=none/snapshot=Heap-1f0c9a77 @70125",
     after_long_help = "A shortest path needs a run with the table of edges: for files over 256 MiB that is analyze --edges.\n\nExample:\n  heaplake why lake/release=none/snapshot=Heap-1f0c9a77 @70125"
 )]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Folder of a run
     #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    run: PathBuf,
     /// The object: its number in the table of nodes, or @ and its id
     #[arg(value_name = "NODE|@ID")]
-    pub subject: Subject,
+    subject: Subject,
     /// Print the N shortest paths
     #[arg(short = 'n', long = "paths", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub paths: Option<u16>,
+    paths: Option<u16>,
     /// Print all holders as a tree, merged by class and edge label
     #[arg(long)]
-    pub all: bool,
+    all: bool,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    json: bool,
 }
 
-/// Prints the answer.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     let wanted = why::Wanted { paths: arguments.paths.map(usize::from), all: arguments.all };
     let answer = why::ask(&Asked::open(&arguments.run)?, arguments.subject, wanted)?;
     print::answer(&answer, arguments.json, answers::why)

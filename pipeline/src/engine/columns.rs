@@ -4,12 +4,11 @@
 //! one leaves, whichever is more. Columns beyond that go to files. When a step needs more than it declares, it gets all
 //! memory and all columns go to files.
 
+use super::admission;
 use super::graph::Graph;
+use heaplake_kit::threads::locked;
 use heaplake_kit::{Budget, Reservation, Residents, Scratch, StageError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Percent by which a step counts as larger than declared.
-const MARGIN: u64 = 7;
+use std::sync::Mutex;
 
 /// With fewer threads none is idle for long, and pages are cheaper where they are written.
 const FEWEST_THREADS: usize = 4;
@@ -48,18 +47,14 @@ impl Columns {
         })
     }
 
-    fn share(&self) -> MutexGuard<'_, Share> {
-        self.share.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether columns hold memory that a step may need.
-    pub fn is_shared(&self) -> bool {
-        self.share().held.bytes() > 0
+    pub fn hold_memory(&self) -> bool {
+        locked(&self.share).held.bytes() > 0
     }
 
     /// Resizes the grant for a heap of this size. Call only while no step runs.
     pub fn fit(&self, graph: &Graph, budget: &Budget, size: (u64, u64)) -> Result<(), StageError> {
-        let mut share = self.share();
+        let mut share = locked(&self.share);
         if self.scratch.residents().is_none() || share.is_given_up || share.size == Some(size) {
             return Ok(());
         }
@@ -70,7 +65,7 @@ impl Columns {
 
     /// Writes all columns to their files and releases the grant. Call only while no step runs.
     pub fn give_up(&self, budget: &Budget) -> Result<(), StageError> {
-        let mut share = self.share();
+        let mut share = locked(&self.share);
         share.is_given_up = true;
         share.become_of(0, &self.scratch, budget)
     }
@@ -92,12 +87,7 @@ impl Share {
 
 /// Bytes for columns; at most half of the budget before the heap size is known.
 fn room(graph: &Graph, limit: u64, size: (u64, u64)) -> u64 {
-    let wanted = |(nodes, edges): (u64, u64)| {
-        let all = graph.steps.iter().map(|step| step.stage.resident_bytes(nodes, edges));
-        let most = all.max().unwrap_or(0);
-        most.saturating_add(most / 100 * MARGIN)
-    };
-    let wanted = wanted(size);
+    let wanted = graph.steps.iter().map(|step| admission::wanted(step.stage, size)).max().unwrap_or(0);
     let room = limit.saturating_sub(wanted.saturating_mul(2)).max(limit.saturating_sub(wanted) / 2);
     if size == (0, 0) { room.min(limit / 2) } else { room }
 }

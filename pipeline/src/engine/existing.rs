@@ -92,18 +92,20 @@ fn difference(run: &Run, options: &Options) -> Option<String> {
     if run.schema_version != SCHEMA_VERSION {
         return Some(format!("its schema version ({})", run.schema_version));
     }
-    let differs = match (&run.options, options) {
+    let (old, new) = (&run.options, options);
+    let differs = match (old, new) {
         (Options::Analysis(old), Options::Analysis(new)) => analyses_differ(old, new, run.summary.partial.is_some()),
-        (Options::Replay(old), Options::Replay(new)) => {
-            let maps = || (old.source_maps != new.source_maps).then(|| "--symbols".to_owned());
-            (old.recording != new.recording).then(|| "the options of replay".to_owned()).or_else(maps)
+        (Options::Replay(old), Options::Replay(new)) if old.recording == new.recording => {
+            (old.source_maps != new.source_maps).then(|| "--symbols".to_owned())
         }
         _ => Some("the options of replay".to_owned()),
     };
-    let symbols = || (run.options.symbols() != options.symbols()).then(|| "--symbols".to_owned());
-    let differs = differs.or_else(symbols);
-    let names = || (run.options.names() != options.names()).then(|| "--names".to_owned());
-    differs.or_else(names).or_else(|| (run.options.labels() != options.labels()).then(|| "its labels".to_owned()))
+    let others = [
+        (old.symbols() != new.symbols(), "--symbols"),
+        (old.names() != new.names(), "--names"),
+        (old.labels() != new.labels(), "its labels"),
+    ];
+    differs.or_else(|| others.into_iter().find_map(|(differs, option)| differs.then(|| option.to_owned())))
 }
 
 /// Default tables added after the first runs of this schema version: a run that lacks all six still matches.
@@ -125,31 +127,21 @@ fn tables_differ(old: &Tables, new: &Tables) -> bool {
 
 /// Returns the first option in which two analyses differ. Salvage matters only for a damaged input.
 fn analyses_differ(old: &AnalysisOptions, new: &AnalysisOptions, damaged: bool) -> Option<String> {
-    let walk = || old.walk.map_or("last".to_owned(), |walk| walk.to_string());
-    let work = || old.duplicate_work.map_or("default".to_owned(), |work| work.to_string());
-    if tables_differ(&old.tables, &new.tables) {
-        Some(format!("--tables ({})", old.tables))
-    } else if old.referents != new.referents {
-        Some(format!("--referents ({})", old.referents.name()))
-    } else if old.sizes != new.sizes {
-        Some(format!("--sizes ({})", old.sizes.name()))
-    } else if old.duplicates != new.duplicates {
-        Some(format!("--duplicates ({})", old.duplicates.name()))
-    } else if old.duplicates_of != new.duplicates_of {
-        Some(format!("--duplicates-of ({})", old.duplicates_of.join(", ")))
-    } else if old.duplicate_work != new.duplicate_work {
-        Some(format!("--duplicate-work ({})", work()))
-    } else if old.salvage != new.salvage && damaged {
-        Some(format!("--salvage ({})", if old.salvage { "with" } else { "without" }))
-    } else if old.walk != new.walk {
-        Some(format!("--walk ({})", walk()))
-    } else if old.big != new.big {
-        Some(format!("big classes ({})", old.big))
-    } else if old.owners != new.owners {
-        Some("--owners".to_owned())
-    } else if old.source_maps != new.source_maps {
-        Some("--source-maps".to_owned())
-    } else {
-        None
-    }
+    let walk = old.walk.map_or("last".to_owned(), |walk| walk.to_string());
+    let work = old.duplicate_work.map_or("default".to_owned(), |work| work.to_string());
+    let salvage = if old.salvage { "with" } else { "without" };
+    let options = [
+        (tables_differ(&old.tables, &new.tables), format!("--tables ({})", old.tables)),
+        (old.referents != new.referents, format!("--referents ({})", old.referents.name())),
+        (old.sizes != new.sizes, format!("--sizes ({})", old.sizes.name())),
+        (old.duplicates != new.duplicates, format!("--duplicates ({})", old.duplicates.name())),
+        (old.duplicates_of != new.duplicates_of, format!("--duplicates-of ({})", old.duplicates_of.join(", "))),
+        (old.duplicate_work != new.duplicate_work, format!("--duplicate-work ({work})")),
+        (old.salvage != new.salvage && damaged, format!("--salvage ({salvage})")),
+        (old.walk != new.walk, format!("--walk ({walk})")),
+        (old.big != new.big, format!("big classes ({})", old.big)),
+        (old.owners != new.owners, "--owners".to_owned()),
+        (old.source_maps != new.source_maps, "--source-maps".to_owned()),
+    ];
+    options.into_iter().find_map(|(differs, option)| differs.then_some(option))
 }

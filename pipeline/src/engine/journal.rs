@@ -15,7 +15,7 @@ use heaplake_input::source::Input;
 use heaplake_kit::checksums::Checksum;
 use heaplake_kit::fs::File;
 use heaplake_kit::storage::{self, About};
-use heaplake_kit::{Scratch, StageError};
+use heaplake_kit::{IoAt, Scratch, StageError};
 use heaplake_lake::place::Standing;
 use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::options::Options;
@@ -133,14 +133,14 @@ impl Journal {
     }
 
     fn is_left(&self, path: &Path, name: &str, sum: &Checksum, cancel: &AtomicBool) -> Result<bool, StageError> {
-        let there = fs::symlink_metadata(path).map_err(|error| StageError::io(path, "examine", error))?;
+        let there = fs::symlink_metadata(path).at(path, "examine")?;
         let longer = there.is_file() && there.len() > sum.length() && registry::is_appended(name);
         if !there.is_file() || (there.len() != sum.length() && !longer) || !sum.is_of(path, cancel)? {
             return Ok(false);
         }
         if longer {
             let cut = File::edit(path).and_then(|file| file.set_len(sum.length()));
-            cut.map_err(|error| StageError::io(path, "write", error))?;
+            cut.at(path, "write")?;
         }
         Ok(true)
     }
@@ -178,8 +178,7 @@ impl Journal {
             return Ok(());
         };
         let Some(sum) = scratch.sum(&path) else {
-            let problem = "nobody knows what was written to it".to_owned();
-            return Err(StageError::Scratch { path, problem });
+            return Err(StageError::scratch(&path, "nobody knows what was written to it"));
         };
         if sum.length() != there {
             return Err(StageError::cut_off(&path, sum.length(), there));

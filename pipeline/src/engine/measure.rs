@@ -4,7 +4,7 @@ use heaplake_kit::{Progress, StageError, Stats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Safety factor of the estimate: a stage may grow faster towards the end, and arrays double.
-const MARGIN: u64 = 2;
+const SAFETY: u64 = 2;
 
 /// Forwards progress and records its last value.
 pub struct Measured<'a> {
@@ -27,7 +27,7 @@ impl<'a> Measured<'a> {
         let used = (limit - free).saturating_add(wanted);
         let known = done > 0 && done <= total;
         let all = if known { u128::from(used) * u128::from(total) / u128::from(done) } else { used.max(limit).into() };
-        let all = u64::try_from(all).unwrap_or(u64::MAX).saturating_mul(MARGIN);
+        let all = u64::try_from(all).unwrap_or(u64::MAX).saturating_mul(SAFETY);
         Err(StageError::Budget { who, wanted: all.saturating_sub(limit - free).max(wanted), free, limit })
     }
 }

@@ -10,6 +10,7 @@ use heaplake_graph::{distances, dominators, preorder, retained, retainers, short
 use heaplake_ingest::{FORMATS, Format};
 use heaplake_kit::Stage;
 use heaplake_kit::access::Access;
+use heaplake_kit::threads::locked;
 use heaplake_publish::{TABLES, function_signatures, replay_summary, signatures, summary, totals, trace_signatures};
 use heaplake_replay::replay_trace;
 use heaplake_summarise::{
@@ -17,7 +18,7 @@ use heaplake_summarise::{
     owners, possible_classes, retainer_trees,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// Entry of a stage in the list.
 #[derive(Clone, Copy)]
@@ -128,7 +129,7 @@ pub fn is_appended(file: &str) -> bool {
 pub fn foreign(stage: &'static Stage) -> Arc<BTreeSet<&'static str>> {
     static ALL: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| all_stages().flat_map(own).collect());
     static KNOWN: Mutex<BTreeMap<usize, Arc<BTreeSet<&'static str>>>> = Mutex::new(BTreeMap::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = locked(&KNOWN);
     let foreign = known.entry(std::ptr::from_ref(stage).addr()).or_insert_with(|| {
         let own: BTreeSet<&str> = own(stage).collect();
         Arc::new(ALL.difference(&own).copied().collect())

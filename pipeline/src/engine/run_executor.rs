@@ -13,12 +13,12 @@ use super::workplace::Workplace;
 use crate::diagnostic::{Diagnostic, Exit};
 use crate::inputs;
 use crate::memory::{AtWork, peak_rss};
-use crate::print::progress::{Display, Mode};
+use crate::progress::{Display, Mode};
 use heaplake_ingest::Format;
 use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
-use heaplake_kit::stage::Output;
-use heaplake_kit::{Budget, Context, Scratch, StageError, Stats, storage};
+use heaplake_kit::stage::{Handover, Output};
+use heaplake_kit::{Budget, Context, IoAt, Scratch, StageError, Stats, storage};
 use heaplake_lake::commit::NewRun;
 use heaplake_lake::place::Place;
 use heaplake_publish::snapshot::{self, Captured, StageTime};
@@ -99,40 +99,43 @@ impl RunExecutor<'_> {
         let admit = |nodes| admit_size((nodes, 0));
         admit(0)?;
         let (format, setting) = (known.format, known.setting(options));
+        let reopen = || self.reopen(&budget);
         let mut work = Work {
             scratch,
             columns: Columns::new(scratch, matches!(request.input, Input::File(_)), &budget)?,
-            budget,
+            budget: budget.clone(),
             threads: request.threads,
             is_short: request.is_short(),
             setting,
             input: known.input,
+            reopen: &reopen,
             admit: &admit,
             output: Output::default(),
             display,
             cancel,
         };
-        self.read(&graph, &mut work, journal)?;
+        execute(&graph, |position| position == 0, || (0, 0), &work, journal)?;
         let contents = Contents::read(format, scratch)?;
         // A resumed run may have a smaller budget than before.
         admit_size(contents.size(scratch))?;
+        let (_, input_hash) = contents.identity();
         let name = request.snapshot.clone().unwrap_or_else(|| contents.run_name(request));
         self.unchanged(journal)?;
-        if request.hash.as_deref().is_some_and(|hash| hash != contents.input_hash()) {
+        if request.hash.as_deref().is_some_and(|hash| hash != input_hash) {
             return Err(StageError::changed(&request.input.name()).into());
         }
         let held = held.map_or_else(|| Place::take(&request.lake, &request.release, &name), Ok)?;
         let held = held.made_in(&scratch.folder().join(MADE));
         // Standard input has no size to look for beforehand, and a name may belong to another input.
         if !request.force
-            && let Some(outcome) = existing::at(held.path(), request, contents.input_hash())?
+            && let Some(outcome) = existing::at(held.path(), request, input_hash)?
         {
             return Ok(outcome);
         }
         let (place, new) = (held.path().to_owned(), NewRun::create(held)?);
         work.output = Output {
             folder: new.folder().to_owned(),
-            input_hash: contents.input_hash().to_owned(),
+            input_hash: input_hash.to_owned(),
             release: request.release.clone(),
             snapshot: name,
         };
@@ -145,22 +148,15 @@ impl RunExecutor<'_> {
         Ok(Outcome { place, run, unchanged: false, stages: times(&graph, &ran, journal) })
     }
 
-    /// Runs the reader.
-    fn read(&self, graph: &Graph, work: &mut Work<'_>, journal: &mut Journal) -> Result<(), Diagnostic> {
+    /// Opens the input again. It was readable before, so a refusal is due to a change.
+    fn reopen(&self, budget: &Budget) -> Result<Handover, StageError> {
         let Self { request, display, cancel, .. } = *self;
-        let read = |work: &Work<'_>, journal: &mut Journal| {
-            execute(graph, |position| position == 0, || (0, 0), work, journal).map(drop)
-        };
-        match read(work, journal) {
-            Err(StageError::Budget { .. }) if work.columns.is_shared() => {
-                // The reader needs more memory than it can declare. It reads again with the whole budget.
-                work.columns.give_up(&work.budget)?;
-                let (budget, threads) = (work.budget.clone(), request.threads);
-                let context = Context { budget, threads, progress: display, cancel };
-                work.input = Known::open(request, &context, |_| false)?.input;
-                Ok(read(work, journal)?)
+        let context = Context { budget: budget.clone(), threads: request.threads, progress: display, cancel };
+        match Known::open(request, &context, |_| false) {
+            Ok(known) => Ok(known.input),
+            Err(refused) => {
+                Err(refused.error.map_or_else(|| StageError::changed(&request.input.name()), |error| *error))
             }
-            read => Ok(read?),
         }
     }
 
@@ -189,7 +185,7 @@ impl RunExecutor<'_> {
             release: output.release.clone(),
             source: request.input.name(),
             input_bytes,
-            input_hash,
+            input_hash: input_hash.to_owned(),
             captured_at_us: captured.map(|captured| captured.at_us),
             folder: None,
             options: request.options.clone(),
@@ -228,17 +224,11 @@ impl Contents {
         })
     }
 
-    fn identity(&self) -> (u64, String) {
+    /// Stored bytes and hash of the input.
+    fn identity(&self) -> (u64, &str) {
         match self {
-            Self::Snapshot(metadata, _) => (metadata.input_bytes, metadata.input_hash.clone()),
-            Self::Trace(metadata) => (metadata.input_bytes, metadata.input_hash.clone()),
-        }
-    }
-
-    fn input_hash(&self) -> &str {
-        match self {
-            Self::Snapshot(metadata, _) => &metadata.input_hash,
-            Self::Trace(metadata) => &metadata.input_hash,
+            Self::Snapshot(metadata, _) => (metadata.input_bytes, &metadata.input_hash),
+            Self::Trace(metadata) => (metadata.input_bytes, &metadata.input_hash),
         }
     }
 
@@ -287,7 +277,7 @@ fn tables(graph: &Graph, ran: &[Ran], folder: &Path) -> Result<Vec<Table>, Stage
     for Ran { position, done } in ran {
         if let Product::Table(file) = graph.steps[*position].product {
             let path = folder.join(file);
-            let bytes = fs::metadata(&path).map_err(|error| StageError::io(&path, "examine", error))?.len();
+            let bytes = fs::metadata(&path).at(&path, "examine")?.len();
             tables.push(Table { file: file.to_owned(), rows: done.rows, bytes, xxh3_64: None });
         }
     }

@@ -1,5 +1,6 @@
 //! Disk format of the journal: a sealed document; and removal of unlisted files.
 
+use heaplake_kit::IoAt;
 use heaplake_kit::StageError;
 use heaplake_kit::fs;
 use heaplake_lake::seal::{self, Seal};
@@ -10,17 +11,16 @@ use std::path::{Path, PathBuf};
 
 /// Writes an object with its seal as the first member, atomically replacing an older one.
 pub(super) fn write<T: Serialize>(path: &Path, document: &T) -> Result<(), StageError> {
-    let text = serde_json::to_string(document)
-        .map_err(|error| StageError::Scratch { path: path.to_owned(), problem: error.to_string() })?;
+    let text = serde_json::to_string(document).map_err(|error| StageError::scratch(path, error.to_string()))?;
     let new = path.with_extension("new");
-    fs::write(&new, seal::sealed(&text).0).map_err(|error| StageError::io(&new, "write", error))?;
-    fs::rename(&new, path).map_err(|error| StageError::io(path, "replace", error))
+    fs::write(&new, seal::sealed(&text).0).at(&new, "write")?;
+    fs::rename(&new, path).at(path, "replace")
 }
 
 /// Reads an object; [`StageError::Scratch`] if its seal does not match.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StageError> {
-    let damaged = |problem: String| StageError::Scratch { path: path.to_owned(), problem };
-    let text = fs::read(path).map_err(|error| StageError::io(path, "read", error))?;
+    let damaged = |problem: String| StageError::scratch(path, problem);
+    let text = fs::read(path).at(path, "read")?;
     if !matches!(seal::of(&text), Seal::Whole(_)) {
         return Err(damaged("it is not what was written".to_owned()));
     }
@@ -30,12 +30,12 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StageError> {
 /// Removes all files below a folder except `known`.
 pub(super) fn remove_others(folder: &Path, known: &BTreeSet<PathBuf>) -> Result<(), StageError> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    for entry in entries.map_err(|error| StageError::io(folder, "read", error))? {
+    for entry in entries.at(folder, "read")? {
         let path = entry.path();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove_others(&path, known)?;
         } else if !known.contains(&path) {
-            fs::remove_file(&path).map_err(|error| StageError::io(&path, "remove", error))?;
+            fs::remove_file(&path).at(&path, "remove")?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use super::request::Request;
 use crate::diagnostic::Diagnostic;
 use crate::inputs;
 use heaplake_input::source::Input;
-use heaplake_kit::{Scratch, StageError, fs as files, storage};
+use heaplake_kit::{IoAt, Scratch, StageError, fs as files, storage};
 use heaplake_lake::hidden::{self, Hidden};
 use heaplake_lake::lock::Lock;
 use heaplake_lake::{output_file, place};
@@ -85,10 +85,10 @@ fn private(scratch: Option<&Path>, lake: &Path) -> Result<PathBuf, StageError> {
     let base = scratch.unwrap_or(&beside);
     match scratch {
         Some(scratch) => make_scratch(scratch)?,
-        None => files::create_dir_all(base).map_err(|error| StageError::io(base, "create", error))?,
+        None => files::create_dir_all(base).at(base, "create")?,
     }
     for folder in roots().map(|name| base.join(name)) {
-        if files::private_folder(&folder).map_err(|error| StageError::io(&folder, "create", error))? {
+        if files::private_folder(&folder).at(&folder, "create")? {
             return Ok(folder);
         }
     }
@@ -117,8 +117,8 @@ fn beside(lake: &Path) -> PathBuf {
 /// Creates the scratch folder that the user named, if missing; whatever the umask, nobody else may write to a new one.
 /// Refuses one in which any user may replace files of others.
 fn make_scratch(folder: &Path) -> Result<(), StageError> {
-    files::create_own_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
-    if files::is_open_to_all(folder).map_err(|error| StageError::io(folder, "examine", error))? {
+    files::create_own_dir_all(folder).at(folder, "create")?;
+    if files::is_open_to_all(folder).at(folder, "examine")? {
         return Err(StageError::Refused {
             problem: format!("{}: any user may replace files in this folder", folder.display()),
             advice: "name a folder of your own with --scratch, or set its sticky bit".to_owned(),
@@ -132,7 +132,7 @@ pub fn passing(scratch: Option<&Path>) -> Result<Hidden, StageError> {
     let base = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
     match scratch {
         Some(scratch) => make_scratch(scratch)?,
-        None => files::create_dir_all(&base).map_err(|error| StageError::io(&base, "create", error))?,
+        None => files::create_dir_all(&base).at(&base, "create")?,
     }
     Hidden::create(&base, PASSING)
 }

@@ -1,7 +1,7 @@
 //! Metrics of a batch.
 
 use super::Metrics;
-use crate::commands::tally::Tally;
+use crate::metrics::tally::Tally;
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod fleet;
+pub(crate) mod tally;
 
 use heaplake_kit::StageError;
 use heaplake_lake::output_file;

@@ -90,7 +90,7 @@ fn numbers_beside_groups(reached: usize, pairs: u64, job: &Job<'_>) -> Result<Op
         return Ok(None);
     }
     Ok(match ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_PREORDER))? {
-        Lookup::Mapped(numbers) => Some(numbers),
+        Lookup::Resident(numbers) => Some(numbers),
         Lookup::Paged(_) => None,
     })
 }
@@ -170,7 +170,7 @@ fn by_partitions(mut input: Input, reached: usize, pairs: u64, job: &Job<'_>) ->
     let pool = OrderedPool::plan(context, "retainers: edges under way", MOST_THREADS, BLOCK_BYTES)?;
     let fill = |block: &mut Block| input.fill(block, context);
     match ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_PREORDER))? {
-        Lookup::Mapped(numbers) => {
+        Lookup::Resident(numbers) => {
             let number = || {
                 |block: &mut Block| {
                     block.number(&numbers);

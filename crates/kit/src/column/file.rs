@@ -3,7 +3,7 @@
 use super::length::whole;
 use super::packed::{Packed, width_of};
 use crate::fs::File;
-use crate::{Scratch, StageError};
+use crate::{IoAt, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Opened {
 /// [`StageError::Scratch`] when its length differs from the recorded one, or it is damaged.
 pub(crate) fn open<T>(scratch: &Scratch, column: Column<T>) -> Result<Opened, StageError> {
     let path = scratch.path(column);
-    let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
+    let file = File::open(&path).at(&path, "open")?;
     let bytes = length(scratch, &path, &file)?;
     match width_of(column) {
         Some(width) => Packed::open(&path, Arc::new(file), bytes, width).map(Opened::Packed),
@@ -59,7 +59,7 @@ pub(crate) fn packed_bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u6
 
 /// Returns the length of a file after checking it against the recorded length.
 pub(crate) fn length(scratch: &Scratch, path: &Path, file: &File) -> Result<u64, StageError> {
-    let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
+    let bytes = file.metadata().at(path, "examine")?.len();
     scratch.check_length(path, bytes)?;
     Ok(bytes)
 }

@@ -11,7 +11,7 @@ pub(super) fn whole<T>(path: &Path, bytes: u64) -> Result<u64, StageError> {
     let width = size_of::<T>() as u64;
     if !bytes.is_multiple_of(width) {
         let problem = format!("{bytes} bytes are no whole number of {width}-byte elements");
-        return Err(StageError::Scratch { path: path.to_owned(), problem });
+        return Err(StageError::scratch(path, problem));
     }
     Ok(bytes / width)
 }

@@ -6,7 +6,7 @@ use super::packed::Groups;
 use super::resident::Pages;
 use crate::bus::{self, Known};
 use crate::fs::File;
-use crate::{BudgetVec, Reservation, Scratch, StageError, hint};
+use crate::{BudgetVec, IoAt, Reservation, Scratch, StageError, hint};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use memmap2::{Advice, Mmap, UncheckedAdvice};
@@ -128,7 +128,7 @@ impl<T: Pod> ColumnMap<T> {
         let bytes = bytemuck::cast_slice_mut(&mut all);
         match opened {
             Opened::Plain(file, _) => {
-                file.read_exact_at(bytes, 0).map_err(|error| StageError::io(&path, "read", error))?;
+                file.read_exact_at(bytes, 0).at(&path, "read")?;
             }
             Opened::Packed(packed) => Groups::new(packed).read(0, bytes)?,
         }
@@ -140,10 +140,7 @@ impl<T: Pod> ColumnMap<T> {
         // SAFETY: the file lies in the run's private scratch folder and is complete, and no stage changes or truncates
         // a column that another one maps, so the mapped bytes do not change. If the file is truncated nonetheless,
         // `bus` ends the process.
-        let map = file
-            .before_map()
-            .and_then(|()| unsafe { Mmap::map(file.as_std()) })
-            .map_err(|error| StageError::io(path, "map", error))?;
+        let map = file.before_map().and_then(|()| unsafe { Mmap::map(file.as_std()) }).at(path, "map")?;
         // Advice is a hint; without it the map is only slower.
         if is_counted {
             #[cfg(target_os = "linux")]

@@ -151,7 +151,7 @@ mod tests {
                     elements.prefetch(i + 3000);
                     assert_eq!(elements.get(i).unwrap(), numbers[i]);
                 });
-                assert!(matches!(elements, Lookup::Mapped(_)) || memory < 2 << 20);
+                assert!(matches!(elements, Lookup::Resident(_)) || memory < 2 << 20);
             }
         }
     }

@@ -8,6 +8,7 @@
 //! Only columns per node or edge are packed. Others are small, are appended to, or hold text and records.
 
 use super::packing::{BLOCK, Width};
+use crate::IoAt;
 use crate::StageError;
 use crate::fs::File;
 use heaplake_schemas::scratch::{Column, Per};
@@ -143,23 +144,21 @@ impl Packed {
     pub(crate) fn count(path: &Path, file: &File, length: u64) -> Result<u64, StageError> {
         let mut end = [0u64; 2];
         if length >= END {
-            file.read_exact_at(bytemuck::bytes_of_mut(&mut end), length - END)
-                .map_err(|error| StageError::io(path, "read", error))?;
+            file.read_exact_at(bytemuck::bytes_of_mut(&mut end), length - END).at(path, "read")?;
         }
-        if end[1] == MARK { Ok(end[0]) } else { Err(damaged(path, "it is not packed to its end")) }
+        if end[1] == MARK { Ok(end[0]) } else { Err(StageError::scratch(path, "it is not packed to its end")) }
     }
 
     pub(crate) fn open(path: &Path, file: Arc<File>, length: u64, width: Width) -> Result<Self, StageError> {
         let count = Self::count(path, &file, length)?;
         let groups = count.div_ceil((GROUP / width.bytes()) as u64);
         let index = groups.checked_mul(8).and_then(|bytes| (length - END).checked_sub(bytes));
-        let index = index.ok_or_else(|| damaged(path, "it has fewer groups than elements need"))?;
+        let index = index.ok_or_else(|| StageError::scratch(path, "it has fewer groups than elements need"))?;
         let mut starts = vec![0; groups as usize + 1];
-        file.read_exact_at(bytemuck::cast_slice_mut(&mut starts[..groups as usize]), index)
-            .map_err(|error| StageError::io(path, "read", error))?;
+        file.read_exact_at(bytemuck::cast_slice_mut(&mut starts[..groups as usize]), index).at(path, "read")?;
         starts[groups as usize] = index;
         if starts[0] != 0 || starts.windows(2).any(|pair| pair[1].checked_sub(pair[0]).is_none_or(|it| it > MOST)) {
-            return Err(damaged(path, "its groups do not follow each other"));
+            return Err(StageError::scratch(path, "its groups do not follow each other"));
         }
         Ok(Self { path: path.to_owned(), file, width, count, starts })
     }
@@ -184,12 +183,12 @@ impl Packed {
     }
 
     pub(super) fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), StageError> {
-        self.file.read_exact_at(bytes, at).map_err(|error| StageError::io(&self.path, "read", error))
+        self.file.read_exact_at(bytes, at).at(&self.path, "read")
     }
 
     pub(super) fn unpack(&self, block: Option<&[u8]>, elements: &mut [u8]) -> Result<(), StageError> {
         let unpacked = block.and_then(|block| self.width.unpack(block, elements));
-        unpacked.ok_or_else(|| damaged(&self.path, "a block of it is not what was packed"))
+        unpacked.ok_or_else(|| StageError::scratch(&self.path, "a block of it is not what was packed"))
     }
 
     /// End of the groups in the file.
@@ -240,12 +239,12 @@ impl Packed {
             }
             (start, at, elements) = (start + length, (nth + 1) * BLOCK, rest);
         }
-        if elements.is_empty() { Ok(()) } else { Err(damaged(&self.path, "a group has fewer blocks than it should")) }
+        if elements.is_empty() {
+            Ok(())
+        } else {
+            Err(StageError::scratch(&self.path, "a group has fewer blocks than it should"))
+        }
     }
-}
-
-fn damaged(path: &Path, problem: &str) -> StageError {
-    StageError::Scratch { path: path.to_owned(), problem: problem.to_owned() }
 }
 
 /// Sequential reader of a packed file, one group at a time.

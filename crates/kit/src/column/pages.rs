@@ -5,10 +5,11 @@
 //! the next column: the system clears each page once, not once per column. In a virtual machine that fetches pages from
 //! its host, clearing costs several times as much as writing a column.
 
+use crate::threads::locked;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::ptr::NonNull;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Unit of backing and remapping, bytes.
 pub(super) const CHUNK: usize = 1 << 20;
@@ -135,10 +136,6 @@ pub(super) struct Pool {
 const MOST_MOVES: usize = 20_000;
 
 impl Pool {
-    fn ranges(&self) -> MutexGuard<'_, Vec<Range>> {
-        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// True once no more chunks are remapped.
     pub(super) fn is_spent(&self) -> bool {
         self.moves.load(Ordering::Relaxed) >= MOST_MOVES
@@ -151,7 +148,7 @@ impl Pool {
         }
         range.trim();
         if range.backed() > 0 {
-            self.ranges().push(range);
+            locked(&self.ranges).push(range);
         }
         true
     }
@@ -161,7 +158,7 @@ impl Pool {
         if self.is_spent() {
             return false;
         }
-        let mut ranges = self.ranges();
+        let mut ranges = locked(&self.ranges);
         let moved = ranges.last_mut().is_some_and(|last| range.back_from(last));
         if moved && ranges.last().is_some_and(|last| last.backed() == 0) {
             ranges.pop();
@@ -172,7 +169,7 @@ impl Pool {
 
     /// Unmaps all chunks; returns their bytes.
     pub(super) fn clear(&self) -> usize {
-        self.ranges().drain(..).map(|range| range.backed()).sum()
+        locked(&self.ranges).drain(..).map(|range| range.backed()).sum()
     }
 }
 

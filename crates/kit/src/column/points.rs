@@ -5,11 +5,12 @@ use super::packed::width_of;
 use super::packed_blocks::Blocks;
 use super::packing::BLOCK;
 use crate::array::Fault;
+use crate::threads::locked;
 use crate::{ColumnMap, ReadAt, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::cmp::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// A column for few accesses, clustered or unrepeated: not counted against the budget. A packed file is unpacked one
 /// block at a time. For many accesses use [`lookup`](crate::array_plan::lookup).
@@ -48,7 +49,7 @@ impl<T: Pod> ColumnPoints<T> {
         };
         let count = match &from {
             From::Map(map) => map.len(),
-            From::Packed(last) => last.lock().unwrap_or_else(PoisonError::into_inner).blocks.packed().len() as usize,
+            From::Packed(last) => locked(&last).blocks.packed().len() as usize,
         };
         Ok(Self { scratch: scratch.clone(), count, from })
     }
@@ -69,7 +70,7 @@ impl<T: Pod> ColumnPoints<T> {
             From::Map(map) => map.get(i).copied(),
             From::Packed(_) if i >= self.count => None,
             From::Packed(last) => {
-                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut last = locked(&last);
                 Some(last.get(i, self.count).unwrap_or_else(|error| {
                     self.scratch.note_damage(error);
                     T::zeroed()

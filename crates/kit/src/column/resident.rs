@@ -11,12 +11,13 @@ use super::store::{Store, Tract};
 use super::target::write_file;
 use crate::StageError;
 use crate::checksums::Checksum;
+use crate::threads::locked;
 use rustc_hash::FxHashMap;
 use std::any::Any;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Columns up to this many bytes use a plain vector; most columns of a small input do.
 const SMALL: usize = 256 << 10;
@@ -199,7 +200,7 @@ impl Residents {
         store.set_limit(limit);
         let mut gone = Vec::new();
         while self.used() > limit {
-            let mut columns = self.columns();
+            let mut columns = locked(&self.0.columns);
             let unused = columns.iter().filter(|(_, pages)| Arc::strong_count(pages) == 1);
             let Some((path, pages)) = unused.max_by_key(|(path, pages)| (pages.taken(), *path)) else { break };
             let path = path.clone();
@@ -210,10 +211,6 @@ impl Residents {
         }
         store.clear_beyond(limit);
         Ok(gone)
-    }
-
-    fn columns(&self) -> MutexGuard<'_, FxHashMap<OsString, Arc<Pages>>> {
-        self.0.columns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a column with a file packed with `width`.
@@ -240,7 +237,7 @@ impl Residents {
 
     /// Stores a column under a name, replacing the previous one.
     pub(super) fn put(&self, path: &Path, growing: Growing) {
-        let before = self.columns().insert(path.into(), Arc::new(growing.finish()));
+        let before = locked(&self.0.columns).insert(path.into(), Arc::new(growing.finish()));
         drop(before);
     }
 
@@ -256,22 +253,22 @@ impl Residents {
 
     /// Returns the column of a name.
     pub(crate) fn get(&self, path: &Path) -> Option<Arc<Pages>> {
-        self.columns().get(path.as_os_str()).cloned()
+        locked(&self.0.columns).get(path.as_os_str()).cloned()
     }
 
     /// Returns the bytes of the column of a name.
     pub(crate) fn length(&self, path: &Path) -> Option<u64> {
-        self.columns().get(path.as_os_str()).map(|pages| pages.length as u64)
+        locked(&self.0.columns).get(path.as_os_str()).map(|pages| pages.length as u64)
     }
 
     /// Removes a column; false if it is not in memory.
     pub(crate) fn remove(&self, path: &Path) -> bool {
-        self.columns().remove(path.as_os_str()).is_some()
+        locked(&self.0.columns).remove(path.as_os_str()).is_some()
     }
 
     /// Renames a column; false if it is not in memory.
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> bool {
-        let mut columns = self.columns();
+        let mut columns = locked(&self.0.columns);
         let Some(pages) = columns.remove(from.as_os_str()) else { return false };
         columns.insert(to.into(), pages);
         true
@@ -279,7 +276,7 @@ impl Residents {
 
     /// Gives a column a second name; false if it is not in memory.
     pub(crate) fn share(&self, from: &Path, to: &Path) -> bool {
-        let mut columns = self.columns();
+        let mut columns = locked(&self.0.columns);
         let Some(pages) = columns.get(from.as_os_str()).cloned() else { return false };
         columns.insert(to.into(), pages);
         true
@@ -287,7 +284,7 @@ impl Residents {
 
     /// Truncates a column that is not borrowed; false if it is not in memory.
     pub(crate) fn cut(&self, path: &Path, length: u64) -> bool {
-        let mut columns = self.columns();
+        let mut columns = locked(&self.0.columns);
         let Some(pages) = columns.get_mut(path.as_os_str()).and_then(Arc::get_mut) else { return false };
         pages.length = pages.length.min(length as usize);
         pages.parsed = OnceLock::new();

@@ -5,7 +5,7 @@ use super::length::{BUFFER, whole};
 use super::packed::Groups;
 use super::resident::{ALIGNMENT, Pages};
 use crate::fs::File;
-use crate::{Scratch, StageError};
+use crate::{IoAt, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ impl<T: Pod> Source<T> {
             From::File(file, buffer) => {
                 let part = &mut buffer[..count];
                 file.read_exact_at(bytemuck::cast_slice_mut(part), first * size_of::<T>() as u64)
-                    .map_err(|error| StageError::io(&self.path, "read", error))?;
+                    .at(&self.path, "read")?;
                 part
             }
             From::Packed(groups, buffer) => {
@@ -97,6 +97,6 @@ impl<T: Pod> Source<T> {
     /// Creates the error of reading past an end.
     #[cold]
     pub(super) fn ended(&self, problem: &str) -> StageError {
-        StageError::Scratch { path: self.path.clone(), problem: problem.to_owned() }
+        StageError::scratch(&self.path, problem)
     }
 }

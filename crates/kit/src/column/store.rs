@@ -1,10 +1,11 @@
 //! Memory of all columns of a folder: limit, pool, and the tracts of large columns.
 
 use super::pages::{CHUNK, Pool, Range};
+use crate::threads::locked;
 use crate::{divisible, threads};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum bytes of cleared pages in the pool.
 const MOST_AHEAD: u64 = 16 << 20;
@@ -40,7 +41,7 @@ impl Store {
 
     /// Sets the limit, after pending additions to the pool.
     pub(super) fn set_limit(&self, limit: u64) {
-        let _nothing_under_way = self.stocking();
+        let _nothing_under_way = locked(&self.stocking);
         self.limit.store(limit, Ordering::Relaxed);
     }
 
@@ -118,7 +119,7 @@ impl Store {
 
     /// Adds one cleared chunk to the pool if columns will soon need it; false if the pool has enough.
     pub(super) fn stock(&self) -> bool {
-        let _under_way = self.stocking();
+        let _under_way = locked(&self.stocking);
         let enough = MOST_AHEAD.min(self.wanted.load(Ordering::Relaxed) / TAKEN_PER_AHEAD);
         if self.pool.is_spent() || self.pooled.load(Ordering::Relaxed) >= enough || !self.take(CHUNK as u64) {
             return false;
@@ -135,10 +136,6 @@ impl Store {
                 false
             }
         }
-    }
-
-    fn stocking(&self) -> MutexGuard<'_, ()> {
-        self.stocking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_in(&self, range: Range) {
@@ -197,10 +194,6 @@ impl Tract {
         (tract.back(bytes) && tract.append(first)).then(|| Arc::new(tract))
     }
 
-    fn range(&self) -> MutexGuard<'_, Range> {
-        self.range.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The first `length` of the written bytes.
     pub(super) fn bytes(&self, length: usize) -> &[u8] {
         assert!(length <= self.end.load(Ordering::Acquire), "only what was written is seen");
@@ -210,7 +203,7 @@ impl Tract {
 
     /// Bytes of memory.
     pub(super) fn taken(&self) -> u64 {
-        self.range().backed() as u64
+        locked(&self.range).backed() as u64
     }
 
     /// Makes the caller the writer after the first `length` bytes; false if there is a writer, or if more was written.
@@ -245,7 +238,7 @@ impl Tract {
 
     /// Backs at least `bytes`; false at the limit.
     fn back(&self, bytes: usize) -> bool {
-        let mut range = self.range();
+        let mut range = locked(&self.range);
         while range.backed() < bytes {
             if !range.has_addresses() || !self.store.back(&mut range) {
                 return false;

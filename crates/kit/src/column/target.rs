@@ -2,6 +2,7 @@
 
 use super::packed::Packer;
 use super::packing::Width;
+use crate::IoAt;
 use crate::StageError;
 use crate::checksums::Checksum;
 use crate::fs::File;
@@ -28,8 +29,8 @@ impl Target {
 
     /// Creates a file that begins with the bytes `there`.
     pub(super) fn create(path: &Path, width: Option<Width>, there: &[u8]) -> Result<Self, StageError> {
-        let mut file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
-        file.write_all(there).map_err(|error| StageError::io(path, "write", error))?;
+        let mut file = File::create(path).at(path, "create")?;
+        file.write_all(there).at(path, "write")?;
         Ok(Self::new(file, width, there.len() as u64))
     }
 
@@ -51,9 +52,9 @@ impl Target {
         let Self { mut file, packer, mut hash, first, mut end } = self;
         if let Some(packer) = packer {
             let write = |bytes: &[u8]| put(&mut file, &mut hash, &mut end, bytes);
-            packer.finish(write).map_err(|error| StageError::io(path, "write", error))?;
+            packer.finish(write).at(path, "write")?;
         }
-        let there = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
+        let there = file.metadata().at(path, "examine")?.len();
         if there == end { Ok((end - first, hash)) } else { Err(StageError::cut_off(path, end, there)) }
     }
 }
@@ -68,7 +69,7 @@ fn put(file: &mut File, hash: &mut Xxh3, end: &mut u64, bytes: &[u8]) -> io::Res
 /// Writes a column in memory to its file; returns the checksum.
 pub(super) fn write_file(path: &Path, elements: &[u8], width: Option<Width>) -> Result<Checksum, StageError> {
     let mut target = Target::create(path, width, &[])?;
-    target.write(elements).map_err(|error| StageError::io(path, "write", error))?;
+    target.write(elements).at(path, "write")?;
     let (bytes, hash) = target.finish(path)?;
     Ok(Checksum::default().and(bytes, &hash))
 }

@@ -8,7 +8,7 @@ use super::resident::Growing;
 use super::target::Target;
 use crate::checksums::Checksum;
 use crate::fs::File;
-use crate::{Scratch, StageError};
+use crate::{IoAt, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ impl<T: Pod> ColumnWriter<T> {
                 (Sink::File(Box::new(target)), whole::<T>(&path, pages.bytes().len() as u64)?)
             }
             None => {
-                let file = File::append(&path).map_err(|error| StageError::io(&path, "open", error))?;
+                let file = File::append(&path).at(&path, "open")?;
                 let there = length(scratch, &path, &file)?;
                 (Sink::File(Box::new(Target::new(file, None, there))), whole::<T>(&path, there)?)
             }
@@ -182,7 +182,7 @@ impl<T: Pod> ColumnWriter<T> {
             self.leave_memory()?;
         }
         if let Sink::File(target) = &mut self.sink {
-            target.write(bytes).map_err(|error| StageError::io(&self.path, "write", error))?;
+            target.write(bytes).at(&self.path, "write")?;
             self.written += elements.len() as u64;
         }
         Ok(())
@@ -196,7 +196,7 @@ impl<T: Pod> ColumnWriter<T> {
             let (there, more) = growing.bytes().split_at(first);
             self.scratch.note_file();
             let mut target = Target::create(&self.path, self.width, there)?;
-            target.write(more).map_err(|error| StageError::io(&self.path, "write", error))?;
+            target.write(more).at(&self.path, "write")?;
             self.sink = Sink::File(Box::new(target));
         }
         Ok(())

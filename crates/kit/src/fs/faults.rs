@@ -58,7 +58,7 @@ mod chosen {
 
     /// Called before an operation; returns the maximum bytes that it may move.
     #[inline(always)]
-    pub fn before(_operation: Operation, at: At<'_>) -> io::Result<usize> {
+    pub(crate) fn before(_operation: Operation, at: At<'_>) -> io::Result<usize> {
         match at {
             At::Path(path) => _ = path,
             At::File(file) => _ = file,

@@ -1,6 +1,7 @@
 //! Small documents in scratch.
 
 use super::Scratch;
+use crate::IoAt;
 use crate::StageError;
 use crate::checksums::Checksum;
 use crate::fs;
@@ -12,17 +13,16 @@ impl Scratch {
     /// Writes a small document, atomically replacing an older one.
     pub fn write_document<T: Serialize>(&self, name: &str, document: &T) -> Result<(), StageError> {
         let path = self.file(name);
-        let text = serde_json::to_vec(document)
-            .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
+        let text = serde_json::to_vec(document).map_err(|error| StageError::scratch(&path, error.to_string()))?;
         if self.residents_for(&path).is_some_and(|residents| residents.keep(&path, &text)) {
-            self.remove_named(&path).map_err(|error| StageError::io(&path, "remove", error))?;
+            self.remove_named(&path).at(&path, "remove")?;
             self.note(&path, Some(Checksum::of(&text)));
             return Ok(());
         }
         let new = self.file(&format!("{name}.new"));
         self.note_file();
-        fs::write(&new, &text).map_err(|error| StageError::io(&new, "write", error))?;
-        self.rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))?;
+        fs::write(&new, &text).at(&new, "write")?;
+        self.rename(&new, &path).at(&path, "replace")?;
         self.note(&path, Some(Checksum::of(&text)));
         Ok(())
     }
@@ -36,10 +36,10 @@ impl Scratch {
         let resident = self.residents.as_ref().and_then(|residents| residents.get(&path));
         let read = match &resident {
             Some(_) => Vec::new(),
-            None => fs::read_at_most(&path, fs::LIST_BYTES).map_err(|error| StageError::io(&path, "read", error))?,
+            None => fs::read_at_most(&path, fs::LIST_BYTES).at(&path, "read")?,
         };
         let text = resident.as_ref().map_or(&*read, |pages| pages.bytes());
-        serde_json::from_slice(text).map_err(|error| StageError::Scratch { path, problem: error.to_string() })
+        serde_json::from_slice(text).map_err(|error| StageError::scratch(&path, error.to_string()))
     }
 
     /// Reads a document used by many stages: in memory it is parsed once.
@@ -52,7 +52,7 @@ impl Scratch {
             return self.read_document(name).map(Arc::new);
         };
         let parse = |text: &[u8]| serde_json::from_slice(text);
-        pages.parsed(parse).map_err(|error| StageError::Scratch { path, problem: error.to_string() })
+        pages.parsed(parse).map_err(|error| StageError::scratch(&path, error.to_string()))
     }
 }
 

@@ -3,10 +3,12 @@
 mod documents;
 mod names;
 
+use crate::IoAt;
 use crate::StageError;
 use crate::checksums::{Checksum, Checksums};
 use crate::column::Residents;
 use crate::fs::{self, File};
+use crate::threads::locked;
 use heaplake_schemas::scratch::Column;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -14,7 +16,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// A scratch folder. Columns are files inside it; nothing else may write there during a run.
 ///
@@ -71,14 +73,14 @@ impl Scratch {
         if folder.exists() {
             scratch.clear()?;
         }
-        fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
+        fs::create_dir_all(folder).at(folder, "create")?;
         Ok(scratch)
     }
 
     /// Opens or creates a subfolder with its own columns, which refuses no file.
     pub fn within(&self, name: &str) -> Result<Self, StageError> {
         let folder = self.folder.join(name);
-        fs::create_dir_all(&folder).map_err(|error| StageError::io(&folder, "create", error))?;
+        fs::create_dir_all(&folder).at(&folder, "create")?;
         Ok(Self { folder, refused: None, ..self.clone() })
     }
 
@@ -169,10 +171,8 @@ impl Scratch {
     /// Fails if damage was recorded. Called after each stage: output computed from damaged columns is useless.
     pub fn undamaged(&self) -> Result<(), StageError> {
         match self.damage.get() {
-            Some(StageError::Scratch { path, problem }) => {
-                Err(StageError::Scratch { path: path.clone(), problem: problem.clone() })
-            }
-            Some(error) => Err(StageError::Scratch { path: self.folder.clone(), problem: error.to_string() }),
+            Some(StageError::Scratch { path, problem }) => Err(StageError::scratch(path, problem)),
+            Some(error) => Err(StageError::scratch(&self.folder, error.to_string())),
             None => Ok(()),
         }
     }
@@ -181,8 +181,8 @@ impl Scratch {
     /// the process ends.
     pub fn unnamed(&self) -> Result<Arc<File>, StageError> {
         let file = File::unnamed(&self.folder).map(Arc::new);
-        let file = file.map_err(|error| StageError::io(&self.folder, "create a file in", error))?;
-        let mut all = self.unnamed.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = file.at(&self.folder, "create a file in")?;
+        let mut all = locked(&self.unnamed);
         all.retain(|file| file.strong_count() > 0);
         all.push(Arc::downgrade(&file));
         Ok(file)
@@ -245,7 +245,7 @@ impl Scratch {
 
     /// Measures the disk space of the folder. Called after each stage, and at peaks of temporary disk space.
     pub fn measure(&self) {
-        let unnamed = self.unnamed.lock().unwrap_or_else(PoisonError::into_inner);
+        let unnamed = locked(&self.unnamed);
         let unnamed = unnamed.iter().filter_map(Weak::upgrade).filter_map(|file| file.metadata().ok());
         let unnamed: u64 = unnamed.map(|file| file.blocks() * 512).sum();
         let named = if self.may_have_files() { taken(&self.whole, &mut BTreeSet::new()) } else { 0 };
@@ -259,12 +259,12 @@ impl Scratch {
 
     /// Opens the folder of an earlier run.
     pub fn reopen(folder: &Path) -> Result<Self, StageError> {
-        fs::read_dir(folder).map_err(|error| StageError::io(folder, "read", error))?;
+        fs::read_dir(folder).at(folder, "read")?;
         Ok(Self::at(folder))
     }
 
     fn clear(&self) -> Result<(), StageError> {
-        fs::remove_dir_all(&self.folder).map_err(|error| StageError::io(&self.folder, "remove", error))
+        fs::remove_dir_all(&self.folder).at(&self.folder, "remove")
     }
 
     /// Removes the folder recursively.

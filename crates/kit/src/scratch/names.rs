@@ -1,6 +1,7 @@
 //! Operations on names: rename, share, copy, truncate, remove.
 
 use super::{ORIGINAL, Scratch};
+use crate::IoAt;
 use crate::StageError;
 use crate::column::packed::width_of;
 use crate::fs::{self, File};
@@ -15,7 +16,7 @@ impl Scratch {
             return Ok(());
         }
         let cut = File::edit(path).and_then(|file| file.set_len(length));
-        cut.map_err(|error| StageError::io(path, "write", error))
+        cut.at(path, "write")
     }
 
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -36,7 +37,7 @@ impl Scratch {
         if self.exists(&original) || !self.exists(&path) {
             return Ok(());
         }
-        self.rename(&path, &original).map_err(|error| StageError::io(&path, "rename", error))?;
+        self.rename(&path, &original).at(&path, "rename")?;
         self.checksums.rename(&path, &original);
         Ok(())
     }
@@ -57,13 +58,13 @@ impl Scratch {
         if self.residents.as_ref().is_some_and(|residents| residents.remove(&path)) {
             return Ok(());
         }
-        self.remove_named(&path).map_err(|error| StageError::io(&path, "remove", error))
+        self.remove_named(&path).at(&path, "remove")
     }
 
     /// Restores the original: the stage changes nothing.
     pub fn take_back<T>(&self, column: Column<T>) -> Result<(), StageError> {
         let (from, to) = (self.originals().path(column), self.path(column));
-        self.rename(&from, &to).map_err(|error| StageError::io(&from, "rename", error))?;
+        self.rename(&from, &to).at(&from, "rename")?;
         self.checksums.rename(&from, &to);
         Ok(())
     }
@@ -83,8 +84,8 @@ impl Scratch {
         if fs::hard_link(&from, &to).is_err() {
             // Not every file system supports hard links.
             let new = self.file("shared.new");
-            fs::copy(&from, &new).map_err(|error| StageError::io(&new, "write", error))?;
-            fs::rename(&new, &to).map_err(|error| StageError::io(&to, "replace", error))?;
+            fs::copy(&from, &new).at(&new, "write")?;
+            fs::rename(&new, &to).at(&to, "replace")?;
         }
         self.note(&to, self.sum(&from));
         Ok(())
@@ -101,7 +102,7 @@ impl Scratch {
             return Ok(());
         }
         self.note_file();
-        fs::copy(&from, &to).map_err(|error| StageError::io(&to, "write", error))?;
+        fs::copy(&from, &to).at(&to, "write")?;
         self.note(&to, self.sum(&from));
         Ok(())
     }
@@ -110,7 +111,7 @@ impl Scratch {
     pub fn replace<T>(&self, column: Column<T>, by: Column<T>) -> Result<(), StageError> {
         debug_assert_eq!(width_of(column), width_of(by));
         let (path, by) = (self.path(column), self.path(by));
-        self.rename(&by, &path).map_err(|error| StageError::io(&path, "replace", error))?;
+        self.rename(&by, &path).at(&path, "replace")?;
         self.checksums.rename(&by, &path);
         Ok(())
     }

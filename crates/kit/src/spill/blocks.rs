@@ -2,7 +2,7 @@
 
 use crate::column::Growing;
 use crate::fs::File;
-use crate::{Scratch, StageError};
+use crate::{IoAt, Scratch, StageError};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// An append-only byte store with random reads, released as a whole.
@@ -33,7 +33,7 @@ impl Blocks {
                 None => self.file.insert(self.scratch.unnamed()?),
             };
             let written = file.write_all_at(block, at - self.in_memory);
-            written.map_err(|error| StageError::io(self.scratch.folder(), "write a file in", error))?;
+            written.at(self.scratch.folder(), "write a file in")?;
         }
         self.length += block.len() as u64;
         Ok(at)
@@ -55,7 +55,7 @@ impl Blocks {
         buffer.resize(bytes, 0);
         if let Some(file) = &self.file {
             let read = file.read_exact_at(buffer, at - self.in_memory);
-            read.map_err(|error| StageError::io(self.scratch.folder(), "read a file in", error))?;
+            read.at(self.scratch.folder(), "read a file in")?;
         }
         each(buffer)
     }

@@ -4,8 +4,8 @@
 
 use crate::commands::analyze;
 use crate::diagnostic::{Diagnostic, Done};
+use crate::log;
 use crate::memory::Size;
-use crate::print::log;
 use clap::Args;
 use std::env;
 use std::ffi::OsString;
@@ -33,45 +33,43 @@ const CLUSTER: &str = "Cluster";
 const PROBE: &str = "import sys, importlib.util as u\n\
                      sys.exit(1 if u.find_spec('heaplake') is None else 2 if u.find_spec('ray') is None else 0)";
 
-/// Arguments of `fleet analyze`.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: heaplake fleet analyze nightly/ --out lake --address head:6379\n\nMore: heaplake fleet analyze --help",
     after_long_help = MORE
 )]
 #[group(skip)]
-pub struct Arguments {
-    /// Arguments of analyze
+pub(crate) struct Arguments {
     #[command(flatten)]
-    pub analyze: analyze::Arguments,
+    analyze: analyze::Arguments,
     /// Address of the cluster [default: RAY_ADDRESS, or this machine]
     ///
     /// HOST:PORT of its head, or ray://HOST:PORT for a client outside. Without one, Ray runs on this machine during the
     /// command.
     #[arg(long, value_name = "ADDRESS", help_heading = CLUSTER)]
-    pub address: Option<String>,
+    address: Option<String>,
     /// Retries after the loss of a node or lack of memory
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = CLUSTER)]
-    pub retries: u16,
+    retries: u16,
     /// Tasks that wait or run at a time [default: four per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = CLUSTER)]
-    pub in_flight: Option<u32>,
+    in_flight: Option<u32>,
     /// Maximum memory of a task [default: that of the largest node]
     #[arg(long, value_name = "SIZE", help_heading = CLUSTER)]
-    pub most_memory: Option<Size>,
+    most_memory: Option<Size>,
     /// Scratch of a node, where nodes do not declare it
     ///
     /// Nodes declare it in MiB as the resource heaplake_scratch: ray start --resources '{"heaplake_scratch": 200000}'.
     /// Otherwise tasks in flight together take at most this size times the number of nodes.
     #[arg(long, value_name = "SIZE", help_heading = CLUSTER)]
-    pub scratch_per_node: Option<Size>,
+    scratch_per_node: Option<Size>,
     /// Write a row for each input: JSON lines, or .parquet
     #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
-    pub manifest: Option<PathBuf>,
+    manifest: Option<PathBuf>,
 }
 
 /// Replaces the process by Python. The parsed arguments only serve to refuse wrong ones early.
-pub fn run(_: &Arguments) -> Done {
+pub(crate) fn run(_: &Arguments) -> Done {
     let python = python(env::var_os("HEAPLAKE_PYTHON"), env::current_exe().ok().as_deref());
     probe(&python)?;
     let mut command = Command::new(&python);

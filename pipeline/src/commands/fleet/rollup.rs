@@ -7,8 +7,8 @@ use crate::commands::outputs;
 use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
 use crate::metrics;
-use crate::print::progress::{Display, Mode};
 use crate::print::{self, rollup as text};
+use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_compare::rollup::{self, Key};
 use heaplake_kit::storage;
@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Done {
     arguments.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Diagnostic::of_usage)?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
-    let context = arguments.resources.context(&display, &cancel);
+    let context = arguments.resources.effort.context(&display, &cancel);
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
     let skip_damaged = arguments.skipping.skip_damaged;
     let answer = rollup::roll((&arguments.lake, &arguments.by, skip_damaged), &folder, scratch.path(), &context)?;

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Conditions on release and labels.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Which runs")]
-pub struct Choosing {
+pub(crate) struct Choosing {
     /// Only runs of a release that matches a glob; may be given again
     #[arg(long = "release", value_name = "RELEASE", value_parser = pattern)]
     releases: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Choosing {
 
 impl Choosing {
     /// Converts to a selection.
-    pub fn selection(&self) -> Selection {
+    pub(crate) fn selection(&self) -> Selection {
         let mut selection = Selection::default();
         // The command line was validated as patterns.
         let pattern = |text: &str| Pattern::new(text).unwrap_or_default();

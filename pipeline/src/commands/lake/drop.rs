@@ -28,39 +28,37 @@ Without --yes it prints which runs would go, and changes nothing. All conditions
 A run vanishes in one step, and a killed drop leaves the run, or what the next command removes. A run that another \
  process is making stays, with exit code 1.";
 
-/// Arguments of `drop`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake lake drop lake --older-than 30d", after_long_help = MORE)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The lake: the --out folder of analyze
     #[arg(value_name = "LAKE")]
-    pub lake: PathBuf,
+    lake: PathBuf,
     /// Only these runs: names, patterns of names, or paths
     #[arg(value_name = "RUN", value_parser = pattern)]
-    pub runs: Vec<String>,
+    runs: Vec<String>,
     /// Drop them: without it, nothing is changed
     #[arg(long)]
-    pub yes: bool,
-    /// Releases and labels
+    yes: bool,
     #[command(flatten)]
-    pub choosing: Choosing,
+    choosing: Choosing,
     /// Keep the last N runs of each release, or of --per
     #[arg(long, value_name = "N", help_heading = "Which runs")]
-    pub keep_last: Option<usize>,
+    keep_last: Option<usize>,
     /// Unit of --keep-last: release, or a label
     ///
     /// Runs without the label stay.
     #[arg(long, value_name = "release|LABEL", requires = "keep_last", help_heading = "Which runs")]
-    pub per: Option<String>,
+    per: Option<String>,
     /// Only runs captured longer ago: 12h, 30d, 8w
     #[arg(long, value_name = "AGE", value_parser = ago, help_heading = "Which runs")]
-    pub older_than: Option<i64>,
+    older_than: Option<i64>,
     /// Print errors only
     #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    quiet: bool,
     /// Print the outcome as JSON
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    json: bool,
 }
 
 impl Arguments {
@@ -91,7 +89,7 @@ impl Arguments {
 }
 
 /// Drops the runs, or lists them. Fails without a condition, or if a name matches no run.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     refuse_run(&arguments.lake).map_err(Diagnostic::of_usage)?;
     let wish = arguments.wish();
     if wish.is_empty() {

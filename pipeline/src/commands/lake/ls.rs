@@ -2,7 +2,8 @@
 
 use super::choosing::{Choosing, moment};
 use crate::diagnostic::{Diagnostic, Done};
-use crate::print::{self, list, log};
+use crate::log;
+use crate::print::{self, list};
 use clap::Args;
 use heaplake_fleet::choice::{Choice, refuse_run};
 use heaplake_fleet::list as runs;
@@ -20,35 +21,33 @@ A run is listed with its release, name, format, when its input was captured (UTC
  analysis of a damaged input. What is damaged in the lake itself is named below the runs and does not stop the list. A \
  lake without runs is no error; a release or a label that no run has is one. heaplake lake ls is the same command.";
 
-/// Arguments of `ls`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake ls lake", after_long_help = MORE)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The lake: the --out folder of analyze
     #[arg(value_name = "LAKE")]
-    pub lake: PathBuf,
-    /// Releases and labels
+    lake: PathBuf,
     #[command(flatten)]
-    pub choosing: Choosing,
+    choosing: Choosing,
     /// Only runs captured then or later: 2026-11-22, or 7d ago
     ///
     /// A date of UTC, with or without a time: 2026-11-22, 2026-11-22T07:45; or an age: 90m, 12h, 7d, 2w. Runs without a
     /// capture time are left out.
     #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "Which runs")]
-    pub since: Option<Named>,
+    since: Option<Named>,
     /// Only runs captured until then, a whole day for a date
     #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "Which runs")]
-    pub until: Option<Named>,
+    until: Option<Named>,
     /// Print JSON
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    json: bool,
     /// With --json: add the run.json of each run, as `description`
     #[arg(long, requires = "json", help_heading = "Output")]
-    pub descriptions: bool,
+    descriptions: bool,
 }
 
 /// Prints the list, which includes damaged runs.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     refuse_run(&arguments.lake).map_err(Diagnostic::of_usage)?;
     let choice = Choice {
         selection: arguments.choosing.selection(),

@@ -4,8 +4,8 @@ use crate::commands::batch::{prepare, stopped_by_signals};
 use crate::commands::choices::Effort;
 use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
-use crate::print::progress::{Display, Mode};
 use crate::print::{self, lake as text};
+use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_fleet::merge::{self, Merged};
 use heaplake_kit::{Context, storage};
@@ -22,34 +22,32 @@ A SOURCE is a lake, a folder release=… of one, or the folder of a run. Files b
  the lake has already is left out, one that has the name of another is refused, and the others go on. After a kill, the \
  same command goes on.";
 
-/// Arguments of `merge`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake lake merge host1/lake host2/lake --out lake", after_long_help = MORE)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Lakes, folders of runs, or runs
     #[arg(required = true, value_name = "SOURCE")]
-    pub sources: Vec<PathBuf>,
+    sources: Vec<PathBuf>,
     /// The destination lake; created if missing
     #[arg(long, value_name = "LAKE")]
-    pub out: PathBuf,
+    out: PathBuf,
     /// Remove each run from its source once it is in the lake
     ///
     /// If the lake already has the run, that copy is checked first.
     #[arg(long = "move")]
-    pub takes_away: bool,
-    /// Resources
+    takes_away: bool,
     #[command(flatten)]
-    pub effort: Effort,
+    effort: Effort,
     /// Print errors only
     #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    quiet: bool,
     /// Print the outcome as JSON
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    json: bool,
 }
 
 /// Merges the runs. Failures of single runs are reported, not returned.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     let Arguments { sources, out: lake, takes_away, .. } = arguments;
     if storage::is_url(lake) {
         let cause = format!("{}: runs cannot be merged into a lake in an object store", lake.display());

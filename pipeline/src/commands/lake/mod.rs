@@ -1,10 +1,10 @@
 //! `heaplake lake`: commands on a lake as a whole.
 
 mod choosing;
-pub mod drop;
-pub mod ls;
-pub mod merge;
-pub mod verify;
+pub(super) mod drop;
+pub(super) mod ls;
+pub(super) mod merge;
+pub(super) mod verify;
 
 use crate::diagnostic::Done;
 use clap::{Args, Subcommand};
@@ -16,18 +16,15 @@ Examples:
   heaplake lake drop lake --keep-last 5 --older-than 30d
   heaplake lake merge host1/lake host2/lake --out lake";
 
-/// Arguments of `lake`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
-    /// Subcommand
+pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub verb: Verb,
+    verb: Verb,
 }
 
-/// Subcommands of `lake`.
 #[derive(Subcommand, Clone, Debug)]
-pub enum Verb {
+pub(crate) enum Verb {
     /// List the runs of a lake
     Ls(ls::Arguments),
     /// Check every file of every run against its checksum
@@ -38,8 +35,7 @@ pub enum Verb {
     Merge(merge::Arguments),
 }
 
-/// Runs the subcommand.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     match &arguments.verb {
         Verb::Ls(arguments) => ls::run(arguments),
         Verb::Verify(arguments) => verify::run(arguments),

@@ -3,8 +3,8 @@
 use crate::commands::batch::stopped_by_signals;
 use crate::commands::choices::Effort;
 use crate::diagnostic::{Diagnostic, Done, Exit};
-use crate::print::progress::{Display, Mode};
 use crate::print::{self, lake as text};
+use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_fleet::choice::{refuse_other, refuse_run};
 use heaplake_fleet::verify::{Status, verify};
@@ -21,26 +21,24 @@ Of each run, run.json must fit its seal, and each table its checksum (XXH3-64), 
  Nothing is changed or removed. What belongs to no run is named, and is no damage: folders that killed commands left, and \
  in an object store the objects of others.";
 
-/// Arguments of `verify`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake lake verify lake", after_long_help = MORE)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The lake: the --out folder of analyze
     #[arg(value_name = "LAKE")]
-    pub lake: PathBuf,
-    /// Resources
+    lake: PathBuf,
     #[command(flatten)]
-    pub effort: Effort,
+    effort: Effort,
     /// Print damage only
     #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    quiet: bool,
     /// Print the outcome as JSON
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    json: bool,
 }
 
 /// Checks the lake and prints the damage; fails if the lake cannot be read.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     refuse_run(&arguments.lake).and_then(|()| refuse_other(&arguments.lake)).map_err(Diagnostic::of_usage)?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "lake");

@@ -4,14 +4,14 @@ mod arguments;
 mod each;
 mod outlook;
 
-pub use arguments::Arguments;
+pub(super) use arguments::Arguments;
 
 use crate::diagnostic::{Diagnostic, Done};
 use crate::print;
 use heaplake_input::source::Input;
 
 /// Prints the plan, or the graph of the stages.
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     if arguments.each {
         return each::run(arguments);
     }

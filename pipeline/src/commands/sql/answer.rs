@@ -10,7 +10,7 @@ use crate::engine::workplace;
 use crate::print;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 #[cfg(feature = "stores")]
-use heaplake_kit::{StageError, storage};
+use heaplake_kit::{IoAt, storage};
 use heaplake_kit::{map_alone, memory_limit, raise_open_files};
 use heaplake_lake::output_file;
 use heaplake_sql::error::{Kind, SqlError};
@@ -47,10 +47,10 @@ pub(super) fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
     let bucket = bucket(&arguments.lake)?;
-    let budget = arguments.resources.memory();
+    let budget = arguments.resources.effort.memory();
     let limits = Limits {
         memory: budget.saturating_sub(FIXED_OVERHEAD),
-        threads: arguments.resources.threads(),
+        threads: arguments.resources.effort.threads(),
         scratch: scratch.path(),
         bucket: bucket.as_ref(),
     };
@@ -131,7 +131,7 @@ impl Open<'_> {
 #[cfg(feature = "stores")]
 fn bucket(lake: &Path) -> Result<Option<Bucket>, Diagnostic> {
     let bucket = storage::url(lake).map(heaplake_stores::bucket).transpose();
-    Ok(bucket.map_err(|error| StageError::io(lake, "open", error))?)
+    Ok(bucket.at(lake, "open")?)
 }
 
 /// This build has no object stores, and URLs were refused before.

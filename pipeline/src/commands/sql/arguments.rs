@@ -20,56 +20,54 @@ Each table is a view over all runs. A view begins with four columns of the run: 
 
 Without a statement it reads statements from the terminal, with history and completion, or else from standard input.";
 
-/// Arguments of `sql`.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: heaplake sql 'SELECT release, count(*) FROM runs GROUP BY release' --lake lake",
     after_long_help = MORE
 )]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Statements, separated by semicolons
     #[arg(value_name = "STATEMENT", conflicts_with_all = ["named", "list_named"])]
-    pub statement: Option<String>,
+    pub(super) statement: Option<String>,
     /// The lake, or a folder of diff, trend or rollup
     ///
     /// The views of such a folder are its tables; each table in long form also has a view named with _wide, with a row
     /// per subject.
     #[arg(long, value_name = "LAKE", default_value = "lake")]
-    pub lake: PathBuf,
+    pub(super) lake: PathBuf,
     /// Run a query of the library
     #[arg(long, value_name = "NAME")]
-    pub named: Option<String>,
+    pub(super) named: Option<String>,
     /// A parameter of the query; may be given again
     #[arg(long = "param", value_name = "NAME=VALUE", requires = "named", value_parser = parameter)]
-    pub parameters: Vec<(String, String)>,
+    pub(super) parameters: Vec<(String, String)>,
     /// List the queries of the library with their parameters
     #[arg(long, conflicts_with = "named")]
-    pub list_named: bool,
+    pub(super) list_named: bool,
     /// Format of rows: table, csv, json or parquet
     ///
     /// A table cuts long texts and shows the first --rows; the others have all. JSON is an array with one row on a
     /// line.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
-    pub format: Format,
+    pub(super) format: Format,
     /// Exit with 0 although runs are damaged; each is still reported
     ///
     /// Views leave damaged runs out. Without this option the exit code is then 1.
     #[arg(long)]
-    pub skip_damaged: bool,
+    pub(super) skip_damaged: bool,
     /// File for the rows [default: standard output]
     #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Rows of a table; 0 for all
     #[arg(long, value_name = "N", default_value_t = 100)]
-    pub rows: usize,
-    /// Resources
+    pub(super) rows: usize,
     #[command(flatten)]
-    pub resources: Resources,
+    pub(super) resources: Resources,
 }
 
 /// Format of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// A table for people.
     #[default]
     Table,

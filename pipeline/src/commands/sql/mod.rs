@@ -10,7 +10,7 @@ mod prompt;
 #[cfg(feature = "sql")]
 mod writing;
 
-pub use arguments::{Arguments, Format};
+pub(super) use arguments::Arguments;
 
 #[cfg(not(feature = "sql"))]
 use crate::diagnostic::Diagnostic;
@@ -18,13 +18,13 @@ use crate::diagnostic::Done;
 
 /// Runs the command.
 #[cfg(feature = "sql")]
-pub fn run(arguments: &Arguments) -> Done {
+pub(crate) fn run(arguments: &Arguments) -> Done {
     answer::run(arguments)
 }
 
 /// Refuses, with advice on how to build with SQL.
 #[cfg(not(feature = "sql"))]
-pub fn run(_: &Arguments) -> Done {
+pub(crate) fn run(_: &Arguments) -> Done {
     let advice = "build it with: cargo build --release --features sql";
     Err(Diagnostic::usage("this heaplake was built without SQL", advice))
 }

@@ -35,7 +35,7 @@ impl Asked {
         mut found: impl FnMut(usize, u32) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         match (to, held) {
-            (Lookup::Mapped(all), &[only]) => {
+            (Lookup::Resident(all), &[only]) => {
                 let first = range.start;
                 for (nth, together) in all[range].chunks(TOGETHER).enumerate() {
                     // Without a branch for each edge.
@@ -47,7 +47,7 @@ impl Asked {
                 }
                 Ok(())
             }
-            (Lookup::Mapped(all), _) if range.len() >= MANY => {
+            (Lookup::Resident(all), _) if range.len() >= MANY => {
                 let bit = |node: u32| (node as usize % BITS / 64, 1u64 << (node % 64));
                 held.iter().map(|&node| bit(node)).for_each(|(word, bit)| self.filter[word] |= bit);
                 let passes = |node: u32| self.filter[bit(node).0] & bit(node).1 != 0;
@@ -106,7 +106,7 @@ mod tests {
         let (large, small) = (Budget::new(16 << 20), Budget::new(3 << 19));
         for budget in [&large, &small] {
             let mut to = ArrayPlan::new(budget, &scratch, "asked").one(lookup(TO)).unwrap();
-            assert_eq!(matches!(to, Lookup::Mapped(_)), budget.used() > 2 << 20);
+            assert_eq!(matches!(to, Lookup::Resident(_)), budget.used() > 2 << 20);
             let mut asked = Asked::default();
             for _ in 0..300 {
                 let start = rng.below(all.len() - 5000);

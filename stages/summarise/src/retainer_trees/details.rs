@@ -63,7 +63,7 @@ impl Labels {
             edge_label::NAMED => {
                 let block = edge / BLOCK * BLOCK..edge;
                 let mut rank = self.before[edge / BLOCK] as usize;
-                if let Lookup::Mapped(labels) = &self.label {
+                if let Lookup::Resident(labels) = &self.label {
                     rank += labels[block].iter().filter(|&&label| label == edge_label::NAMED).count();
                 } else {
                     for before in block {

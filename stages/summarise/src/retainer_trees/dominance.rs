@@ -78,7 +78,7 @@ impl Dominance {
         let mut open: Vec<u64> = (0..).zip(asked).filter_map(is_open).collect();
         let allowed = self.numbers.climbs.load(Ordering::Relaxed);
         let climbs = match &mut self.above {
-            Lookup::Mapped(above) => climb(above, &mut open, asked, out, allowed),
+            Lookup::Resident(above) => climb(above, &mut open, asked, out, allowed),
             above => climb_in_order(above, &mut open, asked, out, allowed)?,
         };
         // Threads that climb at the same time may together climb a little more.

@@ -88,20 +88,21 @@ pub fn is_json() -> bool {
 
 /// Writes a note to standard error.
 pub fn note(text: &str) {
-    if is_json() {
-        tracing::info!(event = "note", text = visible(text));
-        return;
+    match is_json() {
+        true => tracing::info!(event = "note", text = visible(text)),
+        false => line("note", text),
     }
-    // A write to a closed standard error cannot be reported anywhere.
-    let _ = writeln!(std::io::stderr(), "heaplake: note: {}", visible(text));
 }
 
 /// Writes a warning to standard error: an omission in a run that goes on.
 pub fn warn(cause: &str) {
-    if is_json() {
-        tracing::warn!(event = "warning", cause = visible(cause));
-        return;
+    match is_json() {
+        true => tracing::warn!(event = "warning", cause = visible(cause)),
+        false => line("warning", cause),
     }
+}
+
+fn line(kind: &str, text: &str) {
     // A write to a closed standard error cannot be reported anywhere.
-    let _ = writeln!(std::io::stderr(), "heaplake: warning: {}", visible(cause));
+    let _ = writeln!(std::io::stderr(), "heaplake: {kind}: {}", visible(text));
 }

@@ -1,8 +1,9 @@
 //! Progress of a run: bars on a terminal, one line per stage elsewhere, nothing when quiet.
 
-use super::log;
+use crate::log;
 use heaplake_kit::fs::before_thread;
 use heaplake_kit::text::visible;
+use heaplake_kit::threads::locked;
 use heaplake_kit::{Progress, Stats};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -17,7 +18,7 @@ pub enum Mode {
     Bars,
     /// One line per finished stage on standard error.
     Lines,
-    /// One [JSON object](super::log) per finished stage on standard error.
+    /// One [JSON object](crate::log) per finished stage on standard error.
     Json,
     /// No progress.
     Quiet,
@@ -83,7 +84,7 @@ impl Display {
 
     fn with_bar(&self, act: impl FnOnce(&mut Option<ProgressBar>)) {
         // A bar left by a thread that panicked is still good to draw.
-        act(&mut self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        act(&mut locked(&self.bar));
     }
 }
 

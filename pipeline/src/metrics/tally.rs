@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::engine::request::Outcome;
-use crate::print::log;
+use crate::log;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::Severity;
 use std::collections::BTreeMap;
@@ -11,31 +11,31 @@ use std::time::Instant;
 
 /// Counts and sums over the inputs of a batch.
 #[derive(Debug)]
-pub struct Tally {
+pub(crate) struct Tally {
     begun: Instant,
     /// Inputs that became runs.
-    pub committed: u64,
+    pub(crate) committed: u64,
     /// Inputs that were already in the lake.
-    pub unchanged: u64,
+    pub(crate) unchanged: u64,
     /// Failed inputs, by kind of failure.
-    pub failed: BTreeMap<Kind, u64>,
+    pub(crate) failed: BTreeMap<Kind, u64>,
     /// Inputs not started because of an interrupt.
-    pub not_started: u64,
+    pub(crate) not_started: u64,
     /// Stored bytes of the inputs that became runs.
-    pub input_bytes: u64,
+    pub(crate) input_bytes: u64,
     /// Peak resident memory, bytes; `None` where the system does not report it.
-    pub peak_rss_bytes: Option<u64>,
+    pub(crate) peak_rss_bytes: Option<u64>,
     /// Maximum scratch size of one input, bytes.
-    pub scratch_bytes: u64,
+    pub(crate) scratch_bytes: u64,
     /// Seconds by stage.
-    pub stages: BTreeMap<String, f64>,
+    pub(crate) stages: BTreeMap<String, f64>,
     /// Findings of new runs by severity.
-    pub findings: BTreeMap<Severity, u64>,
+    pub(crate) findings: BTreeMap<Severity, u64>,
 }
 
 impl Tally {
     /// Empty tally; its clock starts.
-    pub fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         Self {
             begun: Instant::now(),
             committed: 0,
@@ -51,7 +51,7 @@ impl Tally {
     }
 
     /// Counts an input that is in the lake.
-    pub fn add(&mut self, outcome: &Outcome) {
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
         if outcome.unchanged {
             self.unchanged += 1;
             return;
@@ -70,27 +70,27 @@ impl Tally {
     }
 
     /// Counts a failed input.
-    pub fn fail(&mut self, diagnostic: &Diagnostic) {
+    pub(crate) fn fail(&mut self, diagnostic: &Diagnostic) {
         *self.failed.entry(diagnostic.kind()).or_default() += 1;
     }
 
     /// Seconds since the batch began.
-    pub fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
 
     /// Failed inputs.
-    pub fn failures(&self) -> u64 {
+    pub(crate) fn failures(&self) -> u64 {
         self.failed.values().sum()
     }
 
     /// All inputs.
-    pub fn inputs(&self) -> u64 {
+    pub(crate) fn inputs(&self) -> u64 {
         self.committed + self.unchanged + self.failures() + self.not_started
     }
 
     /// Line of totals, such as `9 inputs: 6 new, 1 in the lake before, 2 failed (2 damaged)`.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let kinds: Vec<String> =
             self.failed.iter().map(|(kind, number)| format!("{} {}", count(*number), kind.words())).collect();
         let failed = match self.failures() {
@@ -108,7 +108,7 @@ impl Tally {
     }
 
     /// Logs the end of the batch.
-    pub fn log(&self) {
+    pub(crate) fn log(&self) {
         if log::is_json() {
             let Self { committed, unchanged, not_started, .. } = *self;
             let (inputs, failed, seconds) = (self.inputs(), self.failures(), self.seconds());
@@ -118,7 +118,7 @@ impl Tally {
 }
 
 /// Logs that an input is in the lake.
-pub fn log_outcome(input: &str, outcome: &Outcome) {
+pub(crate) fn log_outcome(input: &str, outcome: &Outcome) {
     let summary = &outcome.run.summary;
     let event = if outcome.unchanged { "unchanged" } else { "committed" };
     tracing::info!(
