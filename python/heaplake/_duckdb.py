@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 from heaplake import _runs, _stores, _tables
 from heaplake._optional import needed
 from heaplake._places import Url
+from heaplake._runs import Viewed
 from heaplake._tables import Table
 
 if TYPE_CHECKING:
     import duckdb
 
-    from heaplake.run import Run
 
-
-def connect(runs: Sequence[Run]) -> duckdb.DuckDBPyConnection:
+def connect(runs: Sequence[Viewed]) -> duckdb.DuckDBPyConnection:
     """A connection in memory with a view per table, and `runs`.
 
     Making it opens no table. What a file of an older version lacks is null.
@@ -33,7 +32,7 @@ def connect(runs: Sequence[Run]) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> None:
+def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Viewed]) -> None:
     own = [f"{_name(name)} {_tables.duckdb_type(kind)}" for name, kind in _runs.SUMMARY_TYPES.items()]
     first = [f"{_name(c.name)} {_tables.duckdb_type(c.type)}" for c in _tables.RUN_COLUMNS]
     connection.execute("CREATE SCHEMA heaplake")
@@ -49,7 +48,7 @@ def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> 
     connection.execute("CREATE VIEW runs AS SELECT * EXCLUDE (folder) FROM heaplake.runs")
 
 
-def _run(run: Run) -> list[Any]:
+def _run(run: Viewed) -> list[Any]:
     labels = [list(run.labels.keys()), list(run.labels.values())]
     return [str(run._tables_at), run.release, run.snapshot, _micros(run.captured_at), *labels, *run.summary.values()]
 
@@ -62,7 +61,7 @@ def _micros(at: datetime | None) -> int | None:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-def _view(table: Table, runs: Sequence[Run]) -> str:
+def _view(table: Table, runs: Sequence[Viewed]) -> str:
     files = [f"{run._tables_at}/{table.file}" for run in runs if table.file in run.files]
     if not files:
         columns = [f"NULL::{_tables.duckdb_type(c.type)} AS {_name(c.name)}" for c in _tables.view_columns(table)]

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heaplake import _runs, _tables
+from heaplake._runs import Viewed
 from heaplake._tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from heaplake.run import Run
 
 _PATH = "heaplake file"
 
 
-def view(table: Table, runs: Sequence[Run]) -> pl.LazyFrame:
+def view(table: Table, runs: Sequence[Viewed]) -> pl.LazyFrame:
     """One table of the runs that have it, lazily.
 
     Conditions on columns are pushed into the scan: the statistics of `release` rule out whole files. A column that the
@@ -40,7 +40,7 @@ def view(table: Table, runs: Sequence[Run]) -> pl.LazyFrame:
     return joined.select(names)
 
 
-def of_runs(runs: Iterable[Run]) -> pl.DataFrame:
+def of_runs(runs: Iterable[Viewed]) -> pl.DataFrame:
     """The columns of the run that each view begins with, a row per run."""
     import polars as pl
 
@@ -112,7 +112,7 @@ def _alike(files: list[str]) -> list[list[str]]:
     return list(groups.values())
 
 
-def runs_view(runs: Sequence[Run]) -> pl.LazyFrame:
+def runs_view(runs: Sequence[Viewed]) -> pl.LazyFrame:
     """The view `runs`: a row per run, from `run.json`."""
     import polars as pl
 

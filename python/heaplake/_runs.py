@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from heaplake._places import Place
 
@@ -14,6 +15,29 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 #: File name inside the folder of a run.
 RUN_FILE = "run.json"
+
+
+class Viewed(Protocol):
+    """A run, as views need it."""
+
+    @property
+    def path(self) -> Place: ...
+    @property
+    def release(self) -> str: ...
+    @property
+    def snapshot(self) -> str: ...
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+    @property
+    def captured_at(self) -> datetime | None: ...
+    @property
+    def files(self) -> frozenset[str]: ...
+    @property
+    def schema_version(self) -> int: ...
+    @property
+    def summary(self) -> dict[str, Any]: ...
+    @property
+    def _tables_at(self) -> Place: ...
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:

@@ -124,6 +124,12 @@ def schema_version() -> int:
     return int(_said()["schema_version"])
 
 
+@cache
+def of_measure() -> frozenset[str]:
+    """Columns of tables in long form that have a value per measure. The others are the same in all rows of a subject."""
+    return frozenset(_said()["of_measure"])
+
+
 #: The columns that every view has of its run, before its own.
 RUN_COLUMNS = (
     Column("release", "Utf8", "text", False, "Release that the run belongs to"),

@@ -8,10 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from heaplake import _answers, _frames, _html_answers, _runs, _tables, _wide
+from heaplake import _answers, _frames, _html, _runs, _tables, _wide
 from heaplake._binary import GateError, InputError
 from heaplake._optional import needed
 from heaplake._views import Tables
+from heaplake._words import size
 from heaplake.gates import Gate
 from heaplake.run import to_pandas
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Answer", "Diff", "Rollup", "Trend", "wide"]
+
+#: Rows of an answer that are shown.
+_ROWS = 8
 
 
 class Answer:
@@ -143,7 +147,7 @@ class Diff(Answer):
         return self
 
     def _repr_html_(self) -> str:
-        return _html_answers.diff(self)
+        return _shown_diff(self)
 
 
 class Trend(Answer):
@@ -203,7 +207,74 @@ class Rollup(Answer):
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _repr_html_(self) -> str:
-        return _html_answers.rollup(self)
+        return _shown_rollup(self)
+
+
+def _shown_diff(diff: Diff) -> str:
+    """Of classes and findings what changed most, as the tables are ranked, without parts of other growth; the gates."""
+    import polars as pl
+
+    parts = []
+    for name, label in (("classes", "class"), ("findings", "signature")):
+        ranking = diff._table(name).measures[0]
+        is_shown = pl.col("part_of").is_null() & (pl.col("status") != "same")
+        changed = diff.frame(name).filter(is_shown, measure=ranking).head(_ROWS).collect()
+        if changed.is_empty():
+            continue
+        rows = [
+            [_html.name(row[label]), _became(row), _signed(row["delta_sum"])] for row in changed.iter_rows(named=True)
+        ]
+        parts.append(_html.title(f"{name} that changed most") + _html.table([label, "status", "size"], rows))
+    if diff.gates:
+        gates = [
+            [_html.name(gate.name), gate.outcome, f"{gate.failing:,} of {gate.rows:,} rows"] for gate in diff.gates
+        ]
+        parts.append(_html.title("Gates") + _html.table(["gate", "outcome", "true of"], gates))
+    parts += [f"<p>{_html.text(remark)}</p>" for remark in diff.remarks]
+    return f"<div>{''.join(parts) or '<p>nothing changed</p>'}</div>"
+
+
+def _became(row: dict[str, Any]) -> str:
+    """The status, and on how many hosts if not on all."""
+    of = row["target_hosts"] if row["target_hosts"] is not None else row["target_runs"]
+    on = row["changed_on"]
+    status: str = row["status"]
+    return f"{status}, {on:,} of {of:,}" if on is not None and 0 < on < of else status
+
+
+def _shown_rollup(rollup: Rollup) -> str:
+    """The clusters, and the groups with their runs."""
+    said = rollup.said
+    clusters = [
+        [
+            _html.name(cluster["signature"]),
+            f"{len(cluster['runs']):,}",
+            f"{len(cluster['hosts']):,}",
+            size(cluster["median_bytes"]),
+        ]
+        for cluster in said["clusters"][:_ROWS]
+    ]
+    groups = [
+        [_html.text(group["format"]), _html.name(group["release"] or ""), f"{len(group['runs']):,}", _most(group)]
+        for group in said["groups"]
+    ]
+    parts = []
+    if clusters:
+        parts.append(_html.title(f"Clusters ({len(said['clusters'])})"))
+        parts.append(_html.table(["what holds it", "runs", "hosts", "size"], clusters))
+    parts.append(_html.title("Groups") + _html.table(["format", "release", "runs", "largest heap"], groups))
+    parts += [f"<p>{_html.text(remark)}</p>" for remark in rollup.remarks]
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _most(group: dict[str, Any]) -> str:
+    return size(max((run["bytes"] for run in group["runs"]), default=0))
+
+
+def _signed(bytes: int | None) -> str:
+    if bytes is None:
+        return ""
+    return f"{'+' if bytes > 0 else ''}{size(bytes)}"
 
 
 def wide(

@@ -14,6 +14,7 @@ from heaplake import _binary, _duckdb, _frames, _html, _tables
 from heaplake._optional import needed
 from heaplake._places import Place, Url, place
 from heaplake._views import Tables
+from heaplake._words import size
 from heaplake.comparison import Diff, Rollup, Trend
 from heaplake.gates import _gate
 from heaplake.run import DamagedRun, Run, run_table, to_pandas
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Lake", "open"]
 
 Side = str | Run
+
+#: Rows of a lake that are shown.
+_RUNS = 20
 
 
 class Lake:
@@ -241,7 +245,43 @@ class Lake:
         return f"<Lake {self.path}: {len(self.runs)} runs of {len(releases)} releases>"
 
     def _repr_html_(self) -> str:
-        return _html.lake(self)
+        return _shown(self)
+
+
+def _shown(lake: Lake) -> str:
+    """A lake: its runs, a line each."""
+    runs = lake.runs
+    labels = sorted({key for run in runs for key in run.labels})
+    titles = ["release", "snapshot", "format", *labels, "captured (UTC)", "objects", "size", "findings"]
+    rows = [_line(run, labels) for run in runs[:_RUNS]]
+    parts = [
+        f"<h4 style='margin:4px 0'>{len(runs):,} run{'' if len(runs) == 1 else 's'}</h4>",
+        _html.table(titles, rows),
+    ]
+    if len(runs) > _RUNS:
+        parts.append(f"<p>… and {len(runs) - _RUNS:,} more</p>")
+    for folder, problem in lake.damaged:
+        parts.append(
+            f"<p><b style='color:{_html.COLOURS['high']}'>damaged</b> {_html.text(f'{folder.name}: {problem}')}</p>"
+        )
+    return "<div>" + "".join(parts) + "</div>"
+
+
+def _line(run: Run, labels: Sequence[str]) -> list[str]:
+    objects = run.nodes if run.nodes is not None else run.allocations
+    bytes = run.heap_bytes if run.heap_bytes is not None else run.allocated_bytes
+    captured = "" if run.captured_at is None else f"{run.captured_at:%Y-%m-%d %H:%M}"
+    counts = [("high", run.severities.high), ("medium", run.severities.medium), ("low", run.severities.low)]
+    findings = ", ".join(_html.coloured(f"{count} {severity}", severity) for severity, count in counts if count)
+    named = [_html.name(run.release), _html.name(run.snapshot), _html.text(run.format)]
+    return [
+        *named,
+        *(_html.name(run.labels.get(key, "")) for key in labels),
+        captured,
+        f"{objects or 0:,}",
+        size(bytes or 0),
+        findings or "none",
+    ]
 
 
 def open(path: str | os.PathLike[str]) -> Lake:

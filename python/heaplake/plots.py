@@ -179,36 +179,23 @@ class _Boxes:
 
     def __init__(self, measure: str) -> None:
         self._bytes = measure.endswith("bytes")
-        self.ids: list[str] = []
-        self.parents: list[str] = []
-        self.labels: list[str] = []
-        self.values: list[int] = []
-        self.sizes: list[str] = []
-        self.places: list[str] = []
+        self._boxes: list[tuple[str, str, str, int, str, str]] = []
         self.colours: dict[str, str] = {}
 
     def add(self, id: str, parent: str, label: str, value: int, total: int, place: str = "") -> str:
         """Adds a box and returns its id. `value` is what the figure adds up, `total` is what people read."""
-        self.ids.append(id)
-        self.parents.append(parent)
-        self.labels.append(_shown(label))
-        self.values.append(value)
-        self.sizes.append(size(total) if self._bytes else f"{total:,}")
-        self.places.append(visible(place))
+        read = size(total) if self._bytes else f"{total:,}"
+        self._boxes.append((id, parent, _shown(label), value, read, visible(place)))
         return id
 
     def figure(self, kind: Any, **more: Any) -> Figure:
         """The boxes as a figure of one trace."""
         go = needed("plotly.graph_objects", "plots")
         if self.colours:
-            more["marker"] = {"colors": [self.colours.get(id, _NEUTRAL) for id in self.ids]}
+            more["marker"] = {"colors": [self.colours.get(box[0], _NEUTRAL) for box in self._boxes]}
+        names = ("ids", "parents", "labels", "values", "text", "customdata")
         trace = kind(
-            ids=self.ids,
-            parents=self.parents,
-            labels=self.labels,
-            values=self.values,
-            text=self.sizes,
-            customdata=self.places,
+            **{name: [box[at] for box in self._boxes] for at, name in enumerate(names)},
             texttemplate="%{label}<br>%{text}",
             hovertemplate="<b>%{label}</b><br>%{customdata}<br>%{text}, %{percentRoot:.1%}<extra></extra>",
             **more,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -14,12 +14,16 @@ from heaplake import _answers, _binary, _frames, _html, _runs, _tables
 from heaplake._optional import needed
 from heaplake._places import Place, Url, place
 from heaplake._views import Tables
+from heaplake._words import size
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
 __all__ = ["DamagedRun", "Run", "Severities"]
+
+#: Findings and classes of a run that are shown.
+_FINDINGS, _CLASSES = 5, 8
 
 
 class DamagedRun(UserWarning):
@@ -208,11 +212,59 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
-        return _html.run(self)
+        return _shown(self)
 
     def __repr__(self) -> str:
         what = f"{self.nodes:,} nodes" if self.nodes is not None else f"{self.allocations:,} allocations"
         return f"<Run release={self.release} snapshot={self.snapshot}: {self.format}, {what}>"
+
+
+def _shown(run: Run) -> str:
+    """A run: what it is, its findings, its largest classes."""
+    summary = run.metadata["summary"]
+    parts = [
+        f"<h4 style='margin:4px 0'>{_html.name(run.snapshot)}</h4>",
+        _html.table(None, [[_html.text(fact), _html.text(said)] for fact, said in _facts(run)]),
+    ]
+    findings = summary["findings"]
+    if findings:
+        parts.append(_html.title(f"Findings ({len(findings)})"))
+        parts += [_finding(finding) for finding in findings[:_FINDINGS]]
+    if run.nodes is not None and summary["classes"]:
+        parts.append(_html.title("Largest classes by retained size"))
+        rows = [
+            [
+                _html.name(found["class"]),
+                f"{found['count']:,}",
+                size(found["shallow_bytes"]),
+                size(found["retained_bytes"]),
+            ]
+            for found in summary["classes"][:_CLASSES]
+        ]
+        parts.append(_html.table(["class", "count", "shallow", "retained"], rows))
+    return "<div>" + "".join(parts) + "</div>"
+
+
+def _facts(run: Run) -> Iterator[tuple[str, str]]:
+    yield "release", run.release
+    yield "format", run.format
+    yield from run.labels.items()
+    if run.captured_at is not None:
+        yield "captured", f"{run.captured_at:%Y-%m-%d %H:%M} UTC"
+    if run.nodes is not None:
+        yield "heap", f"{size(run.heap_bytes or 0)} in {run.nodes:,} objects"
+    if run.allocations is not None:
+        yield "allocated", f"{size(run.allocated_bytes or 0)} in {run.allocations:,} objects"
+    if run.partial is not None:
+        yield "partial", run.partial
+
+
+def _finding(finding: dict[str, str]) -> str:
+    severity = finding["severity"].lower()
+    said = _html.text(finding["message"])
+    step = finding.get("next_step") or ""
+    after = f"<br><span style='opacity:.75'>→ {_html.text(step)}</span>" if step else ""
+    return f"<p style='margin:4px 0'>{_html.coloured(severity.upper(), severity)} {said}{after}</p>"
 
 
 def run_table(name: str) -> _tables.Table:

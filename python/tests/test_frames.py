@@ -169,7 +169,7 @@ def test_columns_are_described(shop: heaplake.Lake) -> None:
     described = shop.describe("classes")
     assert described["column"].to_list() == shop.frame("classes").collect_schema().names()
     row = described.row(by_predicate=pl.col("column") == "retained_bytes", named=True)
-    assert (row["type"], row["unit"], row["null"]) == ("Int64", "bytes", False) and "instances" in row["meaning"]
+    assert (row["type"], row["unit"], row["null"]) == ("Int64", "bytes", False) and "instance" in row["meaning"]
 
 
 class _nothing:

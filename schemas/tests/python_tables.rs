@@ -5,6 +5,7 @@ use heaplake_schemas::column::{ColumnSchema, Type};
 use heaplake_schemas::diff::{self, DiffTable};
 use heaplake_schemas::table::{Runs, TableSchema};
 use heaplake_schemas::{rollup, tables, trend};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -22,13 +23,18 @@ fn the_tables_of_the_package_are_up_to_date() {
     }
 }
 
-/// Tables in long form have columns in common, after their keys: these are written once, by command.
+/// Tables in long form have columns in common, after their keys: these are written once, by command. `of_measure` names
+/// those with a value per measure.
 fn render() -> String {
     let shared = [("diff", diff::COLUMNS), ("trend", trend::COLUMNS), ("rollup", rollup::COLUMNS)];
+    let of_measure = shared.iter().flat_map(|(_, columns)| *columns).filter(|column| column.is_of_measure());
+    let of_measure: BTreeSet<String> = of_measure.map(|column| quoted(column.name)).collect();
+    let of_measure: Vec<String> = of_measure.into_iter().collect();
     let shared = shared.map(|(command, columns)| format!("\"{command}\": [\n{}\n]", self::columns(columns)));
     let tables: Vec<String> = tables::ALL.iter().map(table).collect();
     format!(
-        "{{\"schema_version\": {SCHEMA_VERSION}, \"shared\": {{\n{}\n}}, \"tables\": [\n{}\n]}}\n",
+        "{{\"schema_version\": {SCHEMA_VERSION}, \"of_measure\": [{}], \"shared\": {{\n{}\n}}, \"tables\": [\n{}\n]}}\n",
+        of_measure.join(", "),
         shared.join(",\n"),
         tables.join(",\n")
     )

@@ -13,6 +13,7 @@ mod functions;
 mod modules;
 mod outputs;
 mod paths;
+mod python;
 mod reading;
 mod sources;
 mod words;
@@ -63,6 +64,11 @@ fn folders_of_the_pipeline_point_one_way() {
 #[test]
 fn crates_point_one_way() {
     expect_none(&crates::backwards(&sources::root()));
+}
+
+#[test]
+fn modules_of_python_point_one_way() {
+    expect_none(&python::circles(&sources::root()));
 }
 
 #[test]

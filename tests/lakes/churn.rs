@@ -115,7 +115,7 @@ fn readers_of(lake: &Path, run: &Path, out: &Path) -> Vec<(&'static str, assert_
 fn what_is_held_stays_as_it_was() {
     let lake = Lake::new();
     let place = add(&lake.path(), ("1", "a", None), 1);
-    let rows = |path: &Path| heaplake_lake::checksum::of_file(path, &mut Vec::new(), |_| Ok(())).unwrap().xxh3_64;
+    let rows = |path: &Path| heaplake_lake::stored::checksum(path, &mut Vec::new(), |_| Ok(())).unwrap().xxh3_64;
     let table = place.join("classes.parquet");
     let before = rows(&table);
     let held = selection::hold(&place).unwrap().unwrap();

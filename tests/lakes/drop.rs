@@ -170,8 +170,8 @@ fn links_in_the_place_of_runs_stay_and_are_named() {
 
 #[test]
 fn a_run_that_was_replaced_meanwhile_is_another_one() {
-    use heaplake_fleet::choice::Choice;
-    use heaplake_fleet::drop::{Outcome, Wish, carry_out, plan};
+    use heaplake_lake::upkeep::choice::Choice;
+    use heaplake_lake::upkeep::drop::{Outcome, Wish, carry_out, plan};
     let lake = lake();
     let names = vec!["a".parse().unwrap(), "b".parse().unwrap(), "c".parse().unwrap()];
     let wish = Wish { choice: Choice { names, ..Choice::default() }, ..Wish::default() };

@@ -10,6 +10,7 @@
 //! Cleanup removes only objects named by a mark that matches its own location. The mark is removed last, so an
 //! interrupted cleanup can resume.
 
+use crate::run_files::PAGE;
 use crate::seal::{self, Seal};
 use heaplake_kit::storage::{self, Only};
 use heaplake_kit::{StageError, fs};
@@ -20,8 +21,6 @@ use std::path::Path;
 
 /// Name of the mark in the folder of an attempt.
 pub(crate) const MARK: &str = "heaplake-attempt.json";
-/// The page of a run, beside its description.
-pub(crate) const PAGE: &str = "report.html";
 /// Format version of the mark.
 const FORMAT: u32 = 1;
 

@@ -1,10 +1,8 @@
 //! Checksums of files: XXH3-64 of their content as sixteen hexadecimal digits.
 
 use crate::seal::digits;
-use crate::stored;
-use heaplake_kit::{Context, StageError};
-use std::io::Read;
-use std::path::Path;
+use heaplake_kit::StageError;
+use std::io;
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Bytes per read.
@@ -19,39 +17,42 @@ pub struct Content {
     pub xxh3_64: String,
 }
 
-/// Reads a file from end to end, calling `read` after each part. The caller may reuse the buffer.
-pub fn of_file(
-    path: &Path,
+/// Failure of a check.
+#[derive(Debug)]
+pub enum Failure {
+    /// The file cannot be read, or is not the expected one.
+    Io(io::Error),
+    /// The error of the caller's step.
+    Step(StageError),
+}
+
+/// Reads content part by part until `read` returns 0, calling `step` after each part. The caller may reuse the buffer.
+pub(crate) fn of(
+    mut read: impl FnMut(&mut [u8]) -> io::Result<usize>,
     buffer: &mut Vec<u8>,
-    mut read: impl FnMut(u64) -> Result<(), StageError>,
-) -> Result<Content, StageError> {
-    let failed = |error| StageError::io(path, "read", error);
-    let mut file = stored::open(path).map_err(failed)?;
+    mut step: impl FnMut(u64) -> Result<(), StageError>,
+) -> Result<Content, Failure> {
     buffer.resize(BUFFER_BYTES, 0);
     let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
     loop {
-        match file.read(buffer) {
+        match read(buffer) {
             Ok(0) => break,
             Ok(count) => {
                 hash.update(&buffer[..count]);
                 bytes += count as u64;
-                read(count as u64)?;
+                step(count as u64).map_err(Failure::Step)?;
             }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(error)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::Io(error)),
         }
     }
     Ok(Content { bytes, xxh3_64: digits(hash.digest()) })
 }
 
-/// As [`of_file`], with progress and cancellation.
-pub fn of_file_within(path: &Path, buffer: &mut Vec<u8>, context: &Context<'_>) -> Result<Content, StageError> {
-    of_file(path, buffer, |bytes| context.step(bytes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stored::checksum as of_file;
     use xxhash_rust::xxh3::xxh3_64;
 
     #[test]

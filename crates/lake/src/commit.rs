@@ -10,7 +10,6 @@
 //! Patterns of polars, DuckDB and Spark match hidden folders, too, so an unfinished folder must not match
 //! `LAKE/*/*/classes.parquet`: it is one level deeper than runs.
 
-use crate::checksum;
 use crate::place::{self, Place, Standing, in_new_folder, remove};
 use crate::{described, remote, seal, stored};
 use heaplake_kit::{StageError, fs, storage};
@@ -189,7 +188,7 @@ impl NewRun {
         let mut run = Run { seal: None, folder: self.attempt.clone(), ..run };
         let mut buffer = Vec::new();
         for table in &mut run.tables {
-            let content = checksum::of_file(&self.folder().join(&table.file), &mut buffer, |_| Ok(()))?;
+            let content = stored::checksum(&self.folder().join(&table.file), &mut buffer, |_| Ok(()))?;
             table.xxh3_64 = Some(content.xxh3_64);
         }
         let path = self.folder().join(run::FILE);

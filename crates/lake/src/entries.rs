@@ -10,23 +10,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Entries with such names.
+/// Folders with such names, and what is wrong with other entries.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Entries {
-    /// Folders, sorted.
-    pub folders: Vec<PathBuf>,
-    /// Others with their problem, sorted. Names that are not UTF-8 contain replacement characters.
-    pub others: Vec<(PathBuf, String)>,
+pub struct Places {
+    /// The folders.
+    pub places: Vec<PathBuf>,
+    /// Entries that are no folder, or cannot be read, each with the reason.
+    pub damaged: Vec<(PathBuf, String)>,
 }
 
 /// Returns the entries of a folder with the name prefix `prefix`.
-pub(crate) fn named(folder: &Path, prefix: &str) -> Result<Entries, StageError> {
+pub(crate) fn named(folder: &Path, prefix: &str) -> Result<Places, StageError> {
     let failed = |error| StageError::io(folder, "read", error);
-    let mut found = Entries::default();
+    let mut found = Places::default();
     if storage::is_url(folder) {
         let entries = storage::entries(folder).map_err(failed)?;
         let folders = entries.into_iter().filter(|entry| entry.is_folder && entry.name.starts_with(prefix));
-        found.folders.extend(folders.map(|entry| folder.join(entry.name)));
+        found.places.extend(folders.map(|entry| folder.join(entry.name)));
         return Ok(found);
     }
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -38,13 +38,13 @@ pub(crate) fn named(folder: &Path, prefix: &str) -> Result<Entries, StageError> 
         let path = folder.join(&*name.to_string_lossy());
         match What::at(&folder.join(&name)) {
             What::Nothing => {}
-            What::Other(problem) => found.others.push((path, problem)),
-            What::Folder if name.to_str().is_some() => found.folders.push(path),
-            What::Folder => found.others.push((path, "its name is no UTF-8: rename it".to_owned())),
+            What::Other(problem) => found.damaged.push((path, problem)),
+            What::Folder if name.to_str().is_some() => found.places.push(path),
+            What::Folder => found.damaged.push((path, "its name is no UTF-8: rename it".to_owned())),
         }
     }
-    found.folders.sort();
-    found.others.sort();
+    found.places.sort();
+    found.damaged.sort();
     Ok(found)
 }
 
@@ -104,9 +104,9 @@ mod tests {
             write(at(harmless), "").unwrap();
         }
         let found = named(root.path(), "snapshot=").unwrap();
-        assert_eq!(found.folders, [at("snapshot=a"), at("snapshot=b")]);
+        assert_eq!(found.places, [at("snapshot=a"), at("snapshot=b")]);
         let others: Vec<(&str, &str)> = found
-            .others
+            .damaged
             .iter()
             .map(|(path, problem)| (path.file_name().unwrap().to_str().unwrap(), problem.as_str()))
             .collect();

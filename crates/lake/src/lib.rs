@@ -22,6 +22,7 @@
 //! | get the capture time of a run's input | [`captured`] |
 //! | verify files | [`described`] and [`seal`] for `run.json`, [`listed`] and [`checksum`] for tables, [`whole`] for the tables of many runs |
 //! | find the runs that a user means | [`selection`] |
+//! | list, verify, drop and merge the runs of lakes | [`upkeep`] |
 //! | suggest the nearest existing names | [`nearest`](mod@nearest) |
 //! | read one version of a run while others replace it | [`handles`] |
 //! | write several files that appear together | [`files`] |
@@ -79,6 +80,7 @@ pub mod table;
 mod tail;
 pub mod text;
 mod thrift;
+pub mod upkeep;
 mod values;
 pub mod whole;
 mod windows;

@@ -3,7 +3,7 @@
 //! The length costs a system call; the checksum costs one pass over the file, once per open file. Tables of older
 //! versions have no checksum.
 
-use crate::seal::digits;
+use crate::checksum::{self, Failure};
 use heaplake_kit::fs::File;
 use heaplake_kit::{Context, StageError};
 use heaplake_schemas::run::{self, Table};
@@ -11,13 +11,9 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
-use xxhash_rust::xxh3::Xxh3Default;
 
 /// Maximum bytes of a table verified on every open. Longer ones are verified only on [request](Listed::check).
 pub const CHECKED_BYTES: u64 = 64 << 20;
-
-/// Bytes per read.
-pub const BUFFER_BYTES: usize = 256 << 10;
 
 /// The reason why a file is not the listed table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,26 +107,15 @@ impl Listed {
     }
 
     fn checksum(&self, step: &dyn Fn() -> Result<(), StageError>) -> Result<String, Failure> {
-        let mut buffer = vec![0; BUFFER_BYTES];
-        let (mut hash, mut at) = (Xxh3Default::new(), 0);
-        while at < self.bytes {
-            let part = buffer.len().min(usize::try_from(self.bytes - at).unwrap_or(usize::MAX));
-            self.file.read_exact_at(&mut buffer[..part], at).map_err(Failure::Io)?;
-            hash.update(&buffer[..part]);
-            at += part as u64;
-            step().map_err(Failure::Step)?;
-        }
-        Ok(digits(hash.digest()))
+        let mut at = 0;
+        let read = |part: &mut [u8]| {
+            let count = part.len().min(usize::try_from(self.bytes - at).unwrap_or(usize::MAX));
+            self.file.read_exact_at(&mut part[..count], at)?;
+            at += count as u64;
+            Ok(count)
+        };
+        checksum::of(read, &mut Vec::new(), |_| step()).map(|content| content.xxh3_64)
     }
-}
-
-/// Failure of a check.
-#[derive(Debug)]
-pub enum Failure {
-    /// The file cannot be read, or is [`Unlisted`].
-    Io(io::Error),
-    /// The error of the caller's step.
-    Step(StageError),
 }
 
 /// Opens a table and verifies length and content; returns its defect as text.
@@ -151,6 +136,7 @@ pub fn in_words(checked: Result<(), Failure>) -> Result<Option<String>, StageErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checksum::BUFFER_BYTES;
     use std::fs;
     use std::os::unix::fs::symlink;
 
@@ -166,7 +152,7 @@ mod tests {
         fs::write(at("shorter"), &content[1..]).unwrap();
         symlink(at("table"), at("link")).unwrap();
         fs::create_dir(at("folder")).unwrap();
-        let sum = crate::checksum::of_file(&at("table"), &mut Vec::new(), |_| Ok(())).unwrap();
+        let sum = crate::stored::checksum(&at("table"), &mut Vec::new(), |_| Ok(())).unwrap();
         let table = |xxh3_64| Table { file: "table".to_owned(), rows: 1, bytes: sum.bytes, xxh3_64 };
         let checked = |name: &str, xxh3_64| {
             Listed::open(&at(name), &table(xxh3_64)).and_then(|listed| listed.checked().map(drop))

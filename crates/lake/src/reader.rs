@@ -287,16 +287,6 @@ impl Batch {
         Ok(texts.iter().flatten().map(str::to_owned).collect())
     }
 
-    /// Returns a row's list of nullable numbers; empty if null.
-    pub fn list_of_i64s(&self, name: &str, row: usize) -> Result<Vec<Option<i64>>, StageError> {
-        let column = self.column(name)?;
-        let mistyped = || self.mistyped(name, &"a list of numbers", column);
-        let list = column.as_list_opt::<i32>().ok_or_else(mistyped)?;
-        let Some(values) = value(list, row) else { return Ok(Vec::new()) };
-        let numbers = values.as_primitive_opt::<Int64Type>().ok_or_else(mistyped)?;
-        Ok(numbers.iter().collect())
-    }
-
     /// Returns a row's list of structs as a batch: each element is a row, each field a column.
     pub fn elements(&self, name: &str, row: usize) -> Result<Self, StageError> {
         let column = self.column(name)?;

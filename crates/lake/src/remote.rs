@@ -6,7 +6,8 @@
 //! for a killed process to hold. A killed process leaves a folder that no `run.json` names: readers ignore it, and
 //! [`sweep`] removes it after [`OLD`], if it has the [mark](crate::attempt) of the attempt.
 
-use crate::attempt::{MARK, Owned, PAGE, is_folder};
+use crate::attempt::{MARK, Owned, is_folder};
+use crate::run_files::PAGE;
 use crate::stored;
 use heaplake_kit::storage::{self, Entry, Level, Object, Only};
 use heaplake_kit::{StageError, fs};

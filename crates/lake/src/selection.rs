@@ -1,6 +1,6 @@
 //! Selects runs of a lake: a run, a folder of runs, or conditions such as `release=7.2,label.host=web*`.
 
-use crate::entries::{self, Entries};
+use crate::entries;
 use crate::moment;
 use crate::nearest::{clause, nearest};
 use crate::stored;
@@ -10,6 +10,7 @@ use heaplake_schemas::run::Run;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use crate::entries::Places;
 pub use crate::found::{FoundRun, find, hold, open};
 
 /// Fields of conditions, for messages.
@@ -130,14 +131,9 @@ impl Selection {
         self.time.takes(run.captured_at_us) && self.holds(&|field| value(field, run), false)
     }
 
-    /// True if a run of which only the names are known matches; conditions on labels do not.
-    pub fn takes_named(&self, release: &str, snapshot: &str) -> bool {
-        let value = |field: &Field| match field {
-            Field::Release => Some(release.to_owned()),
-            Field::Snapshot => Some(snapshot.to_owned()),
-            Field::Format | Field::Status | Field::Label(_) => None,
-        };
-        self.time.is_any() && self.holds(&value, false)
+    /// True if a run of which only the place is known matches; conditions on labels do not.
+    pub fn takes_place(&self, place: &Path) -> bool {
+        self.time.is_any() && self.holds(&|field| named(field, place), false)
     }
 
     /// True if an unreadable run or release may match: its path has release and name, and conditions on unknown fields
@@ -257,26 +253,16 @@ pub fn runs_like(folder: &Path, selection: &Selection) -> Result<Runs, StageErro
     Ok(runs)
 }
 
-/// The folders that should be runs below a folder.
-#[derive(Debug, Default)]
-pub struct Places {
-    /// Paths, sorted.
-    pub places: Vec<PathBuf>,
-    /// Unreadable entries with the name of a release or a run, with the problem of each.
-    pub damaged: Vec<(PathBuf, String)>,
-}
-
 /// Returns the folders that should be runs in a lake, or in a folder `release=…` of one.
 pub fn places(folder: &Path) -> Result<Places, StageError> {
-    let Entries { folders, others } = entries::named(folder, "snapshot=")?;
-    let mut found = Places { places: folders, damaged: others };
+    let mut found = entries::named(folder, "snapshot=")?;
     let releases = entries::named(folder, "release=")?;
-    found.damaged.extend(releases.others);
-    for release in releases.folders {
+    found.damaged.extend(releases.damaged);
+    for release in releases.places {
         match of_release(&release) {
-            Ok(Entries { folders, others }) => {
-                found.places.extend(folders);
-                found.damaged.extend(others);
+            Ok(Places { places, damaged }) => {
+                found.places.extend(places);
+                found.damaged.extend(damaged);
             }
             Err(error) => found.damaged.push((release, error.to_string())),
         }
@@ -288,11 +274,11 @@ pub fn places(folder: &Path) -> Result<Places, StageError> {
 }
 
 /// Returns the folders that should be runs of a release; empty if the release was removed with its last run.
-fn of_release(release: &Path) -> Result<Entries, StageError> {
+fn of_release(release: &Path) -> Result<Places, StageError> {
     let mut tries = 0;
     loop {
         match entries::named(release, "snapshot=") {
-            Err(_) if !release.exists() => return Ok(Entries::default()),
+            Err(_) if !release.exists() => return Ok(Places::default()),
             // Removed and recreated meanwhile.
             Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < TRIES => {
                 tries += 1;
@@ -366,7 +352,7 @@ mod tests {
         ] {
             assert_eq!(may("release=7.1,snapshot=a,label.host=web", path), expected, "{path}");
         }
-        assert!(!Selection::parse("label.host=web").unwrap().takes_named("7.1", "a"));
+        assert!(!Selection::parse("label.host=web").unwrap().takes_place(Path::new("release=7.1/snapshot=a")));
     }
 
     #[test]

@@ -14,13 +14,14 @@
 //! of a held run ([`handles`]) are opened from its handles.
 
 use crate::attempt::{MARK, is_folder};
+use crate::checksum::{self, Content, Failure};
 use crate::handles;
-use heaplake_kit::fs;
 use heaplake_kit::storage::{self, Object, Stored};
+use heaplake_kit::{StageError, fs};
 use heaplake_schemas::run;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -80,6 +81,20 @@ pub fn open(path: &Path) -> io::Result<Stored> {
         Some(file) => file.map(Stored::File),
         None => with_place(path, Stored::open),
     }
+}
+
+/// Reads a file from end to end, calling `step` after each part. The caller may reuse the buffer.
+pub fn checksum(
+    path: &Path,
+    buffer: &mut Vec<u8>,
+    step: impl FnMut(u64) -> Result<(), StageError>,
+) -> Result<Content, StageError> {
+    let failed = |error| StageError::io(path, "read", error);
+    let mut file = open(path).map_err(failed)?;
+    checksum::of(|part| file.read(part), buffer, step).map_err(|failure| match failure {
+        Failure::Io(error) => failed(error),
+        Failure::Step(error) => error,
+    })
 }
 
 /// Returns the length of a file of a run.

@@ -3,7 +3,8 @@
 //! A bucket has other users, and a store takes any text as a key. Other commands skip foreign content; this module
 //! lists it.
 
-use crate::attempt::{MARK, PAGE, is_folder};
+use crate::attempt::{MARK, is_folder};
+use crate::run_files::PAGE;
 use crate::stored::{self, Layout};
 use heaplake_kit::storage::{self, Level};
 use heaplake_kit::{StageError, fs};

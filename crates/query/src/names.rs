@@ -7,6 +7,7 @@ use heaplake_kit::StageError;
 use heaplake_lake::reader::Reader;
 use heaplake_schemas::classes;
 use std::collections::BTreeSet;
+use strsim::generic_levenshtein;
 
 /// Maximum number of suggestions.
 const PROPOSED: usize = 3;
@@ -97,7 +98,8 @@ fn nearest<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Vec<&'a str
             let whole = plain(name);
             let simple = plain(name.rsplit(['.', '$', '/']).next().unwrap_or(name));
             let holds = whole.iter().collect::<String>().contains(&word);
-            let far = if holds { 0 } else { distance(&whole, &typed).min(distance(&simple, &typed)) };
+            let far =
+                if holds { 0 } else { generic_levenshtein(&whole, &typed).min(generic_levenshtein(&simple, &typed)) };
             (far <= allowed).then_some((far, name))
         })
         .collect();
@@ -110,31 +112,9 @@ fn plain(text: &str) -> Vec<char> {
     text.chars().filter(|c| !"*?[]".contains(*c)).flat_map(char::to_lowercase).take(COMPARED).collect()
 }
 
-/// Levenshtein distance.
-fn distance(one: &[char], other: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances_are_those_of_levenshtein() {
-        let distance = |a: &str, b: &str| distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
-        for (a, b, far) in [("", "", 0), ("", "ab", 2), ("kitten", "sitting", 3), ("Session", "Sesion", 1)] {
-            assert_eq!((distance(a, b), distance(b, a)), (far, far), "{a} {b}");
-        }
-    }
 
     #[test]
     fn the_nearest_names() {

@@ -103,7 +103,7 @@ pub fn ask(asked: &Asked, which: &Which) -> Result<Objects, QueryError> {
     let objects = wanted.iter().filter_map(|node| rows.get(node).cloned()).collect();
     let of_each = wanted.iter().map(|node| contents.get(node).cloned().unwrap_or_default());
     let of_each = of_each.map(|list| list.into_iter().map(|(name, value)| (name, named(value))).collect());
-    Ok(Objects { objects, others, fields: batch_scheduler(of_each.collect()) })
+    Ok(Objects { objects, others, fields: aligned(of_each.collect()) })
 }
 
 /// Explains a missing table of values.
@@ -200,7 +200,7 @@ fn sets_of(table: &Path, mut wanted: Vec<u32>) -> Result<BTreeMap<u32, u32>, Sta
 }
 
 /// Aligns the fields of several objects, in order of first appearance. A name that an object has n times is n fields.
-fn batch_scheduler(contents: Vec<Content>) -> Vec<Field> {
+fn aligned(contents: Vec<Content>) -> Vec<Field> {
     let count = contents.len();
     let mut fields: Vec<Field> = Vec::new();
     let mut places: BTreeMap<(String, usize), usize> = BTreeMap::new();
@@ -243,7 +243,7 @@ mod tests {
         };
         let mut other = of("2", 8, Some(3));
         other.insert(0, ("z".to_owned(), number("0")));
-        let fields = batch_scheduler(vec![of("1", 7, Some(3)), other]);
+        let fields = aligned(vec![of("1", 7, Some(3)), other]);
         let shown: Vec<(&str, bool)> = fields.iter().map(|field| (&*field.name, field.same)).collect();
         // The second `x` is hidden by the first, as a field of a superclass.
         assert_eq!(shown, [("x", false), ("next", true), ("x", true), ("z", false)]);

@@ -43,9 +43,9 @@ const KINDS: [&str; 14] = [
 const WEAKLY: &str = "weakly_reachable";
 
 /// Rank of an edge among those to the same node, the best least; `None` for weak edges.
-fn rank(kind: &str, essential: bool) -> Option<usize> {
+fn rank(kind: &str, essential: bool) -> Option<u8> {
     let place = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len());
-    (kind != "weak").then_some(if essential { place } else { place + KINDS.len() + 1 })
+    (kind != "weak").then_some((if essential { place } else { place + KINDS.len() + 1 }) as u8)
 }
 
 /// Paths and holders of an object.
@@ -109,11 +109,7 @@ pub struct Wanted {
 pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, QueryError> {
     let node = asked.find(subject)?;
     let nodes = asked.nodes();
-    let dominators = rows::dominators(&nodes)?;
-    let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
-    // A damaged table may have a cycle of dominators.
-    let above = std::iter::successors(Some(node), |&at| up(at)).take(dominators.len());
-    let dominators = shown(&[Steps::of(above)], &nodes, &FxHashMap::default())?.remove(0);
+    let dominators = shown(&[dominators(node, &nodes)?], &nodes, &FxHashMap::default())?.remove(0);
     let Some(edges) = asked.edges() else {
         let stored_path = stored_path(asked, node)?;
         let what = if stored_path.is_some() { "A path with its objects" } else { "A shortest path" };
@@ -136,6 +132,14 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
         system.then(|| "Only the runtime leads to it: its distance is \"system\".".to_owned())
     };
     Ok(Why { shortest_path, paths, holders, note, ..Why::of(dominators) })
+}
+
+/// Returns the dominators of a node.
+fn dominators(node: u32, nodes: &Path) -> Result<Steps, StageError> {
+    let dominators = rows::dominators(nodes)?;
+    let up = |&at: &u32| Some(dominators[at as usize]).filter(|&above| above != at);
+    // Ends also in a damaged table with a cycle.
+    Ok(Steps::of(std::iter::successors(Some(node), up).take(dominators.len())))
 }
 
 /// Several paths, the tree of holders, and whether the path search ended early.
@@ -206,7 +210,7 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageErro
     }
     let weakly = |node: usize| weakly.get(node).copied().unwrap_or(false);
     // Best rank of an edge to each node, and its source.
-    let mut best = vec![usize::MAX; distances.len()];
+    let mut best = vec![u8::MAX; distances.len()];
     let mut before = vec![u32::MAX; distances.len()];
     let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "essential"])?;
     while let Some(batch) = batches.batch()? {
@@ -234,8 +238,8 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageErro
 /// Reads the labels of edges along all paths in one pass.
 fn names(paths: &[Steps], edges: &Path) -> Result<Names, StageError> {
     let steps = paths.iter().flat_map(|path| &path.steps);
-    let mut names: FxHashMap<(u32, u32), (usize, String)> =
-        steps.filter_map(|&(before, node)| Some(((before?, node), (usize::MAX, String::new())))).collect();
+    let mut names: FxHashMap<(u32, u32), (u8, String)> =
+        steps.filter_map(|&(before, node)| Some(((before?, node), (u8::MAX, String::new())))).collect();
     let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "name", "index", "essential"])?;
     while let Some(batch) = batches.batch()? {
         let (from, to) = (batch.u32s("from")?, batch.u32s("to")?);
@@ -252,7 +256,7 @@ fn names(paths: &[Steps], edges: &Path) -> Result<Names, StageError> {
             };
         }
     }
-    let named = names.into_iter().filter(|(_, (rank, _))| *rank != usize::MAX);
+    let named = names.into_iter().filter(|(_, (rank, _))| *rank != u8::MAX);
     Ok(named.map(|(step, (_, name))| (step, name)).collect())
 }
 

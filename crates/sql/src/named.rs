@@ -1,7 +1,7 @@
 //! Named queries: a library of common questions about a fleet.
 //!
-//! Each is a file in `queries/`. Its first line describes the answer; a line for each parameter follows, with its type,
-//! its default if it has one, and its meaning.
+//! Each is a file in `python/heaplake/queries/`, which the Python package runs in Spark. Its first line describes the
+//! answer; a line for each parameter follows, with its type, its default if it has one, and its meaning.
 
 use crate::error::SqlError;
 use datafusion::common::ScalarValue;
@@ -36,7 +36,7 @@ pub struct Parameter {
 
 macro_rules! queries {
     ($($name:literal),* $(,)?) => {
-        const FILES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../queries/", $name, ".sql")))),*];
+        const FILES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../../python/heaplake/queries/", $name, ".sql")))),*];
     };
 }
 

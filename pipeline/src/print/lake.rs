@@ -1,11 +1,11 @@
 //! Text of the results of lake commands.
 
 use super::terminal::Look;
-use heaplake_fleet::drop::Plan;
-use heaplake_fleet::merge::{self, Merged};
-use heaplake_fleet::verify::{Status, Verified};
 use heaplake_kit::text::{count, size, visible};
 use heaplake_lake::strangers::{Left, Strangers};
+use heaplake_lake::upkeep::drop::Plan;
+use heaplake_lake::upkeep::merge::{self, Merged};
+use heaplake_lake::upkeep::verify::{Status, Verified};
 use std::fmt::Write;
 use std::path::Path;
 

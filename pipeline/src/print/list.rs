@@ -1,8 +1,8 @@
 //! Text of the runs of a lake.
 
 use super::terminal::Look;
-use heaplake_fleet::list::{Findings, Listed, Listing};
 use heaplake_kit::text::{count, shorten, size, visible};
+use heaplake_lake::upkeep::list::{Findings, Listed, Listing};
 use heaplake_schemas::findings::Severity;
 use std::fmt::Write;
 use std::path::Path;

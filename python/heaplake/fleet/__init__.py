@@ -1,4 +1,4 @@
-"""Many snapshots on a cluster: Ray maps them into a lake, Spark reduces the lake.
+"""A fleet: the hosts whose runs a lake holds.
 
 - `python -m heaplake.fleet analyze`, or `heaplake fleet analyze`: one task of Ray for each snapshot
 - `heaplake.fleet.spark`: views over a lake and rollups in PySpark

@@ -2,6 +2,6 @@
 
 import sys
 
-from heaplake.fleet._cli import main
+from heaplake.cluster._cli import main
 
 sys.exit(main(sys.argv[1:]))

@@ -67,7 +67,7 @@ def named_queries() -> dict[str, str]:
     >>> "worst-hosts" in named_queries()
     True
     """
-    folder = files("heaplake.fleet").joinpath("queries")
+    folder = files("heaplake").joinpath("queries")
     found = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
     return {entry.name.removesuffix(".sql"): entry.read_text(encoding="utf-8") for entry in sorted(found, key=str)}
 

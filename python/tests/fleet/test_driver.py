@@ -14,13 +14,13 @@ import pytest
 from snapshots import write
 
 import heaplake
-from heaplake.fleet import _cli, _plan, _sizes
-from heaplake.fleet._cluster import Lost
-from heaplake.fleet._driver import Batch, Driver
-from heaplake.fleet._manifest import Manifest, line_of
-from heaplake.fleet._plan import Demand, Limits, Plan
-from heaplake.fleet._sizes import MIB
-from heaplake.fleet._tell import Teller
+from heaplake.cluster import _cli, _plan, _sizes
+from heaplake.cluster._driver import Batch, Driver
+from heaplake.cluster._manifest import Manifest, line_of
+from heaplake.cluster._plan import Demand, Limits, Plan
+from heaplake.cluster._ray import Lost
+from heaplake.cluster._sizes import MIB
+from heaplake.cluster._tell import Teller
 
 LIMITS = Limits(cores=4, memory=1024 * MIB, scratch=1000 * MIB)
 
@@ -137,7 +137,7 @@ def test_what_may_succeed_is_tried_again_with_what_it_lacked(monkeypatch: pytest
 
 def test_a_committed_run_is_in_this_lake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Else the node has a folder of that name for itself."""
-    monkeypatch.setattr("heaplake.fleet._driver._SEEN_WITHIN_S", 0.2)
+    monkeypatch.setattr("heaplake.cluster._driver._SEEN_WITHIN_S", 0.2)
     monkeypatch.setattr(_plan, "plans", lambda *_: iter([plan("a")]))
     batch = Batch(inputs=["a"], lake=str(tmp_path), options=[], plan_options=[], binary="b", folder="/")
     manifest = Manifest(None)

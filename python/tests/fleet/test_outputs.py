@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import BinaryIO
 
-from heaplake.fleet import _outputs
+from heaplake.cluster import _outputs
 
 
 def text(to: BinaryIO) -> None:

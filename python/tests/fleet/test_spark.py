@@ -247,11 +247,6 @@ _PARAMETERS: dict[str, dict[str, str]] = {
 }
 
 
-def test_named_queries_are_those_of_the_engine() -> None:
-    folder = ROOT / "crates" / "sql" / "queries"
-    assert spark.named_queries() == {path.stem: path.read_text() for path in folder.glob("*.sql")}
-
-
 @pytest.mark.parametrize("name", list(spark.named_queries()))
 def test_named_queries_run(opened: spark.SparkLake, name: str) -> None:
     rows = opened.named(name, **_PARAMETERS.get(name, {})).collect()

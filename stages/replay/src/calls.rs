@@ -235,7 +235,7 @@ impl Cells {
         if generation == 0 {
             return self.deaths(number)[0];
         }
-        let death = self.told(number).find(|death| death.generation as usize == generation);
+        let death = self.recorded(number).find(|death| death.generation as usize == generation);
         death.map_or((0, 0), |death| (death.count, death.bytes))
     }
 
@@ -245,7 +245,7 @@ impl Cells {
         let cell = &self.cells[number];
         let mut deaths = Deaths::default();
         let (mut count, mut bytes) = (cell.events, cell.bytes);
-        for death in self.told(number) {
+        for death in self.recorded(number) {
             (count, bytes) = (count.saturating_sub(death.count), bytes.saturating_sub(death.bytes));
             deaths[death.generation as usize] = (death.count, death.bytes);
         }
@@ -255,7 +255,7 @@ impl Cells {
     }
 
     /// The recorded deaths of a cell.
-    fn told(&self, number: usize) -> impl Iterator<Item = &Death> {
+    fn recorded(&self, number: usize) -> impl Iterator<Item = &Death> {
         let mut at = self.last_death[number];
         std::iter::from_fn(move || {
             let death = &self.deaths[(at as usize).checked_sub(1)?];

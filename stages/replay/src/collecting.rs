@@ -5,8 +5,8 @@
 //! A concurrent one (a background collection of .NET) marks and sweeps while the program, and collections inside it, go
 //! on. After the sweep it stops the program once more and reports each range that objects then fill, in all
 //! generations, marked or younger. Then it takes effect: objects from before the report that are not in it are dead, in
-//! the generation that [`places`](crate::places) has. Objects that something was allocated or moved onto since the
-//! collection began are dead as well, though the report covers their addresses.
+//! the generation that [`intervals`](crate::intervals) has. Objects that something was allocated or moved onto since
+//! the collection began are dead as well, though the report covers their addresses.
 //!
 //! The report may be missing (the runtime was not asked for it when the collection began). Then only overwritten
 //! objects are known to be dead, and all other condemned ones are doubtful until the next report of the whole heap.
@@ -14,8 +14,8 @@
 use crate::calls::Cells;
 use crate::collection::{Closed, Open};
 use crate::events::{CollectionStart, Range, Root};
+use crate::intervals::Places;
 use crate::lifetimes::{Lifetimes, Moment};
-use crate::places::Places;
 use crate::promotions::Point;
 use crate::replay::Replay;
 use crate::track::{Collected, Object, Pass, Survival, Swept};
@@ -70,7 +70,10 @@ impl Replay {
         }
         if start.concurrent && self.objects.swept.is_none() {
             let sized = self.coverage != Coverage::Sampled;
-            self.objects.swept = Some(Swept { places: Places::new(&self.budget)?, sized });
+            self.objects.swept = Some(Swept {
+                places: Places::new(&self.budget, "the ranges of generations beside the program")?,
+                sized,
+            });
         }
         self.open.push(Open::new(start, (self.allocations, self.lost_before), &self.budget)?);
         Ok(())

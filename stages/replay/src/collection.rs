@@ -3,7 +3,7 @@
 //! Memory of condemned ranges, survivors and walked objects is accounted from the first event until the replay is done
 //! with them.
 
-use crate::events::{CollectionStart, Range, Reason, Root, RootKind};
+use crate::events::{CollectionStart, Range, Reason, Root};
 use crate::track::{Condemned, Survival};
 use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
@@ -194,13 +194,7 @@ impl Open {
 
     /// Adds a root; keeps it if `keep`.
     pub(crate) fn root(&mut self, root: Root, keep: bool) -> Result<(), StageError> {
-        let at = match root.kind {
-            RootKind::Stack => 0,
-            RootKind::Finalizer => 1,
-            RootKind::Handle => 2,
-            RootKind::Other => 3,
-        };
-        self.roots.get_or_insert_default()[at] += 1;
+        self.roots.get_or_insert_default()[root.kind as usize] += 1;
         if keep {
             self.account.make_room(&mut self.held, 1)?;
             self.held.push(root);

@@ -6,6 +6,7 @@
 //! 1.1 to 1.5 times the time: its control bytes are a second cache line.
 
 use heaplake_kit::{Budget, BudgetVec, StageError};
+use std::convert::Infallible;
 
 /// Slots of a new table.
 const LEAST: usize = 1 << 10;
@@ -31,14 +32,8 @@ impl IndexTable {
     /// Returns the index with this hash for which `is` holds.
     #[inline]
     pub(crate) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
-        let mut place = (hash >> self.shift) as usize;
-        loop {
-            match self.places[place] {
-                0 => return None,
-                index if is(index - 1) => return Some(index - 1),
-                _ => place = (place + 1) & (self.places.len() - 1),
-            }
-        }
+        let Ok(found) = self.find_in(hash, |index| Ok::<bool, Infallible>(is(index)));
+        found
     }
 
     /// Returns the index in the slot `further` behind the first one of a hash. An item of the table is most often in
@@ -62,11 +57,7 @@ impl IndexTable {
 
     /// Like [`Self::find`], for items whose reading may fail.
     #[inline]
-    pub(crate) fn find_in(
-        &self,
-        hash: u64,
-        mut is: impl FnMut(u32) -> Result<bool, StageError>,
-    ) -> Result<Option<u32>, StageError> {
+    pub(crate) fn find_in<E>(&self, hash: u64, mut is: impl FnMut(u32) -> Result<bool, E>) -> Result<Option<u32>, E> {
         let mut place = (hash >> self.shift) as usize;
         loop {
             match self.places[place] {

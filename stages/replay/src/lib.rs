@@ -3,11 +3,10 @@
 //! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`], [`jfr`]) passes
 //! [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
 //! ([`sampling`], [`sample`], [`posterior`], [`binomial`]; or [`weights`]), follows objects through collections
-//! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`], [`promotions`], [`reports`]) and
+//! ([`collecting`], [`collection`], [`track`], [`sweep`], [`intervals`], [`tracks`], [`promotions`], [`reports`]) and
 //! counts their [`lifetimes`]. At the end [`tree`] merges all stacks into a call tree ([`calls`]), and [`output`]
-//! writes rows: those of [`functions`], [`callers`] (as a [`reverse_graph`]), [`sites`] and [`paths`], [`ordered`] in
-//! memory or on disk. [`symbolize`] adds names and lines from assemblies, PDBs and source maps. [`replay_trace`] is the
-//! stage.
+//! writes rows: those of [`functions`], [`callers`], [`sites`] and [`paths`], [`ordered`] in memory or on disk.
+//! [`symbolize`] adds names and lines from assemblies, PDBs and source maps. [`replay_trace`] is the stage.
 
 mod binomial;
 mod callers;
@@ -19,6 +18,7 @@ pub mod format;
 mod functions;
 mod heapprofile;
 mod index_table;
+mod intervals;
 mod jfr;
 mod lifetimes;
 pub mod log;
@@ -26,13 +26,11 @@ mod nettrace;
 mod ordered;
 mod output;
 mod paths;
-mod places;
 pub mod posterior;
 mod promotions;
 pub mod replay;
 pub mod replay_trace;
 mod reports;
-mod reverse_graph;
 pub mod sample;
 pub mod sampling;
 mod sites;

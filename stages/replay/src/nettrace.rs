@@ -93,7 +93,7 @@ impl Events for Reader<'_> {
         around: Around,
         stacks: &mut Stacks<'_>,
     ) -> Result<bool, StageError> {
-        apply(kind, payload, around, self.0, &mut Written(stacks))
+        apply(kind, &mut Cursor(payload), around, self.0, &mut Written(stacks)).transpose().map(|done| done.is_some())
     }
 }
 
@@ -114,54 +114,51 @@ impl Frames for Written<'_, '_> {
 /// Generations condemned by a collection of the oldest one, as bits.
 const FULL: u32 = 0b1_1111;
 
-/// Passes on an event; false if its payload ends too early.
+/// Passes on an event; `None` if its payload ends too early.
 fn apply(
     kind: Kind,
-    bytes: &[u8],
+    fields: &mut Cursor<'_>,
     around: Around,
     replay: &mut Replay,
     frames: &mut impl Frames,
-) -> Result<bool, StageError> {
-    let mut fields = Cursor(bytes);
-    match kind {
-        Kind::Allocation => {
-            let Some(allocation) = allocation(&mut fields, around) else { return Ok(false) };
-            replay.allocation(&allocation, frames)?;
-        }
+) -> Option<Result<(), StageError>> {
+    let wide = around.wide;
+    Some(match kind {
+        Kind::Allocation => replay.allocation(&allocation(fields, around)?, frames),
         Kind::Tick(version) => {
-            let Some((type_handle, name, bytes)) = tick(&mut fields, version, around.wide) else { return Ok(false) };
-            if !name.is_empty() {
-                replay.types.name(type_handle, name.as_bytes())?;
-            }
-            replay.tick(type_handle, bytes, around.stack, frames)?;
+            let (type_handle, name, bytes) = tick(fields, version, wide)?;
+            let named = if name.is_empty() { Ok(()) } else { replay.types.name(type_handle, name.as_bytes()) };
+            named.and_then(|()| replay.tick(type_handle, bytes, around.stack, frames))
         }
-        Kind::Start(version) => {
-            let Some(start) = start(&mut fields, version, around.time) else { return Ok(false) };
-            replay.start(start)?;
-        }
-        Kind::End => {
-            let Some(number) = fields.u32() else { return Ok(false) };
-            replay.end(number, around.time)?;
-        }
-        Kind::Range => {
-            let Some(range) = range(&mut fields, around.wide) else { return Ok(false) };
-            replay.range(range)?;
-        }
+        Kind::Start(version) => replay.start(start(fields, version, around.time)?),
+        Kind::End => replay.end(fields.u32()?, around.time),
+        Kind::Range => replay.range(range(fields, wide)?),
         Kind::Method => {
-            let Some((start, size, function)) = method(&mut fields) else { return Ok(false) };
-            replay.symbols.load(start, size, function)?;
+            let (start, size, function) = method(fields)?;
+            replay.symbols.load(start, size, function)
         }
         Kind::Module => {
-            let Some(module) = payload::Module::read(&mut fields) else { return Ok(false) };
-            replay.symbols.name_module(module.id, &module.path, module.pdb.and_then(Build::new))?;
+            let module = payload::Module::read(fields)?;
+            replay.symbols.name_module(module.id, &module.path, module.pdb.and_then(Build::new))
         }
-        Kind::Types => return bulk(&mut fields, false, |fields| types(fields, replay)),
-        Kind::Roots => return bulk(&mut fields, true, |fields| root(fields, around.wide, replay)),
-        Kind::Nodes => return bulk(&mut fields, true, |fields| node(fields, around.wide, replay)),
-        Kind::Surviving => return bulk(&mut fields, true, |fields| surviving(fields, around.wide, replay)),
-        Kind::Moved => return bulk(&mut fields, true, |fields| moved(fields, around.wide, replay)),
-    }
-    Ok(true)
+        Kind::Types => return bulk(fields, false, |fields| Some(name(payload::Type::read(fields)?, replay))),
+        Kind::Roots => return bulk(fields, true, |fields| Some(replay.root(root(fields, wide)?))),
+        Kind::Nodes => {
+            return bulk(fields, true, |fields| Some(replay.walked(payload::Node::read(fields, wide)?.address)));
+        }
+        Kind::Surviving => {
+            return bulk(fields, true, |fields| {
+                let from = fields.pointer(wide)?;
+                Some(replay.survives(Survival { from, to: from, length: fields.u64()? }, false))
+            });
+        }
+        Kind::Moved => {
+            return bulk(fields, true, |fields| {
+                let (from, to) = (fields.pointer(wide)?, fields.pointer(wide)?);
+                Some(replay.survives(Survival { from, to, length: fields.u64()? }, true))
+            });
+        }
+    })
 }
 
 #[inline]
@@ -232,55 +229,28 @@ fn method(fields: &mut Cursor<'_>) -> Option<(u64, u64, Function)> {
 fn bulk(
     fields: &mut Cursor<'_>,
     indexed: bool,
-    mut entry: impl FnMut(&mut Cursor<'_>) -> Result<bool, StageError>,
-) -> Result<bool, StageError> {
-    let Some(payload::Bulk { count, .. }) = payload::Bulk::read(fields, indexed) else { return Ok(false) };
+    mut entry: impl FnMut(&mut Cursor<'_>) -> Option<Result<(), StageError>>,
+) -> Option<Result<(), StageError>> {
+    let payload::Bulk { count, .. } = payload::Bulk::read(fields, indexed)?;
     for _ in 0..count {
-        if !entry(fields)? {
-            return Ok(false);
+        if let Err(error) = entry(fields)? {
+            return Some(Err(error));
         }
     }
-    Ok(true)
+    Some(Ok(()))
 }
 
-fn types(fields: &mut Cursor<'_>, replay: &mut Replay) -> Result<bool, StageError> {
-    let Some(of) = payload::Type::read(fields) else { return Ok(false) };
-    if of.name.is_empty() {
-        replay.types.describe(of)?;
-    } else {
-        replay.types.name(of.id, of.display().as_bytes())?;
-    }
-    Ok(true)
+fn name(of: payload::Type, replay: &mut Replay) -> Result<(), StageError> {
+    if of.name.is_empty() { replay.types.describe(of) } else { replay.types.name(of.id, of.display().as_bytes()) }
 }
 
-fn root(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
-    let Some(root) = payload::Root::read(fields, wide) else { return Ok(false) };
-    let kind = match root.kind {
+fn root(fields: &mut Cursor<'_>, wide: bool) -> Option<Root> {
+    let payload::Root { object, kind, flags, place } = payload::Root::read(fields, wide)?;
+    let kind = match kind {
         0 => RootKind::Stack,
         1 => RootKind::Finalizer,
         2 => RootKind::Handle,
         _ => RootKind::Other,
     };
-    replay.root(Root { object: root.object, kind, flags: root.flags, id: root.place }).map(|()| true)
-}
-
-fn node(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
-    match payload::Node::read(fields, wide) {
-        Some(node) => replay.walked(node.address).map(|()| true),
-        None => Ok(false),
-    }
-}
-
-fn surviving(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
-    match (fields.pointer(wide), fields.u64()) {
-        (Some(from), Some(length)) => replay.survives(Survival { from, length, to: from }, false).map(|()| true),
-        _ => Ok(false),
-    }
-}
-
-fn moved(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
-    match (fields.pointer(wide), fields.pointer(wide), fields.u64()) {
-        (Some(from), Some(to), Some(length)) => replay.survives(Survival { from, length, to }, true).map(|()| true),
-        _ => Ok(false),
-    }
+    Some(Root { object, kind, flags, id: place })
 }

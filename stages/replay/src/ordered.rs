@@ -65,6 +65,11 @@ impl<'a, T: Pod + Ord> Unordered<'a, T> {
         Ok(Self { kept, space, count: 0 })
     }
 
+    /// Number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
     /// Adds an item.
     #[inline]
     pub(crate) fn push(&mut self, item: T) -> Result<(), StageError> {

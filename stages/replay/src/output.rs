@@ -1,7 +1,7 @@
 //! From the counts at the end of a trace to the rows of the tables.
 
 use crate::binomial;
-use crate::callers::{self, Stacks};
+use crate::callers;
 use crate::calls::{Amount, NONE};
 use crate::functions::{self, Functions};
 use crate::ordered::Space;
@@ -50,16 +50,16 @@ pub(crate) fn write(
     types(replay, space)?;
     lifetimes(replay, scratch)?;
     let mut functions = Functions::new(replay, space)?;
-    let (mut tree, mut nodes) = tree::merge(&frames, |frame| functions.of(frame), space)?;
+    let mut calls = tree::merge(&frames, |frame| functions.of(frame), space)?;
     drop(frames);
     let mut totals = Totals { unresolved_frames: functions.unresolved, ..Totals::default() };
     let mut amounts = ArrayPlan::new(&context.budget, scratch, "a call tree")
-        .make((filled(tree.count, Amount::default()), filled(tree.count, Amount::default())))?;
+        .make((filled(calls.tree.count, Amount::default()), filled(calls.tree.count, Amount::default())))?;
     for (at, cell) in replay.cells.all().iter().enumerate() {
         space.check(at)?;
         let amount = replay.cells.amount(at);
         totals.sampled = totals.sampled.saturating_add(amount.samples);
-        let node = nodes.get(cell.stack as usize)?;
+        let node = calls.nodes.get(cell.stack as usize)?;
         if node == EMPTY {
             totals.stackless = totals.stackless.saturating_add(amount.samples);
         } else {
@@ -67,17 +67,15 @@ pub(crate) fn write(
             amounts.1.change(node as usize, |sum| sum.add(&amount))?;
         }
     }
-    tree.sum(&mut amounts.1, space)?;
-    let (mut positions, by_function) = functions::callees(&mut tree, &mut amounts, functions.list.len(), space)?;
+    calls.tree.sum(&mut amounts.1, space)?;
+    let (mut positions, by_function) = functions::callees(&mut calls.tree, &mut amounts, functions.list.len(), space)?;
     drop(amounts);
     let names = functions.write(replay, by_function, sources, space)?;
-    let stacks = Stacks { cells: &replay.cells, nodes: &mut nodes, tree: &mut tree };
-    let callers = callers::write(stacks, space)?;
+    let callers = callers::write(&replay.cells, &mut calls, space)?;
     (totals.cut_stacks, totals.spilled_bytes) = (callers.cut, callers.spilled);
     if replay.tracks() && replay.has_stacks {
-        sites::write(replay, (&mut tree, &mut nodes), &names, space)?;
-        let mut calls = paths::Calls { tree: &mut tree, nodes: &mut nodes, positions: &mut positions };
-        totals.spilled_bytes += paths::write(replay, &mut calls, &names, space)?;
+        sites::write(replay, &mut calls, &names, space)?;
+        totals.spilled_bytes += paths::write(replay, &mut calls, &mut positions, &names, space)?;
     }
     let Some(tracks) = tracks else { return Ok(totals) };
     if !replay.tracks() {
@@ -86,7 +84,7 @@ pub(crate) fn write(
     }
     let stack = |cell: u32| {
         let Some(cell) = replay.cells.all().get(cell as usize) else { return Ok(None) };
-        let position = positions.get(nodes.get(cell.stack as usize)? as usize)?;
+        let position = positions.get(calls.nodes.get(cell.stack as usize)? as usize)?;
         Ok(Some(position).filter(|&position| position != NONE))
     };
     totals.spilled_bytes += tracks.finish(space, stack)?;

@@ -4,7 +4,7 @@ use crate::calls::Amount;
 use crate::ordered::{Space, Unordered};
 use crate::replay::Replay;
 use crate::stacks::EMPTY;
-use crate::tree::Tree;
+use crate::tree::CallTree;
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, ColumnReader, ColumnWriter, ReadAt, StageError, WriteAt};
 use heaplake_schemas::allocation_callees::CalleeRow;
@@ -18,20 +18,12 @@ const WHO: &str = "the paths whose objects died";
 
 const ORDER: [Column<PathRow>; 2] = [Column::new("replay.paths.a"), Column::new("replay.paths.b")];
 
-/// The call tree, the node of each stack, and the row of each node among the callees, which are already written.
-pub(crate) struct Calls<'a> {
-    /// The tree.
-    pub tree: &'a mut Tree,
-    /// Node by stack.
-    pub nodes: &'a mut Array<u32>,
-    /// Row by node.
-    pub positions: &'a mut Array<u32>,
-}
-
-/// Writes the rows; returns the bytes spilled for them. `names` has the text id of each function's name.
+/// Writes the rows; returns the bytes spilled for them. `positions` has the row of each node among the callees, which
+/// are already written, `names` the text id of each function's name.
 pub(crate) fn write(
     replay: &Replay,
-    calls: &mut Calls<'_>,
+    calls: &mut CallTree,
+    positions: &mut Array<u32>,
     names: &[u32],
     space: Space<'_>,
 ) -> Result<u64, StageError> {
@@ -41,7 +33,7 @@ pub(crate) fn write(
         let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
         let count = calls.tree.count;
         let (mut own, mut all) = plan.make((filled(count, Amount::default()), filled(count, Amount::default())))?;
-        if !died(replay, generation, calls.nodes, (&mut own, &mut all), space)? {
+        if !died(replay, generation, &mut calls.nodes, (&mut own, &mut all), space)? {
             continue;
         }
         calls.tree.sum(&mut all, space)?;
@@ -49,7 +41,7 @@ pub(crate) fn write(
             space.check(node)?;
             let (own, all) = (own.get(node)?, all.get(node)?);
             if all.samples > 0 {
-                rows.push(row(calls.positions.get(node)?, generation, &own, &all))?;
+                rows.push(row(positions.get(node)?, generation, &own, &all))?;
             }
         }
         spilled += plan.spilled_bytes();

@@ -10,8 +10,8 @@
 //! recorded.
 
 use crate::events::Range;
+use crate::intervals::Places;
 use crate::ordered::{Ordered, Space, Unordered};
-use crate::places::Places;
 use crate::sweep::{Condemned, Survival};
 use crate::track::Objects;
 use bytemuck::{Pod, Zeroable};
@@ -99,7 +99,7 @@ impl Promotions {
         objects: &Objects,
         point: Point,
     ) -> Result<(), StageError> {
-        let mut places = Places::new(&self.budget)?;
+        let mut places = Places::new(&self.budget, WHO)?;
         for range in ranges {
             places.report(Range { used: range.used.max(range.reserved), ..range })?;
         }

@@ -10,16 +10,16 @@
 //!   sampled, 8 to 16 more if an event represents several objects, 24 to 48 more per generation in which its objects
 //!   died; 600 to 900 per type and 16 per distinct size in its sample; 500 and its texts per function; the events that
 //!   a format buffers to sort them. The memory released after reading the trace suffices for the end: call trees and
-//!   orders, some 150 bytes per node and row, 20 per pair, page or are sorted on disk if they do not fit. 32 bytes per
+//!   orders, some 150 bytes per node and row, 40 per pair, page or are sorted on disk if they do not fit. 32 bytes per
 //!   object if tracks are wanted, paged if they do not fit. All of it depends on the trace and is unknown beforehand,
 //!   so `STAGE` declares only the fixed part; if it does not fit, the stage refuses while it reads the trace and names
 //!   a budget for the whole.
 //! * Passes over disk: one read of the trace; births and deaths once each if tracks are wanted.
-//! * Worst case: n log² n in events, frames, functions and types, whatever the depth of stacks; a collection takes time
-//!   linear in the objects it condemns. The chains of callers of n stacks of n functions would be n²: beyond a multiple
-//!   of the trace, callers of the deepest stacks are left out ([`callers`](crate::callers)), which the anomaly
-//!   `stacks_with_callers_left_out` counts. Intervals of varying types take some 20,000 draws each. A Java recording
-//!   takes a chunk, or pieces of one in scratch, and some 100 bytes per constant of it.
+//! * Worst case: n log n in events, frames, functions and types, and in steps from functions to their callers; a
+//!   collection takes time linear in the objects it condemns. The chains of callers of n stacks of n functions would be
+//!   n²: beyond a multiple of the trace, callers of the deepest stacks are left out ([`callers`](crate::callers)),
+//!   which the anomaly `stacks_with_callers_left_out` counts. Intervals of varying types take some 20,000 draws each. A
+//!   Java recording takes a chunk, or pieces of one in scratch, and some 100 bytes per constant of it.
 //! * Fails when: the trace is not of its format, or its live objects do not fit the budget.
 //! * Determinism: rows have a total order; sampling is seeded.
 //! * Reference: object identity as in "Object tracking in the profiling API"; sampling as in "Semi-statistical data
@@ -41,7 +41,7 @@ use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::storage::Stored;
-use heaplake_kit::{Budget, Context, InputError, Job, Scratch, Stage, StageError, Stats};
+use heaplake_kit::{Context, InputError, Job, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::replay::{self as columns, Coverage, Metadata};
 use heaplake_symbols::Library;
 use std::collections::BTreeMap;
@@ -96,18 +96,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, size(&input, source.peek(context)?));
     let recording = job.setting.options.replay().map(|options| options.recording.clone()).unwrap_or_default();
     let mut replay = Replay::new(&recording, scratch, &context.budget)?;
-    let mut recorded = jfr::Outcome::default();
-    let content = match format {
-        Format::Log => read_bytes(log::read, source, &mut replay, context)?,
-        Format::Nettrace => read_bytes(nettrace::read, source, &mut replay, context)?,
-        Format::HeapProfile => read_json(heapprofile::read, source, &mut replay, context)?,
-        Format::AllocationTree => read_json(tracetree::read, source, &mut replay, context)?,
-        Format::FlightRecording => {
-            let content;
-            (recorded, content) = read_recording(source, &mut replay, scratch, context)?;
-            content
-        }
-    };
+    let (content, recorded) = read(format, source, &mut replay, scratch, context)?;
     replay.finish()?;
     let options = job.setting.options;
     let mut sources =
@@ -159,64 +148,48 @@ fn recognised(source: &mut Source, context: &Context<'_>) -> Result<Format, Stag
     Err(InputError { file, offset: 0, expected, found, hint: "name a trace of allocations" }.into())
 }
 
-/// Result of reading a trace to its end.
+/// Totals of the content.
 struct Content {
-    /// Version of the format, if it has one.
+    /// Version of the format.
     version: Option<String>,
-    /// Bytes after decompression.
+    /// Bytes, decompressed.
     bytes: u64,
     identity: Identity,
 }
 
-impl Content {
-    /// Fails if the input has not ended.
-    fn new(name: &str, version: Option<String>, bytes: u64, identity: Option<&Identity>) -> Result<Self, StageError> {
-        let Some(identity) = identity.filter(|identity| !identity.hash.is_empty()).cloned() else {
-            let (file, expected, found) = (name.to_owned(), "the end of the trace".to_owned(), "more".to_owned());
-            return Err(InputError { file, offset: bytes, expected, found, hint: HINT }.into());
-        };
-        Ok(Self { version, bytes, identity })
-    }
-}
-
-/// Reads a trace of lines or binary fields to its end.
-fn read_bytes(
-    read: fn(&mut Bytes<'_>, &mut Replay, &Budget) -> Result<Option<String>, StageError>,
-    source: Source,
-    replay: &mut Replay,
-    context: &Context<'_>,
-) -> Result<Content, StageError> {
-    let mut bytes = Bytes::new(source, context);
-    let version = read(&mut bytes, replay, &context.budget)?;
-    bytes.drain()?;
-    Content::new(bytes.name(), version, bytes.offset(), bytes.identity())
-}
-
-/// Reads a trace in JSON to its end.
-fn read_json(
-    read: fn(&mut Scanner<'_>, &mut Replay, &Budget) -> Result<Option<String>, StageError>,
-    source: Source,
-    replay: &mut Replay,
-    context: &Context<'_>,
-) -> Result<Content, StageError> {
-    let mut json = Scanner::new(source, context, 0, HINT);
-    let version = read(&mut json, replay, &context.budget)?;
-    json.drain()?;
-    Content::new(json.name(), version, json.offset(), json.identity())
-}
-
-/// Reads a Java recording to its end.
-fn read_recording(
+/// Reads a trace to its end.
+fn read(
+    format: Format,
     source: Source,
     replay: &mut Replay,
     scratch: &Scratch,
     context: &Context<'_>,
-) -> Result<(jfr::Outcome, Content), StageError> {
-    let mut bytes = Bytes::new(source, context);
-    let outcome = jfr::read(&mut bytes, replay, scratch, context)?;
-    bytes.drain()?;
-    let content = Content::new(bytes.name(), outcome.version.clone(), bytes.offset(), bytes.identity())?;
-    Ok((outcome, content))
+) -> Result<(Content, jfr::Outcome), StageError> {
+    let (budget, mut recorded) = (&context.budget, jfr::Outcome::default());
+    let (name, version, bytes, identity) = if let Format::HeapProfile | Format::AllocationTree = format {
+        let mut json = Scanner::new(source, context, 0, HINT);
+        let read = if format == Format::HeapProfile { heapprofile::read } else { tracetree::read };
+        let version = read(&mut json, replay, budget)?;
+        json.drain()?;
+        (json.name().to_owned(), version, json.offset(), json.identity().cloned())
+    } else {
+        let mut bytes = Bytes::new(source, context);
+        let version = match format {
+            Format::Log => log::read(&mut bytes, replay, budget)?,
+            Format::Nettrace => nettrace::read(&mut bytes, replay, budget)?,
+            _ => {
+                recorded = jfr::read(&mut bytes, replay, scratch, context)?;
+                recorded.version.take()
+            }
+        };
+        bytes.drain()?;
+        (bytes.name().to_owned(), version, bytes.offset(), bytes.identity().cloned())
+    };
+    let Some(identity) = identity.filter(|identity| !identity.hash.is_empty()) else {
+        let (expected, found) = ("the end of the trace".to_owned(), "more".to_owned());
+        return Err(InputError { file: name, offset: bytes, expected, found, hint: HINT }.into());
+    };
+    Ok((Content { version, bytes, identity }, recorded))
 }
 
 fn metadata(format: Format, replay: &Replay, totals: &output::Totals, recorded: jfr::Outcome) -> Metadata {

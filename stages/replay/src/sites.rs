@@ -3,9 +3,9 @@
 use crate::calls::NONE;
 use crate::ordered::{Space, Unordered};
 use crate::replay::Replay;
-use crate::tree::Tree;
+use crate::tree::CallTree;
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::{Array, ColumnWriter, ReadAt, StageError};
+use heaplake_kit::{ColumnWriter, ReadAt, StageError};
 use heaplake_schemas::lifetime_sites::SiteRow;
 use heaplake_schemas::object_lifetimes::GENERATIONS;
 use heaplake_schemas::replay::SITES;
@@ -31,17 +31,12 @@ struct Site {
 }
 
 /// Writes the rows. `names` has the text id of each function's name.
-pub(crate) fn write(
-    replay: &Replay,
-    (tree, nodes): (&mut Tree, &mut Array<u32>),
-    names: &[u32],
-    space: Space<'_>,
-) -> Result<(), StageError> {
+pub(crate) fn write(replay: &Replay, calls: &mut CallTree, names: &[u32], space: Space<'_>) -> Result<(), StageError> {
     let cells = replay.cells.all();
     let most = cells.len().saturating_mul(GENERATIONS.len());
     let mut parts = Unordered::new(WHO, most, BY_SITE, space)?;
     for (number, cell) in cells.iter().enumerate() {
-        let function = tree.links.get(nodes.get(cell.stack as usize)? as usize)?.function;
+        let function = calls.tree.links.get(calls.nodes.get(cell.stack as usize)? as usize)?.function;
         if function == NONE {
             continue;
         }

@@ -3,7 +3,7 @@
 use crate::calls::NONE;
 use crate::replay::Replay;
 use crate::symbols::{Function, Symbols};
-use crate::types::OfToken;
+use crate::types::TokenNames;
 use heaplake_kit::{Budget, Reservation, StageError};
 use heaplake_names::source_maps::{BYTES_PER_BYTE, Original, Place, of_script, originals, read};
 use heaplake_schemas::options::SourceMaps;
@@ -45,7 +45,7 @@ pub(crate) fn types(replay: &mut Replay, library: &mut Library<'_>, budget: &Bud
         let named = tokens.into_iter().zip(found).filter_map(|(token, name)| Some(((handle, token), name?)));
         names.extend(named);
     }
-    replay.types.find(&Named { names: &names, symbols: &replay.symbols })?;
+    replay.types.find(&TokenNames { names: &names, symbols: &replay.symbols })?;
     if names.len() < count {
         library.remark(format!(
             "{} of {count} types have no names: give their assemblies with --symbols",
@@ -53,22 +53,6 @@ pub(crate) fn types(replay: &mut Replay, library: &mut Library<'_>, budget: &Bud
         ));
     }
     Ok(())
-}
-
-/// Names of types by module and token, and the modules.
-struct Named<'a> {
-    names: &'a FxHashMap<(u64, u32), String>,
-    symbols: &'a Symbols,
-}
-
-impl OfToken for Named<'_> {
-    fn name(&self, module: u64, token: u32) -> Option<&str> {
-        self.names.get(&(module, token)).map(String::as_str)
-    }
-
-    fn file(&self, module: u64) -> &str {
-        self.symbols.described(module).map_or("?", |module| module.name)
-    }
 }
 
 /// Methods of a module: positions of functions, and tokens.

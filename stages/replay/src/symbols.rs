@@ -5,11 +5,11 @@
 //! reported range counts.
 
 use crate::index_table::IndexTable;
+use crate::intervals::Intervals;
 use heaplake_kit::memory_account::{MemoryAccount, allocated};
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_symbols::{Build, Module};
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 /// Memory account.
@@ -54,8 +54,8 @@ pub struct Symbols {
     functions: BudgetVec<Function>,
     index: IndexTable,
     frames: FxHashMap<u64, u32>,
-    /// By start of a range of code: exclusive end and function.
-    ranges: BTreeMap<u64, (u64, u32)>,
+    /// Functions of code.
+    ranges: Intervals<u32>,
     modules: FxHashMap<u64, (String, Option<Build>)>,
     account: MemoryAccount,
     /// Account of the rows at the end, which are made in memory.
@@ -69,7 +69,7 @@ impl Symbols {
             functions: budget.growing(WHO),
             index: IndexTable::new(budget, WHO)?,
             frames: FxHashMap::default(),
-            ranges: BTreeMap::new(),
+            ranges: Intervals::new(budget, WHO)?,
             modules: FxHashMap::default(),
             account: MemoryAccount::new(budget, WHO)?,
             later: MemoryAccount::new(budget, "the rows of functions at the end")?,
@@ -107,13 +107,6 @@ impl Symbols {
         Ok(())
     }
 
-    fn set_range(&mut self, start: u64, range: (u64, u32)) -> Result<(), StageError> {
-        if self.ranges.insert(start, range).is_none() {
-            self.account.add(ENTRY)?;
-        }
-        Ok(())
-    }
-
     /// Defines a function that frames refer to by a number of the format.
     pub fn define(&mut self, frame: u64, function: Function) -> Result<(), StageError> {
         let number = self.number(function)?;
@@ -134,26 +127,7 @@ impl Symbols {
             return Ok(());
         }
         let number = self.number(function)?;
-        if self.ranges.get(&start) == Some(&(end, number)) {
-            return Ok(());
-        }
-        let before = self.ranges.range(..start).next_back().map(|(&start, &range)| (start, range));
-        if let Some((at, (old_end, old))) = before
-            && old_end > start
-        {
-            self.set_range(at, (start, old))?;
-            if old_end > end {
-                self.set_range(end, (old_end, old))?;
-            }
-        }
-        while let Some((&at, &(old_end, old))) = self.ranges.range(start..end).next() {
-            self.ranges.remove(&at);
-            self.account.sub(ENTRY);
-            if old_end > end {
-                self.set_range(end, (old_end, old))?;
-            }
-        }
-        self.set_range(start, (end, number))
+        self.ranges.overlay(start, end, number)
     }
 
     /// Names a module, by the path of its file, with its build if known.
@@ -181,12 +155,7 @@ impl Symbols {
             return Some(number);
         }
         // Frames are return addresses: that of a call at the end of a function is beyond it.
-        self.code(frame.saturating_sub(1)).or_else(|| self.code(frame))
-    }
-
-    fn code(&self, address: u64) -> Option<u32> {
-        let (_, &(end, number)) = self.ranges.range(..=address).next_back()?;
-        (address < end).then_some(number)
+        self.ranges.at(frame.saturating_sub(1)).or_else(|| self.ranges.at(frame))
     }
 
     /// All functions.

@@ -13,7 +13,7 @@
 //! grown, as much again for the objects that one collection moves, and half of that if these must be sorted. All of it
 //! is accounted before it is allocated.
 
-use crate::places::Places;
+use crate::intervals::Places;
 use crate::sweep::Sweep;
 use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
@@ -192,8 +192,7 @@ impl Objects {
                     above = rest;
                 }
                 let covered = above.first().is_some_and(|new| new.address < swept.end(object));
-                let Some(generation) = swept.places.generation(object.address).filter(|_| covered && room.is_ok())
-                else {
+                let Some(generation) = swept.places.at(object.address).filter(|_| covered && room.is_ok()) else {
                     return true;
                 };
                 room = account.make_room(reclaimed, 1);

@@ -28,7 +28,7 @@ pub(crate) struct Link {
 }
 
 /// The root of a tree.
-const ROOT: Link = Link { parent: EMPTY, function: NONE };
+pub(crate) const ROOT: Link = Link { parent: EMPTY, function: NONE };
 
 /// A call tree; node 0 is the root.
 pub(crate) struct Tree {
@@ -38,13 +38,21 @@ pub(crate) struct Tree {
     pub count: usize,
 }
 
+/// The call tree of a trace.
+pub(crate) struct CallTree {
+    /// The tree.
+    pub tree: Tree,
+    /// Its node by stack.
+    pub nodes: Array<u32>,
+}
+
 /// Merges the tree of frames into a call tree by function: `function` maps a frame to its function, or [`NONE`], which
-/// leaves the frame out. Returns the tree, and the node of each stack.
+/// leaves the frame out.
 pub(crate) fn merge(
     frames: &[Node],
     mut function: impl FnMut(u64) -> Result<u32, StageError>,
     space: Space<'_>,
-) -> Result<(Tree, Array<u32>), StageError> {
+) -> Result<CallTree, StageError> {
     let mut index = IndexTable::new(space.budget(), WHO)?;
     let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
     let (mut links, mut nodes) = plan.make((filled(frames.len(), ROOT), filled(frames.len(), EMPTY)))?;
@@ -59,7 +67,7 @@ pub(crate) fn merge(
             continue;
         }
         let link = Link { parent, function };
-        let node = match index.find_in(hash_of(link), |node| Ok(links.get(node as usize)? == link))? {
+        let node = match index.find_in(hash_of(link), |node| Ok::<_, StageError>(links.get(node as usize)? == link))? {
             Some(node) => node,
             None => {
                 let node = count as u32;
@@ -71,7 +79,7 @@ pub(crate) fn merge(
         };
         nodes.set(at, node)?;
     }
-    Ok((Tree { links, count }, nodes))
+    Ok(CallTree { tree: Tree { links, count }, nodes })
 }
 
 impl Tree {

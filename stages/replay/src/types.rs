@@ -1,5 +1,6 @@
 //! Types of a trace: from the runtime's handles to dense numbers.
 
+use crate::symbols::Symbols;
 use heaplake_input::nettrace::payload::Type;
 use heaplake_kit::memory_account::{MemoryAccount, allocated};
 use heaplake_kit::{Budget, StageError};
@@ -19,12 +20,12 @@ const UNNAMED: &str = "[type without a name]";
 const DEEPEST: usize = 32;
 const LONGEST: usize = 1000;
 
-/// Names from symbol files.
-pub trait OfToken {
-    /// Returns the name of a type of a module.
-    fn name(&self, module: u64, token: u32) -> Option<&str>;
-    /// Returns the file of a module, `?` if unknown.
-    fn file(&self, module: u64) -> &str;
+/// Names from symbol files, by module and token; and the modules.
+pub(crate) struct TokenNames<'a> {
+    /// Names of types.
+    pub names: &'a FxHashMap<(u64, u32), String>,
+    /// The modules.
+    pub symbols: &'a Symbols,
 }
 
 /// A type without a name in the trace.
@@ -149,7 +150,7 @@ impl Types {
     }
 
     /// Names the described types from `names`; `[MODULE!TOKEN]` if no file has a name.
-    pub fn find(&mut self, names: &dyn OfToken) -> Result<(), StageError> {
+    pub(crate) fn find(&mut self, names: &TokenNames<'_>) -> Result<(), StageError> {
         let mut numbers: Vec<u32> = self.described.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
@@ -162,7 +163,7 @@ impl Types {
     }
 
     /// Appends the name of a type with those of its element type or arguments.
-    fn spell(&self, number: u32, names: &dyn OfToken, depth: usize, name: &mut String) {
+    fn spell(&self, number: u32, names: &TokenNames<'_>, depth: usize, name: &mut String) {
         let named = self.names[number as usize].as_deref().is_some_and(|name| !name.is_empty());
         let of = self.described.get(&number).filter(|_| !named && depth < DEEPEST);
         let Some(of) = of else { return name.push_str(&self.text(number)) };
@@ -170,8 +171,9 @@ impl Types {
             self.spell_handle(*element, names, depth, name);
             return name.push_str("[]");
         }
-        let Some(found) = names.name(of.module, of.token) else {
-            return *name += &format!("[{}!{:#010x}]", names.file(of.module), of.token);
+        let Some(found) = names.names.get(&(of.module, of.token)) else {
+            let file = names.symbols.described(of.module).map_or("?", |module| module.name);
+            return *name += &format!("[{file}!{:#010x}]", of.token);
         };
         name.push_str(found);
         for (at, &argument) in of.parameters.iter().enumerate() {
@@ -187,7 +189,7 @@ impl Types {
         }
     }
 
-    fn spell_handle(&self, handle: u64, names: &dyn OfToken, depth: usize, name: &mut String) {
+    fn spell_handle(&self, handle: u64, names: &TokenNames<'_>, depth: usize, name: &mut String) {
         match self.numbers.get(&handle) {
             Some(&number) => self.spell(number, names, depth + 1, name),
             None => name.push('?'),

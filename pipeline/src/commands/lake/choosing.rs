@@ -3,7 +3,7 @@
 use crate::commands::choices::{label, pattern};
 use clap::Args;
 use glob::Pattern;
-use heaplake_fleet::moment::{self, Named};
+use heaplake_lake::moment::{self, Named};
 use heaplake_lake::selection::Selection;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -7,11 +7,11 @@ use crate::engine::workplace;
 use crate::print::{self, lake as text};
 use clap::Args;
 use glob::Pattern;
-use heaplake_fleet::choice::{Choice, refuse_run};
-use heaplake_fleet::drop::{self, Chosen, Outcome, Plan, Wish};
-use heaplake_fleet::keep::{Keep, Per};
 use heaplake_kit::{StageError, storage};
 use heaplake_lake::place;
+use heaplake_lake::upkeep::choice::{Choice, refuse_run};
+use heaplake_lake::upkeep::drop::{self, Chosen, Outcome, Plan, Wish};
+use heaplake_lake::upkeep::keep::{Keep, Per};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -5,9 +5,9 @@ use crate::diagnostic::{Diagnostic, Done};
 use crate::log;
 use crate::print::{self, list};
 use clap::Args;
-use heaplake_fleet::choice::{Choice, refuse_run};
-use heaplake_fleet::list as runs;
-use heaplake_fleet::moment::Named;
+use heaplake_lake::moment::Named;
+use heaplake_lake::upkeep::choice::{Choice, refuse_run};
+use heaplake_lake::upkeep::list as runs;
 use std::path::PathBuf;
 
 const MORE: &str = "\

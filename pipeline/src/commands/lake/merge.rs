@@ -7,8 +7,8 @@ use crate::engine::workplace;
 use crate::print::{self, lake as text};
 use crate::progress::{Display, Mode};
 use clap::Args;
-use heaplake_fleet::merge::{self, Merged};
 use heaplake_kit::{Context, storage};
+use heaplake_lake::upkeep::merge::{self, Merged};
 use serde::Serialize;
 use std::path::PathBuf;
 

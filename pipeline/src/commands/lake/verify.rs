@@ -6,8 +6,8 @@ use crate::diagnostic::{Diagnostic, Done, Exit};
 use crate::print::{self, lake as text};
 use crate::progress::{Display, Mode};
 use clap::Args;
-use heaplake_fleet::choice::{refuse_other, refuse_run};
-use heaplake_fleet::verify::{Status, verify};
+use heaplake_lake::upkeep::choice::{refuse_other, refuse_run};
+use heaplake_lake::upkeep::verify::{Status, verify};
 use std::path::PathBuf;
 
 const MORE: &str = "\

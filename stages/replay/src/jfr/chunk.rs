@@ -162,7 +162,7 @@ pub(crate) struct Chunk {
 }
 
 enum Store {
-    Memory(Vec<u8>, MemoryAccount),
+    Memory { bytes: Vec<u8>, _account: MemoryAccount },
     File(Arc<File>, PathBuf),
 }
 
@@ -196,7 +196,7 @@ impl Chunk {
             }
         }
         let store = match file {
-            None => Store::Memory(held, account),
+            None => Store::Memory { bytes: held, _account: account },
             Some(file) => {
                 write(scratch, &file, &mut held, &mut there)?;
                 Store::File(file, scratch.folder().to_owned())
@@ -208,17 +208,6 @@ impl Chunk {
     /// Size in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.header.size
-    }
-
-    /// Bytes stored in scratch.
-    pub(crate) fn spilled(&self) -> u64 {
-        match &self.store {
-            Store::Memory(_, account) => {
-                let _ = account;
-                0
-            }
-            Store::File(..) => self.size(),
-        }
     }
 }
 
@@ -251,7 +240,7 @@ impl Window {
             return Err(bad(at, "an event inside the chunk", format!("{length} bytes")).into());
         };
         let (file, path) = match &chunk.store {
-            Store::Memory(bytes, _) => return Ok(&bytes[at as usize..end as usize]),
+            Store::Memory { bytes, .. } => return Ok(&bytes[at as usize..end as usize]),
             Store::File(file, path) => (file, path),
         };
         if at < self.start || end > self.start + self.held.len() as u64 {

@@ -4,9 +4,9 @@
 //! demand. Of constants written repeatedly, which are equal, the first one counts.
 
 use super::chunk::{Chunk, Failure, Window, bad};
-use super::cursor::{Cursor, Written};
+use super::cursor::Cursor;
 use super::fields::{Plan, Value};
-use super::metadata::{Kind, TEXT, Types};
+use super::metadata::{Kind, Types};
 use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
@@ -23,44 +23,16 @@ pub(crate) struct Constants<'a> {
     pub chunk: &'a Chunk,
     /// Its classes.
     pub types: &'a Types,
-    texts: Option<u32>,
     places: FxHashMap<(u32, i64), (u64, u32)>,
     account: MemoryAccount,
     window: Window,
-}
-
-/// A field of a constant.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Held {
-    /// No value.
-    #[default]
-    None,
-    /// A number.
-    Number(i64),
-    /// The key of another constant.
-    Constant(u32, i64),
-    /// A text.
-    Text(String),
-}
-
-impl Held {
-    /// A number.
-    pub(crate) fn number(&self) -> Option<i64> {
-        if let Self::Number(number) = self { Some(*number) } else { None }
-    }
-}
-
-/// A text, or the constant that has it.
-enum Next {
-    Text(Option<String>),
-    Constant(u32, i64),
 }
 
 impl<'a> Constants<'a> {
     /// Returns an empty set.
     pub(crate) fn new(chunk: &'a Chunk, types: &'a Types, budget: &Budget) -> Result<Self, StageError> {
         let (account, window) = (MemoryAccount::new(budget, "the constants of a chunk")?, Window::new(budget)?);
-        Ok(Self { chunk, types, texts: types.named(TEXT), places: FxHashMap::default(), account, window })
+        Ok(Self { chunk, types, places: FxHashMap::default(), account, window })
     }
 
     /// Adds the constants of a checkpoint event at `start`.
@@ -102,74 +74,40 @@ impl<'a> Constants<'a> {
         &mut self,
         plan: &Plan,
         (class, key): (u32, i64),
-    ) -> Result<Option<[Held; N]>, Failure> {
-        let (types, texts) = (self.types, self.texts);
-        let Some(mut fields) = self.of(class, key)?.filter(|_| plan.is_of(class)) else { return Ok(None) };
-        let Some(values) = plan.read::<N>(types, &mut fields) else { return Ok(None) };
-        Ok(Some(values.map(|value| match value {
-            Value::Number(number) => Held::Number(number),
-            Value::Constant(class, key) => Held::Constant(class, key),
-            Value::Text(at) => match written(fields.from(at).text(), texts) {
-                Next::Text(text) => text.map_or(Held::None, Held::Text),
-                Next::Constant(class, key) => Held::Constant(class, key),
-            },
-            _ => Held::None,
-        })))
+    ) -> Result<Option<[Value; N]>, Failure> {
+        let types = self.types;
+        let fields = self.of(class, key)?.filter(|_| plan.is_of(class));
+        Ok(fields.and_then(|mut fields| plan.read(types, &mut fields)))
     }
 
-    /// Returns the text of a field.
-    pub(crate) fn resolve(&mut self, held: Held) -> Result<Option<String>, Failure> {
-        match held {
-            Held::Text(text) => Ok(Some(text)),
-            Held::Constant(class, key) => self.text(class, key),
-            _ => Ok(None),
-        }
-    }
-
-    /// Returns the text of a constant: its own, or that of its first field.
-    pub(crate) fn text(&mut self, mut class: u32, mut key: i64) -> Result<Option<String>, Failure> {
-        for _ in 0..MOST_STEPS {
-            match self.next(class, key)? {
-                Next::Text(text) => return Ok(text),
-                Next::Constant(next, of) => (class, key) = (next, of),
+    /// Returns the text of a value: of a constant its own, or that of its first field.
+    pub(crate) fn text(&mut self, value: &Value) -> Result<Option<String>, Failure> {
+        let mut value = value.clone();
+        for _ in 0..=MOST_STEPS {
+            match value {
+                Value::Text(text) => return Ok(Some(text)),
+                Value::Constant(class, key) => value = self.first(class, key)?,
+                _ => return Ok(None),
             }
         }
         Ok(None)
     }
 
-    fn next(&mut self, class: u32, key: i64) -> Result<Next, Failure> {
-        let (types, texts) = (self.types, self.texts);
+    /// Returns the text that a constant is, or its first field.
+    fn first(&mut self, class: u32, key: i64) -> Result<Value, Failure> {
+        let types = self.types;
         let kind = match types.classes[class as usize].fields.first() {
-            _ if Some(class) == texts => Kind::Text,
+            _ if Some(class) == types.texts => Kind::Text,
             Some(field) if !field.list => field.kind,
-            _ => return Ok(Next::Text(None)),
+            _ => return Ok(Value::None),
         };
-        let Some(mut fields) = self.of(class, key)? else { return Ok(Next::Text(None)) };
-        Ok(match kind {
-            Kind::Text => written(fields.text(), texts),
-            Kind::Constant(of) => fields.long().map_or(Next::Text(None), |key| Next::Constant(of, key)),
-            _ => Next::Text(None),
-        })
-    }
-
-    /// Returns the text of a value read from `fields`.
-    pub(crate) fn text_of(&mut self, value: Value, fields: &Cursor<'_>) -> Result<Option<String>, Failure> {
-        match value {
-            Value::Constant(class, key) => self.text(class, key),
-            Value::Text(at) => match written(fields.from(at).text(), self.texts) {
-                Next::Text(text) => Ok(text),
-                Next::Constant(class, key) => self.text(class, key),
-            },
-            _ => Ok(None),
-        }
-    }
-}
-
-fn written(written: Option<Written<'_>>, texts: Option<u32>) -> Next {
-    match (written, texts) {
-        (Some(Written::Constant(key)), Some(class)) => Next::Constant(class, key),
-        (None | Some(Written::Null | Written::Constant(_)), _) => Next::Text(None),
-        (Some(written), _) => Next::Text(Some(written.text())),
+        let Some(mut fields) = self.of(class, key)? else { return Ok(Value::None) };
+        let value = match kind {
+            Kind::Text => fields.text().map(|text| Value::of_text(text, types.texts)),
+            Kind::Constant(of) => fields.long().map(|key| Value::Constant(of, key)),
+            _ => None,
+        };
+        Ok(value.unwrap_or_default())
     }
 }
 

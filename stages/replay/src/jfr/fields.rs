@@ -1,23 +1,23 @@
 //! Selection of fields of events and constants, and their values.
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Written};
 use super::metadata::{Field, Kind, Types};
 
 /// Slot of an unselected field.
 const PASSED: u8 = u8::MAX;
 
 /// Value of a field. Offsets are in the bytes it was read from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// The class has no such field.
+    /// The class has no such field, or it is null.
     #[default]
     None,
     /// An integer.
     Number(i64),
     /// Class and key of a constant.
     Constant(u32, i64),
-    /// Offset of a text.
-    Text(usize),
+    /// A text.
+    Text(String),
     /// Class and offset of an inline object.
     Object(u32, usize),
     /// Element class and offset of a list.
@@ -25,16 +25,28 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// The value of a text as encoded; `texts` is the class of text constants.
+    pub(crate) fn of_text(text: Written<'_>, texts: Option<u32>) -> Self {
+        match text {
+            Written::Null => Self::None,
+            Written::Constant(key) => texts.map_or(Self::None, |class| Self::Constant(class, key)),
+            text => Self::Text(text.text()),
+        }
+    }
+
     /// The value if it is an integer.
-    #[must_use]
-    pub(crate) fn number(self) -> Option<i64> {
-        if let Self::Number(number) = self { Some(number) } else { None }
+    pub(crate) fn number(&self) -> Option<i64> {
+        if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
     /// The value if it is a size or a count.
-    #[must_use]
-    pub(crate) fn amount(self) -> Option<u64> {
+    pub(crate) fn amount(&self) -> Option<u64> {
         self.number().and_then(|number| u64::try_from(number).ok())
+    }
+
+    /// Class and key if it is a constant.
+    pub(crate) fn constant(&self) -> Option<(u32, i64)> {
+        if let Self::Constant(class, key) = *self { Some((class, key)) } else { None }
     }
 }
 
@@ -65,7 +77,7 @@ impl Plan {
 
     /// Reads the selected values; `None` if the bytes end too early.
     pub(crate) fn read<const N: usize>(&self, types: &Types, fields: &mut Cursor<'_>) -> Option<[Value; N]> {
-        let mut values = [Value::None; N];
+        let mut values = [const { Value::None }; N];
         let class = &types.classes[self.class? as usize];
         for (field, &slot) in class.fields.iter().zip(&self.slots) {
             match values.get_mut(usize::from(slot)) {
@@ -88,7 +100,7 @@ fn take(types: &Types, field: &Field, fields: &mut Cursor<'_>) -> Option<Value> 
         Kind::Int => return fields.int().map(|int| Value::Number(i64::from(int))),
         Kind::Long => return fields.long().map(Value::Number),
         Kind::Constant(class) => return fields.long().map(|key| Value::Constant(class, key)),
-        Kind::Text => Value::Text(at),
+        Kind::Text => return fields.text().map(|text| Value::of_text(text, types.texts)),
         Kind::Object(class) => Value::Object(class, at),
         Kind::Float | Kind::Double | Kind::Unknown => Value::None,
     };

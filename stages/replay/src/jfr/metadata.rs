@@ -72,6 +72,8 @@ struct Wanted {
 pub(crate) struct Types {
     /// The classes, by position.
     pub classes: Vec<Class>,
+    /// The class of texts.
+    pub texts: Option<u32>,
     numbers: FxHashMap<i64, u32>,
     account: MemoryAccount,
 }
@@ -89,7 +91,7 @@ impl Types {
     /// Parses the metadata event at `start` of a chunk.
     pub(crate) fn read(event: &[u8], compressed: bool, start: u64, budget: &Budget) -> Result<Self, Failure> {
         let account = MemoryAccount::new(budget, "the metadata of the recording")?;
-        let types = Self { classes: Vec::new(), numbers: FxHashMap::default(), account };
+        let types = Self { classes: Vec::new(), texts: None, numbers: FxHashMap::default(), account };
         let fields = Cursor::new(event, compressed);
         let mut reader = Reader { fields, texts: Vec::new(), types, wanted: Vec::new() };
         let done = reader.head().and_then(|()| reader.element(None, 0));
@@ -147,7 +149,7 @@ impl Types {
 }
 
 /// The class of texts.
-pub(crate) const TEXT: &str = "java.lang.String";
+const TEXT: &str = "java.lang.String";
 
 fn short(at: u64) -> Bad {
     bad(at, "the metadata of a chunk", "something else, or its end")
@@ -253,6 +255,7 @@ impl Reader<'_> {
                 types.classes[class].fields[field].kind = kind;
             }
         }
+        types.texts = types.named(TEXT);
         types
     }
 }

@@ -4,8 +4,8 @@
 //! classes of both. Recordings may be joined by concatenation. A chunk is read whole ([`chunk`]), since metadata comes
 //! after the events; [`metadata`] has its classes, [`constants`] finds constants, [`fields`] reads values, with
 //! [`cursor`]. [`reader`] passes on the events of a chunk: allocations as weighted ticks ([`weights`](crate::weights)),
-//! [`collections`], [`old_objects`]. [`names`] and [`texts`] resolve names, [`recording`] is the state kept from chunk
-//! to chunk.
+//! [`collections`], [`old_objects`]. [`names`] and [`strings`] resolve names, [`recording`] is the state kept from
+//! chunk to chunk.
 //!
 //! A recording that ends inside a chunk is read up to that chunk, and the rest is reported as left out. Damage inside a
 //! whole chunk is an error.
@@ -23,7 +23,7 @@ pub(crate) mod names;
 pub(crate) mod old_objects;
 pub(crate) mod reader;
 pub(crate) mod recording;
-pub(crate) mod texts;
+pub(crate) mod strings;
 
 use crate::events::Clock;
 use crate::replay::Replay;
@@ -44,8 +44,6 @@ pub(crate) struct Outcome {
     pub kept: Kept,
     /// Left-out part of a truncated recording.
     pub left_out: Option<String>,
-    /// Bytes stored in scratch.
-    pub spilled: u64,
 }
 
 /// What follows at the start of a chunk.
@@ -89,7 +87,6 @@ pub(crate) fn read(
             let origin_us = header.start_nanos.div_euclid(1000);
             recording.replay.clock = Clock { frequency: 1e9, origin_us, origin };
         }
-        outcome.spilled = outcome.spilled.saturating_add(chunk.spilled());
         reader::read(&chunk, bytes, budget, &mut recording).map_err(|failure| failed(bytes, start, failure))?;
     }
     outcome.kept = recording.finish()?;

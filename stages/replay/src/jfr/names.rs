@@ -1,11 +1,11 @@
 //! Names of the classes, methods and stacks of a chunk, each resolved once.
 
-use super::chunk::Failure;
-use super::constants::{Constants, Held};
-use super::cursor::Cursor;
+use super::chunk::{Chunk, Failure};
+use super::constants::Constants;
 use super::fields::{Plan, Value};
+use super::metadata::Types;
 use super::recording::{Class, Recording};
-use super::texts::NONE;
+use super::strings::NONE;
 use crate::stacks::EMPTY;
 use crate::symbols::Function;
 use heaplake_kit::memory_account::MemoryAccount;
@@ -21,34 +21,48 @@ const FRAME: u64 = 24;
 /// Longest text of a stack, bytes.
 const LONGEST: usize = 4 << 10;
 
-/// Resolved constants of a chunk.
-pub(crate) struct ResolvedConstants {
+/// Class and key of a constant.
+type Key = (u32, i64);
+
+/// The constants of a chunk, and what the resolved ones are in the recording.
+pub(crate) struct Names<'a, 'r> {
+    /// The constants.
+    pub constants: Constants<'a>,
+    /// The recording.
+    pub to: &'a mut Recording<'r>,
     class: Plan,
     method: Plan,
     trace: Plan,
     frame: Plan,
     thread: Plan,
-    classes: FxHashMap<(u32, i64), Class>,
-    methods: FxHashMap<(u32, i64), u64>,
-    stacks: FxHashMap<(u32, i64), u32>,
+    classes: FxHashMap<Key, Class>,
+    methods: FxHashMap<Key, u64>,
+    stacks: FxHashMap<Key, u32>,
     /// Text ids of constants.
-    texts: FxHashMap<(u32, i64), u32>,
+    texts: FxHashMap<Key, u32>,
     /// Text ids of stacks and of their innermost functions.
-    shown: FxHashMap<(u32, i64), (u32, u32)>,
+    shown: FxHashMap<Key, (u32, u32)>,
     account: MemoryAccount,
 }
 
 /// The frames of a stack, innermost first.
 struct Frames {
-    methods: Vec<(u32, i64)>,
+    methods: Vec<Key>,
     truncated: bool,
 }
 
-impl ResolvedConstants {
-    /// Returns an empty cache.
-    pub(crate) fn new(constants: &Constants<'_>, budget: &Budget) -> Result<Self, StageError> {
-        let plan = |class: &str, fields: &[&str]| Plan::named(constants.types, class, fields);
+impl<'a, 'r> Names<'a, 'r> {
+    /// Returns the names of a chunk, none of them resolved.
+    pub(crate) fn new(
+        chunk: &'a Chunk,
+        types: &'a Types,
+        to: &'a mut Recording<'r>,
+        budget: &Budget,
+    ) -> Result<Self, StageError> {
+        let plan = |class: &str, fields: &[&str]| Plan::named(types, class, fields);
         Ok(Self {
+            constants: Constants::new(chunk, types, budget)?,
+            to,
             class: plan("java.lang.Class", &["name"]),
             method: plan("jdk.types.Method", &["type", "name", "descriptor"]),
             trace: plan("jdk.types.StackTrace", &["truncated", "frames"]),
@@ -64,109 +78,84 @@ impl ResolvedConstants {
     }
 
     /// Returns the class of a value; the unnamed class if there is none.
-    pub(crate) fn class(
-        &mut self,
-        value: Value,
-        constants: &mut Constants<'_>,
-        to: &mut Recording<'_>,
-    ) -> Result<Class, Failure> {
-        let Value::Constant(class, key) = value else { return Ok(to.class("")?) };
-        if let Some(&known) = self.classes.get(&(class, key)) {
+    pub(crate) fn class(&mut self, value: &Value) -> Result<Class, Failure> {
+        let Some(key) = value.constant() else { return Ok(self.to.class("")?) };
+        if let Some(&known) = self.classes.get(&key) {
             return Ok(known);
         }
-        let name = self.name_of(class, key, constants)?;
-        let known = to.class(&name)?;
+        let name = self.name_of(key)?;
+        let known = self.to.class(&name)?;
         self.account.add(ENTRY)?;
-        self.classes.insert((class, key), known);
+        self.classes.insert(key, known);
         Ok(known)
     }
 
     /// Returns the name of a class as in source code; empty if missing.
-    fn name_of(&self, class: u32, key: i64, constants: &mut Constants<'_>) -> Result<String, Failure> {
-        let Some([name]) = constants.read(&self.class, (class, key))? else { return Ok(String::new()) };
-        Ok(constants.resolve(name)?.map(|name| readable(&name)).unwrap_or_default())
+    fn name_of(&mut self, class: Key) -> Result<String, Failure> {
+        let [name] = self.constants.read(&self.class, class)?.unwrap_or_default();
+        Ok(self.constants.text(&name)?.map(|name| readable(&name)).unwrap_or_default())
     }
 
-    /// Returns the text id of a constant, or of a text read from `fields`.
-    pub(crate) fn text(
-        &mut self,
-        value: Value,
-        fields: &Cursor<'_>,
-        constants: &mut Constants<'_>,
-        to: &mut Recording<'_>,
-    ) -> Result<u32, Failure> {
-        let Value::Constant(class, key) = value else {
-            return Ok(to.texts.optional(constants.text_of(value, fields)?.as_deref())?);
+    /// Returns the text id of a value.
+    pub(crate) fn text(&mut self, value: &Value) -> Result<u32, Failure> {
+        let Some(key) = value.constant() else {
+            return Ok(self.to.strings.optional(self.constants.text(value)?.as_deref())?);
         };
-        if let Some(&known) = self.texts.get(&(class, key)) {
+        if let Some(&known) = self.texts.get(&key) {
             return Ok(known);
         }
-        let text = if self.thread.is_of(class) {
-            self.thread_of((class, key), constants)?
-        } else {
-            constants.text(class, key)?
-        };
-        let text = to.texts.optional(text.as_deref())?;
+        let text = if self.thread.is_of(key.0) { self.thread_of(key)? } else { self.constants.text(value)? };
+        let text = self.to.strings.optional(text.as_deref())?;
         self.account.add(ENTRY)?;
-        self.texts.insert((class, key), text);
+        self.texts.insert(key, text);
         Ok(text)
     }
 
-    fn thread_of(&self, thread: (u32, i64), constants: &mut Constants<'_>) -> Result<Option<String>, Failure> {
-        let Some([java, system]) = constants.read(&self.thread, thread)? else { return Ok(None) };
-        let java = constants.resolve(java)?.filter(|name| !name.is_empty());
-        if java.is_some() { Ok(java) } else { constants.resolve(system) }
+    fn thread_of(&mut self, thread: Key) -> Result<Option<String>, Failure> {
+        let [java, system] = self.constants.read(&self.thread, thread)?.unwrap_or_default();
+        let java = self.constants.text(&java)?.filter(|name| !name.is_empty());
+        if java.is_some() { Ok(java) } else { self.constants.text(&system) }
     }
 
     /// Returns the node of a stack.
-    pub(crate) fn stack(
-        &mut self,
-        value: Value,
-        constants: &mut Constants<'_>,
-        to: &mut Recording<'_>,
-    ) -> Result<u32, Failure> {
+    pub(crate) fn stack(&mut self, value: &Value) -> Result<u32, Failure> {
         // Key 0 is no stack.
-        let Value::Constant(class, key @ (i64::MIN..=-1 | 1..)) = value else { return Ok(EMPTY) };
-        if let Some(&node) = self.stacks.get(&(class, key)) {
+        let Some(stack) = value.constant().filter(|&(_, key)| key != 0) else { return Ok(EMPTY) };
+        if let Some(&node) = self.stacks.get(&stack) {
             return Ok(node);
         }
-        let node = match self.frames(class, key, constants)? {
+        let node = match self.frames(stack)? {
             Some(frames) => {
-                to.truncated_stacks += u64::from(frames.truncated);
+                self.to.kept.truncated_stacks += u64::from(frames.truncated);
                 let mut numbers = Vec::with_capacity(frames.methods.len());
                 for &method in frames.methods.iter().rev() {
-                    numbers.push(self.method(method, constants, to)?);
+                    numbers.push(self.method(method)?);
                 }
                 self.account.sub(FRAME * frames.methods.capacity() as u64);
-                to.replay.stacks.whole(numbers.into_iter())?
+                self.to.replay.stacks.whole(numbers.into_iter())?
             }
             None => {
-                to.replay.anomalies.unknown_stacks += 1;
+                self.to.replay.anomalies.unknown_stacks += 1;
                 EMPTY
             }
         };
         self.account.add(ENTRY)?;
-        self.stacks.insert((class, key), node);
+        self.stacks.insert(stack, node);
         Ok(node)
     }
 
     /// Returns the text ids of a stack and of its innermost function.
-    pub(crate) fn shown(
-        &mut self,
-        value: Value,
-        constants: &mut Constants<'_>,
-        to: &mut Recording<'_>,
-    ) -> Result<(u32, u32), Failure> {
-        let Value::Constant(class, key) = value else { return Ok((NONE, NONE)) };
-        if let Some(&known) = self.shown.get(&(class, key)) {
+    pub(crate) fn shown(&mut self, value: &Value) -> Result<(u32, u32), Failure> {
+        let Some(stack) = value.constant() else { return Ok((NONE, NONE)) };
+        if let Some(&known) = self.shown.get(&stack) {
             return Ok(known);
         }
-        let Some(frames) = self.frames(class, key, constants)? else { return Ok((NONE, NONE)) };
+        let Some(frames) = self.frames(stack)? else { return Ok((NONE, NONE)) };
         let (mut names, mut length, mut function) = (Vec::new(), 0, NONE);
         for &method in &frames.methods {
-            let name = self.method_name(method, constants)?.0;
+            let name = self.method_name(method)?.0;
             if function == NONE {
-                function = to.texts.position(&name)?;
+                function = self.to.strings.position(&name)?;
             }
             length += name.len() + 1;
             if length > LONGEST {
@@ -177,60 +166,51 @@ impl ResolvedConstants {
         }
         self.account.sub(FRAME * frames.methods.capacity() as u64);
         names.reverse();
-        let known = (to.texts.position(&names.join(";"))?, function);
+        let known = (self.to.strings.position(&names.join(";"))?, function);
         self.account.add(ENTRY)?;
-        self.shown.insert((class, key), known);
+        self.shown.insert(stack, known);
         Ok(known)
     }
 
     /// Returns the frames of a stack, if it exists. Their memory is accounted until the caller releases it.
-    fn frames(&mut self, class: u32, key: i64, constants: &mut Constants<'_>) -> Result<Option<Frames>, Failure> {
-        let types = constants.types;
+    fn frames(&mut self, (class, key): Key) -> Result<Option<Frames>, Failure> {
+        let types = self.constants.types;
         if !self.trace.is_of(class) {
             return Ok(None);
         }
-        let Some(mut fields) = constants.of(class, key)? else { return Ok(None) };
-        let Some([truncated, list]) = self.trace.read::<2>(types, &mut fields) else { return Ok(None) };
-        let Value::List(of, at) = list else { return Ok(None) };
+        let Some(mut fields) = self.constants.of(class, key)? else { return Ok(None) };
+        let Some([truncated, Value::List(of, at)]) = self.trace.read(types, &mut fields) else { return Ok(None) };
         let mut fields = fields.from(at);
         let count = fields.count().filter(|_| self.frame.is_of(of)).unwrap_or(0);
         self.account.add(FRAME * count as u64)?;
         let mut methods = Vec::with_capacity(count);
         for _ in 0..count {
-            if let Some([Value::Constant(class, key)]) = self.frame.read::<1>(types, &mut fields) {
+            if let Some([Value::Constant(class, key)]) = self.frame.read(types, &mut fields) {
                 methods.push((class, key));
             }
         }
         Ok(Some(Frames { methods, truncated: truncated.number() == Some(1) }))
     }
 
-    fn method(
-        &mut self,
-        method: (u32, i64),
-        constants: &mut Constants<'_>,
-        to: &mut Recording<'_>,
-    ) -> Result<u64, Failure> {
+    fn method(&mut self, method: Key) -> Result<u64, Failure> {
         if let Some(&frame) = self.methods.get(&method) {
             return Ok(frame);
         }
-        let (name, signature) = self.method_name(method, constants)?;
-        let frame = to.replay.symbols.frame(Function { name, signature, ..Function::default() })?;
+        let (name, signature) = self.method_name(method)?;
+        let frame = self.to.replay.symbols.frame(Function { name, signature, ..Function::default() })?;
         self.account.add(ENTRY)?;
         self.methods.insert(method, frame);
         Ok(frame)
     }
 
     /// Returns name and parameters of a method.
-    fn method_name(&self, method: (u32, i64), constants: &mut Constants<'_>) -> Result<(String, String), Failure> {
-        let Some([class, name, descriptor]) = constants.read(&self.method, method)? else {
+    fn method_name(&mut self, method: Key) -> Result<(String, String), Failure> {
+        let Some([class, name, descriptor]) = self.constants.read(&self.method, method)? else {
             return Ok(("[unknown method]".to_owned(), String::new()));
         };
-        let name = constants.resolve(name)?.unwrap_or_default();
-        let descriptor = constants.resolve(descriptor)?.unwrap_or_default();
-        let class = match class {
-            Held::Constant(class, key) => self.name_of(class, key, constants)?,
-            _ => String::new(),
-        };
+        let name = self.constants.text(&name)?.unwrap_or_default();
+        let descriptor = self.constants.text(&descriptor)?.unwrap_or_default();
+        let class = class.constant().map_or(Ok(String::new()), |class| self.name_of(class))?;
         let name = if class.is_empty() { name } else { format!("{class}.{name}") };
         Ok((name, descriptor))
     }

@@ -6,12 +6,12 @@
 
 use super::chunk::Failure;
 use super::collections::micros;
-use super::constants::{Constants, Held};
-use super::cursor::Cursor;
+use super::constants::Constants;
 use super::fields::{Plan, Value};
-use super::names::ResolvedConstants;
+use super::metadata::Types;
+use super::names::Names;
 use super::recording::{Class, Recording};
-use super::texts::{NONE, cut};
+use super::strings::{NONE, cut};
 use heaplake_schemas::old_object_chains::OldObjectChainRow;
 use heaplake_schemas::old_objects::OldObjectRow;
 use heaplake_schemas::replay::ABSENT;
@@ -65,7 +65,7 @@ struct Step {
     address: Option<i64>,
     by: By,
     skipped: u32,
-    referrer: Held,
+    referrer: Value,
 }
 
 /// How a step refers to the previous one.
@@ -78,8 +78,8 @@ struct By {
 
 impl Chains {
     /// Selects the fields, for the classes of a chunk.
-    pub(crate) fn new(constants: &Constants<'_>) -> Self {
-        let plan = |class: &str, fields: &[&str]| Plan::named(constants.types, class, fields);
+    pub(crate) fn new(types: &Types) -> Self {
+        let plan = |class: &str, fields: &[&str]| Plan::named(types, class, fields);
         Self {
             object: plan("jdk.types.OldObject", &["address", "type", "description", "referrer"]),
             reference: plan("jdk.types.Reference", &["array", "field", "object", "skip"]),
@@ -93,38 +93,38 @@ impl Chains {
     pub(crate) fn sample(
         &self,
         [time, age, size, heap, object, elements, root, thread, stack]: [Value; 9],
-        fields: &Cursor<'_>,
-        (names, constants): (&mut ResolvedConstants, &mut Constants<'_>),
-        to: &mut Recording<'_>,
+        names: &mut Names<'_, '_>,
     ) -> Result<(), Failure> {
-        let header = constants.chunk.header;
-        let (steps, cut) = self.steps(object, (names, constants), to)?;
-        let roots = self.root(root, constants)?;
+        let header = names.constants.chunk.header;
+        let (steps, cut) = self.steps(&object, names)?;
+        let roots = self.root(&root, &mut names.constants)?;
         let first = steps.first();
         let type_id = match first {
             Some(step) => step.class.type_id,
-            None => to.class("")?.type_id,
+            None => names.to.class("")?.type_id,
         };
         let path = if steps.len() > 1 || roots.iter().any(Option::is_some) { Some(path(&roots, &steps)) } else { None };
-        let (stack, function) = names.shown(stack, constants, to)?;
+        let (stack, function) = names.shown(&stack)?;
+        let thread = names.text(&thread)?;
+        let to = &mut *names.to;
         let [root_description, root_system, root_type] = roots;
         let row = OldObjectRow {
             sample: to.samples,
             type_id,
             address: first.and_then(|step| step.address).map_or(ABSENT, |address| address as u64),
-            allocated_at_us: micros(time, &header),
+            allocated_at_us: micros(&time, &header),
             age_seconds: age.number().map_or(f64::NAN, |ticks| header.span(ticks) as f64 / 1e9),
             bytes: size.amount().unwrap_or(ABSENT),
             array_elements: elements.amount().unwrap_or(ABSENT),
             heap_used_bytes: heap.amount().unwrap_or(ABSENT),
-            thread: names.text(thread, fields, constants, to)?,
+            thread,
             function,
             stack,
-            description: to.texts.optional(first.and_then(|step| step.description.as_deref()))?,
-            root_system: to.texts.optional(root_system.as_deref())?,
-            root_type: to.texts.optional(root_type.as_deref())?,
-            root_description: to.texts.optional(root_description.as_deref())?,
-            path: to.texts.optional(path.as_deref())?,
+            description: to.strings.optional(first.and_then(|step| step.description.as_deref()))?,
+            root_system: to.strings.optional(root_system.as_deref())?,
+            root_type: to.strings.optional(root_type.as_deref())?,
+            root_description: to.strings.optional(root_description.as_deref())?,
+            path: to.strings.optional(path.as_deref())?,
             chain_length: steps.len().saturating_sub(1) as u32,
             chain_cut: u32::from(cut),
         };
@@ -136,33 +136,25 @@ impl Chains {
     }
 
     /// Returns the object and its chain of referrers; true if the chain is cut.
-    fn steps(
-        &self,
-        object: Value,
-        (names, constants): (&mut ResolvedConstants, &mut Constants<'_>),
-        to: &mut Recording<'_>,
-    ) -> Result<(Vec<Step>, bool), Failure> {
+    fn steps(&self, object: &Value, names: &mut Names<'_, '_>) -> Result<(Vec<Step>, bool), Failure> {
         let (mut steps, mut seen) = (Vec::new(), FxHashSet::default());
-        let Value::Constant(class, mut key) = object else { return Ok((steps, false)) };
+        let Some((class, mut key)) = object.constant() else { return Ok((steps, false)) };
+        let chunk = names.constants.chunk;
+        let most = chunk.base.saturating_add(chunk.size()).saturating_add(FREE_STEPS);
         let (mut by, mut skipped) = (By::default(), 0);
         loop {
-            let room =
-                to.steps.saturating_sub(FREE_STEPS) < constants.chunk.base.saturating_add(constants.chunk.size());
-            if steps.len() == MOST_STEPS || !room || !seen.insert(key) {
-                to.cut_chains += 1;
+            if steps.len() == MOST_STEPS || names.to.steps >= most || !seen.insert(key) {
+                names.to.kept.cut_chains += 1;
                 return Ok((steps, true));
             }
-            let Some(step) = self.step((class, key), (by, skipped), (names, constants), to)? else {
-                return Ok((steps, false));
-            };
-            let referrer = step.referrer.clone();
+            let Some(step) = self.step((class, key), (by, skipped), names)? else { return Ok((steps, false)) };
+            let reference = step.referrer.constant();
             steps.push(step);
-            to.steps += 1;
-            let Held::Constant(of, at) = referrer else { return Ok((steps, false)) };
-            let Some([array, field, holder, skip]) = constants.read(&self.reference, (of, at))? else {
-                return Ok((steps, false));
-            };
-            let Held::Constant(_, next) = holder else { return Ok((steps, false)) };
+            names.to.steps += 1;
+            let Some(reference) = reference else { return Ok((steps, false)) };
+            let constants = &mut names.constants;
+            let [array, field, holder, skip] = constants.read(&self.reference, reference)?.unwrap_or_default();
+            let Some((_, next)) = holder.constant() else { return Ok((steps, false)) };
             by = self.by(&array, &field, constants)?;
             skipped = skip.number().and_then(|skip| u32::try_from(skip).ok()).unwrap_or(0);
             key = next;
@@ -173,44 +165,42 @@ impl Chains {
         &self,
         object: (u32, i64),
         (by, skipped): (By, u32),
-        (names, constants): (&mut ResolvedConstants, &mut Constants<'_>),
-        to: &mut Recording<'_>,
+        names: &mut Names<'_, '_>,
     ) -> Result<Option<Step>, Failure> {
-        let Some([address, class, description, referrer]) = constants.read(&self.object, object)? else {
+        let Some([address, class, description, referrer]) = names.constants.read(&self.object, object)? else {
             return Ok(None);
         };
-        let class = if let Held::Constant(of, key) = class { Value::Constant(of, key) } else { Value::None };
-        let class = names.class(class, constants, to)?;
+        let class = names.class(&class)?;
         // Cut, since a chain is in memory while it is followed.
-        let class_name = cut(&to.replay.types.text(class.type_id)).to_owned();
-        let description = constants.resolve(description)?.filter(|text| !text.is_empty());
+        let class_name = cut(&names.to.replay.types.text(class.type_id)).to_owned();
+        let description = names.constants.text(&description)?.filter(|text| !text.is_empty());
         let description = description.map(|text| cut(&text).to_owned());
         Ok(Some(Step { class, class_name, description, address: address.number(), by, skipped, referrer }))
     }
 
-    fn by(&self, array: &Held, field: &Held, constants: &mut Constants<'_>) -> Result<By, Failure> {
+    fn by(&self, array: &Value, field: &Value, constants: &mut Constants<'_>) -> Result<By, Failure> {
         let mut by = By::default();
-        if let &Held::Constant(class, key) = array
-            && let Some([size, index]) = constants.read(&self.array, (class, key))?
-        {
+        if let Some(array) = array.constant() {
+            let [size, index] = constants.read(&self.array, array)?.unwrap_or_default();
             by.element = size.number().zip(index.number());
         }
-        if let &Held::Constant(class, key) = field
-            && let Some([name, modifiers]) = constants.read(&self.field, (class, key))?
-        {
-            by.field = constants.resolve(name)?.map(|name| cut(&name).to_owned());
+        if let Some(field) = field.constant() {
+            let [name, modifiers] = constants.read(&self.field, field)?.unwrap_or_default();
+            by.field = constants.text(&name)?.map(|name| cut(&name).to_owned());
             by.is_static = modifiers.number().is_some_and(|bits| bits & STATIC != 0);
         }
         Ok(by)
     }
 
     /// Returns description, system and kind of a root.
-    fn root(&self, root: Value, constants: &mut Constants<'_>) -> Result<[Option<String>; 3], Failure> {
-        let Value::Constant(class, key) = root else { return Ok([const { None }; 3]) };
-        let Some(texts) = constants.read::<3>(&self.root, (class, key))? else { return Ok([const { None }; 3]) };
-        let [description, system, kind] = texts;
-        let some = |text: Option<String>| text.filter(|text| !text.is_empty());
-        Ok([some(constants.resolve(description)?), some(constants.resolve(system)?), some(constants.resolve(kind)?)])
+    fn root(&self, root: &Value, constants: &mut Constants<'_>) -> Result<[Option<String>; 3], Failure> {
+        let Some(root) = root.constant() else { return Ok([const { None }; 3]) };
+        let texts: [Value; 3] = constants.read(&self.root, root)?.unwrap_or_default();
+        let mut found = [const { None }; 3];
+        for (found, text) in found.iter_mut().zip(&texts) {
+            *found = constants.text(text)?.filter(|text| !text.is_empty());
+        }
+        Ok(found)
     }
 }
 
@@ -226,8 +216,8 @@ fn write(steps: &[Step], to: &mut Recording<'_>) -> Result<(), Failure> {
             array_index: amount(index),
             array_size: amount(size),
             type_id: step.class.type_id,
-            description: to.texts.optional(step.description.as_deref())?,
-            field: to.texts.optional(step.by.field.as_deref())?,
+            description: to.strings.optional(step.description.as_deref())?,
+            field: to.strings.optional(step.by.field.as_deref())?,
             is_static: if step.by.field.is_some() { u32::from(step.by.is_static) } else { NONE },
             skipped: step.skipped,
             padding: 0,

@@ -6,11 +6,10 @@
 
 use super::chunk::{Chunk, Failure, HEADER, Window, bad};
 use super::collections;
-use super::constants::Constants;
 use super::cursor::Cursor;
 use super::fields::{Plan, Value};
 use super::metadata::Types;
-use super::names::ResolvedConstants;
+use super::names::Names;
 use super::old_objects::{self, Chains};
 use super::recording::Recording;
 use crate::stacks::At;
@@ -91,9 +90,13 @@ fn head(chunk: &Chunk, window: &mut Window, at: u64) -> Result<(u64, i64), Failu
     Ok((size, class.ok_or_else(|| bad(at, "the class of an event", "the end of it"))?))
 }
 
-fn survey(chunk: &Chunk, window: &mut Window, bytes: &Bytes<'_>, budget: &Budget) -> Result<Survey, Failure> {
-    let mut account = MemoryAccount::new(budget, "the events of a chunk")?;
-    let (mut counts, mut checkpoints, mut metadata) = (FxHashMap::default(), Vec::new(), None);
+/// Visits the events of a chunk: offset, size and class of each.
+fn each_event(
+    chunk: &Chunk,
+    window: &mut Window,
+    bytes: &Bytes<'_>,
+    mut visit: impl FnMut(&mut Window, u64, u64, i64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let (mut at, mut number) = (HEADER as u64, 0_u64);
     while at < chunk.size() {
         if number.is_multiple_of(CHECKED) {
@@ -101,6 +104,16 @@ fn survey(chunk: &Chunk, window: &mut Window, bytes: &Bytes<'_>, budget: &Budget
         }
         number += 1;
         let (size, class) = head(chunk, window, at)?;
+        visit(window, at, size, class)?;
+        at += size;
+    }
+    Ok(())
+}
+
+fn survey(chunk: &Chunk, window: &mut Window, bytes: &Bytes<'_>, budget: &Budget) -> Result<Survey, Failure> {
+    let mut account = MemoryAccount::new(budget, "the events of a chunk")?;
+    let (mut counts, mut checkpoints, mut metadata) = (FxHashMap::default(), Vec::new(), None);
+    each_event(chunk, window, bytes, |_, at, size, class| {
         let sums: &mut (u64, u64) = match counts.entry(class) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
@@ -116,8 +129,8 @@ fn survey(chunk: &Chunk, window: &mut Window, bytes: &Bytes<'_>, budget: &Budget
         if class == METADATA && at <= chunk.header.metadata {
             metadata = Some((at, size));
         }
-        at += size;
-    }
+        Ok(())
+    })?;
     check(chunk, &checkpoints, metadata)?;
     Ok(Survey { counts, checkpoints, metadata, _charge: account })
 }
@@ -140,33 +153,19 @@ pub(crate) fn read(chunk: &Chunk, bytes: &Bytes<'_>, budget: &Budget, to: &mut R
     let survey = survey(chunk, &mut window, bytes, budget)?;
     let (at, size) = survey.metadata.unwrap_or_default();
     let types = Types::read(window.view(chunk, at, size)?, chunk.header.compressed, at, budget)?;
-    let mut constants = Constants::new(chunk, &types, budget)?;
+    let mut names = Names::new(chunk, &types, to, budget)?;
     for &(at, size) in &survey.checkpoints {
         bytes.check()?;
-        constants.add(window.view(chunk, at, size)?, at)?;
+        names.constants.add(window.view(chunk, at, size)?, at)?;
     }
-    let kinds = kinds(&survey, &types, to)?;
-    let has_tlabs = kinds.values().any(|(kind, _)| matches!(kind, Kind::NewTlab | Kind::OutsideTlab));
-    let mut events = Events {
-        names: ResolvedConstants::new(&constants, budget)?,
-        chains: Chains::new(&constants),
-        constants,
-        takes_samples: !has_tlabs,
-    };
-    let (mut at, mut number) = (HEADER as u64, 0_u64);
-    while at < chunk.size() {
-        if number.is_multiple_of(CHECKED) {
-            bytes.check()?;
-        }
-        number += 1;
-        let (size, class) = head(chunk, &mut window, at)?;
-        if let Some((kind, plan)) = kinds.get(&class) {
-            let event = window.view(chunk, at, size)?;
-            events.event(*kind, plan, (event, at), to)?;
-        }
-        at += size;
-    }
-    Ok(to.end_of_chunk(chunk.header.last)?)
+    let kinds = kinds(&survey, &types, names.to)?;
+    let takes_samples = !kinds.values().any(|(kind, _)| matches!(kind, Kind::NewTlab | Kind::OutsideTlab));
+    let mut events = Events { names, chains: Chains::new(&types), takes_samples };
+    each_event(chunk, &mut window, bytes, |window, at, size, class| {
+        let Some((kind, plan)) = kinds.get(&class) else { return Ok(()) };
+        events.event(*kind, plan, window.view(chunk, at, size)?, at)
+    })?;
+    Ok(events.names.to.end_of_chunk(chunk.header.last)?)
 }
 
 /// Maps the events of a chunk to their kinds, by class; counts all of them.
@@ -189,79 +188,49 @@ fn kinds(survey: &Survey, types: &Types, to: &mut Recording<'_>) -> Result<FxHas
 }
 
 /// Passes on events.
-struct Events<'a> {
-    names: ResolvedConstants,
+struct Events<'a, 'r> {
+    names: Names<'a, 'r>,
     chains: Chains,
-    constants: Constants<'a>,
     takes_samples: bool,
 }
 
-impl Events<'_> {
-    fn event(
-        &mut self,
-        kind: Kind,
-        plan: &Plan,
-        (event, start): (&[u8], u64),
-        to: &mut Recording<'_>,
-    ) -> Result<(), Failure> {
-        let mut fields = Cursor::new(event, self.constants.chunk.header.compressed);
+impl Events<'_, '_> {
+    fn event(&mut self, kind: Kind, plan: &Plan, event: &[u8], start: u64) -> Result<(), Failure> {
+        let mut fields = Cursor::new(event, self.names.constants.chunk.header.compressed);
         let _ = fields.int().and_then(|_| fields.long());
         let body = fields.at();
-        let done = self.apply(kind, plan, &mut fields, to)?;
-        let at = start + fields.at().max(body) as u64;
-        done.ok_or_else(|| bad(at, "the fields of an event", "the end of it").into())
+        self.apply(kind, plan, &mut fields).unwrap_or_else(|| {
+            let at = start + fields.at().max(body) as u64;
+            Err(bad(at, "the fields of an event", "the end of it").into())
+        })
     }
 
     /// Passes on an event; `None` if its fields end too early.
-    fn apply(
-        &mut self,
-        kind: Kind,
-        plan: &Plan,
-        fields: &mut Cursor<'_>,
-        to: &mut Recording<'_>,
-    ) -> Result<Option<()>, Failure> {
-        let types = self.constants.types;
-        let (names, constants) = (&mut self.names, &mut self.constants);
-        match kind {
-            Kind::Sample | Kind::NewTlab | Kind::OutsideTlab => {
-                let Some(values) = plan.read(types, fields) else { return Ok(None) };
-                self.allocation(kind, values, to)?;
-            }
-            Kind::OldObject => {
-                let Some(values) = plan.read(types, fields) else { return Ok(None) };
-                self.chains.sample(values, fields, (names, constants), to)?;
-            }
-            Kind::Collection => {
-                let Some(values) = plan.read(types, fields) else { return Ok(None) };
-                collections::collection(values, fields, (names, constants), to)?;
-            }
-            Kind::Pause => {
-                let Some(values) = plan.read(types, fields) else { return Ok(None) };
-                collections::pause(values, to)?;
-            }
-            Kind::Summary => {
-                let Some(values) = plan.read(types, fields) else { return Ok(None) };
-                collections::summary(values, fields, constants, to)?;
-            }
-            Kind::Count { after_gc } => {
-                let Some(values) = plan.read(types, fields) else { return Ok(None) };
-                collections::count(values, after_gc, (names, constants), to)?;
-            }
+    fn apply(&mut self, kind: Kind, plan: &Plan, fields: &mut Cursor<'_>) -> Option<Result<(), Failure>> {
+        let types = self.names.constants.types;
+        let names = &mut self.names;
+        Some(match kind {
+            Kind::Sample | Kind::NewTlab | Kind::OutsideTlab => self.allocation(kind, plan.read(types, fields)?),
+            Kind::OldObject => self.chains.sample(plan.read(types, fields)?, names),
+            Kind::Collection => collections::collection(plan.read(types, fields)?, names),
+            Kind::Pause => collections::pause(plan.read(types, fields)?, names.to),
+            Kind::Summary => collections::summary(plan.read(types, fields)?, fields, names),
+            Kind::Count { after_gc } => collections::count(plan.read(types, fields)?, after_gc, names),
             Kind::Loss => {
-                let Some([amount]) = plan.read(types, fields) else { return Ok(None) };
-                to.lost_bytes = to.lost_bytes.saturating_add(amount.amount().unwrap_or(0));
+                let [amount] = plan.read(types, fields)?;
+                names.to.kept.lost_bytes = names.to.kept.lost_bytes.saturating_add(amount.amount().unwrap_or(0));
+                Ok(())
             }
-        }
-        Ok(Some(()))
+        })
     }
 
-    fn allocation(&mut self, kind: Kind, values: [Value; 4], to: &mut Recording<'_>) -> Result<(), Failure> {
+    fn allocation(&mut self, kind: Kind, [stack, class, weight, size]: [Value; 4]) -> Result<(), Failure> {
         if kind == Kind::Sample && !self.takes_samples {
             return Ok(());
         }
-        let [stack, class, weight, size] = values;
-        let class = self.names.class(class, &mut self.constants, to)?;
-        let node = self.names.stack(stack, &mut self.constants, to)?;
+        let class = self.names.class(&class)?;
+        let node = self.names.stack(&stack)?;
+        let to = &mut *self.names.to;
         let size = size.amount().unwrap_or(0);
         let weight = if kind == Kind::OutsideTlab {
             to.weights.add_certain(class.type_id, size)?;

@@ -1,6 +1,6 @@
 //! State of a recording that is kept from chunk to chunk.
 
-use super::texts::{NONE, Texts};
+use super::strings::{NONE, Strings};
 use crate::replay::Replay;
 use crate::weights::Weights;
 use heaplake_kit::memory_account::{MemoryAccount, allocated};
@@ -73,8 +73,8 @@ pub(crate) struct Recording<'a> {
     pub replay: &'a mut Replay,
     /// Scratch of the rows.
     pub scratch: &'a Scratch,
-    /// Its texts.
-    pub texts: Texts,
+    /// Its strings.
+    pub strings: Strings,
     /// Samples by type.
     pub weights: Weights,
     /// Unfinished collections, by number.
@@ -89,12 +89,8 @@ pub(crate) struct Recording<'a> {
     pub samples: u32,
     /// Steps of chains.
     pub steps: u64,
-    /// Cyclic or endless chains, which were cut.
-    pub cut_chains: u64,
-    /// Stacks without their outermost frames.
-    pub truncated_stacks: u64,
-    /// Bytes of events that the recorder dropped.
-    pub lost_bytes: u64,
+    /// Totals so far.
+    pub kept: Kept,
     /// Sampled objects by path, a text id.
     paths: FxHashMap<u32, u64>,
     /// By event, a text id: whether it is read, count, bytes.
@@ -111,7 +107,7 @@ impl<'a> Recording<'a> {
         Ok(Self {
             replay,
             scratch,
-            texts: Texts::new(scratch, budget)?,
+            strings: Strings::new(scratch, budget)?,
             weights: Weights::new(budget),
             pending: BTreeMap::new(),
             old_objects: Rows::new(columns::OLD_OBJECTS),
@@ -119,9 +115,7 @@ impl<'a> Recording<'a> {
             object_counts: Rows::new(columns::OBJECT_COUNTS),
             samples: 0,
             steps: 0,
-            cut_chains: 0,
-            truncated_stacks: 0,
-            lost_bytes: 0,
+            kept: Kept::default(),
             paths: FxHashMap::default(),
             events: BTreeMap::new(),
             collections: budget.growing("the collections of the recording"),
@@ -146,7 +140,7 @@ impl<'a> Recording<'a> {
 
     /// Counts events of a kind.
     pub(crate) fn count(&mut self, event: &str, used: bool, (count, bytes): (u64, u64)) -> Result<(), StageError> {
-        let event = self.texts.position(event)?;
+        let event = self.strings.position(event)?;
         if !self.events.contains_key(&event) {
             self.account.add(ENTRY)?;
         }
@@ -204,22 +198,16 @@ impl<'a> Recording<'a> {
         }
         details.finish()?;
         self.write_events()?;
-        let kept = Kept {
-            held: self.most_held(),
-            old_objects: self.old_objects.finish()?,
-            cut_chains: self.cut_chains,
-            truncated_stacks: self.truncated_stacks,
-            lost_bytes: self.lost_bytes,
-        };
+        let kept = Kept { held: self.most_held(), old_objects: self.old_objects.finish()?, ..self.kept };
         self.chains.finish()?;
         self.object_counts.finish()?;
-        self.texts.finish()?;
+        self.strings.finish()?;
         self.replay.weights = Some(self.weights).filter(|weights| !weights.is_empty());
         Ok(kept)
     }
 
     fn write_events(&self) -> Result<(), StageError> {
-        let names = self.texts.all();
+        let names = self.strings.all();
         let mut rows: Vec<RecordedEventRow> = self
             .events
             .iter()
@@ -232,7 +220,7 @@ impl<'a> Recording<'a> {
     }
 
     fn most_held(&self) -> Vec<HeldPath> {
-        let names = self.texts.all();
+        let names = self.strings.all();
         let mut paths: Vec<(Reverse<u64>, &str)> = self
             .paths
             .iter()

@@ -1,11 +1,11 @@
 //! Selects runs of a lake by name, release, label and time.
 
+use crate::captured::captured_at;
+use crate::selection::Selection;
+use crate::stored;
+use crate::{nearest, place};
 use glob::Pattern;
 use heaplake_kit::StageError;
-use heaplake_lake::captured::captured_at;
-use heaplake_lake::selection::Selection;
-use heaplake_lake::stored;
-use heaplake_lake::{nearest, place};
 use heaplake_schemas::run::{self, Run};
 use std::path::Path;
 
@@ -35,8 +35,7 @@ impl Choice {
 
     /// Whether a run with a damaged description may match, judged by the release and name in its folder name.
     pub fn takes_damaged(&self, place: &Path) -> bool {
-        let names =
-            place::parts(place).is_some_and(|parts| self.selection.takes_named(&parts.release, &parts.snapshot));
+        let names = place::parts(place).is_some() && self.selection.takes_place(place);
         names && self.since.is_none() && self.before.is_none() && self.takes_name(place)
     }
 

@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import Any
 
 from heaplake._binary import UsageError
-from heaplake.fleet import _task
-from heaplake.fleet._plan import OVERHEAD, Demand, Limits
-from heaplake.fleet._sizes import MIB
+from heaplake.cluster import _task
+from heaplake.cluster._plan import OVERHEAD, Demand, Limits
+from heaplake.cluster._sizes import MIB
 
 __all__ = ["SCRATCH", "Cluster", "Lost"]
 

@@ -7,12 +7,12 @@
 //! Regular files of a run folder are merged. A symbolic link is refused: a foreign lake could thereby copy any file
 //! that the user can read. A run that is moved must contain nothing else.
 
-use crate::check::{self, Described, Description, Problem};
-use crate::content::{self, Content};
+use super::check::{self, Described, Description, Problem};
+use super::content::{self, Content};
+use crate::commit::NewRun;
+use crate::place::{self, Parts, Place, Standing};
+use crate::{selection, stored};
 use heaplake_kit::{Context, StageError};
-use heaplake_lake::commit::NewRun;
-use heaplake_lake::place::{self, Parts, Place, Standing};
-use heaplake_lake::{selection, stored};
 use heaplake_schemas::run::{self, Run};
 use serde::Serialize;
 use std::fs::{canonicalize, metadata};

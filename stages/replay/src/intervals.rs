@@ -1,8 +1,9 @@
-//! The generation of each address, from the reports during a concurrent collection.
+//! Disjoint ranges of addresses, each with a value; a later range lies over earlier ones.
 //!
-//! A background collection sweeps while the program and collections inside it go on: regions change their generation,
-//! are emptied and reused before it reports survivors. So the ranges of all reports since its start are overlaid: where
-//! two overlap, the later one counts, and ranges of only earlier ones stay.
+//! [`Places`] has the generation of each address, from the reports during a concurrent collection. A background
+//! collection sweeps while the program and collections inside it go on: regions change their generation, are emptied
+//! and reused before it reports survivors. So the ranges of all reports since its start are overlaid: where two
+//! overlap, the later one counts, and ranges of only earlier ones stay.
 
 use crate::events::Range;
 use crate::sweep::Condemned;
@@ -11,25 +12,26 @@ use heaplake_kit::{Budget, StageError};
 use std::collections::BTreeMap;
 
 /// Bytes per range.
-const ENTRY: u64 = 64;
+const ENTRY: u64 = 96;
 
 /// Disjoint ranges.
-pub struct Places {
-    /// By first address: exclusive end and generation.
-    ranges: BTreeMap<u64, (u64, u8)>,
+pub struct Intervals<V> {
+    /// By first address: exclusive end and value.
+    ranges: BTreeMap<u64, (u64, V)>,
     account: MemoryAccount,
 }
 
-impl Places {
-    /// Returns an empty map.
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
-        let account = MemoryAccount::new(budget, "the ranges of generations beside the program")?;
-        Ok(Self { ranges: BTreeMap::new(), account })
+/// Generations of addresses.
+pub(crate) type Places = Intervals<u8>;
+
+impl<V: Copy> Intervals<V> {
+    /// Returns an empty map, accounted as `who`.
+    pub fn new(budget: &Budget, who: &'static str) -> Result<Self, StageError> {
+        Ok(Self { ranges: BTreeMap::new(), account: MemoryAccount::new(budget, who)? })
     }
 
-    /// Overlays a range.
-    pub fn report(&mut self, range: Range) -> Result<(), StageError> {
-        let (start, end) = (range.start, range.start.saturating_add(range.used));
+    /// Overlays a range; an empty one has no effect.
+    pub fn overlay(&mut self, start: u64, end: u64, value: V) -> Result<(), StageError> {
         if start == end {
             return Ok(());
         }
@@ -37,32 +39,39 @@ impl Places {
         if let Some((_, before)) = self.ranges.range_mut(..start).next_back()
             && before.0 > start
         {
-            let (reach, generation) = *before;
+            let (reach, value) = *before;
             before.0 = start;
             if reach > end {
-                self.insert(end, reach, generation)?;
+                self.insert(end, reach, value)?;
             }
         }
-        while let Some((&inside, &(reach, generation))) = self.ranges.range(start..end).next() {
+        while let Some((&inside, &(reach, value))) = self.ranges.range(start..end).next() {
             self.ranges.remove(&inside);
             self.account.sub(ENTRY);
             if reach > end {
-                self.insert(end, reach, generation)?;
+                self.insert(end, reach, value)?;
             }
         }
-        self.insert(start, end, range.generation)
+        self.insert(start, end, value)
     }
 
-    fn insert(&mut self, start: u64, end: u64, generation: u8) -> Result<(), StageError> {
+    fn insert(&mut self, start: u64, end: u64, value: V) -> Result<(), StageError> {
         self.account.add(ENTRY)?;
-        self.ranges.insert(start, (end, generation));
+        self.ranges.insert(start, (end, value));
         Ok(())
     }
 
-    /// Returns the generation of an address; `None` outside all ranges.
-    pub fn generation(&self, address: u64) -> Option<u8> {
-        let (_, &(end, generation)) = self.ranges.range(..=address).next_back()?;
-        (address < end).then_some(generation)
+    /// Returns the value at an address; `None` outside all ranges.
+    pub fn at(&self, address: u64) -> Option<V> {
+        let (_, &(end, value)) = self.ranges.range(..=address).next_back()?;
+        (address < end).then_some(value)
+    }
+}
+
+impl Places {
+    /// Overlays a range of a generation.
+    pub fn report(&mut self, range: Range) -> Result<(), StageError> {
+        self.overlay(range.start, range.start.saturating_add(range.used), range.generation)
     }
 
     /// Returns all ranges, sorted.
@@ -92,7 +101,7 @@ mod tests {
             (chance >> 33) % end
         };
         for _ in 0..300 {
-            let mut places = Places::new(&Budget::new(1 << 20)).unwrap();
+            let mut places = Places::new(&Budget::new(1 << 20), "places").unwrap();
             let mut truth = [None; 64];
             for _ in 0..below(12) {
                 let start = below(60);
@@ -101,7 +110,7 @@ mod tests {
                 places.report(range).unwrap();
                 truth[start as usize..(start + range.used) as usize].fill(Some(range.generation));
             }
-            let found: Vec<Option<u8>> = (0..64).map(|address| places.generation(address)).collect();
+            let found: Vec<Option<u8>> = (0..64).map(|address| places.at(address)).collect();
             assert_eq!(found, truth);
             let listed = places.condemned().unwrap();
             assert!(listed.is_sorted_by(|a, b| a.end <= b.start));

@@ -8,20 +8,20 @@ use rustc_hash::FxHashMap;
 /// Null sentinel of text ids.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Bytes of a text besides its own, table growth and [`Texts::all`] included.
+/// Bytes of a text besides its own, table growth and [`Strings::all`] included.
 const ENTRY: u64 = 128;
 
 /// Longest text, bytes.
 const LONGEST: usize = 8 << 10;
 
 /// Writes texts and maps them to their ids.
-pub(crate) struct Texts {
+pub(crate) struct Strings {
     positions: FxHashMap<Box<str>, u32>,
     writer: StringWriter,
     account: MemoryAccount,
 }
 
-impl Texts {
+impl Strings {
     /// Returns an empty table.
     pub(crate) fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         let account = MemoryAccount::new(budget, "the texts of the recording")?;

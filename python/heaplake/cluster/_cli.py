@@ -11,11 +11,11 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NoReturn
 
 from heaplake._binary import HeaplakeError, UsageError, binary
-from heaplake.fleet import _sizes
-from heaplake.fleet._cluster import Cluster
-from heaplake.fleet._driver import Batch, Driver, scratch_warning
-from heaplake.fleet._manifest import Manifest, line_of
-from heaplake.fleet._tell import Teller
+from heaplake.cluster import _sizes
+from heaplake.cluster._driver import Batch, Driver, scratch_warning
+from heaplake.cluster._manifest import Manifest, line_of
+from heaplake.cluster._ray import Cluster
+from heaplake.cluster._tell import Teller
 
 __all__ = ["FLAGS", "OPTIONS", "main"]
 

@@ -12,12 +12,12 @@ from threading import Thread
 from typing import Any, Literal
 
 from heaplake._binary import HeaplakeError
-from heaplake.fleet import _plan
-from heaplake.fleet._cluster import Cluster, Lost
-from heaplake.fleet._manifest import Manifest
-from heaplake.fleet._plan import Demand, Limits, Plan
-from heaplake.fleet._sizes import shown
-from heaplake.fleet._tell import Teller
+from heaplake.cluster import _plan
+from heaplake.cluster._manifest import Manifest
+from heaplake.cluster._plan import Demand, Limits, Plan
+from heaplake.cluster._ray import Cluster, Lost
+from heaplake.cluster._sizes import shown
+from heaplake.cluster._tell import Teller
 
 __all__ = ["Batch", "Driver"]
 

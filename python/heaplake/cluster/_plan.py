@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heaplake._binary import error
-from heaplake.fleet._sizes import MIB
+from heaplake.cluster._sizes import MIB
 
 __all__ = ["Demand", "Limits", "Plan", "demand", "plans"]
 

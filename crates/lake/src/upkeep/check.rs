@@ -3,12 +3,11 @@
 //! Runs of older versions have neither seal nor checksums: only size, rows and schema version are checked, and a
 //! changed byte inside a table goes unnoticed.
 
-use heaplake_kit::ordered_pool::OrderedPool;
+use crate::described::{self, ANEW, Difference, has_checksums};
+use crate::place::Standing;
+use crate::reader::Reader;
+use crate::{checksum, commit, stored, whole};
 use heaplake_kit::{Context, StageError, storage};
-use heaplake_lake::described::{self, ANEW, Difference, has_checksums};
-use heaplake_lake::place::Standing;
-use heaplake_lake::reader::Reader;
-use heaplake_lake::{checksum, commit, stored};
 use heaplake_schemas::run::{self, Run, Table};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -131,41 +130,13 @@ impl Described {
     }
 }
 
-/// A job: a table to check, and the outcome.
-#[derive(Default)]
-struct Check {
-    folder: PathBuf,
-    of: usize,
-    schema_version: u32,
-    has_checksums: bool,
-    table: Option<Table>,
-    outcome: Option<Result<Option<Problem>, StageError>>,
-}
-
 /// Checks the tables of runs in parallel; returns the problems of each run.
 pub(crate) fn tables(runs: &[Described], context: &Context<'_>) -> Result<Vec<Vec<Problem>>, StageError> {
-    let pool = OrderedPool::plan(context, "checking tables", 64, JOB_BYTES)?;
-    let mut problems: Vec<Vec<Problem>> = runs.iter().map(unlisted).collect();
-    let mut waiting =
-        runs.iter().enumerate().flat_map(|(of, run)| run.tables.iter().map(move |table| (of, run, table)));
-    let fill = |job: &mut Check| -> Result<bool, StageError> {
-        let Some((of, run, table)) = waiting.next() else { return Ok(false) };
-        let Described { schema_version, has_checksums, .. } = *run;
-        let table = Some(table.clone());
-        *job = Check { folder: run.place.clone(), of, schema_version, has_checksums, table, outcome: None };
-        Ok(true)
-    };
-    let worker = || {
-        let mut buffer = Vec::new();
-        move |job: &mut Check| job.outcome = Some(check(job, &mut buffer, context))
-    };
-    let finish = |job: &mut Check| {
-        let problem = job.outcome.take().unwrap_or(Ok(None))?;
-        problems[job.of].extend(problem);
-        Ok(())
-    };
-    pool.run(context, fill, worker, finish)?;
-    Ok(problems)
+    let tables = runs.iter().enumerate().flat_map(|(of, run)| run.tables.iter().map(move |table| (of, (run, table))));
+    let check = |&(run, table): &(&Described, &Table), buffer: &mut Vec<u8>| check(run, table, buffer, context);
+    let of_tables = whole::each(runs.len(), tables, JOB_BYTES, check, context)?;
+    let all = runs.iter().zip(of_tables).map(|(run, of_tables)| unlisted(run).into_iter().chain(of_tables).collect());
+    Ok(all.collect())
 }
 
 /// Memory per job: read buffer, and the table's footer with page index.
@@ -191,9 +162,13 @@ fn is_table(file: &str) -> bool {
 }
 
 /// Checks a table.
-fn check(job: &Check, buffer: &mut Vec<u8>, context: &Context<'_>) -> Result<Option<Problem>, StageError> {
-    let Some(table) = &job.table else { return Ok(None) };
-    let path = job.folder.join(&table.file);
+fn check(
+    run: &Described,
+    table: &Table,
+    buffer: &mut Vec<u8>,
+    context: &Context<'_>,
+) -> Result<Option<Problem>, StageError> {
+    let path = run.place.join(&table.file);
     let problem = |(expected, found): (String, String), advice: &str| {
         Ok(Some(Problem { path: path.clone(), expected, found, advice: advice.to_owned() }))
     };
@@ -201,7 +176,7 @@ fn check(job: &Check, buffer: &mut Vec<u8>, context: &Context<'_>) -> Result<Opt
     if Path::new(&table.file).file_name().is_none_or(|name| name != table.file.as_str()) {
         return problem(("the name of a file in the run".to_owned(), format!("{:?}", table.file)), ANEW);
     }
-    match difference(&path, job, table, buffer, context) {
+    match difference(&path, run, table, buffer, context) {
         Ok(None) => Ok(None),
         Ok(Some(difference)) => problem(difference, ANEW),
         Err(StageError::Cancelled) => Err(StageError::Cancelled),
@@ -220,7 +195,7 @@ fn check(job: &Check, buffer: &mut Vec<u8>, context: &Context<'_>) -> Result<Opt
 /// Returns expected and actual state of a table if they differ.
 fn difference(
     path: &Path,
-    job: &Check,
+    run: &Described,
     table: &Table,
     buffer: &mut Vec<u8>,
     context: &Context<'_>,
@@ -235,12 +210,12 @@ fn difference(
     }
     match &table.xxh3_64 {
         Some(expected) => {
-            let content = checksum::of_file_within(path, buffer, context)?;
+            let content = stored::checksum(path, buffer, |bytes| context.step(bytes))?;
             if content.xxh3_64 != *expected {
                 return differ(format!("XXH3-64 {expected}"), content.xxh3_64);
             }
         }
-        None if job.has_checksums => return differ(format!("a checksum in {}", run::FILE), "none".to_owned()),
+        None if run.has_checksums => return differ(format!("a checksum in {}", run::FILE), "none".to_owned()),
         None => context.step(table.bytes)?,
     }
     if !is_table(&table.file) {
@@ -250,7 +225,7 @@ fn difference(
     if reader.rows() != table.rows {
         return differ(format!("{} rows", table.rows), format!("{} rows", reader.rows()));
     }
-    let (expected, found) = (job.schema_version, reader.schema_version());
+    let (expected, found) = (run.schema_version, reader.schema_version());
     if found != Some(expected) {
         let found = found.map_or("none".to_owned(), |found| found.to_string());
         return differ(format!("schema version {expected}"), found);

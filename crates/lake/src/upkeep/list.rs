@@ -2,12 +2,12 @@
 //!
 //! Reads `run.json` and file sizes of each run. Broken runs are listed with their problem.
 
-use crate::choice::Choice;
+use super::choice::Choice;
+use crate::captured::captured_at;
 use crate::moment;
+use crate::selection::{self, FoundRun};
+use crate::stored;
 use heaplake_kit::StageError;
-use heaplake_lake::captured::captured_at;
-use heaplake_lake::selection::{self, FoundRun};
-use heaplake_lake::stored;
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::Run;
 use serde::Serialize;

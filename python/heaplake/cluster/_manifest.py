@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from heaplake._binary import UsageError
-from heaplake.fleet import _outputs
+from heaplake.cluster import _outputs
 
 __all__ = ["COLUMNS", "Manifest", "line_of"]
 

@@ -1,9 +1,9 @@
 //! Checks every file of every run of a lake.
 
-use crate::check::{self, Described, Description, Problem};
+use super::check::{self, Described, Description, Problem};
+use crate::strangers::{self, Strangers};
+use crate::{place, selection};
 use heaplake_kit::{Context, StageError};
-use heaplake_lake::strangers::{self, Strangers};
-use heaplake_lake::{place, selection};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from heaplake.fleet._sizes import shown
+from heaplake.cluster._sizes import shown
 
 __all__ = ["Teller", "visible"]
 

@@ -2,8 +2,8 @@
 //!
 //! Links are not followed: a file is opened as itself, and its new hard link must refer to the opened file.
 
+use crate::stored;
 use heaplake_kit::{StageError, fs, storage};
-use heaplake_lake::stored;
 use heaplake_schemas::run;
 use std::ffi::OsString;
 use std::fs::{Metadata, symlink_metadata};

@@ -1,20 +1,20 @@
 //! Drops runs: first a plan, which changes nothing, then one run after the other.
 //!
 //! A run vanishes atomically: its folder is renamed to a hidden one before its files are deleted
-//! ([`Place::discard`](heaplake_lake::place::Place::discard)). A run is dropped only if it is still the one the plan
+//! ([`Place::discard`](crate::place::Place::discard)). A run is dropped only if it is still the one the plan
 //! saw, and no other process is making it anew.
 
-use crate::check::Description;
-use crate::choice::{Choice, is_named};
-use crate::keep::{Keep, are_last};
-use crate::list::disk_bytes;
+use super::check::Description;
+use super::choice::{Choice, is_named};
+use super::keep::{Keep, are_last};
+use super::list::disk_bytes;
+use crate::captured::captured_at;
 use crate::moment;
+use crate::nearest::{clause, nearest};
+use crate::place::{self, Place, Standing};
+use crate::selection;
 use glob::Pattern;
 use heaplake_kit::StageError;
-use heaplake_lake::captured::captured_at;
-use heaplake_lake::nearest::{clause, nearest};
-use heaplake_lake::place::{self, Place, Standing};
-use heaplake_lake::selection;
 use heaplake_schemas::run::Run;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,15 @@
+//! Operations on a whole lake: listing runs ([`list`]), verifying them ([`verify`]), dropping them ([`mod@drop`]), and
+//! merging runs of other lakes ([`merge`]). They read `run.json` and handle files of runs, but not the contents of
+//! tables.
+//!
+//! Every change to a lake locks the [place](crate::place) of the run, as the making of a run does: a run in the making
+//! is never touched, and a killed command leaves either the run or leftovers that the next command removes.
+
+mod check;
+pub mod choice;
+mod content;
+pub mod drop;
+pub mod keep;
+pub mod list;
+pub mod merge;
+pub mod verify;
