@@ -4,8 +4,8 @@
 //! [`OrderedPool`]. The pool's threads parse and check the numbers of a chunk and build small columns, which are passed
 //! on in text order.
 
+use crate::bytes::Bytes;
 use crate::chunks::{BadNumber, Chunk, Cutter, Flaw, Place};
-use crate::json::Scanner;
 use crate::numbers::Sign;
 use crate::source::BLOCK;
 use heaplake_kit::{OrderedPool, StageError};
@@ -18,7 +18,7 @@ const MOST_THREADS: usize = 8;
 /// least two bytes, all with a growing array's slack.
 const CHUNK_BYTES: u64 = 6 * BLOCK as u64;
 
-impl Scanner<'_> {
+impl Bytes<'_> {
     /// Parses an array of unsigned integers in rows of `width`. `rows` receives whole rows in bulk and may reject a
     /// number. Returns the number of rows.
     ///
@@ -110,10 +110,10 @@ mod tests {
     /// Largest accepted number.
     const MOST: u64 = 999_999_999_999;
 
-    fn with_scanner<T>(text: &str, block: usize, threads: usize, run: impl FnOnce(&mut Scanner<'_>) -> T) -> T {
+    fn with_scanner<T>(text: &str, block: usize, threads: usize, run: impl FnOnce(&mut Bytes<'_>) -> T) -> T {
         let cancel = AtomicBool::new(false);
         let context = Context { budget: Budget::new(64 << 20), threads, progress: &Silent, cancel: &cancel };
-        run(&mut Scanner::new(Source::of_bytes(text, block), &context, 1000, "hint"))
+        run(&mut Bytes::new(Source::of_bytes(text, block), &context).with_hint("hint").from_offset(1000))
     }
 
     fn take(numbers: &[u64], _: &Place<'_>, column: &mut Vec<u64>) -> Result<(), BadNumber> {
@@ -142,7 +142,7 @@ mod tests {
         })
     }
 
-    /// The same through [`Scanner::number_array`].
+    /// The same through [`Bytes::number_array`].
     fn array(text: &str, width: usize, block: usize) -> Result<(Vec<u64>, Option<u8>), StageError> {
         with_scanner(text, block, 1, |scanner| {
             let mut all = Vec::new();
@@ -314,7 +314,7 @@ mod tests {
 
             let cancel = AtomicBool::new(false);
             let context = Context { budget: Budget::new(64 << 20), threads, progress: &Silent, cancel: &cancel };
-            let mut scanner = Scanner::new(Source::of_bytes(&text[..], 10_000), &context, 0, "hint");
+            let mut scanner = Bytes::new(Source::of_bytes(&text[..], 10_000), &context).with_hint("hint");
             let cancelled = scanner.number_columns((3, Sign::Unsigned), take, |column| {
                 column.clear();
                 cancel.store(true, Ordering::Relaxed);

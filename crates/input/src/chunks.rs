@@ -5,7 +5,7 @@
 //!
 //! The cuts depend on the text alone, and so do all results and errors.
 
-use crate::json::{Scanner, quote};
+use crate::bytes::{Bytes, quote};
 use crate::numbers::{self, Sign};
 use heaplake_kit::StageError;
 use std::iter;
@@ -51,9 +51,9 @@ impl From<StageError> for Flaw {
 
 impl Flaw {
     /// Converts it into an error of the scanner's input.
-    pub(crate) fn within(self, scanner: &Scanner<'_>) -> StageError {
+    pub(crate) fn within(self, scanner: &Bytes<'_>) -> StageError {
         match self {
-            Self::Text { offset, expected, found } => scanner.error_at(offset, &expected, found),
+            Self::Text { offset, expected, found } => scanner.error(offset, &expected, found),
             Self::Stage(error) => error,
         }
     }
@@ -208,7 +208,7 @@ impl Cutter {
     }
 
     /// Fills `chunk` with the next rows; false after the end of the array.
-    pub(crate) fn next(&mut self, scanner: &mut Scanner<'_>, chunk: &mut Chunk) -> Result<bool, StageError> {
+    pub(crate) fn next(&mut self, scanner: &mut Bytes<'_>, chunk: &mut Chunk) -> Result<bool, StageError> {
         chunk.sign = self.sign;
         while !self.ended {
             let rest = scanner.rest()?;
@@ -227,7 +227,7 @@ impl Cutter {
             self.commas = commas;
             self.carry.extend_from_slice(rest);
             let length = rest.len();
-            scanner.consume(length);
+            scanner.advance(length);
             self.check_carry(scanner)?;
         }
         Ok(false)
@@ -235,7 +235,7 @@ impl Cutter {
 
     /// Takes all rows that end in the current block: the carried one and those of the block, with `commas` commas in
     /// total.
-    fn rows(&mut self, scanner: &mut Scanner<'_>, commas: usize, chunk: &mut Chunk) -> Result<(), StageError> {
+    fn rows(&mut self, scanner: &mut Bytes<'_>, commas: usize, chunk: &mut Chunk) -> Result<(), StageError> {
         chunk.start = scanner.offset() - self.carry.len() as u64;
         let rest = scanner.rest()?;
         let open = commas % self.width;
@@ -243,7 +243,7 @@ impl Cutter {
         let cut = memchr::memrchr_iter(b',', rest).nth(open).unwrap_or(rest.len());
         let first = self.fill_head(rest, chunk);
         self.carry.extend_from_slice(&rest[cut + 1..]);
-        let position = scanner.exchange(&mut chunk.block)?;
+        let position = scanner.exchange(&mut chunk.block);
         (chunk.from, chunk.to) = (position + first, position + cut);
         (chunk.first_row, chunk.close) = (self.row, None);
         self.row += (commas / self.width) as u64;
@@ -252,7 +252,7 @@ impl Cutter {
     }
 
     /// Takes the rest of the array, which ends in `close` bytes. Copies the block, which continues after the array.
-    fn last(&mut self, scanner: &mut Scanner<'_>, close: usize, chunk: &mut Chunk) -> Result<(), StageError> {
+    fn last(&mut self, scanner: &mut Bytes<'_>, close: usize, chunk: &mut Chunk) -> Result<(), StageError> {
         let offset = scanner.offset();
         chunk.start = offset - self.carry.len() as u64;
         let rest = &scanner.rest()?[..close];
@@ -262,7 +262,7 @@ impl Cutter {
         (chunk.from, chunk.to) = (first, close);
         (chunk.first_row, chunk.close) = (self.row, Some(offset + close as u64));
         self.ended = true;
-        scanner.consume(close + 1);
+        scanner.advance(close + 1);
         Ok(())
     }
 
@@ -280,24 +280,24 @@ impl Cutter {
     }
 
     /// Limits the length of a row.
-    fn check_carry(&self, scanner: &Scanner<'_>) -> Result<(), StageError> {
+    fn check_carry(&self, scanner: &Bytes<'_>) -> Result<(), StageError> {
         let most = MOST_ROW + MOST_NUMBER * self.width;
         if self.carry.len() <= most {
             return Ok(());
         }
         let start = scanner.offset() - self.carry.len() as u64;
-        Err(scanner.error_at(start, &format!("{} numbers within {most} bytes", self.width), quote(&self.carry)))
+        Err(scanner.error(start, &format!("{} numbers within {most} bytes", self.width), quote(&self.carry)))
     }
 
     /// Error at the end of the input, or in the incomplete last row.
-    fn truncated(&self, scanner: &Scanner<'_>) -> StageError {
+    fn truncated(&self, scanner: &Bytes<'_>) -> StageError {
         let numbers = &self.carry[..memchr::memrchr(b',', &self.carry).unwrap_or(0)];
         match numbers::tokenize(numbers, self.sign, &mut Vec::new()) {
             Err(bad) if !numbers.is_empty() => {
                 let offset = scanner.offset() - (self.carry.len() - bad.at) as u64;
-                scanner.error_at(offset, bad.expected, quote(&self.carry[bad.at..]))
+                scanner.error(offset, bad.expected, quote(&self.carry[bad.at..]))
             }
-            _ => scanner.error("the end of the array (])"),
+            _ => scanner.unexpected("the end of the array (])"),
         }
     }
 }

@@ -26,7 +26,7 @@ impl Content {
         pool: impl FnOnce(&[u8]) -> Option<Inflaters>,
         budget: Budget,
     ) -> io::Result<Self> {
-        let mut reader = Hashing::new(reader);
+        let mut reader = Hashing::new(reader, true);
         let mut magic = vec![0; blocked::PEEK];
         let (filled, end) = fill(&mut reader, &mut magic);
         end?;
@@ -45,13 +45,9 @@ impl Content {
         })
     }
 
-    /// Opens a content without decompression.
-    ///
-    /// # Errors
-    /// None.
-    pub(crate) fn raw(reader: Box<dyn Read + Send>) -> io::Result<Self> {
-        let nothing = io::Cursor::new(Vec::new());
-        Ok(Self::Plain(Box::new(nothing.chain(Hashing::new(reader)))))
+    /// Opens a content without decompression, hashed or not.
+    pub(crate) fn raw(reader: Box<dyn Read + Send>, is_hashed: bool) -> Self {
+        Self::Plain(Box::new(io::Cursor::new(Vec::new()).chain(Hashing::new(reader, is_hashed))))
     }
 
     /// True if the content is decompressed.
@@ -59,8 +55,8 @@ impl Content {
         !matches!(self, Self::Plain(_))
     }
 
-    /// Returns the identity of the stored bytes, including those unread by a decoder.
-    pub(crate) fn finish(self) -> io::Result<Identity> {
+    /// Returns the identity of the stored bytes, if hashed, including those unread by a decoder.
+    pub(crate) fn finish(self) -> io::Result<Option<Identity>> {
         let stored = match self {
             Self::Plain(stored) => Some(*stored),
             Self::Gzip(members) => members.into_inner(),

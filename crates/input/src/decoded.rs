@@ -23,8 +23,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 pub(crate) enum Message {
     /// The next block.
     Block(Vec<u8>),
-    /// The end, with the identity of the input.
-    End(Identity),
+    /// The end, with the identity of the input, if it is hashed.
+    End(Option<Identity>),
     /// An error of the reader or the decoder.
     Failed(io::Error),
     /// The system gave no thread.

@@ -5,9 +5,7 @@
 //! all one repeated byte. The limit can be lifted for such a heap.
 
 use crate::magic::is_zstd;
-use heaplake_kit::InputError;
-use std::error::Error;
-use std::fmt::{self, Display, Formatter};
+use heaplake_kit::StageError;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,77 +38,33 @@ impl Expansion {
         Self { stored, lifted, content: 0 }
     }
 
-    /// Checks the next piece of the content; fails with a [`Refusal`].
+    /// Checks the next piece of the content; fails as [`refused`].
     pub(crate) fn check(&mut self, piece: &[u8]) -> io::Result<()> {
         if self.content == 0
             && let Some(name) = compression(piece)
         {
-            return Err(Refusal {
-                expected: "a snapshot or a trace in the compressed file".to_owned(),
-                found: format!("another compressed file ({name})"),
-                hint: "it was compressed twice: decompress it once",
-            }
-            .into());
+            return Err(refused(
+                "a snapshot or a trace in the compressed file",
+                format!("another compressed file ({name})"),
+                "it was compressed twice: decompress it once",
+            ));
         }
         self.content += piece.len() as u64;
         let stored = self.stored.load(Ordering::Relaxed);
         if self.content <= FREE || self.content / MOST_RATIO <= stored || self.lifted.load(Ordering::Relaxed) {
             return Ok(());
         }
-        Err(Refusal {
-            expected: format!("a content at most {MOST_RATIO} times as large as its compressed file"),
-            found: format!("{} bytes from {stored}", self.content),
-            hint: "a file that grows so much may fill the disk: give --allow-bomb if it really is a snapshot",
-        }
-        .into())
+        Err(refused(
+            format!("a content at most {MOST_RATIO} times as large as its compressed file"),
+            format!("{} bytes from {stored}", self.content),
+            "a file that grows so much may fill the disk: give --allow-bomb if it really is a snapshot",
+        ))
     }
 }
 
-/// The reason for refusing an intact compressed content.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    /// The expected content.
-    expected: String,
-    /// The actual content.
-    found: String,
-    /// Advice.
-    hint: &'static str,
-}
-
-impl Refusal {
-    /// Refuses a window larger than the library decodes.
-    pub(crate) fn of_window(found: u64, most: u64) -> Self {
-        Self {
-            expected: format!("a zstd window of at most {most} bytes"),
-            found: format!("one of {found}"),
-            hint: "compress it again, with zstd --long=31 or less",
-        }
-    }
-
-    /// Extracts it from an I/O error.
-    pub(crate) fn of(error: &io::Error) -> Option<&Self> {
-        error.get_ref().and_then(|error| error.downcast_ref())
-    }
-
-    /// Converts it into an error of a file at an offset.
-    pub(crate) fn at(&self, file: String, offset: u64) -> InputError {
-        let Self { expected, found, hint } = self;
-        InputError { file, offset, expected: expected.clone(), found: found.clone(), hint }
-    }
-}
-
-impl Display for Refusal {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}, found {}", self.expected, self.found)
-    }
-}
-
-impl Error for Refusal {}
-
-impl From<Refusal> for io::Error {
-    fn from(refusal: Refusal) -> Self {
-        Self::other(refusal)
-    }
+/// Refuses an intact compressed content. The source adds its name and the offset.
+pub(crate) fn refused(expected: impl Into<String>, found: impl Into<String>, hint: &'static str) -> io::Error {
+    io::Error::other(StageError::input("", 0, expected, found, hint))
 }
 
 #[cfg(test)]

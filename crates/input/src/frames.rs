@@ -6,7 +6,7 @@
 //!
 //! Reference: RFC 8878, sections 3.1.1.1 and 3.1.2.
 
-use crate::expansion::Refusal;
+use crate::expansion::refused;
 use crate::magic::ZSTD;
 use heaplake_kit::{Budget, Reservation, StageError};
 use std::io::{self, Read};
@@ -108,7 +108,9 @@ impl<R: Read> Frames<R> {
         }
         if let Some((window, filled)) = window(header) {
             if window > 1 << MOST_WINDOW_LOG {
-                return Err(Refusal::of_window(window, 1 << MOST_WINDOW_LOG).into());
+                let expected = format!("a zstd window of at most {} bytes", 1u64 << MOST_WINDOW_LOG);
+                let hint = "compress it again, with zstd --long=31 or less";
+                return Err(refused(expected, format!("one of {window}"), hint));
             }
             let had = self.reserved.as_ref().map_or(0, Reservation::bytes);
             let wanted = if filled > FREE { (filled + BESIDE).saturating_sub(had) } else { 0 };

@@ -9,8 +9,8 @@
 use crate::blocked::Inflaters;
 use crate::content::Content;
 use crate::decoded::{AHEAD, Decoded, Decoder, Message, PATIENCE};
-use crate::direct::Direct;
-use crate::expansion::{Expansion, Refusal};
+use crate::direct::{self, Direct};
+use crate::expansion::Expansion;
 use crate::stored::{Counted, Hashing, Late};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use heaplake_kit::fs;
@@ -97,7 +97,7 @@ pub struct Opened {
 /// Where blocks come from.
 enum Feed {
     /// An uncompressed file.
-    Direct(Box<Direct>),
+    Direct(Box<Decoder>),
     /// A compressed file.
     Decoded(Decoded),
     /// A reader thread; used blocks are returned to it.
@@ -112,8 +112,8 @@ pub struct Source {
     name: String,
     feed: Feed,
     identity: Option<Identity>,
-    /// True after a decompression failure; the content before it was returned.
-    broken: bool,
+    /// True after the end, and after a decompression failure.
+    ended: bool,
     /// Bytes of content returned.
     handed_out: u64,
     /// The first block, after [`Self::peek`].
@@ -138,22 +138,26 @@ impl Source {
         let reader: Box<dyn Read + Send> = match input.open()? {
             // A thread waits for remote parts, so that the consumer can be cancelled.
             Reader::File(Stored::Object(ahead)) => Box::new(ahead.within(&room)),
-            Reader::File(file) => match Direct::plain(file).map_err(|error| unread(&input.name(), error))? {
-                Ok(direct) => return Ok(Self::of_direct(input.name(), direct.hashed())),
-                Err(compressed) => {
-                    return Ok(Self::of_file(Box::new(compressed), pool, &room, input.name(), BLOCK, threads > 1));
-                }
-            },
+            Reader::File(mut file) => {
+                let is_plain = direct::is_plain(&mut file).map_err(|error| unread(&input.name(), error))?;
+                return Ok(match is_plain {
+                    true => Self::of_direct(input.name(), file, true),
+                    false => Self::of_file(Box::new(file), pool, &room, input.name(), BLOCK, threads > 1),
+                });
+            }
             Reader::Stream(stream) => stream,
         };
         Ok(Self::start(reader, pool, &room, input.name(), BLOCK))
     }
 
-    /// Opens a file without decompression and without a hash; `name` is its name in messages.
-    pub fn raw(path: &Path, name: &str) -> Result<Self, StageError> {
+    /// Opens a file without decompression; `name` is its name in messages. It gets an [`Self::identity`] if `is_hashed`,
+    /// or if it is an object of a store.
+    pub fn raw(path: &Path, name: &str, is_hashed: bool) -> Result<Self, StageError> {
         match Stored::open(path).map_err(|error| StageError::io(path, "open", error))? {
-            Stored::Object(ahead) => Ok(Self::start_as(Content::raw, Box::new(ahead), name.to_owned(), BLOCK)),
-            file => Ok(Self::of_direct(name.to_owned(), Direct::new(file))),
+            Stored::Object(ahead) => {
+                Ok(Self::start_as(|reader| Ok(Content::raw(reader, true)), Box::new(ahead), name.to_owned(), BLOCK))
+            }
+            file => Ok(Self::of_direct(name.to_owned(), file, is_hashed)),
         }
     }
 
@@ -166,26 +170,15 @@ impl Source {
         block: usize,
         is_ahead: bool,
     ) -> Self {
-        let (stored, lifted) = Shared::default();
-        let (reader, budget) = (Box::new(Counted::new(reader, &stored)), budget.clone());
-        let expansion = Expansion::new(Arc::clone(&stored), Arc::clone(&lifted));
-        let decoder = Decoder::new(Box::new(|| Content::new(reader, pool, budget)), expansion, block);
-        Self::new(name, Feed::Decoded(Decoded::new(decoder, is_ahead)), (stored, lifted))
+        let budget = budget.clone();
+        let (decoder, shared) = decoder(|reader| Content::new(reader, pool, budget), reader, block);
+        Self::new(name, Feed::Decoded(Decoded::new(decoder, is_ahead)), shared)
     }
 
-    fn of_direct(name: String, direct: Direct) -> Self {
-        Self::new(name, Feed::Direct(Box::new(direct)), Shared::default())
-    }
-
-    /// Enables hashing of a file opened with [`Self::raw`], so that it gets an [`Self::identity`]. Objects are always
-    /// hashed.
-    #[must_use]
-    pub fn hashed(self) -> Self {
-        let feed = match self.feed {
-            Feed::Direct(direct) => Feed::Direct(Box::new(direct.hashed())),
-            feed => feed,
-        };
-        Self { feed, ..self }
+    fn of_direct(name: String, file: Stored, is_hashed: bool) -> Self {
+        let content = move |reader| Ok(Content::raw(reader, is_hashed));
+        let (decoder, shared) = decoder(content, Box::new(Direct::new(file)), BLOCK);
+        Self::new(name, Feed::Direct(Box::new(decoder)), shared)
     }
 
     /// Reads from memory, in blocks of `block` bytes, with the name `memory`. For tests.
@@ -214,11 +207,8 @@ impl Source {
     ) -> Self {
         let (send, blocks) = bounded(AHEAD);
         let (used, reuse) = bounded(AHEAD + 2);
-        let (stored, lifted) = Shared::default();
-        let reader = Box::new(Counted::new(reader, &stored));
-        let expansion = Expansion::new(Arc::clone(&stored), Arc::clone(&lifted));
         let to_tell = send.clone();
-        let mut decoder = Decoder::new(Box::new(|| content(reader)), expansion, block);
+        let (mut decoder, shared) = decoder(content, reader, block);
         // A dropped consumer is not an error of the reader: the rest need not be read.
         let read = move || {
             loop {
@@ -232,11 +222,11 @@ impl Source {
         if let Err(error) = fs::before_thread().and_then(|()| thread::Builder::new().spawn(read).map(drop)) {
             let _ = to_tell.send(Message::NoThread(error));
         }
-        Self::new(name, Feed::Thread { blocks, used }, (stored, lifted))
+        Self::new(name, Feed::Thread { blocks, used }, shared)
     }
 
     fn new(name: String, feed: Feed, (stored, lifted): Shared) -> Self {
-        Self { name, feed, identity: None, broken: false, handed_out: 0, first: Vec::new(), stored, lifted }
+        Self { name, feed, identity: None, ended: false, handed_out: 0, first: Vec::new(), stored, lifted }
     }
 
     /// Name of the input in messages.
@@ -288,19 +278,11 @@ impl Source {
             self.recycle(std::mem::replace(block, first));
             return Ok(true);
         }
-        if self.identity.is_some() || self.broken {
+        if self.ended {
             return Ok(false);
         }
         let message = match &mut self.feed {
-            Feed::Direct(direct) => {
-                let filled = direct.next(block).map_err(|error| unread(&self.name, error))?;
-                self.handed_out += filled as u64;
-                self.stored.fetch_add(filled as u64, Ordering::Relaxed);
-                if filled == 0 {
-                    self.identity = direct.identity();
-                }
-                return Ok(filled > 0);
-            }
+            Feed::Direct(decoder) => decoder.next(std::mem::take(block)),
             Feed::Decoded(decoded) => decoded.next(context)?,
             Feed::Thread { blocks, .. } => received(blocks, &self.name, context)?,
         };
@@ -311,7 +293,7 @@ impl Source {
                 Ok(true)
             }
             Message::End(identity) => {
-                self.identity = Some(identity);
+                (self.identity, self.ended) = (identity, true);
                 Ok(false)
             }
             Message::Failed(error) => Err(self.failed(error)),
@@ -340,18 +322,27 @@ impl Source {
         if error.raw_os_error().is_some() || Failure::is(&error) {
             return unread(&self.name, error);
         }
+        let (name, offset) = (&self.name, self.handed_out);
         let error = match error.downcast::<StageError>() {
+            Ok(StageError::Input(refused)) => InputError { file: name.clone(), offset, ..*refused }.into(),
             Ok(error) => return error,
-            Err(error) => error,
+            Err(error) => StageError::input(name, offset, "intact compressed data", error.to_string(), HINT),
         };
-        self.broken = true;
-        let (file, offset) = (self.name.clone(), self.handed_out);
-        if let Some(refusal) = Refusal::of(&error) {
-            return refusal.at(file, offset).into();
-        }
-        let found = error.to_string();
-        InputError { file, offset, expected: "intact compressed data".to_owned(), found, hint: HINT }.into()
+        self.ended = true;
+        error
     }
+}
+
+/// Creates a decoder of a reader with a constructor of the content.
+fn decoder(
+    content: impl FnOnce(Box<dyn Read + Send>) -> io::Result<Content> + Send + 'static,
+    reader: Box<dyn Read + Send>,
+    block: usize,
+) -> (Decoder, Shared) {
+    let shared = Shared::default();
+    let reader = Box::new(Counted::new(reader, &shared.0));
+    let expansion = Expansion::new(Arc::clone(&shared.0), Arc::clone(&shared.1));
+    (Decoder::new(Box::new(|| content(reader)), expansion, block), shared)
 }
 
 /// Receives the next message of a reader thread.
@@ -370,14 +361,14 @@ fn unread(name: &str, error: io::Error) -> StageError {
 
 /// Reads an input as stored and returns its identity, for comparison with existing runs.
 pub fn identify(input: &Input, cancel: &AtomicBool) -> Result<Identity, StageError> {
-    let mut reader = Hashing::new(input.open()?.stream());
+    let mut reader = Hashing::new(input.open()?.stream(), true);
     let mut block = vec![0; BLOCK];
     loop {
         if cancel.load(Ordering::Relaxed) {
             return Err(StageError::Cancelled);
         }
         match reader.read(&mut block) {
-            Ok(0) => return Ok(reader.identity()),
+            Ok(0) => return Ok(reader.identity().unwrap_or_default()),
             Ok(_) => {}
             Err(error) => return Err(unread(&input.name(), error)),
         }

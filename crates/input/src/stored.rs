@@ -68,21 +68,22 @@ impl Read for Counted {
     }
 }
 
-/// Hashes the bytes read.
+/// Hashes the bytes read, if wanted.
 pub(crate) struct Hashing {
     reader: Box<dyn Read + Send>,
-    hash: Xxh3,
+    /// Hash of the bytes, if wanted.
+    hash: Option<Xxh3>,
     bytes: u64,
 }
 
 impl Hashing {
-    pub(crate) fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { reader, hash: Xxh3::new(), bytes: 0 }
+    pub(crate) fn new(reader: Box<dyn Read + Send>, is_wanted: bool) -> Self {
+        Self { reader, hash: is_wanted.then(Xxh3::new), bytes: 0 }
     }
 
-    /// Identity of the bytes read so far.
-    pub(crate) fn identity(&self) -> Identity {
-        Identity { bytes: self.bytes, hash: format!("{:032x}", self.hash.digest128()) }
+    /// Identity of the bytes read so far, if they are hashed.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        self.hash.as_ref().map(|hash| Identity { bytes: self.bytes, hash: format!("{:032x}", hash.digest128()) })
     }
 }
 
@@ -95,7 +96,9 @@ impl Read for Hashing {
                 other => break other?,
             }
         };
-        self.hash.update(&buffer[..count]);
+        if let Some(hash) = &mut self.hash {
+            hash.update(&buffer[..count]);
+        }
         self.bytes += count as u64;
         Ok(count)
     }

@@ -146,6 +146,18 @@ impl From<InputError> for StageError {
 }
 
 impl StageError {
+    /// Creates the error of an input at an offset, with advice.
+    pub fn input(
+        file: impl Into<String>,
+        offset: u64,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        hint: &'static str,
+    ) -> Self {
+        let (file, expected, found) = (file.into(), expected.into(), found.into());
+        InputError { file, offset, expected, found, hint }.into()
+    }
+
     /// Wraps an I/O error with its file and the failed action (a verb, as in "cannot *read*"). A wait interrupted by
     /// the user becomes [`Self::Cancelled`].
     pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {

@@ -90,6 +90,7 @@ pub use array_plan::ArrayPlan;
 pub use bitset::{Bitset, Ranks, SharedBitset};
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Residents, ReverseReader};
+pub use column::{create_all, finish_all, open_all};
 pub use error::{InputError, IoAt, StageError};
 pub use hint::{give_back_freed, ignore_file_size_signal, keep_little_freed, map_alone, raise_open_files};
 pub use offsets::{OffsetBlock, Offsets};

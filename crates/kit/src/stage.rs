@@ -198,7 +198,7 @@ impl<'a> Job<'a> {
     ) -> Result<(), StageError> {
         let Some(mut rows) = ColumnReader::if_any(self.scratch, column)? else { return Ok(()) };
         while rows.remaining() > 0 {
-            self.context.check_at(rows.remaining())?;
+            self.context.check_every(1 << 12, rows.remaining())?;
             visit(rows.next()?)?;
         }
         Ok(())
@@ -260,15 +260,21 @@ impl Context<'_> {
         self.check()
     }
 
-    /// Checks for cancellation at every 4,096th of the numbers in a row.
+    /// [`Self::check`] if `number`, which counts the turns of a loop, is a multiple of `stride`.
     #[inline]
-    pub fn check_at(&self, number: u64) -> Result<(), StageError> {
-        if number.is_multiple_of(1 << 12) { self.check() } else { Ok(()) }
+    pub fn check_every(&self, stride: u64, number: impl TryInto<u64>) -> Result<(), StageError> {
+        if is_multiple(number, stride).is_some() { self.check() } else { Ok(()) }
     }
 
-    /// Reports progress and checks for cancellation at every 65,536th of the numbers in a row.
+    /// [`Self::step`] of `stride` units if `number`, which counts them, is a multiple of it, but not 0.
     #[inline]
-    pub fn step_at(&self, number: u64) -> Result<(), StageError> {
-        if number.is_multiple_of(1 << 16) { self.step(1 << 16) } else { Ok(()) }
+    pub fn step_every(&self, stride: u64, number: impl TryInto<u64>) -> Result<(), StageError> {
+        if is_multiple(number, stride).is_some_and(|number| number > 0) { self.step(stride) } else { Ok(()) }
     }
+}
+
+/// Returns a number that is a multiple of `stride`.
+#[inline]
+fn is_multiple(number: impl TryInto<u64>, stride: u64) -> Option<u64> {
+    number.try_into().ok().filter(|number: &u64| number.is_multiple_of(stride))
 }

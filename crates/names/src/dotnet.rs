@@ -1,7 +1,7 @@
 //! Names of .NET.
 
 use crate::rules::Rule;
-use crate::scan::{Edit, digits, drop_behind, ends_in_identifier, goes_on, hex, rewrite, until_closed};
+use crate::scan::{Edit, digits, drop_behind, drop_number, ends_in_identifier, goes_on, hex, rewrite, until_closed};
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
@@ -171,13 +171,7 @@ fn numbers(text: &str) -> usize {
 }
 
 fn generated(text: &str) -> Option<String> {
-    let behind = |text: &str, marker: &'static str, put: &'static str| {
-        rewrite(text, marker, |_, after| {
-            let number = digits(after);
-            (number > 0 && !goes_on(&after[number..])).then_some(Edit { back: 0, put, forward: number })
-        })
-    };
-    behind(text, "Proxy_", "Proxy")
-        .or_else(|| behind(text, "XmlSerializationWriter", "XmlSerializationWriter"))
-        .or_else(|| behind(text, "XmlSerializationReader", "XmlSerializationReader"))
+    drop_number(text, "Proxy_", "Proxy")
+        .or_else(|| drop_number(text, "XmlSerializationWriter", "XmlSerializationWriter"))
+        .or_else(|| drop_number(text, "XmlSerializationReader", "XmlSerializationReader"))
 }

@@ -42,6 +42,14 @@ pub(crate) fn drop_behind(marker: &'static str, forward: usize) -> Option<Edit<'
     (forward > 0).then_some(Edit { back: 0, put: marker, forward })
 }
 
+/// Replaces each marker by `put`, and removes the number behind it, unless the identifier continues after that.
+pub(crate) fn drop_number<'a>(text: &'a str, marker: &str, put: &'a str) -> Option<String> {
+    rewrite(text, marker, |_, after| {
+        let number = digits(after);
+        (number > 0 && !goes_on(&after[number..])).then_some(Edit { back: 0, put, forward: number })
+    })
+}
+
 /// Number of leading digits.
 pub(crate) fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()

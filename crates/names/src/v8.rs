@@ -1,7 +1,7 @@
 //! Names of V8.
 
 use crate::rules::Rule;
-use crate::scan::{Edit, digits, drop_behind, ends_in_identifier, goes_on, rewrite, until_closed};
+use crate::scan::{Edit, digits, drop_number, ends_in_identifier, goes_on, rewrite, until_closed};
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
@@ -91,7 +91,7 @@ pub(crate) const RULES: &[Rule] = &[
         matches: "the number behind `_class`, `_default` and `_a`, as Babel, esbuild and TypeScript call them",
         becomes: "nothing",
         examples: &[("_class2", "_class"), ("session_default3", "session_default")],
-        apply: |text| numbered(text, "_class").or_else(|| numbered(text, "_default")),
+        apply: |text| drop_number(text, "_class", "_class").or_else(|| drop_number(text, "_default", "_default")),
     },
     Rule {
         name: "bound functions",
@@ -108,13 +108,6 @@ pub(crate) const RULES: &[Rule] = &[
         },
     },
 ];
-
-fn numbered(text: &str, marker: &'static str) -> Option<String> {
-    rewrite(text, marker, |_, after| {
-        let number = digits(after);
-        drop_behind(marker, if goes_on(&after[number..]) { 0 } else { number })
-    })
-}
 
 fn interfaces(text: &str) -> Option<String> {
     let inside = text.strip_prefix('{')?;

@@ -46,12 +46,6 @@ pub struct Library<'a> {
     remarks: BTreeSet<String>,
 }
 
-/// Content of a file, and its memory reservation.
-struct Content {
-    bytes: Vec<u8>,
-    _reserved: Reservation,
-}
-
 impl<'a> Library<'a> {
     /// Library of the files in the options of a run.
     pub fn new(symbols: Option<&'a Symbols>, budget: &'a Budget) -> Self {
@@ -87,43 +81,41 @@ impl<'a> Library<'a> {
         let Some(file) = self.file(module.stem(), build.as_deref(), |file| file.kind == SymbolKind::Assembly) else {
             return Ok(vec![None; tokens.len()]);
         };
-        let content = self.content(file, assembly::BYTES_PER_BYTE)?;
-        match Assembly::parse(&content.bytes) {
-            Ok(Some(assembly)) => Ok(tokens.iter().map(|&token| assembly.type_name(token)).collect()),
-            Ok(None) => Ok(vec![None; tokens.len()]),
-            Err(problem) => {
-                self.damaged(file, &problem);
-                Ok(vec![None; tokens.len()])
-            }
-        }
+        let names = self.assembly(file, |assembly| tokens.iter().map(|&token| assembly.type_name(token)).collect())?;
+        Ok(names.unwrap_or_else(|| vec![None; tokens.len()]))
+    }
+
+    /// Works on an assembly; `None` for native code, and for a damaged file, which is remarked.
+    fn assembly<T>(
+        &mut self,
+        file: &SymbolFile,
+        work: impl FnOnce(&Assembly<'_>) -> T,
+    ) -> Result<Option<T>, StageError> {
+        let (bytes, _reserved) = self.content(file, assembly::BYTES_PER_BYTE)?;
+        Ok(Assembly::parse(&bytes).map(|assembly| assembly.as_ref().map(work)).unwrap_or_else(|problem| {
+            self.damaged(file, &problem);
+            None
+        }))
     }
 
     /// First lines of methods of a module, by token.
     pub fn lines(&mut self, module: &Module<'_>, tokens: &[u32]) -> Result<Lines, StageError> {
-        let build = module.build.map(|build| build.to_string());
-        let rows = tokens.iter().map(|token| token & ROW);
-        self.lines_with((module.stem(), build.as_deref()), rows, Pdb::first_line)
+        self.lines_with(module.stem(), module.build.map(|build| build.to_string()).as_deref(), tokens)
     }
 
     /// First lines of methods of an assembly, by token.
     pub fn lines_of(&mut self, assembly: &SymbolFile, tokens: &[u32]) -> Result<Lines, StageError> {
-        let rows = tokens.iter().map(|token| token & ROW);
-        self.lines_with((&assembly.module, assembly.build.as_deref()), rows, Pdb::first_line)
+        self.lines_with(&assembly.module, assembly.build.as_deref(), tokens)
     }
 
-    fn lines_with<T>(
-        &mut self,
-        (module, build): (&str, Option<&str>),
-        asked: impl ExactSizeIterator<Item = T>,
-        line: impl for<'p> Fn(&'p Pdb, T) -> Option<Line<'p>>,
-    ) -> Result<Lines, StageError> {
-        let none = Lines { files: Vec::new(), found: vec![None; asked.len()] };
+    fn lines_with(&mut self, module: &str, build: Option<&str>, tokens: &[u32]) -> Result<Lines, StageError> {
+        let none = Lines { files: Vec::new(), found: vec![None; tokens.len()] };
         let Some(file) = self.file(module, build, |file| file.has_lines) else { return Ok(none) };
         let Some((pdb, _reserved)) = self.pdb(file)? else { return Ok(none) };
         let mut lines = Lines::default();
         let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
-        for asked in asked {
-            let found = line(&pdb, asked).map(|Line { file, line }| {
+        for token in tokens {
+            let found = pdb.first_line(token & ROW).map(|Line { file, line }| {
                 let next = lines.files.len() as u32;
                 let number = *numbers.entry(file).or_insert(next);
                 if number == next {
@@ -144,17 +136,9 @@ impl<'a> Library<'a> {
         let wanted: FxHashMap<&str, usize> = names.iter().enumerate().map(|(at, &name)| (name, at)).collect();
         let files = self.files;
         for file in files.iter().filter(|file| file.kind == SymbolKind::Assembly) {
-            let content = self.content(file, assembly::BYTES_PER_BYTE)?;
-            match Assembly::parse(&content.bytes) {
-                Ok(Some(assembly)) => {
-                    for (at, row) in assembly.methods(&wanted) {
-                        several[at] |=
-                            row == 0 || found[at].is_some_and(|(old, _): (&SymbolFile, _)| old.hash != file.hash);
-                        found[at] = Some((file, row));
-                    }
-                }
-                Ok(None) => {}
-                Err(problem) => self.damaged(file, &problem),
+            for (at, row) in self.assembly(file, |assembly| assembly.methods(&wanted))?.unwrap_or_default() {
+                several[at] |= row == 0 || found[at].is_some_and(|(old, _): (&SymbolFile, _)| old.hash != file.hash);
+                found[at] = Some((file, row));
             }
         }
         found.iter_mut().zip(several).filter(|(_, several)| *several).for_each(|(found, _)| *found = None);
@@ -203,7 +187,7 @@ impl<'a> Library<'a> {
     }
 
     /// Reads a file, which must be unchanged since it was found.
-    fn content(&self, file: &SymbolFile, per_byte: u64) -> Result<Content, StageError> {
+    fn content(&self, file: &SymbolFile, per_byte: u64) -> Result<(Vec<u8>, Reservation), StageError> {
         let reserved = self.budget.reserve("a file with symbols", file.bytes.saturating_mul(per_byte))?;
         let bytes = match kit_fs::read_at_most(&file.path, file.bytes) {
             // The file grew, so it changed.
@@ -211,7 +195,7 @@ impl<'a> Library<'a> {
             read => read.map_err(|error| StageError::io(file.path.as_ref(), "read", error))?,
         };
         if hash(&bytes) == file.hash {
-            return Ok(Content { bytes, _reserved: reserved });
+            return Ok((bytes, reserved));
         }
         Err(StageError::Refused {
             problem: format!("{}: the file has changed since the command began", file.path),
@@ -221,8 +205,7 @@ impl<'a> Library<'a> {
 
     /// The lines of a PDB, or of the one inside an assembly.
     fn pdb(&mut self, file: &SymbolFile) -> Result<Option<(Pdb, Reservation)>, StageError> {
-        let content = self.content(file, pdb::BYTES_PER_BYTE)?;
-        let (mut bytes, mut reserved) = (content.bytes, content._reserved);
+        let (mut bytes, mut reserved) = self.content(file, pdb::BYTES_PER_BYTE)?;
         if file.kind == SymbolKind::Assembly {
             let most = self.budget.free() / pdb::BYTES_PER_BYTE;
             let inside = Assembly::parse(&bytes).ok().flatten().and_then(|assembly| assembly.pdb(most));

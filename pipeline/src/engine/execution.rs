@@ -350,6 +350,7 @@ fn run(step: &Step, work: &Work<'_>, context: &Context<'_>, lengths: &[(String, 
     let Work { setting, input, admit, output, .. } = work;
     let job = Job { scratch: &scratch, context, setting: *setting, input, admit: *admit, output };
     let stats = (step.stage.run)(&job)?;
+    context.progress.end();
     scratch.undamaged()?;
     match step.writes.iter().find(|file| !file.optional && !work.has(file)) {
         None => Ok(stats),

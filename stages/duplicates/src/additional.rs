@@ -130,7 +130,7 @@ impl Merge<'_> {
             let mut sets = ColumnReader::open(job.scratch, columns::SET_ROW)?;
             let mut members = ColumnReader::open(job.scratch, columns::SET_MEMBER)?;
             for set in (0..sets.remaining() as u32).map(SetId) {
-                job.context.step_at(set.0.into())?;
+                job.context.step_every(1 << 16, set.0)?;
                 let row = sets.next()?;
                 let is_compared = row.reasons & (limits::MODE | limits::WORK) == 0;
                 if !is_compared || row.held_by.is_none() == held {
@@ -168,7 +168,7 @@ impl Merge<'_> {
         while *unread > 0 {
             let member = members.next()?;
             *unread -= 1;
-            job.context.check_at(u64::from(*unread))?;
+            job.context.check_every(1 << 12, *unread)?;
             self.fresh.clear();
             if row.trivial == 1 {
                 self.fresh.push((first.0, member.0));

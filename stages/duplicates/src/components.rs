@@ -94,7 +94,7 @@ fn search(
         if search.numbers.get(node as usize)? == UNSEEN {
             search.visit(node)?;
         }
-        job.context.step_at(node.into())?;
+        job.context.step_every(1 << 16, node)?;
     }
     search.order.finish()?;
     search.sizes.finish()

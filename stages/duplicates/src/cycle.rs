@@ -191,7 +191,7 @@ impl Cycle {
         }
         let mut best = u64::MAX;
         for place in 0..self.size {
-            context.check_at(place as u64)?;
+            context.check_every(1 << 12, place)?;
             if self.colour(place)? == first {
                 let code = self.number(place, slots, places, context)?;
                 self.members.change(place, |member| member.code = code)?;
@@ -236,7 +236,7 @@ impl Cycle {
     fn counts(&mut self, context: &Context<'_>) -> Result<BTreeMap<u64, u32>, StageError> {
         let mut counts = BTreeMap::new();
         for place in 0..self.size {
-            context.check_at(place as u64)?;
+            context.check_every(1 << 12, place)?;
             let colour = self.colour(place)?;
             if counts.len() == COUNTED && counts.last_key_value().is_some_and(|(&last, _)| colour > last) {
                 continue;
@@ -258,7 +258,7 @@ impl Cycle {
         context: &Context<'_>,
     ) -> Result<(), StageError> {
         for place in 0..self.size {
-            context.check_at(place as u64)?;
+            context.check_every(1 << 12, place)?;
             let Member { mut colour, node, .. } = self.members.get(place)?;
             for slot in slots.of(node)? {
                 if let Some(target) = self.place(slots.to(slot)?, places)? {
@@ -288,7 +288,7 @@ impl Cycle {
         let (mut next, mut end) = (0, 1);
         let mut code = self.size as u64;
         while next < end {
-            context.check_at(next as u64)?;
+            context.check_every(1 << 12, next)?;
             let place = self.dequeue(next)?;
             next += 1;
             let Member { colour, node, .. } = self.members.get(place)?;

@@ -87,7 +87,7 @@ fn find_nearest(
             held_by.set(set.index(), above)?;
         }
         nearest.set(position, own.unwrap_or(above))?;
-        job.context.step_at(position as u64)?;
+        job.context.step_every(1 << 16, position)?;
     }
     Ok(())
 }

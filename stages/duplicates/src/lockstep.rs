@@ -85,7 +85,7 @@ impl Lockstep {
         let mut compared = 0u64;
         while let Some((left, right)) = self.queue.pop() {
             compared += 1;
-            context.check_at(compared)?;
+            context.check_every(1 << 12, compared)?;
             if graph.candidates.get(left as usize)? != graph.candidates.get(right as usize)?
                 || graph.values.get(left as usize)? != graph.values.get(right as usize)?
             {
@@ -172,7 +172,7 @@ impl Lockstep {
         let mut looked_at = 0u64;
         while let Some((node, _)) = self.queue.pop() {
             looked_at += 1;
-            context.check_at(looked_at)?;
+            context.check_every(1 << 12, looked_at)?;
             let range = graph.slots.of(node)?;
             if !charge(work, range.len()) {
                 return Ok(Verdict::Unknown);

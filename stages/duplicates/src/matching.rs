@@ -35,7 +35,7 @@ impl Cycles {
         self.cycle.enqueue(0, from)?;
         let (mut next, mut end) = (0usize, 1);
         while next < end {
-            context.check_at(next as u64)?;
+            context.check_every(1 << 12, next)?;
             let place = self.cycle.dequeue(next)?;
             next += 1;
             let (left, right) = (self.cycle.node(place)?, self.cycle.image(place)?);

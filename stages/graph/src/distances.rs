@@ -246,7 +246,7 @@ where
     fn expand_all(&mut self, nodes: &mut ColumnReader<NodeId>, count: u64) -> Result<(), StageError> {
         for done in 1..=count {
             self.expand(nodes.next()?)?;
-            self.job.context.step_at(done)?;
+            self.job.context.step_every(1 << 16, done)?;
         }
         self.job.context.step(count % (1 << 16))
     }
@@ -294,7 +294,7 @@ where
                     pending.push((far + 1, target))?;
                 }
             }
-            self.job.context.check_at(at as u64)?;
+            self.job.context.check_every(1 << 12, at)?;
         }
         pending.sort_unstable();
         Ok(pending)

@@ -131,7 +131,7 @@ fn semidominators<L: Links>(
         }
         settle(node, least)?;
         forest.links.add(node, Link { ancestor: parents.next()?, label: least })?;
-        job.context.step_at(node.0.into())?;
+        job.context.step_every(1 << 16, node.0)?;
     }
     Ok(())
 }
@@ -195,7 +195,7 @@ fn nearest_common_ancestors<A: WriteAt<Link>>(
             // The tree is deep and the climbs are long: build the jump pointers and continue with them.
             jumps.insert(Jumps { jumps: links()? }).build(&mut dominator, node)?;
         }
-        job.context.step_at(node.into())?;
+        job.context.step_every(1 << 16, node)?;
     }
     Ok(())
 }

@@ -189,7 +189,7 @@ where
         self.count += 1;
         self.nodes.push(node)?;
         self.parents.push(parent)?;
-        self.context.step_at(self.count.into())?;
+        self.context.step_every(1 << 16, self.count)?;
         let edges = self.offsets.range(node.index())?;
         for edge in edges.clone().take(AHEAD) {
             let target = self.to.get(edge)?.index();

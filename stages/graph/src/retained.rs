@@ -64,7 +64,7 @@ fn dominators(root: NodeId, nodes: u64, plan: &mut ArrayPlan<'_>, job: &Job<'_>)
     let mut positions = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?;
     while order.remaining() > 0 {
         dominator.set(order.next()?.index(), node_at.get(positions.next()?.index())?)?;
-        job.context.step_at(order.remaining())?;
+        job.context.step_every(1 << 16, order.remaining())?;
     }
     dominator.write_to(job.scratch, columns::NODE_DOMINATOR)
 }
@@ -95,7 +95,7 @@ fn add_all(
     while order.remaining() > 1 {
         let node = order.next()?.index();
         add(&mut sum, node, dominator.get(node)?)?;
-        job.context.step_at(order.remaining())?;
+        job.context.step_every(1 << 16, order.remaining())?;
     }
     if let Some(root) = beyond.filter(|_| reached < sum.count() as u64) {
         let mut numbers = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;

@@ -180,7 +180,7 @@ fn write(metadata: &Metadata, links: &mut impl WriteAt<Link>, job: &Job<'_>) -> 
         let link = links.get(node)?;
         parent.push(link.from)?;
         labels.push(if distance.next()? == NO_DISTANCE { label::NO_PATH } else { numbers.label(link.label) })?;
-        context.check_at(node as u64)?;
+        context.check_every(1 << 12, node)?;
     }
     parent.finish()?;
     labels.finish().map(drop)

@@ -100,7 +100,7 @@ impl Pairs {
                 ambiguous |= *times >= 2 || (*times == 1 && *target != this);
                 (*target, *times) = (this, *times + 1);
             })?;
-            context.check_at(at as u64)?;
+            context.check_every(1 << 12, at)?;
         }
         drop(seen);
         Ok(Self { met: Bitset::new(&context.budget, "distances: pairs", count)?, edges, pairs, ambiguous })

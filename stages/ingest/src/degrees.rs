@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 /// In-degree counters of one byte each, since nearly all counts fit and the accesses are random; a hash table counts
 /// the overflows of each counter.
 pub(crate) struct InDegrees<D> {
-    low: D,
+    pub low: D,
     rounds: FxHashMap<u32, u32>,
     counted: usize,
     reservation: Reservation,
@@ -23,12 +23,6 @@ impl<D: WriteAt<u8>> InDegrees<D> {
     pub(crate) fn new(low: D, budget: &Budget) -> Result<Self, StageError> {
         let reservation = budget.reserve("in-degrees", 0)?;
         Ok(Self { low, rounds: FxHashMap::default(), counted: 0, reservation })
-    }
-
-    /// Prefetches the counter of a node.
-    #[inline]
-    pub(crate) fn prefetch(&self, node: NodeId) {
-        self.low.prefetch(node.index());
     }
 
     /// Counts an edge to a node.

@@ -3,7 +3,7 @@
 //! Most edges leave instances; the class and the position of the field among its references give their label. Other
 //! labels go to a separate column of names.
 
-use heaplake_kit::{ColumnWriter, Scratch, StageError};
+use heaplake_kit::{ColumnWriter, Scratch, StageError, create_all};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::scratch::{self as columns, edge_label};
 
@@ -31,10 +31,8 @@ pub(crate) struct LabelWriter {
 impl LabelWriter {
     /// Creates the columns.
     pub(crate) fn create(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            labels: ColumnWriter::create(scratch, columns::ESSENTIAL_LABEL)?,
-            names: ColumnWriter::create(scratch, columns::ESSENTIAL_NAME)?,
-        })
+        let (labels, names) = create_all(scratch, (columns::ESSENTIAL_LABEL, columns::ESSENTIAL_NAME))?;
+        Ok(Self { labels, names })
     }
 
     /// Adds the label of the next essential edge. `name` returns the name of a reference; it is called only for slots

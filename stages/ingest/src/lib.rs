@@ -10,6 +10,7 @@ mod index;
 mod jvm;
 mod labels;
 mod names;
+mod origins;
 mod output;
 pub mod v8;
 mod values;

@@ -4,10 +4,10 @@ use crate::degrees::InDegrees;
 use crate::labels::{Label, LabelWriter};
 use heaplake_kit::Setting;
 use heaplake_kit::access::{Access, column};
-use heaplake_kit::{ColumnWriter, Scratch, StageError, WriteAt};
+use heaplake_kit::{ColumnWriter, Scratch, StageError, WriteAt, create_all, finish_all};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, edge_flags};
+use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, Metadata, edge_flags};
 
 /// Columns that [`Output`] writes, for the declaration of a stage.
 pub(crate) const WRITES: [Access; 16] = [
@@ -91,6 +91,25 @@ pub(crate) struct EdgeCounts {
     pub essential: u64,
 }
 
+impl EdgeCounts {
+    /// Sets the metadata of a heap below one synthetic root of the first kind, and writes its distance seed.
+    pub(crate) fn complete(
+        self,
+        metadata: &mut Metadata,
+        node_kinds: &[&str],
+        edge_kinds: Vec<EdgeKind>,
+        scratch: &Scratch,
+    ) -> Result<(), StageError> {
+        ColumnWriter::write_all(scratch, columns::DISTANCE_SEED, [metadata.root])?;
+        metadata.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
+        (metadata.edge_count, metadata.essential_edge_count) = (self.all, self.essential);
+        metadata.node_kinds = node_kinds.iter().map(|&name| name.to_owned()).collect();
+        metadata.edge_kinds = edge_kinds;
+        (metadata.synthetic_kinds, metadata.internal_kinds) = (vec![0], vec![0]);
+        Ok(())
+    }
+}
+
 struct EdgeColumns {
     kind: ColumnWriter<u8>,
     name: ColumnWriter<u32>,
@@ -115,7 +134,7 @@ pub(crate) struct Output<D> {
     edges: Option<EdgeColumns>,
     labels: Option<LabelWriter>,
     /// The current node.
-    node: NodeId,
+    pub node: NodeId,
     /// Edges of the current node so far.
     degree: u32,
     /// Essential edges of the current node so far.
@@ -154,17 +173,11 @@ impl<D: WriteAt<u8>> Output<D> {
         })
     }
 
-    /// Returns the current node.
-    #[inline]
-    pub(crate) fn node(&self) -> NodeId {
-        self.node
-    }
-
     /// Prefetches the counter that an edge to this node changes.
     #[inline]
     pub(crate) fn prefetch(&self, to: NodeId) {
         if let Some(in_degrees) = &self.in_degrees {
-            in_degrees.prefetch(to);
+            in_degrees.low.prefetch(to.index());
         }
     }
 
@@ -230,14 +243,9 @@ impl<D: WriteAt<u8>> Output<D> {
 
     /// Completes the columns. The input states only shallow sizes, so self sizes share their column.
     pub(crate) fn finish(self, scratch: &Scratch) -> Result<EdgeCounts, StageError> {
-        self.kind.finish()?;
-        self.class.finish()?;
-        self.shallow.finish()?;
+        finish_all((self.kind, self.class, self.shallow))?;
         scratch.share(columns::NODE_SHALLOW, columns::NODE_SELF)?;
-        if let Some(edge_count) = self.edge_count {
-            edge_count.finish()?;
-        }
-        self.essential_degree.finish()?;
+        finish_all((self.edge_count, self.essential_degree))?;
         let essential = self.essential_to.finish()?;
         if let Some((edges, from)) = self.avoided {
             edges.finish()?;
@@ -258,13 +266,9 @@ impl<D: WriteAt<u8>> Output<D> {
 
 impl EdgeColumns {
     fn create(names: Vec<Option<StringId>>, scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            kind: ColumnWriter::create(scratch, columns::EDGE_KIND)?,
-            name: ColumnWriter::create(scratch, columns::EDGE_NAME)?,
-            to: ColumnWriter::create(scratch, columns::EDGE_TO)?,
-            flags: ColumnWriter::create(scratch, columns::EDGE_FLAGS)?,
-            names,
-        })
+        let (kind, name, to, flags) =
+            create_all(scratch, (columns::EDGE_KIND, columns::EDGE_NAME, columns::EDGE_TO, columns::EDGE_FLAGS))?;
+        Ok(Self { kind, name, to, flags, names })
     }
 
     fn push(&mut self, to: NodeId, kind: u8, name: u32, essential: bool) -> Result<(), StageError> {
@@ -276,9 +280,6 @@ impl EdgeColumns {
     }
 
     fn finish(self) -> Result<(), StageError> {
-        self.kind.finish()?;
-        self.name.finish()?;
-        self.to.finish()?;
-        self.flags.finish().map(drop)
+        finish_all((self.kind, self.name, self.to, self.flags))
     }
 }

@@ -1,8 +1,17 @@
 //! Writer of the values of nodes, for the table `values`.
 
-use heaplake_kit::{ColumnWriter, Scratch, StageError, StringWriter};
+use heaplake_kit::{ColumnWriter, Scratch, StageError, StringWriter, finish_all};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::values::{NO_INDEX, NO_TEXT, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, ValueRow, kind};
+
+/// Cuts a text to `most` characters.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    let mut shown: String = text.chars().take(most).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
 
 /// Name of a value: a field name or an index.
 #[derive(Clone, Copy)]
@@ -87,8 +96,7 @@ impl ValueWriter {
         while self.nodes < nodes {
             self.end()?;
         }
-        self.degrees.finish()?;
-        self.texts.finish()?;
+        finish_all((self.degrees, self.texts))?;
         self.rows.finish()
     }
 }

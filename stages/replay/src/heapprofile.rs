@@ -10,7 +10,7 @@
 use crate::replay::Replay;
 use crate::stacks::{At, EMPTY};
 use crate::symbols::Function;
-use heaplake_input::json::Scanner;
+use heaplake_input::bytes::Bytes;
 use heaplake_kit::{Budget, BudgetVec, StageError};
 
 /// Beginning of a profile, without spaces.
@@ -58,7 +58,7 @@ struct Counted {
 }
 
 /// Reads a profile; the format has no version.
-pub(crate) fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+pub(crate) fn read(json: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
     json.skip_byte_order_mark()?;
     json.expect(b'{', OBJECT)?;
@@ -76,7 +76,7 @@ pub(crate) fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget)
         }
     }
     if !found {
-        return Err(json.error_at(json.offset(), "the head of a profile", "none".to_owned()));
+        return Err(json.error(json.offset(), "the head of a profile", "none".to_owned()));
     }
     samples.sort_unstable();
     for &Counted { id, node, bytes } in nodes.iter() {
@@ -90,7 +90,7 @@ pub(crate) fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget)
 }
 
 /// Reads the list of samples: the node id of each.
-fn read_samples(json: &mut Scanner<'_>, samples: &mut BudgetVec<u64>) -> Result<(), StageError> {
+fn read_samples(json: &mut Bytes<'_>, samples: &mut BudgetVec<u64>) -> Result<(), StageError> {
     json.expect(b'[', "an array ([)")?;
     let mut first = true;
     while json.next_element(&mut first)? {
@@ -109,7 +109,7 @@ fn read_samples(json: &mut Scanner<'_>, samples: &mut BudgetVec<u64>) -> Result<
 
 /// Reads the tree, from inside its first node.
 fn tree(
-    json: &mut Scanner<'_>,
+    json: &mut Bytes<'_>,
     replay: &mut Replay,
     nodes: &mut BudgetVec<Counted>,
     budget: &Budget,
@@ -131,7 +131,7 @@ fn tree(
             Some(b"id") => top.id = json.decimal()? as u64,
             Some(b"children") => {
                 let Some(parent) = top.node else {
-                    return Err(json.error("the function before its callees"));
+                    return Err(json.unexpected("the function before its callees"));
                 };
                 json.expect(b'[', "an array ([)")?;
                 if json.next_element(&mut true)? {
@@ -160,7 +160,7 @@ fn tree(
 }
 
 /// Reads a function; its numbers count from 0.
-fn function(json: &mut Scanner<'_>) -> Result<Function, StageError> {
+fn function(json: &mut Bytes<'_>) -> Result<Function, StageError> {
     json.expect(b'{', OBJECT)?;
     let (mut function, mut first, mut column) = (Function::default(), true, 0.0);
     while let Some(key) = json.next_key(&mut first, MOST_TEXT)? {

@@ -36,7 +36,6 @@ use crate::replay::{Anomalies, Replay};
 use crate::symbolize::Sources;
 use crate::tracetree;
 use heaplake_input::bytes::{Bytes, HINT};
-use heaplake_input::json::Scanner;
 use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, texts};
@@ -166,25 +165,19 @@ fn read(
     context: &Context<'_>,
 ) -> Result<(Content, jfr::Outcome), StageError> {
     let (budget, mut recorded) = (&context.budget, jfr::Outcome::default());
-    let (name, version, bytes, identity) = if let Format::HeapProfile | Format::AllocationTree = format {
-        let mut json = Scanner::new(source, context, 0, HINT);
-        let read = if format == Format::HeapProfile { heapprofile::read } else { tracetree::read };
-        let version = read(&mut json, replay, budget)?;
-        json.drain()?;
-        (json.name().to_owned(), version, json.offset(), json.identity().cloned())
-    } else {
-        let mut bytes = Bytes::new(source, context);
-        let version = match format {
-            Format::Log => log::read(&mut bytes, replay, budget)?,
-            Format::Nettrace => nettrace::read(&mut bytes, replay, budget)?,
-            _ => {
-                recorded = jfr::read(&mut bytes, replay, scratch, context)?;
-                recorded.version.take()
-            }
-        };
-        bytes.drain()?;
-        (bytes.name().to_owned(), version, bytes.offset(), bytes.identity().cloned())
+    let mut bytes = Bytes::new(source, context);
+    let version = match format {
+        Format::HeapProfile => heapprofile::read(&mut bytes, replay, budget)?,
+        Format::AllocationTree => tracetree::read(&mut bytes, replay, budget)?,
+        Format::Log => log::read(&mut bytes, replay, budget)?,
+        Format::Nettrace => nettrace::read(&mut bytes, replay, budget)?,
+        _ => {
+            recorded = jfr::read(&mut bytes, replay, scratch, context)?;
+            recorded.version.take()
+        }
     };
+    bytes.drain()?;
+    let (name, bytes, identity) = (bytes.name().to_owned(), bytes.offset(), bytes.identity().cloned());
     let Some(identity) = identity.filter(|identity| !identity.hash.is_empty()) else {
         let (expected, found) = ("the end of the trace".to_owned(), "more".to_owned());
         return Err(InputError { file: name, offset: bytes, expected, found, hint: HINT }.into());

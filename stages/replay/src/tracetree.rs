@@ -8,7 +8,8 @@
 use crate::replay::Replay;
 use crate::stacks::{At, EMPTY};
 use crate::symbols::Function;
-use heaplake_input::json::{Scanner, StringSink, readable};
+use heaplake_input::bytes::Bytes;
+use heaplake_input::json::{StringSink, readable};
 use heaplake_kit::memory_account::MemoryAccount;
 use heaplake_kit::{Budget, BudgetVec, InputError, StageError};
 use rustc_hash::FxHashMap;
@@ -58,7 +59,7 @@ struct Fields<const N: usize> {
 }
 
 /// Reads the tree of a snapshot; the format has no version. Refuses snapshots without such a tree.
-pub(crate) fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+pub(crate) fn read(json: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
     json.skip_byte_order_mark()?;
     json.expect(b'{', OBJECT)?;
@@ -81,7 +82,7 @@ pub(crate) fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget)
 }
 
 /// The refusal of a snapshot without tracking.
-fn without(json: &Scanner<'_>) -> StageError {
+fn without(json: &Bytes<'_>) -> StageError {
     let expected = "a heap snapshot with an allocation tree".to_owned();
     let (file, found) = (json.name().to_owned(), "one without".to_owned());
     InputError { file, offset: 0, expected, found, hint: HINT }.into()
@@ -91,7 +92,7 @@ type Meta = (Fields<4>, Fields<3>);
 
 /// Reads the field descriptions, inside the value of `snapshot`; `None` if allocations have none. Refuses a snapshot
 /// early if its header has nodes but no allocating function.
-fn meta(json: &mut Scanner<'_>) -> Result<Option<Meta>, StageError> {
+fn meta(json: &mut Bytes<'_>) -> Result<Option<Meta>, StageError> {
     let (mut of_function, mut of_node) = (None, None);
     json.expect(b'{', OBJECT)?;
     let (mut first, mut nodes, mut functionless) = (true, 0, false);
@@ -126,14 +127,14 @@ fn meta(json: &mut Scanner<'_>) -> Result<Option<Meta>, StageError> {
 }
 
 /// Returns the positions of fields in a list of names; `None` if one is missing.
-fn positions<const N: usize>(json: &mut Scanner<'_>, wanted: [&str; N]) -> Result<Option<Fields<N>>, StageError> {
+fn positions<const N: usize>(json: &mut Bytes<'_>, wanted: [&str; N]) -> Result<Option<Fields<N>>, StageError> {
     const MOST: usize = 64;
     let mut names = Vec::new();
     json.expect(b'[', ARRAY)?;
     let mut first = true;
     while json.next_element(&mut first)? {
         if names.len() == MOST {
-            return Err(json.error(&format!("at most {MOST} fields")));
+            return Err(json.unexpected(&format!("at most {MOST} fields")));
         }
         names.push(json.short_string(MOST_KEY)?);
     }
@@ -145,7 +146,7 @@ fn positions<const N: usize>(json: &mut Scanner<'_>, wanted: [&str; N]) -> Resul
     Ok(Some(Fields { at, count: names.len() }))
 }
 
-fn infos(json: &mut Scanner<'_>, fields: &Fields<4>, functions: &mut BudgetVec<Info>) -> Result<(), StageError> {
+fn infos(json: &mut Bytes<'_>, fields: &Fields<4>, functions: &mut BudgetVec<Info>) -> Result<(), StageError> {
     let mut row = Vec::with_capacity(fields.count);
     json.expect(b'[', ARRAY)?;
     let mut first = true;
@@ -163,7 +164,7 @@ fn infos(json: &mut Scanner<'_>, fields: &Fields<4>, functions: &mut BudgetVec<I
 /// Reads the tree, with a stack of four bytes per level: one entry per open list of children. Returns the number of
 /// nodes.
 fn tree(
-    json: &mut Scanner<'_>,
+    json: &mut Bytes<'_>,
     fields: &Fields<3>,
     functions: &[Info],
     replay: &mut Replay,
@@ -189,7 +190,7 @@ fn tree(
         let [function, count, bytes] = fields.at.map(|at| row[at]);
         if function >= functions.len() as u64 {
             let expected = format!("one of {} functions", functions.len());
-            return Err(json.error_at(json.offset(), &expected, format!("number {function}")));
+            return Err(json.error(json.offset(), &expected, format!("number {function}")));
         }
         // The outermost node is the root, not a function.
         let node = if open.len() == 1 { EMPTY } else { replay.stacks.callee(caller, function)? };
@@ -229,7 +230,7 @@ impl StringSink for FunctionStrings {
 }
 
 /// Names the functions from the strings, of which they need few.
-fn name(json: &mut Scanner<'_>, functions: &[Info], replay: &mut Replay, budget: &Budget) -> Result<(), StageError> {
+fn name(json: &mut Bytes<'_>, functions: &[Info], replay: &mut Replay, budget: &Budget) -> Result<(), StageError> {
     let account = MemoryAccount::new(budget, "the names of the allocation tree")?;
     let mut names = FunctionStrings { texts: FxHashMap::default(), account, number: 0 };
     for text in functions.iter().flat_map(|info| info.texts) {

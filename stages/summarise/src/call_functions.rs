@@ -86,7 +86,7 @@ impl ByFunction {
         let mut rows = context.budget.growing("call tree: functions");
         let mut named = if self.count > 0 { Some(Named::open(scratch)?) } else { None };
         for function in 0..self.count {
-            context.check_at(function as u64)?;
+            context.check_every(1 << 12, function)?;
             let amounts = self.amounts(function)?;
             let seen = self.seen.get(function)? > 0;
             if let Some(named) = &mut named

@@ -148,7 +148,7 @@ impl Tree {
                 let alive = Amount { live_count: 1, live_bytes: bytes, ..Amount::zeroed() };
                 self.own.change(call as usize, |amount| amount.add(&alive))?;
             }
-            context.step_at(calls.remaining())?;
+            context.step_every(1 << 16, calls.remaining())?;
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Tree {
     /// Sums the amounts of each node with all nodes below.
     fn sum(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         for row in (0..self.rows).rev() {
-            job.context.check_at(row as u64)?;
+            job.context.check_every(1 << 12, row)?;
             let own = self.own.get(row)?;
             let amount = self.all.change(row, |all| {
                 all.add(&own);
@@ -174,7 +174,7 @@ impl Tree {
     fn order(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         let mut sorter = Sorter::new("call tree: siblings", self.rows, ORDER, &job.context.budget, job.scratch)?;
         for row in 0..self.rows {
-            job.context.check_at(row as u64)?;
+            job.context.check_every(1 << 12, row)?;
             let last = u64::from(self.function.get(row)?) << 32 | row as u64;
             let bytes = !self.all.get(row)?.bytes;
             sorter.push(Sibling { parent: self.parent.get(row)?.into(), bytes, last })?;
@@ -198,7 +198,7 @@ impl Tree {
         let mut writer = ColumnWriter::create(job.scratch, CALLEES)?;
         let (mut at, mut depth, mut node) = (self.root, 0, 0);
         while at != NONE {
-            job.context.check_at(node.into())?;
+            job.context.check_every(1 << 12, node)?;
             let row = at as usize;
             let (parent, function) = (self.parent.get(row)?, self.function.get(row)?);
             let (own, all) = (self.own.get(row)?, self.all.get(row)?);

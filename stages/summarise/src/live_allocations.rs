@@ -179,7 +179,7 @@ fn collect(sorter: &mut Sorter<'_, Object>, job: &Job<'_>) -> Result<u64, StageE
         if node != NONE || sample != NONE {
             sorter.push(Object { sample, class: class.0, node, padding: 0, bytes })?;
         }
-        context.step_at(calls.remaining())?;
+        context.step_every(1 << 16, calls.remaining())?;
     }
     Ok(plan.spilled_bytes())
 }

@@ -98,7 +98,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let names = LocationNames::open(job, nodes)?;
     let mut of_script: Option<Script<'_>> = None;
     while let Some(location) = sorted.pop()? {
-        context.check_at(location.row.into())?;
+        context.check_every(1 << 12, location.row)?;
         if of_script.as_ref().is_none_or(|script| script.number != location.script) {
             if let Some(script) = of_script.take() {
                 script.finish(&mut found, job)?;

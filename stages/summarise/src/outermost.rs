@@ -116,7 +116,7 @@ impl<C: ReadAt<ClassId>> Outermost<'_, C> {
             if place >= self.covered[class.index()] as usize {
                 self.add(NodeId(node), class, place as u32 + size);
             }
-            job.context.step_at(place as u64)?;
+            job.context.step_every(1 << 16, place)?;
         }
         // Unreached nodes are leaves under the root, or garbage.
         if reached < self.metadata.node_count as usize && !self.metadata.keeps_garbage {

@@ -43,7 +43,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let mut class_of = plan.one(lookup(columns::NODE_CLASS))?;
     for set in (0..sets.remaining() as u32).map(SetId) {
-        context.step_at(set.0.into())?;
+        context.step_every(1 << 16, set.0)?;
         let row = sets.next()?;
         if row.reasons == 0 {
             continue;

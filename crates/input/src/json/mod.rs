@@ -6,6 +6,5 @@
 mod scanner;
 mod strings;
 
-pub use scanner::Scanner;
-pub(crate) use scanner::{BYTE_ORDER_MARK, quote};
+pub(crate) use scanner::BYTE_ORDER_MARK;
 pub use strings::{StringSink, readable};

@@ -1,7 +1,7 @@
 //! Reads JSON values in sequence: all but strings.
 
-use crate::source::{Identity, Source};
-use heaplake_kit::{Context, InputError, StageError};
+use crate::bytes::{Bytes, quote};
+use heaplake_kit::StageError;
 use std::mem;
 
 /// Maximum digits of a number.
@@ -14,92 +14,27 @@ pub(crate) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 const MOST_BEHIND: usize = 1 << 10;
 
 /// Reads JSON values in sequence; those with strings are in the module `strings`.
-pub struct Scanner<'a> {
-    source: Source,
-    context: &'a Context<'a>,
-    block: Vec<u8>,
-    position: usize,
-    base: u64,
-    hint: &'static str,
-}
-
-impl<'a> Scanner<'a> {
-    /// Creates a scanner of `source`, with offset `base` of its first byte; `hint` is the advice of errors.
-    pub fn new(source: Source, context: &'a Context<'a>, base: u64, hint: &'static str) -> Self {
-        Self { source, context, block: Vec::new(), position: 0, base, hint }
-    }
-
-    /// The context of the scanner.
-    pub fn context(&self) -> &'a Context<'a> {
-        self.context
-    }
-
+impl Bytes<'_> {
     /// Returns the rest of the current or else of the next block; empty at the end of the input.
     #[inline]
     pub(crate) fn rest(&mut self) -> Result<&[u8], StageError> {
-        self.peek()?;
-        Ok(&self.block[self.position..])
-    }
-
-    /// Consumes bytes of [`Self::rest`].
-    #[inline]
-    pub(crate) fn consume(&mut self, bytes: usize) {
-        self.position += bytes;
+        self.refill()?;
+        Ok(self.ahead())
     }
 
     /// Exchanges the current block for a used one and consumes it whole. Returns the position of [`Self::rest`] in the
     /// block.
-    pub(crate) fn exchange(&mut self, block: &mut Vec<u8>) -> Result<usize, StageError> {
+    pub(crate) fn exchange(&mut self, block: &mut Vec<u8>) -> usize {
         self.source.recycle(mem::replace(block, mem::take(&mut self.block)));
-        self.base += block.len() as u64;
-        self.context.step(block.len() as u64)?;
-        Ok(mem::take(&mut self.position))
-    }
-
-    /// Offset of the next byte.
-    pub fn offset(&self) -> u64 {
-        self.base + self.position as u64
-    }
-
-    /// Name of the input in messages.
-    pub fn name(&self) -> &str {
-        self.source.name()
-    }
-
-    /// Identity of the input, after its end was reached.
-    pub fn identity(&self) -> Option<&Identity> {
-        self.source.identity()
-    }
-
-    /// Creates an error at the next byte.
-    pub fn error(&self, expected: &str) -> StageError {
-        let found = match self.block.get(self.position) {
-            None => "the end of the input".to_owned(),
-            Some(_) => quote(&self.block[self.position..]),
-        };
-        self.error_at(self.offset(), expected, found)
-    }
-
-    /// Creates an error at any offset.
-    pub fn error_at(&self, offset: u64, expected: &str, found: String) -> StageError {
-        let (file, expected) = (self.source.name().to_owned(), expected.to_owned());
-        InputError { file, offset, expected, found, hint: self.hint }.into()
-    }
-
-    /// Returns the next byte without consuming it; `None` at the end.
-    #[inline]
-    pub fn peek(&mut self) -> Result<Option<u8>, StageError> {
-        if self.position == self.block.len() && !self.next_block()? {
-            return Ok(None);
-        }
-        Ok(Some(self.block[self.position]))
+        self.before += block.len() as u64;
+        mem::take(&mut self.at)
     }
 
     /// Skips white space and returns the next byte without consuming it; `None` at the end.
     pub fn peek_token(&mut self) -> Result<Option<u8>, StageError> {
         loop {
             match self.peek()? {
-                Some(b' ' | b'\n' | b'\r' | b'\t') => self.position += 1,
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
                 other => return Ok(other),
             }
         }
@@ -111,17 +46,17 @@ impl<'a> Scanner<'a> {
     /// [`StageError::Input`] for another byte.
     pub fn expect(&mut self, byte: u8, name: &str) -> Result<(), StageError> {
         if self.peek_token()? == Some(byte) {
-            self.position += 1;
+            self.at += 1;
             Ok(())
         } else {
-            Err(self.error(name))
+            Err(self.unexpected(name))
         }
     }
 
     /// Consumes this byte after optional white space, if present.
     pub fn accept(&mut self, byte: u8) -> Result<bool, StageError> {
         let comes = self.peek_token()? == Some(byte);
-        self.position += usize::from(comes);
+        self.at += usize::from(comes);
         Ok(comes)
     }
 
@@ -134,11 +69,11 @@ impl<'a> Scanner<'a> {
             let digit = u64::from(byte - b'0');
             number = number.unwrap_or(0u64).checked_mul(10).and_then(|tens| tens.checked_add(digit));
             if number.is_none() {
-                return Err(self.error_at(offset, "an unsigned integer below 2^64", "a larger number".to_owned()));
+                return Err(self.error(offset, "an unsigned integer below 2^64", "a larger number".to_owned()));
             }
-            self.position += 1;
+            self.at += 1;
         }
-        number.ok_or_else(|| self.error("an unsigned integer"))
+        number.ok_or_else(|| self.unexpected("an unsigned integer"))
     }
 
     /// Parses a number of any kind.
@@ -148,15 +83,15 @@ impl<'a> Scanner<'a> {
         let mut text = String::new();
         while let Some(byte) = self.peek()?.filter(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte)) {
             if text.len() == MOST_DIGITS {
-                return Err(self.error_at(offset, "a number", format!("one of more than {MOST_DIGITS} characters")));
+                return Err(self.error(offset, "a number", format!("one of more than {MOST_DIGITS} characters")));
             }
             text.push(char::from(byte));
-            self.position += 1;
+            self.at += 1;
         }
         if text.is_empty() {
-            return Err(self.error("a number"));
+            return Err(self.unexpected("a number"));
         }
-        text.parse().map_err(|_| self.error_at(offset, "a number", format!("{text:?}")))
+        text.parse().map_err(|_| self.error(offset, "a number", format!("{text:?}")))
     }
 
     /// Returns true if an element follows in an array after its `[`; consumes the end of the array. `first` is true
@@ -188,12 +123,12 @@ impl<'a> Scanner<'a> {
         let mut in_string = false;
         let mut escaped = false;
         if matches!(self.peek_token()?, None | Some(b',' | b':' | b']' | b'}')) {
-            return Err(self.error("a value"));
+            return Err(self.unexpected("a value"));
         }
         loop {
-            let start = self.position;
+            let start = self.at;
             let mut done = false;
-            while let Some(&byte) = self.block.get(self.position) {
+            while let Some(&byte) = self.block.get(self.at) {
                 if in_string {
                     in_string = escaped || byte != b'"';
                     escaped = !escaped && byte == b'\\';
@@ -204,7 +139,7 @@ impl<'a> Scanner<'a> {
                         b'[' | b'{' => depth += 1,
                         b']' | b'}' | b',' if depth == 0 => {
                             // The end of a number or a word; the byte belongs to the caller.
-                            return out(&self.block[start..self.position]);
+                            return out(&self.block[start..self.at]);
                         }
                         b']' | b'}' => {
                             depth -= 1;
@@ -213,14 +148,14 @@ impl<'a> Scanner<'a> {
                         _ => {}
                     }
                 }
-                self.position += 1;
+                self.at += 1;
                 if done {
-                    return out(&self.block[start..self.position]);
+                    return out(&self.block[start..self.at]);
                 }
             }
             out(&self.block[start..])?;
-            if !self.next_block()? {
-                return Err(self.error("the end of this value"));
+            if !self.refill()? {
+                return Err(self.unexpected("the end of this value"));
             }
         }
     }
@@ -238,11 +173,11 @@ impl<'a> Scanner<'a> {
                 let rest = self.rest()?;
                 let quote = memchr::memchr(b'"', rest);
                 let passed = quote.map_or(rest.len(), |quote| quote + 1);
-                self.consume(passed);
+                self.advance(passed);
                 quoted = quote.is_some();
                 word.clear();
             } else if byte == b'"' {
-                self.position += 1;
+                self.at += 1;
                 if let Some(key) = keys.iter().find(|key| key.as_bytes() == word)
                     && self.accept(b':')?
                 {
@@ -253,7 +188,7 @@ impl<'a> Scanner<'a> {
                 quoted = false;
             } else {
                 word.push(byte);
-                self.position += 1;
+                self.at += 1;
             }
         }
     }
@@ -269,9 +204,9 @@ impl<'a> Scanner<'a> {
         }
         for byte in BYTE_ORDER_MARK {
             if self.peek()? != Some(byte) {
-                return Err(self.error("the rest of a byte order mark (EF BB BF)"));
+                return Err(self.unexpected("the rest of a byte order mark (EF BB BF)"));
             }
-            self.position += 1;
+            self.at += 1;
         }
         Ok(())
     }
@@ -285,7 +220,7 @@ impl<'a> Scanner<'a> {
         let (mut zeros, mut text, mut begins) = (0u64, Vec::new(), 0);
         self.peek_token()?;
         let start = self.offset();
-        let here = self.error("the end of the input");
+        let here = self.unexpected("the end of the input");
         while let Some(byte) = self.peek()? {
             let is_blank = matches!(byte, 0 | b' ' | b'\n' | b'\r' | b'\t');
             zeros += u64::from(byte == 0);
@@ -298,7 +233,7 @@ impl<'a> Scanner<'a> {
             if text.len() > MOST_BEHIND || b"{}[]\",:".contains(&byte) {
                 return Err(here);
             }
-            self.position += 1;
+            self.at += 1;
         }
         Ok(if !text.is_empty() {
             let bytes = text.len();
@@ -310,27 +245,4 @@ impl<'a> Scanner<'a> {
             (zeros > 0).then(|| format!("{zeros} NUL bytes behind the end of the JSON are left out, from byte {start}"))
         })
     }
-
-    /// Skips the rest of the input.
-    pub fn drain(&mut self) -> Result<(), StageError> {
-        while self.next_block()? {}
-        Ok(())
-    }
-
-    fn next_block(&mut self) -> Result<bool, StageError> {
-        self.base += self.block.len() as u64;
-        self.context.step(self.block.len() as u64)?;
-        self.position = 0;
-        let more = self.source.next_block(&mut self.block, self.context)?;
-        if !more {
-            self.block.clear();
-        }
-        Ok(more)
-    }
-}
-
-/// Quotes the first bytes, for a message.
-pub(crate) fn quote(bytes: &[u8]) -> String {
-    let shown = &bytes[..bytes.len().min(16)];
-    format!("{:?}", String::from_utf8_lossy(shown))
 }

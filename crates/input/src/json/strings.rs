@@ -1,6 +1,6 @@
 //! JSON strings: short ones as a whole, others in pieces.
 
-use super::scanner::Scanner;
+use crate::bytes::Bytes;
 use heaplake_kit::StageError;
 use std::mem;
 
@@ -15,7 +15,7 @@ pub trait StringSink {
     fn end(&mut self) -> Result<(), StageError>;
 }
 
-impl Scanner<'_> {
+impl Bytes<'_> {
     /// Reads a short string, such as a key.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Scanner<'_> {
         let mut short = Short(Vec::new(), 0, most);
         self.string_body(&mut short)?;
         if short.1 > most {
-            return Err(self.error_at(offset, &format!("at most {most} bytes"), format!("{} bytes", short.1)));
+            return Err(self.error(offset, &format!("at most {most} bytes"), format!("{} bytes", short.1)));
         }
         Ok(short.0)
     }
@@ -90,7 +90,7 @@ impl Scanner<'_> {
         loop {
             let window = self.rest()?;
             if window.is_empty() {
-                return Err(self.error("the end of this string (\")"));
+                return Err(self.unexpected("the end of this string (\")"));
             }
             let run = memchr::memchr2(b'"', b'\\', window).unwrap_or(window.len());
             let stop = window.get(run).copied();
@@ -102,15 +102,15 @@ impl Scanner<'_> {
             for piece in window[..run].chunks(PIECE) {
                 sink.piece(piece)?;
             }
-            self.consume(run);
+            self.advance(run);
             match stop {
                 None => {}
                 Some(b'"') => {
-                    self.consume(1);
+                    self.advance(1);
                     return sink.end();
                 }
                 Some(_) => {
-                    self.consume(1);
+                    self.advance(1);
                     self.escape(&mut high, sink)?;
                 }
             }
@@ -127,13 +127,13 @@ impl Scanner<'_> {
             Some(b'r') => b'\r',
             Some(b't') => b'\t',
             Some(b'u') => {
-                self.consume(1);
+                self.advance(1);
                 let unit = self.hex4()?;
                 return self.code_unit(unit, high, sink);
             }
-            _ => return Err(self.error("an escape (one of \"\\/bfnrtu)")),
+            _ => return Err(self.unexpected("an escape (one of \"\\/bfnrtu)")),
         };
-        self.consume(1);
+        self.advance(1);
         if let Some(high) = high.take() {
             sink.piece(&generalised(high))?;
         }
@@ -144,9 +144,9 @@ impl Scanner<'_> {
         let mut unit = 0;
         for _ in 0..4 {
             let digit = self.peek()?.and_then(|byte| char::from(byte).to_digit(16));
-            let Some(digit) = digit else { return Err(self.error("four hexadecimal digits")) };
+            let Some(digit) = digit else { return Err(self.unexpected("four hexadecimal digits")) };
             unit = unit << 4 | digit as u16;
-            self.consume(1);
+            self.advance(1);
         }
         Ok(unit)
     }
@@ -206,7 +206,7 @@ mod tests {
         let context = Context { budget: Budget::new(0), threads: 1, progress: &Silent, cancel: &cancel };
         for block in [1, 7, 1 << 10] {
             let json = br#" "f\u0041\n\u00e4" "\ud83d\ude00" "a\ud800b" "\udc00\ud800" "12345""#;
-            let mut scanner = Scanner::new(Source::of_bytes(*json, block), &context, 0, "hint");
+            let mut scanner = Bytes::new(Source::of_bytes(*json, block), &context).with_hint("hint");
             for text in ["fA\nä", "😀", "a\u{fffd}b", "\u{fffd}"] {
                 assert_eq!(scanner.short_text(8).unwrap(), text);
             }

@@ -206,8 +206,8 @@ fn block<K: Copy>(bytes: &mut Bytes<'_>, span: &mut Span<K>) -> Result<(Vec<u8>,
 fn pass_over(bytes: &mut Bytes<'_>) -> Result<(), StageError> {
     let at = bytes.offset();
     let size = size(bytes)?;
-    let found = bytes.skip(size as usize)?;
-    whole(bytes, at, size, found)
+    let found = bytes.skip_up_to(size.into())?;
+    whole(bytes, at, size, found as usize)
 }
 
 struct Reader<'a, E: Events> {

@@ -31,7 +31,7 @@ impl Sequences {
         if let Some((current, last)) = &mut self.current
             && *current == thread
         {
-            self.lost += gap(*last, number);
+            self.lost += steps(*last, number).saturating_sub(1);
             *last = number;
             return Ok(());
         }
@@ -42,7 +42,7 @@ impl Sequences {
     fn other(&mut self, thread: u64, number: u32) -> Result<(), StageError> {
         self.put_back()?;
         if let Some(&last) = self.last.get(&thread) {
-            self.lost += gap(last, number);
+            self.lost += steps(last, number).saturating_sub(1);
         }
         self.current = Some((thread, number));
         Ok(())
@@ -65,7 +65,7 @@ impl Sequences {
         for _ in 0..count {
             let (Some(thread), Some(number)) = (fields.u64(), fields.u32()) else { return Ok(false) };
             match self.last.insert(thread, number) {
-                Some(last) => self.lost += u64::from(number.wrapping_sub(last)).min(gap_limit(last, number)),
+                Some(last) => self.lost += steps(last, number),
                 None => self.account.add(ENTRY)?,
             }
         }
@@ -73,15 +73,8 @@ impl Sequences {
     }
 }
 
-/// Number of events between two numbers; 0 if they decrease.
-fn gap(last: u32, number: u32) -> u64 {
-    match number.wrapping_sub(last) {
-        0 => 0,
-        step if step < 1 << 31 => u64::from(step - 1),
-        _ => 0,
-    }
-}
-
-fn gap_limit(last: u32, number: u32) -> u64 {
-    if number.wrapping_sub(last) < 1 << 31 { u64::MAX } else { 0 }
+/// Number of steps from one number to another; 0 if they decrease.
+fn steps(last: u32, number: u32) -> u64 {
+    let steps = number.wrapping_sub(last);
+    if steps < 1 << 31 { steps.into() } else { 0 }
 }

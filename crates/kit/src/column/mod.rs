@@ -11,6 +11,7 @@ mod pages;
 mod points;
 mod reader;
 mod resident;
+mod sets;
 mod source;
 mod store;
 mod target;
@@ -21,6 +22,7 @@ pub use points::ColumnPoints;
 pub use reader::{BLOCK, ColumnReader, ReverseReader};
 pub(crate) use resident::Growing;
 pub use resident::Residents;
+pub use sets::{create_all, finish_all, open_all};
 pub use writer::ColumnWriter;
 
 #[cfg(test)]

@@ -60,6 +60,12 @@ impl<T: Pod> ColumnReader<T> {
         Ok(element)
     }
 
+    /// Returns the next element; `None` after the last.
+    #[inline]
+    pub fn pop(&mut self) -> Result<Option<T>, StageError> {
+        if self.remaining() == 0 { Ok(None) } else { self.next().map(Some) }
+    }
+
     /// Returns the next elements: all buffered ones up to `most`, at least one.
     ///
     /// # Errors

@@ -53,6 +53,17 @@ impl<T: Pod> ColumnWriter<T> {
         }
     }
 
+    /// Writes a whole column; returns the number of its elements.
+    pub fn write_all(
+        scratch: &Scratch,
+        column: Column<T>,
+        elements: impl IntoIterator<Item = T>,
+    ) -> Result<u64, StageError> {
+        let mut writer = Self::create(scratch, column)?;
+        elements.into_iter().try_for_each(|element| writer.push(element))?;
+        writer.finish()
+    }
+
     /// As [`Self::create`], for a column that must have a file.
     pub fn create_file(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);

@@ -5,22 +5,21 @@
 //! detected. The references of all objects form one sequence; each object states its number. Types may be defined
 //! before, between and after, modules even at the end of the trace.
 
-use super::document::{FIRST, ROOT, TRACE, Walk};
+use super::document::{self, FIRST, ROOT, TRACE, Walk, Walks};
 use super::recorder::{Dependent, Recorder, Root, root_kind};
 use super::types::Types;
 use crate::names::NameWriter;
 use heaplake_input::bytes::HINT;
 use heaplake_input::nettrace::kinds::{RUNDOWN, RUNTIME};
 use heaplake_input::nettrace::{Around, Cursor, Events, Outcome, Stacks, Trace, payload};
-use heaplake_kit::{Context, InputError, Scratch, StageError};
-use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_kit::{Context, Scratch, StageError};
+use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::Metadata;
 use heaplake_schemas::symbols::Symbols;
 use heaplake_symbols::{Build, Library};
 
 /// Advice of errors about missing walks.
 const RECORD: &str = "record with the keyword GCHeapDump (0x100000) and level 5, or name the trace to heaplake replay";
-const CHOOSE: &str = "give another number to --walk, or last";
 
 /// An event that matters for a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +89,7 @@ struct Taken {
 /// Reads one walk of a trace.
 pub(crate) struct Walker<'a> {
     name: String,
-    wanted: Option<u32>,
+    walks: Walks,
     scratch: &'a Scratch,
     context: &'a Context<'a>,
     trace: Option<Trace>,
@@ -98,7 +97,6 @@ pub(crate) struct Walker<'a> {
     names: NameWriter,
     current: Option<Current>,
     taken: Option<Taken>,
-    walks: u32,
 }
 
 impl<'a> Walker<'a> {
@@ -111,7 +109,7 @@ impl<'a> Walker<'a> {
     ) -> Result<Self, StageError> {
         Ok(Self {
             name,
-            wanted,
+            walks: Walks { input: "trace", record: RECORD, wanted, count: 0 },
             scratch,
             context,
             trace: None,
@@ -119,19 +117,13 @@ impl<'a> Walker<'a> {
             names: NameWriter::create(&context.budget, scratch)?,
             current: None,
             taken: None,
-            walks: 0,
         })
-    }
-
-    fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
-        let (file, expected, found) = (self.name.clone(), expected.into(), found.into());
-        InputError { file, offset, expected, found, hint: HINT }.into()
     }
 
     /// Returns the walk in progress, which starts here if there is none.
     fn current(&mut self, around: Around) -> Result<&mut Current, StageError> {
         if self.current.is_none() {
-            let is_wanted = self.wanted.is_none_or(|wanted| wanted == self.walks + 1);
+            let is_wanted = self.walks.wants(self.walks.count + 1);
             let recorder = if is_wanted { Some(Recorder::create(self.scratch, &self.context.budget)?) } else { None };
             let (offset, time) = (around.offset, around.time);
             self.current = Some(Current { recorder, next: [0; 4], offset, time, defect: None });
@@ -148,7 +140,7 @@ impl<'a> Walker<'a> {
         if !current.has_objects() {
             return Ok(());
         }
-        self.walks += 1;
+        self.walks.count += 1;
         let Some(recorder) = current.recorder else { return Ok(()) };
         let recorded = recorder.finish(self.scratch, &self.context.budget)?;
         let short = (recorded.promised != recorded.references).then(|| {
@@ -156,7 +148,7 @@ impl<'a> Walker<'a> {
             (current.offset, expected, format!("one with {}", recorded.references))
         });
         self.taken = Some(Taken {
-            number: self.walks,
+            number: self.walks.count,
             objects: recorded.objects,
             unit: recorded.unit,
             offset: current.offset,
@@ -177,51 +169,26 @@ impl<'a> Walker<'a> {
         symbols: Option<&Symbols>,
     ) -> Result<(Walk, Metadata), StageError> {
         self.end()?;
-        let Some(taken) = self.taken.take() else { return Err(self.missing(end)) };
+        let Some(taken) = self.taken.take() else { return Err(self.walks.missing(&self.name, end)) };
         if let Some((offset, expected, found)) = taken.defect {
-            let (number, walks) = (taken.number, self.walks);
-            return Err(self.error(offset, expected, format!("{found} (walk {number} of {walks})")));
+            let found = format!("{found} (walk {} of {})", taken.number, self.walks.count);
+            return Err(StageError::input(self.name, offset, expected, found, HINT));
         }
         let mut library = Library::new(symbols, &self.context.budget);
         self.types.resolve(&mut library)?;
         let unknown = self.types.write(&mut self.names, self.scratch, &self.context.budget)?;
         self.names.finish()?;
         let mut remarks = library.remarks();
-        if self.walks > 1 {
-            remarks.push(format!("the trace has {} walks of the heap; this is number {}", self.walks, taken.number));
-        }
-        if unknown > 0 {
-            remarks.push(format!("the trace does not say what {unknown} of its types are"));
-        }
+        remarks.extend(self.walks.remarks(taken.number, unknown));
         if outcome.lost_events > 0 {
             remarks.push(format!("the recorder had no room for {} events, none of this walk", outcome.lost_events));
         }
-        let metadata = Metadata {
-            format: TRACE.to_owned(),
-            format_version: Some(outcome.version.to_string()),
-            node_count: taken.objects + u64::from(FIRST),
-            root: NodeId(ROOT),
-            lists_survivors: true,
-            counts_empty: true,
-            follows_essential: true,
-            captured_at_us: self.trace.and_then(|trace| when(&trace, taken.time)),
-            ..Metadata::default()
-        };
+        let nodes = taken.objects + u64::from(FIRST);
+        let mut metadata = document::metadata(TRACE, outcome.version.to_string(), nodes, ROOT);
+        metadata.captured_at_us = self.trace.and_then(|trace| when(&trace, taken.time));
         let (offset, unit) = (taken.offset, taken.unit);
         let class_count = u64::from(self.types.count()) + 1;
         Ok((Walk { name: self.name, offset, unit, by_address: true, class_count, remarks }, metadata))
-    }
-
-    /// Returns the error for a trace without the wanted walk; `end` is the trace's end.
-    fn missing(&self, end: u64) -> StageError {
-        let (expected, found, hint) = match (self.walks, self.wanted) {
-            (0, _) => ("a walk of the heap in the trace".to_owned(), "none".to_owned(), RECORD),
-            (walks, wanted) => {
-                let expected = format!("walk {} of the heap", wanted.unwrap_or_default());
-                (expected, format!("{walks} in the trace"), CHOOSE)
-            }
-        };
-        InputError { file: self.name.clone(), offset: end, expected, found, hint }.into()
     }
 
     /// Reads the head of a numbered event. An unexpected number starts a new walk (0) or is a defect.
@@ -261,18 +228,18 @@ impl<'a> Walker<'a> {
                     if fields.u32().is_none() {
                         return Ok(false);
                     }
-                    recorder.reference(target)?;
+                    recorder.targets.push(target)?;
                 }
                 Series::Dependents => {
                     let (key, value, at) = (fields.pointer(wide), fields.pointer(wide), fields.pointer(wide));
                     let (Some(key), Some(value), Some(_)) = (key, value, at) else { return Ok(false) };
-                    recorder.dependent(Dependent { key, value })?;
+                    recorder.dependents.push(Dependent { key, value })?;
                 }
                 Series::Roots => {
                     let Some(root) = payload::Root::read(fields, wide) else { return Ok(false) };
                     if root.flags & payload::Root::WEAK == 0 && root.object != 0 {
                         let (object, kind) = (root.object, kind_of(root));
-                        recorder.root(Root { object, kind, field: StringId::NONE })?;
+                        recorder.roots.push(Root { object, kind, field: StringId::NONE })?;
                     }
                 }
             }
@@ -304,7 +271,7 @@ impl<'a> Walker<'a> {
             if let Some(recorder) = &mut self.current(around)?.recorder
                 && object != 0
             {
-                recorder.root(Root { object, kind, field })?;
+                recorder.roots.push(Root { object, kind, field })?;
             }
         }
         Ok(true)

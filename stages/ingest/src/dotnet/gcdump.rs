@@ -8,7 +8,7 @@
 //! The layout is that of versions 9 and later. Larger graphs have a variant with counts of eight bytes but no mark of
 //! it; such a file is refused, because its counts contradict each other.
 
-use super::document::{DUMP, Walk};
+use super::document::{self, DUMP, Walk};
 use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
 use super::types::{Types, node_kind};
 use crate::names::NameWriter;
@@ -17,9 +17,10 @@ use heaplake_input::nettrace::payload::Type;
 use heaplake_kit::access::{Size, bytes_per_edge, per_node};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Context, Job, ReadAt, Scratch, StageError, on_resident,
+    ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Context, Job, ReadAt, Scratch, StageError, create_all,
+    finish_all, on_resident,
 };
-use heaplake_schemas::ids::{MAX_NODES, NodeId};
+use heaplake_schemas::ids::MAX_NODES;
 use heaplake_schemas::scratch::{self as columns, Column, Metadata};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -86,17 +87,8 @@ pub(crate) fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(
     }
     scratch.discard(LABEL);
     scratch.discard(BLOCK);
-    let metadata = Metadata {
-        format: DUMP.to_owned(),
-        format_version: Some(version.to_string()),
-        node_count: graph.nodes,
-        root: NodeId(graph.root),
-        lists_survivors: true,
-        counts_empty: true,
-        follows_essential: true,
-        captured_at_us,
-        ..Metadata::default()
-    };
+    let metadata = document::metadata(DUMP, version.to_string(), graph.nodes, graph.root);
+    let metadata = Metadata { captured_at_us, ..metadata };
     let class_count = u64::from(graph.types.count()) + 1;
     let walk = Walk { name: name.to_owned(), offset: 0, unit: 0, by_address: false, class_count, remarks };
     Ok((walk, metadata, plan.spilled_bytes()))
@@ -310,10 +302,7 @@ impl Graph {
         let Job { scratch, context, .. } = *job;
         let length = cursor.block.count() as u64;
         let mut labels = ColumnReader::open(scratch, LABEL)?;
-        let mut types = ColumnWriter::create(scratch, TYPE)?;
-        let mut sizes = ColumnWriter::create(scratch, SIZE)?;
-        let mut degrees = ColumnWriter::create(scratch, DEGREE)?;
-        let mut targets = ColumnWriter::create(scratch, TARGET)?;
+        let (mut types, mut sizes, mut degrees, mut targets) = create_all(scratch, (TYPE, SIZE, DEGREE, TARGET))?;
         let mut undescribed = 0;
         for node in 0..self.nodes as u32 {
             let label = labels.next()?;
@@ -326,9 +315,7 @@ impl Graph {
                     types.push(of_type)?;
                     sizes.push(size)?;
                     degrees.push(references)?;
-                    if node.is_multiple_of(1 << 16) {
-                        context.check()?;
-                    }
+                    context.check_every(1 << 16, node)?;
                     continue;
                 }
                 Err(expected) => expected,
@@ -336,10 +323,7 @@ impl Graph {
             let found = format!("something else at node {node}");
             return Err(bytes.error(self.block + u64::from(label), defect, found));
         }
-        types.finish()?;
-        sizes.finish()?;
-        degrees.finish()?;
-        targets.finish()?;
+        finish_all((types, sizes, degrees, targets))?;
         Ok(undescribed)
     }
 

@@ -16,19 +16,19 @@ use super::outside::Outside;
 use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
 use super::types::{KIND, NODE_KINDS, node_kind};
 use crate::degrees::InDegrees;
-use crate::index::{CHUNKS, Find, Index, Twice};
+use crate::index::{CHUNKS, Find, Index};
 use crate::labels::Label;
 use crate::names::NameWriter;
-use crate::output::{EdgeCounts, Essential, Output, Wanted, writes_and};
+use crate::output::{Essential, Output, Wanted, writes_and};
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array::{Fault, Residency};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Job, Scratch, Stage, StageError, Stats,
-    StringTable, WriteAt, on_resident,
+    ArrayPlan, Bitset, ColumnMap, ColumnReader, ColumnWriter, Job, Scratch, Stage, StageError, Stats, StringTable,
+    WriteAt, on_resident, open_all,
 };
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, Metadata, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, EdgeKind, Metadata, STRINGS, documents};
 use std::iter::Peekable;
 use std::slice::Iter;
 use std::sync::Arc;
@@ -86,25 +86,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     // First, so that the arrays do not take its memory.
     let referred = Bitset::new(&job.context.budget, "objects that are referred to", nodes as usize)?;
     let spilled_bytes = if walk.by_address {
-        let mut index = index(walk, nodes, job)?;
-        index.spilled_bytes() + join(&mut index, referred, walk, &mut metadata, job)?
+        let error = |_, found| Ok(walk.error(walk.offset, "every object once", found));
+        let mut index = Index::build_unique(FIRST, walk.unit, job, error)?;
+        index.spilled + join(&mut index, referred, walk, &mut metadata, job)?
     } else {
         join(&mut Numbers(nodes), referred, walk, &mut metadata, job)?
     };
     job.scratch.write_document(documents::METADATA, &metadata)?;
-    job.context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes })
-}
-
-/// Builds the index of all objects.
-fn index(walk: &Walk, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
-    match Index::build(FIRST, walk.unit, nodes + nodes / 8, job)? {
-        Ok(index) => Ok(index),
-        Err(Twice(node)) => {
-            let address = ColumnPoints::open(job.scratch, columns::NODE_ID)?.at(node.index());
-            Err(walk.error(walk.offset, "every object once", format!("another one at {address:#x}")))
-        }
-    }
 }
 
 /// Finds nodes in a dump, with node numbers as references; the field is the number of nodes.
@@ -182,28 +171,14 @@ fn join_with<D: WriteAt<u8>>(
     joiner.objects(job)?;
     let Joiner { output, referred, root_count, lost, .. } = joiner;
     let edges = output.finish(scratch)?;
-    nameless(metadata.node_count, scratch)?;
+    ColumnWriter::write_all(scratch, columns::NODE_NAME, (0..metadata.node_count).map(|_| StringId::NONE))?;
     let orphans = write_orphans(metadata, &referred, scratch)?;
-    let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
-    seed.push(metadata.root)?;
-    seed.finish()?;
     metadata.string_count = StringTable::open(scratch, STRINGS)?.len() as u64;
     metadata.root_count = root_count;
     metadata.remarks = remarks(walk, lost, orphans);
-    complete(metadata, edges);
-    Ok(())
-}
-
-/// Sets the metadata that all walks share.
-fn complete(metadata: &mut Metadata, edges: EdgeCounts) {
-    metadata.edge_count = edges.all;
-    metadata.essential_edge_count = edges.essential;
-    metadata.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
-    metadata.edge_kinds = EDGE_KINDS.map(|name| EdgeKind { name: name.to_owned(), indexed: false }).to_vec();
-    metadata.synthetic_kinds = vec![node_kind::ROOT];
-    metadata.internal_kinds = vec![node_kind::ROOT];
+    let edge_kinds = EDGE_KINDS.map(|name| EdgeKind { name: name.to_owned(), indexed: false });
     metadata.roles = super::roles::roles();
-    metadata.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
+    edges.complete(metadata, &NODE_KINDS, edge_kinds.to_vec(), scratch)
 }
 
 /// Returns the remarks on a walk, a sentence each.
@@ -248,25 +223,20 @@ impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
         let Job { scratch, context, .. } = *job;
         // Few: one per type.
         let kinds = ColumnMap::uncounted(scratch, KIND)?;
-        let mut types = ColumnReader::open(scratch, TYPE)?;
-        let mut sizes = ColumnReader::open(scratch, SIZE)?;
-        let mut references = ColumnReader::open(scratch, DEGREE)?;
-        let mut targets = ColumnReader::open(scratch, TARGET)?;
+        let (mut types, mut sizes, mut references, mut targets) = open_all(scratch, (TYPE, SIZE, DEGREE, TARGET))?;
         while types.remaining() > 0 {
-            let node = self.output.node();
+            let node = self.output.node;
             self.edges(references.next()?, &mut targets)?;
             let of_type = types.next()?;
             self.output.end(kinds[of_type as usize], ClassId(of_type), sizes.next()?)?;
-            if node.0.is_multiple_of(1 << 16) {
-                context.step(1 << 16)?;
-            }
+            context.step_every(1 << 16, node.0)?;
         }
         Ok(())
     }
 
     /// Adds the `references` references of the current object, and those of dependent handles.
     fn edges(&mut self, references: u32, targets: &mut ColumnReader<u64>) -> Result<(), StageError> {
-        let node = self.output.node();
+        let node = self.output.node;
         if node == self.root {
             self.root_count = references.into();
         }
@@ -284,7 +254,7 @@ impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
 
     #[inline]
     fn edge(&mut self, to: NodeId, kind: u8, label: Label) -> Result<(), StageError> {
-        if to != self.output.node() {
+        if to != self.output.node {
             self.referred.insert(to.index());
         }
         self.output.edge::<true>(to, kind, || StringId::NONE.0, (Essential::Yes, label))
@@ -293,29 +263,15 @@ impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
 
 /// Writes the nodes, except the root, without an incoming reference; returns their number.
 fn write_orphans(metadata: &Metadata, referred: &Bitset, scratch: &Scratch) -> Result<u64, StageError> {
-    let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
-    for node in
-        (0..metadata.node_count as usize).filter(|&node| node != metadata.root.index() && !referred.contains(node))
-    {
-        orphans.push(NodeId(node as u32))?;
-    }
-    orphans.finish()
+    let nodes = (0..metadata.node_count as u32).map(NodeId);
+    let orphans = nodes.filter(|&node| node != metadata.root && !referred.contains(node.index()));
+    ColumnWriter::write_all(scratch, columns::ESSENTIAL_ORPHAN, orphans)
 }
 
 /// Writes the labels of references and dependent handles; labels of roots come with the edges.
 fn write_labels(names: &mut NameWriter, classes: u64, scratch: &Scratch) -> Result<(), StageError> {
-    let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
-    (0..=classes).try_for_each(|_| start.push(0))?;
-    start.finish()?;
-    let mut labels = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
+    ColumnWriter::write_all(scratch, columns::CLASS_LABEL_START, (0..=classes).map(|_| 0))?;
     // The label before the slots is for the class of an object, which has no edge here.
-    labels.extend(&[StringId::NONE, StringId::NONE, names.intern(b"<dependent>")?])?;
-    labels.finish().map(drop)
-}
-
-/// Writes that no object has a name.
-fn nameless(nodes: u64, scratch: &Scratch) -> Result<(), StageError> {
-    let mut names = ColumnWriter::create(scratch, columns::NODE_NAME)?;
-    (0..nodes).try_for_each(|_| names.push(StringId::NONE))?;
-    names.finish().map(drop)
+    let labels = [StringId::NONE, StringId::NONE, names.intern(b"<dependent>")?];
+    ColumnWriter::write_all(scratch, columns::CLASS_LABEL, labels).map(drop)
 }

@@ -4,24 +4,23 @@
 //! roots of the same collection. It lacks sizes: these come from the allocations of the log ([`sizes`](super::sizes));
 //! older objects get the size of their type, if all known objects of the type have one size.
 
-use super::document::{FIRST, LOG, ROOT, Walk};
+use super::document::{self, FIRST, LOG, ROOT, Walk, Walks};
 use super::recorder::{Recorder, Root, root_kind};
 use super::sizes::{Sizes, Survivor};
 use super::types::{Types, node_kind};
 use crate::format::Estimate;
 use crate::names::NameWriter;
-use heaplake_input::bytes::{Bytes, HINT};
+use heaplake_input::bytes::Bytes;
 use heaplake_input::nettrace::payload::{self, Type};
 use heaplake_input::profiler_log::{self, Bad, Failure, Fields, VERSION};
 use heaplake_kit::memory_account::MemoryAccount;
-use heaplake_kit::{Budget, Context, InputError, Scratch, StageError};
-use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_kit::{Budget, Context, Scratch, StageError};
+use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::Metadata;
 use rustc_hash::FxHashMap;
 
 /// Advice of errors about missing walks.
 const RECORD: &str = "let the agent write O lines at a collection, or name the log to heaplake replay";
-const CHOOSE: &str = "give another number to --walk, or last";
 
 /// Limit of concurrent garbage collections.
 const MOST_OPEN: usize = 16;
@@ -58,7 +57,7 @@ struct Taken {
 
 /// Reads one walk of a log.
 struct Walker<'a> {
-    wanted: Option<u32>,
+    walks: Walks,
     scratch: &'a Scratch,
     budget: &'a Budget,
     types: Types,
@@ -71,7 +70,6 @@ struct Walker<'a> {
     recorder: Option<(Recorder, u64)>,
     unknown: u64,
     taken: Option<Taken>,
-    walks: u32,
 }
 
 /// Reads a log into the columns of a walk: the one with the number `wanted`, or the last.
@@ -86,7 +84,7 @@ pub(crate) fn read(
 ) -> Result<(Walk, Metadata), StageError> {
     let budget = &context.budget;
     let mut walker = Walker {
-        wanted,
+        walks: Walks { input: "log", record: RECORD, wanted, count: 0 },
         scratch,
         budget,
         types: Types::new(budget)?,
@@ -97,7 +95,6 @@ pub(crate) fn read(
         recorder: None,
         unknown: 0,
         taken: None,
-        walks: 0,
     };
     let complete = profiler_log::read(bytes, |letter, fields, offset| walker.line(letter, fields, offset))?;
     walker.finish(bytes, complete)
@@ -229,21 +226,20 @@ impl Walker<'_> {
             if self.open[at].reported {
                 self.take_effect(at)?;
             }
-            self.walks += 1;
-            self.open[at].walk = Some(self.walks);
-            if self.wanted.is_none_or(|wanted| wanted == self.walks) {
+            self.walks.count += 1;
+            self.open[at].walk = Some(self.walks.count);
+            if self.walks.wants(self.walks.count) {
                 (self.taken, self.unknown) = (None, 0);
                 self.recorder = Some((Recorder::create(self.scratch, self.budget)?, offset));
             }
         }
-        let is_wanted = self.wanted.is_none() && self.open[at].walk == Some(self.walks)
-            || self.wanted.is_some() && self.wanted == self.open[at].walk;
+        let is_wanted = self.open[at].walk == Some(self.walks.read());
         let Some((recorder, _)) = self.recorder.as_mut().filter(|_| is_wanted) else { return Ok(()) };
         let mut references = 0;
         while !fields.is_done() {
             let to = fields.hex(LINE)?;
             if to != 0 {
-                recorder.reference(to)?;
+                recorder.targets.push(to)?;
                 references += 1;
             }
         }
@@ -261,9 +257,9 @@ impl Walker<'_> {
             self.take_effect(at)?;
         }
         let open = self.open.remove(at);
-        let is_wanted = open.walk.is_some() && open.walk == Some(self.wanted.unwrap_or(self.walks));
+        let is_wanted = open.walk == Some(self.walks.read());
         if let Some((mut recorder, offset)) = self.recorder.take_if(|_| is_wanted) {
-            open.roots.iter().try_for_each(|&root| recorder.root(root))?;
+            open.roots.iter().try_for_each(|&root| recorder.roots.push(root))?;
             let recorded = recorder.finish(self.scratch, self.budget)?;
             let (objects, unit, unknown) = (recorded.objects, recorded.unit, self.unknown);
             self.taken = Some(Taken { number: open.walk.unwrap_or(0), offset, objects, unit, unknown });
@@ -292,13 +288,7 @@ impl Walker<'_> {
         let mut names = NameWriter::create(self.budget, self.scratch)?;
         let undefined = self.types.write(&mut names, self.scratch, self.budget)?;
         names.finish()?;
-        let mut remarks = Vec::new();
-        if self.walks > 1 {
-            remarks.push(format!("the log has {} walks of the heap; this is number {}", self.walks, taken.number));
-        }
-        if undefined > 0 {
-            remarks.push(format!("the log does not say what {undefined} of its types are"));
-        }
+        let mut remarks: Vec<String> = self.walks.remarks(taken.number, undefined).collect();
         if taken.unknown > 0 {
             let unknown = taken.unknown;
             remarks.push(format!(
@@ -308,16 +298,8 @@ impl Walker<'_> {
         if !complete {
             remarks.push("the log ends before it says that it does".to_owned());
         }
-        let metadata = Metadata {
-            format: LOG.to_owned(),
-            format_version: Some(VERSION.to_owned()),
-            node_count: taken.objects + u64::from(FIRST),
-            root: NodeId(ROOT),
-            lists_survivors: true,
-            counts_empty: true,
-            follows_essential: true,
-            ..Metadata::default()
-        };
+        let nodes = taken.objects + u64::from(FIRST);
+        let metadata = document::metadata(LOG, VERSION.to_owned(), nodes, ROOT);
         let class_count = u64::from(self.types.count()) + 1;
         let (name, offset, unit) = (bytes.name().to_owned(), taken.offset, taken.unit);
         Ok((Walk { name, offset, unit, by_address: true, class_count, remarks }, metadata))
@@ -325,15 +307,10 @@ impl Walker<'_> {
 
     /// Returns the error for a log without the wanted walk.
     fn missing(&self, bytes: &Bytes<'_>) -> StageError {
-        let (expected, found, hint) = match (&self.recorder, self.walks, self.wanted) {
-            (Some(_), ..) => ("the end of the collection with the walk".to_owned(), "that of the log".to_owned(), HINT),
-            (None, 0, _) => ("a walk of the heap in the log".to_owned(), "none".to_owned(), RECORD),
-            (None, walks, wanted) => {
-                let expected = format!("walk {} of the heap", wanted.unwrap_or_default());
-                (expected, format!("{walks} in the log"), CHOOSE)
-            }
-        };
-        InputError { file: bytes.name().to_owned(), offset: bytes.offset(), expected, found, hint }.into()
+        match self.recorder {
+            Some(_) => bytes.error(bytes.offset(), "the end of the collection with the walk", "that of the log"),
+            None => self.walks.missing(bytes.name(), bytes.offset()),
+        }
     }
 }
 

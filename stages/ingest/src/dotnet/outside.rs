@@ -29,8 +29,7 @@ impl Outside {
         }
         let strings = StringTable::open(scratch, STRINGS)?;
         let mut roots = ColumnReader::open(scratch, ROOTS)?;
-        while roots.remaining() > 0 {
-            let Root { object, kind, field } = roots.next()?;
+        while let Some(Root { object, kind, field }) = roots.pop()? {
             let Some(node) = index.find(object)? else {
                 outside.lost += 1;
                 continue;
@@ -44,8 +43,7 @@ impl Outside {
             outside.roots.push((node, name))?;
         }
         let mut dependents = ColumnReader::open(scratch, DEPENDENTS)?;
-        while dependents.remaining() > 0 {
-            let Dependent { key, value } = dependents.next()?;
+        while let Some(Dependent { key, value }) = dependents.pop()? {
             match (index.find(key)?, index.find(value)?) {
                 (Some(key), Some(value)) => outside.dependents.push((key, value))?,
                 // A handle with a dead key, or one that keeps nothing alive.

@@ -3,7 +3,7 @@
 use super::document::ROOT_ID;
 use crate::index::Chunks;
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::{Budget, ColumnWriter, Scratch, StageError};
+use heaplake_kit::{Budget, ColumnWriter, Scratch, StageError, create_all, finish_all};
 use heaplake_schemas::ids::{MAX_NODES, StringId};
 use heaplake_schemas::scratch::{self as columns, Column, Per};
 
@@ -79,9 +79,9 @@ pub(crate) struct Recorder {
     types: ColumnWriter<u32>,
     sizes: ColumnWriter<u64>,
     degrees: ColumnWriter<u32>,
-    targets: ColumnWriter<u64>,
-    roots: ColumnWriter<Root>,
-    dependents: ColumnWriter<Dependent>,
+    pub targets: ColumnWriter<u64>,
+    pub roots: ColumnWriter<Root>,
+    pub dependents: ColumnWriter<Dependent>,
     chunks: Chunks,
     /// Bitwise or of all addresses.
     bits: u64,
@@ -105,20 +105,11 @@ pub(crate) struct Recorded {
 impl Recorder {
     /// Starts a walk, overwriting an earlier one.
     pub(crate) fn create(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
-        let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
+        let (mut ids, types, sizes, degrees, targets, roots, dependents) =
+            create_all(scratch, (columns::NODE_ID, TYPE, SIZE, DEGREE, TARGET, ROOTS, DEPENDENTS))?;
         ids.push(ROOT_ID)?;
-        Ok(Self {
-            ids,
-            types: ColumnWriter::create(scratch, TYPE)?,
-            sizes: ColumnWriter::create(scratch, SIZE)?,
-            degrees: ColumnWriter::create(scratch, DEGREE)?,
-            targets: ColumnWriter::create(scratch, TARGET)?,
-            roots: ColumnWriter::create(scratch, ROOTS)?,
-            dependents: ColumnWriter::create(scratch, DEPENDENTS)?,
-            chunks: Chunks::new(budget)?,
-            bits: 0,
-            promised: 0,
-        })
+        let chunks = Chunks::new(budget)?;
+        Ok(Self { ids, types, sizes, degrees, targets, roots, dependents, chunks, bits: 0, promised: 0 })
     }
 
     /// Adds an object: its address, size, type position, and announced number of references.
@@ -136,29 +127,9 @@ impl Recorder {
         self.degrees.push(references)
     }
 
-    /// Adds a reference of the next object that still lacks some.
-    #[inline]
-    pub(crate) fn reference(&mut self, address: u64) -> Result<(), StageError> {
-        self.targets.push(address)
-    }
-
-    /// Adds a root.
-    pub(crate) fn root(&mut self, root: Root) -> Result<(), StageError> {
-        self.roots.push(root)
-    }
-
-    /// Adds a dependent handle.
-    pub(crate) fn dependent(&mut self, dependent: Dependent) -> Result<(), StageError> {
-        self.dependents.push(dependent)
-    }
-
     /// Completes the walk.
     pub(crate) fn finish(self, scratch: &Scratch, budget: &Budget) -> Result<Recorded, StageError> {
-        self.types.finish()?;
-        self.sizes.finish()?;
-        self.degrees.finish()?;
-        self.roots.finish()?;
-        self.dependents.finish()?;
+        finish_all((self.types, self.sizes, self.degrees, self.roots, self.dependents))?;
         self.chunks.write(budget, scratch)?;
         Ok(Recorded {
             objects: self.ids.finish()? - 1,

@@ -5,9 +5,10 @@
 //! module does not change.
 
 use crate::names::NameWriter;
+use crate::origins::{NONE, OriginWriter};
 use heaplake_input::nettrace::payload::Type;
 use heaplake_kit::memory_account::MemoryAccount;
-use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringWriter};
+use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringWriter, finish_all};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::owners::Origin;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Column};
@@ -256,7 +257,7 @@ impl Types {
         let mut keys = StringWriter::create(scratch, CLASS_KEYS)?;
         let mut kinds = ColumnWriter::create(scratch, KIND)?;
         let mut unknown = 0;
-        let mut origins = Origins::create(scratch, budget)?;
+        let mut origins = OriginWriter::create(scratch, budget)?;
         for (of, &name) in self.types.iter().zip(name_ids.iter()) {
             class_names.push(name)?;
             keys.extend(self.name(of).as_bytes())?;
@@ -270,7 +271,7 @@ impl Types {
                 keys.extend(format!(" @ {:#x}", of.id).as_bytes())?;
             }
             keys.end()?;
-            origins.class(module, names)?;
+            origins.class(origin(module, names)?, None)?;
             unknown += u64::from(of.definition.is_none());
             kinds.push(match (of.kind, &of.definition) {
                 (Some(kind), _) => kind,
@@ -281,59 +282,21 @@ impl Types {
         }
         class_names.push(names.intern(ROOT_CLASS)?)?;
         keys.push(ROOT_CLASS)?;
-        origins.finish(scratch)?;
-        class_names.finish()?;
-        keys.finish()?;
-        kinds.finish()?;
+        // The root's class has none.
+        origins.finish(1, scratch)?;
+        finish_all((class_names, keys, kinds))?;
         Ok(unknown)
     }
 }
 
-/// Modules of the classes, for the table of owners.
-struct Origins {
-    of_class: ColumnWriter<u32>,
-    rows: ColumnWriter<Origin>,
-    by_name: FxHashMap<StringId, u32>,
-    account: MemoryAccount,
-}
-
-impl Origins {
-    fn create(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
-        Ok(Self {
-            of_class: ColumnWriter::create(scratch, columns::CLASS_ORIGIN)?,
-            rows: ColumnWriter::create(scratch, columns::ORIGIN)?,
-            by_name: FxHashMap::default(),
-            account: MemoryAccount::new(budget, "modules of classes")?,
-        })
+/// Returns the origin of a class of a module.
+fn origin(module: &str, names: &mut NameWriter) -> Result<Option<Origin>, StageError> {
+    if module == UNKNOWN || module.is_empty() {
+        return Ok(None);
     }
-
-    /// Adds the module of the next class.
-    fn class(&mut self, module: &str, names: &mut NameWriter) -> Result<(), StageError> {
-        if module == UNKNOWN || module.is_empty() {
-            return self.of_class.push(u32::MAX);
-        }
-        let name = names.intern(module.as_bytes())?;
-        let next = self.by_name.len() as u32;
-        let row = *self.by_name.entry(name).or_insert(next);
-        if row == next {
-            self.account.add(ENTRY)?;
-            let platform =
-                PLATFORM.contains(&module) || PLATFORM_FAMILIES.iter().any(|start| module.starts_with(start));
-            let none = u32::MAX;
-            self.rows.push(Origin { script: none, package: name.0, loader: none, platform: platform.into() })?;
-        }
-        self.of_class.push(row)
-    }
-
-    /// Completes the columns; the last class is the root's.
-    fn finish(mut self, scratch: &Scratch) -> Result<(), StageError> {
-        self.of_class.push(u32::MAX)?;
-        self.of_class.finish()?;
-        self.rows.finish()?;
-        // No object has an origin other than its class's.
-        ColumnWriter::create(scratch, columns::ORIGIN_NODE)?.finish()?;
-        ColumnWriter::create(scratch, columns::ORIGIN_OF_NODE)?.finish().map(drop)
-    }
+    let package = names.intern(module.as_bytes())?.0;
+    let platform = PLATFORM.contains(&module) || PLATFORM_FAMILIES.iter().any(|start| module.starts_with(start));
+    Ok(Some(Origin { script: NONE, package, loader: NONE, platform: platform.into() }))
 }
 
 /// Returns module and token of a type.

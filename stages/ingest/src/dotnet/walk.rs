@@ -22,12 +22,12 @@ use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
 use super::types::KIND;
 use crate::format::opened;
 use crate::index::CHUNKS;
-use heaplake_input::bytes::{Bytes, HINT};
+use heaplake_input::bytes::Bytes;
 use heaplake_input::nettrace;
 use heaplake_input::profiler_log;
 use heaplake_input::source::Opened;
 use heaplake_kit::access::{column, document, texts};
-use heaplake_kit::{InputError, Job, Stage, StageError, Stats};
+use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS, documents};
 
 /// Declaration of the stage.
@@ -84,8 +84,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let content_bytes = bytes.offset();
     let identity = bytes.identity().cloned().unwrap_or_default();
     if identity.hash.is_empty() {
-        let (expected, found) = ("the end of the input".to_owned(), "more".to_owned());
-        return Err(InputError { file: walk.name, offset: content_bytes, expected, found, hint: HINT }.into());
+        return Err(bytes.error(content_bytes, "the end of the input", "more"));
     }
     metadata.content_bytes = content_bytes;
     (metadata.input_bytes, metadata.input_hash) = (identity.bytes, identity.hash);
@@ -93,6 +92,5 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     (job.admit)(metadata.node_count)?;
     walk.save(scratch)?;
     scratch.write_document(documents::METADATA, &metadata)?;
-    context.progress.end();
     Ok(Stats { rows: metadata.node_count, spilled_bytes })
 }

@@ -20,7 +20,7 @@ pub(crate) use words::{Twice, Word};
 use heaplake_kit::access::{Size, per_node};
 use heaplake_kit::array::{Fault, Residency};
 use heaplake_kit::array_plan::filled;
-use heaplake_kit::{Array, ArrayPlan, ColumnReader, Job, ReadAt, StageError, on_resident};
+use heaplake_kit::{Array, ArrayPlan, ColumnPoints, ColumnReader, Job, ReadAt, StageError, on_resident};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 use places::Places;
@@ -57,7 +57,7 @@ pub(crate) trait Find {
 /// Finds objects by address.
 pub(crate) struct Index {
     by: Owned,
-    spilled: u64,
+    pub spilled: u64,
 }
 
 /// The two representations.
@@ -107,17 +107,29 @@ impl Index {
         Ok(by.map(|by| Self { by, spilled: plan.spilled_bytes() }))
     }
 
+    /// [`Self::build`], where the place of an object that has the address of another one is an error.
+    pub(crate) fn build_unique(
+        from: u32,
+        unit: u32,
+        job: &Job<'_>,
+        error: impl FnOnce(NodeId, String) -> Result<StageError, StageError>,
+    ) -> Result<Self, StageError> {
+        let nodes = ColumnReader::open(job.scratch, columns::NODE_ID)?.remaining();
+        match Self::build(from, unit, nodes + nodes / 8, job)? {
+            Ok(index) => Ok(index),
+            Err(Twice(node)) => {
+                let address = ColumnPoints::open(job.scratch, columns::NODE_ID)?.at(node.index());
+                Err(error(node, format!("another one at {address:#x}"))?)
+            }
+        }
+    }
+
     /// [`Self::build`] for a heap in which an earlier stage has checked that addresses are unique.
     pub(crate) fn build_again(from: u32, unit: u32, for_others: u64, job: &Job<'_>) -> Result<Self, StageError> {
         Self::build(from, unit, for_others, job)?.map_err(|_| {
             let problem = "two objects have one address".to_owned();
             StageError::Scratch { path: job.scratch.path(columns::NODE_ID), problem }
         })
-    }
-
-    /// Bytes that did not fit and went to files.
-    pub(crate) fn spilled_bytes(&self) -> u64 {
-        self.spilled
     }
 
     /// Whether an object begins at an address of `from..to`. Costs one access per 64 places.
@@ -281,7 +293,7 @@ mod tests {
         }
         assert_eq!(index.find(0).unwrap(), None);
         assert_eq!(index.find(u64::MAX).unwrap(), None);
-        index.spilled_bytes()
+        index.spilled
     }
 
     fn random(state: &mut u64) -> u64 {

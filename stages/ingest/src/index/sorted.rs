@@ -66,9 +66,7 @@ impl Rows<Array<u64>, Array<u32>> {
             self.addresses.set(at, address)?;
             self.nodes.set(at, node as u32)?;
             at += 1;
-            if at.is_multiple_of(1 << 16) {
-                job.context.check()?;
-            }
+            job.context.check_every(1 << 16, at)?;
         }
         Ok(twice.map(|node| NodeId(node as u32)))
     }
@@ -102,9 +100,7 @@ fn sort<'a>(from: u32, job: &Job<'a>) -> Result<(Sorted<'a, Entry>, [u64; 2]), S
         let address = addresses.next()?;
         ends = [ends[0].min(address), ends[1].max(address)];
         sorter.push([address, node.into()])?;
-        if node.is_multiple_of(1 << 16) {
-            context.check()?;
-        }
+        context.check_every(1 << 16, node)?;
     }
     Ok((sorter.finish()?, ends))
 }

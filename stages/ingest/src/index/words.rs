@@ -103,9 +103,7 @@ pub(super) fn fill(
             }
         }
         last = (at, bit);
-        if ordinal.is_multiple_of(1 << 16) {
-            context.check()?;
-        }
+        context.check_every(1 << 16, ordinal)?;
     }
     Ok(Ok(mixed))
 }
@@ -119,9 +117,7 @@ pub(super) fn assign_lists(mut words: impl WriteAt<Word>, context: &Context<'_>)
             words.set(at, Word { list: listed as u32, ..word })?;
             listed += word.bits.count_ones() as usize;
         }
-        if at.is_multiple_of(1 << 16) {
-            context.check()?;
-        }
+        context.check_every(1 << 16, at)?;
     }
     Ok(listed)
 }

@@ -122,7 +122,7 @@ impl Containers {
             let Some((array, _)) = field(array, value::OBJECT) else { continue };
             let entries = match entries {
                 Some((name, kind)) => match field(name, kind) {
-                    Some((at, kind)) => Some((at, value::width(kind, types.id_bytes()).unwrap_or(0))),
+                    Some((at, kind)) => Some((at, value::width(kind, types.id_bytes).unwrap_or(0))),
                     // The fields differ from those of the known library.
                     None => continue,
                 },
@@ -220,8 +220,7 @@ pub(crate) fn settle(sizes: &Sizes, job: &Job<'_>) -> Result<u64, StageError> {
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;
     let mut plan = ArrayPlan::of(job, "arrays of containers");
     let (mut shallow, mut edges) = plan.make((lookup(columns::NODE_SHALLOW), lookup(columns::NODE_EDGE_COUNT)))?;
-    while found.remaining() > 0 {
-        let mut row = found.next()?;
+    while let Some(mut row) = found.pop()? {
         let need = NEEDS[row.flags as usize % NEEDS.len()];
         row.flags = 0;
         if (row.store as usize) < shallow.count() {
@@ -236,9 +235,7 @@ pub(crate) fn settle(sizes: &Sizes, job: &Job<'_>) -> Result<u64, StageError> {
             }
         }
         rows.push(row)?;
-        if rows.len().is_multiple_of(1 << 16) {
-            context.check()?;
-        }
+        context.check_every(1 << 16, rows.len())?;
     }
     rows.finish()?;
     scratch.discard(FOUND);

@@ -3,7 +3,7 @@
 use super::sizes::Sizes;
 use heaplake_input::source::Identity;
 use heaplake_kit::access::{Access, column, document};
-use heaplake_kit::{InputError, Job, Scratch, StageError};
+use heaplake_kit::{Job, Scratch, StageError};
 use heaplake_schemas::ids::NO_ID;
 use heaplake_schemas::scratch::Column;
 use serde::{Deserialize, Serialize};
@@ -78,8 +78,7 @@ impl Dump {
 
     /// Returns an error of the dump at an offset.
     pub(crate) fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
-        let (file, expected, found) = (self.name.clone(), expected.into(), found.into());
-        InputError { file, offset, expected, found, hint: HINT }.into()
+        StageError::input(&self.name, offset, expected, found, HINT)
     }
 }
 

@@ -15,9 +15,7 @@
 //! * Reference: none needed.
 
 use super::big_endian::id;
-use super::cursor::{Cursor, MOST_PIECE};
-use super::dump::{Dump, FIRST, HINT};
-use super::header::header;
+use super::dump::{Dump, FIRST};
 use super::hidden::STACK_CHUNK;
 use super::kinds::node_kind;
 use super::layouts::{Position, Slot, Types};
@@ -28,11 +26,12 @@ use super::references::{ROOTED, References, UNLISTED};
 use super::type_cache::TypeCache;
 use super::types::{DESCRIPTORS, FIELDS, STATICS};
 use super::value;
-use heaplake_input::source::Source;
+use heaplake_input::bytes::MOST_PIECE;
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::dedup::{HashPass, Records as Values};
 use heaplake_kit::{
     Bitset, BudgetVec, ColumnReader, ColumnWriter, Context, Job, Scratch, Stage, StageError, Stats, StringTable,
+    finish_all, open_all,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::AnalysisOptions;
@@ -101,7 +100,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         4 => all::<4>(&dump, &looks, job)?,
         _ => all::<8>(&dump, &looks, job)?,
     };
-    job.context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes })
 }
 
@@ -111,9 +109,8 @@ fn survey(types: &Types, strings: &StringTable, nodes: usize, job: &Job<'_>) -> 
     let tops: Vec<usize> = OPAQUE.iter().filter_map(|name| types.named(name, strings)).collect();
     let special: BudgetVec<bool> = types.extending(&tops, context)?;
     let mut opaque = Bitset::new(&context.budget, "nodes compared by identity", nodes)?;
-    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut of = ColumnReader::open(scratch, columns::NODE_CLASS)?;
-    let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
+    let (mut kinds, mut of, mut numbers) =
+        open_all(scratch, (columns::NODE_KIND, columns::NODE_CLASS, columns::NODE_PREORDER))?;
     for node in 0..nodes {
         let (kind, class, number) = (kinds.next()?, of.next()?, numbers.next()?);
         // Classes without an entry are synthetic, for objects with a class missing from the dump.
@@ -175,9 +172,7 @@ fn each<const ID: usize, V: Values, O: Outcome, M: Meanings>(
     let cache = TypeCache::new();
     let mut objects = Objects { looks, values, outcome, meanings, cache, node: 0, nodes, degree: 0 };
     (0..FIRST).try_for_each(|_| objects.identity())?;
-    let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, context, HINT);
-    header(&mut cursor)?;
-    Records::<ID>::new(cursor, dump.content_bytes).within(dump.heap.clone()).visit(&mut objects)?;
+    Records::<ID>::open(dump, context)?.visit(&mut objects)?;
     Ok((objects.values, objects.outcome, objects.meanings))
 }
 
@@ -215,10 +210,8 @@ struct Slots {
 
 impl Slots {
     fn finish(self, scratch: &Scratch) -> Result<(), StageError> {
-        self.degrees.finish()?;
-        self.to.map(ColumnWriter::finish).transpose()?;
-        self.missing.finish()?;
-        self.records.finish()?;
+        finish_all((self.degrees, self.to))?;
+        finish_all((self.missing, self.records))?;
         if !self.any_missing {
             scratch.withdraw(columns::EQUAL_LIMITS)?;
         }
@@ -358,7 +351,7 @@ impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Object
             end = at + ID;
         }
         self.bytes(&body[end..])?;
-        self.end(records.start(), if self.looks.stack == Some(position) { limits::STACK } else { 0 })
+        self.end(records.start, if self.looks.stack == Some(position) { limits::STACK } else { 0 })
     }
 
     fn object_array(
@@ -383,7 +376,7 @@ impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Object
             piece.chunks_exact(ID).try_for_each(|element| self.reference(id::<ID>(element, 0)))?;
             left -= piece.len() as u64;
         }
-        self.end(records.start(), 0)
+        self.end(records.start, 0)
     }
 
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
@@ -403,7 +396,7 @@ impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Object
         }
         let is_overwritten = self.looks.is_sanitized && matches!(array.element, value::BYTE | value::CHAR);
         let is_missing = array.length > 0 && (array.bytes == 0 || is_overwritten);
-        self.end(records.start(), if is_missing { limits::CONTENTS } else { 0 })
+        self.end(records.start, if is_missing { limits::CONTENTS } else { 0 })
     }
 
     fn other(&mut self, record: Record, records: &mut Records<'_, ID>) -> Result<(), StageError> {

@@ -1,7 +1,7 @@
 //! The header of a dump.
 
 use super::big_endian::{u32_at, u64_at};
-use super::cursor::Cursor;
+use heaplake_input::bytes::Bytes;
 use heaplake_kit::StageError;
 
 /// Contents of the header of a dump.
@@ -22,7 +22,7 @@ pub(crate) const MAGIC: &[u8] = b"JAVA PROFILE 1.0.";
 const MOST_MAGIC: usize = 32;
 
 /// Reads the header of a dump.
-pub(crate) fn header(cursor: &mut Cursor<'_>) -> Result<Header, StageError> {
+pub(crate) fn header(cursor: &mut Bytes<'_>) -> Result<Header, StageError> {
     let mut magic = Vec::with_capacity(MOST_MAGIC);
     loop {
         match cursor.take(1)?[0] {

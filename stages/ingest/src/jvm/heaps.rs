@@ -5,7 +5,7 @@
 //! is as for the walks of .NET: the last complete one, or the one with a given number. Choosing takes another read of
 //! the file.
 
-use heaplake_kit::{InputError, StageError};
+use heaplake_kit::StageError;
 use std::ops::Range;
 
 /// Range of a file with one heap.
@@ -63,7 +63,7 @@ impl Heaps {
         let number = wanted.map_or(heaps - usize::from(self.cut), |wanted| wanted as usize);
         if number > heaps {
             let (expected, found) = (format!("heap {number} of the file"), format!("{heaps} in it"));
-            return Err(InputError { file: name.to_owned(), offset: bytes, expected, found, hint: CHOOSE }.into());
+            return Err(StageError::input(name, bytes, expected, found, CHOOSE));
         }
         if heaps == 1 {
             return Ok(None);

@@ -24,13 +24,25 @@ pub(super) struct Hidden {
 
 impl Hidden {
     const NOTHING: Self = Self { class: "", added: &[], apart: &[], all_apart: false };
+
+    const fn added(class: &'static str, added: &'static [(&'static str, u8)]) -> Self {
+        Self { class, added, ..Self::NOTHING }
+    }
+
+    const fn apart(class: &'static str, apart: &'static [&'static str]) -> Self {
+        Self { class, apart, ..Self::NOTHING }
+    }
+
+    const fn all_apart(class: &'static str) -> Self {
+        Self { class, all_apart: true, ..Self::NOTHING }
+    }
 }
 
 /// The classes, all of the boot loader.
 const HIDDEN: [Hidden; 16] = [
-    Hidden {
-        class: "java.lang.Class",
-        added: &[
+    Hidden::added(
+        "java.lang.Class",
+        &[
             ("klass", LONG),
             ("array_klass", LONG),
             ("oop_size", INT),
@@ -40,44 +52,39 @@ const HIDDEN: [Hidden; 16] = [
             ("source_file", OBJECT),
             ("init_lock", OBJECT),
         ],
-        ..Hidden::NOTHING
-    },
-    Hidden { class: "java.lang.ClassLoader", added: &[("loader_data", LONG)], ..Hidden::NOTHING },
-    Hidden { class: "java.lang.Module", added: &[("module_entry", LONG)], ..Hidden::NOTHING },
-    Hidden {
-        class: "java.lang.Thread",
-        added: &[
+    ),
+    Hidden::added("java.lang.ClassLoader", &[("loader_data", LONG)]),
+    Hidden::added("java.lang.Module", &[("module_entry", LONG)]),
+    Hidden::added(
+        "java.lang.Thread",
+        &[
             ("jvmti_thread_state", LONG),
             ("jvmti_VTMS_transition_disable_count", INT),
             ("jvmti_is_in_VTMS_transition", BYTE),
             ("jfr_epoch", SHORT),
         ],
-        ..Hidden::NOTHING
-    },
-    Hidden { class: "java.lang.VirtualThread", added: &[("objectWaiter", LONG)], ..Hidden::NOTHING },
-    Hidden { class: "java.lang.InternalError", added: &[("during_unsafe_access", BYTE)], ..Hidden::NOTHING },
-    Hidden { class: "java.lang.StackFrameInfo", added: &[("version", SHORT)], ..Hidden::NOTHING },
-    Hidden { class: "java.lang.invoke.MemberName", added: &[("vmindex", LONG)], ..Hidden::NOTHING },
-    Hidden { class: "java.lang.invoke.ResolvedMethodName", added: &[("vmtarget", LONG)], ..Hidden::NOTHING },
-    Hidden {
-        class: "java.lang.invoke.MethodHandleNatives$CallSiteContext",
-        added: &[("vmdependencies", LONG), ("last_cleanup", LONG)],
-        ..Hidden::NOTHING
-    },
-    Hidden {
-        class: STACK_CHUNK,
-        added: &[("cont", OBJECT), ("flags", BYTE), ("pc", LONG), ("maxThawingSize", INT), ("lockStackSize", BYTE)],
-        ..Hidden::NOTHING
-    },
-    Hidden { class: "java.util.concurrent.ForkJoinPool", apart: &["ctl", "parallelism"], ..Hidden::NOTHING },
-    Hidden {
-        class: "java.util.concurrent.ForkJoinPool$WorkQueue",
-        apart: &["top", "phase", "stackPred", "source", "nsteals", "parking"],
-        ..Hidden::NOTHING
-    },
-    Hidden { class: "java.util.concurrent.Exchanger$Slot", all_apart: true, ..Hidden::NOTHING },
-    Hidden { class: "java.util.concurrent.ConcurrentHashMap$CounterCell", all_apart: true, ..Hidden::NOTHING },
-    Hidden { class: "java.util.concurrent.atomic.Striped64$Cell", all_apart: true, ..Hidden::NOTHING },
+    ),
+    Hidden::added("java.lang.VirtualThread", &[("objectWaiter", LONG)]),
+    Hidden::added("java.lang.InternalError", &[("during_unsafe_access", BYTE)]),
+    Hidden::added("java.lang.StackFrameInfo", &[("version", SHORT)]),
+    Hidden::added("java.lang.invoke.MemberName", &[("vmindex", LONG)]),
+    Hidden::added("java.lang.invoke.ResolvedMethodName", &[("vmtarget", LONG)]),
+    Hidden::added(
+        "java.lang.invoke.MethodHandleNatives$CallSiteContext",
+        &[("vmdependencies", LONG), ("last_cleanup", LONG)],
+    ),
+    Hidden::added(
+        STACK_CHUNK,
+        &[("cont", OBJECT), ("flags", BYTE), ("pc", LONG), ("maxThawingSize", INT), ("lockStackSize", BYTE)],
+    ),
+    Hidden::apart("java.util.concurrent.ForkJoinPool", &["ctl", "parallelism"]),
+    Hidden::apart(
+        "java.util.concurrent.ForkJoinPool$WorkQueue",
+        &["top", "phase", "stackPred", "source", "nsteals", "parking"],
+    ),
+    Hidden::all_apart("java.util.concurrent.Exchanger$Slot"),
+    Hidden::all_apart("java.util.concurrent.ConcurrentHashMap$CounterCell"),
+    Hidden::all_apart("java.util.concurrent.atomic.Striped64$Cell"),
 ];
 
 /// Class of stack chunks of virtual threads, which store their words after their fields.

@@ -1,10 +1,14 @@
 //! Names of classes, and keys that distinguish classes of one name.
 
 use super::layouts::{Position, Types};
-use super::origins::Origins;
+use super::origins;
 use crate::index::Find;
 use crate::names::NameWriter;
-use heaplake_kit::{ColumnPoints, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable, StringWriter};
+use crate::origins::OriginWriter;
+use heaplake_kit::{
+    ColumnPoints, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable, StringWriter, create_all,
+    finish_all,
+};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
 use rustc_hash::FxHashMap;
@@ -26,6 +30,20 @@ const NAMES: [&str; 13] = [
     "long[]",
     "java.lang.Class",
 ];
+
+/// Positions in [`NAMES`].
+pub(crate) mod synthetic {
+    /// The root's class.
+    pub(crate) const ROOT: u32 = 0;
+    /// The boot loader's class, if the dump lacks `java.lang.ClassLoader`.
+    pub(crate) const BOOT_LOADER: u32 = 1;
+    /// Instances of a missing class.
+    pub(crate) const INSTANCE: u32 = 2;
+    /// Arrays of references of a missing class.
+    pub(crate) const OBJECT_ARRAY: u32 = 3;
+    /// Classes, if the dump lacks `java.lang.Class`.
+    pub(crate) const CLASS: u32 = 12;
+}
 
 /// Number of synthetic classes.
 pub(crate) const MORE: usize = NAMES.len();
@@ -49,40 +67,10 @@ impl Ids {
         ClassId(class as u32)
     }
 
-    /// Id of the root's class.
+    /// Id of a synthetic class, by its position in [`NAMES`].
     #[must_use]
-    pub(crate) fn root(self) -> ClassId {
-        ClassId(self.types)
-    }
-
-    /// Id of the boot loader's class, if the dump lacks `java.lang.ClassLoader`.
-    #[must_use]
-    pub(crate) fn boot_loader(self) -> ClassId {
-        ClassId(self.types + 1)
-    }
-
-    /// Id of instances of a missing class.
-    #[must_use]
-    pub(crate) fn instance(self) -> ClassId {
-        ClassId(self.types + 2)
-    }
-
-    /// Id of arrays of references of a missing class.
-    #[must_use]
-    pub(crate) fn object_array(self) -> ClassId {
-        ClassId(self.types + 3)
-    }
-
-    /// Id of arrays of a primitive type with a missing class.
-    #[must_use]
-    pub(crate) fn primitive_array(self, element: u8) -> ClassId {
-        ClassId(self.types + u32::from(element))
-    }
-
-    /// Id of classes, if the dump lacks `java.lang.Class`.
-    #[must_use]
-    pub(crate) fn class(self) -> ClassId {
-        ClassId(self.types + 12)
+    pub(crate) fn synthetic(self, position: u32) -> ClassId {
+        ClassId(self.types + position)
     }
 }
 
@@ -101,15 +89,14 @@ pub(crate) fn write(
     let strings = StringTable::open(scratch, STRINGS)?;
     let mut name_of = ColumnWriter::create(scratch, columns::CLASS_NAME)?;
     let mut keys = StringWriter::create(scratch, CLASS_KEYS)?;
-    let mut origins = Origins::create(scratch, context)?;
-    let mut loader_of = ColumnWriter::create(scratch, columns::CLASS_LOADER)?;
-    let mut node_of = ColumnWriter::create(scratch, columns::CLASS_NODE)?;
+    let mut writer = OriginWriter::create(scratch, &context.budget)?;
+    let (mut loader_of, mut node_of) = create_all(scratch, (columns::CLASS_LOADER, columns::CLASS_NODE))?;
     for class in types.descriptors.iter() {
         name_of.push(class.name)?;
         node_of.push(class.node)?;
         loader_of.push(loaders.node.get(&class.loader).copied().unwrap_or(NodeId::NONE))?;
         let loader = if class.loader == 0 { None } else { Some(loaders.class[&class.loader]) };
-        origins.class(class.node, class.name, loader, &strings, names)?;
+        writer.class(origins::of(class.name, loader, &strings, names)?, Some(class.node))?;
         keys.extend(&strings.text(class.name.index()).into_owned().into_bytes())?;
         if let Some(loader) = loader {
             keys.extend(b" (")?;
@@ -124,9 +111,8 @@ pub(crate) fn write(
         }
         keys.end()?;
     }
-    origins.finish(MORE, scratch)?;
-    loader_of.finish()?;
-    node_of.finish()?;
+    writer.finish(MORE, scratch)?;
+    finish_all((loader_of, node_of))?;
     for name in NAMES {
         name_of.push(names.intern(name.as_bytes())?)?;
         keys.push(name.as_bytes())?;

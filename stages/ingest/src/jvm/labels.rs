@@ -2,7 +2,7 @@
 
 use super::layouts::Types;
 use crate::names::NameWriter;
-use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, StringTable};
+use heaplake_kit::{BudgetVec, Context, Scratch, StageError, StringTable, create_all};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, STRINGS, edge_label};
@@ -10,8 +10,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, edge_label};
 /// Writes the edge labels of each class's instances, and none for `more` further classes. `class` is the label of the
 /// edge to the class.
 pub(crate) fn write(types: &Types, more: usize, class: StringId, scratch: &Scratch) -> Result<(), StageError> {
-    let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
-    let mut names = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
+    let (mut start, mut names) = create_all(scratch, (columns::CLASS_LABEL_START, columns::CLASS_LABEL))?;
     start.push(0)?;
     for position in 0..types.descriptors.len() {
         names.push(class)?;
@@ -35,8 +34,7 @@ pub(crate) fn of_statics(
     let strings = StringTable::open(scratch, STRINGS)?;
     let mut of = context.budget.filled("names of static fields", types.statics.len(), label::NONE)?;
     for class in types.descriptors.iter() {
-        let (first, end) = (class.first_static as usize, (class.first_static + class.statics) as usize);
-        for (field, of) in types.statics[first..end].iter().zip(&mut of[first..end]) {
+        for (field, of) in types.statics[class.statics()].iter().zip(&mut of[class.statics()]) {
             if let Some(name) = field.name.get().filter(|_| field.value != 0) {
                 let text = [strings.get(class.name.index()), b".", strings.get(name as usize)].concat();
                 *of = names.intern(&text)?.0;

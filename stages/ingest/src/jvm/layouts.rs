@@ -1,12 +1,12 @@
 //! Layouts and sizes of the instances of classes.
 
-use super::cursor::MOST_PIECE;
 use super::dump::{Damage, Dump};
 use super::fields::Placed;
 use super::hidden::HiddenFields;
 use super::sizes::Sizes;
 use super::types::{DESCRIPTORS, FIELDS, Field, STATICS, Static, TypeDescriptor, load};
 use super::value;
+use heaplake_input::bytes::MOST_PIECE;
 use heaplake_kit::{BudgetVec, Context, Job, Reservation, StageError, StringTable};
 use heaplake_schemas::scratch::STRINGS;
 use rustc_hash::FxHashMap;
@@ -74,9 +74,12 @@ pub(crate) struct Types {
     /// First inconsistency of superclasses, if damage is tolerated.
     pub damage: Option<Damage>,
     /// Bytes of an id.
-    id_bytes: usize,
+    pub id_bytes: usize,
     _reservation: Reservation,
 }
+
+/// Limit of the superclass chain of [`Types::all_fields`].
+const LEVELS: usize = 64;
 
 /// Position of a class in the dump.
 pub(crate) type Position = usize;
@@ -120,11 +123,6 @@ impl Types {
         Ok(all)
     }
 
-    /// Bytes of an id, the width of a reference in the dump.
-    pub(crate) fn id_bytes(&self) -> usize {
-        self.id_bytes
-    }
-
     /// Returns the position of the class at an address.
     #[inline]
     pub(crate) fn position(&self, id: u64) -> Option<Position> {
@@ -147,8 +145,7 @@ impl Types {
     /// `java.lang.Class`.
     pub(crate) fn static_size(&self, class: &TypeDescriptor, sizes: &Sizes) -> u64 {
         if sizes.heads.is_some() {
-            let statics = &self.statics[class.first_static as usize..(class.first_static + class.statics) as usize];
-            let references = statics.iter().filter(|field| field.elsewhere == 0).count() as u64;
+            let references = self.statics[class.statics()].iter().filter(|field| field.elsewhere == 0).count() as u64;
             let end = self.mirror + references * sizes.reference;
             let end = if class.has_wide_static == 0 { end } else { end.next_multiple_of(8) };
             return sizes.aligned(end + u64::from(class.static_bytes));
@@ -206,13 +203,12 @@ impl Types {
     /// Returns the layout of a class whose superclass `above` is laid out; `None` if it exceeds the limit of a class.
     fn level(&mut self, class: Position, above: Option<Position>, sizes: &Sizes) -> Result<Option<Layout>, StageError> {
         let first = self.slots.len() as u32;
-        let TypeDescriptor { first_field, fields, .. } = self.descriptors[class];
         let (mut body, mut own) = (0u32, 0u64);
-        for field in first_field..first_field + fields {
-            let kind = self.fields[field as usize].kind as u8;
+        for field in self.descriptors[class].fields() {
+            let kind = self.fields[field].kind as u8;
             let width = value::width(kind, self.id_bytes).unwrap_or(0) as u32;
             if kind == value::OBJECT {
-                self.slots.push(Slot { at: body, field })?;
+                self.slots.push(Slot { at: body, field: field as u32 })?;
                 own += sizes.reference;
             } else {
                 own += u64::from(width);
@@ -256,8 +252,7 @@ impl Types {
                 placed.gaps.extend_from_slice(&gaps[first as usize..(first + count) as usize]);
             }
             for class in path.drain(..).rev() {
-                let TypeDescriptor { first_field, fields, .. } = self.descriptors[class];
-                let own = &self.fields[first_field as usize..(first_field + fields) as usize];
+                let own = &self.fields[self.descriptors[class].fields()];
                 let (group, apart) = hidden.groups(class, own, &strings);
                 placed.place(group, sizes.reference as u32);
                 if !apart.is_empty() {
@@ -328,9 +323,8 @@ impl Types {
         kind: u8,
         strings: &StringTable,
     ) -> Option<(usize, u32)> {
-        let TypeDescriptor { first_field, fields, .. } = self.descriptors[class];
         let mut at = 0;
-        for field in first_field as usize..(first_field + fields) as usize {
+        for field in self.descriptors[class].fields() {
             let Field { name: called, kind: found } = self.fields[field];
             if found == u32::from(kind) && called.get().is_some_and(|id| strings.get(id as usize) == name.as_bytes()) {
                 return Some((field, at));
@@ -338,6 +332,18 @@ impl Types {
             at += value::width(found as u8, self.id_bytes).unwrap_or(0) as u32;
         }
         None
+    }
+
+    /// Returns the fields of an instance with their offsets, from its class up through the superclasses.
+    pub(crate) fn all_fields(&self, class: Position) -> impl Iterator<Item = (Field, usize)> {
+        let above = |class: &Position| self.position(self.descriptors[*class].superclass);
+        let classes = std::iter::successors(Some(class), above).take(LEVELS);
+        let fields = classes.flat_map(|class| &self.fields[self.descriptors[class].fields()]);
+        fields.scan(0, |end, field| {
+            let at = *end;
+            *end += value::width(field.kind as u8, self.id_bytes).unwrap_or(0);
+            Some((*field, at))
+        })
     }
 
     /// Returns the offset of a declared or inherited reference field in instances of a class.

@@ -16,7 +16,7 @@
 //!   path from the root needs it, so neither dominators nor distances change.
 
 use super::containers::{self, Containers};
-use super::dump::{Dump, FIRST, ROOT};
+use super::dump::{Dump, FIRST};
 use super::heap::Heap;
 use super::kinds::{EDGE_KINDS, EdgeNames, NODE_KINDS};
 use super::layouts::Types;
@@ -30,18 +30,15 @@ use super::strings::{ARRAY_NODE, ARRAY_OFFSET, STRING_CODER, STRING_NODE, STRING
 use super::types::{DESCRIPTORS, FIELDS, STATICS};
 use super::{keys, labels, place, threads, variables};
 use crate::degrees::InDegrees;
-use crate::index::{CHUNKS, Find, Index, Twice};
+use crate::index::{CHUNKS, Find, Index};
 use crate::names::NameWriter;
 use crate::output::{Output, Wanted, writes_and};
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::filled;
-use heaplake_kit::{
-    ArrayPlan, ColumnPoints, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident,
-};
+use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident};
 use heaplake_schemas::direct_buffers::DIRECT_BUFFER;
-use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::{AnalysisOptions, SizeRule};
-use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Metadata, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Metadata, STRINGS, documents};
 use std::sync::Arc;
 
 /// Declaration of the stage.
@@ -116,7 +113,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, dump.content_bytes);
     let nodes = metadata.node_count;
     let mut types = Types::load(&dump, job)?;
-    let mut index = index(&dump, nodes, job)?;
+    let mut index = Index::build_unique(FIRST, dump.unit, job, |node, found| {
+        Ok(dump.error(place::offset_of(&dump, node, context)?, "every object once", found))
+    })?;
     let sizes = settled(dump.sizes, &mut index, job)?;
     if sizes != dump.sizes {
         dump.sizes = sizes;
@@ -133,27 +132,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         None => on_resident!(index => link(&heap, &mut metadata, index, None::<&mut [u8]>))?,
         Some(mut degrees) => on_resident!(index, degrees => link(&heap, &mut metadata, index, Some(degrees)))?,
     }
-    let mut spilled_bytes = index.spilled_bytes() + plan.spilled_bytes();
+    let mut spilled_bytes = index.spilled + plan.spilled_bytes();
     drop((heap, index));
     if counted {
         spilled_bytes += containers::settle(&dump.sizes, job)?;
     }
     dump.save(scratch)?;
     scratch.write_document(documents::METADATA, &metadata)?;
-    context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes })
-}
-
-/// Builds the index of all objects.
-fn index(dump: &Dump, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
-    match Index::build(FIRST, dump.unit, nodes + nodes / 8, job)? {
-        Ok(index) => Ok(index),
-        Err(Twice(node)) => {
-            let offset = place::offset_of(dump, node, job.context)?;
-            let address = ColumnPoints::open(job.scratch, columns::NODE_ID)?.at(node.index());
-            Err(dump.error(offset, "every object once", format!("another one at {address:#x}")))
-        }
-    }
 }
 
 /// Returns the layout of the heap, which here does not depend on the order of the dump.
@@ -172,8 +158,7 @@ fn settled(mut sizes: Sizes, index: &mut Index, job: &Job<'_>) -> Result<Sizes, 
 fn compact(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
     let mut heads = ColumnReader::open(job.scratch, HEADS)?;
     let mut found = false;
-    while heads.remaining() > 0 {
-        let Extent { start, end } = heads.next()?;
+    while let Some(Extent { start, end }) = heads.pop()? {
         let mut within = |head: Heads| index.any_within(start.saturating_add(1), end.saturating_add(head.array));
         if within(Heads::NARROW)? {
             found = true;
@@ -181,9 +166,7 @@ fn compact(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
                 return Ok(false);
             }
         }
-        if heads.remaining().is_multiple_of(1 << 12) {
-            job.context.check()?;
-        }
+        job.context.check_every(1 << 12, heads.remaining())?;
     }
     Ok(found)
 }
@@ -191,14 +174,11 @@ fn compact(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
 /// Whether some array would overlap an object without compressed references.
 fn overlapping(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
     let mut extents = ColumnReader::open(job.scratch, EXTENTS)?;
-    while extents.remaining() > 0 {
-        let Extent { start, end } = extents.next()?;
+    while let Some(Extent { start, end }) = extents.pop()? {
         if index.any_within(start.saturating_add(1), end)? {
             return Ok(true);
         }
-        if extents.remaining().is_multiple_of(1 << 12) {
-            job.context.check()?;
-        }
+        job.context.check_every(1 << 12, extents.remaining())?;
     }
     Ok(false)
 }
@@ -218,14 +198,11 @@ fn link<I: Find, D: WriteAt<u8>>(
     let pseudo = called.pseudo;
     let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
     let output = Output::create(wanted, degrees, pseudo.by_kind(), scratch)?;
-    let linker = Linker::create(heap, index, output, &roots, called)?;
-    let Linked { edges, mut index, thread_names, variables, has_stacks, damage } =
-        match (heap.dump.id_bytes, wanted.edges) {
-            (4, false) => linker.all::<4, false>()?,
-            (4, true) => linker.all::<4, true>()?,
-            (_, false) => linker.all::<8, false>()?,
-            (_, true) => linker.all::<8, true>()?,
-        };
+    let linked = match wanted.edges {
+        false => Linker::<_, _, false>::create(heap, index, output, &roots, called)?.all()?,
+        true => Linker::<_, _, true>::create(heap, index, output, &roots, called)?.all()?,
+    };
+    let Linked { edges, mut index, thread_names, variables, has_stacks, damage } = linked;
     if wanted.labels {
         labels::write(&heap.types, keys::MORE, pseudo.class, scratch)?;
     }
@@ -234,21 +211,10 @@ fn link<I: Find, D: WriteAt<u8>>(
     variables.write(scratch)?;
     names.finish()?;
     ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?.finish()?;
-    let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
-    seed.push(NodeId(ROOT))?;
-    seed.finish()?;
     // Damage of the first pass takes precedence.
     metadata.partial = metadata.partial.take().or_else(|| damage.map(|damage| damage.leaves_out()));
-    metadata.edge_count = edges.all;
-    metadata.essential_edge_count = edges.essential;
     metadata.root_count = roots.edges.len() as u64;
-    metadata.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
-    metadata.edge_kinds =
-        EDGE_KINDS.map(|(name, indexed)| columns::EdgeKind { name: name.to_owned(), indexed }).to_vec();
-    metadata.synthetic_kinds = vec![0];
-    metadata.internal_kinds = vec![0];
     metadata.roles = super::roles::roles();
-    metadata.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
     if heap.job.analysis().sizes == SizeRule::Auto {
         let remark = heap.dump.sizes.heads.map(|_| COMPACT).or_else(|| has_stacks.then_some(STACKS));
         // A stage that was killed may run twice.
@@ -256,7 +222,8 @@ fn link<I: Find, D: WriteAt<u8>>(
         metadata.remarks.extend(remark.map(str::to_owned));
     }
     metadata.referents = Some(heap.job.analysis().referents.name().to_owned());
-    Ok(())
+    let edge_kinds = EDGE_KINDS.map(|(name, indexed)| columns::EdgeKind { name: name.to_owned(), indexed });
+    edges.complete(metadata, &NODE_KINDS, edge_kinds.to_vec(), scratch)
 }
 
 /// Interns the names of edges.

@@ -18,7 +18,6 @@
 pub(crate) mod big_endian;
 pub(crate) mod containers;
 mod content;
-pub(crate) mod cursor;
 pub(crate) mod direct_buffers;
 pub(crate) mod dump;
 pub(crate) mod equality;

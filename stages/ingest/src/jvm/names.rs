@@ -1,5 +1,6 @@
 //! Names of classes, fields and methods: texts of the dump by id, and their display form.
 
+use super::value;
 use heaplake_kit::{BudgetVec, Context, Scratch, StageError, StringTable, StringWriter};
 use heaplake_schemas::scratch::{Column, StringColumns};
 
@@ -12,7 +13,7 @@ const MOST_NAME: usize = (1 << 16) - 1;
 
 /// Writes the texts of a dump in the order of their records.
 pub(crate) struct TextWriter {
-    texts: StringWriter,
+    pub texts: StringWriter,
     by_id: BudgetVec<(u64, u32)>,
 }
 
@@ -20,11 +21,6 @@ impl TextWriter {
     /// Starts empty.
     pub(crate) fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         Ok(Self { texts: StringWriter::create(scratch, TEXTS)?, by_id: context.budget.growing("texts of the dump") })
-    }
-
-    /// Adds a piece to the current text.
-    pub(crate) fn extend(&mut self, piece: &[u8]) -> Result<(), StageError> {
-        self.texts.extend(piece)
     }
 
     /// Completes the current text under an id.
@@ -74,19 +70,9 @@ impl Texts {
 pub(crate) fn class_name(text: &[u8]) -> Vec<u8> {
     let dimensions = text.iter().take_while(|&&byte| byte == b'[').count();
     let element = &text[dimensions..];
-    let primitive = |name: &[u8]| -> Option<&'static [u8]> {
-        Some(match name {
-            b"Z" => b"boolean",
-            b"C" => b"char",
-            b"F" => b"float",
-            b"D" => b"double",
-            b"B" => b"byte",
-            b"S" => b"short",
-            b"I" => b"int",
-            b"J" => b"long",
-            _ => return None,
-        })
-    };
+    // In the order of the type codes.
+    let code = |name: &[u8]| (4..).zip(b"ZCFDBSIJ").find(|(_, letter)| name == [**letter]).map(|(code, _)| code);
+    let primitive = |name: &[u8]| code(name).and_then(value::name).map(str::as_bytes);
     let object = || element.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
     let name = match dimensions {
         0 => element,

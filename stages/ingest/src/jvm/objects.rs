@@ -2,11 +2,9 @@
 
 use super::big_endian::id;
 use super::containers::ContainerWriter;
-use super::cursor::{Cursor, MOST_PIECE};
-use super::dump::{BOOT_LOADER, Damage, HINT};
-use super::header::header;
+use super::dump::{BOOT_LOADER, Damage};
 use super::heap::Heap;
-use super::keys::Ids;
+use super::keys::{Ids, synthetic};
 use super::kinds::{EdgeNames, edge_kind, node_kind};
 use super::layouts::Position;
 use super::record::{PrimitiveArray, Record};
@@ -24,14 +22,15 @@ use super::variables::Variables;
 use crate::index::Find;
 use crate::labels::Label;
 use crate::output::{EdgeCounts, Essential, Output};
+use heaplake_input::bytes::MOST_PIECE;
 use heaplake_input::source::Source;
 use heaplake_kit::{BudgetVec, StageError, WriteAt};
 use heaplake_schemas::ids::{NodeId, StringId};
 
-/// Runs the second pass.
-pub(super) struct Linker<'a, I, D> {
+/// Runs the second pass, with or without a table of edges.
+pub(super) struct Linker<'a, I, D, const EDGES: bool> {
     heap: &'a Heap<'a>,
-    targets: Targets<'a, I, D>,
+    targets: Targets<'a, I, D, EDGES>,
     roots: &'a Roots,
     names: SpecialNames,
     /// Whether an edge from the root leads to each class.
@@ -81,7 +80,7 @@ pub(super) struct Linked<I> {
     pub damage: Option<Damage>,
 }
 
-impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
+impl<'a, I: Find, D: WriteAt<u8>, const EDGES: bool> Linker<'a, I, D, EDGES> {
     /// Prepares the pass.
     pub(super) fn create(
         heap: &'a Heap<'a>,
@@ -114,116 +113,64 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         })
     }
 
-    /// Visits the dump, with ids of `ID` bytes, with or without a table of edges.
-    pub(super) fn all<const ID: usize, const EDGES: bool>(mut self) -> Result<Linked<I>, StageError> {
-        self.root::<EDGES>()?;
-        self.boot_loader::<EDGES>()?;
-        let source = Source::raw(&self.heap.dump.content, &self.heap.dump.name)?.hashed();
-        let mut cursor = Cursor::new(source, self.heap.job.context, HINT);
-        header(&mut cursor)?;
-        let mut records = Records::<ID>::new(cursor, self.heap.dump.content_bytes).within(self.heap.dump.heap.clone());
-        let nodes = self.heap.nodes as u32;
-        let mut objects = Objects::<I, D, EDGES> { linker: self, nodes };
-        records.visit(&mut objects)?;
-        let Objects { linker, .. } = objects;
-        records.cursor.finish()?;
-        linker.heap.dump.same(records.cursor.identity())?;
-        if linker.targets.node().0 < nodes {
+    /// Visits the dump.
+    pub(super) fn all(self) -> Result<Linked<I>, StageError> {
+        match self.heap.dump.id_bytes {
+            4 => self.visit::<4>(),
+            _ => self.visit::<8>(),
+        }
+    }
+
+    fn visit<const ID: usize>(mut self) -> Result<Linked<I>, StageError> {
+        self.root()?;
+        self.boot_loader()?;
+        let source = Source::raw(&self.heap.dump.content, &self.heap.dump.name, true)?;
+        let mut records = Records::<ID>::of(self.heap.dump, source, self.heap.job.context)?;
+        records.visit(&mut self)?;
+        records.cursor.drain()?;
+        self.heap.dump.same(records.cursor.identity())?;
+        if self.targets.node.0 < self.heap.nodes as u32 {
             let offset = records.cursor.offset();
-            return Err(linker.heap.dump.error(
+            return Err(self.heap.dump.error(
                 offset,
                 "the objects that the first pass found",
                 "the end of the content",
             ));
         }
-        let Self { strings, containers, targets, heap, thread_names, variables, has_stacks, damage, .. } = linker;
+        let Self { strings, containers, targets, heap, thread_names, variables, has_stacks, damage, .. } = self;
         strings.finish()?;
         if let Some(containers) = containers {
             containers.finish()?;
         }
-        let (edges, index) = targets.finish::<EDGES>(heap.job.scratch)?;
+        let (edges, index) = targets.finish(heap.job.scratch)?;
         Ok(Linked { edges, index, thread_names, variables, has_stacks, damage })
     }
 
     /// Adds the root and its edges.
-    fn root<const EDGES: bool>(&mut self) -> Result<(), StageError> {
+    fn root(&mut self) -> Result<(), StageError> {
         for edge in self.roots.edges.iter() {
             let name = self.names.roots[edge.kind as usize].0;
-            self.targets.edge::<EDGES>(edge.to, edge_kind::ROOT, || name, (Essential::Yes, Label::Unnamed))?;
+            self.targets.edge(edge.to, edge_kind::ROOT, || name, (Essential::Yes, Label::Unnamed))?;
         }
-        self.targets.end::<EDGES>(node_kind::ROOT, self.ids.root(), 0)
+        self.targets.end(node_kind::ROOT, self.ids.synthetic(synthetic::ROOT), 0)
     }
 
     /// Adds the boot loader, the loader of classes without one.
-    fn boot_loader<const EDGES: bool>(&mut self) -> Result<(), StageError> {
+    fn boot_loader(&mut self) -> Result<(), StageError> {
         let (class, size) = match self.heap.special.loader {
             Some(class) => (Ids::of(class), self.heap.types.layout(class).size),
             // Its fields are unknown.
-            None => (self.ids.boot_loader(), 0),
+            None => (self.ids.synthetic(synthetic::BOOT_LOADER), 0),
         };
-        self.class_edge::<EDGES>(self.heap.special.loader)?;
-        self.targets.end::<EDGES>(node_kind::INSTANCE, class, size)
+        self.class_edge(self.heap.special.loader)?;
+        self.targets.end(node_kind::INSTANCE, class, size)
     }
 
     #[inline]
-    fn class_edge<const EDGES: bool>(&mut self, class: Option<Position>) -> Result<(), StageError> {
+    fn class_edge(&mut self, class: Option<Position>) -> Result<(), StageError> {
         let Some(class) = class else { return Ok(()) };
         let essential = if self.rooted[class] { Essential::Implied } else { Essential::Yes };
-        self.targets.class::<EDGES>(self.heap.types.descriptors[class].node, essential)
-    }
-
-    #[inline]
-    fn instance<const ID: usize, const EDGES: bool>(
-        &mut self,
-        class: u64,
-        length: u32,
-        records: &mut Records<'_, ID>,
-    ) -> Result<(), StageError> {
-        let types = &self.heap.types;
-        let Some(class) = self.cache.position(class, |id| types.position(id)) else {
-            return self.instance_of_nothing::<ID, EDGES>(class, length, records);
-        };
-        let layout = types.layout(class);
-        if layout.body != length {
-            let expected = format!("an instance with {} bytes of fields, as its class says", layout.body);
-            self.tolerate(records.start(), expected, length.to_string())?;
-        }
-        if length as usize > MOST_PIECE {
-            return self.instance_of_nothing::<ID, EDGES>(0, length, records);
-        }
-        let body = records.cursor.take(length as usize)?;
-        self.class_edge::<EDGES>(Some(class))?;
-        for (position, slot) in types.slots(layout).iter().enumerate() {
-            let at = slot.at as usize;
-            // Only a damaged dump has instances shorter than their fields.
-            if at + ID > body.len() {
-                continue;
-            }
-            let address = id::<ID>(body, at);
-            if address == 0 {
-                continue;
-            }
-            self.targets.field::<EDGES>(address, *slot, position)?;
-        }
-        if let Some(string) = self.heap.special.string.filter(|string| string.class == class) {
-            self.string::<ID>(string, body)?;
-        }
-        if let (Some(writer), Some(containers)) = (&mut self.containers, &self.heap.containers) {
-            writer.instance::<ID>(containers, class, self.targets.node(), body, &mut self.targets.index)?;
-        }
-        self.variables.instance::<ID>(class, self.targets.node(), body, &mut self.targets.index)?;
-        if self.is_thread() {
-            let name = self.thread_name::<ID>(class, body)?;
-            self.thread::<EDGES>(name)?;
-        }
-        let size = match self.heap.special.stack.filter(|stack| stack.class == class) {
-            Some(stack) => {
-                self.has_stacks = true;
-                stack.size(body, &self.heap.dump.sizes)
-            }
-            None => layout.size,
-        };
-        self.targets.end::<EDGES>(node_kind::INSTANCE, Ids::of(class), size)
+        self.targets.class(self.heap.types.descriptors[class].node, essential)
     }
 
     /// Records a string and the array of its text.
@@ -234,7 +181,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             && let Some(array) = self.targets.index.find(id::<ID>(body, value))?
         {
             let coder = string.coder.and_then(|at| body.get(at as usize)).copied();
-            self.strings.push(self.targets.node(), array, coder)?;
+            self.strings.push(self.targets.node, array, coder)?;
         }
         Ok(())
     }
@@ -250,21 +197,21 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
 
     /// Adds an instance of a missing class; only its length is known.
     #[cold]
-    fn instance_of_nothing<const ID: usize, const EDGES: bool>(
+    fn instance_of_nothing<const ID: usize>(
         &mut self,
         class: u64,
         length: u32,
         records: &mut Records<'_, ID>,
     ) -> Result<(), StageError> {
-        self.missing(class, records.start())?;
+        self.missing(class, records.start)?;
         records.cursor.skip(length.into())?;
         if self.is_thread() {
-            self.thread::<EDGES>(None)?;
+            self.thread(None)?;
         }
         let sizes = &self.heap.dump.sizes;
-        self.targets.end::<EDGES>(
+        self.targets.end(
             node_kind::INSTANCE,
-            self.ids.instance(),
+            self.ids.synthetic(synthetic::INSTANCE),
             sizes.aligned(sizes.header() + u64::from(length)),
         )
     }
@@ -282,131 +229,115 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         Ok(())
     }
 
-    fn array<const ID: usize, const EDGES: bool>(
-        &mut self,
-        class: u64,
-        length: u32,
-        records: &mut Records<'_, ID>,
-    ) -> Result<(), StageError> {
-        let types = &self.heap.types;
-        let class = match self.cache.position(class, |id| types.position(id)) {
-            Some(class) => Some(class),
-            None => self.missing(class, records.start()).map(|()| None)?,
-        };
-        self.class_edge::<EDGES>(class)?;
-        let (mut left, mut number) = (u64::from(length) * ID as u64, 0);
-        while left > 0 {
-            let piece = records.cursor.some(ID, left)?;
-            for element in piece.chunks_exact(ID) {
-                let address = id::<ID>(element, 0);
-                if address != 0 {
-                    self.targets.element::<EDGES>(address, number)?;
-                }
-                number += 1;
-            }
-            left -= piece.len() as u64;
-        }
-        if self.is_thread() {
-            self.thread::<EDGES>(None)?;
-        }
-        let Sizes { reference, .. } = self.heap.dump.sizes;
-        let size = self.heap.dump.sizes.array(u64::from(length) * reference, reference);
-        let class = class.map_or(self.ids.object_array(), Ids::of);
-        self.targets.end::<EDGES>(node_kind::OBJECT_ARRAY, class, size)
-    }
-
-    #[inline]
-    fn primitive_array<const ID: usize, const EDGES: bool>(
-        &mut self,
-        element: u8,
-        length: u32,
-    ) -> Result<(), StageError> {
-        let class = self.heap.special.arrays.get(element as usize).copied().flatten();
-        self.class_edge::<EDGES>(class)?;
-        if self.is_thread() {
-            self.thread::<EDGES>(None)?;
-        }
-        // The first pass has checked the width of the type.
-        let width = value::width(element, ID).unwrap_or(1) as u64;
-        let id = class.map_or(self.ids.primitive_array(element), Ids::of);
-        self.targets.end::<EDGES>(
-            node_kind::PRIMITIVE_ARRAY,
-            id,
-            self.heap.dump.sizes.array(u64::from(length) * width, width),
-        )
-    }
-
-    fn class<const EDGES: bool>(&mut self, id: u64, offset: u64) -> Result<(), StageError> {
+    fn class(&mut self, id: u64, offset: u64) -> Result<(), StageError> {
         let types = &self.heap.types;
         let Some(class) = types.descriptors[..].get(self.class).filter(|class| class.id == id) else {
             return Err(self.heap.dump.error(offset, "the class that the first pass found", format!("{id:#x}")));
         };
         self.class += 1;
-        let TypeDescriptor { superclass, loader, first_static, statics, .. } = *class;
-        self.class_edge::<EDGES>(self.heap.special.class)?;
+        let TypeDescriptor { superclass, loader, .. } = *class;
+        self.class_edge(self.heap.special.class)?;
         let (superclass_label, loader_label) =
             (Label::Named(self.names.pseudo.superclass.0), Label::Named(self.names.pseudo.loader.0));
         if let Some(superclass) = types.position(superclass) {
             let to = types.descriptors[superclass].node;
-            self.targets.edge::<EDGES>(to, edge_kind::SUPERCLASS, || 0, (Essential::Yes, superclass_label))?;
+            self.targets.edge(to, edge_kind::SUPERCLASS, || 0, (Essential::Yes, superclass_label))?;
         }
         let loader = if loader == 0 { Some(NodeId(BOOT_LOADER)) } else { self.targets.index.find(loader)? };
         if let Some(loader) = loader {
-            self.targets.edge::<EDGES>(loader, edge_kind::LOADER, || 0, (Essential::Yes, loader_label))?;
+            self.targets.edge(loader, edge_kind::LOADER, || 0, (Essential::Yes, loader_label))?;
         }
-        for position in first_static as usize..(first_static + statics) as usize {
+        for position in class.statics() {
             let field = &types.statics[position];
             if field.value != 0
                 && let Some(to) = self.targets.index.find(field.value)?
             {
                 let label = self.names.statics[..].get(position).map_or(Label::Unnamed, |&name| Label::Named(name));
-                self.targets.edge::<EDGES>(to, edge_kind::STATIC, || field.name.0, (Essential::Yes, label))?;
+                self.targets.edge(to, edge_kind::STATIC, || field.name.0, (Essential::Yes, label))?;
             }
         }
         if self.is_thread() {
-            self.thread::<EDGES>(None)?;
+            self.thread(None)?;
         }
-        let id = self.heap.special.class.map_or(self.ids.class(), Ids::of);
-        self.targets.end::<EDGES>(node_kind::CLASS, id, types.static_size(class, &self.heap.dump.sizes))
+        let id = self.heap.special.class.map_or(self.ids.synthetic(synthetic::CLASS), Ids::of);
+        self.targets.end(node_kind::CLASS, id, types.static_size(class, &self.heap.dump.sizes))
     }
 
     /// Whether the current node is a thread.
     #[inline]
     fn is_thread(&self) -> bool {
         let next = self.roots.threads[..].get(self.thread_names.len());
-        next.is_some_and(|thread| thread.node == self.targets.node())
+        next.is_some_and(|thread| thread.node == self.targets.node)
     }
 
     /// Adds the locals of the current thread's stack. One object may represent several threads.
     #[cold]
-    fn thread<const EDGES: bool>(&mut self, name: Option<NodeId>) -> Result<(), StageError> {
-        let node = self.targets.node();
+    fn thread(&mut self, name: Option<NodeId>) -> Result<(), StageError> {
+        let node = self.targets.node;
         while self.is_thread() {
             self.thread_names.push(name.unwrap_or(NodeId::NONE))?;
         }
         while let Some(local) = self.roots.locals[..].get(self.local).filter(|local| local.thread == node) {
             self.local += 1;
             let frame = local.frame.get().unwrap_or(self.names.roots[local.kind as usize].0);
-            self.targets.edge::<EDGES>(local.to, edge_kind::LOCAL, || frame, (Essential::Yes, Label::Named(frame)))?;
+            self.targets.edge(local.to, edge_kind::LOCAL, || frame, (Essential::Yes, Label::Named(frame)))?;
         }
         Ok(())
     }
 }
 
-/// Visitor of the linker over `nodes` nodes, with or without a table of edges.
-struct Objects<'a, I, D, const EDGES: bool> {
-    linker: Linker<'a, I, D>,
-    nodes: u32,
-}
-
-impl<I, D, const ID: usize, const EDGES: bool> Visitor<ID> for Objects<'_, I, D, EDGES>
+impl<I, D, const ID: usize, const EDGES: bool> Visitor<ID> for Linker<'_, I, D, EDGES>
 where
     I: Find,
     D: WriteAt<u8>,
 {
     #[inline]
     fn instance(&mut self, _id: u64, class: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        self.linker.instance::<ID, EDGES>(class, length, records)
+        let types = &self.heap.types;
+        let Some(class) = self.cache.position(class, |id| types.position(id)) else {
+            return self.instance_of_nothing::<ID>(class, length, records);
+        };
+        let layout = types.layout(class);
+        if layout.body != length {
+            let expected = format!("an instance with {} bytes of fields, as its class says", layout.body);
+            self.tolerate(records.start, expected, length.to_string())?;
+        }
+        if length as usize > MOST_PIECE {
+            return self.instance_of_nothing::<ID>(0, length, records);
+        }
+        let body = records.cursor.take(length as usize)?;
+        self.class_edge(Some(class))?;
+        for (position, slot) in types.slots(layout).iter().enumerate() {
+            let at = slot.at as usize;
+            // Only a damaged dump has instances shorter than their fields.
+            if at + ID > body.len() {
+                continue;
+            }
+            let address = id::<ID>(body, at);
+            if address == 0 {
+                continue;
+            }
+            self.targets.field(address, *slot, position)?;
+        }
+        if let Some(string) = self.heap.special.string.filter(|string| string.class == class) {
+            self.string::<ID>(string, body)?;
+        }
+        if let (Some(writer), Some(containers)) = (&mut self.containers, &self.heap.containers) {
+            writer.instance::<ID>(containers, class, self.targets.node, body, &mut self.targets.index)?;
+        }
+        self.variables.instance::<ID>(class, self.targets.node, body, &mut self.targets.index)?;
+        if self.is_thread() {
+            let name = self.thread_name::<ID>(class, body)?;
+            self.thread(name)?;
+        }
+        let size = match self.heap.special.stack.filter(|stack| stack.class == class) {
+            Some(stack) => {
+                self.has_stacks = true;
+                stack.size(body, &self.heap.dump.sizes)
+            }
+            None => layout.size,
+        };
+        self.targets.end(node_kind::INSTANCE, Ids::of(class), size)
     }
 
     #[inline]
@@ -417,27 +348,60 @@ where
         length: u32,
         records: &mut Records<'_, ID>,
     ) -> Result<(), StageError> {
-        self.linker.array::<ID, EDGES>(class, length, records)
+        let types = &self.heap.types;
+        let class = match self.cache.position(class, |id| types.position(id)) {
+            Some(class) => Some(class),
+            None => self.missing(class, records.start).map(|()| None)?,
+        };
+        self.class_edge(class)?;
+        let (mut left, mut number) = (u64::from(length) * ID as u64, 0);
+        while left > 0 {
+            let piece = records.cursor.some(ID, left)?;
+            for element in piece.chunks_exact(ID) {
+                let address = id::<ID>(element, 0);
+                if address != 0 {
+                    self.targets.element(address, number)?;
+                }
+                number += 1;
+            }
+            left -= piece.len() as u64;
+        }
+        if self.is_thread() {
+            self.thread(None)?;
+        }
+        let Sizes { reference, .. } = self.heap.dump.sizes;
+        let size = self.heap.dump.sizes.array(u64::from(length) * reference, reference);
+        let class = class.map_or(self.ids.synthetic(synthetic::OBJECT_ARRAY), Ids::of);
+        self.targets.end(node_kind::OBJECT_ARRAY, class, size)
     }
 
     #[inline]
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
         records.cursor.skip(array.bytes)?;
-        if matches!(array.element, value::BYTE | value::CHAR) {
-            self.linker.strings.array(self.linker.targets.node(), records.start())?;
+        let PrimitiveArray { element, length, .. } = array;
+        if matches!(element, value::BYTE | value::CHAR) {
+            self.strings.array(self.targets.node, records.start)?;
         }
-        self.linker.primitive_array::<ID, EDGES>(array.element, array.length)
+        let class = self.heap.special.arrays.get(element as usize).copied().flatten();
+        self.class_edge(class)?;
+        if self.is_thread() {
+            self.thread(None)?;
+        }
+        // The first pass has checked the width of the type.
+        let width = value::width(element, ID).unwrap_or(1) as u64;
+        let id = class.map_or(self.ids.synthetic(element.into()), Ids::of);
+        self.targets.end(node_kind::PRIMITIVE_ARRAY, id, self.heap.dump.sizes.array(u64::from(length) * width, width))
     }
 
     fn other(&mut self, record: Record, records: &mut Records<'_, ID>) -> Result<(), StageError> {
         records.skip(&record)?;
         match record {
-            Record::Class { id, .. } => self.linker.class::<EDGES>(id, records.start()),
+            Record::Class { id, .. } => self.class(id, records.start),
             _ => Ok(()),
         }
     }
 
     fn is_done(&self) -> bool {
-        self.linker.targets.node().0 >= self.nodes
+        self.targets.node.0 >= self.heap.nodes as u32
     }
 }

@@ -1,24 +1,19 @@
 //! Offset of a node's record, for errors.
 
-use super::cursor::Cursor;
-use super::dump::{Dump, FIRST, HINT};
-use super::header::header;
+use super::dump::{Dump, FIRST};
 use super::record::{PrimitiveArray, Record};
 use super::records::{Records, Visitor};
-use heaplake_input::source::Source;
 use heaplake_kit::{Context, StageError};
 use heaplake_schemas::ids::NodeId;
 
 /// Returns the offset of a node's record, after a scan of the dump up to it.
 pub(super) fn offset_of(dump: &Dump, node: NodeId, context: &Context<'_>) -> Result<u64, StageError> {
-    fn of<const ID: usize>(cursor: Cursor<'_>, dump: &Dump, node: NodeId) -> Result<u64, StageError> {
-        let mut records = Records::<ID>::new(cursor, dump.content_bytes).within(dump.heap.clone());
+    fn of<const ID: usize>(dump: &Dump, node: NodeId, context: &Context<'_>) -> Result<u64, StageError> {
+        let mut records = Records::<ID>::open(dump, context)?;
         records.visit(&mut Until { left: node.0 + 1 - FIRST })?;
-        Ok(records.start())
+        Ok(records.start)
     }
-    let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, context, HINT);
-    header(&mut cursor)?;
-    if dump.id_bytes == 4 { of::<4>(cursor, dump, node) } else { of::<8>(cursor, dump, node) }
+    if dump.id_bytes == 4 { of::<4>(dump, node, context) } else { of::<8>(dump, node, context) }
 }
 
 /// Skips `left` objects.

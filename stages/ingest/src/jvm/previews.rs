@@ -15,11 +15,12 @@ use super::big_endian::{id, u32_at};
 use super::content::Content;
 use super::dump::{Dump, FIRST};
 use super::equality::RECORDS;
-use super::layouts::{Position, Types};
+use super::layouts::Types;
 use super::record::{INSTANCE, OBJECT_ARRAY, PRIMITIVE_ARRAY};
-use super::types::{DESCRIPTORS, FIELDS as TYPE_FIELDS, STATICS, TypeDescriptor};
+use super::types::{DESCRIPTORS, FIELDS as TYPE_FIELDS, Field, STATICS};
 use super::value;
 use crate::index::{CHUNKS, Find, Index};
+use crate::values::cut;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::{ColumnMap, ColumnPoints, ColumnReader, Job, Stage, StageError, Stats, StringTable, StringWriter};
 use heaplake_schemas::duplicate_sets::SetRow;
@@ -66,9 +67,6 @@ const FIELDS: usize = 4;
 const ELEMENTS: usize = 8;
 /// Bytes read of a record's body.
 const LOOKED_AT: usize = 4 << 10;
-/// Limit of the superclass chain.
-const LEVELS: usize = 64;
-
 /// Classes rendered as their only field.
 const BOXES: [&str; 8] = ["Boolean", "Byte", "Character", "Double", "Float", "Integer", "Long", "Short"];
 
@@ -89,8 +87,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         }
     }
     writer.finish()?;
-    context.progress.end();
-    Ok(Stats { rows: count, spilled_bytes: viewer.index.spilled_bytes() })
+    Ok(Stats { rows: count, spilled_bytes: viewer.index.spilled })
 }
 
 /// Writes the previews of the first sets, those that waste most.
@@ -252,39 +249,22 @@ impl Viewer {
     fn instance(&mut self, name: &str, class: u64, body: &[u8]) -> Result<String, StageError> {
         let mut text = format!("{name}{{");
         let fields = self.fields(class);
-        for (number, &(field, kind, at)) in fields.iter().take(FIELDS).enumerate() {
+        for (number, &(field, at)) in fields.iter().take(FIELDS).enumerate() {
             let separator = if number > 0 { ", " } else { "" };
-            let field = field
-                .get()
-                .map_or_else(String::new, |name| cut(&self.strings.beginning(name as usize, SHORT + 1), SHORT));
-            let value = self.value(kind, body, at)?;
+            let beginning = |name: u32| cut(&self.strings.beginning(name as usize, SHORT + 1), SHORT);
+            let name = field.name.get().map_or_else(String::new, beginning);
+            let value = self.value(field.kind as u8, body, at)?;
             // Writing into a string cannot fail.
-            let _ = write!(text, "{separator}{field}: {value}");
+            let _ = write!(text, "{separator}{name}: {value}");
         }
         text.push_str(if fields.len() > FIELDS { ", …}" } else { "}" });
         Ok(text)
     }
 
-    /// Returns name, type and offset of the first fields of a class and its superclasses, one more than are rendered.
-    fn fields(&self, class: u64) -> Vec<(StringId, u8, usize)> {
-        let mut fields = Vec::new();
-        let (mut above, mut at) = (self.types.position(class), 0);
-        for _ in 0..LEVELS {
-            let Some(TypeDescriptor { first_field, fields: count, superclass, .. }) =
-                above.map(|class: Position| self.types.descriptors[class])
-            else {
-                break;
-            };
-            for field in &self.types.fields[first_field as usize..(first_field + count) as usize] {
-                fields.push((field.name, field.kind as u8, at));
-                if fields.len() > FIELDS {
-                    return fields;
-                }
-                at += value::width(field.kind as u8, self.id_bytes).unwrap_or(0);
-            }
-            above = self.types.position(superclass);
-        }
-        fields
+    /// Returns the first fields of a class and its superclasses with their offsets, one more than are rendered.
+    fn fields(&self, class: u64) -> Vec<(Field, usize)> {
+        let class = self.types.position(class);
+        class.into_iter().flat_map(|class| self.types.all_fields(class)).take(FIELDS + 1).collect()
     }
 
     fn array(&mut self, name: &str, length: u32, element: u8, body: &[u8]) -> Result<String, StageError> {
@@ -332,7 +312,7 @@ impl Viewer {
             return Ok(with_length(&name, head.length));
         }
         match self.fields(head.class).first() {
-            Some(&(_, kind, at)) if kind != value::OBJECT => self.value(kind, &body, at),
+            Some(&(Field { kind, .. }, at)) if kind != u32::from(value::OBJECT) => self.value(kind as u8, &body, at),
             _ => Ok(name),
         }
     }
@@ -375,15 +355,6 @@ fn with_length(name: &str, length: u32) -> String {
         Some((element, rest)) => format!("{element}[{length}]{rest}"),
         None => format!("{name}[{length}]"),
     }
-}
-
-/// Cuts a text to `most` characters.
-fn cut(text: &str, most: usize) -> String {
-    let mut shown: String = text.chars().take(most).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
 }
 
 #[cfg(test)]

@@ -1,18 +1,20 @@
 //! Iterates over the records of a dump: top-level records and those inside heap dump segments.
 //!
 //! Both passes read a dump through [`Records`]. It reads the head of each record; the caller reads the body (fields of
-//! an instance, elements of an array, text) from the [`Cursor`] or skips it.
+//! an instance, elements of an array, text) from the cursor or skips it.
 
 use super::big_endian::{id, u16_at, u32_at};
-use super::cursor::Cursor;
-use super::header::MAGIC;
+use super::dump::{Dump, HINT};
+use super::header::{MAGIC, header};
 use super::passed::{ANOTHER_FILE, Passed};
 use super::record::{
     ARRAY_WITHOUT_ELEMENTS, ClassPart, INSTANCE, OBJECT_ARRAY, PRIMITIVE_ARRAY, PrimitiveArray, Record,
 };
 use super::root_kinds::{JNI_GLOBAL, ROOT_KINDS, RootKind};
 use super::value;
-use heaplake_kit::StageError;
+use heaplake_input::bytes::Bytes;
+use heaplake_input::source::Source;
+use heaplake_kit::{Context, StageError};
 use std::ops::Range;
 
 /// Visitor of the records of a dump, in order. It gets the head of a record and must consume the body from the cursor.
@@ -51,28 +53,28 @@ const END: u8 = 0x2c;
 /// The records of a dump with ids of `W` bytes.
 pub(crate) struct Records<'a, const W: usize> {
     /// Cursor over the content, from which visitors read bodies.
-    pub cursor: Cursor<'a>,
+    pub cursor: Bytes<'a>,
     /// Bytes of the content.
     content_bytes: u64,
     /// End of the current heap dump segment.
     segment_end: u64,
     /// Heap dumps and segments so far.
-    segments: u64,
+    pub segments: u64,
     /// Whether segments occurred without an end record after them.
-    unended: bool,
+    pub unended: bool,
     /// Offset of the last record.
-    start: u64,
+    pub start: u64,
     /// Skipped top-level records with unknown tags.
-    passed: Passed,
+    pub passed: Passed,
     /// Offsets of heap dumps that may be dumps of their own.
-    dumps: Vec<u64>,
+    pub dumps: Vec<u64>,
     /// Offsets of the heap records to visit; others are skipped.
     wanted: Range<u64>,
 }
 
 impl<'a, const W: usize> Records<'a, W> {
     /// Starts at a cursor after the header of a content of `content_bytes` bytes.
-    pub(crate) fn new(cursor: Cursor<'a>, content_bytes: u64) -> Self {
+    pub(crate) fn new(cursor: Bytes<'a>, content_bytes: u64) -> Self {
         Self {
             cursor,
             content_bytes,
@@ -86,39 +88,22 @@ impl<'a, const W: usize> Records<'a, W> {
         }
     }
 
+    /// Opens the content of a scanned dump, whose heap records it visits.
+    pub(crate) fn open(dump: &Dump, context: &'a Context<'a>) -> Result<Self, StageError> {
+        Self::of(dump, Source::raw(&dump.content, &dump.name, false)?, context)
+    }
+
+    /// As [`Self::open`], with the source of the content.
+    pub(crate) fn of(dump: &Dump, source: Source, context: &'a Context<'a>) -> Result<Self, StageError> {
+        let mut cursor = Bytes::new(source, context).with_hint(HINT);
+        header(&mut cursor)?;
+        Ok(Self::new(cursor, dump.content_bytes).within(dump.heap.clone()))
+    }
+
     /// Restricts the visit to heap records that begin in a range of the content: one of several heap dumps.
     #[must_use]
     pub(crate) fn within(self, wanted: Range<u64>) -> Self {
         Self { wanted, ..self }
-    }
-
-    /// Skipped top-level records with unknown tags.
-    pub(crate) fn passed(&self) -> Passed {
-        self.passed
-    }
-
-    /// Offsets of heap dumps that follow the end of another one. Their objects show whether they are of one heap or of
-    /// several.
-    pub(crate) fn dumps(&self) -> &[u64] {
-        &self.dumps
-    }
-
-    /// Number of heap dumps and segments so far.
-    pub(crate) fn segments(&self) -> u64 {
-        self.segments
-    }
-
-    /// Whether the last segment lacks an end record. Every writer of segments puts such a record (0x2c) after the last
-    /// one, so a dump without it was cut between two segments. A heap dump in a single record (0x0c) needs none, since
-    /// it states its length.
-    pub(crate) fn is_unended(&self) -> bool {
-        self.unended
-    }
-
-    /// Offset of the last record.
-    #[inline]
-    pub(crate) fn start(&self) -> u64 {
-        self.start
     }
 
     /// Visits the records up to the end of the content.

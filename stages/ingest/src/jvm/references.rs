@@ -43,9 +43,7 @@ impl UnlistedWriter {
         if !job.setting.duplicates() {
             return Ok(Self(None));
         }
-        let mut column = ColumnWriter::create(job.scratch, ROOTED)?;
-        rooted.iter().try_for_each(|&rooted| column.push(rooted.into()))?;
-        column.finish()?;
+        ColumnWriter::write_all(job.scratch, ROOTED, rooted.iter().map(|&rooted| rooted.into()))?;
         ColumnWriter::create(job.scratch, UNLISTED).map(|column| Self(Some(column)))
     }
 

@@ -96,11 +96,8 @@ impl Roots {
         roots.threads.sort_unstable_by_key(|thread| (thread.serial, thread.node));
         let mut sticky = false;
         let mut records = ColumnReader::open(scratch, ROOTS)?;
-        while records.remaining() > 0 {
-            if records.remaining().is_multiple_of(CHECKED) {
-                context.check()?;
-            }
-            let root = records.next()?;
+        while let Some(root) = records.pop()? {
+            context.check_every(CHECKED, records.remaining())?;
             let kind = &ROOT_KINDS[root.kind as usize];
             // Roots may refer to objects missing from the dump, as fields may.
             let Some(to) = index.find(root.object)? else { continue };
@@ -138,11 +135,8 @@ impl Roots {
         context: &Context<'_>,
     ) -> Result<(), StageError> {
         let mut records = ColumnReader::open(scratch, ROOTS)?;
-        while records.remaining() > 0 {
-            if records.remaining().is_multiple_of(CHECKED) {
-                context.check()?;
-            }
-            let RootRecord { object, kind, thread, frame, .. } = records.next()?;
+        while let Some(RootRecord { object, kind, thread, frame, .. }) = records.pop()? {
+            context.check_every(CHECKED, records.remaining())?;
             if ROOT_KINDS[kind as usize].tag != THREAD_OBJECT {
                 continue;
             }

@@ -1,12 +1,12 @@
 //! Estimates the size of a heap from the beginning of its dump.
 
-use super::cursor::Cursor;
 use super::dump::{FIRST, HINT};
 use super::header::header;
 use super::record::{ClassPart, PrimitiveArray, Record};
 use super::records::{Records, Visitor};
 use super::value;
 use crate::format::Estimate;
+use heaplake_input::bytes::Bytes;
 use heaplake_input::source::{Input, Opened};
 use heaplake_kit::{Context, StageError, storage};
 use rustc_hash::FxHashMap;
@@ -21,7 +21,7 @@ const MOST_LEVELS: usize = 64;
 pub(crate) fn estimate(opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {
     let Opened { input, source } = opened;
     let progress = source.progress();
-    let mut cursor = Cursor::new(source, context, HINT);
+    let mut cursor = Bytes::new(source, context).with_hint(HINT);
     let mut sample = Sample::default();
     let (read, exact) = match header(&mut cursor)?.id_bytes {
         4 => sample.take::<4>(cursor)?,
@@ -59,7 +59,7 @@ struct Sample {
 
 impl Sample {
     /// Reads the sample; returns the bytes of content read, and whether that was all.
-    fn take<const W: usize>(&mut self, cursor: Cursor<'_>) -> Result<(u64, bool), StageError> {
+    fn take<const W: usize>(&mut self, cursor: Bytes<'_>) -> Result<(u64, bool), StageError> {
         // The length of the content does not matter here.
         let mut records = Records::<W>::new(cursor, u64::MAX);
         let exact = match records.visit(self) {
@@ -73,7 +73,7 @@ impl Sample {
 
     fn object<const W: usize>(&mut self, edges: u64, records: &Records<'_, W>) {
         if self.nodes == 0 {
-            self.before = records.start();
+            self.before = records.start;
         }
         self.nodes += 1;
         self.edges += 1 + edges;

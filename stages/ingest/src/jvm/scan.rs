@@ -13,7 +13,6 @@
 //! * Reference: the format as HotSpot writes it, `heapDumper.cpp`, and Android's `hprof.cc`; Eclipse MAT reads it.
 
 use super::big_endian::id;
-use super::cursor::Cursor;
 use super::dump::{Dump, FIRST, HINT, ROOT, ROOT_ID};
 use super::fill::Fill;
 use super::header::{Header, header};
@@ -32,10 +31,11 @@ use crate::format::opened;
 use crate::index::{CHUNKS, Chunks};
 use crate::names::NameWriter;
 use bytemuck::Zeroable;
+use heaplake_input::bytes::Bytes;
 use heaplake_input::source::{self, Identity, Input, Opened, Source};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::storage::{self, Stored};
-use heaplake_kit::{ColumnWriter, InputError, Job, Stage, StageError, Stats};
+use heaplake_kit::{ColumnWriter, InputError, Job, Stage, StageError, Stats, finish_all};
 use heaplake_schemas::ids::{MAX_NODES, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Metadata, STRINGS, documents};
 use std::io::Read;
@@ -79,7 +79,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let (head, mut scanned) = scan(source, content.bytes, EVERYTHING, content.damage, job)?;
     let mut heap = EVERYTHING;
     if let Some(chosen) = scanned.heaps.choose(job.analysis().walk, (&name, content.bytes))? {
-        let again = Source::raw(&content.path, &name)?;
+        let again = Source::raw(&content.path, &name, false)?;
         let (heaps, identity) = (scanned.heaps, scanned.identity.take());
         (heap, scanned) = (chosen.clone(), scan(again, content.bytes, chosen, None, job)?.1);
         (scanned.heaps, scanned.identity) = (heaps, identity);
@@ -102,7 +102,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     };
     dump.save(scratch)?;
     scratch.write_document(documents::METADATA, &metadata(&head, &identity, content.bytes, (&scanned, &heap)))?;
-    context.progress.end();
     Ok(Stats { rows: scanned.nodes, spilled_bytes: content.spooled })
 }
 
@@ -115,7 +114,7 @@ fn scan(
     job: &Job<'_>,
 ) -> Result<(Header, Scanned), StageError> {
     let name = source.name().to_owned();
-    let mut cursor = Cursor::new(source, job.context, HINT);
+    let mut cursor = Bytes::new(source, job.context).with_hint(HINT);
     let head = header(&mut cursor)?;
     let scan = Scan::create(name, damage, job)?;
     let scanned = match head.id_bytes {
@@ -180,7 +179,7 @@ impl Content {
         } else {
             None
         };
-        Ok(Self { source: Source::raw(&path, &input.name())?, path, bytes, identity, damage, spooled: bytes })
+        Ok(Self { source: Source::raw(&path, &input.name(), false)?, path, bytes, identity, damage, spooled: bytes })
     }
 }
 
@@ -230,9 +229,7 @@ impl<'a> Scan<'a> {
     fn create(name: String, damage: Option<StageError>, job: &'a Job<'a>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
-        for id in [ROOT_ID, 0] {
-            ids.push(id)?;
-        }
+        ids.extend(&[ROOT_ID, 0])?;
         Ok(Self {
             name,
             damage,
@@ -266,7 +263,7 @@ impl<'a> Scan<'a> {
             Err(other) => return Err(other),
         };
         // The rest of a damaged input counts for its identity.
-        let identity = match records.cursor.finish() {
+        let identity = match records.cursor.drain() {
             Ok(()) => records.cursor.identity().cloned().filter(|identity| !identity.hash.is_empty()),
             Err(StageError::Input(_)) => None,
             Err(other) => return Err(other),
@@ -274,12 +271,9 @@ impl<'a> Scan<'a> {
         let Self {
             job, texts, types, stacks, roots, ids, chunks, observed, extents, heads, heaps, fill, nodes, ..
         } = self;
-        let passed = records.passed();
+        let passed = records.passed;
         let Job { scratch, context, .. } = *job;
-        roots.finish()?;
-        extents.finish()?;
-        heads.finish()?;
-        ids.finish()?;
+        finish_all((roots, extents, heads, ids))?;
         chunks.write(&context.budget, scratch)?;
         let texts = texts.finish(scratch)?;
         let mut names = NameWriter::create(&context.budget, scratch)?;
@@ -299,7 +293,7 @@ impl<'a> Scan<'a> {
         let objects = self.nodes - u64::from(FIRST);
         if !self.job.analysis().salvage || objects == 0 {
             let found = format!("{found} (after {objects} objects)");
-            return Err(InputError { file, offset, expected, found, hint }.into());
+            return Err(StageError::input(file, offset, expected, found, hint));
         }
         Ok(format!("what follows byte {offset}, after {objects} objects: expected {expected}, found {found}"))
     }
@@ -309,11 +303,11 @@ impl<'a> Scan<'a> {
         if let Some(damage) = self.damage.take() {
             return Err(damage);
         }
-        if records.segments() == 0 {
+        if records.segments == 0 {
             let offset = records.cursor.offset();
             return Err(records.cursor.error(offset, "a heap dump", "the end of the content"));
         }
-        if records.is_unended() {
+        if records.unended {
             let offset = records.cursor.offset();
             let expected = "another segment, or the record (0x2c) that ends the heap dump";
             return Err(records.cursor.error(offset, expected, "the end of the content"));
@@ -325,9 +319,7 @@ impl<'a> Scan<'a> {
     #[inline]
     fn object(&mut self, id: u64, offset: u64) -> Result<(), StageError> {
         if id == 0 {
-            let (expected, found) = ("an object at some address".to_owned(), "one at 0".to_owned());
-            let error = InputError { file: self.name.clone(), offset, expected, found, hint: HINT };
-            return Err(error.into());
+            return Err(StageError::input(&self.name, offset, "an object at some address", "one at 0", HINT));
         }
         self.nodes += 1;
         if self.nodes > MAX_NODES {
@@ -343,7 +335,7 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
     fn instance(&mut self, id: u64, _class: u64, length: u32, records: &mut Records<'_, W>) -> Result<(), StageError> {
         records.cursor.skip(length.into())?;
         self.observed.object(id);
-        self.object(id, records.start())
+        self.object(id, records.start)
     }
 
     #[inline]
@@ -360,7 +352,7 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
         {
             self.extents.push(extent)?;
         }
-        self.object(id, records.start())
+        self.object(id, records.start)
     }
 
     #[inline]
@@ -374,7 +366,7 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
         {
             self.heads.push(head)?;
         }
-        self.object(array.id, records.start())
+        self.object(array.id, records.start)
     }
 
     fn other(&mut self, record: Record, records: &mut Records<'_, W>) -> Result<(), StageError> {
@@ -385,25 +377,25 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
             Record::Text { id, mut length } => {
                 while length > 0 {
                     let piece = records.cursor.some(1, length)?;
-                    self.texts.extend(piece)?;
+                    self.texts.texts.extend(piece)?;
                     length -= piece.len() as u64;
                 }
                 self.texts.end(id)
             }
             Record::LoadClass { serial, class, name } => self.types.load(serial, class, name),
             Record::Frame { id, method, source, class, line } => {
-                self.stacks.frame(RawFrame { id, method, source, class, line })
+                self.stacks.frames.push(RawFrame { id, method, source, class, line })
             }
             Record::Trace { serial, frames } => {
                 self.stacks.trace(serial, frames)?;
                 for _ in 0..frames {
-                    self.stacks.trace_frame(id::<W>(records.cursor.take(W)?, 0))?;
+                    self.stacks.trace_frames.push(id::<W>(records.cursor.take(W)?, 0))?;
                 }
                 Ok(())
             }
             Record::Class { id, superclass, loader, .. } => {
-                let offset = records.start();
-                self.heaps.class(id, records.dumps());
+                let offset = records.start;
+                self.heaps.class(id, &records.dumps);
                 let mark = self.types.mark();
                 let (mut static_bytes, mut has_wide_static, mut result) = (0, 0, Ok(()));
                 records.class_body(|part| match self.types.part(part) {

@@ -5,7 +5,6 @@ use super::fields::Placed;
 use super::hidden::{HiddenFields, STACK_CHUNK};
 use super::layouts::{Position, Types};
 use super::sizes::Sizes;
-use super::types::TypeDescriptor;
 use super::value;
 use heaplake_kit::StringTable;
 
@@ -29,8 +28,7 @@ impl StackChunk {
         let head = sizes.stack_head.filter(|_| sizes.pointer == 8)?;
         let class = types.named(STACK_CHUNK, strings)?;
         let (_, at) = types.own_field(class, WORDS, value::INT, strings)?;
-        let TypeDescriptor { first_field, fields, .. } = types.descriptors[class];
-        let own = &types.fields[first_field as usize..(first_field + fields) as usize];
+        let own = &types.fields[types.descriptors[class].fields()];
         let (group, _) = HiddenFields::find(&types.descriptors, strings).groups(class, own, strings);
         let mut placed = Placed { end: head as u32, gaps: Vec::new() };
         placed.place(group, sizes.reference as u32);

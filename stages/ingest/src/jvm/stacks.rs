@@ -4,7 +4,7 @@ use super::names::{Texts, class_name, standard};
 use super::types::Loaded;
 use crate::names::NameWriter;
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError};
+use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, create_all, finish_all};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::Column;
 
@@ -59,34 +59,21 @@ const NATIVE: i32 = -3;
 
 /// Writes stacks in the order of the dump.
 pub(crate) struct StackWriter {
-    frames: BudgetVec<RawFrame>,
+    pub frames: BudgetVec<RawFrame>,
     traces: ColumnWriter<Trace>,
-    trace_frames: ColumnWriter<u64>,
+    pub trace_frames: ColumnWriter<u64>,
 }
 
 impl StackWriter {
     /// Starts empty.
     pub(crate) fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        Ok(Self {
-            frames: context.budget.growing("frames"),
-            traces: ColumnWriter::create(scratch, TRACES)?,
-            trace_frames: ColumnWriter::create(scratch, TRACE_FRAMES)?,
-        })
-    }
-
-    /// Adds a frame.
-    pub(crate) fn frame(&mut self, frame: RawFrame) -> Result<(), StageError> {
-        self.frames.push(frame)
+        let (traces, trace_frames) = create_all(scratch, (TRACES, TRACE_FRAMES))?;
+        Ok(Self { frames: context.budget.growing("frames"), traces, trace_frames })
     }
 
     /// Starts a stack; its frames follow.
     pub(crate) fn trace(&mut self, serial: u32, frames: u32) -> Result<(), StageError> {
         self.traces.push(Trace { serial, frames, first: self.trace_frames.len() })
-    }
-
-    /// Adds a frame to the last stack.
-    pub(crate) fn trace_frame(&mut self, id: u64) -> Result<(), StageError> {
-        self.trace_frames.push(id)
     }
 
     /// Writes the frames with their texts.
@@ -98,15 +85,12 @@ impl StackWriter {
         (scratch, context): (&Scratch, &Context<'_>),
     ) -> Result<(), StageError> {
         let Self { mut frames, traces, trace_frames } = self;
-        traces.finish()?;
-        trace_frames.finish()?;
+        finish_all((traces, trace_frames))?;
         // An unstable sort needs no memory; only equal frames tie.
         frames.sort_unstable_by_key(|frame| (frame.id, frame.method, frame.source, frame.class, frame.line));
         let mut writer = ColumnWriter::create(scratch, FRAMES)?;
         for (number, frame) in frames.iter().enumerate() {
-            if number % 4096 == 0 {
-                context.check()?;
-            }
+            context.check_every(4096, number)?;
             let text = names.intern(&describe(frame, texts, loaded))?;
             writer.push(Frame { id: frame.id, text, padding: 0 })?;
         }

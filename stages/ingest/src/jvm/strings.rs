@@ -2,7 +2,7 @@
 //!
 //! A string and its array are separate nodes, so the columns stay within their declared sizes.
 
-use heaplake_kit::{ColumnWriter, Scratch, StageError};
+use heaplake_kit::{ColumnWriter, Scratch, StageError, create_all, finish_all};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{Column, Per};
 
@@ -33,13 +33,9 @@ pub(crate) struct StringsWriter {
 impl StringsWriter {
     /// Creates the columns.
     pub(crate) fn create(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            node: ColumnWriter::create(scratch, STRING_NODE)?,
-            value: ColumnWriter::create(scratch, STRING_VALUE)?,
-            coder: ColumnWriter::create(scratch, STRING_CODER)?,
-            array: ColumnWriter::create(scratch, ARRAY_NODE)?,
-            offset: ColumnWriter::create(scratch, ARRAY_OFFSET)?,
-        })
+        let (node, value, coder, array, offset) =
+            create_all(scratch, (STRING_NODE, STRING_VALUE, STRING_CODER, ARRAY_NODE, ARRAY_OFFSET))?;
+        Ok(Self { node, value, coder, array, offset })
     }
 
     /// Adds an array of bytes or characters; `offset` is that of its record.
@@ -59,10 +55,6 @@ impl StringsWriter {
 
     /// Completes the columns.
     pub(crate) fn finish(self) -> Result<(), StageError> {
-        self.node.finish()?;
-        self.value.finish()?;
-        self.coder.finish()?;
-        self.array.finish()?;
-        self.offset.finish().map(drop)
+        finish_all((self.node, self.value, self.coder, self.array, self.offset))
     }
 }

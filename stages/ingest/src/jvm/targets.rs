@@ -39,8 +39,8 @@ struct Waiting {
     what: What,
 }
 
-/// Finds the targets of references, and writes the edges.
-pub(super) struct Targets<'a, I, D> {
+/// Finds the targets of references, and writes the edges, with or without a table of edges.
+pub(super) struct Targets<'a, I, D, const EDGES: bool> {
     types: &'a Types,
     /// The index of all objects.
     pub index: I,
@@ -48,74 +48,63 @@ pub(super) struct Targets<'a, I, D> {
     unlisted: UnlistedWriter,
     waiting: Vec<Waiting>,
     /// The current object.
-    node: NodeId,
+    pub node: NodeId,
 }
 
-impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
+impl<'a, I: Find, D: WriteAt<u8>, const EDGES: bool> Targets<'a, I, D, EDGES> {
     /// Starts at the root.
     pub(super) fn new(types: &'a Types, index: I, output: Output<D>, unlisted: UnlistedWriter) -> Self {
         Self { types, index, output, unlisted, waiting: Vec::with_capacity(MOST), node: NodeId(0) }
     }
 
-    /// Returns the current object.
-    #[inline]
-    pub(super) fn node(&self) -> NodeId {
-        self.node
-    }
-
     /// Adds the edge of an object to its class.
     #[inline]
-    pub(super) fn class<const EDGES: bool>(&mut self, to: NodeId, edge: Essential) -> Result<(), StageError> {
-        self.wait::<EDGES>(Waiting { word: to.0.into(), number: 0, field: 0, what: What::Class(edge) })
+    pub(super) fn class(&mut self, to: NodeId, edge: Essential) -> Result<(), StageError> {
+        self.wait(Waiting { word: to.0.into(), number: 0, field: 0, what: What::Class(edge) })
     }
 
     /// Adds the reference of an instance in a slot, at this position among its references.
     #[inline]
-    pub(super) fn field<const EDGES: bool>(
-        &mut self,
-        address: u64,
-        slot: Slot,
-        position: usize,
-    ) -> Result<(), StageError> {
+    pub(super) fn field(&mut self, address: u64, slot: Slot, position: usize) -> Result<(), StageError> {
         let (kind, edge) = match (slot.is_referent(), slot.is_essential()) {
             (false, _) => (edge_kind::FIELD, Essential::Yes),
             (true, true) => (edge_kind::REFERENT, Essential::Avoided),
             (true, false) => (edge_kind::REFERENT, Essential::No),
         };
         let (number, field) = (position as u32, slot.field() as u32);
-        self.wait::<EDGES>(Waiting { word: self.index.place(address), number, field, what: What::Field(kind, edge) })
+        self.wait(Waiting { word: self.index.place(address), number, field, what: What::Field(kind, edge) })
     }
 
     /// Adds an element of an array.
     #[inline]
-    pub(super) fn element<const EDGES: bool>(&mut self, address: u64, number: u32) -> Result<(), StageError> {
+    pub(super) fn element(&mut self, address: u64, number: u32) -> Result<(), StageError> {
         let word = self.index.place(address);
-        self.wait::<EDGES>(Waiting { word, number, field: 0, what: What::Element })
+        self.wait(Waiting { word, number, field: 0, what: What::Element })
     }
 
     /// Adds any other edge.
-    pub(super) fn edge<const EDGES: bool>(
+    pub(super) fn edge(
         &mut self,
         to: NodeId,
         kind: u8,
         name: impl Fn() -> u32,
         meaning: (Essential, Label),
     ) -> Result<(), StageError> {
-        self.write::<EDGES>()?;
+        self.write()?;
         self.output.edge::<EDGES>(to, kind, name, meaning)
     }
 
     /// Completes the object and starts the next.
     #[inline]
-    pub(super) fn end<const EDGES: bool>(&mut self, kind: u8, class: ClassId, shallow: u64) -> Result<(), StageError> {
+    pub(super) fn end(&mut self, kind: u8, class: ClassId, shallow: u64) -> Result<(), StageError> {
         self.node.0 += 1;
-        self.wait::<EDGES>(Waiting { word: shallow, number: class.0, field: 0, what: What::End(kind) })
+        self.wait(Waiting { word: shallow, number: class.0, field: 0, what: What::End(kind) })
     }
 
     #[inline]
-    fn wait<const EDGES: bool>(&mut self, waiting: Waiting) -> Result<(), StageError> {
+    fn wait(&mut self, waiting: Waiting) -> Result<(), StageError> {
         if self.waiting.len() == MOST {
-            self.write::<EDGES>()?;
+            self.write()?;
         }
         self.waiting.push(waiting);
         Ok(())
@@ -123,7 +112,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
 
     /// Writes the batch.
     #[inline(never)]
-    fn write<const EDGES: bool>(&mut self) -> Result<(), StageError> {
+    fn write(&mut self) -> Result<(), StageError> {
         let Self { types, index, output, unlisted, waiting, .. } = self;
         for waiting in waiting.iter_mut() {
             match waiting.what {
@@ -149,7 +138,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
                 What::Field(kind, edge) => (kind, edge, Label::Slot(number as usize)),
                 What::Element => (edge_kind::ELEMENT, Essential::Yes, Label::Element),
             };
-            unlisted.note(output.node(), number, to, edge)?;
+            unlisted.note(output.node, number, to, edge)?;
             if !to.is_none() {
                 let is_element = matches!(what, What::Element);
                 let name = || if is_element { number } else { types.fields[field as usize].name.0 };
@@ -161,8 +150,8 @@ impl<'a, I: Find, D: WriteAt<u8>> Targets<'a, I, D> {
     }
 
     /// Completes the columns; returns the numbers of edges, and the index.
-    pub(super) fn finish<const EDGES: bool>(mut self, scratch: &Scratch) -> Result<(EdgeCounts, I), StageError> {
-        self.write::<EDGES>()?;
+    pub(super) fn finish(mut self, scratch: &Scratch) -> Result<(EdgeCounts, I), StageError> {
+        self.write()?;
         self.unlisted.finish()?;
         Ok((self.output.finish(scratch)?, self.index))
     }

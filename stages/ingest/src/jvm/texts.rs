@@ -25,7 +25,7 @@ use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{
     ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Context, Job, Lookup, Ranks,
-    ReadAt, Scratch, Stage, StageError, Stats,
+    ReadAt, Scratch, Stage, StageError, Stats, open_all,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
@@ -78,7 +78,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     }
     names.finish(nodes)?;
     table.finish()?;
-    context.progress.end();
     Ok(Stats { rows: strings, spilled_bytes: plan.spilled_bytes() })
 }
 
@@ -96,8 +95,7 @@ fn others(
     let Job { scratch, context, .. } = *job;
     let mut others = context.budget.growing("names of classes, threads and variables");
     let mut types = ColumnReader::open(scratch, DESCRIPTORS)?;
-    while types.remaining() > 0 {
-        let class = types.next()?;
+    while let Some(class) = types.pop()? {
         others.push((class.node, class.name))?;
     }
     others.push((NodeId(BOOT_LOADER), table.intern(b"boot loader")?))?;
@@ -110,8 +108,7 @@ fn others(
         }
     }
     let mut variables = ColumnReader::open(scratch, VARIABLE_STRINGS)?;
-    while variables.remaining() > 0 {
-        let [variable, namespace, name] = variables.next()?;
+    while let Some([variable, namespace, name]) = variables.pop()? {
         let mut whole = strings.text(namespace, reader)?.map_or_else(Vec::new, |text| [text, b"/"].concat());
         if let Some(name) = strings.text(name, reader)? {
             whole.extend_from_slice(name);
@@ -128,9 +125,7 @@ fn name_strings(
     table: &mut Recent,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
-    let mut nodes = ColumnReader::open(job.scratch, STRING_NODE)?;
-    let mut values = ColumnReader::open(job.scratch, STRING_VALUE)?;
-    let mut coders = ColumnReader::open(job.scratch, STRING_CODER)?;
+    let (mut nodes, mut values, mut coders) = open_all(job.scratch, (STRING_NODE, STRING_VALUE, STRING_CODER))?;
     for number in 0..nodes.remaining() {
         let (node, value, coder) = (nodes.next()?, values.next()?, coders.next()?);
         let name = match reader.text(value, coder)? {
@@ -138,9 +133,7 @@ fn name_strings(
             None => StringId::NONE,
         };
         names.string(node, name)?;
-        if number % (1 << 16) == 0 && number > 0 {
-            job.context.step(1 << 16)?;
-        }
+        job.context.step_every(1 << 16, number)?;
     }
     Ok(())
 }

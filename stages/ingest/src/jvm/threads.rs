@@ -2,7 +2,7 @@
 
 use super::roots::Roots;
 use crate::names::NameWriter;
-use heaplake_kit::{ColumnWriter, Context, Scratch, StageError};
+use heaplake_kit::{ColumnWriter, Context, Scratch, StageError, create_all, finish_all};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
 
@@ -24,10 +24,10 @@ pub(crate) fn write(
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
-    let mut node = ColumnWriter::create(scratch, columns::THREAD_NODE)?;
-    let mut locals = ColumnWriter::create(scratch, columns::THREAD_LOCALS)?;
-    let mut frame_count = ColumnWriter::create(scratch, columns::THREAD_FRAME_COUNT)?;
-    let mut frames = ColumnWriter::create(scratch, columns::THREAD_FRAME)?;
+    let (mut node, mut locals, mut frame_count, mut frames) = create_all(
+        scratch,
+        (columns::THREAD_NODE, columns::THREAD_LOCALS, columns::THREAD_FRAME_COUNT, columns::THREAD_FRAME),
+    )?;
     let mut shown = context.budget.filled("stacks of threads", roots.stacks.count(), false)?;
     for thread in roots.threads.iter() {
         context.check()?;
@@ -40,9 +40,7 @@ pub(crate) fn write(
             let most = if std::mem::replace(&mut shown[stack], true) { SHARED } else { usize::MAX };
             let ids = roots.stacks.ids(stack);
             for (number, &id) in ids.iter().take(most).enumerate() {
-                if number % 4096 == 0 {
-                    context.check()?;
-                }
+                context.check_every(4096, number)?;
                 frames.push(roots.stacks.text(id))?;
             }
             if ids.len() > most {
@@ -51,11 +49,6 @@ pub(crate) fn write(
         }
         frame_count.push((frames.len() - before) as u32)?;
     }
-    let mut strings = ColumnWriter::create(scratch, THREAD_STRING)?;
-    strings.extend(thread_names)?;
-    node.finish()?;
-    locals.finish()?;
-    frame_count.finish()?;
-    frames.finish()?;
-    strings.finish().map(drop)
+    ColumnWriter::write_all(scratch, THREAD_STRING, thread_names.iter().copied())?;
+    finish_all((node, locals, frame_count, frames))
 }

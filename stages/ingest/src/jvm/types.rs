@@ -10,6 +10,7 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::Column;
+use std::ops::Range;
 
 /// A class of the dump.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -39,6 +40,18 @@ pub(crate) struct TypeDescriptor {
     pub static_bytes: u32,
     /// Whether a primitive static field has eight bytes.
     pub has_wide_static: u32,
+}
+
+impl TypeDescriptor {
+    /// Its fields in [`FIELDS`].
+    pub(crate) fn fields(&self) -> Range<usize> {
+        self.first_field as usize..(self.first_field + self.fields) as usize
+    }
+
+    /// Its static references in [`STATICS`].
+    pub(crate) fn statics(&self) -> Range<usize> {
+        self.first_static as usize..(self.first_static + self.statics) as usize
+    }
 }
 
 /// A field of instances.
@@ -155,9 +168,9 @@ impl TypeWriter {
                 None => names.intern(format!("(unnamed class {:#x})", class.id).as_bytes())?,
             };
         }
-        write(scratch, DESCRIPTORS, &self.descriptors)?;
-        write(scratch, FIELDS, &self.fields)?;
-        write(scratch, STATICS, &self.statics)?;
+        ColumnWriter::write_all(scratch, DESCRIPTORS, self.descriptors.iter().copied())?;
+        ColumnWriter::write_all(scratch, FIELDS, self.fields.iter().copied())?;
+        ColumnWriter::write_all(scratch, STATICS, self.statics.iter().copied())?;
         Ok(loaded)
     }
 }
@@ -188,12 +201,6 @@ impl Loaded {
         let at = self.serials.binary_search_by_key(&serial, |&(serial, _)| serial).ok()?;
         self.name(self.serials[at].1, texts)
     }
-}
-
-fn write<T: Pod>(scratch: &Scratch, column: Column<T>, items: &[T]) -> Result<(), StageError> {
-    let mut writer = ColumnWriter::create(scratch, column)?;
-    writer.extend(items)?;
-    writer.finish().map(drop)
 }
 
 /// Reads a column into memory.

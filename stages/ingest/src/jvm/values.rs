@@ -10,9 +10,7 @@
 //! * Reference: `HPROF_GC_INSTANCE_DUMP` of the format.
 
 use super::big_endian::id;
-use super::cursor::{Cursor, MOST_PIECE};
-use super::dump::{Dump, FIRST, HINT};
-use super::header::header;
+use super::dump::{Dump, FIRST};
 use super::layouts::{Position, Types};
 use super::previews::{primitive, text};
 use super::record::{PrimitiveArray, Record};
@@ -21,7 +19,7 @@ use super::types::{DESCRIPTORS, FIELDS, STATICS};
 use super::value;
 use crate::index::{CHUNKS, Find, Index};
 use crate::values::{Label, ValueWriter};
-use heaplake_input::source::Source;
+use heaplake_input::bytes::MOST_PIECE;
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, Job, Lookup, ReadAt, Stage, StageError, Stats};
@@ -57,8 +55,6 @@ pub(crate) const STAGE: Stage = Stage {
 /// Bytes of an array of primitive values that are read, and characters of it that are rendered.
 const LOOKED_AT: u64 = 480;
 const SHOWN: usize = 120;
-/// Limit of the superclass chain.
-const LEVELS: usize = 64;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let dump = Dump::load(job.scratch)?;
@@ -66,43 +62,31 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let nodes = job.metadata()?.node_count;
     let types = Types::load(&dump, job)?;
     let index = Index::build_again(FIRST, dump.unit, 4 * nodes, job)?;
-    let spilled_bytes = index.spilled_bytes();
+    let spilled_bytes = index.spilled;
     let names = ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_NAME))?;
     let writer = ValueWriter::create(job.scratch)?;
-    let objects = Objects { types, index, names, writer, node: 0, nodes };
+    let objects = Objects { types, values: Values { index, names, writer }, node: 0, nodes };
     let rows = match dump.id_bytes {
         4 => all::<4>(&dump, objects, job)?,
         _ => all::<8>(&dump, objects, job)?,
     };
-    job.context.progress.end();
     Ok(Stats { rows, spilled_bytes })
 }
 
 fn all<const ID: usize>(dump: &Dump, mut objects: Objects, job: &Job<'_>) -> Result<u64, StageError> {
     (0..FIRST).try_for_each(|_| objects.end())?;
-    let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, job.context, HINT);
-    header(&mut cursor)?;
-    Records::<ID>::new(cursor, dump.content_bytes).within(dump.heap.clone()).visit(&mut objects)?;
-    objects.writer.finish(objects.nodes)
+    Records::<ID>::open(dump, job.context)?.visit(&mut objects)?;
+    objects.values.writer.finish(objects.nodes)
 }
 
-/// Visits the objects in order.
-struct Objects {
-    types: Types,
+/// Writes values of objects.
+struct Values {
     index: Index,
     names: Lookup<StringId>,
     writer: ValueWriter,
-    /// The next node.
-    node: u64,
-    nodes: u64,
 }
 
-impl Objects {
-    fn end(&mut self) -> Result<(), StageError> {
-        self.node += 1;
-        self.writer.end()
-    }
-
+impl Values {
     /// Writes a value from the bytes of an object.
     fn value(&mut self, label: Label, of: u8, bytes: &[u8]) -> Result<(), StageError> {
         let bits = bytes.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
@@ -120,22 +104,29 @@ impl Objects {
             }
         }
     }
+}
+
+/// Visits the objects in order.
+struct Objects {
+    types: Types,
+    values: Values,
+    /// The next node.
+    node: u64,
+    nodes: u64,
+}
+
+impl Objects {
+    fn end(&mut self) -> Result<(), StageError> {
+        self.node += 1;
+        self.values.writer.end()
+    }
 
     /// Writes the fields of an instance.
     fn fields<const ID: usize>(&mut self, class: Position, body: &[u8]) -> Result<(), StageError> {
-        let (mut above, mut at) = (Some(class), 0);
-        for _ in 0..LEVELS {
-            let Some(class) = above.map(|class| self.types.descriptors[class]) else { break };
-            let first = class.first_field as usize;
-            for field in first..first + class.fields as usize {
-                let field = self.types.fields[field];
-                let of = field.kind as u8;
-                let width = value::width(of, ID).unwrap_or(0);
-                let Some(bytes) = body.get(at..at + width) else { return Ok(()) };
-                self.value(Label::Name(field.name), of, bytes)?;
-                at += width;
-            }
-            above = self.types.position(class.superclass);
+        for (field, at) in self.types.all_fields(class) {
+            let of = field.kind as u8;
+            let Some(bytes) = body.get(at..at + value::width(of, ID).unwrap_or(0)) else { break };
+            self.values.value(Label::Name(field.name), of, bytes)?;
         }
         Ok(())
     }
@@ -161,25 +152,25 @@ impl<const ID: usize> Visitor<ID> for Objects {
         length: u32,
         records: &mut Records<'_, ID>,
     ) -> Result<(), StageError> {
-        self.writer.value(Label::None, kind::LENGTH, length.into())?;
+        self.values.writer.value(Label::None, kind::LENGTH, length.into())?;
         let shown = length.min(MOST_OF_A_NODE);
         let elements = records.cursor.take(shown as usize * ID)?;
         for (index, element) in (0..).zip(elements.chunks_exact(ID)) {
             let address = id::<ID>(element, 0).to_be_bytes();
-            self.value(Label::Index(index), value::OBJECT, &address)?;
+            self.values.value(Label::Index(index), value::OBJECT, &address)?;
         }
         records.cursor.skip(u64::from(length - shown) * ID as u64)?;
-        self.writer.more(length - shown)?;
+        self.values.writer.more(length - shown)?;
         self.end()
     }
 
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        self.writer.value(Label::None, kind::LENGTH, array.length.into())?;
+        self.values.writer.value(Label::None, kind::LENGTH, array.length.into())?;
         let looked_at = array.bytes.min(LOOKED_AT);
         let body = records.cursor.take(looked_at as usize)?;
         // Android's runtime omits elements.
         let shown = (array.bytes > 0 || array.length == 0).then(|| beginning(array.element, body, array.bytes));
-        self.writer.elements(shown.as_deref())?;
+        self.values.writer.elements(shown.as_deref())?;
         records.cursor.skip(array.bytes - looked_at)?;
         self.end()
     }

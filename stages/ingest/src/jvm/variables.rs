@@ -110,12 +110,11 @@ impl Variables {
 
     /// Writes the variables.
     pub(crate) fn write(&self, scratch: &Scratch) -> Result<(), StageError> {
-        let mut writer = ColumnWriter::create(scratch, VARIABLE_STRINGS)?;
-        for &[node, namespace, symbol] in self.variables.iter() {
+        let strings = self.variables.iter().map(|&[node, namespace, symbol]| {
             let namespace = target(&self.namespaces, namespace);
-            writer.push([node, target(&self.symbols, namespace), target(&self.symbols, symbol)])?;
-        }
-        writer.finish().map(drop)
+            [node, target(&self.symbols, namespace), target(&self.symbols, symbol)]
+        });
+        ColumnWriter::write_all(scratch, VARIABLE_STRINGS, strings).map(drop)
     }
 }
 

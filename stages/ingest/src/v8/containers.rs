@@ -14,13 +14,15 @@
 //! * Reference: V8, `OrderedHashMap`, `OrderedHashSet`, `NameDictionary` and `NumberDictionary` for the layouts of
 //!   stores.
 
+use super::edges::{Edge, Edges};
+use super::kinds::Kinds;
 use super::names;
 use super::snapshot::{DOCUMENT, Snapshot};
 use super::weak_entries::WeakEntries;
 use heaplake_kit::access::{column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, Offsets, ReadAt, Scratch, Stage, StageError, Stats, StringTable,
+    ArrayPlan, ColumnWriter, Job, Lookup, Offsets, ReadAt, Scratch, Stage, StageError, Stats, StringTable, open_all,
 };
 use heaplake_schemas::containers::{ContainerRow, flags};
 use heaplake_schemas::ids::{NodeId, StringId};
@@ -96,15 +98,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut finder = Finder::open(snapshot, &mut plan, scratch)?;
     let mut entries = WeakEntries::open(&mut plan, scratch)?;
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;
-    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
+    let (mut kinds, mut counts) = open_all(scratch, (columns::NODE_KIND, columns::NODE_EDGE_COUNT))?;
     let mut edges = Edges::open(scratch)?;
     for node in 0..nodes as u32 {
         let count = u64::from(counts.next()?);
-        let mut seen = (Some(kinds.next()?) == finder.object).then(Seen::default);
-        if seen.is_some() || entries.next() < edges.position + count {
+        let mut seen = (Some(kinds.next()?) == finder.kinds.object).then(Seen::default);
+        if seen.is_some() || entries.next < edges.position + count {
             for _ in 0..count {
-                let is_entry = edges.position == entries.next();
+                let is_entry = edges.position == entries.next;
                 let edge = edges.next()?;
                 if let Some(seen) = &mut seen {
                     finder.see(seen, edge)?;
@@ -119,54 +120,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         if let Some(row) = seen.map(|seen| finder.judge(node, &seen)).transpose()?.flatten() {
             rows.push(row)?;
         }
-        if node.is_multiple_of(1 << 16) && node > 0 {
-            context.step(1 << 16)?;
-        }
+        context.step_every(1 << 16, node)?;
     }
     let found = rows.finish()?;
     entries.write(scratch)?;
-    context.progress.end();
     Ok(Stats { rows: found, spilled_bytes: plan.spilled_bytes() })
-}
-
-/// All edges in order.
-struct Edges {
-    kinds: ColumnReader<u8>,
-    names: ColumnReader<u32>,
-    to: ColumnReader<NodeId>,
-    /// Position of the next edge.
-    position: u64,
-}
-
-impl Edges {
-    fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            kinds: ColumnReader::open(scratch, columns::EDGE_KIND)?,
-            names: ColumnReader::open(scratch, columns::EDGE_NAME)?,
-            to: ColumnReader::open(scratch, columns::EDGE_TO)?,
-            position: 0,
-        })
-    }
-
-    #[inline]
-    fn next(&mut self) -> Result<Edge, StageError> {
-        self.position += 1;
-        Ok(Edge { kind: self.kinds.next()?, name: self.names.next()?, to: self.to.next()? })
-    }
-
-    fn skip(&mut self, count: u64) -> Result<(), StageError> {
-        self.position += count;
-        self.kinds.skip(count)?;
-        self.names.skip(count)?;
-        self.to.skip(count)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Edge {
-    kind: u8,
-    name: u32,
-    to: NodeId,
 }
 
 /// Results of the pass over an object's edges.
@@ -180,7 +138,7 @@ struct Seen {
 
 struct Finder {
     offsets: Offsets,
-    kinds: Lookup<u8>,
+    kind_of: Lookup<u8>,
     names: Lookup<StringId>,
     sizes: Lookup<u64>,
     edge_kinds: Lookup<u8>,
@@ -191,10 +149,7 @@ struct Finder {
     slot: u64,
     /// Whether the file lacks numbers.
     unsure: bool,
-    object: Option<u8>,
-    array: Option<u8>,
-    element: Option<u8>,
-    internal: Option<u8>,
+    kinds: Kinds,
     map: StringId,
     set: StringId,
     js_array: StringId,
@@ -206,9 +161,10 @@ struct Finder {
 impl Finder {
     fn open(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, scratch: &Scratch) -> Result<Self, StageError> {
         let header = &snapshot.header;
-        let ids = names::find(scratch, &["Map", "Set", "Array", "table", "elements", "properties", "smi number"])?;
-        let (slot, captured) = survey(snapshot, ids[6], scratch)?;
-        let (offsets, kinds, names, sizes, edge_kinds, edge_names) = plan.make((
+        let [map, set, js_array, table, elements, properties, smi] =
+            names::find(scratch, ["Map", "Set", "Array", "table", "elements", "properties", "smi number"])?;
+        let (slot, captured) = survey(snapshot, smi, scratch)?;
+        let (offsets, kind_of, names, sizes, edge_kinds, edge_names) = plan.make((
             offsets(columns::NODE_EDGE_COUNT, columns::EDGE_TO),
             lookup(columns::NODE_KIND),
             lookup(columns::NODE_NAME),
@@ -218,7 +174,7 @@ impl Finder {
         ))?;
         Ok(Self {
             offsets,
-            kinds,
+            kind_of,
             names,
             sizes,
             edge_kinds,
@@ -227,25 +183,22 @@ impl Finder {
             meanings: snapshot.metadata.edge_kinds.clone(),
             slot,
             unsure: !captured,
-            object: header.node_type("object"),
-            array: header.node_type("array"),
-            element: header.edge_type("element"),
-            internal: header.edge_type("internal"),
-            map: ids[0],
-            set: ids[1],
-            js_array: ids[2],
-            table: ids[3].0,
-            elements: ids[4].0,
-            properties: ids[5].0,
+            kinds: Kinds::of(header),
+            map,
+            set,
+            js_array,
+            table: table.0,
+            elements: elements.0,
+            properties: properties.0,
         })
     }
 
     #[inline]
     fn see(&mut self, seen: &mut Seen, edge: Edge) -> Result<(), StageError> {
-        if Some(edge.kind) == self.element {
+        if Some(edge.kind) == self.kinds.element {
             seen.elements += 1;
             seen.length = seen.length.max(u64::from(edge.name) + 1);
-        } else if Some(edge.kind) == self.internal {
+        } else if Some(edge.kind) == self.kinds.internal {
             let shape = match edge.name {
                 name if name == self.table => Shape::Table(0),
                 name if name == self.elements => Shape::Elements,
@@ -254,7 +207,7 @@ impl Finder {
             };
             // An object with both elements and other properties counts for its elements.
             if !matches!(seen.store, Some((Shape::Elements | Shape::Table(_), _)))
-                && Some(self.kinds.get(edge.to.index())?) == self.array
+                && Some(self.kind_of.get(edge.to.index())?) == self.kinds.array
             {
                 seen.store = Some((shape, edge.to));
             }
@@ -344,8 +297,8 @@ impl Finder {
         for at in self.offsets.range(store.index())? {
             let (kind, name) = (self.edge_kinds.get(at)?, self.edge_names.get(at)?);
             let position = match self.meanings.get(usize::from(kind)) {
-                _ if Some(kind) == self.element => Some(u64::from(name)),
-                Some(meaning) if Some(kind) == self.internal && !meaning.indexed => {
+                _ if Some(kind) == self.kinds.element => Some(u64::from(name)),
+                Some(meaning) if Some(kind) == self.kinds.internal && !meaning.indexed => {
                     number(self.strings.get(name as usize))
                 }
                 _ => None,
@@ -379,10 +332,9 @@ fn elements(slots: u64, seen: u64, length: u64, is_array: bool) -> Option<Entrie
 
 /// Returns the bytes of a slot, and whether the file has numbers.
 fn survey(snapshot: &Snapshot, smi: StringId, scratch: &Scratch) -> Result<(u64, bool), StageError> {
-    let (array, number) = (snapshot.header.node_type("array"), snapshot.header.node_type("number"));
-    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
-    let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+    let Kinds { array, number, .. } = Kinds::of(&snapshot.header);
+    let (mut kinds, mut sizes, mut names) =
+        open_all(scratch, (columns::NODE_KIND, columns::NODE_SELF, columns::NODE_NAME))?;
     let (mut slot, mut captured) = (8, false);
     for _ in 0..snapshot.metadata.node_count {
         let (kind, size, name) = (Some(kinds.next()?), sizes.next()?, names.next()?);

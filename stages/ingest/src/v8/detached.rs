@@ -18,7 +18,7 @@ use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, 
 use heaplake_kit::array_plan::{loaded, lookup, offsets};
 use heaplake_kit::{
     ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, OffsetBlock, Offsets, ReadAt, Scratch, Stack, Stage,
-    StageError, Stats, StringTable, WriteAt, on_resident,
+    StageError, Stats, StringTable, WriteAt, on_resident, open_all,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS};
@@ -68,7 +68,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         scratch.take_back(columns::NODE_NAME)?;
         scratch.share(DETACHEDNESS, columns::NODE_DETACHED)?;
     }
-    context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes })
 }
 
@@ -76,8 +75,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 fn from_names(snapshot: &Snapshot, scratch: &Scratch) -> Result<(), StageError> {
     let native = snapshot.header.node_type("native");
     let table = StringTable::open(scratch, STRINGS)?;
-    let mut kind = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut name = ColumnReader::open(scratch, columns::NODE_NAME)?;
+    let (mut kind, mut name) = open_all(scratch, (columns::NODE_KIND, columns::NODE_NAME))?;
     let mut column = ColumnWriter::create(scratch, columns::NODE_DETACHED)?;
     for _ in 0..snapshot.header.node_count {
         let (kind, name) = (kind.next()?, name.next()?);

@@ -2,7 +2,8 @@
 //! [`super::essential_edges`].
 
 use super::edge_rules::{Rules, Source};
-use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, SharedBitset, StageError};
+use super::edges::Edges;
+use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, SharedBitset, StageError, create_all, finish_all};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
@@ -93,9 +94,7 @@ pub struct Input {
     node_name: ColumnReader<StringId>,
     node_id: ColumnReader<u64>,
     edge_count: ColumnReader<u32>,
-    edge_kind: ColumnReader<u8>,
-    edge_name: ColumnReader<u32>,
-    edge_to: ColumnReader<NodeId>,
+    edges: Edges,
     node: u32,
     /// Remaining edges of the previous node, if they did not fit the last block; and its columns.
     left: u32,
@@ -110,9 +109,7 @@ impl Input {
             node_name: ColumnReader::open(scratch, columns::NODE_NAME)?,
             node_id: ColumnReader::open(scratch, columns::NODE_ID)?,
             edge_count: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
-            edge_kind: ColumnReader::open(scratch, columns::EDGE_KIND)?,
-            edge_name: ColumnReader::open(scratch, columns::EDGE_NAME)?,
-            edge_to: ColumnReader::open(scratch, columns::EDGE_TO)?,
+            edges: Edges::open(scratch)?,
             node: 0,
             left: 0,
             cut: None,
@@ -146,11 +143,9 @@ impl Input {
         self.cut = if nodes.is_cut { nodes.last() } else { None };
         let edges = (BLOCK_EDGES - room) as usize;
         block.kinds.clear();
-        self.edge_kind.append_to(&mut block.kinds, edges)?;
         block.names.clear();
-        self.edge_name.append_to(&mut block.names, edges)?;
         block.to.clear();
-        self.edge_to.append_to(&mut block.to, edges)?;
+        self.edges.append_to((&mut block.kinds, &mut block.names, &mut block.to), edges)?;
         Ok(!block.nodes.counts.is_empty())
     }
 
@@ -178,14 +173,17 @@ pub struct Output {
 impl Output {
     /// Creates the columns.
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            flags: ColumnWriter::create(scratch, columns::EDGE_FLAGS)?,
-            degrees: ColumnWriter::create(scratch, columns::ESSENTIAL_DEGREE)?,
-            essential: ColumnWriter::create(scratch, columns::ESSENTIAL_TO)?,
-            paired_edge: ColumnWriter::create(scratch, columns::PAIRED_EDGE)?,
-            paired_pair: ColumnWriter::create(scratch, columns::PAIRED_PAIR)?,
-            degree: 0,
-        })
+        let (flags, degrees, essential, paired_edge, paired_pair) = create_all(
+            scratch,
+            (
+                columns::EDGE_FLAGS,
+                columns::ESSENTIAL_DEGREE,
+                columns::ESSENTIAL_TO,
+                columns::PAIRED_EDGE,
+                columns::PAIRED_PAIR,
+            ),
+        )?;
+        Ok(Self { flags, degrees, essential, paired_edge, paired_pair, degree: 0 })
     }
 
     /// Writes a block.
@@ -209,10 +207,7 @@ impl Output {
 
     /// Completes the columns; returns the number of essential edges.
     pub fn finish(self) -> Result<u64, StageError> {
-        self.flags.finish()?;
-        self.degrees.finish()?;
-        self.paired_edge.finish()?;
-        self.paired_pair.finish()?;
+        finish_all((self.flags, self.degrees, self.paired_edge, self.paired_pair))?;
         self.essential.finish()
     }
 }

@@ -4,11 +4,11 @@
 //! numbers, as older versions write them.
 
 use super::header::{EdgeFields, Header, is_indexed};
-use super::rows::{LargestName, Limit, NodeWidth, U32, beyond, field, first_of, fit, note_largest, write};
+use super::rows::{LargestName, Limit, NodeWidth, U32, beyond, field, first_of, fit, flaw, note_largest, write};
 use super::salvage::BadReferences;
 use heaplake_input::chunks::{BadNumber, Place};
 use heaplake_input::numbers::LEAST_NEGATIVE;
-use heaplake_kit::{ColumnWriter, Scratch, StageError};
+use heaplake_kit::{ColumnWriter, Scratch, StageError, create_all, finish_all};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
@@ -110,12 +110,7 @@ impl EdgeRows {
         let before = columns.kind.len() - rows.len() / width;
         for (row, numbers) in rows.chunks_exact(width).enumerate() {
             let number = |at| if at == name { self.unsign(numbers) } else { numbers[at] };
-            let beyond = self
-                .limits
-                .iter()
-                .find_map(|limit| limit.at.filter(|&at| number(at) >= limit.below).map(|at| (at, limit.expected())));
-            let misaligned = || (self.node_width.divide(numbers[to]).1 != 0).then(|| (to, self.node_width.expected()));
-            let Some((at, expected)) = beyond.or_else(misaligned) else { continue };
+            let Some((at, expected)) = flaw(&self.limits, (self.node_width, to), number) else { continue };
             columns.bad.note(place, row * width + at, numbers[at], &expected);
             let row = before + row;
             (columns.kind[row], columns.name[row], columns.to[row]) = (0, 0, NodeId::NONE);
@@ -125,7 +120,8 @@ impl EdgeRows {
 
 /// Writes the edge columns.
 pub struct EdgeWriter {
-    rows: u64,
+    /// Rows written.
+    pub rows: u64,
     kind: ColumnWriter<u8>,
     name: ColumnWriter<u32>,
     to: ColumnWriter<NodeId>,
@@ -134,17 +130,8 @@ pub struct EdgeWriter {
 impl EdgeWriter {
     /// Starts the columns.
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            rows: 0,
-            kind: ColumnWriter::create(scratch, columns::EDGE_KIND)?,
-            name: ColumnWriter::create(scratch, columns::EDGE_NAME)?,
-            to: ColumnWriter::create(scratch, columns::EDGE_TO)?,
-        })
-    }
-
-    /// Number of rows written.
-    pub fn rows(&self) -> u64 {
-        self.rows
+        let (kind, name, to) = create_all(scratch, (columns::EDGE_KIND, columns::EDGE_NAME, columns::EDGE_TO))?;
+        Ok(Self { rows: 0, kind, name, to })
     }
 
     /// Writes the next rows and empties `part`. Adds its invalid values to `bad`.
@@ -164,9 +151,7 @@ impl EdgeWriter {
 
     /// Completes the columns.
     pub fn finish(self) -> Result<(), StageError> {
-        self.kind.finish()?;
-        self.name.finish()?;
-        self.to.finish()?;
+        finish_all((self.kind, self.name, self.to))?;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Rules for essential edges and edges that distances follow. Used by [`super::essential_edges`].
 
 use super::header::{Header, is_indexed};
+use super::kinds::Kinds;
 use super::names;
 use super::paired_names::PairedNames;
 use heaplake_kit::{Bitset, Context, Scratch, StageError, StringTable};
@@ -13,8 +14,7 @@ pub struct Rules {
     is_shortcut: [bool; 256],
     is_internal: [bool; 256],
     is_indexed: Vec<bool>,
-    hidden: Option<u8>,
-    array: Option<u8>,
+    kinds: Kinds,
     native_context: StringId,
     sloppy_map: StringId,
     map_descriptors: StringId,
@@ -47,17 +47,18 @@ impl Rules {
         scratch: &Scratch,
         context: &Context<'_>,
     ) -> Result<Self, StageError> {
-        let ids = names::find(scratch, &["system / NativeContext", "sloppy_function_map", "(map descriptors)"])?;
+        let kinds = Kinds::of(header);
+        let [native_context, sloppy_map, map_descriptors] =
+            names::find(scratch, ["system / NativeContext", "sloppy_function_map", "(map descriptors)"])?;
         Ok(Self {
-            is_weak: kind_is(header.edge_type("weak")),
-            is_shortcut: kind_is(header.edge_type("shortcut")),
-            is_internal: kind_is(header.edge_type("internal")),
+            is_weak: kind_is(kinds.weak),
+            is_shortcut: kind_is(kinds.shortcut),
+            is_internal: kind_is(kinds.internal),
             is_indexed: header.edge_types.iter().map(|name| is_indexed(name)).collect(),
-            hidden: header.node_type("hidden"),
-            array: header.node_type("array"),
-            native_context: ids[0],
-            sloppy_map: ids[1],
-            map_descriptors: ids[2],
+            kinds,
+            native_context,
+            sloppy_map,
+            map_descriptors,
             root: header.root as u32,
             page_owned,
             ephemerons: PairedNames::load(scratch, context)?,
@@ -105,9 +106,9 @@ impl Rules {
     }
 
     pub(super) fn special(&self, kind: u8, name: StringId) -> Special {
-        if Some(kind) == self.hidden && name == self.native_context {
+        if Some(kind) == self.kinds.hidden && name == self.native_context {
             Special::NativeContext
-        } else if Some(kind) == self.array && name == self.map_descriptors {
+        } else if Some(kind) == self.kinds.array && name == self.map_descriptors {
             Special::MapDescriptors
         } else {
             Special::No

@@ -2,12 +2,13 @@
 //!
 //! Memory: 1.5 MiB per block, including the slots of one node.
 
+use super::edges::{Edge, Edges};
 use super::meanings::{self, Known, Meanings, Outcome};
 use super::shown::Texts;
 use super::slots::{self, Slot, Slots};
-use super::value_rules::{Edge, Node};
+use super::value_rules::Node;
 use heaplake_kit::dedup::HashPass;
-use heaplake_kit::{ColumnReader, Context, Scratch, SharedLookup, StageError, StringTable};
+use heaplake_kit::{ColumnReader, Context, Scratch, SharedLookup, StageError, StringTable, open_all};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
 use std::mem;
@@ -95,6 +96,7 @@ impl Own {
 }
 
 /// A block in progress.
+#[derive(Default)]
 pub(super) struct Block {
     /// The first node.
     pub begin: u32,
@@ -111,25 +113,8 @@ pub(super) struct Block {
     pub records: Vec<u64>,
     /// Whether it is a single node without its edges.
     pub is_large: bool,
-    /// Outcome of the work on it.
-    pub result: Result<(), StageError>,
-}
-
-impl Default for Block {
-    fn default() -> Self {
-        Self {
-            begin: 0,
-            edge: 0,
-            nodes: Vec::new(),
-            kinds: Vec::new(),
-            names: Vec::new(),
-            targets: Vec::new(),
-            to: Vec::new(),
-            records: Vec::new(),
-            is_large: false,
-            result: Ok(()),
-        }
-    }
+    /// Error of the work on it.
+    pub failed: Option<StageError>,
 }
 
 impl Block {
@@ -141,6 +126,10 @@ impl Block {
         self.targets.clear();
         self.to.clear();
         self.records.clear();
+    }
+
+    fn edges(&mut self) -> (&mut Vec<u8>, &mut Vec<u32>, &mut Vec<NodeId>) {
+        (&mut self.kinds, &mut self.names, &mut self.targets)
     }
 
     /// Hashes the records of its nodes.
@@ -206,7 +195,7 @@ impl Block {
         scratch: &Scratch,
     ) -> Result<(), StageError> {
         let (own, Aids { heap, aids, .. }) = (&mut self.nodes[0], aids);
-        let mut edges = EdgeColumns::open(scratch)?;
+        let mut edges = Edges::open(scratch)?;
         edges.skip(self.edge)?;
         slots.begin(own.edges)?;
         let edges = (0..own.edges).map(|_| edges.next());
@@ -227,40 +216,6 @@ fn edges_of<'a>(
     (0..end - first).map(|at| Ok(Edge { kind: kinds[at], name: names[at], to: targets[at] }))
 }
 
-/// Columns of edges, read in order.
-struct EdgeColumns {
-    kinds: ColumnReader<u8>,
-    names: ColumnReader<u32>,
-    targets: ColumnReader<NodeId>,
-}
-
-impl EdgeColumns {
-    fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            kinds: ColumnReader::open(scratch, columns::EDGE_KIND)?,
-            names: ColumnReader::open(scratch, columns::EDGE_NAME)?,
-            targets: ColumnReader::open(scratch, columns::EDGE_TO)?,
-        })
-    }
-
-    #[inline]
-    fn next(&mut self) -> Result<Edge, StageError> {
-        Ok(Edge { kind: self.kinds.next()?, name: self.names.next()?, to: self.targets.next()? })
-    }
-
-    fn skip(&mut self, count: u64) -> Result<(), StageError> {
-        self.kinds.skip(count)?;
-        self.names.skip(count)?;
-        self.targets.skip(count)
-    }
-
-    fn append_to(&mut self, block: &mut Block, count: usize) -> Result<(), StageError> {
-        self.kinds.append_to(&mut block.kinds, count)?;
-        self.names.append_to(&mut block.names, count)?;
-        self.targets.append_to(&mut block.targets, count)
-    }
-}
-
 /// All columns that are read in order.
 pub(super) struct Input {
     kinds: ColumnReader<u8>,
@@ -269,20 +224,15 @@ pub(super) struct Input {
     counts: ColumnReader<u32>,
     /// Traits, in the hash pass.
     pub traits: Option<ColumnReader<u8>>,
-    edges: EdgeColumns,
+    edges: Edges,
 }
 
 impl Input {
     /// Opens the columns, without traits.
     pub(super) fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            kinds: ColumnReader::open(scratch, columns::NODE_KIND)?,
-            names: ColumnReader::open(scratch, columns::NODE_NAME)?,
-            sizes: ColumnReader::open(scratch, columns::NODE_SELF)?,
-            counts: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
-            traits: None,
-            edges: EdgeColumns::open(scratch)?,
-        })
+        let (kinds, names, sizes, counts) =
+            open_all(scratch, (columns::NODE_KIND, columns::NODE_NAME, columns::NODE_SELF, columns::NODE_EDGE_COUNT))?;
+        Ok(Self { kinds, names, sizes, counts, traits: None, edges: Edges::open(scratch)? })
     }
 }
 
@@ -293,18 +243,17 @@ pub(super) struct Filling<W> {
     /// A node already read for the next block.
     ahead: Option<Own>,
     node: u32,
-    edge: u64,
 }
 
 impl<W: FnMut(u32) -> Result<bool, StageError>> Filling<W> {
     /// Starts at the first node; `is_wanted` is called once per node, in order.
     pub(super) fn new(input: Input, is_wanted: W) -> Self {
-        Self { input, is_wanted, ahead: None, node: 0, edge: 0 }
+        Self { input, is_wanted, ahead: None, node: 0 }
     }
 
     /// Fills a block; returns false at the end.
     pub(super) fn fill(&mut self, block: &mut Block, context: &Context<'_>) -> Result<bool, StageError> {
-        block.clear(self.node, self.edge);
+        block.clear(self.node, self.input.edges.position);
         block.nodes.extend(self.ahead.take());
         let mut is_read = !block.nodes.is_empty();
         // Edges of the last nodes that belong to the block but are not read yet.
@@ -322,15 +271,14 @@ impl<W: FnMut(u32) -> Result<bool, StageError>> Filling<W> {
             if is_wanted && !is_large {
                 waiting += edges as usize;
             } else {
-                self.input.edges.append_to(block, mem::take(&mut waiting))?;
+                self.input.edges.append_to(block.edges(), mem::take(&mut waiting))?;
                 self.input.edges.skip(edges.into())?;
             }
             self.node += 1;
-            self.edge += u64::from(edges);
             block.is_large = is_large;
         }
-        self.input.edges.append_to(block, waiting)?;
-        context.step(self.edge - block.edge + block.nodes.len() as u64)?;
+        self.input.edges.append_to(block.edges(), waiting)?;
+        context.step(self.input.edges.position - block.edge + block.nodes.len() as u64)?;
         Ok(!block.nodes.is_empty())
     }
 

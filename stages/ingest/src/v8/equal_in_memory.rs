@@ -18,7 +18,7 @@ use super::first_nodes::Firsts;
 use super::meanings::{Aids, Outcome};
 use super::shown::Texts;
 use super::slots::{self, HELD, Slot};
-use heaplake_kit::{ColumnWriter, Context, OrderedPool, Scratch, StageError};
+use heaplake_kit::{ColumnWriter, Context, OrderedPool, Scratch, StageError, finish_all};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashMap;
@@ -107,6 +107,7 @@ struct Claims {
 }
 
 /// A block in progress.
+#[derive(Default)]
 struct Block {
     /// The nodes to hash.
     nodes: Range<u32>,
@@ -119,23 +120,7 @@ struct Block {
     /// The nodes of an earlier block to compare, and those that differ from the first node of their hash.
     before: Claims,
     different: Vec<Place>,
-    result: Result<(), Stop>,
-}
-
-impl Default for Block {
-    fn default() -> Self {
-        Self {
-            nodes: 0..0,
-            edges: 0,
-            hashes: Vec::new(),
-            degrees: Vec::new(),
-            limits: Vec::new(),
-            to: Vec::new(),
-            before: Claims::default(),
-            different: Vec::new(),
-            result: Ok(()),
-        }
-    }
+    failed: Option<Stop>,
 }
 
 impl Block {
@@ -160,7 +145,8 @@ impl Block {
     /// Compares the nodes of the earlier block, and hashes those of this one.
     fn work(&mut self, heap: &Heap<'_>, aids: &mut Aids<'_, &Columns>, followed: &mut Vec<Slot>) {
         self.different.clear();
-        self.result = self.before.compare(heap, &mut self.different).and_then(|()| self.hash(heap, aids, followed));
+        let compared = self.before.compare(heap, &mut self.different);
+        self.failed = compared.and_then(|()| self.hash(heap, aids, followed)).err();
     }
 
     fn hash(&mut self, heap: &Heap<'_>, aids: &mut Aids<'_, &Columns>, followed: &mut Vec<Slot>) -> Result<(), Stop> {
@@ -219,7 +205,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Receives a completed block.
     fn take(&mut self, block: &mut Block) -> Result<(), Stop> {
-        std::mem::replace(&mut block.result, Ok(()))?;
+        block.failed.take().map_or(Ok(()), Err)?;
         let mut claims = std::mem::take(&mut block.before);
         self.settle(&mut claims, &block.different)?;
         self.degrees.extend(&block.degrees)?;
@@ -277,9 +263,7 @@ impl Search<'_> {
             claims.compare(self.heap, &mut different)?;
             self.settle(&mut claims, &different)?;
         }
-        self.values.finish()?;
-        self.degrees.finish()?;
-        self.limits.finish()?;
+        finish_all((self.values, self.degrees, self.limits))?;
         self.to.map(ColumnWriter::finish).transpose()?;
         Ok(())
     }

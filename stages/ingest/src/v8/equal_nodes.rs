@@ -1,9 +1,10 @@
 //! Hashes and comparisons of single nodes, for columns in memory. Used by [`super::equal_in_memory`].
 
+use super::edges::Edge;
 use super::meanings::{Aids, Known, Meanings, Outcome};
 use super::slots::{self, HELD, Meaning, Slot};
 use super::survey::TRAITS;
-use super::value_rules::{Edge, Node};
+use super::value_rules::Node;
 use heaplake_kit::hash_cons::mix;
 use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{NodeId, StringId};

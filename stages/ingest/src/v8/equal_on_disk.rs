@@ -11,10 +11,11 @@ use super::slots::{Slot, Slots};
 use super::survey::TRAITS;
 use heaplake_kit::array_plan::{column_bytes, lookup};
 use heaplake_kit::dedup::{HashPass, Records, VerifyPass};
-use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, OrderedPool, SharedLookup, StageError};
+use heaplake_kit::{
+    ArrayPlan, ColumnReader, ColumnWriter, Job, OrderedPool, SharedLookup, StageError, create_all, finish_all,
+};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
-use std::mem;
 
 /// Name of the memory reservation.
 const WHO: &str = "equality";
@@ -33,13 +34,13 @@ pub(super) fn find(heap: &Heap<'_>, nodes: u32, job: &Job<'_>) -> Result<u64, St
         OrderedPool::plan(context, "equality: blocks", OrderedPool::threads(jobs).min(MOST_THREADS), BLOCK_BYTES)?;
     let names = || -> Result<SharedLookup<StringId>, StageError> {
         let plan = ArrayPlan::of(job, WHO);
-        let mut plan = if heap.meanings.rules.looks_up_names() { plan } else { plan.streamed() };
+        let mut plan = if heap.meanings.rules.captured { plan } else { plan.streamed() };
         plan.one(lookup(columns::NODE_NAME)).map(Into::into)
     };
     let looks = Looks { names: names()?, traits: Some(ArrayPlan::of(job, WHO).one(lookup(TRAITS))?.into()) };
     let slots = Pass { heap, looks, pool: &pool, slots, job }.hash(&mut hashes)?;
     scratch.discard(TRAITS);
-    let name_bytes = if heap.meanings.rules.looks_up_names() { column_bytes(scratch, columns::NODE_NAME) } else { 0 };
+    let name_bytes = if heap.meanings.rules.captured { column_bytes(scratch, columns::NODE_NAME) } else { 0 };
     let verify = hashes.finish(name_bytes, context)?;
     let looks = Looks { names: names()?, traits: None };
     Pass { heap, looks, pool: &pool, slots, job }.verify(verify)
@@ -60,8 +61,7 @@ impl<'a> Pass<'a> {
     /// slots.
     fn hash(mut self, hashes: &mut HashPass<'_>) -> Result<Slots<'a>, StageError> {
         let (heap, scratch) = (self.heap, self.job.scratch);
-        let mut degrees = ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?;
-        let mut limits = ColumnWriter::create(scratch, columns::EQUAL_LIMITS)?;
+        let (mut degrees, mut limits) = create_all(scratch, (columns::EQUAL_DEGREE, columns::EQUAL_LIMITS))?;
         let mut to = heap.follows.then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?;
         let mut input = Input::open(scratch)?;
         input.traits = Some(ColumnReader::open(scratch, TRAITS)?);
@@ -83,8 +83,7 @@ impl<'a> Pass<'a> {
             }
             to.as_mut().map_or(Ok(()), |to| to.extend(&block.to))
         })?;
-        degrees.finish()?;
-        limits.finish()?;
+        finish_all((degrees, limits))?;
         to.map(ColumnWriter::finish).transpose()?;
         Ok(self.slots)
     }
@@ -139,10 +138,10 @@ impl<'a> Pass<'a> {
             |block: &mut Block| filling.fill(block, context),
             || {
                 let mut aids = aids();
-                move |block| block.result = work(block, &mut aids)
+                move |block| block.failed = work(block, &mut aids).err()
             },
             |block| {
-                mem::replace(&mut block.result, Ok(()))?;
+                block.failed.take().map_or(Ok(()), Err)?;
                 take(block, &mut of_taker, slots)
             },
         )

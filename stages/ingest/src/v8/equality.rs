@@ -94,6 +94,5 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         }
         _ => equal_on_disk::find(&equal_blocks::Heap { meanings, strings, follows }, nodes as u32, job)?,
     };
-    context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes })
 }

@@ -70,7 +70,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut snapshot = Arc::unwrap_or_clone(Snapshot::load(scratch)?);
     let Snapshot { header, metadata } = &mut snapshot;
     context.progress.begin(STAGE.name, metadata.edge_count);
-    let document_trees = names::find(scratch, &["(Document DOM trees)"])?[0];
+    let document_trees = names::find(scratch, ["(Document DOM trees)"])?[0];
     metadata.distance_seeds = distance_seeds(header, document_trees, scratch)?;
     let page_owned = pages::owned(header, document_trees, scratch, context)?;
     let rules = Rules::new(header, page_owned, scratch, context)?;
@@ -88,18 +88,15 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     )?;
     metadata.essential_edge_count = output.finish()?;
     write_orphans(header, &held, nodes, scratch)?;
-    metadata.root_count = RootEdges::open(header, scratch)?.count();
+    metadata.root_count = RootEdges::open(header, scratch)?.left.into();
     let edges = metadata.edge_count;
     snapshot.save(scratch)?;
-    context.progress.end();
     Ok(Stats { rows: edges, spilled_bytes: 0 })
 }
 
 /// Writes the nodes without an incoming essential edge.
 fn write_orphans(header: &Header, held: &Bitset, nodes: usize, scratch: &Scratch) -> Result<(), StageError> {
-    let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
-    for node in (0..nodes).filter(|&node| !held.contains(node) && node as u64 != header.root) {
-        orphans.push(NodeId(node as u32))?;
-    }
-    orphans.finish().map(drop)
+    let orphans = (0..nodes).filter(|&node| !held.contains(node) && node as u64 != header.root);
+    let orphans = orphans.map(|node| NodeId(node as u32));
+    ColumnWriter::write_all(scratch, columns::ESSENTIAL_ORPHAN, orphans).map(drop)
 }

@@ -1,5 +1,6 @@
 //! Random access to nodes and edges, and source locations of functions. Used by [`super::resources`].
 
+use super::kinds::Kinds;
 use super::names;
 use super::scripts;
 use super::snapshot::Snapshot;
@@ -12,50 +13,6 @@ use heaplake_schemas::resources::{NONE, RESOURCE_TEXTS};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
-
-/// Kinds of nodes and edges, by number.
-#[derive(Clone, Copy)]
-pub(super) struct Kinds {
-    pub object: Option<u8>,
-    pub closure: Option<u8>,
-    pub code: Option<u8>,
-    pub native: Option<u8>,
-    pub hidden: Option<u8>,
-    pub synthetic: Option<u8>,
-    pub number: Option<u8>,
-    pub property: Option<u8>,
-    pub internal: Option<u8>,
-    pub context: Option<u8>,
-    pub element: Option<u8>,
-    pub hidden_edge: Option<u8>,
-    pub weak: Option<u8>,
-}
-
-impl Kinds {
-    fn of(snapshot: &Snapshot) -> Self {
-        let header = &snapshot.header;
-        Self {
-            object: header.node_type("object"),
-            closure: header.node_type("closure"),
-            code: header.node_type("code"),
-            native: header.node_type("native"),
-            hidden: header.node_type("hidden"),
-            synthetic: header.node_type("synthetic"),
-            number: header.node_type("number"),
-            property: header.edge_type("property"),
-            internal: header.edge_type("internal"),
-            context: header.edge_type("context"),
-            element: header.edge_type("element"),
-            hidden_edge: header.edge_type("hidden"),
-            weak: header.edge_type("weak"),
-        }
-    }
-
-    /// Whether nodes of a kind can be or have resources.
-    pub(super) fn matter(&self, kind: Option<u8>) -> bool {
-        [self.object, self.closure, self.native, self.hidden].contains(&kind)
-    }
-}
 
 /// An edge.
 #[derive(Clone, Copy)]
@@ -90,7 +47,16 @@ impl Graph {
             lookup(columns::EDGE_TO),
         ))?;
         let strings = StringTable::open(scratch, STRINGS)?;
-        Ok(Self { kinds: Kinds::of(snapshot), strings, offsets, kind_of, name_of, edge_kinds, edge_names, edge_to })
+        Ok(Self {
+            kinds: Kinds::of(&snapshot.header),
+            strings,
+            offsets,
+            kind_of,
+            name_of,
+            edge_kinds,
+            edge_names,
+            edge_to,
+        })
     }
 
     /// Returns the kind of a node.
@@ -155,7 +121,7 @@ const TEXT_BYTES: u64 = 64;
 pub(super) struct Places {
     nodes: ColumnMap<NodeId>,
     lines: ColumnMap<u32>,
-    links: Vec<StringId>,
+    links: [StringId; 4],
     /// Name of the edge from a script without a path to its URL.
     url: StringId,
     /// By script and line; names have no line.
@@ -170,8 +136,8 @@ impl Places {
         Ok(Self {
             nodes: ColumnMap::uncounted(scratch, columns::LOCATION_NODE)?,
             lines: ColumnMap::uncounted(scratch, columns::LOCATION_LINE)?,
-            links: names::find(scratch, &LINKS)?,
-            url: names::find(scratch, &["source_url"])?[0],
+            links: names::find(scratch, LINKS)?,
+            url: names::find(scratch, ["source_url"])?[0],
             known: FxHashMap::default(),
             texts: StringWriter::create(scratch, RESOURCE_TEXTS)?,
             memory,

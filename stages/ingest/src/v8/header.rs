@@ -1,7 +1,8 @@
 //! The `snapshot` object at the head of a file: fields of the rows, their order, and numbers of rows.
 
-use heaplake_input::json::Scanner;
-use heaplake_kit::{InputError, StageError, text};
+use crate::values::cut;
+use heaplake_input::bytes::Bytes;
+use heaplake_kit::{StageError, text};
 use heaplake_schemas::ids::MAX_NODES;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -222,7 +223,7 @@ impl Header {
 ///
 /// # Errors
 /// [`StageError::Input`] if it is not V8's, or its counts exceed the limits.
-pub fn read(scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
+pub fn read(scanner: &mut Bytes<'_>) -> Result<Header, StageError> {
     scanner.peek_token()?;
     let offset = scanner.offset();
     let mut text = Vec::new();
@@ -235,15 +236,15 @@ pub fn read(scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
         Ok(())
     })?;
     if too_long {
-        return Err(scanner.error_at(offset, "a snapshot object of some kilobytes", "a huge one".to_owned()));
+        return Err(scanner.error(offset, "a snapshot object of some kilobytes", "a huge one".to_owned()));
     }
     let header = Header::parse(&text).map_err(|(expected, found)| {
         let hint = advice(&found).unwrap_or(HINT);
-        InputError { file: scanner.name().to_owned(), offset, expected, found, hint }
+        StageError::input(scanner.name(), offset, expected, found, hint)
     })?;
     if header.node_count > MAX_NODES {
         let expected = format!("snapshot.node_count of at most {MAX_NODES}");
-        return Err(scanner.error_at(offset, &expected, header.node_count.to_string()));
+        return Err(scanner.error(offset, &expected, header.node_count.to_string()));
     }
     Ok(header)
 }
@@ -287,8 +288,7 @@ fn field(fields: &[String], list: &str, name: &str) -> Result<usize, Problem> {
 
 /// Shortens a text for a message.
 fn brief(text: &str) -> String {
-    const MOST: usize = 200;
-    if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST).chain(['…']).collect() }
+    cut(text, 200)
 }
 
 fn count(value: Option<Value>, name: &str) -> Result<u64, Problem> {

@@ -5,7 +5,7 @@
 //! Elements", 1982): of more than [`CANDIDATES`] different lists the rare ones drop out, and a second pass counts the
 //! remaining ones exactly. An interface needs one object in a thousand, so no interface drops out.
 
-use heaplake_kit::{ColumnReader, Scratch, StageError, StringTable};
+use heaplake_kit::{ColumnReader, Scratch, StageError, StringTable, open_all};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashMap;
@@ -40,12 +40,8 @@ pub struct Properties {
 impl Properties {
     /// Starts at the first edge; `property` is the number of the edge type.
     pub fn open(scratch: &Scratch, property: Option<u8>) -> Result<Self, StageError> {
-        Ok(Self {
-            kind: ColumnReader::open(scratch, columns::EDGE_KIND)?,
-            name: ColumnReader::open(scratch, columns::EDGE_NAME)?,
-            position: 0,
-            property,
-        })
+        let (kind, name) = open_all(scratch, (columns::EDGE_KIND, columns::EDGE_NAME))?;
+        Ok(Self { kind, name, position: 0, property })
     }
 
     /// Replaces `names` by the names of the property edges among the `count` edges from `first` on. `first` must not

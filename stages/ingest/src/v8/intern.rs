@@ -70,7 +70,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
             }
         }
     }
-    context.progress.end();
     Ok(Stats { rows: strings, spilled_bytes: 0 })
 }
 

@@ -24,7 +24,7 @@ macro_rules! labels {
                     "(Global handles)", "(Stack roots)", "ArrayBuffer", "SharedArrayBuffer",
                 ];
                 // A name that the file lacks must not equal the missing name of a node.
-                let mut ids = names::find(scratch, &texts)?.into_iter().map(|id| if id.is_none() { ABSENT } else { id });
+                let mut ids = names::find(scratch, texts)?.into_iter().map(|id| if id.is_none() { ABSENT } else { id });
                 let mut next = || ids.next().unwrap_or(ABSENT);
                 Ok(Self {
                     $($field: next(),)*

@@ -1,14 +1,14 @@
 //! Source locations of nodes: the section `locations` and its columns.
 
 use super::header::{Header, position};
-use super::rows::{Limit, NodeWidth, U32, beyond, first_of};
+use super::rows::{Limit, NodeWidth, U32, beyond, first_of, flaw};
 use super::salvage::BadReferences;
 use bytemuck::{Pod, Zeroable};
+use heaplake_input::bytes::Bytes;
 use heaplake_input::chunks::{BadNumber, Place};
-use heaplake_input::json::Scanner;
 use heaplake_input::numbers::Sign;
 use heaplake_kit::sorter::Sorter;
-use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError};
+use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError, create_all, finish_all, open_all};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
 
@@ -23,7 +23,7 @@ const AT_LEAST: u64 = 1 << 15;
 /// each. With `bad`, invalid locations go there and are dropped, and the rows before an error remain.
 pub fn read(
     header: &Header,
-    scanner: &mut Scanner<'_>,
+    scanner: &mut Bytes<'_>,
     mut bad: Option<&mut BadReferences>,
     scratch: &Scratch,
     context: &Context<'_>,
@@ -55,9 +55,7 @@ pub fn read(
         if let Some(last) = last.replace(location).filter(|last| last.node != location.node) {
             writer.push(last)?;
         }
-        if location.order.is_multiple_of(1 << 16) {
-            context.check()?;
-        }
+        context.check_every(1 << 16, location.order)?;
     }
     last.map_or(Ok(()), |last| writer.push(last))?;
     writer.finish()?;
@@ -79,12 +77,11 @@ struct Writer {
 
 impl Writer {
     fn create(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            node: ColumnWriter::create(scratch, columns::LOCATION_NODE)?,
-            script: ColumnWriter::create(scratch, columns::LOCATION_SCRIPT)?,
-            line: ColumnWriter::create(scratch, columns::LOCATION_LINE)?,
-            column: ColumnWriter::create(scratch, columns::LOCATION_COLUMN)?,
-        })
+        let (node, script, line, column) = create_all(
+            scratch,
+            (columns::LOCATION_NODE, columns::LOCATION_SCRIPT, columns::LOCATION_LINE, columns::LOCATION_COLUMN),
+        )?;
+        Ok(Self { node, script, line, column })
     }
 
     fn push(&mut self, location: Location) -> Result<(), StageError> {
@@ -95,10 +92,7 @@ impl Writer {
     }
 
     fn finish(self) -> Result<(), StageError> {
-        self.node.finish()?;
-        self.script.finish()?;
-        self.line.finish()?;
-        self.column.finish().map(drop)
+        finish_all((self.node, self.script, self.line, self.column))
     }
 }
 
@@ -167,7 +161,8 @@ impl LocationRows {
             return refused;
         }
         for (row, numbers) in rows.chunks_exact(self.width).enumerate() {
-            if flawed && let Some((at, expected)) = self.flaw(numbers) {
+            if flawed && let Some((at, expected)) = flaw(&self.limits, (self.node_width, self.object), |at| numbers[at])
+            {
                 columns.bad.note(place, row * self.width + at, numbers[at], &expected);
                 continue;
             }
@@ -180,16 +175,6 @@ impl LocationRows {
             });
         }
         Ok(())
-    }
-
-    /// Returns the first invalid number of a row, and the expected value.
-    fn flaw(&self, numbers: &[u64]) -> Option<(usize, String)> {
-        let beyond = self
-            .limits
-            .iter()
-            .find_map(|limit| limit.at.filter(|&at| numbers[at] >= limit.below).map(|at| (at, limit.expected())));
-        let misaligned = self.node_width.divide(numbers[self.object]).1 != 0;
-        beyond.or_else(|| misaligned.then(|| (self.object, self.node_width.expected())))
     }
 }
 
@@ -205,13 +190,11 @@ pub struct Locations {
 impl Locations {
     /// Starts before the first one.
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        let mut locations = Self {
-            node: ColumnReader::open(scratch, columns::LOCATION_NODE)?,
-            script: ColumnReader::open(scratch, columns::LOCATION_SCRIPT)?,
-            line: ColumnReader::open(scratch, columns::LOCATION_LINE)?,
-            column: ColumnReader::open(scratch, columns::LOCATION_COLUMN)?,
-            next: None,
-        };
+        let (node, script, line, column) = open_all(
+            scratch,
+            (columns::LOCATION_NODE, columns::LOCATION_SCRIPT, columns::LOCATION_LINE, columns::LOCATION_COLUMN),
+        )?;
+        let mut locations = Self { node, script, line, column, next: None };
         locations.advance()?;
         Ok(locations)
     }
@@ -241,8 +224,7 @@ impl Locations {
 
 /// Calls `show` with the node and script number of each location.
 pub fn each(scratch: &Scratch, mut show: impl FnMut(NodeId, u32) -> Result<(), StageError>) -> Result<(), StageError> {
-    let mut nodes = ColumnReader::open(scratch, columns::LOCATION_NODE)?;
-    let mut scripts = ColumnReader::open(scratch, columns::LOCATION_SCRIPT)?;
+    let (mut nodes, mut scripts) = open_all(scratch, (columns::LOCATION_NODE, columns::LOCATION_SCRIPT))?;
     while nodes.remaining() > 0 {
         show(nodes.next()?, scripts.next()?)?;
     }

@@ -1,9 +1,10 @@
 //! Meanings of a node's edges for its value, for columns in memory or on disk. Used by [`super::equal_nodes`] and
 //! [`super::equal_blocks`].
 
+use super::edges::Edge;
 use super::shown::{Seen, Texts};
 use super::slots::{Meaning, Slot};
-use super::value_rules::{Edge, Node, Rules};
+use super::value_rules::{Node, Rules};
 use heaplake_kit::{Bitset, Context, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 
@@ -78,7 +79,7 @@ impl Meanings<'_> {
         aids: &mut Aids<'_, K>,
         mut each: impl FnMut(Slot) -> Result<(), StageError>,
     ) -> Result<Outcome, StageError> {
-        let sees = self.rules.sees(node.kind);
+        let sees = self.rules.sees[usize::from(node.kind)];
         let mut degree = 0;
         let mut seen = Seen::default();
         for (number, edge) in edges.enumerate() {

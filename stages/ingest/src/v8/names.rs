@@ -1,6 +1,6 @@
 //! Strings by content: look-ups of well-known names in the table, and additions.
 
-use heaplake_kit::{ColumnReader, ColumnWriter, Scratch, StageError, StringTable, StringWriter};
+use heaplake_kit::{ColumnReader, ColumnWriter, Scratch, StageError, StringTable, StringWriter, finish_all};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{STRING_HASH, STRINGS};
 use rustc_hash::FxHashMap;
@@ -11,7 +11,14 @@ const FILTER: usize = 1 << 12;
 
 /// Returns the ids of these strings, [`StringId::NONE`] for those that the table lacks, in one scan over the table's
 /// hashes.
-pub(super) fn find<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
+pub(super) fn find<const N: usize>(scratch: &Scratch, wanted: [&str; N]) -> Result<[StringId; N], StageError> {
+    let mut ids = [StringId::NONE; N];
+    ids.copy_from_slice(&find_all(scratch, &wanted)?);
+    Ok(ids)
+}
+
+/// [`find`] for any number of strings.
+pub(super) fn find_all<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
     let mut by_hash: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     // Filter by the last bits of a hash: it rejects nearly all strings.
     let mut filter = [0u64; FILTER / 64];
@@ -41,7 +48,7 @@ pub(super) fn find<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Ve
 
 /// Returns the ids of these strings, after adding missing ones to the table.
 pub(super) fn intern<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
-    let mut ids = find(scratch, wanted)?;
+    let mut ids = find_all(scratch, wanted)?;
     if ids.iter().all(|id| !id.is_none()) {
         return Ok(ids);
     }
@@ -61,7 +68,6 @@ pub(super) fn intern<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<
             }
         };
     }
-    table.finish()?;
-    hashes.finish()?;
+    finish_all((table, hashes))?;
     Ok(ids)
 }

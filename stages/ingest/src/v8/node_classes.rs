@@ -14,13 +14,14 @@
 //! * Reference: Chrome DevTools, class names, inferred interfaces, class keys.
 
 use super::interfaces::{Census, Definition, Interfaces, Properties};
+use super::kinds::Kinds;
 use super::locations::Locations;
 use super::names;
 use super::snapshot::{DOCUMENT, Snapshot, TAG_STRING};
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::{
     BudgetVec, ColumnReader, ColumnWriter, Context, Job, Reservation, Scratch, Stage, StageError, Stats, StringTable,
-    StringWriter,
+    StringWriter, open_all,
 };
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRING_HASH, STRINGS};
@@ -67,36 +68,28 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let definitions = census(snapshot, &plain, scratch, context)?;
     let namer = Namer::new(snapshot, definitions, scratch)?;
     let classes = assign(snapshot, &plain, namer, scratch, context)?;
-    context.progress.end();
     Ok(Stats { rows: classes, spilled_bytes: 0 })
 }
 
 /// How to recognise a plain object: by type and name.
 struct Plain {
-    object: Option<u8>,
+    kinds: Kinds,
     name: StringId,
     proto: StringId,
-    property: Option<u8>,
     /// The root's ordinal. DevTools starts at the root, which may come last; no object before it has an interface.
     first: u64,
 }
 
 impl Plain {
     fn find(snapshot: &Snapshot, scratch: &Scratch) -> Result<Self, StageError> {
-        let ids = names::find(scratch, &["Object", "__proto__"])?;
+        let [name, proto] = names::find(scratch, ["Object", "__proto__"])?;
         let header = &snapshot.header;
-        Ok(Self {
-            object: header.node_type("object"),
-            name: ids[0],
-            proto: ids[1],
-            property: header.edge_type("property"),
-            first: header.root,
-        })
+        Ok(Self { kinds: Kinds::of(header), name, proto, first: header.root })
     }
 
     #[inline]
     fn is(&self, node: u64, kind: u8, name: StringId) -> bool {
-        Some(kind) == self.object && name == self.name && node >= self.first
+        Some(kind) == self.kinds.object && name == self.name && node >= self.first
     }
 }
 
@@ -111,10 +104,9 @@ fn census(
     let mut census = Census::new(&strings, plain.proto);
     let _tables = context.budget.reserve("interfaces", Census::BYTES)?;
     loop {
-        let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-        let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-        let mut properties = Properties::open(scratch, plain.property)?;
+        let (mut kinds, mut names, mut counts) =
+            open_all(scratch, (columns::NODE_KIND, columns::NODE_NAME, columns::NODE_EDGE_COUNT))?;
+        let mut properties = Properties::open(scratch, plain.kinds.property)?;
         let (mut edge, mut list) = (0, Vec::new());
         for node in 0..snapshot.metadata.node_count {
             let (kind, name, count) = (kinds.next()?, names.next()?, counts.next()?);
@@ -123,9 +115,7 @@ fn census(
                 census.count(&list);
             }
             edge += u64::from(count);
-            if node % STRIDE == 0 && node > 0 {
-                context.step(STRIDE)?;
-            }
+            context.step_every(STRIDE, node)?;
         }
         if !census.needs_second_pass() {
             return Ok(census.finish());
@@ -149,8 +139,7 @@ impl Namer {
         let strings = StringTable::open(scratch, STRINGS)?;
         let mut tag_reader = ColumnReader::open(scratch, TAG_STRING)?;
         let mut tags = Vec::new();
-        while tag_reader.remaining() > 0 {
-            let tag = tag_reader.next()?;
+        while let Some(tag) = tag_reader.pop()? {
             tags.push(tag);
             wanted.push(cut_tag(strings.get(tag.index())));
         }
@@ -241,10 +230,9 @@ fn assign(
     context: &Context<'_>,
 ) -> Result<u64, StageError> {
     let _tables = context.budget.reserve("interfaces", Interfaces::BYTES)?;
-    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    let mut properties = Properties::open(scratch, plain.property)?;
+    let (mut kinds, mut names, mut counts) =
+        open_all(scratch, (columns::NODE_KIND, columns::NODE_NAME, columns::NODE_EDGE_COUNT))?;
+    let mut properties = Properties::open(scratch, plain.kinds.property)?;
     let mut locations = Locations::open(scratch)?;
     let mut column = ColumnWriter::create(scratch, columns::NODE_CLASS)?;
     let mut classes = Classes {
@@ -262,11 +250,9 @@ fn assign(
             name = namer.interfaces.best(&mut list).unwrap_or(own_name);
         }
         edge += u64::from(count);
-        let place = locations.at(node)?.filter(|_| Some(kind) == plain.object);
+        let place = locations.at(node)?.filter(|_| Some(kind) == plain.kinds.object);
         column.push(classes.get((name, place))?)?;
-        if node % STRIDE == 0 && node > 0 {
-            context.step(STRIDE)?;
-        }
+        context.step_every(STRIDE, node)?;
     }
     column.finish()?;
     write(&classes.keys, scratch)

@@ -5,7 +5,7 @@ use super::rows::{LargestName, Limit, U32, beyond, field, field_if, first_of, fi
 use super::salvage::BadReferences;
 use super::snapshot::DETACHEDNESS;
 use heaplake_input::chunks::{BadNumber, Place};
-use heaplake_kit::{ColumnWriter, Scratch, StageError};
+use heaplake_kit::{ColumnWriter, Scratch, StageError, finish_all};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
 use std::ops::Range;
@@ -111,7 +111,8 @@ impl NodeRows {
 
 /// Writes the node columns.
 pub struct NodeWriter {
-    rows: u64,
+    /// Rows written.
+    pub rows: u64,
     edges: u64,
     /// Types that the header does not name; number of nodes with one, and the largest type.
     beyond: Range<usize>,
@@ -148,11 +149,6 @@ impl NodeWriter {
         })
     }
 
-    /// Number of rows written.
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
     /// Number of nodes with a type that the header does not name, and the number of types including theirs.
     pub fn unnamed(&self) -> Option<(u64, usize)> {
         (self.unnamed > 0).then(|| (self.unnamed, usize::from(self.largest_kind) + 1))
@@ -187,14 +183,8 @@ impl NodeWriter {
 
     /// Completes the columns; returns the number of edges that the nodes announce.
     pub fn finish(self) -> Result<u64, StageError> {
-        self.kind.finish()?;
-        self.name.finish()?;
-        self.id.finish()?;
-        self.self_size.finish()?;
-        self.edge_count.finish()?;
-        self.trace_node.map(ColumnWriter::finish).transpose()?;
-        self.detachedness.map(ColumnWriter::finish).transpose()?;
-        self.native_size.map(ColumnWriter::finish).transpose()?;
+        finish_all((self.kind, self.name, self.id, self.self_size, self.edge_count))?;
+        finish_all((self.trace_node, self.detachedness, self.native_size))?;
         Ok(self.edges)
     }
 }

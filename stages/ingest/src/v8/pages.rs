@@ -6,6 +6,7 @@
 //! fit, and 1 MiB of stack.
 
 use super::header::Header;
+use super::kinds::Kinds;
 use super::root_edges::RootEdges;
 use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::{
@@ -66,8 +67,7 @@ fn seeds(
     // Only targets of the root are read.
     let node_kind = ColumnPoints::open(scratch, columns::NODE_KIND)?;
     let name = ColumnPoints::open(scratch, columns::NODE_NAME)?;
-    let synthetic = header.node_type("synthetic");
-    let (shortcut, element) = (header.edge_type("shortcut"), header.edge_type("element"));
+    let Kinds { synthetic, shortcut, element, .. } = Kinds::of(header);
     let mut owned: Option<Bitset> = None;
     let mut edges = RootEdges::open(header, scratch)?;
     while let Some((edge_kind, target)) = edges.next()? {
@@ -184,9 +184,7 @@ where
     let mut steps = 0u64;
     while let Some(node) = open.pop()? {
         steps += 1;
-        if steps.is_multiple_of(1 << 16) {
-            context.check()?;
-        }
+        context.check_every(1 << 16, steps)?;
         for edge in offsets.range(node.index())? {
             if Some(kind.get(edge)?) == weak {
                 continue;

@@ -5,7 +5,7 @@
 
 use super::snapshot::{EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE};
 use heaplake_kit::sorter::Sorter;
-use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Scratch, StageError};
+use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Scratch, StageError, open_all};
 use heaplake_schemas::scratch::{Column, Per};
 
 /// By name: the name above the number of its pair; the table.
@@ -74,9 +74,7 @@ impl PairedNames {
 /// Writes [`NAMES`]; returns the last name. Pairs are numbered by the first of their names in the file.
 fn write(count: usize, scratch: &Scratch, context: &Context<'_>) -> Result<Option<u64>, StageError> {
     let budget = &context.budget;
-    let mut names = ColumnReader::open(scratch, EPHEMERON_STRING)?;
-    let mut tables = ColumnReader::open(scratch, EPHEMERON_TABLE)?;
-    let mut shared = ColumnReader::open(scratch, EPHEMERON_SHARED)?;
+    let (mut names, mut tables, mut shared) = open_all(scratch, (EPHEMERON_STRING, EPHEMERON_TABLE, EPHEMERON_SHARED))?;
     let mut by_shared = Sorter::new(WHO, count, SHARED, budget, scratch)?;
     for order in 0..count as u64 {
         by_shared.push([shared.next()?, order, names.next()?.0.into(), tables.next()?])?;
@@ -88,7 +86,7 @@ fn write(count: usize, scratch: &Scratch, context: &Context<'_>) -> Result<Optio
         let first = group.filter(|&(of, _)| of == shared).map_or(order, |(_, first)| first);
         group = Some((shared, first));
         by_first.push([first, name, table])?;
-        step(order, context)?;
+        context.check_every(1 << 12, order)?;
     }
     drop(by_shared);
     let mut by_first = by_first.finish()?;
@@ -98,7 +96,7 @@ fn write(count: usize, scratch: &Scratch, context: &Context<'_>) -> Result<Optio
         pair += u64::from(last.is_some_and(|last| last != first));
         last = Some(first);
         by_name.push([name << 32 | pair, table])?;
-        step(name, context)?;
+        context.check_every(1 << 12, name)?;
     }
     drop(by_first);
     let mut by_name = by_name.finish()?;
@@ -108,15 +106,10 @@ fn write(count: usize, scratch: &Scratch, context: &Context<'_>) -> Result<Optio
         if last.replace(row[0] >> 32) != Some(row[0] >> 32) {
             writer.push(row)?;
         }
-        step(row[0], context)?;
+        context.check_every(1 << 12, row[0])?;
     }
     writer.finish()?;
     Ok(last)
-}
-
-/// Checks for cancellation now and then.
-fn step(number: u64, context: &Context<'_>) -> Result<(), StageError> {
-    if number.is_multiple_of(1 << 12) { context.check() } else { Ok(()) }
 }
 
 #[cfg(test)]

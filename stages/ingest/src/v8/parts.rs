@@ -8,13 +8,14 @@ use super::salvage::{Damage, UNKNOWN};
 use super::snapshot::Snapshot;
 use super::strings::Strings;
 use super::{locations, roles};
-use heaplake_input::json::Scanner;
+use heaplake_input::bytes::Bytes;
 use heaplake_input::source::Identity;
 use heaplake_kit::{Scratch, StageError, text};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, EdgeKind, Metadata};
 
 /// The sections read; `None` for a missing one.
+#[derive(Default)]
 pub struct Parts {
     /// Damage, if it is tolerated.
     pub damage: Option<Damage>,
@@ -40,7 +41,7 @@ impl Parts {
     /// no nodes.
     pub fn finish(
         mut self,
-        scanner: &Scanner<'_>,
+        scanner: &Bytes<'_>,
         identity: &Identity,
         content_bytes: u64,
         scratch: &Scratch,
@@ -52,7 +53,7 @@ impl Parts {
         let announced = self.announced.ok_or_else(|| missing("nodes", scanner))?;
         let edge_count = self.edges.ok_or_else(|| missing("edges", scanner))?;
         let string_count = self.strings.ok_or_else(|| missing("strings", scanner))?;
-        let at_end = |expected: &str, found: String| Err(scanner.error_at(scanner.offset(), expected, found));
+        let at_end = |expected: &str, found: String| Err(scanner.error(scanner.offset(), expected, found));
         if announced != edge_count {
             let expected = format!("the nodes' edge_count fields to sum up to {edge_count} edges");
             return at_end(&expected, announced.to_string());
@@ -78,7 +79,7 @@ impl Parts {
     fn salvage(
         self,
         mut damage: Damage,
-        scanner: &Scanner<'_>,
+        scanner: &Bytes<'_>,
         identity: &Identity,
         content_bytes: u64,
         scratch: &Scratch,
@@ -86,13 +87,13 @@ impl Parts {
         let Some(mut header) = self.header else { return Err(damage.hopeless(missing("snapshot", scanner))) };
         let Some(announced) = self.announced else { return Err(damage.hopeless(missing("nodes", scanner))) };
         if header.node_count == 0 || identity.hash.is_empty() {
-            let error = scanner.error_at(scanner.offset(), "a root node", "no nodes".to_owned());
+            let error = scanner.error(scanner.offset(), "a root node", "no nodes".to_owned());
             return Err(damage.hopeless(error));
         }
         let edges = match self.edges {
             Some(edges) => edges,
             None => {
-                damage.missing("edges");
+                damage.missing.push("edges");
                 EdgeWriter::create(scratch)?.finish()?;
                 0
             }
@@ -100,12 +101,12 @@ impl Parts {
         let mut strings = match self.strings {
             Some(strings) => strings,
             None => {
-                damage.missing("strings");
+                damage.missing.push("strings");
                 Strings::create(scratch, scanner.context())?.finish()?
             }
         };
         if header.root >= header.node_count {
-            damage.lie(format!("the header names root {} of {} nodes", header.root, header.node_count));
+            damage.lies.push(format!("the header names root {} of {} nodes", header.root, header.node_count));
             header.root = 0;
         }
         if !scratch.has(columns::LOCATION_NODE) {
@@ -121,7 +122,7 @@ impl Parts {
             }
         }
         let metadata = metadata(&header, identity, content_bytes, strings);
-        let mut remarks = damage.remarks();
+        let mut remarks = damage.bad.first.clone();
         remarks.extend(self.remarks);
         remarks.extend(outside(&header));
         let metadata = Metadata { partial: damage.left_out(), remarks, ..metadata };
@@ -141,8 +142,8 @@ fn outside(header: &Header) -> Option<String> {
 }
 
 /// Returns the error of a snapshot without this section.
-fn missing(section: &str, scanner: &Scanner<'_>) -> StageError {
-    scanner.error_at(scanner.offset(), &format!("\"{section}\" somewhere before the end"), "none".to_owned())
+fn missing(section: &str, scanner: &Bytes<'_>) -> StageError {
+    scanner.error(scanner.offset(), &format!("\"{section}\" somewhere before the end"), "none".to_owned())
 }
 
 /// Returns the metadata known so far.

@@ -9,8 +9,10 @@
 //! * Determinism: order of the sets.
 //! * Reference: none needed.
 
+use super::kinds::Kinds;
 use super::names;
 use super::snapshot::{DOCUMENT, Snapshot};
+use crate::values::cut;
 use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{lookup, offsets};
@@ -82,12 +84,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     for set in 0..count {
         let text = viewer.node(rows.next()?.example)?.unwrap_or_default();
         writer.push(text.as_bytes())?;
-        if set % (1 << 14) == 0 && set > 0 {
-            context.step(1 << 14)?;
-        }
+        context.step_every(1 << 14, set)?;
     }
     writer.finish()?;
-    context.progress.end();
     Ok(Stats { rows: count, spilled_bytes: plan.spilled_bytes() })
 }
 
@@ -100,14 +99,10 @@ struct Edges {
 
 struct Viewer {
     strings: StringTable,
-    kinds: Lookup<u8>,
+    kind_of: Lookup<u8>,
     names: Lookup<StringId>,
     edges: Option<Edges>,
-    string: Option<u8>,
-    number: Option<u8>,
-    object: Option<u8>,
-    property: Option<u8>,
-    internal: Option<u8>,
+    kinds: Kinds,
     plain: StringId,
     array: StringId,
     proto: u32,
@@ -122,8 +117,8 @@ impl Viewer {
         scratch: &Scratch,
     ) -> Result<Self, StageError> {
         let header = &snapshot.header;
-        let ids = names::find(scratch, &["Object", "Array", "__proto__", "value"])?;
-        let (kinds, names, offsets, edge_kinds, edge_names, to) = plan.make((
+        let [plain, array, proto, value] = names::find(scratch, ["Object", "Array", "__proto__", "value"])?;
+        let (kind_of, names, offsets, edge_kinds, edge_names, to) = plan.make((
             lookup(columns::NODE_KIND),
             lookup(columns::NODE_NAME),
             with_edges.then(|| offsets(columns::NODE_EDGE_COUNT, columns::EDGE_TO)),
@@ -137,32 +132,28 @@ impl Viewer {
         };
         Ok(Self {
             strings: StringTable::open(scratch, STRINGS)?,
-            kinds,
+            kind_of,
             names,
             edges,
-            string: header.node_type("string"),
-            number: header.node_type("number"),
-            object: header.node_type("object"),
-            property: header.edge_type("property"),
-            internal: header.edge_type("internal"),
-            plain: ids[0],
-            array: ids[1],
-            proto: ids[2].0,
-            value: ids[3].0,
+            kinds: Kinds::of(header),
+            plain,
+            array,
+            proto: proto.0,
+            value: value.0,
         })
     }
 
     /// Renders a node by itself.
     fn node(&mut self, node: NodeId) -> Result<Option<String>, StageError> {
-        let kind = Some(self.kinds.get(node.index())?);
-        if kind == self.string {
+        let kind = Some(self.kind_of.get(node.index())?);
+        if kind == self.kinds.string {
             let name = self.names.get(node.index())?;
             return Ok(Some(self.quoted(name, LONG)));
         }
-        if kind == self.number {
+        if kind == self.kinds.number {
             return self.captured(node);
         }
-        let is_object = kind == self.object && self.names.get(node.index())? != self.array;
+        let is_object = kind == self.kinds.object && self.names.get(node.index())? != self.array;
         if is_object { self.object(node) } else { Ok(None) }
     }
 
@@ -176,7 +167,7 @@ impl Viewer {
     /// Returns the text of a captured number.
     fn captured(&mut self, node: NodeId) -> Result<Option<String>, StageError> {
         let edges = self.edges(node)?;
-        let value = edges.iter().find(|&&(kind, name, _)| Some(kind) == self.internal && name == self.value);
+        let value = edges.iter().find(|&&(kind, name, _)| Some(kind) == self.kinds.internal && name == self.value);
         let Some(&(_, _, to)) = value else { return Ok(None) };
         let name = self.names.get(to.index())?;
         Ok(Some(self.strings.text(name.index()).into_owned()))
@@ -190,7 +181,7 @@ impl Viewer {
         let edges = self.edges(node)?;
         let properties: Vec<(u32, NodeId)> = edges
             .iter()
-            .filter(|&&(kind, name, _)| Some(kind) == self.property && name != self.proto)
+            .filter(|&&(kind, name, _)| Some(kind) == self.kinds.property && name != self.proto)
             .map(|&(_, name, to)| (name, to))
             .collect();
         let mut text = String::new();
@@ -216,16 +207,16 @@ impl Viewer {
 
     /// Renders a node inside another one.
     fn inside(&mut self, node: NodeId) -> Result<String, StageError> {
-        let (kind, name) = (Some(self.kinds.get(node.index())?), self.names.get(node.index())?);
-        if kind == self.string {
+        let (kind, name) = (Some(self.kind_of.get(node.index())?), self.names.get(node.index())?);
+        if kind == self.kinds.string {
             return Ok(self.quoted(name, SHORT));
         }
-        if kind == self.number {
+        if kind == self.kinds.number {
             return Ok(self.captured(node)?.unwrap_or_else(|| "…".to_owned()));
         }
         Ok(match name {
-            name if kind == self.object && name == self.plain => "{…}".to_owned(),
-            name if kind == self.object && name == self.array => "[…]".to_owned(),
+            name if kind == self.kinds.object && name == self.plain => "{…}".to_owned(),
+            name if kind == self.kinds.object && name == self.array => "[…]".to_owned(),
             name => match self.strings.beginning(name.index(), SHORT + 1) {
                 text if text.is_empty() => "…".to_owned(),
                 text => cut(&text, SHORT),
@@ -236,13 +227,4 @@ impl Viewer {
     fn quoted(&self, name: StringId, most: usize) -> String {
         format!("{:?}", cut(&self.strings.beginning(name.index(), most + 1), most))
     }
-}
-
-/// Cuts a text to `most` characters.
-fn cut(text: &str, most: usize) -> String {
-    let mut shown: String = text.chars().take(most).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
 }

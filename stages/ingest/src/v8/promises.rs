@@ -28,8 +28,7 @@ impl Waiting<'_> {
         scratch: &Scratch,
     ) -> Result<(), StageError> {
         let mut pending = ColumnReader::open(scratch, PENDING)?;
-        while pending.remaining() > 0 {
-            let promise = pending.next()?;
+        while let Some(promise) = pending.pop()? {
             if !derived.contains(promise.index()) {
                 self.reactions(promise.0, rows)?;
             }

@@ -17,14 +17,13 @@ use super::edge_rows::{EdgeColumns, EdgeRows, EdgeWriter};
 use super::header::{self, Header};
 use super::node_rows::{NodeColumns, NodeRows, NodeWriter};
 use super::parts::Parts;
-use super::rows::LargestName;
 use super::salvage::{BadReferences, Damage, columns_of};
 use super::snapshot::{DETACHEDNESS, DOCUMENT, EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, HINT, TAG_STRING};
 use super::strings::Strings;
 use super::{locations, trace};
 use crate::format;
+use heaplake_input::bytes::Bytes;
 use heaplake_input::chunks::Place;
-use heaplake_input::json::Scanner;
 use heaplake_input::numbers::Sign;
 use heaplake_input::source::{self, Identity, Input, Opened, Source};
 use heaplake_kit::access::{Access, column, document, texts};
@@ -93,20 +92,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         Input::Stdin => 0,
     };
     context.progress.begin(STAGE.name, size);
-    let mut scanner = Scanner::new(source, context, 0, HINT);
+    let mut scanner = Bytes::new(source, context).with_hint(HINT);
     let mut reader = Reader {
         scratch,
         context,
         admit: job.admit,
-        damage: job.analysis().salvage.then(Damage::default),
         section: "",
-        header: None,
         spooled: Vec::new(),
-        nodes: None,
-        edges: None,
-        strings: None,
-        names: LargestName::default(),
-        remarks: Vec::new(),
+        parts: Parts { damage: job.analysis().salvage.then(Damage::default), ..Parts::default() },
     };
     reader.all(&mut scanner)?;
     let content_bytes = scanner.offset();
@@ -117,17 +110,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         (None, input @ Input::File(_)) => source::identify(&input, context.cancel)?,
         (None, Input::Stdin) => Identity::default(),
     };
-    let Reader { damage, header, nodes, edges, strings, names, remarks, .. } = reader;
-    let parts = Parts { damage, header, announced: nodes, edges, strings, names, remarks };
-    let snapshot = parts.finish(&scanner, &identity, content_bytes, scratch)?;
+    let snapshot = reader.parts.finish(&scanner, &identity, content_bytes, scratch)?;
     snapshot.save(scratch)?;
-    context.progress.end();
     Ok(Stats { rows: snapshot.metadata.node_count + snapshot.metadata.edge_count, spilled_bytes: 0 })
 }
 
 /// Reads up to the header; returns its numbers of nodes and edges.
 pub fn peek(source: Source, context: &Context<'_>) -> Result<(u64, u64), StageError> {
-    let mut scanner = Scanner::new(source, context, 0, HINT);
+    let mut scanner = Bytes::new(source, context).with_hint(HINT);
     scanner.skip_byte_order_mark()?;
     scanner.expect(b'{', "a V8 heap snapshot, which begins with {")?;
     loop {
@@ -147,24 +137,17 @@ struct Reader<'a> {
     context: &'a Context<'a>,
     /// Checks that the budget suffices for a number of nodes.
     admit: &'a (dyn Fn(u64) -> Result<(), StageError> + Sync),
-    /// Damage so far, if it is tolerated.
-    damage: Option<Damage>,
     /// The current section.
     section: &'static str,
-    header: Option<Header>,
     /// Sections before the header, with their offsets.
     spooled: Vec<(&'static str, u64)>,
-    nodes: Option<u64>,
-    edges: Option<u64>,
-    strings: Option<u64>,
-    names: LargestName,
-    /// Remarks on harmless irregularities.
-    remarks: Vec<String>,
+    /// The sections so far.
+    parts: Parts,
 }
 
 impl Reader<'_> {
     /// Reads the whole file. If damage is tolerated, continues after it with the next section.
-    fn all(&mut self, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
+    fn all(&mut self, scanner: &mut Bytes<'_>) -> Result<(), StageError> {
         let mut seen: Vec<&'static str> = Vec::new();
         let mut result = self.object(scanner, None, &mut seen);
         while let Err(error) = result {
@@ -183,12 +166,12 @@ impl Reader<'_> {
 
     /// Records an error in the current section, if damage is tolerated.
     fn tolerate(&mut self, error: StageError) -> Result<(), StageError> {
-        match (&mut self.damage, error) {
+        match (&mut self.parts.damage, error) {
             (Some(damage), StageError::Input(error)) => {
                 let rows = match self.section {
-                    "nodes" => self.header.as_ref().map(|header| header.node_count),
-                    "edges" => self.edges,
-                    "strings" => self.strings,
+                    "nodes" => self.parts.header.as_ref().map(|header| header.node_count),
+                    "edges" => self.parts.edges,
+                    "strings" => self.parts.strings,
                     _ => None,
                 };
                 damage.cut(*error, self.section, rows);
@@ -204,7 +187,7 @@ impl Reader<'_> {
     fn flaw<T>(&self, read: Result<T, StageError>) -> Result<Option<StageError>, StageError> {
         match read {
             Ok(_) => Ok(None),
-            Err(error @ StageError::Input(_)) if self.damage.is_some() => Ok(Some(error)),
+            Err(error @ StageError::Input(_)) if self.parts.damage.is_some() => Ok(Some(error)),
             Err(error) => Err(error),
         }
     }
@@ -212,7 +195,7 @@ impl Reader<'_> {
     /// Reads an object of sections in any order, each at most once; `within` starts at the value of a section.
     fn object(
         &mut self,
-        scanner: &mut Scanner<'_>,
+        scanner: &mut Bytes<'_>,
         mut within: Option<&'static str>,
         seen: &mut Vec<&'static str>,
     ) -> Result<(), StageError> {
@@ -240,46 +223,46 @@ impl Reader<'_> {
                 scanner.expect(b',', "a comma or the end of the snapshot (})")?;
             }
         }
-        self.remarks.extend(scanner.behind()?);
+        self.parts.remarks.extend(scanner.behind()?);
         Ok(())
     }
 
     /// Reads the next key and its colon; returns the section of that name, if it is one.
-    fn key(&self, scanner: &mut Scanner<'_>, seen: &[&str]) -> Result<Option<&'static str>, StageError> {
+    fn key(&self, scanner: &mut Bytes<'_>, seen: &[&str]) -> Result<Option<&'static str>, StageError> {
         scanner.peek_token()?;
         let offset = scanner.offset();
         let key = scanner.short_string(MOST_KEY)?;
         scanner.expect(b':', "a colon")?;
         match SECTIONS.into_iter().find(|section| section.as_bytes() == key) {
             Some(section) if seen.contains(&section) => {
-                Err(scanner.error_at(offset, "each key once", format!("a second \"{section}\"")))
+                Err(scanner.error(offset, "each key once", format!("a second \"{section}\"")))
             }
             section => Ok(section),
         }
     }
 
-    fn section(&mut self, section: &'static str, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
-        match (section, self.header.take()) {
+    fn section(&mut self, section: &'static str, scanner: &mut Bytes<'_>) -> Result<(), StageError> {
+        match (section, self.parts.header.take()) {
             ("snapshot", _) => {
                 let header = header::read(scanner)?;
                 // Counts in a damaged header are no reason to refuse the rest.
-                if self.damage.is_none() {
+                if self.parts.damage.is_none() {
                     (self.admit)(header.node_count)?;
                 }
-                self.header = Some(header);
+                self.parts.header = Some(header);
             }
             ("strings", header) => {
-                self.header = header;
+                self.parts.header = header;
                 let mut sink = Strings::create(self.scratch, self.context)?;
                 let flaw = self.flaw(scanner.string_array(&mut sink))?;
-                self.strings = Some(sink.finish()?);
+                self.parts.strings = Some(sink.finish()?);
                 return flaw.map_or(Ok(()), Err);
             }
             // Offsets of nodes can be checked only with the number of nodes.
             ("edges" | "locations", Some(header))
-                if (header.node_count == 0 || self.damage.is_some()) && self.nodes.is_none() =>
+                if (header.node_count == 0 || self.parts.damage.is_some()) && self.parts.announced.is_none() =>
             {
-                self.header = Some(header);
+                self.parts.header = Some(header);
                 scanner.peek_token()?;
                 self.spooled.push((section, scanner.offset()));
                 self.spool(section, scanner)?;
@@ -292,7 +275,7 @@ impl Reader<'_> {
             }
             (_, Some(mut header)) => {
                 let read = self.rows(section, &mut header, scanner);
-                self.header = Some(header);
+                self.parts.header = Some(header);
                 read?;
             }
         }
@@ -300,7 +283,7 @@ impl Reader<'_> {
     }
 
     /// Copies a section to scratch that cannot be parsed yet.
-    fn spool(&self, section: &str, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
+    fn spool(&self, section: &str, scanner: &mut Bytes<'_>) -> Result<(), StageError> {
         let path = self.scratch.file(&spool_name(section));
         self.scratch.note_file();
         let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
@@ -316,15 +299,19 @@ impl Reader<'_> {
     }
 
     /// Reads the sections that came before the header.
-    fn unspool(&mut self, scanner: &Scanner<'_>) -> Result<(), StageError> {
+    fn unspool(&mut self, scanner: &Bytes<'_>) -> Result<(), StageError> {
         // Nodes first: others refer to them.
         self.spooled.sort_by_key(|&(section, _)| section != "nodes");
         for (section, offset) in std::mem::take(&mut self.spooled) {
-            let Some(mut header) = self.header.take() else { break };
+            let Some(mut header) = self.parts.header.take() else { break };
             let path = self.scratch.file(&spool_name(section));
             let source = Source::open(&Input::File(path.clone()))?.named(scanner.name());
-            let read = self.rows(section, &mut header, &mut Scanner::new(source, self.context, offset, HINT));
-            self.header = Some(header);
+            let read = self.rows(
+                section,
+                &mut header,
+                &mut Bytes::new(source, self.context).with_hint(HINT).from_offset(offset),
+            );
+            self.parts.header = Some(header);
             self.section = section;
             read.or_else(|error| self.tolerate(error))?;
             // A remaining file costs only space; the whole folder is deleted at the end.
@@ -333,57 +320,57 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn rows(&mut self, section: &str, header: &mut Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
+    fn rows(&mut self, section: &str, header: &mut Header, scanner: &mut Bytes<'_>) -> Result<(), StageError> {
         match section {
             "nodes" => self.nodes(header, scanner),
             "edges" => self.edges(header, scanner),
             "locations" => {
-                let bad = self.damage.as_mut().map(|damage| &mut damage.bad);
+                let bad = self.parts.damage.as_mut().map(|damage| &mut damage.bad);
                 locations::read(header, scanner, bad, self.scratch, self.context)
             }
             "trace_tree" => trace::tree(header, scanner, self.scratch, self.context),
-            "trace_function_infos" => trace::functions(header, scanner, &mut self.names, self.scratch),
+            "trace_function_infos" => trace::functions(header, scanner, &mut self.parts.names, self.scratch),
             _ => trace::samples(header, scanner, self.scratch),
         }
     }
 
-    fn nodes(&mut self, header: &mut Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
-        let (nodes, names) = (NodeRows::new(header, self.damage.is_some()), &mut self.names);
+    fn nodes(&mut self, header: &mut Header, scanner: &mut Bytes<'_>) -> Result<(), StageError> {
+        let (nodes, names) = (NodeRows::new(header, self.parts.damage.is_some()), &mut self.parts.names);
         let mut none = BadReferences::default();
-        let bad = self.damage.as_mut().map_or(&mut none, |damage| &mut damage.bad);
+        let bad = self.parts.damage.as_mut().map_or(&mut none, |damage| &mut damage.bad);
         let mut writer = NodeWriter::create(header, self.scratch)?;
         let read = |rows: &[u64], place: &Place<'_>, columns: &mut NodeColumns| nodes.read(rows, place, columns);
         let width = (header.node.width, Sign::Unsigned);
         let read = scanner.number_columns(width, read, |columns| writer.write(columns, names, bad));
         let flaw = self.flaw(read)?;
-        let rows = writer.rows();
+        let rows = writer.rows;
         if let Some((count, types)) = writer.unnamed() {
-            self.remarks.push(header.remark_types(count, types));
+            self.parts.remarks.push(header.remark_types(count, types));
         }
-        if header.node_count == 0 || self.damage.is_some() {
+        if header.node_count == 0 || self.parts.damage.is_some() {
             if rows > MAX_NODES {
-                return Err(scanner.error(&format!("at most {MAX_NODES} nodes")));
+                return Err(scanner.unexpected(&format!("at most {MAX_NODES} nodes")));
             }
             (self.admit)(rows)?;
         }
         self.expect_rows(scanner, "node", &mut header.node_count, rows, flaw.is_some())?;
-        self.nodes = Some(writer.finish()?);
+        self.parts.announced = Some(writer.finish()?);
         flaw.map_or(Ok(()), Err)
     }
 
-    fn edges(&mut self, header: &mut Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
-        let (edges, names) = (EdgeRows::new(header, self.damage.is_some()), &mut self.names);
+    fn edges(&mut self, header: &mut Header, scanner: &mut Bytes<'_>) -> Result<(), StageError> {
+        let (edges, names) = (EdgeRows::new(header, self.parts.damage.is_some()), &mut self.parts.names);
         let mut none = BadReferences::default();
-        let bad = self.damage.as_mut().map_or(&mut none, |damage| &mut damage.bad);
+        let bad = self.parts.damage.as_mut().map_or(&mut none, |damage| &mut damage.bad);
         let mut writer = EdgeWriter::create(self.scratch)?;
         let read = |rows: &[u64], place: &Place<'_>, columns: &mut EdgeColumns| edges.read(rows, place, columns);
         let width = (header.edge.width, Sign::Signed);
         let read = scanner.number_columns(width, read, |columns| writer.write(columns, names, bad));
         let flaw = self.flaw(read)?;
-        let rows = writer.rows();
+        let rows = writer.rows;
         self.expect_rows(scanner, "edge", &mut header.edge_count, rows, flaw.is_some())?;
         writer.finish()?;
-        self.edges = Some(rows);
+        self.parts.edges = Some(rows);
         flaw.map_or(Ok(()), Err)
     }
 
@@ -391,7 +378,7 @@ impl Reader<'_> {
     /// it does if damage is tolerated. `cut` says that the section is known to be damaged.
     fn expect_rows(
         &mut self,
-        scanner: &Scanner<'_>,
+        scanner: &Bytes<'_>,
         what: &str,
         promised: &mut u64,
         rows: u64,
@@ -401,14 +388,14 @@ impl Reader<'_> {
         if promise == rows || promise == 0 {
             return Ok(());
         }
-        match &mut self.damage {
+        match &mut self.parts.damage {
             Some(damage) if cut => {
-                damage.lie(format!("of {promise} {what}s that the header promises {rows} are there"));
+                damage.lies.push(format!("of {promise} {what}s that the header promises {rows} are there"));
             }
-            Some(damage) => damage.lie(format!("the header promises {promise} {what}s, and there are {rows}")),
+            Some(damage) => damage.lies.push(format!("the header promises {promise} {what}s, and there are {rows}")),
             None => {
                 let expected = format!("{promise} {what}s as snapshot.{what}_count promises");
-                return Err(scanner.error_at(scanner.offset(), &expected, format!("{rows}")));
+                return Err(scanner.error(scanner.offset(), &expected, format!("{rows}")));
             }
         }
         Ok(())

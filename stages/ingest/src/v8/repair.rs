@@ -5,10 +5,11 @@
 //!
 //! One pass over the columns of nodes and edges, in fixed buffers.
 
+use super::edges::{Edge, Edges};
 use super::header::{Header, is_indexed};
 use super::salvage::Damage;
 use bytemuck::Pod;
-use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError, StringWriter};
+use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError, StringWriter, create_all};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Column, Per, STRING_HASH, STRINGS};
 use xxhash_rust::xxh3::xxh3_64;
@@ -35,7 +36,7 @@ pub fn repair(
     context: &Context<'_>,
 ) -> Result<u64, StageError> {
     let mut names = NameRepair { strings, lost: damage.lost_strings(), damage };
-    names.of_nodes(scratch, context)?;
+    names.of(columns::NODE_NAME, "nodes", scratch, context)?;
     header.edge_count = repair_edges(header, edges, &mut names, scratch, context)?;
     for column in [columns::FUNCTION_NAME, columns::FUNCTION_SCRIPT_NAME] {
         if scratch.has(column) {
@@ -74,10 +75,6 @@ impl NameRepair<'_> {
         self.strings as u32
     }
 
-    fn of_nodes(&mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
-        self.of(columns::NODE_NAME, "nodes", scratch, context)
-    }
-
     fn of(
         &mut self,
         column: Column<StringId>,
@@ -90,7 +87,7 @@ impl NameRepair<'_> {
         let mut new = ColumnWriter::create(scratch, renamed)?;
         for row in 0..names.remaining() {
             new.push(StringId(self.valid(names.next()?.0, row, section)))?;
-            patient(row, context)?;
+            context.check_every(PATIENCE, row)?;
         }
         new.finish()?;
         scratch.replace(column, renamed)
@@ -107,21 +104,16 @@ fn repair_edges(
 ) -> Result<u64, StageError> {
     let named: Vec<bool> = header.edge_types.iter().map(|name| !is_indexed(name)).collect();
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-    let mut edge_names = ColumnReader::open(scratch, columns::EDGE_NAME)?;
-    let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
-    let mut new_counts = ColumnWriter::create(scratch, NEW_COUNT)?;
-    let mut new_kinds = ColumnWriter::create(scratch, NEW_KIND)?;
-    let mut new_names = ColumnWriter::create(scratch, NEW_EDGE_NAME)?;
-    let mut new_targets = ColumnWriter::create(scratch, NEW_TO)?;
+    let mut old = Edges::open(scratch)?;
+    let (mut new_counts, mut new_kinds, mut new_names, mut new_targets) =
+        create_all(scratch, (NEW_COUNT, NEW_KIND, NEW_EDGE_NAME, NEW_TO))?;
     let mut row = 0;
-    while counts.remaining() > 0 {
-        let announced = counts.next()?;
+    while let Some(announced) = counts.pop()? {
         let there = (edges - row).min(announced.into()) as u32;
         names.damage.unmatched[0] += u64::from(announced - there);
         let before = new_targets.len();
         for _ in 0..there {
-            let (kind, name, to) = (kinds.next()?, edge_names.next()?, targets.next()?);
+            let Edge { kind, name, to } = old.next()?;
             if u64::from(to.0) < header.node_count {
                 let name = if named[usize::from(kind)] { names.valid(name, row, "edges") } else { name };
                 new_kinds.push(kind)?;
@@ -129,7 +121,7 @@ fn repair_edges(
                 new_targets.push(to)?;
             }
             row += 1;
-            patient(row, context)?;
+            context.check_every(PATIENCE, row)?;
         }
         new_counts.push((new_targets.len() - before) as u32)?;
     }
@@ -150,8 +142,4 @@ fn replace<T: Pod>(
     let elements = writer.finish()?;
     scratch.replace(column, by)?;
     Ok(elements)
-}
-
-fn patient(row: u64, context: &Context<'_>) -> Result<(), StageError> {
-    if row.is_multiple_of(PATIENCE) { context.check() } else { Ok(()) }
 }

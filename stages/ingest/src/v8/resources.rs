@@ -79,9 +79,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut finder = Finder::open(snapshot, &mut plan, job)?;
     for node in 0..nodes {
         finder.see(node)?;
-        if node.is_multiple_of(1 << 16) && node > 0 {
-            context.step(1 << 16)?;
-        }
+        context.step_every(1 << 16, node)?;
     }
     let Finder { mut graph, labels, mut places, mut rows, pending, derived, variables, left, steps, .. } = finder;
     let realms: Vec<u32> = left.iter().map(|&(realm, _)| realm).collect();
@@ -96,7 +94,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     variables.write(&mut graph, &labels, &mut places, &mut rows, context)?;
     places.finish()?;
     let found = rows.finish()?;
-    context.progress.end();
     Ok(Stats { rows: found, spilled_bytes: plan.spilled_bytes() })
 }
 

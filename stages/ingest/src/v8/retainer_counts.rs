@@ -39,7 +39,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut counts = plan.one(filled(nodes as usize, 0u32))?;
     on_resident!(counts => count(targets, counts, context))?;
     counts.write_to(scratch, columns::NODE_RETAINER_COUNT)?;
-    context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: plan.spilled_bytes() })
 }
 

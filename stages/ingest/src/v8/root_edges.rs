@@ -1,7 +1,7 @@
 //! Edges of the root, and distance seeds.
 
 use super::header::Header;
-use heaplake_kit::{ColumnPoints, ColumnReader, ColumnWriter, Scratch, StageError};
+use heaplake_kit::{ColumnPoints, ColumnReader, ColumnWriter, Scratch, StageError, open_all};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, SYSTEM_DISTANCE};
 
@@ -9,7 +9,7 @@ use heaplake_schemas::scratch::{self as columns, DistanceSeed, SYSTEM_DISTANCE};
 pub(super) struct RootEdges {
     kinds: ColumnReader<u8>,
     targets: ColumnReader<NodeId>,
-    left: u32,
+    pub left: u32,
 }
 
 impl RootEdges {
@@ -19,16 +19,10 @@ impl RootEdges {
         for _ in 0..header.root {
             first += u64::from(counts.next()?);
         }
-        let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-        let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
+        let (mut kinds, mut targets) = open_all(scratch, (columns::EDGE_KIND, columns::EDGE_TO))?;
         kinds.skip(first)?;
         targets.skip(first)?;
         Ok(Self { kinds, targets, left: counts.next()? })
-    }
-
-    /// Number of remaining edges.
-    pub(super) fn count(&self) -> u64 {
-        u64::from(self.left)
     }
 
     pub(super) fn next(&mut self) -> Result<Option<(u8, NodeId)>, StageError> {

@@ -87,6 +87,18 @@ pub(super) fn beyond(rows: &[u64], width: usize, limits: &[Limit]) -> Option<Bad
     limits.iter().filter_map(first).min_by_key(|bad| bad.index)
 }
 
+/// Returns the position of a row's first number beyond a limit, or of its misaligned offset of a node at `to`, with the
+/// expected value. `number` returns the number at a position.
+pub(super) fn flaw(
+    limits: &[Limit],
+    (width, to): (NodeWidth, usize),
+    number: impl Fn(usize) -> u64,
+) -> Option<(usize, String)> {
+    let beyond = limits.iter().find(|limit| limit.at.is_some_and(|at| number(at) >= limit.below));
+    let beyond = beyond.and_then(|limit| Some((limit.at?, limit.expected())));
+    beyond.or_else(|| (width.divide(number(to)).1 != 0).then(|| (to, width.expected())))
+}
+
 /// Returns the earlier of two errors, if there is one.
 pub(super) fn first_of(first: Option<BadNumber>, second: Option<BadNumber>) -> Result<(), BadNumber> {
     match first.into_iter().chain(second).min_by_key(|bad| bad.index) {

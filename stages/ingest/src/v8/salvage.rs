@@ -46,7 +46,8 @@ pub fn columns_of(section: &str) -> &'static [&'static str] {
 #[derive(Debug, Default)]
 pub struct BadReferences {
     count: u64,
-    first: Vec<String>,
+    /// The first ones, a sentence each.
+    pub first: Vec<String>,
 }
 
 impl BadReferences {
@@ -82,9 +83,9 @@ pub struct Damage {
     /// Errors that ended sections, each with its section.
     cuts: Vec<(InputError, String)>,
     /// Missing sections.
-    missing: Vec<&'static str>,
+    pub missing: Vec<&'static str>,
     /// Wrong statements of the header.
-    lies: Vec<String>,
+    pub lies: Vec<String>,
     /// Dropped references.
     pub bad: BadReferences,
     /// Edges that nodes announce but the file lacks, and edges that no node announces.
@@ -102,16 +103,6 @@ impl Damage {
             (_, Some(rows)) => format!(" in {section}, after {rows} rows"),
         };
         self.cuts.push((error, within));
-    }
-
-    /// Records a missing section.
-    pub fn missing(&mut self, section: &'static str) {
-        self.missing.push(section);
-    }
-
-    /// Records a wrong statement of the header.
-    pub fn lie(&mut self, what: String) {
-        self.lies.push(what);
     }
 
     /// Whether there is any damage.
@@ -159,10 +150,5 @@ impl Damage {
         parts.extend(counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
         parts.extend(self.lies.iter().cloned());
         (!parts.is_empty()).then(|| parts.join("; "))
-    }
-
-    /// Returns the first bad references, a sentence each.
-    pub fn remarks(&self) -> Vec<String> {
-        self.bad.first.clone()
     }
 }

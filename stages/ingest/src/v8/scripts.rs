@@ -14,13 +14,15 @@
 //!   of its constructor, and every location has a script number. Only functions link a number to a script, so they are
 //!   read first.
 
+use super::edges::{Edge, Edges};
+use super::kinds::Kinds;
 use super::snapshot::{DOCUMENT, Snapshot};
 use super::{locations, names};
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{
     ArrayPlan, ColumnPoints, ColumnReader, ColumnWriter, Context, Job, ReadAt, Reservation, Scratch, Stage, StageError,
-    Stats, StringTable, WriteAt, on_resident,
+    Stats, StringTable, WriteAt, create_all, finish_all, on_resident, open_all,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::options::TableName;
@@ -119,8 +121,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     PAIRS.into_iter().for_each(|pairs| scratch.discard(pairs));
     // Only snapshots with a trace have its functions.
     if scratch.has(columns::FUNCTION_SCRIPT_NAME) {
-        let mut functions = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT_NAME)?;
-        let mut numbers = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT)?;
+        let (mut functions, mut numbers) =
+            open_all(scratch, (columns::FUNCTION_SCRIPT_NAME, columns::FUNCTION_SCRIPT))?;
         let mut of_function = ColumnWriter::create(scratch, columns::FUNCTION_ORIGIN)?;
         while functions.remaining() > 0 {
             let origin = scripts.of(functions.next()?)?;
@@ -130,56 +132,49 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         of_function.finish()?;
     }
     let rows = scripts.finish(scratch)?;
-    context.progress.end();
     Ok(Stats { rows, spilled_bytes: plan.spilled_bytes() })
 }
 
 /// Selects the edges that matter.
 struct Links {
-    internal: Option<u8>,
-    closure: Option<u8>,
-    code: Option<u8>,
-    object: Option<u8>,
+    kinds: Kinds,
     /// Name of contexts.
     context: StringId,
     /// Ids of the names in [`EDGES`].
-    names: Vec<StringId>,
+    names: [StringId; EDGES.len()],
 }
 
 impl Links {
     fn find(snapshot: &Snapshot, scratch: &Scratch) -> Result<Self, StageError> {
         let header = &snapshot.header;
         Ok(Self {
-            internal: header.edge_type("internal"),
-            closure: header.node_type("closure"),
-            code: header.node_type("code"),
-            object: header.node_type("object"),
-            context: names::find(scratch, &["system / Context"])?[0],
-            names: names::find(scratch, &EDGES.map(|(name, _)| name))?,
+            kinds: Kinds::of(header),
+            context: names::find(scratch, ["system / Context"])?[0],
+            names: names::find(scratch, EDGES.map(|(name, _)| name))?,
         })
     }
 
     fn is_context(&self, kind: Option<u8>, name: StringId) -> bool {
-        kind == self.object && name == self.context
+        kind == self.kinds.object && name == self.context
     }
 
     /// Whether edges of a node may matter.
     fn looks_into(&self, kind: Option<u8>, name: StringId) -> bool {
-        kind == self.closure || kind == self.code || self.is_context(kind, name)
+        kind == self.kinds.closure || kind == self.kinds.code || self.is_context(kind, name)
     }
 
     /// Returns the index in [`PAIRS`] of an edge from such a node.
-    fn column(&self, (kind, name): (Option<u8>, StringId), edge_kind: u8, edge_name: u32) -> Option<usize> {
-        if Some(edge_kind) != self.internal {
+    fn column(&self, (kind, name): (Option<u8>, StringId), edge: Edge) -> Option<usize> {
+        if Some(edge.kind) != self.kinds.internal {
             return None;
         }
-        let (_, (_, link)) = self.names.iter().zip(EDGES).find(|(id, _)| id.get() == Some(edge_name))?;
+        let (_, (_, link)) = self.names.iter().zip(EDGES).find(|(id, _)| id.get() == Some(edge.name))?;
         match link {
-            Link::Script if kind == self.code => Some(0),
-            Link::Scope if kind == self.code => Some(1),
+            Link::Script if kind == self.kinds.code => Some(0),
+            Link::Scope if kind == self.kinds.code => Some(1),
             Link::Scope if self.is_context(kind, name) => Some(2),
-            Link::Shared if kind == self.closure => Some(3),
-            Link::Url if kind == self.code => Some(URLS),
+            Link::Shared if kind == self.kinds.closure => Some(3),
+            Link::Url if kind == self.kinds.code => Some(URLS),
             _ => None,
         }
     }
@@ -190,32 +185,25 @@ fn collect(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Resu
     let Job { scratch, context, .. } = *job;
     let links = Links::find(snapshot, scratch)?;
     let mut kind_of = plan.one(lookup(columns::NODE_KIND))?;
-    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut name_reader = ColumnReader::open(scratch, columns::NODE_NAME)?;
-    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    let mut edge_kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-    let mut edge_names = ColumnReader::open(scratch, columns::EDGE_NAME)?;
-    let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
+    let (mut kinds, mut name_reader, mut counts) =
+        open_all(scratch, (columns::NODE_KIND, columns::NODE_NAME, columns::NODE_EDGE_COUNT))?;
+    let mut edges = Edges::open(scratch)?;
     let mut pairs = Vec::with_capacity(PAIRS.len());
     for column in PAIRS {
         pairs.push(ColumnWriter::create(scratch, column)?);
     }
     for node in 0..snapshot.metadata.node_count as u32 {
         let (kind, name, count) = (Some(kinds.next()?), name_reader.next()?, counts.next()?);
-        if node.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
-        }
+        context.step_every(1 << 16, node)?;
         if !links.looks_into(kind, name) {
-            edge_kinds.skip(count.into())?;
-            edge_names.skip(count.into())?;
-            targets.skip(count.into())?;
+            edges.skip(count.into())?;
             continue;
         }
         for _ in 0..count {
-            let (edge_kind, edge_name, to) = (edge_kinds.next()?, edge_names.next()?, targets.next()?);
-            let Some(column) = links.column((kind, name), edge_kind, edge_name) else { continue };
-            if column == URLS || Some(kind_of.get(to.index())?) == links.code {
-                pairs[column].push([NodeId(node), to])?;
+            let edge = edges.next()?;
+            let Some(column) = links.column((kind, name), edge) else { continue };
+            if column == URLS || Some(kind_of.get(edge.to.index())?) == links.kinds.code {
+                pairs[column].push([NodeId(node), edge.to])?;
             }
         }
     }
@@ -233,14 +221,12 @@ fn settle(
     let name = ColumnPoints::open(scratch, columns::NODE_NAME)?;
     let [of_script, of_scope, of_context, of_function, urls] = PAIRS.map(|column| ColumnReader::open(scratch, column));
     let (mut urls, mut url_of) = (urls?, FxHashMap::default());
-    while urls.remaining() > 0 {
-        let [script, url] = urls.next()?;
+    while let Some([script, url]) = urls.pop()? {
         scripts.reservation.grow(16)?;
         url_of.insert(script, name.at(url.index()));
     }
     let mut pairs = of_script?;
-    while pairs.remaining() > 0 {
-        let [shared, script] = pairs.next()?;
+    while let Some([shared, script]) = pairs.pop()? {
         let origin = match (scripts.of(name.at(script.index()))?, url_of.get(&script)) {
             (NOWHERE, Some(&url)) => scripts.of(url)?,
             (origin, _) => origin,
@@ -250,8 +236,7 @@ fn settle(
     }
     for (pairs, forwards) in [(of_scope, true), (of_context, false), (of_function, false)] {
         let mut pairs = pairs?;
-        while pairs.remaining() > 0 {
-            let [from, to] = pairs.next()?;
+        while let Some([from, to]) = pairs.pop()? {
             let (to, from) = if forwards { (to, from) } else { (from, to) };
             let origin = origins.get(from.index())?;
             take(&mut origins, to, origin)?;
@@ -262,8 +247,7 @@ fn settle(
     locations::each(scratch, |node, script| {
         take(&mut origins, node, scripts.by_number.get(&script).copied().unwrap_or(NOWHERE))
     })?;
-    let mut nodes = ColumnWriter::create(scratch, columns::ORIGIN_NODE)?;
-    let mut of_node = ColumnWriter::create(scratch, columns::ORIGIN_OF_NODE)?;
+    let (mut nodes, mut of_node) = create_all(scratch, (columns::ORIGIN_NODE, columns::ORIGIN_OF_NODE))?;
     for node in 0..origins.count() {
         let origin = origins.get(node)?;
         if origin != NOWHERE {
@@ -271,8 +255,7 @@ fn settle(
             of_node.push(origin)?;
         }
     }
-    nodes.finish()?;
-    of_node.finish().map(drop)
+    finish_all((nodes, of_node))
 }
 
 /// Sets the origin of a node, unless it has one.
@@ -347,11 +330,13 @@ impl Scripts {
         let paths = names::intern(scratch, &paths)?;
         write_numbers(by_number, &paths, scratch)?;
         let packages = names::intern(scratch, &packages)?;
-        let mut column = ColumnWriter::create(scratch, columns::ORIGIN)?;
-        for (path, package) in paths.into_iter().zip(packages) {
-            column.push(Origin { script: path.0, package: package.0, loader: NOWHERE, platform: 0 })?;
-        }
-        column.finish()
+        let origin = |(path, package): (StringId, StringId)| Origin {
+            script: path.0,
+            package: package.0,
+            loader: NOWHERE,
+            platform: 0,
+        };
+        ColumnWriter::write_all(scratch, columns::ORIGIN, paths.into_iter().zip(packages).map(origin))
     }
 }
 
@@ -359,14 +344,12 @@ impl Scripts {
 fn write_numbers(by_number: FxHashMap<u32, u32>, paths: &[StringId], scratch: &Scratch) -> Result<(), StageError> {
     let mut by_number: Vec<(u32, u32)> = by_number.into_iter().collect();
     by_number.sort_unstable();
-    let mut numbers = ColumnWriter::create(scratch, columns::SCRIPT_ID)?;
-    let mut urls = ColumnWriter::create(scratch, columns::SCRIPT_URL)?;
+    let (mut numbers, mut urls) = create_all(scratch, (columns::SCRIPT_ID, columns::SCRIPT_URL))?;
     for (number, origin) in by_number {
         numbers.push(number)?;
         urls.push(paths.get(origin as usize).copied().unwrap_or(StringId::NONE))?;
     }
-    numbers.finish()?;
-    urls.finish().map(drop)
+    finish_all((numbers, urls))
 }
 
 /// Returns the path in the name of a script's node. Parts of V8 are named `system / …`, and since 2025 so are scripts.

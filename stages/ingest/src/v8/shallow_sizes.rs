@@ -12,6 +12,7 @@
 //! * Reference: Chrome DevTools, "shallow sizes of owned objects"; skipped there and here for snapshots without user
 //!   roots, which show the heap unchanged.
 
+use super::kinds::Kinds;
 use super::names;
 use super::snapshot::{DOCUMENT, Snapshot};
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
@@ -19,7 +20,7 @@ use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{filled, loaded, lookup, offsets};
 use heaplake_kit::{
     ArrayPlan, Bitset, ColumnReader, Job, OffsetBlock, Offsets, Ranks, ReadAt, Stack, Stage, StageError, Stats,
-    WriteAt, on_resident,
+    WriteAt, on_resident, open_all,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Per, STRING_HASH, STRINGS};
@@ -74,7 +75,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     } else {
         scratch.copy(columns::NODE_SELF, columns::NODE_SHALLOW)?;
     }
-    context.progress.end();
     Ok(Stats { rows: metadata.node_count, spilled_bytes })
 }
 
@@ -82,10 +82,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 fn ownable(snapshot: &Snapshot, job: &Job<'_>) -> Result<Ranks, StageError> {
     let Job { scratch, context, .. } = *job;
     let header = &snapshot.header;
-    let external_data = names::find(scratch, &["system / ExternalStringData"])?[0];
-    let (hidden, array, native) = (header.node_type("hidden"), header.node_type("array"), header.node_type("native"));
-    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+    let external_data = names::find(scratch, ["system / ExternalStringData"])?[0];
+    let Kinds { hidden, array, native, .. } = Kinds::of(header);
+    let (mut kinds, mut names) = open_all(scratch, (columns::NODE_KIND, columns::NODE_NAME))?;
     let mut ownable = Bitset::new(&context.budget, STAGE.name, header.node_count as usize)?;
     for node in 0..header.node_count as usize {
         let (kind, name) = (Some(kinds.next()?), names.next()?);
@@ -148,9 +147,8 @@ fn begin(
     job: &Job<'_>,
 ) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
-    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    let mut edge_kind = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-    let mut edge_to = ColumnReader::open(scratch, columns::EDGE_TO)?;
+    let (mut counts, mut edge_kind, mut edge_to) =
+        open_all(scratch, (columns::NODE_EDGE_COUNT, columns::EDGE_KIND, columns::EDGE_TO))?;
     let mut edges = 0;
     for node in 0..snapshot.header.node_count as u32 {
         let count = u64::from(counts.next()?);
@@ -198,9 +196,7 @@ where
             }
         }
         steps += 1;
-        if steps.is_multiple_of(1 << 16) {
-            job.context.check()?;
-        }
+        job.context.check_every(1 << 16, steps)?;
     }
     Ok(())
 }

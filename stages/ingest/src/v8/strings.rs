@@ -3,7 +3,7 @@
 use super::ephemerons;
 use super::snapshot::{EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, TAG_STRING};
 use heaplake_input::json::StringSink;
-use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, StringWriter};
+use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, StringWriter, finish_all};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{STRING_HASH, STRINGS};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -45,11 +45,7 @@ impl Strings {
     /// Completes the table; returns the number of strings.
     pub fn finish(self) -> Result<u64, StageError> {
         drop(self.room);
-        self.hash.finish()?;
-        self.tag.finish()?;
-        self.ephemeron.finish()?;
-        self.ephemeron_table.finish()?;
-        self.ephemeron_shared.finish()?;
+        finish_all((self.hash, self.tag, self.ephemeron, self.ephemeron_table, self.ephemeron_shared))?;
         self.table.finish()
     }
 }

@@ -9,12 +9,16 @@
 //! * Passes over disk: nodes once; if numbers were captured, nodes and edges once more.
 //! * Worst case: linear.
 
+use super::edges::{Edge, Edges};
+use super::kinds::Kinds;
 use super::names;
 use super::repair::NAMELESS;
 use super::salvage::UNKNOWN;
 use super::snapshot::Snapshot;
 use heaplake_kit::array_plan::filled;
-use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError, StringTable, WriteAt};
+use heaplake_kit::{
+    Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError, StringTable, WriteAt, open_all,
+};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Column, Per};
 
@@ -100,7 +104,7 @@ impl Survey {
         let rules = Rules::new(snapshot, scratch)?;
         let (slot, captured) = rules.nodes(strings, &mut opaque, (&mut found, &mut link), job)?;
         if captured {
-            let mut edges = Edges { rules: &rules, strings, slot, traits: &mut found, link: &mut link };
+            let mut edges = EdgePass { rules: &rules, strings, slot, traits: &mut found, link: &mut link };
             edges.read(&opaque, job)?;
             rules.forget_sizes(&mut link, scratch)?;
             resolve(nodes, &mut found, &mut link, job)?;
@@ -115,14 +119,7 @@ impl Survey {
 struct Rules {
     opaque: Vec<bool>,
     text: Vec<bool>,
-    object: Option<u8>,
-    array: Option<u8>,
-    closure: Option<u8>,
-    code: Option<u8>,
-    number: Option<u8>,
-    element: Option<u8>,
-    hidden: Option<u8>,
-    internal: Option<u8>,
+    kinds: Kinds,
     smi: StringId,
     context: StringId,
     /// Placeholder of missing names in a damaged file: nodes with it are compared by identity.
@@ -138,19 +135,12 @@ impl Rules {
         let of = |names: &[&str]| header.node_types.iter().map(|name| names.contains(&name.as_str())).collect();
         let own = ["smi number", "system / NativeContext"].into_iter();
         let wanted: Vec<&str> = own.chain([NAMELESS]).chain(LISTED.map(|(name, _)| name)).chain(EDGES).collect();
-        let ids = names::find(scratch, &wanted)?;
+        let ids = names::find_all(scratch, &wanted)?;
         let (listed, edges) = ids[3..].split_at(LISTED.len());
         Ok(Self {
             opaque: of(&OPAQUE),
             text: of(&TEXT),
-            object: header.node_type("object"),
-            array: header.node_type("array"),
-            closure: header.node_type("closure"),
-            code: header.node_type("code"),
-            number: header.node_type("number"),
-            element: header.edge_type("element"),
-            hidden: header.edge_type("hidden"),
-            internal: header.edge_type("internal"),
+            kinds: Kinds::of(header),
             smi: ids[0],
             context: ids[1],
             nameless: if snapshot.metadata.partial.is_some() { ids[2] } else { StringId::NONE },
@@ -170,15 +160,12 @@ impl Rules {
         job: &Job<'_>,
     ) -> Result<(u64, bool), StageError> {
         let scratch = job.scratch;
-        let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-        let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
+        let (mut kinds, mut names, mut sizes) =
+            open_all(scratch, (columns::NODE_KIND, columns::NODE_NAME, columns::NODE_SELF))?;
         let (mut slot, mut captured) = (8, false);
         let mut last = (StringId::NONE, false, 0);
         for node in 0..kinds.remaining() as usize {
-            if node.is_multiple_of(1 << 16) {
-                job.context.check()?;
-            }
+            job.context.check_every(1 << 16, node)?;
             let (kind, name, size) = (kinds.next()?, names.next()?, sizes.next()?);
             let is_text = self.text[kind as usize];
             if !is_text && last.0 != name {
@@ -191,14 +178,14 @@ impl Rules {
                 if last.2 != 0 {
                     traits.set(node, last.2)?;
                 }
-            } else if Some(kind) == self.array {
+            } else if Some(kind) == self.kinds.array {
                 link.set(node, u32::try_from(size / 4).unwrap_or(NONE - 1).min(NONE - 1))?;
             }
             // With compressed pointers objects are aligned to four bytes.
-            if Some(kind) == self.array && size % 8 == 4 {
+            if Some(kind) == self.kinds.array && size % 8 == 4 {
                 slot = 4;
             }
-            captured |= Some(kind) == self.number && name == self.smi;
+            captured |= Some(kind) == self.kinds.number && name == self.smi;
         }
         Ok((slot, captured))
     }
@@ -207,7 +194,7 @@ impl Rules {
     fn forget_sizes(&self, link: &mut Array<u32>, scratch: &Scratch) -> Result<(), StageError> {
         let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
         for node in 0..kinds.remaining() as usize {
-            if Some(kinds.next()?) == self.array {
+            if Some(kinds.next()?) == self.kinds.array {
                 link.set(node, NONE)?;
             }
         }
@@ -230,7 +217,7 @@ fn encoding(name: &[u8]) -> u8 {
 }
 
 /// The pass over the edges.
-struct Edges<'a> {
+struct EdgePass<'a> {
     rules: &'a Rules,
     strings: &'a StringTable,
     slot: u64,
@@ -248,41 +235,30 @@ struct Counted {
     store: Option<NodeId>,
 }
 
-/// An internal, element or hidden edge.
-#[derive(Clone, Copy)]
-struct Edge {
-    name: u32,
-    to: NodeId,
-}
-
-impl Edges<'_> {
+impl EdgePass<'_> {
     fn read(&mut self, opaque: &Bitset, job: &Job<'_>) -> Result<(), StageError> {
         let scratch = job.scratch;
-        let mut nodes = ColumnReader::open(scratch, columns::NODE_KIND)?;
-        let mut node_names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-        let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-        let mut names = ColumnReader::open(scratch, columns::EDGE_NAME)?;
-        let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
+        let (mut nodes, mut node_names, mut counts) =
+            open_all(scratch, (columns::NODE_KIND, columns::NODE_NAME, columns::NODE_EDGE_COUNT))?;
+        let mut edges = Edges::open(scratch)?;
         for node in 0..nodes.remaining() as usize {
-            if node.is_multiple_of(1 << 16) {
-                job.context.check()?;
-            }
+            job.context.check_every(1 << 16, node)?;
             let (kind, name, count) = (nodes.next()?, node_names.next()?, counts.next()?);
             let is_engine = opaque.contains(node);
             let mut counted = Counted::default();
             for _ in 0..count {
-                let (kind_of_edge, edge) = (Some(kinds.next()?), Edge { name: names.next()?, to: targets.next()? });
-                if kind_of_edge == self.rules.element {
+                let edge = edges.next()?;
+                let kind_of_edge = Some(edge.kind);
+                if kind_of_edge == self.rules.kinds.element {
                     counted.elements += 1;
                     counted.positions += 1;
-                } else if kind_of_edge == self.rules.hidden {
+                } else if kind_of_edge == self.rules.kinds.hidden_edge {
                     counted.positions += 1;
-                } else if kind_of_edge == self.rules.internal && is_engine {
+                } else if kind_of_edge == self.rules.kinds.internal && is_engine {
                     self.engine(node, kind, name, edge)?;
-                } else if kind_of_edge == self.rules.internal && Some(kind) == self.rules.object {
+                } else if kind_of_edge == self.rules.kinds.internal && Some(kind) == self.rules.kinds.object {
                     counted.store = counted.store.or((edge.name == self.rules.edges[0].0).then_some(edge.to));
-                } else if kind_of_edge == self.rules.internal && Some(kind) == self.rules.array {
+                } else if kind_of_edge == self.rules.kinds.internal && Some(kind) == self.rules.kinds.array {
                     counted.positions += u64::from(is_position(self.strings.get(edge.name as usize)));
                 }
             }
@@ -297,16 +273,16 @@ impl Edges<'_> {
         node: usize,
         kind: u8,
         name: StringId,
-        Edge { name: label, to }: Edge,
+        Edge { name: label, to, .. }: Edge,
     ) -> Result<(), StageError> {
         let rules = self.rules;
         let [_, shared, back, constructor, descriptors, script, script_or_debug_info] =
             [0, 1, 2, 3, 4, 5, 6].map(|at| rules.edges[at].0);
-        if Some(kind) == rules.closure {
+        if Some(kind) == rules.kinds.closure {
             if label == shared {
                 self.link.set(node, to.0)?;
             }
-        } else if Some(kind) == rules.code {
+        } else if Some(kind) == rules.kinds.code {
             if label == script || label == script_or_debug_info {
                 self.traits.change(node, |traits| *traits |= traits::PLAIN)?;
             }
@@ -326,11 +302,11 @@ impl Edges<'_> {
     fn judge(&mut self, node: usize, kind: u8, is_engine: bool, counted: &Counted) -> Result<(), StageError> {
         let found = if is_engine {
             0
-        } else if Some(kind) == self.rules.object {
+        } else if Some(kind) == self.rules.kinds.object {
             let Some(store) = counted.store.filter(|_| counted.elements > 0) else { return Ok(()) };
             let slots = self.slots(store.index())?;
             if slots == Some(counted.elements) { traits::COMPLETE } else { 0 }
-        } else if Some(kind) == self.rules.array {
+        } else if Some(kind) == self.rules.kinds.array {
             // Newer versions state no sizes of arrays that all programs share.
             let slots = self.slots(node)?;
             let partial = if slots.is_none_or(|slots| counted.positions < slots) { traits::PARTIAL } else { 0 };
@@ -370,9 +346,7 @@ fn is_position(name: &[u8]) -> bool {
 /// Propagates the types of functions to the maps that lead to them.
 fn resolve(nodes: usize, traits: &mut Array<u8>, link: &mut Array<u32>, job: &Job<'_>) -> Result<(), StageError> {
     for node in 0..nodes {
-        if node.is_multiple_of(1 << 16) {
-            job.context.check()?;
-        }
+        job.context.check_every(1 << 16, node)?;
         let (creator, steps) = creator(node, traits, link)?;
         // Compresses the path, so that it is not walked again.
         let mut at = node;

@@ -13,7 +13,7 @@
 //! * Reference: Chrome DevTools, `buildSamples` and `AllocationProfile`.
 
 use heaplake_kit::access::column;
-use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Job, Scratch, Stage, StageError, Stats};
+use heaplake_kit::{BudgetVec, ColumnReader, Context, Job, Scratch, Stage, StageError, Stats, create_all};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch as columns;
 
@@ -56,20 +56,16 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut ids = ColumnReader::open(scratch, columns::NODE_ID)?;
     let mut traced = scratch.has(columns::NODE_TRACE).then(|| ColumnReader::open(scratch, columns::NODE_TRACE));
     let mut traced = traced.take().transpose()?;
-    let mut of_node = ColumnWriter::create(scratch, columns::NODE_CALL)?;
-    let mut interval = ColumnWriter::create(scratch, columns::NODE_SAMPLE)?;
+    let (mut of_node, mut interval) = create_all(scratch, (columns::NODE_CALL, columns::NODE_SAMPLE))?;
     context.progress.begin(STAGE.name, ids.remaining());
     while ids.remaining() > 0 {
         let trace = traced.as_mut().map_or(Ok(0), ColumnReader::next)?;
         of_node.push(calls.find(trace))?;
         interval.push(sample(&samples, ids.next()?))?;
-        if ids.remaining().is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
-        }
+        context.step_every(1 << 16, ids.remaining())?;
     }
     of_node.finish()?;
     let rows = interval.finish()?;
-    context.progress.end();
     Ok(Stats { rows, spilled_bytes: 0 })
 }
 
@@ -127,8 +123,9 @@ fn sample(samples: &[u64], id: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::{Calls, NONE, sample, samples};
+    use heaplake_kit::ColumnWriter;
     use heaplake_kit::stage::Silent;
-    use heaplake_kit::{Budget, ColumnWriter, Context, Scratch};
+    use heaplake_kit::{Budget, Context, Scratch};
     use heaplake_schemas::scratch as columns;
     use proptest::prelude::*;
     use std::sync::atomic::AtomicBool;

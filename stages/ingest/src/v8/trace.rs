@@ -2,9 +2,9 @@
 
 use super::header::{Header, position};
 use super::rows::LargestName;
+use heaplake_input::bytes::Bytes;
 use heaplake_input::chunks::BadNumber;
-use heaplake_input::json::Scanner;
-use heaplake_kit::{ColumnWriter, Context, Scratch, StageError};
+use heaplake_kit::{ColumnWriter, Context, Scratch, StageError, create_all, finish_all};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
 
@@ -43,20 +43,24 @@ struct Tree {
 
 impl Tree {
     fn create(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            ids: ColumnWriter::create(scratch, columns::TRACE_ID)?,
-            parents: ColumnWriter::create(scratch, columns::TRACE_PARENT)?,
-            functions: ColumnWriter::create(scratch, columns::TRACE_FUNCTION)?,
-            counts: ColumnWriter::create(scratch, columns::TRACE_COUNT)?,
-            sizes: ColumnWriter::create(scratch, columns::TRACE_SIZE)?,
-        })
+        let (ids, parents, functions, counts, sizes) = create_all(
+            scratch,
+            (
+                columns::TRACE_ID,
+                columns::TRACE_PARENT,
+                columns::TRACE_FUNCTION,
+                columns::TRACE_COUNT,
+                columns::TRACE_SIZE,
+            ),
+        )?;
+        Ok(Self { ids, parents, functions, counts, sizes })
     }
 
     /// Adds a node; returns its row.
-    fn push(&mut self, fields: &Fields, values: &[u64], parent: u32, scanner: &Scanner<'_>) -> Result<u32, StageError> {
+    fn push(&mut self, fields: &Fields, values: &[u64], parent: u32, scanner: &Bytes<'_>) -> Result<u32, StageError> {
         let narrow = |value: u64| {
             let found = format!("{value}, which is no 32-bit number");
-            u32::try_from(value).map_err(|_| scanner.error_at(scanner.offset(), "a trace node", found))
+            u32::try_from(value).map_err(|_| scanner.error(scanner.offset(), "a trace node", found))
         };
         let row = narrow(self.ids.len())?;
         self.ids.push(narrow(values[fields.id])?)?;
@@ -68,11 +72,7 @@ impl Tree {
     }
 
     fn finish(self) -> Result<(), StageError> {
-        self.ids.finish()?;
-        self.parents.finish()?;
-        self.functions.finish()?;
-        self.counts.finish()?;
-        self.sizes.finish().map(drop)
+        finish_all((self.ids, self.parents, self.functions, self.counts, self.sizes))
     }
 }
 
@@ -80,13 +80,13 @@ impl Tree {
 /// four bytes per level, accounted in the budget, holds the nesting.
 pub fn tree(
     header: &Header,
-    scanner: &mut Scanner<'_>,
+    scanner: &mut Bytes<'_>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let Some(fields) = Fields::new(header) else { return scanner.skip_value() };
     if position(&header.trace_node_fields, "children") != Some(fields.width) {
-        return Err(scanner.error("\"children\" as the last of snapshot.meta.trace_node_fields"));
+        return Err(scanner.unexpected("\"children\" as the last of snapshot.meta.trace_node_fields"));
     }
     let mut tree = Tree::create(scratch)?;
     // The parent of each open list, innermost last.
@@ -118,7 +118,7 @@ pub fn tree(
 /// Reads `trace_function_infos`, and records the largest name.
 pub fn functions(
     header: &Header,
-    scanner: &mut Scanner<'_>,
+    scanner: &mut Bytes<'_>,
     largest: &mut LargestName,
     scratch: &Scratch,
 ) -> Result<(), StageError> {
@@ -162,13 +162,12 @@ pub fn functions(
 }
 
 /// Reads `samples`.
-pub fn samples(header: &Header, scanner: &mut Scanner<'_>, scratch: &Scratch) -> Result<(), StageError> {
+pub fn samples(header: &Header, scanner: &mut Bytes<'_>, scratch: &Scratch) -> Result<(), StageError> {
     let fields = &header.sample_fields;
     let (Some(time), Some(last)) = (position(fields, "timestamp_us"), position(fields, "last_assigned_id")) else {
         return scanner.skip_value();
     };
-    let mut times = ColumnWriter::create(scratch, columns::SAMPLE_TIME)?;
-    let mut ids = ColumnWriter::create(scratch, columns::SAMPLE_LAST_ID)?;
+    let (mut times, mut ids) = create_all(scratch, (columns::SAMPLE_TIME, columns::SAMPLE_LAST_ID))?;
     scanner.number_array(fields.len(), |rows| {
         for numbers in rows.chunks_exact(fields.len()) {
             times.push(numbers[time])?;
@@ -176,6 +175,5 @@ pub fn samples(header: &Header, scanner: &mut Scanner<'_>, scratch: &Scratch) ->
         }
         Ok(Ok(()))
     })?;
-    times.finish()?;
-    ids.finish().map(drop)
+    finish_all((times, ids))
 }

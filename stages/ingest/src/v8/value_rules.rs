@@ -1,13 +1,15 @@
 //! Rules by kinds and names for the meaning of nodes and edges in a node's value. Used by [`super::equality`].
 
+use super::edges::Edge;
 use super::header::Header;
+use super::kinds::Kinds;
 use super::names;
 use super::shown::{self, Encoding, Seen, Texts};
 use super::slots::Meaning;
 use super::snapshot::Snapshot;
 use super::survey::{self, Survey, traits};
 use heaplake_kit::{Bitset, Scratch, StageError};
-use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::limits;
 
 /// Properties of edge kinds.
@@ -47,13 +49,8 @@ pub struct Rules {
     /// Per edge kind, the bits of [`edges`].
     edges: [u8; 256],
     /// Per node kind, whether edges matter for the limits.
-    sees: [bool; 256],
-    string: Option<u8>,
-    sliced: Option<u8>,
-    number: Option<u8>,
-    bigint: Option<u8>,
-    array: Option<u8>,
-    object: Option<u8>,
+    pub sees: [bool; 256],
+    kinds: Kinds,
     map: u32,
     /// Ids of `__proto__` and `constructor`.
     inherited: [u32; 2],
@@ -64,7 +61,7 @@ pub struct Rules {
     zero: u32,
     smi: StringId,
     /// Whether the file has small integers.
-    captured: bool,
+    pub captured: bool,
     /// Whether edges of any node may be missing, because the file is damaged.
     damaged: bool,
     /// Bytes of a slot.
@@ -74,11 +71,12 @@ pub struct Rules {
 impl Rules {
     /// Creates the rules after the survey.
     pub fn new(snapshot: &Snapshot, survey: &Survey, scratch: &Scratch) -> Result<Self, StageError> {
-        const NAMES: [&str; 9] =
-            ["map", "__proto__", "constructor", "value", "elements", "properties", "table", "0", "smi number"];
         let header = &snapshot.header;
         let of = |types: &[String], names: &[&str]| types.iter().map(|name| names.contains(&name.as_str())).collect();
-        let ids = names::find(scratch, &NAMES)?;
+        let [map, proto, constructor, value, elements, properties, table, zero, smi] = names::find(
+            scratch,
+            ["map", "__proto__", "constructor", "value", "elements", "properties", "table", "0", "smi number"],
+        )?;
         let mut sees = [false; 256];
         let seen: &[&str] =
             if survey.captured { &["string", "number", "object", "array"] } else { &["string", "number"] };
@@ -87,29 +85,19 @@ impl Rules {
             text: of(&header.node_types, &survey::TEXT),
             edges: edge_kinds(header),
             sees,
-            string: header.node_type("string"),
-            sliced: header.node_type("sliced string"),
-            number: header.node_type("number"),
-            bigint: header.node_type("bigint"),
-            array: header.node_type("array"),
-            object: header.node_type("object"),
-            map: ids[0].0,
-            inherited: [ids[1].0, ids[2].0],
-            value: ids[3].0,
-            elements: ids[4].0,
-            properties: ids[5].0,
-            table: ids[6].0,
-            zero: ids[7].0,
-            smi: ids[8],
+            kinds: Kinds::of(header),
+            map: map.0,
+            inherited: [proto.0, constructor.0],
+            value: value.0,
+            elements: elements.0,
+            properties: properties.0,
+            table: table.0,
+            zero: zero.0,
+            smi,
             captured: survey.captured,
             damaged: snapshot.metadata.partial.is_some(),
             slot: survey.slot,
         })
-    }
-
-    /// Whether [`Self::slot`] asks for names of many nodes, those of captured numbers.
-    pub fn looks_up_names(&self) -> bool {
-        self.captured
     }
 
     /// Returns the meaning of an edge for the equality of its source.
@@ -129,18 +117,12 @@ impl Rules {
             return Ok(if self.text[kind as usize] { Meaning::Nothing } else { Meaning::Identity(edge.to.0) });
         }
         let named = !is(edges::PLACED);
-        if named && Some(kind) == self.number && edge.name == self.value {
+        if named && Some(kind) == self.kinds.number && edge.name == self.value {
             return Ok(Meaning::Text(names()?.0));
         }
         let inherited = || named && self.inherited.contains(&edge.name);
         let identity = is(edges::WEAK) || inherited() || opaque.contains(edge.to.index());
         Ok(if identity { Meaning::Identity(edge.to.0) } else { Meaning::Followed(edge.to.0) })
-    }
-
-    /// Whether edges of this node kind matter for [`Self::limits`].
-    #[inline]
-    pub fn sees(&self, kind: u8) -> bool {
-        self.sees[usize::from(kind)]
     }
 
     /// Records an edge of a node of this kind; `all` returns the traits of a node.
@@ -165,7 +147,7 @@ impl Rules {
         } else if let Meaning::Text(text) = meaning {
             seen.number = true;
             seen.zero = text == self.zero;
-        } else if Some(kind) == self.object {
+        } else if Some(kind) == self.kinds.object {
             if internal && edge.name == self.elements {
                 seen.elements = true;
             } else if internal && edge.name == self.table {
@@ -180,7 +162,7 @@ impl Rules {
                 let is_known = is(edges::ELEMENT) || (internal && edge.name == self.properties);
                 seen.foreign |= !is_known && meaning != Meaning::Nothing;
             }
-        } else if Some(kind) == self.array && matches!(meaning, Meaning::Followed(_)) {
+        } else if Some(kind) == self.kinds.array && matches!(meaning, Meaning::Followed(_)) {
             seen.partial |= all(edge.to.index())? & traits::PARTIAL != 0;
         }
         Ok(())
@@ -189,28 +171,28 @@ impl Rules {
     /// Returns the limits of a node with these traits and this number of followed slots.
     pub fn limits(&self, node: Node, own: u8, seen: &Seen, degree: u32, texts: &mut Texts<'_>) -> u8 {
         let is = |kind: Option<u8>| Some(node.kind) == kind;
-        if is(self.string) {
+        if is(self.kinds.string) {
             return texts.limits(node.name, node.bytes, seen.encoding, self.slot);
         }
         if self.damaged {
             return limits::CONTENTS;
         }
         if self.text[node.kind as usize] {
-            return if is(self.sliced) || degree == 0 { limits::CONTENTS } else { 0 };
+            return if is(self.kinds.sliced) || degree == 0 { limits::CONTENTS } else { 0 };
         }
-        if is(self.number) {
+        if is(self.kinds.number) {
             let is_lost = !seen.number || (seen.zero && node.name != self.smi);
             return if is_lost { limits::NUMBERS } else { 0 };
         }
-        if is(self.bigint) {
+        if is(self.kinds.bigint) {
             return limits::CONTENTS;
         }
         if !self.captured {
             return limits::NUMBERS;
         }
         match () {
-            () if is(self.object) => shown::object(own, seen),
-            () if is(self.array) => shown::array(own, seen),
+            () if is(self.kinds.object) => shown::object(own, seen),
+            () if is(self.kinds.array) => shown::array(own, seen),
             () => limits::STATE,
         }
     }
@@ -234,15 +216,4 @@ impl Node {
     pub fn words(self) -> [u64; 2] {
         [u64::from(self.name.0) << 8 | u64::from(self.kind), self.bytes]
     }
-}
-
-/// An edge of a node.
-#[derive(Clone, Copy)]
-pub struct Edge {
-    /// Kind.
-    pub kind: u8,
-    /// A string id or a position.
-    pub name: u32,
-    /// Its target.
-    pub to: NodeId,
 }

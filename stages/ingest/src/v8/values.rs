@@ -10,6 +10,8 @@
 //! * Determinism: order of the input.
 //! * Reference: `captureNumericValue` of the protocol of Chrome DevTools.
 
+use super::edges::{Edge, Edges};
+use super::kinds::Kinds;
 use super::names;
 use super::snapshot::{DOCUMENT, Snapshot};
 use super::survey::TEXT;
@@ -60,7 +62,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut values = Values { rules: Rules::new(&snapshot, scratch)?, kinds, names, numbers };
     values.find_numbers(job)?;
     let rows = values.write(metadata, job)?;
-    context.progress.end();
     Ok(Stats { rows, spilled_bytes: plan.spilled_bytes() })
 }
 
@@ -70,8 +71,7 @@ struct Rules {
     is_text: Vec<bool>,
     /// Per edge kind, whether its edges have no row.
     is_skipped: Vec<bool>,
-    number: Option<u8>,
-    internal: Option<u8>,
+    kinds: Kinds,
     value: u32,
 }
 
@@ -82,9 +82,8 @@ impl Rules {
         Ok(Self {
             is_text: of(&header.node_types, &TEXT),
             is_skipped: of(&header.edge_types, &["weak", "shortcut"]),
-            number: header.node_type("number"),
-            internal: header.edge_type("internal"),
-            value: names::find(scratch, &["value"])?[0].0,
+            kinds: Kinds::of(header),
+            value: names::find(scratch, ["value"])?[0].0,
         })
     }
 }
@@ -100,16 +99,17 @@ struct Values {
 impl Values {
     fn find_numbers(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         let mut edges = Edges::open(job.scratch)?;
-        for node in 0..edges.counts.remaining() as u32 {
-            step(node, job)?;
-            let count = edges.counts.next()?;
-            if Some(self.kinds.get(node as usize)?) != self.rules.number {
-                edges.skip(count)?;
+        let mut counts = ColumnReader::open(job.scratch, columns::NODE_EDGE_COUNT)?;
+        for node in 0..counts.remaining() as u32 {
+            job.context.step_every(1 << 14, node)?;
+            let count = counts.next()?;
+            if Some(self.kinds.get(node as usize)?) != self.rules.kinds.number {
+                edges.skip(count.into())?;
                 continue;
             }
             for _ in 0..count {
-                let (kind, name, to) = edges.next()?;
-                if Some(kind) == self.rules.internal && name == self.rules.value {
+                let Edge { kind, name, to } = edges.next()?;
+                if Some(kind) == self.rules.kinds.internal && name == self.rules.value {
                     let text = self.names.get(to.index())?;
                     self.numbers.set(node as usize, text)?;
                 }
@@ -121,16 +121,17 @@ impl Values {
     fn write(&mut self, metadata: &Metadata, job: &Job<'_>) -> Result<u64, StageError> {
         let mut writer = ValueWriter::create(job.scratch)?;
         let mut edges = Edges::open(job.scratch)?;
-        for node in 0..edges.counts.remaining() as u32 {
-            step(node, job)?;
-            let (count, own) = (edges.counts.next()?, self.kinds.get(node as usize)?);
+        let mut counts = ColumnReader::open(job.scratch, columns::NODE_EDGE_COUNT)?;
+        for node in 0..counts.remaining() as u32 {
+            job.context.step_every(1 << 14, node)?;
+            let (count, own) = (counts.next()?, self.kinds.get(node as usize)?);
             if self.rules.is_text[usize::from(own)] {
                 let text = self.names.get(node as usize)?;
                 writer.value(Label::None, kind::TEXT, text.0.into())?;
             }
             let shown = count.min(MOST_OF_A_NODE);
             for _ in 0..shown {
-                let (edge, name, to) = edges.next()?;
+                let Edge { kind: edge, name, to } = edges.next()?;
                 if self.rules.is_skipped[usize::from(edge)] {
                     continue;
                 }
@@ -139,7 +140,7 @@ impl Values {
                 let (kind, text) = self.target(to)?;
                 writer.reference(label, kind, text, to)?;
             }
-            edges.skip(count - shown)?;
+            edges.skip((count - shown).into())?;
             writer.more(count - shown)?;
             writer.end()?;
         }
@@ -152,43 +153,10 @@ impl Values {
         let own = self.kinds.get(to.index())?;
         Ok(if self.rules.is_text[usize::from(own)] {
             (kind::REFERENCE, self.names.get(to.index())?)
-        } else if Some(own) == self.rules.number {
+        } else if Some(own) == self.rules.kinds.number {
             (kind::NUMBER, self.numbers.get(to.index())?)
         } else {
             (kind::REFERENCE, StringId::NONE)
         })
-    }
-}
-
-fn step(node: u32, job: &Job<'_>) -> Result<(), StageError> {
-    if node.is_multiple_of(1 << 14) { job.context.step(1 << 14) } else { Ok(()) }
-}
-
-/// Reads the edges in order.
-struct Edges {
-    counts: ColumnReader<u32>,
-    kinds: ColumnReader<u8>,
-    names: ColumnReader<u32>,
-    targets: ColumnReader<NodeId>,
-}
-
-impl Edges {
-    fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            counts: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
-            kinds: ColumnReader::open(scratch, columns::EDGE_KIND)?,
-            names: ColumnReader::open(scratch, columns::EDGE_NAME)?,
-            targets: ColumnReader::open(scratch, columns::EDGE_TO)?,
-        })
-    }
-
-    fn next(&mut self) -> Result<(u8, u32, NodeId), StageError> {
-        Ok((self.kinds.next()?, self.names.next()?, self.targets.next()?))
-    }
-
-    fn skip(&mut self, edges: u32) -> Result<(), StageError> {
-        self.kinds.skip(edges.into())?;
-        self.names.skip(edges.into())?;
-        self.targets.skip(edges.into())
     }
 }

@@ -109,9 +109,7 @@ impl Variables {
             if let Some(to) = graph.inner(node, label)?.filter(|&to| wanted.contains(to as usize)) {
                 found.entry(to).or_insert(node);
             }
-            if node.is_multiple_of(1 << 10) {
-                context.check()?;
-            }
+            context.check_every(1 << 10, node)?;
         }
         Ok((functions, codes))
     }

@@ -49,7 +49,8 @@ impl Pair {
 pub struct WeakEntries {
     positions: ColumnReader<u64>,
     numbers: ColumnReader<u32>,
-    next: u64,
+    /// Position of the next paired edge; the largest number if there is none.
+    pub next: u64,
     /// By number.
     pairs: Array<Pair>,
     ids: Ids,
@@ -72,12 +73,6 @@ impl WeakEntries {
         };
         entries.advance()?;
         Ok(entries)
-    }
-
-    /// Returns the position of the next paired edge; the largest number if there is none.
-    #[inline]
-    pub fn next(&self) -> u64 {
-        self.next
     }
 
     fn advance(&mut self) -> Result<(), StageError> {

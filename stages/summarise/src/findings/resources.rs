@@ -188,7 +188,7 @@ impl Outermost {
             if self.within.contains(dominator.index()) {
                 self.within.insert(position);
             }
-            heap.job.context.check_at(position as u64)?;
+            heap.job.context.check_every(1 << 12, position)?;
         }
         Ok(())
     }

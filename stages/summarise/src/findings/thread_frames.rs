@@ -81,7 +81,7 @@ impl ThreadFrames {
         for node in 0..heap.metadata.node_count as u32 {
             let (dominator, bytes) = (dominators.next()?, retained.next()?);
             let (parent, label) = (parents.next()?, labels.next()?);
-            heap.job.context.check_at(node.into())?;
+            heap.job.context.check_every(1 << 12, node)?;
             if dominator != parent
                 || label >= label::NO_PATH
                 || !self.classes.contains(&class_of.get(dominator.index())?.0)

@@ -116,7 +116,7 @@ fn locals(entry: u32, heap: &Heap) -> Result<Vec<(u32, u32)>, StageError> {
     let (mut position, mut next_weak) = (0, None);
     for node in 0..heap.metadata.node_count as u32 {
         let (class, degree) = (classes.next()?.0, degrees.next()?);
-        heap.job.context.check_at(node.into())?;
+        heap.job.context.check_every(1 << 12, node)?;
         if class != entry || locals.len() == ENTRIES {
             targets.skip(degree.into())?;
             position += u64::from(degree);
@@ -149,7 +149,7 @@ fn add_up(
     let mut retained = ColumnReader::open(heap.job.scratch, columns::NODE_RETAINED)?;
     for node in 0..heap.metadata.node_count as u32 {
         let (dominator, bytes) = (dominators.next()?, retained.next()?);
-        heap.job.context.check_at(node.into())?;
+        heap.job.context.check_every(1 << 12, node)?;
         if class_of.get(dominator.index())?.0 != entry {
             continue;
         }

@@ -158,7 +158,7 @@ fn links(
     let mut links = budget.zeroed::<u32>("findings: chains of weak maps", entries.len())?;
     let mut path: BudgetVec<u32> = budget.growing("findings: chains of weak maps");
     for start in 0..entries.len() {
-        heap.job.context.check_at(start as u64)?;
+        heap.job.context.check_every(1 << 12, start)?;
         let mut at = Some(start);
         // A value above a key dominates it, and the key its own value: ways up do not come back. In malformed input, an
         // entry already on the path ends it.

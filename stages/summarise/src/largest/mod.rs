@@ -155,7 +155,7 @@ impl Passed {
         let Job { scratch, context, .. } = *job;
         let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
         for node in 0..retained.remaining() as usize {
-            context.step_at(node as u64)?;
+            context.step_every(1 << 16, node)?;
             let bytes = retained.next()?;
             if bytes < LEAST {
                 continue;
@@ -236,7 +236,7 @@ fn winners(metadata: &Metadata, passed: &Passed, job: &Job<'_>) -> Result<Vec<No
     let mut order = metadata.keeps_garbage.then(open).transpose()?;
     let mut best: Vec<(Reverse<u64>, NodeId)> = Vec::with_capacity(COUNT + 1);
     for node in 0..metadata.node_count as u32 {
-        context.step_at(node.into())?;
+        context.step_every(1 << 16, node)?;
         let entry = (Reverse(retained.next()?), NodeId(node));
         let kind = kinds.next()?;
         let is_garbage = order.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?;

@@ -154,7 +154,7 @@ fn sweep<W: Word>(mut words: impl WriteAt<W>, owners: &Owners, job: &Job<'_>) ->
             word |= W::WAITS;
         }
         words.set(position, W::of(word))?;
-        job.context.check_at(position as u64)?;
+        job.context.check_every(1 << 12, position)?;
     }
     Ok(doubtful)
 }
@@ -174,7 +174,7 @@ fn check<W: Word>(
     // Positions and retainers skipped since the last marked node.
     let (mut positions, mut left_out) = (0, 0);
     for position in (1..words.count()).rev() {
-        job.context.check_at(position as u64)?;
+        job.context.check_every(1 << 12, position)?;
         let before = words.get(position)?.bits();
         let mut left = degree.next()? as usize;
         if before & W::WAITS == 0 {
@@ -327,7 +327,7 @@ where
                 self.reach(Place { position, node }, word)?;
             }
             steps += 1;
-            self.context.check_at(steps as u64)?;
+            self.context.check_every(1 << 12, steps)?;
         }
         Ok(())
     }

@@ -251,7 +251,7 @@ fn allocated(rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -> Result<
         let code = of_function[..].get(function as usize).copied().unwrap_or(Code::NOBODY).under(above);
         owner.set(row, code)?;
         add(&mut tallies.of(code).allocated_bytes, size)?;
-        context.check_at(row as u64)?;
+        context.check_every(1 << 12, row)?;
     }
     Ok(plan.spilled_bytes())
 }

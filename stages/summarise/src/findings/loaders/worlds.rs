@@ -111,7 +111,7 @@ fn add_up(
     let reached = dominators.remaining() as usize;
     for at in 0..reached {
         let dominator = dominators.next()?;
-        of.heap.job.context.check_at(at as u64)?;
+        of.heap.job.context.check_every(1 << 12, at)?;
         if at + AHEAD < reached {
             class.prefetch(nodes.get(at + AHEAD)?.index());
         }
