@@ -27,7 +27,7 @@ fn the_tables_of_the_package_are_up_to_date() {
 /// those with a value per measure.
 fn render() -> String {
     let shared = [("diff", diff::COLUMNS), ("trend", trend::COLUMNS), ("rollup", rollup::COLUMNS)];
-    let of_measure = shared.iter().flat_map(|(_, columns)| *columns).filter(|column| column.is_of_measure());
+    let of_measure = shared.iter().flat_map(|(_, columns)| *columns).filter(|column| column.of_measure);
     let of_measure: BTreeSet<String> = of_measure.map(|column| quoted(column.name)).collect();
     let of_measure: Vec<String> = of_measure.into_iter().collect();
     let shared = shared.map(|(command, columns)| format!("\"{command}\": [\n{}\n]", self::columns(columns)));

@@ -1,11 +1,11 @@
 //! Tables are identical for every budget and number of threads, and correct at the smallest budget.
 
 use super::duplicate_sets::sets;
-use crate::lake::Lake;
-use crate::table::Table;
 use heaplake::engine::admission::smallest_budget;
 use heaplake_oracle::graph::{Arc, distances, dominators_by_deletion, random_graph, retained};
 use heaplake_oracle::{Edge, Layout, Snapshot, SplitMix64};
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -233,7 +233,7 @@ fn random_graphs_are_right_where_most_stages_page() {
 #[test]
 fn tracked_allocations_are_the_same_bytes() {
     let lake = Lake::new();
-    let input = crate::fixtures::path("v8/alloc20.heapsnapshot.zst");
+    let input = heaplake_support::fixtures::v8("alloc20");
     let expected = files(&analyzed(&lake, &input, PLENTY, 1));
     for table in ["allocation_functions", "allocation_callees", "live_allocations", "samples"] {
         assert!(expected.contains_key(Path::new(&format!("{table}.parquet"))), "{table}");

@@ -1,26 +1,24 @@
 //! `--tables`: only the chosen tables are written, and their bytes do not depend on the choice.
 
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
 use heaplake_schemas::options::TableName;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, answer, diagnostic, heaplake, read_json, said};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A snapshot of each format.
 fn inputs() -> [PathBuf; 2] {
-    [fixtures::path("v8/small.heapsnapshot.zst"), fixtures::path("jvm/weakfix.hprof.zst")]
+    [fixtures::v8("small"), fixtures::path("jvm/weakfix.hprof.zst")]
 }
 
 fn analyze(input: &Path, options: &[&str]) -> (Lake, PathBuf) {
-    let lake = Lake::new();
-    lake.analyze(input).args(options).assert().success();
-    let run = lake.run();
+    let (lake, run) = Lake::of(input, options);
     (lake, run)
 }
 
 fn json(run: &Path) -> serde_json::Value {
-    serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap()
+    read_json(run.join("run.json"))
 }
 
 fn tables(run: &Path) -> BTreeSet<String> {
@@ -89,7 +87,7 @@ fn add_companion(tables: &mut BTreeSet<String>) {
 #[test]
 fn the_default_is_all() {
     let [v8, jvm] = inputs();
-    let tracked = fixtures::path("v8/alloc20.heapsnapshot.zst");
+    let tracked = fixtures::v8("alloc20");
     let of_tracked = ["allocation_types", "allocation_functions", "allocation_callees", "live_allocations", "samples"];
     // A format lacks a table, and so does a snapshot without tracking. Values are optional.
     for (input, lacks, tracks) in [(v8, "threads", false), (jvm, "scripts", false), (tracked, "threads", true)] {
@@ -108,9 +106,7 @@ fn the_default_is_all() {
 fn a_run_without_nodes_is_shown() {
     for input in inputs() {
         let (_lake, run) = analyze(&input, &["--tables", "snapshot,classes,threads"]);
-        let shown = heaplake().arg("show").arg(&run).output().unwrap();
-        assert!(shown.status.success());
-        let text = String::from_utf8(shown.stdout).unwrap();
+        let text = said(heaplake().arg("show").arg(&run));
         assert!(text.contains("classes.parquet") && !text.contains("nodes.parquet"), "{text}");
         assert!(text.contains("Largest objects"), "{text}");
     }
@@ -149,8 +145,7 @@ fn unknown_tables_are_refused() {
 fn plans_are_for_the_chosen_tables() {
     for input in inputs() {
         let stages = |options: &[&str]| -> Vec<String> {
-            let output = heaplake().arg("plan").arg(&input).arg("--json").args(options).output().unwrap();
-            let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let plan = answer(heaplake().arg("plan").arg(&input).arg("--json").args(options));
             let stages = plan["stages"].as_array().unwrap().iter();
             stages.map(|stage| stage["stage"].as_str().unwrap().to_owned()).collect()
         };

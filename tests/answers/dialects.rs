@@ -1,8 +1,8 @@
 //! Snapshots written unlike those of V8's present versions, with the same meaning.
 
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic};
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic};
+use heaplake_support::table::Table;
 
 /// A snapshot of a root, an object and a second one, referred to by name or index `place` and offset `to`.
 fn referring(kind: usize, place: &str, to: &str) -> String {
@@ -63,7 +63,7 @@ fn with_counts(text: &str, nodes: u64, edges: u64) -> String {
 /// Hermes writes 0 for counts, since it does not know them at the start.
 #[test]
 fn counts_of_zero_are_unknown() {
-    let text = String::from_utf8(fixtures::content("v8/node24_odd.heapsnapshot")).unwrap();
+    let text = fixtures::text("v8/node24_odd.heapsnapshot");
     let tables = |text: &str| {
         let lake = Lake::new();
         let input = lake.input("it.heapsnapshot", text.as_bytes());

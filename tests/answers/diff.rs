@@ -1,9 +1,10 @@
 //! `heaplake diff`: growth between two sides.
 
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::table::Table;
-use crate::written::{self, Class};
+use heaplake_oracle::SplitMix64;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json};
+use heaplake_support::table::Table;
+use heaplake_support::written::{self, Class};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,10 +28,6 @@ fn compared(lake: &Lake, sides: [&str; 2], options: &[&str]) -> PathBuf {
     lake.folder().join("diff")
 }
 
-fn texts(table: &Table, column: &str) -> Vec<String> {
-    table.texts(column).into_iter().map(Option::unwrap_or_default).collect()
-}
-
 /// The rows of the measure that ranks classes and chains.
 fn main_rows(folder: &Path, file: &str) -> Table {
     Table::read(folder, file).only("measure", "retained_bytes")
@@ -40,7 +37,7 @@ fn main_rows(folder: &Path, file: &str) -> Table {
 fn statuses(folder: &Path, file: &str, by: &str) -> Vec<(String, String)> {
     let is_ranked = file.ends_with("classes.parquet") || file.ends_with("chains.parquet");
     let table = if is_ranked { main_rows(folder, file) } else { Table::read(folder, file) };
-    texts(&table, by).into_iter().zip(texts(&table, "status")).collect()
+    table.strings(by).into_iter().zip(table.strings("status")).collect()
 }
 
 #[test]
@@ -67,7 +64,7 @@ fn a_run_against_itself_is_the_same_in_every_row() {
 #[test]
 fn different_formats_and_empty_sides_are_refused_by_name() {
     let lake = Lake::new();
-    lake.analyze(fixtures::path("v8/small.heapsnapshot.zst")).args(["--release", "1"]).assert().success();
+    lake.analyze(fixtures::v8("small")).args(["--release", "1"]).assert().success();
     lake.analyze(fixtures::path("jvm/dupfix.hprof.zst")).args(["--release", "2"]).assert().success();
     let refused = |sides: [&str; 2], with_lake: bool| {
         let mut command = heaplake();
@@ -105,7 +102,7 @@ fn runs_of_several_formats_are_compared_format_by_format() {
     let classes = main_rows(&folder, "diff_classes.parquet");
     let row = |at: usize| {
         let [class, format, status, evidence] =
-            ["class", "format", "status", "evidence"].map(|name| texts(&classes, name)[at].clone());
+            ["class", "format", "status", "evidence"].map(|name| classes.strings(name)[at].clone());
         (class, format, status, evidence, classes.i64s("delta_sum")[at])
     };
     let told = |class: &str, format: &str, status: &str, evidence: &str, delta: i64| {
@@ -117,14 +114,14 @@ fn runs_of_several_formats_are_compared_format_by_format() {
     assert_eq!(row(1), told("Session", "v8-heapsnapshot", "grew", "difference", 1000));
     assert!((2..4).all(|at| row(at).2 == "same"));
     assert_eq!(classes.i64s("target_runs"), vec![Some(1); 4]);
-    let said: Value = serde_json::from_slice(&fs::read(folder.join("diff.json")).unwrap()).unwrap();
+    let said: Value = read_json(folder.join("diff.json"));
     assert_eq!(said["format"], "hprof, v8-heapsnapshot");
     let remark = "1 run is of format dotnet, which only release=2 has: they are not compared.";
     assert!(said["remarks"].as_array().unwrap().iter().any(|said| said == remark), "{}", said["remarks"]);
     // One format alone gives the same result.
     let alone = compared(&lake, ["release=1,format=v8*", "release=2,format=v8*"], &[]);
     assert_eq!(main_rows(&alone, "diff_classes.parquet").i64s("delta_sum"), [Some(1000), Some(0)]);
-    assert_eq!(texts(&main_rows(&alone, "diff_classes.parquet"), "format"), vec!["v8-heapsnapshot"; 2]);
+    assert_eq!(main_rows(&alone, "diff_classes.parquet").strings("format"), vec!["v8-heapsnapshot"; 2]);
 }
 
 #[test]
@@ -173,11 +170,11 @@ fn a_second_holder_beside_an_old_one_is_a_new_path_with_its_name() {
     let folder = compared(&lake, ["release=1", "release=2"], &[]);
     let classes = main_rows(&folder, "diff_classes.parquet");
     assert_eq!(statuses(&folder, "diff_classes.parquet", "class")[0], ("Session".to_owned(), "new_path".to_owned()));
-    assert!(texts(&classes, "grew_through")[0].contains("pending"), "{:?}", texts(&classes, "grew_through"));
+    assert!(classes.strings("grew_through")[0].contains("pending"), "{:?}", classes.strings("grew_through"));
     assert_eq!(classes.i64s("grew_through_bytes")[0], Some(40_000));
     assert_eq!((classes.i64s("delta_sum")[0], classes.i64s("delta_mean")[0]), (Some(41_000), Some(41_000)));
     let chains = main_rows(&folder, "diff_chains.parquet");
-    assert_eq!(texts(&chains, "status"), ["new_path", "grew"]);
+    assert_eq!(chains.strings("status"), ["new_path", "grew"]);
     let shares: Vec<f64> = chains.f64s("share").into_iter().flatten().collect();
     assert!((shares[0] - 40.0 / 41.0).abs() < 1e-9 && (shares[1] - 1.0 / 41.0).abs() < 1e-9, "{shares:?}");
     // More of the same retainer is no new path.
@@ -194,36 +191,24 @@ fn chains_that_one_side_did_not_look_for_are_not_new() {
     let sessions = &statuses(&folder, "diff_classes.parquet", "class")[0];
     assert_eq!(sessions.1, "grew", "{sessions:?}");
     let chains = main_rows(&folder, "diff_chains.parquet");
-    assert_eq!((chains.i64s("base_mean")[0], texts(&chains, "status")[0].as_str()), (None, "grew"));
+    assert_eq!((chains.i64s("base_mean")[0], chains.strings("status")[0].as_str()), (None, "grew"));
 }
 
-/// Splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// About normal, variance 1.
-    fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.next()).sum::<f64>() - 6.0
-    }
+/// About normal, variance 1.
+fn normal(random: &mut SplitMix64) -> f64 {
+    let mut unit = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    (0..12).map(|_| unit()).sum::<f64>() - 6.0
 }
 
 /// Runs of two releases with noise of 10 % per run and class; the class `planted` grew by a tenth.
 fn fleet(lake: &Lake, runs: usize, classes: usize, planted: Option<usize>) {
-    let mut random = Random(7);
+    let mut random = SplitMix64::new(7);
     for release in ["1", "2"] {
         for run in 0..runs {
             let class = |at: usize| {
                 let size = 20_000.0 * (1 + at % 17) as f64;
                 let grown = if release == "2" && planted == Some(at) { 1.1 } else { 1.0 };
-                let retained = size * grown * (0.1 * random.normal()).exp();
+                let retained = size * grown * (0.1 * normal(&mut random)).exp();
                 Class::plain(format!("Class{at}"), (retained / 200.0) as i64, retained as i64)
             };
             let rows: Vec<Class> = (0..classes).map(class).collect();
@@ -250,9 +235,9 @@ fn growth_in_many_runs_is_told_from_noise() {
 
 /// Runs of one release on hosts; `leak` gives the bytes of the class Leak on each.
 fn hosts(lake: &Lake, release: &str, hosts: usize, leak: impl Fn(usize) -> i64) {
-    let mut random = Random(release.len() as u64 + 77);
+    let mut random = SplitMix64::new(release.len() as u64 + 77);
     for host in 0..hosts {
-        let noise = (1e4 * random.normal()) as i64;
+        let noise = (1e4 * normal(&mut random)) as i64;
         let mut classes = vec![Class::plain("Cache", 100, 1_000_000 + noise), Class::plain("Config", 3, 300)];
         classes
             .extend(Some(leak(host)).filter(|&bytes| bytes > 0).map(|bytes| Class::plain("Leak", bytes / 100, bytes)));
@@ -263,7 +248,7 @@ fn hosts(lake: &Lake, release: &str, hosts: usize, leak: impl Fn(usize) -> i64) 
 /// Status of a class, number of hosts on which it changed, and their names.
 fn told(folder: &Path, class: &str) -> (String, Option<i64>, String) {
     let rows = main_rows(folder, "diff_classes.parquet").only("class", class);
-    (texts(&rows, "status")[0].clone(), rows.i64s("changed_on")[0], texts(&rows, "changed_on_names")[0].clone())
+    (rows.strings("status")[0].clone(), rows.i64s("changed_on")[0], rows.strings("changed_on_names")[0].clone())
 }
 
 #[test]
@@ -297,7 +282,7 @@ fn few_runs_that_lie_apart_have_grown_and_gates_fail() {
         assert_eq!(told(&folder, "Leak").1, Some(runs as i64));
         let rows = main_rows(&folder, "diff_classes.parquet").only("class", "Leak");
         let evidence = if runs == 1 { "difference" } else { "separation" };
-        assert!([evidence, "tests"].contains(&texts(&rows, "evidence")[0].as_str()), "{runs} runs");
+        assert!([evidence, "tests"].contains(&rows.strings("evidence")[0].as_str()), "{runs} runs");
         let code = |options: &[&str]| diff(&lake, ["release=1", "release=22"], "diff", options).status.code();
         assert_eq!(code(&["--fail-if", "status = \"grew\" and retained_bytes.delta > 1 MiB"]), Some(4), "{runs} runs");
         // A gate on a missing statistic is undecided.
@@ -350,8 +335,7 @@ fn what_is_missing_is_told_and_the_rest_compared() {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert_eq!(error.matches(": not seen: ").count(), 2, "{error}");
-    let json =
-        |folder: &Path| -> Value { serde_json::from_slice(&fs::read(folder.join("diff.json")).unwrap()).unwrap() };
+    let json = |folder: &Path| -> Value { read_json(folder.join("diff.json")) };
     assert_eq!(json(&lake.folder().join("diff"))["missed"].as_array().unwrap().len(), 2);
     let folder = compared(&lake, ["release=1", "release=2"], &["--skip-damaged"]);
     let json = json(&folder);

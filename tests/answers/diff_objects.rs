@@ -1,14 +1,14 @@
 //! Two and three snapshots of one process, object by object, against Chrome DevTools' comparison view and memlab.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::npm::Packages;
-use crate::table::Table;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use heaplake_compare::objects::{Answer, Question, compare};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context};
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::npm::Packages;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,14 +50,14 @@ impl Runs {
 }
 
 fn fixture(name: &str) -> PathBuf {
-    fixtures::path(&format!("v8/{name}.heapsnapshot.zst"))
+    fixtures::v8(name)
 }
 
 /// By class key: objects added, removed, their difference; the same for sizes.
 type Rows = BTreeMap<String, [i64; 6]>;
 
 fn golden(name: &str) -> Rows {
-    let text = String::from_utf8(fixtures::content(&format!("v8/{name}.devtools.tsv.diff"))).unwrap();
+    let text = fixtures::text(&format!("v8/{name}.devtools.tsv.diff"));
     let row = |line: &str| {
         let fields: Vec<&str> = line.split('\t').collect();
         let key: String = serde_json::from_str(fields[0]).unwrap();
@@ -180,7 +180,7 @@ fn ids(text: &str) -> Vec<u64> {
 fn candidates_equal_those_of_memlab() {
     let runs = Runs::of(&["steps_base", "steps_target", "steps_final"].map(fixture), &[]);
     let (answer, out) = runs.compare(BUDGETS[1], false);
-    let expected = ids(&String::from_utf8(fixtures::content("v8/steps.memlab.txt")).unwrap());
+    let expected = ids(&fixtures::text("v8/steps.memlab.txt"));
     assert_eq!(candidates(&out), expected);
     let found = answer.candidates.unwrap();
     assert_eq!(found.count, expected.len() as u64);

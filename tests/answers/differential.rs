@@ -7,13 +7,13 @@
 //! each other, and all three with the definition.
 
 use super::duplicate_sets;
-use crate::cases::cases;
-use crate::in_process::{Analysis, analyze};
-use crate::lake::fast_folder;
-use crate::table::Table;
 use heaplake_oracle::plain::{Garbage, Heap, Object, random, truth};
 use heaplake_oracle::{Layout, SplitMix64, dotnet, jvm};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates};
+use heaplake_support::cases::cases;
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::fast_folder;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tempfile::TempDir;

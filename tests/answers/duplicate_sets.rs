@@ -1,6 +1,6 @@
 //! The sets of duplicates of a run.
 
-use crate::table::Table;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! Duplicate instances end to end: real snapshots against the lists of other programs, and planted sets.
 
 use super::duplicate_sets::{Set, sets};
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::planted;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::planted;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,9 +20,7 @@ fn shown(text: &str) -> String {
 /// are another kind of instance that refers to its parts. So a row of DevTools may differ only if it counts more
 /// strings than there are plain ones.
 fn check_strings(name: &str) {
-    let lake = Lake::new();
-    lake.analyze(fixtures::path(&format!("v8/{name}.heapsnapshot.zst"))).assert().success();
-    let run = lake.run();
+    let (_lake, run) = Lake::of(fixtures::v8(name), &[]);
     let nodes = Table::read(&run, "nodes.parquet");
     let (kinds, names, sizes) = (nodes.texts("kind"), nodes.texts("name"), nodes.u64s("self_bytes"));
     let is_string = |node: usize| kinds[node].as_deref() == Some("string") && sizes[node] != Some(0);
@@ -37,7 +35,7 @@ fn check_strings(name: &str) {
         assert!(set.trivial && set.class == "(string)");
         ours.push((text, set.members.len() as u64, set.instance_bytes * set.members.len() as u64));
     }
-    let list = String::from_utf8(fixtures::content(&format!("v8/{name}.devtools.tsv.dups"))).unwrap();
+    let list = fixtures::text(&format!("v8/{name}.devtools.tsv.dups"));
     let mut theirs: Vec<(String, u64, u64)> = list
         .lines()
         .skip(1)
@@ -68,7 +66,7 @@ fn possible(run: &Path) -> Vec<[String; 3]> {
 #[test]
 fn what_was_not_looked_into_is_a_finding() {
     let lake = Lake::new();
-    let input = fixtures::path("v8/small.heapsnapshot.zst");
+    let input = fixtures::v8("small");
     lake.analyze(&input).args(["--snapshot", "it"]).assert().success();
     let run = lake.run();
     let open = sets(&run).into_iter().filter(|set| !set.trivial && set.status == "possible");

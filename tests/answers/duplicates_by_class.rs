@@ -1,9 +1,9 @@
 //! Classes with possible duplicates: a row for each, and the page's command that compares them.
 
 use super::duplicate_sets::{Set, sets};
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake, read_json};
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,9 +24,7 @@ fn possible(sets: &[Set]) -> BTreeMap<&str, (u64, u64)> {
 #[test]
 fn every_class_with_possible_duplicates_is_a_row() {
     for (input, least) in [("v8/node24_app.heapsnapshot.zst", 40), ("jvm/dupfix.hprof.zst", 40)] {
-        let lake = Lake::new();
-        lake.analyze(fixtures::path(input)).assert().success();
-        let run = lake.run();
+        let (_lake, run) = Lake::of(fixtures::path(input), &[]);
         let sets = sets(&run);
         let expected = possible(&sets);
         let table = Table::read(&run, "possible_duplicates.parquet");
@@ -47,7 +45,7 @@ fn every_class_with_possible_duplicates_is_a_row() {
         let about =
             |rule: &&Option<String>| rule.as_deref().is_some_and(|rule| rule.starts_with("possible-duplicates"));
         assert_eq!(rules.iter().filter(about).count(), 1);
-        let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+        let json: Value = read_json(run.join("run.json"));
         let duplicates = &json["summary"]["duplicates"];
         assert!(duplicates["possible_class_count"].as_u64().unwrap() >= found.len() as u64);
         assert_eq!(duplicates["possible_classes"].as_array().unwrap().len(), 5);
@@ -89,7 +87,7 @@ fn the_command_of_a_class_settles_it_whatever_its_name() {
     for class in ["BuiltinModule", "it's $(exit 3) `x` [a-c]* \"?\" \\ #1", "--quiet", "bell\u{7}", "Ünï çödé & <b>"]
     {
         let lake = Lake::new();
-        let content = String::from_utf8(fixtures::content("v8/small.heapsnapshot")).unwrap();
+        let content = fixtures::text("v8/small.heapsnapshot");
         let quoted = serde_json::to_string(class).unwrap();
         let content = content.replace("\"BuiltinModule\"", &quoted);
         let input = lake.input("Heap.heapsnapshot", content.as_bytes());
@@ -115,11 +113,11 @@ fn formats_without_values_say_so() {
     let input = fixtures::path("dotnet/heap8_2.nettrace.zst");
     const SENTENCE: &str = "duplicates were not looked for: this format has no values of objects to compare";
     let remarks = |run: &Path| {
-        let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+        let json: Value = read_json(run.join("run.json"));
         json["summary"]["remarks"].to_string()
     };
     let why = |run: &Path| {
-        let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+        let json: Value = read_json(run.join("run.json"));
         (json["summary"]["duplicates"].is_null(), json["summary"]["no_duplicates"].as_str().map(str::to_owned))
     };
     let no_values = Some("this format has no values of objects to compare".to_owned());
@@ -131,10 +129,7 @@ fn formats_without_values_say_so() {
     assert_eq!(why(&lake.run()), (true, no_values));
     let of_v8 = |mode: &str| {
         let lake = Lake::new();
-        lake.analyze(fixtures::path("v8/pairs_node20.heapsnapshot.zst"))
-            .args(["--duplicates", mode])
-            .assert()
-            .success();
+        lake.analyze(fixtures::v8("pairs_node20")).args(["--duplicates", mode]).assert().success();
         why(&lake.run())
     };
     assert_eq!(of_v8("none"), (true, Some("nobody asked for them".to_owned())));
@@ -152,9 +147,7 @@ fn formats_without_values_say_so() {
 #[test]
 fn additional_instances_have_the_additional_bytes() {
     for (input, least) in [("v8/node24_app.heapsnapshot.zst", 100), ("jvm/dupfix.hprof.zst", 200)] {
-        let lake = Lake::new();
-        lake.analyze(fixtures::path(input)).args(["--duplicates", "all"]).assert().success();
-        let run = lake.run();
+        let (_lake, run) = Lake::of(fixtures::path(input), &["--duplicates", "all"]);
         let nodes = Table::read(&run, "nodes.parquet");
         let (bytes, classes) = (nodes.u64s("self_bytes"), nodes.texts("class"));
         let table = Table::read(&run, "duplicate_additional.parquet");

@@ -1,8 +1,8 @@
 //! `heaplake duplicates` on an existing run: its sets equal those of a run with duplicates from the start.
 
 use super::duplicate_sets::sets;
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn duplicates_can_be_looked_for_later() {
 #[test]
 fn a_foreign_run_json_moves_no_folder() {
     let lake = Lake::new();
-    lake.analyze(fixtures::path("v8/small.heapsnapshot.zst")).assert().success();
+    lake.analyze(fixtures::v8("small")).assert().success();
     let (run, home) = (lake.run(), lake.folder().join("home/docs"));
     fs::create_dir_all(&home).unwrap();
     fs::write(home.join("thesis.txt"), "mine").unwrap();

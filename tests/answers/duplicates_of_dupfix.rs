@@ -1,9 +1,9 @@
 //! The groups that DupFixture.java plants in a Java heap, under the strict definition.
 
 use super::duplicate_sets::{Set, sets};
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 
 /// The program's heap and its sets.

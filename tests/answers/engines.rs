@@ -1,19 +1,18 @@
 //! Snapshots in V8's format by other runtimes: `tests/programs/engines.cjs`, with an array of sessions that only grows.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
 use heaplake_schemas::run::Run;
-use std::fs;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake, read_json, said};
+use heaplake_support::table::Table;
 use std::path::PathBuf;
 
 const SYSTEM: i32 = 100_000_000;
 
 fn analyzed(name: &str) -> (Lake, PathBuf, Run) {
     let lake = Lake::new();
-    lake.analyze(fixtures::path(&format!("v8/{name}.heapsnapshot.zst"))).arg("--edges").assert().success();
+    lake.analyze(fixtures::v8(name)).arg("--edges").assert().success();
     let place = lake.run();
-    let run = serde_json::from_slice(&fs::read(place.join("run.json")).unwrap()).unwrap();
+    let run = read_json(place.join("run.json"));
     (lake, place, run)
 }
 
@@ -67,10 +66,7 @@ fn deno_has_globals_scripts_and_arrays() {
 fn the_distance_of_what_only_the_runtime_holds_is_system() {
     let (_lake, place, _) = analyzed("bun14_sessions");
     let distances = Table::read(&place, "nodes.parquet").i32s("distance");
-    let ask = |row: usize| {
-        let output = heaplake().arg("why").arg(&place).arg(row.to_string()).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let ask = |row: usize| said(heaplake().arg("why").arg(&place).arg(row.to_string()));
     let far = distances.iter().position(|distance| distance.is_some_and(|distance| distance > SYSTEM)).unwrap();
     let near = distances.iter().position(|&distance| distance == Some(2)).unwrap();
     assert!(ask(far).contains("Only the runtime leads to it: its distance is \"system\"."), "{}", ask(far));

@@ -1,8 +1,8 @@
 //! Nodes with equal hashes and different values, and the reverse: columns in memory and in files give the same result.
 
 use super::duplicate_sets::sets;
-use crate::lake::Lake;
 use heaplake_oracle::{Layout, Snapshot};
+use heaplake_support::lake::Lake;
 use std::fs;
 
 /// Objects below the root; `edges` adds the edges of each from its number and two symbols.

@@ -1,9 +1,10 @@
 //! Findings on small real programs that misbehave on purpose, and on healthy ones.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake, read_json, said};
+use heaplake_support::table::Table;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ pub(crate) fn program(name: &str) -> PathBuf {
 }
 
 /// Runs a program that writes a snapshot; false if the machine lacks node or java.
-pub(crate) fn took(tool: &str, arguments: &[&str]) -> bool {
+pub(crate) fn took(tool: &str, arguments: &[impl AsRef<OsStr>]) -> bool {
     match Command::new(tool).args(arguments).output() {
         Err(error) => {
             eprintln!("SKIPPED: {tool} cannot be run here: {error}");
@@ -27,11 +28,27 @@ pub(crate) fn took(tool: &str, arguments: &[&str]) -> bool {
     }
 }
 
+/// Runs a program that writes a snapshot to its last argument; returns a lake with its run, and the findings.
+fn found_in(name: &str, words: &[&str]) -> Option<(Lake, PathBuf, Vec<Value>)> {
+    let (tool, file) = match name.ends_with(".java") {
+        true => (&["java", "-Xmx256m"][..], "it.hprof"),
+        false => (&["node"][..], "it.heapsnapshot"),
+    };
+    let lake = Lake::new();
+    let (program, snapshot) = (program(name), lake.folder().join(file));
+    let arguments = [&tool[1..], &[program.to_str().unwrap()], words, &[snapshot.to_str().unwrap()]].concat();
+    if !took(tool[0], &arguments) {
+        return None;
+    }
+    let (run, findings) = analyzed(&lake, &snapshot);
+    Some((lake, run, findings))
+}
+
 /// Analyses a snapshot; returns its run and its findings.
 pub(crate) fn analyzed(lake: &Lake, snapshot: &Path) -> (PathBuf, Vec<Value>) {
     let json = lake.folder().join("findings.json");
     lake.analyze(snapshot).arg("--findings-json").arg(&json).assert().success();
-    let all: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let all: Value = read_json(&json);
     let findings = all[0]["findings"].as_array().unwrap().clone();
     let run = lake.run();
     let table = Table::read(&run, "findings.parquet");
@@ -64,12 +81,7 @@ fn retained_by_class(run: &Path, name: &str) -> u64 {
 
 #[test]
 fn leaks_of_a_service_are_found() {
-    let lake = Lake::new();
-    let snapshot = lake.folder().join("leaking.heapsnapshot");
-    if !took("node", &[program("leaks.js").to_str().unwrap(), "leaking", snapshot.to_str().unwrap()]) {
-        return;
-    }
-    let (run, findings) = analyzed(&lake, &snapshot);
+    let Some((_lake, run, findings)) = found_in("leaks.js", &["leaking"]) else { return };
     let [cache, listeners, buffer] = &findings[..3] else { panic!("three") };
     assert!([cache, listeners, buffer].iter().all(|finding| finding["severity"] == "high"), "{findings:?}");
     assert_eq!([&cache["rule"], &listeners["rule"], &buffer["rule"]], ["leak-suspect", "listeners", "leak-suspect"]);
@@ -107,8 +119,7 @@ fn leaks_of_a_service_are_found() {
     assert!(findings.iter().filter(|finding| finding["severity"] != "low").count() == 3, "{findings:?}");
 
     // The summary ends with the findings.
-    let shown = heaplake().arg("show").arg(&run).output().unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let shown = said(heaplake().arg("show").arg(&run));
     assert!(shown.contains("40,000 Session objects") && shown.contains("HIGH"), "{shown}");
 }
 
@@ -185,23 +196,13 @@ fn a_list_of_ten_million_is_one_finding_and_one_chain() {
 
 #[test]
 fn a_healthy_service_has_no_high_finding() {
-    let lake = Lake::new();
-    let snapshot = lake.folder().join("healthy.heapsnapshot");
-    if !took("node", &[program("leaks.js").to_str().unwrap(), "healthy", snapshot.to_str().unwrap()]) {
-        return;
-    }
-    let (_, findings) = analyzed(&lake, &snapshot);
+    let Some((_lake, _, findings)) = found_in("leaks.js", &["healthy"]) else { return };
     assert!(findings.iter().all(|finding| finding["severity"] != "high"), "{findings:?}");
 }
 
 #[test]
 fn structures_that_a_program_works_on_are_no_high_finding() {
-    let lake = Lake::new();
-    let snapshot = lake.folder().join("compiler.heapsnapshot");
-    if !took("node", &[program("compiler.js").to_str().unwrap(), snapshot.to_str().unwrap()]) {
-        return;
-    }
-    let (_, findings) = analyzed(&lake, &snapshot);
+    let Some((_lake, _, findings)) = found_in("compiler.js", &[]) else { return };
     let suspects = of_rule(&findings, "leak-suspect");
     let [tree] = suspects[..] else { panic!("{findings:?}") };
     says(tree, &["Program", "retains", "among it", "global.program → Program"]);
@@ -212,12 +213,7 @@ fn structures_that_a_program_works_on_are_no_high_finding() {
 
 #[test]
 fn sins_of_java_are_found() {
-    let lake = Lake::new();
-    let dump = lake.folder().join("sins.hprof");
-    if !took("java", &["-Xmx256m", program("Sins.java").to_str().unwrap(), dump.to_str().unwrap()]) {
-        return;
-    }
-    let (_, findings) = analyzed(&lake, &dump);
+    let Some((_lake, _, findings)) = found_in("Sins.java", &[]) else { return };
     let boxes = of_rule(&findings, "boxed-numbers");
     assert!(
         boxes
@@ -267,12 +263,7 @@ fn of_collections(findings: &[Value], rule: &str, class: &str, holder: &str, cou
 
 #[test]
 fn leaks_of_a_java_service_are_found() {
-    let lake = Lake::new();
-    let dump = lake.folder().join("leaking.hprof");
-    if !took("java", &["-Xmx256m", program("Service.java").to_str().unwrap(), "leaking", dump.to_str().unwrap()]) {
-        return;
-    }
-    let (run, findings) = analyzed(&lake, &dump);
+    let Some((_lake, run, findings)) = found_in("Service.java", &["leaking"]) else { return };
     let suspects = of_rule(&findings, "leak-suspect");
     let sessions = suspects.iter().find(|finding| finding["subject"] == "Service$SessionCache.SESSIONS");
     let sessions = sessions.unwrap_or_else(|| panic!("{findings:?}"));
@@ -292,12 +283,7 @@ fn leaks_of_a_java_service_are_found() {
 
 #[test]
 fn reloads_of_a_java_application_are_found() {
-    let lake = Lake::new();
-    let dump = lake.folder().join("reloads.hprof");
-    if !took("java", &["-Xmx256m", program("Reloads.java").to_str().unwrap(), "leaking", dump.to_str().unwrap()]) {
-        return;
-    }
-    let (_, findings) = analyzed(&lake, &dump);
+    let Some((_lake, _, findings)) = found_in("Reloads.java", &["leaking"]) else { return };
     let leaks = of_rule(&findings, "class-loader-leak");
     let [leak] = leaks[..] else { panic!("{findings:?}") };
     assert_eq!(leak["severity"], "high");
@@ -315,12 +301,7 @@ fn reloads_of_a_java_application_are_found() {
 
 #[test]
 fn scripts_that_are_compiled_again_and_again_are_found() {
-    let lake = Lake::new();
-    let dump = lake.folder().join("scripts.hprof");
-    if !took("java", &["-Xmx256m", program("Reloads.java").to_str().unwrap(), "scripts", dump.to_str().unwrap()]) {
-        return;
-    }
-    let (_, findings) = analyzed(&lake, &dump);
+    let Some((_lake, _, findings)) = found_in("Reloads.java", &["scripts"]) else { return };
     let [leak] = of_rule(&findings, "class-loader-leak")[..] else { panic!("{findings:?}") };
     assert_eq!((&leak["subject"], &leak["count"]), (&Value::from("Reloads$ScriptLoader"), &Value::from(299)));
     assert_eq!(leak["severity"], "high");
@@ -329,12 +310,7 @@ fn scripts_that_are_compiled_again_and_again_are_found() {
 
 #[test]
 fn java_applications_that_are_all_in_use_are_no_leak() {
-    let lake = Lake::new();
-    let dump = lake.folder().join("plugins.hprof");
-    if !took("java", &["-Xmx256m", program("Reloads.java").to_str().unwrap(), "healthy", dump.to_str().unwrap()]) {
-        return;
-    }
-    let (_, findings) = analyzed(&lake, &dump);
+    let Some((_lake, _, findings)) = found_in("Reloads.java", &["healthy"]) else { return };
     assert!(of_rule(&findings, "class-loader-leak").is_empty(), "{findings:?}");
 }
 
@@ -356,23 +332,13 @@ fn garbage_of_java_is_found() {
 
 #[test]
 fn a_healthy_java_service_has_no_high_finding() {
-    let lake = Lake::new();
-    let dump = lake.folder().join("healthy.hprof");
-    if !took("java", &["-Xmx256m", program("Service.java").to_str().unwrap(), "healthy", dump.to_str().unwrap()]) {
-        return;
-    }
-    let (_, findings) = analyzed(&lake, &dump);
+    let Some((_lake, _, findings)) = found_in("Service.java", &["healthy"]) else { return };
     assert!(findings.iter().all(|finding| finding["severity"] != "high"), "{findings:?}");
 }
 
 #[test]
 fn sins_of_javascript_are_found() {
-    let lake = Lake::new();
-    let snapshot = lake.folder().join("sins.heapsnapshot");
-    if !took("node", &[program("sins.js").to_str().unwrap(), snapshot.to_str().unwrap()]) {
-        return;
-    }
-    let (run, findings) = analyzed(&lake, &snapshot);
+    let Some((_lake, run, findings)) = found_in("sins.js", &[]) else { return };
     check_containers(&findings);
     check_weak_maps(&findings, &run);
     check_texts_and_buffers(&findings);
@@ -424,7 +390,7 @@ fn check_texts_and_buffers(findings: &[Value]) {
 #[test]
 fn detached_elements_are_found() {
     let lake = Lake::new();
-    let (run, findings) = analyzed(&lake, &fixtures::path("v8/chromium_dom.heapsnapshot.zst"));
+    let (run, findings) = analyzed(&lake, &fixtures::v8("chromium_dom"));
     let detached =
         Table::read(&run, "nodes.parquet").u8s("detachedness").into_iter().filter(|&mark| mark == Some(2)).count();
     let found = of_rule(&findings, "detached-dom");

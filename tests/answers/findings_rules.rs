@@ -2,9 +2,9 @@
 //! WebAssembly memories), on a program that leaks each, and on the same program with all of them released.
 
 use crate::findings::{analyzed, of_rule, program, says, took};
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -189,7 +189,7 @@ fn all_kinds_are_found_in_files_of_node_20_and_26() {
 #[test]
 fn what_is_ended_is_no_finding_in_a_file_of_node_20() {
     let lake = Lake::new();
-    let (_, findings) = analyzed(&lake, &fixtures::path("v8/resources_healthy20.heapsnapshot.zst"));
+    let (_, findings) = analyzed(&lake, &fixtures::v8("resources_healthy20"));
     assert!(RULES.iter().all(|rule| of_rule(&findings, rule).is_empty()), "{findings:#?}");
 }
 

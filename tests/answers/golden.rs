@@ -3,10 +3,10 @@
 //! Snapshots of Node 20 and 24 (plain, with allocation tracking, with captured numbers, with odd names) and of Chromium
 //! (windows, detached trees, contexts without user roots). benches/peers makes more of both.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::table::Table;
 use heaplake::engine::admission::smallest_budget;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 
 /// Class keys with rows lost by DevTools: an object is named like a class that DevTools makes up, and the row of one
@@ -47,9 +47,7 @@ fn signed<T: TryInto<i64>>(values: Vec<Option<T>>) -> Vec<i64> {
 
 /// Analyses a fixture with these options and compares everything.
 fn check(name: &str, options: &[&str]) {
-    let lake = Lake::new();
-    lake.analyze(fixtures::path(&format!("v8/{name}.heapsnapshot.zst"))).args(options).assert().success();
-    let run = lake.run();
+    let (_lake, run) = Lake::of(fixtures::v8(name), options);
     check_nodes(name, &Table::read(&run, "nodes.parquet"));
     check_classes(name, &Table::read(&run, "classes.parquet"));
 }

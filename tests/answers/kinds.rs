@@ -1,8 +1,8 @@
 //! Kinds of nodes: their rows are sums over the table of nodes.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

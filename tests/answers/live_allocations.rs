@@ -1,9 +1,9 @@
 //! Allocations of snapshots with tracking: equal to the allocation view and the timeline of Chrome DevTools' worker,
 //! and to sums over the table of nodes.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake};
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const TRACKED: [&str; 2] = ["alloc20", "node24_alloc"];
 
 fn analyzed(lake: &Lake, name: &str) -> PathBuf {
-    lake.analyze(fixtures::path(&format!("v8/{name}.heapsnapshot.zst"))).assert().success();
+    lake.analyze(fixtures::v8(name)).assert().success();
     lake.run()
 }
 
@@ -55,7 +55,7 @@ struct Answer {
 }
 
 fn answer(name: &str) -> Answer {
-    let text = String::from_utf8(fixtures::content(&format!("v8/{name}.devtools.tsv.allocations"))).unwrap();
+    let text = fixtures::text(&format!("v8/{name}.devtools.tsv.allocations"));
     let mut answer = Answer::default();
     let mut path: Vec<Place> = Vec::new();
     for line in text.lines() {
@@ -239,7 +239,7 @@ fn functions_are_those_of_a_replay() {
     for name in TRACKED {
         let (one, two) = (Lake::new(), Lake::new());
         let run = analyzed(&one, name);
-        let snapshot = fixtures::path(&format!("v8/{name}.heapsnapshot.zst"));
+        let snapshot = fixtures::v8(name);
         heaplake().arg("replay").arg(snapshot).arg("--out").arg(two.path()).arg("--quiet").assert().success();
         let sums = |run: &Path| {
             let table = Table::read(run, "allocation_functions.parquet");
@@ -268,7 +268,7 @@ fn tables(run: &Path) -> Vec<&'static str> {
 fn snapshots_have_what_they_tracked() {
     let lake = Lake::new();
     assert!(tables(&analyzed(&lake, "small")).is_empty());
-    let text = String::from_utf8(fixtures::content("v8/alloc20.heapsnapshot")).unwrap();
+    let text = fixtures::text("v8/alloc20.heapsnapshot");
     // A timeline recording without stacks has samples only.
     let (before, rest) = text.split_once("\"trace_function_infos\":").unwrap();
     let (_, rest) = rest.split_once("\"samples\":").unwrap();
@@ -293,7 +293,7 @@ fn snapshots_have_what_they_tracked() {
 fn tables_can_be_chosen() {
     for table in TABLES {
         let lake = Lake::new();
-        lake.analyze(fixtures::path("v8/alloc20.heapsnapshot.zst")).args(["--tables", table]).assert().success();
+        lake.analyze(fixtures::v8("alloc20")).args(["--tables", table]).assert().success();
         assert_eq!(tables(&lake.run()), [table]);
     }
 }

@@ -2,29 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
-#[path = "../support/cases.rs"]
-mod cases;
-#[path = "../support/chain_paths.rs"]
-mod chain_paths;
-#[path = "../support/fixtures.rs"]
-mod fixtures;
-#[path = "../support/generated.rs"]
-mod generated;
-#[path = "../support/in_process.rs"]
-mod in_process;
-#[path = "../support/lake.rs"]
-mod lake;
-#[path = "../support/npm.rs"]
-mod npm;
-#[path = "../support/owner_sums.rs"]
-mod owner_sums;
-#[path = "../support/planted.rs"]
-mod planted;
-#[path = "../support/table.rs"]
-mod table;
-#[path = "../support/written.rs"]
-mod written;
-
 mod budgets;
 mod choice_of_tables;
 mod dialects;

@@ -3,9 +3,9 @@
 //! The scripts are in `tests/notebooks`. `HEAPLAKE_PYTHON` names the Python that runs them; `make test-notebooks`
 //! installs the packages for one. Missing readers are skipped, unless `HEAPLAKE_NOTEBOOKS=all` requires all.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake, said};
+use heaplake_support::table::Table;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::env;
@@ -186,8 +186,7 @@ fn what_the_pages_show_runs_when_pasted() {
 #[test]
 fn the_line_of_the_summary_runs_when_pasted() {
     let lake = lake(AWKWARD);
-    let shown = heaplake().arg("show").arg(&lake.runs()[0]).output().unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let shown = said(heaplake().arg("show").arg(&lake.runs()[0]));
     let (_, line) = shown.split_once("All runs in polars: ").unwrap();
     let line = line.lines().next().unwrap();
     if has("polars") {

@@ -4,8 +4,8 @@
 //! in version 2 rows have no signatures, in version 3 comparisons are wide. There is one of every version that was
 //! published or used, today's included.
 
-use crate::lake::{Lake, diagnostic, heaplake};
 use heaplake_schemas::SCHEMA_VERSION;
+use heaplake_support::lake::{self, Lake, diagnostic, heaplake, read_json};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use std::fs::{self, File};
@@ -38,13 +38,11 @@ fn copy(from: &Path, to: &Path) {
 
 /// Standard output of a command on a run.
 fn said(command: &str, run: &Path, options: &[&str]) -> String {
-    let output = heaplake().arg(command).arg(run).args(options).output().unwrap();
-    assert!(output.status.success(), "{command} {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    lake::said(heaplake().arg(command).arg(run).args(options))
 }
 
 fn schema_version(run: &Path) -> Value {
-    let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    let json: Value = read_json(run.join("run.json"));
     json["schema_version"].clone()
 }
 

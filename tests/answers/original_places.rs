@@ -1,10 +1,10 @@
 //! Original locations of closures and objects, in the sources of their scripts.
 
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
+use crate::findings::took;
+use heaplake_support::lake::{Lake, heaplake};
+use heaplake_support::table::Table;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// Counts from 1.
 fn line_of(source: &Path, text: &str) -> u32 {
@@ -18,9 +18,8 @@ fn nodes_have_the_places_of_their_sources() {
     for (bundle, map) in [("esbuild", "app.cjs.map"), ("webpack", "app.js.map"), ("inline", "app.cjs")] {
         let lake = Lake::new();
         let snapshot = lake.folder().join("app.heapsnapshot");
-        match Command::new("node").arg(programs.join(bundle).join("app.cjs")).arg(&snapshot).output() {
-            Err(error) => return eprintln!("SKIPPED: node cannot be run here: {error}"),
-            Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+        if !took("node", &[&programs.join(bundle).join("app.cjs"), &snapshot]) {
+            return;
         }
         lake.analyze(&snapshot).arg("--symbols").arg(programs.join(bundle)).arg("--memory=80MiB").assert().success();
         let nodes = Table::read(&lake.run(), "nodes.parquet");
@@ -50,7 +49,7 @@ fn a_damaged_map_is_named_and_left_out() {
     let lake = Lake::new();
     let map = br#"{"version":3,"sources":["a.ts"],"names":[],"mappings":"AAAA;!!"}"#;
     let map = lake.input("app.cjs.map", map);
-    let snapshot = crate::fixtures::path("v8/s1.heapsnapshot.zst");
+    let snapshot = heaplake_support::fixtures::v8("s1");
     let mut command = heaplake();
     command.arg("analyze").arg(snapshot).arg("--out").arg(lake.path()).arg("--symbols").arg(map);
     let output = command.arg("--tables=scripts,nodes").output().unwrap();
@@ -67,7 +66,7 @@ fn functions_of_call_trees_have_their_originals() {
     // `Order(` at 1:19 is from 10:7, `makeOrders(` at 2:32 from 20:3.
     let map =
         br#"{"version":3,"sources":["orders.ts"],"names":["PurchaseOrder","fillOrders"],"mappings":"kBASMA;+BAUJC"}"#;
-    let snapshot = crate::fixtures::path("v8/alloc20.heapsnapshot.zst");
+    let snapshot = heaplake_support::fixtures::v8("alloc20");
     for verb in ["analyze", "replay"] {
         let lake = Lake::new();
         let map = lake.input("alloc_target.cjs.map", map);

@@ -1,9 +1,10 @@
 //! Owners: sums that must equal the heap, real programs with packages, the rule file.
 
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::owner_sums::{check_owner_sums, owners};
-use crate::table::Table;
+use crate::findings::took;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json, said};
+use heaplake_support::owner_sums::{check_owner_sums, owners};
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,7 @@ pub(crate) fn check_sums(run: &Path) -> BTreeMap<String, Share> {
 }
 
 fn analyzed(input: &Path, options: &[&str]) -> (Lake, PathBuf) {
-    let lake = Lake::new();
-    lake.analyze(input).args(options).assert().success();
-    let run = lake.run();
+    let (lake, run) = Lake::of(input, options);
     (lake, run)
 }
 
@@ -53,9 +52,8 @@ fn packages_of_a_node_program() {
     let lake = Lake::new();
     let (folder, snapshot) = (lake.folder().join("app"), lake.folder().join("app.heapsnapshot"));
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/packages.js");
-    match Command::new("node").arg(program).arg(&folder).arg(&snapshot).output() {
-        Err(error) => return eprintln!("SKIPPED: node cannot be run here: {error}"),
-        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+    if !took("node", &[&program, &folder, &snapshot]) {
+        return;
     }
     lake.analyze(&snapshot).assert().success();
     let run = lake.run();
@@ -105,8 +103,7 @@ fn packages_and_loaders_of_a_java_heap() {
     let taken = check_sums(&lake.run());
     assert!(!taken.contains_key("java.util") && taken["maps"].1 > 0 && taken["boot"].1 > taken["maps"].1, "{taken:?}");
     assert_eq!(taken["(unnamed package)"].1, own.1);
-    let shown = heaplake().arg("show").arg(lake.run()).output().unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let shown = said(heaplake().arg("show").arg(lake.run()));
     assert!(shown.contains("Largest owners") && shown.contains("maps"), "{shown}");
 }
 
@@ -161,7 +158,7 @@ fn packages_of_a_java_program() {
 #[test]
 fn other_rules_are_another_run() {
     let lake = Lake::new();
-    let input = fixtures::path("v8/small.heapsnapshot.zst");
+    let input = fixtures::v8("small");
     lake.analyze(&input).assert().success();
     let rules = lake.input("rules.toml", b"[[owner]]\nname = \"a\"\nclass = \"*\"\n");
     let (cause, _) = diagnostic(lake.analyze(&input).arg("--owners").arg(&rules), 1);
@@ -170,7 +167,7 @@ fn other_rules_are_another_run() {
     let shares = check_sums(&lake.run());
     // Synthetic nodes have no owner, whatever the rule.
     assert_eq!(shares.keys().map(String::as_str).collect::<Vec<_>>(), ["(none)", "a"]);
-    let json: serde_json::Value = serde_json::from_slice(&fs::read(lake.run().join("run.json")).unwrap()).unwrap();
+    let json: serde_json::Value = read_json(lake.run().join("run.json"));
     assert_eq!(json["options"]["owners"]["rules"][0]["name"], "a");
     assert_eq!(json["summary"]["owners"][0]["owner"], "a");
 }
@@ -178,7 +175,7 @@ fn other_rules_are_another_run() {
 #[test]
 fn a_bad_file_of_rules_is_refused_before_anything_is_done() {
     let lake = Lake::new();
-    let input = fixtures::path("v8/small.heapsnapshot.zst");
+    let input = fixtures::v8("small");
     for (text, problem) in [
         (&b"[[owner]]\nname = \"a\"\nclas = \"X\"\n"[..], "rules.toml: line 3: expected name, class, script"),
         (b"[[owner]]\nname = \"a\"\nclass = \"[\"\n", "line 3: expected a glob pattern, found \"[\""),

@@ -1,9 +1,9 @@
 //! Owners by script, against a computation from the snapshot files.
 
 use super::owners::check_sums;
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn traced(text: &str) -> BTreeMap<String, u64> {
 #[test]
 fn allocations_belong_to_the_innermost_owned_function() {
     for name in ["alloc20.heapsnapshot", "node24_alloc.heapsnapshot"] {
-        let text = String::from_utf8(fixtures::content(&format!("v8/{name}"))).unwrap();
+        let text = fixtures::text(&format!("v8/{name}"));
         let mut expected: BTreeMap<&str, u64> = BTreeMap::new();
         for (script, bytes) in traced(&text) {
             let owner = match script.as_str() {

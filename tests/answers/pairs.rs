@@ -3,9 +3,9 @@
 //! installed version, and in those of versions from the registry.
 
 use super::duplicate_sets::sets;
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,9 +20,7 @@ enum Verdict {
 
 /// The verdicts of all pairs and twins, by name.
 fn verdicts(snapshot: &Path) -> BTreeMap<String, Verdict> {
-    let lake = Lake::new();
-    lake.analyze(snapshot).args(["--duplicates", "all", "--edges"]).assert().success();
-    let run = lake.run();
+    let (_lake, run) = Lake::of(snapshot, &["--duplicates", "all", "--edges"]);
     let edges = Table::read(&run, "edges.parquet");
     let (from, to, labels) = (edges.u32s("from"), edges.u32s("to"), edges.texts("name"));
     let mut holders = BTreeMap::new();
@@ -82,7 +80,7 @@ fn check_with(node: &Path, lake: &Lake) {
 #[test]
 fn pairs_of_two_versions_are_told_apart() {
     for name in ["pairs_node20", "pairs_node26"] {
-        check(&fixtures::path(&format!("v8/{name}.heapsnapshot.zst")), true);
+        check(&fixtures::v8(name), true);
     }
 }
 

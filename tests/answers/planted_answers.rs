@@ -1,11 +1,11 @@
 //! Planted answers: files with numbers known by construction. Some are so deep that recursion would overflow the stack,
 //! some larger than other programs can read.
 
-use crate::lake::Lake;
-use crate::planted;
-use crate::table::Table;
 use heaplake_generator::file;
 use heaplake_generator::plan::{Plan, Shape, Target};
+use heaplake_support::lake::Lake;
+use heaplake_support::planted;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use tempfile::TempDir;
 

@@ -1,15 +1,15 @@
 //! Thousands of small adversarial snapshots, each through the whole pipeline, against the naive oracle.
 
-use crate::cases::cases;
-use crate::chain_paths::paths;
-use crate::in_process::{Analysis, analyze};
-use crate::lake::Lake;
-use crate::owner_sums::check_owner_sums;
-use crate::table::Table;
 use heaplake_oracle::strategies;
 use heaplake_oracle::truth::{chains, truth};
 use heaplake_oracle::{Layout, NodeTruth, OracleString, Snapshot, Truth};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates};
+use heaplake_support::cases::cases;
+use heaplake_support::chain_paths::paths;
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::Lake;
+use heaplake_support::owner_sums::check_owner_sums;
+use heaplake_support::table::Table;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! Retainer trees of big classes, with sessions in a map and in a plain object.
 
 use crate::findings::analyzed;
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
 use heaplake_oracle::{Layout, Snapshot};
+use heaplake_support::lake::{Lake, answer, heaplake, said};
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -65,8 +65,7 @@ fn a_map_and_an_object_hold_the_same() {
     assert!(has(4, "global.cache → Cache.entries → Map.table → (array)[] → Sess", 3000, 1), "{rows:?}");
     assert!(has(2, "global.byUser → Users(any) → Sess", 2999, 0), "{rows:?}");
     assert!(cut.iter().all(|cut| *cut == Some(false)), "{rows:?}");
-    let output = heaplake().arg("show").arg(lake.run()).output().unwrap();
-    let summary = String::from_utf8(output.stdout).unwrap();
+    let summary = said(heaplake().arg("show").arg(lake.run()));
     assert!(summary.contains("100 % held by ") && summary.contains("also held by "), "{summary}");
 }
 
@@ -88,9 +87,7 @@ fn a_finding_names_both_holders() {
 
 /// `why --all` for a node: level, class, edge and whether the branch retains it alone.
 fn holders(run: &Path, node: usize) -> Vec<(u64, String, String, bool)> {
-    let output = heaplake().arg("why").arg(run).arg(node.to_string()).args(["--all", "--json"]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer = answer(heaplake().arg("why").arg(run).arg(node.to_string()).args(["--all", "--json"]));
     let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
     let one =
         |one: &Value| (one["level"].as_u64().unwrap(), text(&one["class"]), text(&one["edge"]), one["alone"] == true);
@@ -110,9 +107,7 @@ fn walks_and_dumps_have_trees_and_all_holders() {
     for file in
         ["dotnet/net8_exact.log.zst", "dotnet/both.nettrace.zst", "jvm/weakfix.hprof.zst", "jvm/dupfix.hprof.zst"]
     {
-        let lake = Lake::new();
-        lake.analyze(crate::fixtures::path(file)).args(["--min-count", "1", "--edges"]).assert().success();
-        let run = lake.run();
+        let (_lake, run) = Lake::of(heaplake_support::fixtures::path(file), &["--min-count", "1", "--edges"]);
         let nodes = Table::read(&run, "nodes.parquet");
         let (ids, classes) = (nodes.u32s("class_id"), nodes.texts("class"));
         let (reachable, dominators) = (nodes.bools("reachable"), nodes.u32s("dominator"));
@@ -155,7 +150,10 @@ fn walks_and_dumps_have_trees_and_all_holders() {
 fn other_formats_have_trees_too() {
     for file in ["jvm/weakfix.hprof.zst", "jvm/dupfix.hprof.zst"] {
         let lake = Lake::new();
-        lake.analyze(crate::fixtures::path("v8/..").join(file)).args(["--min-count", "1"]).assert().success();
+        lake.analyze(heaplake_support::fixtures::path("v8/..").join(file))
+            .args(["--min-count", "1"])
+            .assert()
+            .success();
         let table = Table::read(&lake.run(), "retainer_trees.parquet");
         let (parent, level) = (table.u32s("parent"), table.u32s("level"));
         let (count, alone) = (table.u64s("count"), table.u64s("exclusive_count"));

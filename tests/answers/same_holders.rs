@@ -1,13 +1,13 @@
 //! Names of retainers do not depend on node numbers or on the shortest path.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
+use crate::findings::took;
 use heaplake_oracle::SplitMix64;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake};
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 fn texts(run: &Path, table: &str, column: &str) -> Vec<String> {
     Table::read(run, &format!("{table}.parquet")).texts(column).into_iter().map(Option::unwrap).collect()
@@ -82,12 +82,8 @@ fn numbers_of_nodes_do_not_matter() {
 /// The runs of `moved_path.cjs`, in order.
 fn moments(lake: &Lake) -> Option<Vec<PathBuf>> {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/moved_path.cjs");
-    match Command::new("node").arg("--expose-gc").arg(program).arg(lake.folder()).output() {
-        Err(error) => {
-            eprintln!("SKIPPED: node cannot be run here: {error}");
-            return None;
-        }
-        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+    if !took("node", &[Path::new("--expose-gc"), program.as_path(), lake.folder()]) {
+        return None;
     }
     let analyse = |moment: &str| {
         lake.analyze(lake.folder().join(format!("{moment}.heapsnapshot")))

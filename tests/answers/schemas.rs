@@ -1,13 +1,13 @@
 //! Tables of a run: their schemas and order; their bytes depend on input and options only.
 
-use crate::fixtures;
-use crate::generated::generated;
-use crate::lake::Lake;
-use crate::table::Table;
 use arrow::array::AsArray;
 use arrow::datatypes::{SchemaRef, TimestampMicrosecondType};
 use heaplake_schemas::table::Runs;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, classes, edges, findings, metadata, nodes, run, tables};
+use heaplake_support::fixtures;
+use heaplake_support::generated::generated;
+use heaplake_support::lake::{Lake, read_json};
+use heaplake_support::table::Table;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 fn run_json(run: &Path) -> Value {
-    serde_json::from_slice(&fs::read(run.join(run::FILE)).unwrap()).unwrap()
+    read_json(run.join(run::FILE))
 }
 
 /// Tables of snapshots with allocation tracking.
@@ -30,7 +30,7 @@ fn tables_have_their_schemas() {
     // V8 snapshots have no threads.
     check_tables(&lake, &input, |table| table != "threads" && !TRACKED.contains(&table));
     let lake = Lake::new();
-    check_tables(&lake, &fixtures::path("v8/alloc20.heapsnapshot.zst"), |table| table != "threads");
+    check_tables(&lake, &fixtures::v8("alloc20"), |table| table != "threads");
 }
 
 /// Checks that a run has exactly these tables, with their schemas.
@@ -80,7 +80,7 @@ fn check_table(run: &Path, file: &str, schema: &SchemaRef) {
 #[test]
 fn statistics_tell_the_release() {
     let lake = Lake::new();
-    lake.analyze(fixtures::path("v8/s1.heapsnapshot.zst")).args(["--release", "2024-01-01"]).assert().success();
+    lake.analyze(fixtures::v8("s1")).args(["--release", "2024-01-01"]).assert().success();
     for file in [nodes::TABLE.file, classes::TABLE.file, findings::TABLE.file] {
         let reader = SerializedFileReader::new(File::open(lake.run().join(file)).unwrap()).unwrap();
         assert!(reader.metadata().num_row_groups() > 0);

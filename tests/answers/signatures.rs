@@ -1,14 +1,14 @@
 //! Signatures and fingerprints: every table matched by comparisons has them, and they agree across processes.
 
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::table::Table;
+use crate::findings::took;
 use heaplake_names::fingerprint;
 use heaplake_schemas::table::TableSchema;
 use heaplake_schemas::tables;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Texts of a column without nulls.
 fn texts(table: &Table, column: &str) -> Vec<String> {
@@ -130,9 +130,8 @@ fn source_maps_undo_minification() {
     let names = ["SessionRecord", "AuditedSession", "CustomSession", "LegacyCart", "PriceBook", "OldStyle"];
     for bundle in ["esbuild", "webpack", "inline"] {
         let snapshot = lake.folder().join(format!("{bundle}.heapsnapshot"));
-        match Command::new("node").arg(programs.join(bundle).join("app.cjs")).arg(&snapshot).output() {
-            Err(error) => return eprintln!("SKIPPED: node cannot be run here: {error}"),
-            Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+        if !took("node", &[&programs.join(bundle).join("app.cjs"), &snapshot]) {
+            return;
         }
         let signatures = |options: &[&str]| {
             lake.analyze(&snapshot).args(["--force", "--snapshot", bundle]).args(options).assert().success();
@@ -163,7 +162,7 @@ fn source_maps_undo_minification() {
 #[test]
 fn bad_source_maps_are_refused() {
     let lake = Lake::new();
-    let (snapshot, bad) = (fixtures::path("v8/s1.heapsnapshot.zst"), lake.input("app.js.map", b"{\"version\":2}"));
+    let (snapshot, bad) = (fixtures::v8("s1"), lake.input("app.js.map", b"{\"version\":2}"));
     let (cause, advice) = diagnostic(lake.analyze(&snapshot).arg("--source-maps").arg(&bad), 2);
     assert!(cause.ends_with("app.js.map: expected a source map of version 3, found 2"), "{cause}");
     assert!(advice.contains("source map of version 3"), "{advice}");
@@ -177,7 +176,7 @@ fn rules_of_the_user_name_classes_and_functions() {
     let lake = Lake::new();
     let rules = lake.input("names.toml", b"[[rule]]\npattern = \"^Map$\"\nreplace = \"Atlas\"\n");
     let analyze = |options: &[&str]| {
-        let mut command = lake.analyze(fixtures::path("v8/s1.heapsnapshot.zst"));
+        let mut command = lake.analyze(fixtures::v8("s1"));
         command.args(["--snapshot", "s1", "--tables", "classes"]).args(options);
         command
     };

@@ -1,9 +1,9 @@
 //! `heaplake trend`: growth along a series of runs.
 
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::table::Table;
-use crate::written::{Class, write, write_as};
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, answer, diagnostic, heaplake, read_json, said};
+use heaplake_support::table::Table;
+use heaplake_support::written::{Class, write, write_as};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,17 +20,13 @@ fn followed(lake: &Lake, selections: &[&str], out: &str, options: &[&str]) -> Pa
 }
 
 fn json(folder: &Path) -> Value {
-    serde_json::from_slice(&fs::read(folder.join("trend.json")).unwrap()).unwrap()
+    read_json(folder.join("trend.json"))
 }
 
 /// The names of the steps of a series.
 fn steps(folder: &Path) -> Vec<String> {
     let steps = json(folder)["steps"].as_array().unwrap().clone();
     steps.iter().map(|step| step["selection"].as_str().unwrap().to_owned()).collect()
-}
-
-fn texts(table: &Table, column: &str) -> Vec<String> {
-    table.texts(column).into_iter().map(Option::unwrap_or_default).collect()
 }
 
 fn rows(folder: &Path, file: &str, measure: &str) -> Table {
@@ -41,7 +37,7 @@ fn rows(folder: &Path, file: &str, measure: &str) -> Table {
 fn shapes(folder: &Path) -> Vec<(String, String)> {
     let table = rows(folder, "trend_classes.parquet", "retained_bytes");
     let first = table.i64s("step").into_iter().map(|step| step == Some(0));
-    let all = texts(&table, "class").into_iter().zip(texts(&table, "shape")).zip(first);
+    let all = table.strings("class").into_iter().zip(table.strings("shape")).zip(first);
     all.filter_map(|(row, is_first)| is_first.then_some(row)).collect()
 }
 
@@ -87,12 +83,11 @@ fn what_grew_and_is_flat_is_a_plateau() {
     assert_eq!((first_growth("Leak"), first_growth("Late")), (Some(1), Some(3)));
     assert_eq!(leak.f64s("slope"), [Some(5000.0); 6]);
     let chains = rows(&folder, "trend_chains.parquet", "retained_bytes");
-    assert_eq!((texts(&chains, "shape")[0].as_str(), texts(&chains, "class")[0].as_str()), ("growing", "Leak"));
+    assert_eq!((chains.strings("shape")[0].as_str(), chains.strings("class")[0].as_str()), ("growing", "Leak"));
     assert_eq!(chains.rows(), 6);
     assert_eq!(json(&folder)["by"], "captured");
 
-    let output = heaplake().args(["trend", "release=1", "--lake"]).arg(lake.path()).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = said(heaplake().args(["trend", "release=1", "--lake"]).arg(lake.path()));
     assert!(text.contains("6 steps by captured, 6 runs: hour0 to hour5"), "{text}");
     let leak = text.lines().find(|line| line.contains("Leak")).unwrap();
     assert!(leak.contains("▁▂▄▅▆█") && leak.contains("growing since hour1"), "{text}");
@@ -152,7 +147,7 @@ fn a_leak_on_some_hosts_is_followed() {
     assert_eq!(shapes(&folder)[1].1, "none");
     let leak = rows(&folder, "trend_classes.parquet", "retained_bytes").only("class", "Leak");
     assert_eq!((leak.i64s("grown_on")[0], leak.i64s("first_growth")[0]), (Some(12), Some(1)));
-    assert!(texts(&leak, "grown_on_names")[0].starts_with("web0, web1"));
+    assert!(leak.strings("grown_on_names")[0].starts_with("web0, web1"));
     assert_eq!((leak.i64s("mean")[1], leak.f64s("slope")[0]), (Some(3_600_000), Some(3_200_000.0)));
 }
 
@@ -172,12 +167,11 @@ fn runs_are_in_the_order_of_their_capture() {
         let name = entry.file_name().into_string().unwrap();
         if name.starts_with("trend_") {
             let table = Table::read(&folder, &name);
-            assert!(texts(&table, "shape").iter().all(|shape| shape == "none"), "{name}");
+            assert!(table.strings("shape").iter().all(|shape| shape == "none"), "{name}");
             assert!(table.rows() > 0, "{name}");
         }
     }
-    let output = heaplake().args(["trend", "release=none", "--json", "--lake"]).arg(lake.path()).output().unwrap();
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer = answer(heaplake().args(["trend", "release=none", "--json", "--lake"]).arg(lake.path()));
     assert_eq!(answer["followed"][0]["table"], "trend_classes");
     assert_eq!(answer["steps"].as_array().unwrap().len(), 3);
 }
@@ -214,7 +208,8 @@ fn series_of_several_formats_are_followed_format_by_format() {
     }
     let folder = followed(&lake, &["release=*"], "trend", &["--by", "release"]);
     let classes = rows(&folder, "trend_classes.parquet", "retained_bytes");
-    let shown: Vec<(String, Option<i64>, Option<i64>)> = texts(&classes, "format")
+    let shown: Vec<(String, Option<i64>, Option<i64>)> = classes
+        .strings("format")
         .into_iter()
         .zip(classes.i64s("step"))
         .zip(classes.i64s("sum"))
@@ -226,7 +221,7 @@ fn series_of_several_formats_are_followed_format_by_format() {
     let java = series("hprof", [None, Some(19_000), Some(28_000), Some(37_000)]);
     let v8 = series("v8-heapsnapshot", [10_000, 11_000, 12_000, 13_000].map(Some));
     assert_eq!(shown, [java, v8].concat());
-    assert_eq!(texts(&classes, "shape"), vec!["growing"; 8]);
+    assert_eq!(classes.strings("shape"), vec!["growing"; 8]);
     assert_eq!(json(&folder)["format"], "hprof, v8-heapsnapshot");
     let remarks = json(&folder)["remarks"].to_string();
     assert!(remarks.contains("2 runs are of format dotnet, which only 2 sides have"), "{remarks}");

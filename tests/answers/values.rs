@@ -1,9 +1,9 @@
 //! The table of values, and `heaplake object`, against other tables.
 
 use super::duplicate_sets::sets;
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, heaplake, said};
+use heaplake_support::table::Table;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -191,9 +191,7 @@ fn java_has_all_fields_and_elements() {
 }
 
 fn ask(run: &Path, words: &[&str]) -> String {
-    let output = heaplake().arg("object").arg(run).args(words).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    said(heaplake().arg("object").arg(run).args(words))
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use crate::diff_tables::Cell::{Real, Text, Truth, Whole};
 use crate::diff_tables::{self, Cell, Row, comparison, row};
-use crate::lake::{Lake, heaplake};
-use crate::written::{self, Class};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context};
 use heaplake_schemas::diff::{CHAINS, CLASSES, DiffTable, FINDINGS, OWNERS};
+use heaplake_support::lake::{Lake, heaplake};
+use heaplake_support::written::{self, Class};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -1,6 +1,6 @@
 //! Packages are installed once, completely, and again after damage. A script replaces npm, so no registry is needed.
 
-use crate::npm::Packages;
+use heaplake_support::npm::Packages;
 use std::fs;
 use std::path::Path;
 use std::thread;

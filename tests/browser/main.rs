@@ -6,24 +6,14 @@
 
 #[path = "../support/diff_tables.rs"]
 mod diff_tables;
-#[path = "../support/fixtures.rs"]
-mod fixtures;
-#[expect(dead_code, reason = "the page is made by commands that succeed")]
-#[path = "../support/lake.rs"]
-mod lake;
-#[path = "../support/npm.rs"]
-mod npm;
-#[path = "../support/replay.rs"]
-mod replay;
-#[path = "../support/written.rs"]
-mod written;
 
 mod comparison;
 mod installing;
 
-use lake::Lake;
-use npm::Packages;
-use replay::replay;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::npm::Packages;
+use heaplake_support::replay::replay;
 use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -68,7 +58,7 @@ fn leaking(lake: &Lake) -> PathBuf {
 
 /// The page of a snapshot with class names that try to be markup, or are a megabyte long.
 fn hostile(lake: &Lake) -> PathBuf {
-    let text = String::from_utf8(fixtures::content("v8/node24_app.heapsnapshot")).unwrap();
+    let text = heaplake_support::fixtures::text("v8/node24_app.heapsnapshot");
     // DevTools cuts names that begin like a tag.
     let markup = r#""x</script><img src=x onerror=window.hacked=1><b onclick=\"a\">'\u202e\u2028{{data}}","#;
     let (customer, order) = ("\"Customer\",", "\"Order\",");
@@ -129,7 +119,7 @@ fn the_page_works_in_a_browser() {
 #[test]
 fn the_time_line_works_in_a_browser() {
     let lake = Lake::new();
-    open("alive.mjs", || vec![page(&lake, &fixtures::path("v8/node24_alloc.heapsnapshot.zst"))]);
+    open("alive.mjs", || vec![page(&lake, &fixtures::v8("node24_alloc"))]);
 }
 
 #[test]

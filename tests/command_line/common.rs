@@ -1,10 +1,9 @@
 //! Inputs, commands and their output.
 
-use crate::generated::generated;
-use crate::lake::{Lake, heaplake};
 use heaplake_schemas::run;
+use heaplake_support::generated::generated;
+use heaplake_support::lake::{Lake, heaplake, read_json};
 use serde_json::Value;
-use std::fs;
 use std::path::Path;
 
 pub(crate) fn small() -> Vec<u8> {
@@ -27,7 +26,7 @@ pub(crate) fn stdout(command: &mut assert_cmd::Command) -> String {
 }
 
 pub(crate) fn run_json(run: &Path) -> Value {
-    serde_json::from_slice(&fs::read(run.join(run::FILE)).unwrap()).unwrap()
+    read_json(run.join(run::FILE))
 }
 
 /// Release and snapshot names in a run's path.

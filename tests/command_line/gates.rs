@@ -1,7 +1,7 @@
 //! Gates of a comparison, and its page.
 
-use crate::lake::{Lake, heaplake};
-use crate::written::{Class, write};
+use heaplake_support::lake::{Lake, heaplake};
+use heaplake_support::written::{Class, write};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,11 @@
 //! Inputs of `heaplake analyze`: files in all forms, patterns, folders, standard input.
 
 use super::common::{analyze, names, run_json, small, stdout};
-use crate::compress::{gzip, zstd};
-use crate::generated::generated;
-use crate::lake::{Lake, diagnostic};
-use crate::table::Table;
 use heaplake_schemas::{classes, edges, findings, nodes, snapshot};
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::generated::generated;
+use heaplake_support::lake::{Lake, diagnostic};
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ fn a_folder_of_the_other_kind_names_the_command_for_it() {
     lake.input("mixed/d.heapsnapshot", &small());
     let (cause, _) = diagnostic(&mut lake.analyze(lake.folder().join("traces")), 1);
     assert!(cause.contains("but 2 files that heaplake replay reads"), "{cause}");
-    let mut replay = crate::lake::heaplake();
+    let mut replay = heaplake_support::lake::heaplake();
     replay.args(["replay", "--quiet", "--out"]).arg(lake.path()).arg(lake.folder().join("snapshots"));
     let (cause, _) = diagnostic(&mut replay, 1);
     assert!(cause.contains("but 1 file that heaplake analyze reads"), "{cause}");

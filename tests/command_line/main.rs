@@ -2,20 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
-#[path = "../support/compress.rs"]
-mod compress;
-#[path = "../support/fixtures.rs"]
-mod fixtures;
-#[path = "../support/generated.rs"]
-mod generated;
-#[path = "../support/lake.rs"]
-mod lake;
-#[expect(dead_code, reason = "few kinds of columns are read")]
-#[path = "../support/table.rs"]
-mod table;
-#[path = "../support/written.rs"]
-mod written;
-
 mod common;
 mod gates;
 mod inputs;

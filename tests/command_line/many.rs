@@ -1,7 +1,7 @@
 //! Many inputs in one call: several are processed at a time, without a visible difference.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ fn night(folder: &Path) {
         fs::write(host.join("3.heapsnapshot"), &good[0][..good[0].len() / 2]).unwrap();
         fs::write(host.join("4.heapsnapshot"), b"PK\x03\x04").unwrap();
         fs::write(host.join("5.hprof"), of("jvm/dupfix.hprof")).unwrap();
-        fs::copy(fixtures::path("v8/resources26.heapsnapshot.zst"), host.join("6.heapsnapshot.zst")).unwrap();
+        fs::copy(fixtures::v8("resources26"), host.join("6.heapsnapshot.zst")).unwrap();
     }
 }
 

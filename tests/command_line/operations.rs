@@ -1,7 +1,7 @@
 //! Output for schedulers: the JSON log, the metrics of a batch, the line with its outcomes.
 
 use super::common::small;
-use crate::lake::{Lake, heaplake};
+use heaplake_support::lake::{Lake, heaplake};
 use serde_json::Value;
 use std::fs;
 

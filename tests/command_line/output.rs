@@ -1,13 +1,13 @@
 //! Output of commands, by stream.
 
 use super::common::{analyze, run_json, small, stdout};
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
 use heaplake::engine::forecast::graph;
 use heaplake_ingest::v8::V8;
 use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options, TableName, Tables};
 use heaplake_schemas::run;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use serde_json::Value;
 use std::fs;
 

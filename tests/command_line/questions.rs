@@ -1,7 +1,7 @@
 //! Questions about one object, answered by the real binary.
 
-use crate::lake::{Lake, diagnostic, heaplake};
 use heaplake_oracle::{Layout, Snapshot};
+use heaplake_support::lake::{Lake, diagnostic, heaplake, said};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,9 +39,7 @@ fn run(lake: &Lake, options: &[&str]) -> PathBuf {
 }
 
 fn ask(command: &str, run: &Path, options: &[&str]) -> String {
-    let output = heaplake().arg(command).arg(run).args(options).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    said(heaplake().arg(command).arg(run).args(options))
 }
 
 fn json(command: &str, run: &Path, options: &[&str]) -> Value {

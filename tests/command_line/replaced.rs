@@ -1,8 +1,8 @@
 //! An output that would replace an input or another output of the command is refused before any work.
 
 use crate::common::small;
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::written::{Class, write};
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::written::{Class, write};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The page of a run, as a file. The test `browser` opens it.
 
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,9 +19,7 @@ fn data(page: &Path) -> Value {
 #[test]
 fn a_page_says_what_the_tables_say() {
     for input in ["v8/node24_app.heapsnapshot.zst", "jvm/weakfix.hprof.zst"] {
-        let lake = Lake::new();
-        lake.analyze(fixtures::path(input)).arg("--report").assert().success();
-        let run = lake.run();
+        let (lake, run) = Lake::of(fixtures::path(input), &["--report"]);
         let page = run.join("report.html");
         assert!(fs::metadata(&page).unwrap().len() < 2_000_000);
         let data = data(&page);
@@ -124,7 +122,7 @@ fn check_holders(data: &Value, run: &Path) {
 #[test]
 fn a_page_is_made_of_what_there_is() {
     let lake = Lake::new();
-    let input = fixtures::path("v8/small.heapsnapshot.zst");
+    let input = fixtures::v8("small");
     lake.analyze(&input).args(["--tables", "classes"]).assert().success();
     let page = lake.folder().join("it.html");
     heaplake().arg("report").arg(lake.run()).arg("-o").arg(&page).assert().success();
@@ -144,7 +142,7 @@ fn complaints_name_the_place() {
     let lake = Lake::new();
     let (cause, _) = diagnostic(heaplake().arg("report").arg(lake.folder()), 2);
     assert!(cause.contains("no run"), "{cause}");
-    lake.analyze(fixtures::path("v8/small.heapsnapshot.zst")).assert().success();
+    lake.analyze(fixtures::v8("small")).assert().success();
     let (cause, advice) = diagnostic(heaplake().arg("report").arg(lake.run()).args(["--memory", "30MiB"]), 3);
     assert!(cause.contains("report") && advice.contains("--memory"), "{cause} {advice}");
     fs::write(lake.run().join("classes.parquet"), b"PAR1 no PAR1").unwrap();

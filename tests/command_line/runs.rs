@@ -1,13 +1,13 @@
 //! The runs of a lake: when one is made or replaced, its name and labels, its scratch, and concurrent processes.
 
 use super::common::{analyze, names, run_json, small, stdout};
-use crate::compress::gzip;
-use crate::generated::generated;
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::table::Table;
 use arrow::array::{Array, AsArray};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::{edges, nodes, run, snapshot};
+use heaplake_support::compress::gzip;
+use heaplake_support::generated::generated;
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::table::Table;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

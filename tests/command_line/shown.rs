@@ -1,9 +1,9 @@
 //! Hostile names: terminal control sequences, and characters that hide or reverse text, are shown as escapes.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
 use assert_cmd::Command;
 use heaplake_kit::text::is_unseen;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake, read_json};
 use serde_json::Value;
 use std::fs;
 
@@ -30,7 +30,7 @@ fn assert_inert(command: &mut Command) -> String {
 
 /// A run of a snapshot with a class of this name, in a file of this name.
 fn analysed(lake: &Lake) -> String {
-    let text = String::from_utf8(fixtures::content("v8/node24_app.heapsnapshot")).unwrap();
+    let text = fixtures::text("v8/node24_app.heapsnapshot");
     let name = serde_json::to_string(&format!("Customer{HOSTILE}")).unwrap();
     assert!(text.contains("\"Customer\","));
     let text = text.replace("\"Customer\",", &format!("{name},"));
@@ -70,7 +70,7 @@ fn run_json_is_inert() {
     let lake = Lake::new();
     analysed(&lake);
     let path = lake.run().join("run.json");
-    let mut run: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut run: Value = read_json(&path);
     let whole = run.clone();
     // One field at a time: an unknown value of an enumeration makes the whole document unreadable.
     let fields: Vec<String> = whole.as_object().unwrap().keys().cloned().collect();

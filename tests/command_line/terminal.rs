@@ -6,7 +6,7 @@
 //! INSTA_UPDATE=always cargo test -p heaplake --test command_line terminal
 
 use super::common::{analyze, small, stdout};
-use crate::lake::{Lake, heaplake};
+use heaplake_support::lake::{Lake, heaplake};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

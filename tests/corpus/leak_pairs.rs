@@ -4,9 +4,9 @@
 
 mod side;
 
-use crate::lake::Lake;
-use crate::npm::Packages;
 use crate::packages::source;
+use heaplake_support::lake::Lake;
+use heaplake_support::npm::Packages;
 use serde_json::{Value, json};
 use side::Side;
 use std::collections::BTreeMap;

@@ -4,26 +4,15 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
-#[path = "../support/chain_paths.rs"]
-mod chain_paths;
-#[expect(dead_code, reason = "all programs are analysed with success")]
-#[path = "../support/lake.rs"]
-mod lake;
 mod leak_pairs;
-#[path = "../support/npm.rs"]
-mod npm;
 mod packages;
 mod programs;
-#[expect(dead_code, reason = "pairs of leaks need few types of columns")]
-#[path = "../support/table.rs"]
-mod table;
 mod verdicts;
 
-use lake::Lake;
+use heaplake_support::lake::{Lake, read_json};
 use packages::{install, node_version, source};
 use programs::{JAVA, MORE, PACKAGES, PLAIN, Program};
 use serde_json::Value;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use verdicts::{Verdict, judge, table as verdict_table};
@@ -58,7 +47,7 @@ fn findings(program: &Program, folder: &Path) -> Vec<Value> {
 fn analyzed(lake: &Lake, snapshot: &Path) -> Vec<Value> {
     let json = lake.folder().join("findings.json");
     lake.analyze(snapshot).arg("--findings-json").arg(&json).assert().success();
-    let all: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let all: Value = read_json(&json);
     all[0]["findings"].as_array().unwrap().clone()
 }
 

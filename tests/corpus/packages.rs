@@ -1,8 +1,8 @@
 //! The programs in their own folder, with their packages.
 
-use crate::lake::Lake;
-use crate::npm::Packages;
 use crate::programs::{MORE, PACKAGES, PLAIN};
+use heaplake_support::lake::{Lake, read_json};
+use heaplake_support::npm::Packages;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -44,7 +44,7 @@ pub(crate) fn install() -> Result<PathBuf, String> {
 }
 
 fn json(file: &str) -> Value {
-    serde_json::from_slice(&fs::read(source(file)).unwrap()).unwrap()
+    read_json(source(file))
 }
 
 pub(crate) fn version(package: &str) -> String {

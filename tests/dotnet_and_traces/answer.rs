@@ -1,11 +1,11 @@
 //! Answers of the reference replay for the trace fixtures, and the tables of a run.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::replay::replay;
-use crate::table::Table;
 use arrow::array::AsArray;
 use arrow::datatypes::UInt8Type;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! Real traces with background garbage collections: at each heap walk, the replay's live objects are those of the walk.
 
 use super::answer::exactly;
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use std::env;
 use std::path::{Path, PathBuf};
 

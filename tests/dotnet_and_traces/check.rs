@@ -1,9 +1,9 @@
 //! Compares runs on walks of .NET heaps with the oracle.
 
-use crate::chain_sums::check_chain_sums;
-use crate::table::Table;
 use heaplake_oracle::dotnet::truth::NodeTruth;
 use heaplake_oracle::dotnet::{Truth, gcdump};
+use heaplake_support::chain_sums::check_chain_sums;
+use heaplake_support::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -1,9 +1,5 @@
 //! Walks of one .NET process, object by object, through the replay of their trace.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::replay::replay;
-use crate::table::Table;
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
 use arrow::datatypes::{Field, Schema};
 use heaplake_compare::objects::{Answer, Question, compare};
@@ -11,6 +7,10 @@ use heaplake_kit::stage::{Output, Silent};
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::run::{self, Run, Summary};
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, read_json};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn compared(base: &Path, target: &Path, tracks: &Path, out: &Path) -> Result<Ans
 }
 
 fn read(folder: &Path) -> Run {
-    serde_json::from_slice(&fs::read(folder.join(run::FILE)).unwrap()).unwrap()
+    read_json(folder.join(run::FILE))
 }
 
 fn write(folder: &Path, file: &'static str, columns: &[(&str, ArrayRef)]) {

@@ -2,11 +2,11 @@
 
 use super::check::check_dump;
 use super::walks::{analyzed, bytes};
-use crate::cases::cases;
-use crate::lake::{Lake, diagnostic, fast_folder};
 use heaplake::engine::admission::smallest_budget;
 use heaplake_oracle::dotnet::gcdump;
 use heaplake_oracle::rng::SplitMix64;
+use heaplake_support::cases::cases;
+use heaplake_support::lake::{Lake, diagnostic, fast_folder};
 
 #[test]
 fn dumps_equal_the_oracle() {

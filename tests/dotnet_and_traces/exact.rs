@@ -3,10 +3,10 @@
 
 use super::golden::plain;
 use super::profiles;
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::replay::replay;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake, read_json};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -86,7 +86,7 @@ fn page(run: &Path, lake: &Lake) -> Types {
 }
 
 fn summary(run: &Path) -> Vec<(String, u64, u64)> {
-    let run: serde_json::Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    let run: serde_json::Value = read_json(run.join("run.json"));
     let types = run["replay"]["types"].as_array().unwrap().iter();
     let shown = types.map(|row| {
         (row["name"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap(), row["bytes"].as_u64().unwrap())

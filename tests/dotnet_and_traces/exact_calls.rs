@@ -1,10 +1,10 @@
 //! With a stack for every allocation in a trace, each call path has exact objects and bytes under default options:
 //! compared with sums over the log, line by line.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::replay::replay;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

@@ -1,12 +1,11 @@
 //! Findings of replayed traces: programs with one defect each, written as profiler logs, and real traces.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::replay::replay;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake, read_json, said};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 /// Addresses of generations 0, 1, 2, large and pinned.
@@ -79,7 +78,7 @@ impl Program {
 fn found(lake: &Lake, trace: &Path, options: &[&str]) -> Vec<Value> {
     let file = lake.folder().join("findings.json");
     replay(lake, trace).args(options).arg("--findings-json").arg(&file).assert().success();
-    let all: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let all: Value = read_json(file);
     let findings = all[0]["findings"].as_array().unwrap().clone();
     let table = Table::read(&lake.run(), "findings.parquet");
     assert_eq!(table.rows(), findings.len());
@@ -210,8 +209,7 @@ fn hot_spots_of_a_real_trace_are_found() {
     assert_eq!(functions.u64s("exclusive_bytes")[row.unwrap()], hot["bytes"].as_u64());
     let message = hot["message"].as_str().unwrap();
     assert!(message.contains("of it Pt[], called mostly from Program::Main"), "{message}");
-    let shown = heaplake().arg("show").arg(lake.run()).output().unwrap();
-    let text = String::from_utf8(shown.stdout).unwrap();
+    let text = said(heaplake().arg("show").arg(lake.run()));
     assert!(text.contains("  HIGH    Program::ShortLived allocates"), "{text}");
 }
 
@@ -225,7 +223,7 @@ fn ticks_and_nothing_at_all_are_no_trouble() {
     assert!(hot.starts_with("Program::ShortLived allocates") && !hot.contains("objects"), "{hot}");
     // A profile has a single type for all objects.
     let lake = Lake::new();
-    let profile = fixtures::path("v8/node24_alloc.heapsnapshot.zst");
+    let profile = fixtures::v8("node24_alloc");
     assert_eq!(rules(&found(&lake, &profile, &[])), ["allocation-hot-spot"]);
     assert!(Program::new().findings(&[]).is_empty());
 }

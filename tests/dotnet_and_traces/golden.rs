@@ -1,9 +1,9 @@
 //! Real traces against the reference replay of the same run.
 
 use super::answer::{Answer, Collection, Function, Type, collections, exactly, functions, types};
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! Profiles of V8's sampling heap profiler: every number equals the file's.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::replay::replay;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -3,13 +3,13 @@
 
 use super::check::check;
 use super::walks::{analyzed, bytes};
-use crate::cases::cases;
-use crate::fixtures;
-use crate::lake::{Lake, fast_folder, heaplake};
-use crate::replay::replay;
-use crate::table::Table;
 use heaplake::engine::admission::smallest_budget;
 use heaplake_oracle::dotnet::{Heap, random, truth};
+use heaplake_support::cases::cases;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, fast_folder, heaplake};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -126,12 +126,7 @@ fn walk_of_a_real_log_is_that_of_its_trace() {
 
 #[test]
 fn why_an_object_of_a_log_is_alive() {
-    let lake = Lake::new();
-    lake.analyze(fixtures::path("dotnet/net8_exact.log.zst"))
-        .args(["--tables", "nodes,edges,classes"])
-        .assert()
-        .success();
-    let run = lake.run();
+    let (_lake, run) = Lake::of(fixtures::path("dotnet/net8_exact.log.zst"), &["--tables", "nodes,edges,classes"]);
     assert!(run.file_name().unwrap().to_string_lossy().ends_with("-walk"), "{run:?}");
     let table = Table::read(&run, "nodes.parquet");
     assert_eq!(table.u64s("id").len(), 5234);
@@ -229,7 +224,7 @@ fn tracks_of_real_logs_are_those_of_a_naive_replay() {
     for name in ["both", "net8_exact"] {
         let lake = Lake::new();
         replay(&lake, fixtures::path(&format!("dotnet/{name}.log.zst"))).arg("--tracks").assert().success();
-        let log = String::from_utf8(fixtures::content(&format!("dotnet/{name}.log"))).unwrap();
+        let log = fixtures::text(&format!("dotnet/{name}.log"));
         let run = lake.run();
         let tracks = Table::read(&run, "object_tracks.parquet");
         let (objects, last) = (ids(&tracks, "object"), tracks.u64s("last_address"));

@@ -2,24 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
-#[path = "../support/cases.rs"]
-mod cases;
-#[path = "../support/chain_sums.rs"]
-mod chain_sums;
-#[path = "../support/compress.rs"]
-mod compress;
-#[path = "../support/fixtures.rs"]
-mod fixtures;
-#[path = "../support/in_process.rs"]
-mod in_process;
-#[path = "../support/lake.rs"]
-mod lake;
-#[path = "../support/replay.rs"]
-mod replay;
-#[expect(dead_code, reason = "no column of bytes is read")]
-#[path = "../support/table.rs"]
-mod table;
-
 mod answer;
 mod background;
 mod check;

@@ -1,10 +1,10 @@
 //! Old objects in Java recordings: their display on the page, and findings. The fixtures' program
 //! (`tests/fixtures/jfr/Flight.java`) leaks its sessions.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::replay::replay;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, read_json};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn found(names: &[&str]) -> Vec<Value> {
     let lake = Lake::new();
     let (trace, file) = (lake.input("x.jfr", &recordings(names)), lake.folder().join("findings.json"));
     replay(&lake, &trace).arg("--findings-json").arg(&file).assert().success();
-    let all: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let all: Value = read_json(file);
     let findings = all[0]["findings"].as_array().unwrap().iter();
     findings.filter(|finding| finding["rule"] == "held-old-objects").cloned().collect()
 }

@@ -1,9 +1,9 @@
 //! Recordings and traces of older runtimes: read if their layout is today's, refused by name otherwise.
 
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic};
-use crate::replay::replay;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

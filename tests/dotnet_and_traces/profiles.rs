@@ -1,9 +1,9 @@
 //! Output of `--collapsed` and `--pprof` for other programs.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::replay::replay;
 use flate2::read::GzDecoder;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake};
+use heaplake_support::replay::replay;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;

@@ -1,13 +1,12 @@
 //! Recordings of Java Flight Recorder, against the JDK's own tool (`tests/fixtures/jfr/answers.py`).
 
-use crate::compress::{gzip, zstd};
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic};
-use crate::replay::replay;
-use crate::table::Table;
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, read_json};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -28,7 +27,7 @@ fn run_of(lake: &Lake, name: &str, content: &[u8]) -> std::path::PathBuf {
 }
 
 fn run_json(run: &Path) -> Value {
-    serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap()
+    read_json(run.join("run.json"))
 }
 
 /// Events by name: count and bytes.
@@ -218,7 +217,7 @@ fn paths_name_the_leak() {
     let leak = "Class Loader Data > sun.launcher.LauncherHelper.appClass > Flight.SESSIONS > java.util.HashMap.table > \
                 java.util.HashMap$Node[n] > java.util.HashMap$Node.value > Flight$Session.buffer > byte[]";
     assert!(paths.iter().any(|path| path == leak), "{paths:#?}");
-    let shown = crate::lake::heaplake().arg("show").arg(&run).output().unwrap();
+    let shown = heaplake_support::lake::heaplake().arg("show").arg(&run).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("Old objects by what holds them") && shown.contains("Flight.SESSIONS"), "{shown}");
 }
@@ -265,7 +264,7 @@ fn what_ends_inside_a_chunk_is_read_up_to_it() {
         assert_eq!(allocations(&run), expected_allocations(&answer("jdk17-serial")), "{kept}");
         let partial = run_json(&run)["summary"]["partial"].as_str().unwrap().to_owned();
         assert!(partial.contains(&format!("what follows byte {}", first.len())), "{partial}");
-        let shown = crate::lake::heaplake().arg("show").arg(&run).output().unwrap();
+        let shown = heaplake_support::lake::heaplake().arg("show").arg(&run).output().unwrap();
         assert!(String::from_utf8(shown.stdout).unwrap().contains("PARTIAL"), "{kept}");
     }
     let lake = Lake::new();

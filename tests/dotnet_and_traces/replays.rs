@@ -1,10 +1,10 @@
 //! `heaplake replay` and `heaplake track` from the command line.
 
 use super::answer::exactly;
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::replay::replay;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -48,7 +48,7 @@ fn tables_are_those_that_were_chosen() {
     assert_eq!(names(&tracked), tracks.map(|name| format!("{name}.parquet")));
     replay(&chosen, fixtures::path(LOG)).args(["--tables", "nodes"]).assert().code(2);
     // Options for snapshots do not appear in it.
-    let run: serde_json::Value = serde_json::from_slice(&fs::read(chosen.run().join("run.json")).unwrap()).unwrap();
+    let run: serde_json::Value = read_json(chosen.run().join("run.json"));
     let keys: Vec<&String> = run["options"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["labels", "replay"]);
     assert_eq!(run["options"]["replay"]["tables"], serde_json::json!(["allocation_types", "collections"]));

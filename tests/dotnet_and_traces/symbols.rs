@@ -1,9 +1,9 @@
 //! `--symbols`: names and lines from assemblies, portable PDBs and source maps, given or beside the trace.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::replay::replay;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake, read_json};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn assert_lines(places: &Places) {
 }
 
 fn remarks(run: &Path) -> String {
-    let run: serde_json::Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    let run: serde_json::Value = read_json(run.join("run.json"));
     run["replay"]["facts"]["remarks"].to_string() + &run["summary"]["remarks"].to_string()
 }
 

@@ -1,11 +1,11 @@
 //! Allocations of types that a trace describes by module and token only: the trace of a walk with such types, with
 //! allocations of some of them appended.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::replay::replay;
-use crate::table::Table;
 use heaplake_oracle::dotnet::container::{block, description, head, varint};
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,18 +1,18 @@
 //! Walks of .NET heaps: real ones and thousands of small odd ones through the whole pipeline, against the naive oracle.
 
 use super::check::check;
-use crate::cases::cases;
-use crate::compress::{gzip, zstd};
-use crate::fixtures;
-use crate::in_process::{Analysis, analyze};
-use crate::lake::{Lake, diagnostic, fast_folder, heaplake};
-use crate::replay::replay;
-use crate::table::Table;
 use heaplake::engine::admission::smallest_budget;
 use heaplake::engine::request::Outcome;
 use heaplake_oracle::dotnet::{Heap, Layout, random, read, truth};
 use heaplake_oracle::rng::SplitMix64;
 use heaplake_schemas::options::AnalysisOptions;
+use heaplake_support::cases::cases;
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::fixtures;
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::{Lake, diagnostic, fast_folder, heaplake, said};
+use heaplake_support::replay::replay;
+use heaplake_support::table::Table;
 use std::fs;
 use std::path::Path;
 
@@ -158,8 +158,7 @@ fn walks_that_are_not_there_are_named() {
 /// The plan knows the numbers of the largest walk.
 #[test]
 fn plans() {
-    let output = heaplake().arg("plan").arg(fixtures::path("dotnet/heap8_2.nettrace.zst")).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = said(heaplake().arg("plan").arg(fixtures::path("dotnet/heap8_2.nettrace.zst")));
     assert!(text.contains("7,363 nodes") && text.contains("join walk"), "{text}");
 }
 

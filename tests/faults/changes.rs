@@ -1,7 +1,7 @@
 //! Inputs that change while they are read: nothing is published.
 
 use crate::common::{CASES, Case, ended, gone_on, heaplake, stopped};
-use crate::lake::Lake;
+use heaplake_support::lake::Lake;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Inputs of all formats, checks of their runs, and fault injection.
 
-use crate::fixtures;
-use crate::generated::generated;
-use crate::lake::Lake;
-use crate::processes::{end, signal, wait_until_it_stops};
+use heaplake_support::fixtures;
+use heaplake_support::generated::generated;
+use heaplake_support::lake::Lake;
+use heaplake_support::processes::{end, signal, wait_until_it_stops};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -31,7 +31,7 @@ enum Outcome {
 fn inject(
     case: &Case,
     fault: &str,
-    known: &(crate::lake::Lake, PathBuf, std::collections::BTreeMap<String, Vec<u8>>),
+    known: &(heaplake_support::lake::Lake, PathBuf, std::collections::BTreeMap<String, Vec<u8>>),
 ) -> Outcome {
     let (lake, input, expected) = known;
     let what = format!("{} {fault}", case.name);

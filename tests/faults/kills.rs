@@ -3,7 +3,7 @@
 use crate::common::{
     CASES, Case, Numbers, assert_all_whole, assert_repeats, ended, rounds, succeed, tables, undisturbed, with_fault,
 };
-use crate::lake::Lake;
+use heaplake_support::lake::Lake;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

@@ -1,9 +1,9 @@
 //! Leftovers of killed processes: the next command on the lake removes them, unless another process needs them.
 
 use crate::common::{CASES, heaplake, stopped, succeed, tables, undisturbed};
-use crate::journal::resealed;
-use crate::lake::{Lake, diagnostic};
-use crate::processes::{signal, wait_until_it_stops};
+use heaplake_support::journal::resealed;
+use heaplake_support::lake::{Lake, diagnostic};
+use heaplake_support::processes::{signal, wait_until_it_stops};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;

@@ -5,18 +5,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
-#[path = "../support/fixtures.rs"]
-mod fixtures;
-#[path = "../support/generated.rs"]
-mod generated;
-#[path = "../support/journal.rs"]
-mod journal;
-#[path = "../support/lake.rs"]
-mod lake;
-#[expect(dead_code, reason = "no test here looks at processor time")]
-#[path = "../support/processes.rs"]
-mod processes;
-
 mod changes;
 mod common;
 mod injected;

@@ -1,8 +1,8 @@
 //! Pipes without a writer: they are not opened unless named, and waiting for one reacts to signals.
 
 use crate::common::{CASES, heaplake};
-use crate::lake::{Lake, diagnostic};
-use crate::processes::{end, signal, wait_until_it_hears};
+use heaplake_support::lake::{Lake, diagnostic};
+use heaplake_support::processes::{end, signal, wait_until_it_hears};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};

@@ -1,8 +1,8 @@
 //! Commands that query a run react to signals, and leave nothing when stopped.
 
 use crate::common::{CASES, heaplake, stopped, succeed};
-use crate::lake::Lake;
-use crate::processes::{end, signal};
+use heaplake_support::lake::Lake;
+use heaplake_support::processes::{end, signal};
 use std::fs;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Scratch among other users: private, not written through links, and not trusted once truncated.
 
 use crate::common::{CASES, gone_on, stopped, succeed, tables, undisturbed};
-use crate::lake::{Lake, diagnostic};
-use crate::processes::{signal, wait_until_it_stops};
+use heaplake_support::lake::{Lake, diagnostic};
+use heaplake_support::processes::{signal, wait_until_it_stops};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

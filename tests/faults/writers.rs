@@ -1,9 +1,9 @@
 //! Several processes that write the same run: one of them makes it, the others fail or find it; never a mixture.
 
 use crate::common::{CASES, Case, assert_all_whole, heaplake, rounds, succeed};
-use crate::generated::generated;
-use crate::lake::Lake;
-use crate::processes::wait_for;
+use heaplake_support::generated::generated;
+use heaplake_support::lake::Lake;
+use heaplake_support::processes::wait_for;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;

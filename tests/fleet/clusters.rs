@@ -1,8 +1,8 @@
 //! Clusters: each of five planted leaks is one, and no healthy snapshot is in any.
 
-use crate::lake::Lake;
-use crate::leaky::{Leak, snapshot};
 use crate::shared::rollup;
+use heaplake_support::lake::{Lake, read_json};
+use heaplake_support::leaky::{Leak, snapshot};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ fn clusters_of(count: usize) {
     lake.analyze(&inputs).args(["--label", "host={stem}"]).assert().success();
     let answer = rollup(&lake.path(), &lake.folder().join("out"), &[]);
     let host = |run: &PathBuf| -> String {
-        let told: serde_json::Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+        let told: serde_json::Value = read_json(run.join("run.json"));
         told["options"]["labels"]["host"].to_string()
     };
     let hosts: BTreeSet<_> = lake.runs().iter().map(host).collect();

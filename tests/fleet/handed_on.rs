@@ -1,6 +1,6 @@
 //! `heaplake fleet analyze` runs a Python that has the package.
 
-use crate::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Adding, dropping or replacing runs changes their group only, and the result equals a full rollup.
 
-use crate::lake::{Lake, diagnostic, heaplake};
 use crate::shared::{assert_same, groups, releases, rollup, run};
 use heaplake_lake::lock::Lock;
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use std::fs;
 
 /// Rolls up incrementally and from scratch; both must be equal. Returns the number of updated groups.

@@ -1,7 +1,7 @@
 //! Runs of a lake that a rollup cannot read.
 
-use crate::lake::heaplake;
 use crate::shared::{releases, rollup};
+use heaplake_support::lake::{heaplake, read_json};
 use serde_json::Value;
 use std::fs;
 
@@ -19,7 +19,7 @@ fn a_run_that_is_not_seen_is_named_and_the_rest_summed_up() {
         let output = command.output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let said = || -> Value { serde_json::from_slice(&fs::read(out.join("rollup.json")).unwrap()).unwrap() };
+    let said = || -> Value { read_json(out.join("rollup.json")) };
     let (code, error) = run(&[]);
     assert_eq!(code, Some(1), "{error}");
     assert!(error.contains("release=1.1/snapshot=run2: not seen: "), "{error}");

@@ -1,7 +1,7 @@
 //! The page and the metrics of a fleet.
 
-use crate::lake::{diagnostic, heaplake};
 use crate::shared::{releases, rollup};
+use heaplake_support::lake::{diagnostic, heaplake, said};
 use serde_json::Value;
 use std::fs;
 
@@ -67,8 +67,7 @@ fn metrics_are_those_of_the_groups() {
 #[test]
 fn the_answer_is_told() {
     let lake = releases();
-    let output = heaplake().args(["fleet", "rollup"]).arg(lake.path()).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = said(heaplake().args(["fleet", "rollup"]).arg(lake.path()));
     assert!(text.starts_with("12 runs in 3 groups by release, 3 of them new or changed\n"), "{text}");
     assert!(text.contains("classes by the retained_bytes of all runs") && text.contains("of 4 runs of 1.1"), "{text}");
 }

@@ -1,8 +1,8 @@
 //! Lakes to roll up, and rollups.
 
-use crate::lake::{Lake, heaplake};
-use crate::written::{Class, write};
 use heaplake_generator::rng::Rng;
+use heaplake_support::lake::{Lake, heaplake, read_json};
+use heaplake_support::written::{Class, write};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +44,7 @@ pub(crate) fn rollup(lake: &Path, out: &Path, more: &[&str]) -> Value {
 
 /// The folders of the current groups.
 pub(crate) fn groups(folder: &Path) -> Vec<PathBuf> {
-    let rollup: Value = serde_json::from_slice(&fs::read(folder.join("rollup.json")).unwrap()).unwrap();
+    let rollup: Value = read_json(folder.join("rollup.json"));
     let groups = rollup["groups"].as_array().unwrap();
     groups.iter().map(|group| folder.join(group["folder"].as_str().unwrap())).collect()
 }

@@ -1,9 +1,9 @@
 //! The rows of a rollup, against a naive sum over the tables of the runs.
 
-use crate::lake::{Lake, diagnostic, heaplake};
 use crate::shared::{files, groups, releases, rollup, run};
-use crate::table::Table;
-use crate::written::{Class, write};
+use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json};
+use heaplake_support::table::Table;
+use heaplake_support::written::{Class, write};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -126,7 +126,7 @@ fn what_cannot_be_summed_up_is_said() {
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/version-1/lake");
     let (cause, _) = diagnostic(heaplake().args(["fleet", "rollup"]).arg(&old).arg("--out").arg(&out), 2);
     assert!(cause.contains("no run to sum up"), "{cause}");
-    let empty = crate::lake::Lake::new();
+    let empty = heaplake_support::lake::Lake::new();
     fs::create_dir_all(empty.path()).unwrap();
     diagnostic(heaplake().args(["fleet", "rollup"]).arg(empty.path()), 2);
     diagnostic(heaplake().args(["fleet", "rollup"]).arg(empty.path().join("nowhere")), 2);
@@ -143,7 +143,7 @@ fn damaged_tables_of_runs_are_named() {
     let (cause, _) = diagnostic(heaplake().args(["fleet", "rollup"]).arg(lake.path()).arg("--out").arg(&out), 1);
     assert!(cause.contains("release=3.0") && cause.contains("classes.parquet"), "{cause}");
     // The others are rolled up.
-    let rollup: serde_json::Value = serde_json::from_slice(&fs::read(out.join("rollup.json")).unwrap()).unwrap();
+    let rollup: serde_json::Value = read_json(out.join("rollup.json"));
     assert_eq!((rollup["missed"].as_array().unwrap().len(), rollup["groups"].as_array().unwrap().len()), (1, 3));
 }
 

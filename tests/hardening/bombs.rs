@@ -2,8 +2,8 @@
 
 use super::good::{GOOD, assert_as_good};
 use super::refusal::failure;
-use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 
 /// Bytes of white space: more than is read of any file.
 const BLANK: usize = 200 << 20;

@@ -1,9 +1,9 @@
 //! Compressed files as other programs write them: several frames and members, some without content, large windows.
 
 use super::good::{GOOD, assert_as_good};
-use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, diagnostic, heaplake};
 use flate2::{Compression, GzBuilder};
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use std::io::Write;
 
 /// A skippable frame, as written by `pzstd` and the seekable format.

@@ -2,8 +2,8 @@
 
 use super::good::{GOOD, accepted};
 use super::refusal::failure;
-use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, diagnostic};
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::lake::{Lake, diagnostic};
 
 /// A snapshot of 60 to 100 KB.
 fn generated() -> Vec<u8> {

@@ -1,8 +1,8 @@
 //! A small snapshot with content in every section, for tests that change it.
 
-use crate::in_process::{Analysis, analyze};
-use crate::lake::Lake;
-use crate::table::Table;
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use std::path::PathBuf;
 
 pub(crate) const GOOD: &str = include_str!("good.heapsnapshot").trim_ascii_end();

@@ -1,11 +1,11 @@
 //! Snapshots with a few random changes: each is analysed or refused with an error about the input.
 
 use super::good::GOOD;
-use crate::in_process::{Analysis, analyze};
-use crate::lake::Lake;
-use crate::table::Table;
 use heaplake::diagnostic::Diagnostic;
 use heaplake_kit::StageError;
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

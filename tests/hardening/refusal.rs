@@ -1,9 +1,9 @@
 //! Checks that an input is refused: one line of cause with the offset, one of advice, and nothing left in the lake.
 
 use super::good::{GOOD, assert_as_good, edited};
-use crate::in_process::{Analysis, analyze};
-use crate::lake::Lake;
 use heaplake::diagnostic::{Diagnostic, Exit};
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::Lake;
 
 /// Analyses bytes that must be refused; returns the failure and the path of the input.
 pub(crate) fn failure(bytes: &[u8]) -> (Diagnostic, String) {

@@ -2,8 +2,8 @@
 //! lake.
 
 use super::good::{GOOD, edited};
-use crate::generated::generated;
-use crate::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::generated::generated;
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -2,13 +2,13 @@
 
 use super::good::{GOOD, edited};
 use super::mutations::{chance, is_of_the_input, mutation};
-use crate::compress::{gzip, zstd};
-use crate::in_process::{Analysis, analyze};
-use crate::lake::{Lake, diagnostic};
-use crate::table::Table;
 use heaplake::diagnostic::{Diagnostic, Exit};
 use heaplake_schemas::options::AnalysisOptions;
 use heaplake_schemas::run::Run;
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::{Lake, diagnostic, read_json};
+use heaplake_support::table::Table;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn try_salvage(bytes: &[u8], threads: usize) -> (Lake, Result<PathBuf, Diagnosti
 fn salvaged(bytes: impl AsRef<[u8]>) -> (Lake, PathBuf, Option<String>, Vec<String>) {
     let (lake, place) = try_salvage(bytes.as_ref(), 2);
     let place = place.unwrap_or_else(|failure| panic!("{failure}"));
-    let run: Run = serde_json::from_slice(&fs::read(place.join("run.json")).unwrap()).unwrap();
+    let run: Run = read_json(place.join("run.json"));
     let snapshot = Table::read(&place, "snapshot.parquet");
     assert_eq!(snapshot.bools("partial"), [Some(run.summary.partial.is_some())]);
     assert_eq!(snapshot.texts("partial_reason"), std::slice::from_ref(&run.summary.partial));
@@ -265,7 +265,7 @@ fn as_the_user_sees_it() {
     let (_, advice) = diagnostic(&mut lake.analyze(&input), 1);
     assert!(advice.ends_with("or give --salvage to analyse what can be read"), "{advice}");
     lake.assert_empty();
-    let mut command = crate::lake::heaplake();
+    let mut command = heaplake_support::lake::heaplake();
     let output = command.arg("analyze").arg(&input).arg("--out").arg(lake.path()).arg("--salvage").output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && said.contains("PARTIAL: the input is damaged; this leaves out what"), "{said}");

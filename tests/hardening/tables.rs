@@ -1,8 +1,8 @@
 //! Tables of a lake with damage that a Parquet reader does not expect.
 
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::table::Table;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json};
+use heaplake_support::table::Table;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -25,7 +25,7 @@ fn old_run(lake: &Lake) -> (PathBuf, PathBuf) {
 /// Updates the entry of a table in `run.json`.
 fn list(run: &Path, file: &str) {
     let path = run.join("run.json");
-    let mut said: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut said: serde_json::Value = read_json(&path);
     let mut tables = said["tables"].as_array_mut().unwrap().iter_mut();
     let table = tables.find(|table| table["file"] == file).unwrap();
     table["bytes"] = fs::metadata(run.join(file)).unwrap().len().into();

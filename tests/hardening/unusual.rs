@@ -1,9 +1,8 @@
 //! Valid snapshots that V8 never or seldom writes.
 
 use super::good::{GOOD, TREE, accepted, assert_as_good, edited, nodes};
-use crate::lake::Lake;
-use crate::table::Table;
-use std::fs;
+use heaplake_support::lake::{Lake, read_json};
+use heaplake_support::table::Table;
 
 #[test]
 fn sections_in_any_order() {
@@ -155,7 +154,7 @@ fn a_long_name_of_many_nodes() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", text.replace("\"short\"", &format!("\"{long}\"")).as_bytes());
     lake.analyze(&input).args(["--memory", "96MiB", "--edges"]).assert().success();
-    let run: serde_json::Value = serde_json::from_slice(&fs::read(lake.run().join("run.json")).unwrap()).unwrap();
+    let run: serde_json::Value = read_json(lake.run().join("run.json"));
     let peak = run["summary"]["peak_rss_bytes"].as_u64().unwrap() >> 20;
     assert!(peak < 120, "{peak} MiB for a budget of 96");
 }

@@ -1,9 +1,9 @@
 //! Snapshots from other writers, shells and tools: read with a remark, or identified.
 
 use super::good::{GOOD, edited};
-use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::table::Table;
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json};
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn analyzed(bytes: &[u8], options: &[&str]) -> (Lake, Vec<String>, Vec<(String, 
     let input = lake.input("a.heapsnapshot", bytes);
     lake.analyze(input).args(options).assert().success();
     let run = lake.run();
-    let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    let json: Value = read_json(run.join("run.json"));
     let remarks = json["summary"]["remarks"].as_array().cloned().unwrap_or_default();
     let remarks = remarks.iter().map(|remark| remark.as_str().unwrap().to_owned()).collect();
     let nodes = Table::read(&run, "nodes.parquet");

@@ -1,7 +1,7 @@
 //! Files of the wrong kind: each is identified, with the command that reads it, if there is one.
 
 use super::good::{GOOD, TREE, edited};
-use crate::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use std::path::Path;
 
 /// Messages of `analyze` and `replay` for a file; `plan` must agree with `analyze`.

@@ -1,11 +1,11 @@
 //! Killed runs resume after the last finished stage, and their tables equal those of an undisturbed run.
 
-use crate::fixtures;
-use crate::generated::generated;
-use crate::journal::resealed;
-use crate::lake::Lake;
-use crate::planted;
-use crate::processes::{processor_time, signal, wait_for, wait_until_it_hears};
+use heaplake_support::fixtures;
+use heaplake_support::generated::generated;
+use heaplake_support::journal::resealed;
+use heaplake_support::lake::Lake;
+use heaplake_support::planted;
+use heaplake_support::processes::{processor_time, signal, wait_for, wait_until_it_hears};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};

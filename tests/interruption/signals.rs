@@ -1,9 +1,11 @@
 //! Interrupts: a signal ends a run soon, with advice on how to resume, and finished stages are kept.
 
-use crate::fixtures;
-use crate::generated::generated;
-use crate::lake::{Lake, diagnostic};
-use crate::processes::{end, signal, wait_for, wait_until_it_hears};
+use heaplake_generator::shapes::find;
+use heaplake_generator::trace_shapes::SHAPES;
+use heaplake_support::fixtures;
+use heaplake_support::generated::generated;
+use heaplake_support::lake::{Lake, diagnostic};
+use heaplake_support::processes::{end, signal, wait_for, wait_until_it_hears};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -138,7 +140,7 @@ fn an_interrupt_stops_before_the_next_input() {
 #[test]
 fn extreme_traces_hear_signals() {
     for name in ["levels", "java-deep-stack", "types", "collections"] {
-        let shape = heaplake_generator::trace_shapes::find(name).unwrap();
+        let shape = find(SHAPES, name).unwrap();
         let lake = Lake::new();
         let mut content = Vec::new();
         shape.write(400_000, &mut content).unwrap();

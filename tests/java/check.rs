@@ -1,12 +1,12 @@
 //! Compares runs on Java heap dumps with the oracle.
 
-use crate::chain_paths::paths;
-use crate::chain_sums::check_chain_sums;
-use crate::owner_sums::check_owner_sums;
-use crate::table::Table;
 use arrow::array::AsArray;
 use heaplake_oracle::jvm::Truth;
 use heaplake_oracle::jvm::truth::{ClassId, ClassRow, NodeTruth, ThreadTruth};
+use heaplake_support::chain_paths::paths;
+use heaplake_support::chain_sums::check_chain_sums;
+use heaplake_support::owner_sums::check_owner_sums;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 

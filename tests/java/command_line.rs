@@ -2,11 +2,11 @@
 
 use super::check::check;
 use super::dumps::{bytes, chain, some_dump};
-use crate::compress::{gzip, zstd};
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic};
-use crate::table::Table;
 use heaplake_oracle::jvm::{Referents, truth};
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic};
+use heaplake_support::table::Table;
 use std::fs;
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ fn the_content_counts_not_the_name() {
     }
     assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
     // A V8 snapshot named as a dump.
-    let v8 = fs::read(fixtures::path("v8/small.heapsnapshot.zst")).unwrap();
+    let v8 = fs::read(fixtures::v8("small")).unwrap();
     let lake = Lake::new();
     lake.analyze(lake.input("v8.hprof", &v8)).assert().success();
     assert_ne!(Table::read(&lake.run(), "snapshot.parquet").texts("format")[0].as_deref(), Some("hprof"));

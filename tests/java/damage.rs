@@ -7,15 +7,14 @@ use super::check::check;
 use super::dumps::{
     END, accepted, assert_means, assert_survives, bytes, chain, failure, file_of, heap, large, refused, some_dump,
 };
-use crate::cases::cases;
-use crate::compress::{gzip, zstd};
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::table::Table;
 use heaplake_oracle::jvm::write::{header, u4};
 use heaplake_oracle::jvm::{Layout, Referents, truth};
 use heaplake_oracle::strategies;
+use heaplake_support::cases::cases;
+use heaplake_support::compress::{gzip, zstd};
+use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json, said};
+use heaplake_support::table::Table;
 use proptest::prelude::*;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -165,10 +164,9 @@ fn assert_partial(run: &Path, expected: bool) {
     let snapshot = Table::read(run, "snapshot.parquet");
     assert_eq!(snapshot.bools("partial"), [Some(expected)]);
     assert_eq!(snapshot.texts("partial_reason")[0].is_some(), expected);
-    let json: serde_json::Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    let json: serde_json::Value = read_json(run.join("run.json"));
     assert_eq!(json["summary"]["partial"].is_string(), expected, "{json}");
-    let shown = heaplake().arg("show").arg(run).output().unwrap();
-    let text = String::from_utf8(shown.stdout).unwrap();
+    let text = said(heaplake().arg("show").arg(run));
     assert_eq!(text.contains("PARTIAL"), expected, "{text}");
 }
 

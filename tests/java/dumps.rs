@@ -1,13 +1,13 @@
 //! Dumps for tests to change, their records, and checks that a file is accepted or refused.
 
 use super::check::check;
-use crate::in_process::{Analysis, analyze};
-use crate::lake::Lake;
 use heaplake::diagnostic::{Diagnostic, Exit};
 use heaplake_oracle::jvm::model::{Dump, Primitive, Root, RootKind, Value};
 use heaplake_oracle::jvm::write::{self, record, root_record};
 use heaplake_oracle::jvm::{Draft, Layout, Referents, truth};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates};
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::Lake;
 use std::path::PathBuf;
 
 pub(crate) fn chain(objects: usize) -> Dump {

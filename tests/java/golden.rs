@@ -9,12 +9,12 @@ mod dominators;
 mod read;
 
 use super::check::{addresses, check_chain_names};
-use crate::compress::gzip;
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
 use heaplake_oracle::jvm::Referents;
 use heaplake_oracle::jvm::truth::truth_with;
+use heaplake_support::compress::gzip;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, answer, heaplake, said};
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -39,7 +39,7 @@ struct Golden {
 
 impl Golden {
     fn read(name: &str) -> Self {
-        let text = |kind: &str| String::from_utf8(fixtures::content(&format!("jvm/{name}.mat.{kind}.csv"))).unwrap();
+        let text = |kind: &str| fixtures::text(&format!("jvm/{name}.mat.{kind}.csv"));
         let object = |line: &str| {
             let cells: Vec<u64> = line.split(',').take(3).map(|cell| cell.parse().unwrap()).collect();
             (cells[0], [cells[1], cells[2]])
@@ -111,9 +111,7 @@ fn check(name: &str, input: &Path, options: &[&str]) {
 
 #[test]
 fn chains_show_the_names_of_fields() {
-    let lake = Lake::new();
-    lake.analyze(packed("dupfix")).args(["--edges", "--min-retained=4KiB"]).assert().success();
-    let run = lake.run();
+    let (lake, run) = Lake::of(packed("dupfix"), &["--edges", "--min-retained=4KiB"]);
     assert!(check_chain_names(&run) > 1000);
     let chains = Table::read(&run, "chains.parquet");
     let texts: Vec<String> = chains.texts("text").into_iter().flatten().collect();
@@ -126,8 +124,7 @@ fn chains_show_the_names_of_fields() {
     // Shortest paths show them if the run has the table of edges.
     lake.analyze(packed("dupfix")).args(["--edges", "--force"]).assert().success();
     let node = chains.u32s("example_node")[texts.iter().position(|text| text.ends_with(one)).unwrap()].unwrap();
-    let why = heaplake().arg("why").arg(lake.run()).arg(node.to_string()).output().unwrap();
-    let why = String::from_utf8(why.stdout).unwrap();
+    let why = said(heaplake().arg("why").arg(lake.run()).arg(node.to_string()));
     assert!(why.contains(".DE → DupFixture$Deep[] @"), "{why}");
 }
 
@@ -171,9 +168,7 @@ fn gzip_in_blocks() {
 
 /// The smallest budget in `heaplake plan` for a file.
 fn least_memory(input: &Path) -> String {
-    let output = heaplake().arg("plan").arg(input).arg("--json").output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let plan = answer(heaplake().arg("plan").arg(input).arg("--json"));
     format!("{}KiB", plan["least_memory"].as_u64().unwrap().div_ceil(1024))
 }
 

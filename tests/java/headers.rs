@@ -2,9 +2,9 @@
 //!
 //! Dumps of JDK 25, with compact object headers and without, made as described in `Headers.java`.
 
-use crate::fixtures;
-use crate::lake::Lake;
-use crate::table::Table;
+use heaplake_support::fixtures;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ type Histogram = BTreeMap<String, [u64; 2]>;
 
 /// The virtual machine's count, with names as in Java.
 fn counted(name: &str) -> Histogram {
-    let text = String::from_utf8(fixtures::content(&format!("jvm/headers-{name}.jvm.histogram.csv"))).unwrap();
+    let text = fixtures::text(&format!("jvm/headers-{name}.jvm.histogram.csv"));
     let line = |line: &str| {
         let cells: Vec<&str> = line.rsplitn(3, ',').collect();
         (java_name(cells[2]), [cells[1], cells[0]].map(|cell| cell.parse().unwrap()))

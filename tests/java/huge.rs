@@ -2,10 +2,10 @@
 
 use super::check::check;
 use super::dumps::{chain, heap};
-use crate::lake::Lake;
 use heaplake_oracle::jvm::model::{Dump, ObjectData, Primitive, PrimitiveValues, Root, RootKind};
 use heaplake_oracle::jvm::write::{id, record_of_length, u4};
 use heaplake_oracle::jvm::{Layout, Referents, truth};
+use heaplake_support::lake::Lake;
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 

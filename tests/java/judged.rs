@@ -1,11 +1,10 @@
 //! Results on Java heaps: retainers, findings, duplicates, sizes.
 
 use super::dumps::{accepted, bytes, chain};
-use crate::lake::{Lake, heaplake};
-use crate::table::Table;
 use heaplake_oracle::jvm::model::{Base, Dump, ObjectData, Primitive, PrimitiveValues, Root, RootKind, Static, Value};
+use heaplake_support::lake::{Lake, answer, heaplake, read_json};
+use heaplake_support::table::Table;
 use serde_json::Value as Json;
-use std::fs;
 use std::path::Path;
 
 const NULL: Value = Value::Object(0);
@@ -45,7 +44,7 @@ fn findings(run: &Path) -> Vec<(String, String, String)> {
 }
 
 fn summary(run: &Path) -> Json {
-    let json: Json = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    let json: Json = read_json(run.join("run.json"));
     json["summary"].clone()
 }
 
@@ -81,9 +80,7 @@ fn an_array_is_a_holder_beside_the_field_of_its_object() {
     let both = Table::read(&lake.run(), "nodes.parquet");
     let classes = both.texts("class");
     let node = classes.iter().position(|class| class.as_deref() == Some("app.Payload")).unwrap();
-    let output =
-        heaplake().arg("why").arg(lake.run()).arg(node.to_string()).args(["--all", "--json"]).output().unwrap();
-    let answer: Json = serde_json::from_slice(&output.stdout).unwrap();
+    let answer = answer(heaplake().arg("why").arg(lake.run()).arg(node.to_string()).args(["--all", "--json"]));
     let direct: Vec<&Json> =
         answer["holders"].as_array().unwrap().iter().filter(|holder| holder["level"] == 1).collect();
     assert_eq!(direct.len(), 2, "{answer}");

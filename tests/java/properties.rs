@@ -1,12 +1,12 @@
 //! Thousands of small adversarial heap dumps, each through the whole pipeline, against the naive oracle.
 
 use super::check::check;
-use crate::cases::cases;
-use crate::in_process::{Analysis, analyze};
-use crate::lake::fast_folder;
 use heaplake_oracle::jvm::{Referents, truth};
 use heaplake_oracle::strategies;
 use heaplake_schemas::options::{self, AnalysisOptions};
+use heaplake_support::cases::cases;
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::fast_folder;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,14 @@
 //! Dumps of valid records that contradict each other: cycles of superclasses, missing classes, repeated addresses.
 
 use super::dumps::{accepted, assert_means, assert_survives, bytes, chain};
-use crate::in_process::{Analysis, analyze};
-use crate::lake::Lake;
-use crate::table::Table;
 use heaplake_oracle::jvm::Layout;
 use heaplake_oracle::jvm::model::{
     Class, LoadedClass, Object, ObjectData, Primitive, PrimitiveValues, Root, RootKind, Type, Value,
 };
 use heaplake_schemas::options::AnalysisOptions;
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 
 fn class(address: u64, parent: u64) -> Class {
     let (unused, constants, statics, fields) = ([0; 2], Vec::new(), Vec::new(), Vec::new());

@@ -1,22 +1,21 @@
 //! Dumps rewritten by tools, and files of several dumps.
 
 use super::dumps::{accepted, bytes, chain, failure, heap, refused};
-use crate::compress::zstd;
-use crate::fixtures;
-use crate::lake::{Lake, diagnostic};
-use crate::table::Table;
 use heaplake_oracle::jvm::Layout;
 use heaplake_oracle::jvm::model::{Dump, ObjectData, Primitive, PrimitiveValues, Root, RootKind};
 use heaplake_oracle::jvm::write::{record, record_of_length};
+use heaplake_support::compress::zstd;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, diagnostic, read_json};
+use heaplake_support::table::Table;
 use serde_json::Value;
-use std::fs;
 use std::path::Path;
 
 /// Bytes of a file's header.
 const HEADER: usize = 31;
 
 fn summary(run: &Path) -> Value {
-    let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    let json: Value = read_json(run.join("run.json"));
     json["summary"].clone()
 }
 

@@ -1,8 +1,8 @@
 //! Tampered runs: commands that compare runs skip them, and each names the skipped run.
 
 use crate::common::{command, describe, json};
-use crate::lake::{Lake, diagnostic, heaplake};
-use crate::written::{Class, write};
+use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json};
+use heaplake_support::written::{Class, write};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -138,7 +138,7 @@ fn a_description_that_changed_is_not_believed() {
             fs::write(run.join("run.json"), text.replacen("\"source\": \"w", "\"source\": \"v", 1)).unwrap();
         }),
         ("without its seal", "seal", |run| {
-            let mut said: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+            let mut said: Value = read_json(run.join("run.json"));
             said.as_object_mut().unwrap().remove("seal");
             fs::write(run.join("run.json"), said.to_string()).unwrap();
         }),

@@ -1,10 +1,10 @@
 //! Readers while other commands drop and replace the runs that they read: complete answers, and no error.
 
 use crate::common::add;
-use crate::lake::{Lake, heaplake};
 use heaplake_lake::handles;
 use heaplake_lake::place::Place;
 use heaplake_lake::selection;
+use heaplake_support::lake::{Lake, heaplake};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Output;

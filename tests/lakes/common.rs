@@ -1,9 +1,9 @@
 //! Small runs, and commands on a lake.
 
-use crate::lake::{Lake, heaplake};
-use crate::written::{Class, write};
 use heaplake_lake::seal;
 use heaplake_schemas::run::{self, Run};
+use heaplake_support::lake::{Lake, heaplake, read_json};
+use heaplake_support::written::{Class, write};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ pub(crate) fn add(lake: &Path, (release, snapshot, host): (&str, &str, Option<&s
 /// Changes the description of a run, and seals it again.
 pub(crate) fn describe(place: &Path, change: impl FnOnce(&mut Run)) {
     let path = place.join(run::FILE);
-    let mut run: Run = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut run: Run = read_json(&path);
     change(&mut run);
     let sealed = seal::sealed(&serde_json::to_string_pretty(&Run { seal: None, ..run }).unwrap()).0;
     fs::write(path, sealed).unwrap();

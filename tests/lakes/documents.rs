@@ -1,8 +1,8 @@
 //! Oversized descriptions, and files that a check leaves alone.
 
 use crate::common::{add, all, command, json, names};
-use crate::lake::{Lake, diagnostic, heaplake};
 use assert_cmd::Command;
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use std::fs::{self, File};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! `heaplake lake drop`.
 
 use crate::common::{add, add_of_day, all, assert_whole, command, describe, files, json, names};
-use crate::lake::{Lake, diagnostic};
 use heaplake_lake::place::Place;
+use heaplake_support::lake::{Lake, diagnostic};
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! Users' files beside heaplake's: they stay, or the command names them and changes nothing.
 
 use crate::common::{add, command, files, json};
-use crate::generated::generated;
-use crate::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::generated::generated;
+use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,7 +67,7 @@ fn comparisons_leave_what_they_did_not_write() {
         assert!(mine.iter().all(|name| fs::read(out.join(name)).unwrap() == b"mine"));
         // A table in the manifest that is no longer written is removed; entries outside the folder are ignored.
         let path = out.join(manifest);
-        let mut listing: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let mut listing: Value = read_json(&path);
         let precious = lake.input("diff_precious.parquet", b"precious");
         fs::write(out.join(format!("{prefix}old.parquet")), "").unwrap();
         symlink(&precious, out.join(format!("{prefix}link.parquet"))).unwrap();

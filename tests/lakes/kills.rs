@@ -1,7 +1,7 @@
 //! Drops and merges killed at any system call, system faults, and concurrent readers.
 
 use crate::common::{add, all, assert_whole, command, files};
-use crate::lake::{Lake, heaplake};
+use heaplake_support::lake::{Lake, answer, heaplake};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -194,9 +194,7 @@ fn readers_beside_drops_and_merges_see_whole_runs() {
     let mut reads = 0;
     while !changes.is_finished() || reads == 0 {
         for words in [&["lake", "verify"][..], &["ls"]] {
-            let output = heaplake().args(words).arg(lake.path()).arg("--json").output().unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-            let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let answer = answer(heaplake().args(words).arg(lake.path()).arg("--json"));
             let runs = answer["runs"].as_array().unwrap();
             assert!(runs.iter().any(|run| run["path"].as_str().unwrap().ends_with("snapshot=stays")), "{answer}");
             assert!(answer["damaged"].as_array().is_none_or(Vec::is_empty), "{answer}");

@@ -1,7 +1,7 @@
 //! `heaplake lake ls`.
 
 use crate::common::{DAY, add, add_of_day, command, describe, json, names};
-use crate::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use std::fs;
 use std::path::Path;
 

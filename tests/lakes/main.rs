@@ -5,13 +5,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
-#[path = "../support/generated.rs"]
-mod generated;
-#[path = "../support/lake.rs"]
-mod lake;
-#[path = "../support/written.rs"]
-mod written;
-
 mod changed;
 mod churn;
 mod common;

@@ -1,8 +1,8 @@
 //! `heaplake lake merge`.
 
 use crate::common::{add, add_of_day, all, assert_whole, command, describe, files, json};
-use crate::lake::{Lake, diagnostic};
 use heaplake_lake::place::Place;
+use heaplake_support::lake::{Lake, diagnostic};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};

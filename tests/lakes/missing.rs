@@ -1,7 +1,7 @@
 //! A missing lake, release, label or run is an error, and never looks like an empty lake.
 
 use crate::common::add;
-use crate::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
 use std::fs;
 
 fn lake() -> Lake {

@@ -1,7 +1,7 @@
 //! `heaplake lake verify`: every kind of damage is found, and named with its file.
 
 use crate::common::{add, assert_whole, command, describe, json};
-use crate::lake::{Lake, diagnostic};
+use heaplake_support::lake::{Lake, diagnostic};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -5,28 +5,15 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
-#[path = "../support/cgroup.rs"]
-mod cgroup;
-#[path = "../support/fixtures.rs"]
-mod fixtures;
-#[path = "../support/generated.rs"]
-mod generated;
-#[path = "../support/in_process.rs"]
-mod in_process;
-#[path = "../support/planted.rs"]
-mod planted;
-#[expect(dead_code, reason = "`planted` reads columns of numbers and texts only")]
-#[path = "../support/table.rs"]
-mod table;
-
 mod shapes;
 mod soak;
 mod threads;
 
 use cap::Cap;
-use cgroup::{Cgroup, ROOM};
 use heaplake::engine::admission::smallest_budget;
-use in_process::{Analysis, analyze};
+use heaplake_support::cgroup::{Cgroup, ROOM};
+use heaplake_support::in_process::{Analysis, analyze};
+use heaplake_support::planted;
 use std::alloc::System;
 use std::sync::Mutex;
 use tempfile::TempDir;

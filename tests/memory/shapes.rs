@@ -2,9 +2,9 @@
 //! read, or refused with a budget that then suffices.
 
 use super::ALONE;
-use super::cgroup::{Cgroup, ROOM};
 use heaplake::engine::admission::smallest_budget;
 use heaplake_generator::{shapes, trace_shapes};
+use heaplake_support::cgroup::{Cgroup, ROOM};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::process::Command;

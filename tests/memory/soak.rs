@@ -2,8 +2,8 @@
 //! reported, every good one is in the lake.
 
 use crate::ALONE;
-use crate::cgroup::{Cgroup, ROOM};
-use crate::{fixtures, generated};
+use heaplake_support::cgroup::{Cgroup, ROOM};
+use heaplake_support::{fixtures, generated};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

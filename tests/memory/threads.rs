@@ -1,7 +1,7 @@
 //! `--threads N` bounds the number of computing threads.
 
 use super::ALONE;
-use super::generated::generated;
+use heaplake_support::generated::generated;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,9 +1,9 @@
 //! Views over all runs: rows, columns of the run, pruning.
 
-use crate::lake::diagnostic;
 use crate::shared::{FLEET, fleet, one, rows, sql};
-use crate::table::Table;
 use heaplake_schemas::tables;
+use heaplake_support::lake::diagnostic;
+use heaplake_support::table::Table;
 use serde_json::json;
 use std::fs;
 

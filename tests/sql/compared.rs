@@ -1,7 +1,7 @@
 //! Tables of comparisons, trends and rollups, and their wide forms.
 
-use crate::lake::{Lake, heaplake};
 use crate::shared::{fleet, json, rows, sql};
+use heaplake_support::lake::{Lake, heaplake};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Output formats.
 
-use crate::lake::diagnostic;
 use crate::shared::{fleet, json, rows, sql};
+use heaplake_support::lake::diagnostic;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::json;
 use std::fs;

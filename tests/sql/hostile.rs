@@ -1,31 +1,16 @@
 //! Hostile statements, files and environments: one line of cause, one of advice, in time.
 
-use crate::cgroup::{Cgroup, ROOM};
-use crate::lake::{Lake, diagnostic, heaplake};
 use crate::shared::{fleet, sql};
+use heaplake_support::cgroup::{Cgroup, ROOM};
+use heaplake_support::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::processes::{end, signal, wait_until_it_hears};
 use std::fs;
 use std::io::Write;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// A join that takes hours, in an operator that never yields.
 const ENDLESS: &str = "SELECT a.node FROM nodes a CROSS JOIN nodes b CROSS JOIN nodes c ORDER BY random() LIMIT 5";
-
-/// Long, for busy machines and builds without optimisation.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-fn end(mut child: Child) -> Option<i32> {
-    let start = Instant::now();
-    while start.elapsed() < PATIENCE {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status.code();
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    panic!("still at work after {PATIENCE:?}");
-}
 
 #[test]
 fn a_signal_ends_any_statement() {
@@ -33,10 +18,11 @@ fn a_signal_ends_any_statement() {
     for name in ["-INT", "-TERM"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
         command.args(["sql", ENDLESS, "--threads", "1", "--lake"]).arg(lake.path());
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_until_it_hears(&mut child);
         std::thread::sleep(Duration::from_secs(3));
-        assert!(Command::new("kill").arg(name).arg(child.id().to_string()).status().unwrap().success());
-        assert_eq!(end(child), Some(130), "{name}");
+        signal(&child, name);
+        assert_eq!(end(&mut child).code(), Some(130), "{name}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Limits of statements: permissions, time and memory.
 
-use crate::lake::{Lake, diagnostic};
 use crate::shared::{fleet, json, one, sql};
+use heaplake_support::lake::{Lake, diagnostic};
 use serde_json::json;
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! The library of queries.
 
-use crate::lake::{diagnostic, heaplake};
 use crate::shared::{fleet, json, one, rows, sql};
+use heaplake_support::lake::{diagnostic, heaplake};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

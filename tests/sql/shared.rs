@@ -1,8 +1,8 @@
 //! A lake of a small fleet, and queries on it.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
 use assert_cmd::Command;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! A server, a proxy before it, and the binary with both.
 
-use crate::fixtures;
-use crate::lake::{Lake, heaplake};
 use crate::proxy::Proxy;
 use crate::server::{BUCKET, Server};
 use assert_cmd::Command;
+use heaplake_support::fixtures;
+use heaplake_support::lake::{Lake, heaplake};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;

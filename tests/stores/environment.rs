@@ -1,8 +1,8 @@
 //! Environment variables with invalid values, and messages during retries.
 
 use crate::common::{SMALL, World, fixture};
-use crate::lake::{diagnostic, heaplake};
 use crate::proxy::Act;
+use heaplake_support::lake::{diagnostic, heaplake};
 use serde_json::Value;
 
 #[test]

@@ -1,8 +1,8 @@
 //! Requests that fail, stall and break off.
 
 use crate::common::{SMALL, World, assert_same, content, fixture, local_tables};
-use crate::lake::{Lake, diagnostic};
 use crate::proxy::{Act, Asked};
+use heaplake_support::lake::{Lake, diagnostic};
 use std::time::Duration;
 
 /// Applies the troubles in turn, to every `every`th request.

@@ -1,7 +1,7 @@
 //! A bucket has other users: their objects stay, and their keys disturb no command.
 
 use crate::common::{OTHER, SMALL, World, fixture};
-use crate::lake::diagnostic;
+use heaplake_support::lake::diagnostic;
 use serde_json::Value;
 
 fn texts(answer: &Value, list: &str) -> Vec<String> {

@@ -1,9 +1,9 @@
 //! Inputs in a store: named, listed, matched, streamed, read again.
 
 use crate::common::{OTHER, SMALL, World, content, fixture, local_tables, without_measurements};
-use crate::generated::generated;
-use crate::lake::{Lake, diagnostic};
 use crate::proxy::Act;
+use heaplake_support::generated::generated;
+use heaplake_support::lake::{Lake, diagnostic};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! A lake in a store: its objects, conditional puts, and commands on it.
 
 use crate::common::{OTHER, SMALL, World, assert_same, fixture, local_tables};
-use crate::lake::diagnostic;
 use crate::proxy::Act;
+use heaplake_support::lake::diagnostic;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ fn runs_are_dropped_and_merged_from_a_store() {
     let world = World::new();
     world.analyze(fixture(SMALL)).args(["--snapshot", "one", "--release", "1"]).assert().success();
     world.analyze(fixture(OTHER)).args(["--snapshot", "two", "--release", "2"]).assert().success();
-    let lake = crate::lake::Lake::new();
+    let lake = heaplake_support::lake::Lake::new();
     let mut merge = world.heaplake();
     merge.args(["lake", "merge", &world.url("lake"), "--quiet", "--out"]).arg(lake.path()).assert().success();
     assert_eq!(lake.runs().len(), 2);

@@ -5,18 +5,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
-#[expect(dead_code, reason = "files are named to the binary")]
-#[path = "../support/fixtures.rs"]
-mod fixtures;
-#[path = "../support/generated.rs"]
-mod generated;
-#[expect(dead_code, reason = "nothing is left by what goes to a store")]
-#[path = "../support/lake.rs"]
-mod lake;
-#[expect(dead_code, reason = "columns of numbers only")]
-#[path = "../support/table.rs"]
-mod table;
-
 mod common;
 mod environment;
 mod failures;

@@ -1,10 +1,10 @@
 //! Commands that read a lake in a store: the same answers as from a folder, and few bytes.
 
 use crate::common::{OTHER, SMALL, World, assert_same, fixture, local_tables};
-use crate::generated::generated;
-use crate::lake::Lake;
 use crate::proxy::Act;
-use crate::table::Table;
+use heaplake_support::generated::generated;
+use heaplake_support::lake::Lake;
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -1,15 +1,16 @@
 //! Runs the binary in a cgroup, which limits its touched pages (code and mapped files included) or its threads.
 
+use crate::lake::binary;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes that a process may touch beyond its budget.
-pub(crate) const ROOM: u64 = 48 << 20;
+pub const ROOM: u64 = 48 << 20;
 
 /// A cgroup for one process at a time, removed on drop.
-pub(crate) struct Cgroup {
+pub struct Cgroup {
     folder: PathBuf,
     /// File of the peak memory.
     peak: &'static str,
@@ -17,13 +18,12 @@ pub(crate) struct Cgroup {
 
 impl Cgroup {
     /// A memory cgroup below this process's group; prints a note and returns `None` where the machine forbids it.
-    pub(crate) fn limited_to(bytes: u64) -> Option<Self> {
+    pub fn limited_to(bytes: u64) -> Option<Self> {
         Self::told("memory", ["memory.max", "memory.limit_in_bytes"], bytes)
     }
 
     /// A cgroup of at most `most` processes and threads.
-    #[allow(dead_code, reason = "not every test binary limits them")]
-    pub(crate) fn of_threads(most: u64) -> Option<Self> {
+    pub fn of_threads(most: u64) -> Option<Self> {
         Self::told("pids", ["pids.max"; 2], most)
     }
 
@@ -57,17 +57,14 @@ impl Cgroup {
     }
 
     /// The binary in this group, ready for arguments. The started process is the binary itself.
-    pub(crate) fn heaplake(&self) -> Command {
+    pub fn heaplake(&self) -> Command {
         let mut command = Command::new("sh");
-        command
-            .args(["-c", "echo $$ > \"$0\"/cgroup.procs && exec \"$@\""])
-            .arg(&self.folder)
-            .arg(env!("CARGO_BIN_EXE_heaplake"));
+        command.args(["-c", "echo $$ > \"$0\"/cgroup.procs && exec \"$@\""]).arg(&self.folder).arg(binary());
         command
     }
 
     /// Peak memory as the kernel reports it.
-    pub(crate) fn peak(&self) -> String {
+    pub fn peak(&self) -> String {
         fs::read_to_string(self.folder.join(self.peak)).unwrap_or_default().trim().to_owned()
     }
 }

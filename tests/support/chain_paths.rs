@@ -4,7 +4,7 @@ use crate::table::Table;
 use arrow::array::{Array, AsArray};
 
 /// The column `path` of the chains: each element's edge, class, and whether it repeats.
-pub(crate) fn paths(table: &Table) -> Vec<Vec<(Option<String>, String, bool)>> {
+pub fn paths(table: &Table) -> Vec<Vec<(Option<String>, String, bool)>> {
     let column = table.0.column_by_name("path").unwrap().as_list::<i32>();
     let paths = (0..column.len()).map(|row| {
         let path = column.value(row);

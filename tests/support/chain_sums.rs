@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The chains of one kind and class sum to the class row, and every big class has some.
-pub(crate) fn check_chain_sums(run: &Path) {
+pub fn check_chain_sums(run: &Path) {
     let (chains, classes) = (Table::read(run, "chains.parquet"), Table::read(run, "classes.parquet"));
     let numbers = |table: &Table, row: usize| {
         ["count", "shallow_bytes", "retained_bytes"].map(|column| table.u64s(column)[row].unwrap())

@@ -4,7 +4,7 @@ use heaplake_generator::file;
 use heaplake_generator::plan::{Shape, Target};
 
 /// A generated snapshot of about `bytes` bytes.
-pub(crate) fn generated(seed: u64, bytes: u64) -> Vec<u8> {
+pub fn generated(seed: u64, bytes: u64) -> Vec<u8> {
     let mut text = Vec::new();
     let plan = file::plan(seed, Shape::Realistic, Target::Bytes(bytes));
     file::write(&plan, &mut text).unwrap();

@@ -10,7 +10,7 @@ use heaplake_schemas::options::{AnalysisOptions, BigClasses, Options, Tables};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-pub(crate) struct Analysis {
+pub struct Analysis {
     pub options: AnalysisOptions,
     pub memory: u64,
     pub threads: usize,
@@ -26,7 +26,7 @@ impl Default for Analysis {
 }
 
 /// Analyses a file into a lake as the snapshot `it`, replacing an earlier run.
-pub(crate) fn analyze(lake: &Path, input: &Path, analysis: Analysis) -> Result<Outcome, Diagnostic> {
+pub fn analyze(lake: &Path, input: &Path, analysis: Analysis) -> Result<Outcome, Diagnostic> {
     let request = Request {
         input: Input::File(input.to_owned()),
         lake: lake.to_owned(),

@@ -1,25 +1,51 @@
 //! A lake in a temporary folder, and the real binary.
 
-#[path = "fast_folder.rs"]
-mod fast_folder;
-
 use assert_cmd::Command;
-pub(crate) use fast_folder::fast_folder;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+/// Cargo builds the binary beside the folder of the tests.
+pub fn binary() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(Path::parent).unwrap().join("heaplake")
+}
+
+/// A temporary folder, in memory if there is room.
+pub fn fast_folder() -> TempDir {
+    crate::fast_folder::fast_folder()
+}
+
 /// The binary with output independent of the terminal and the CI workflow of the tests.
-pub(crate) fn heaplake() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+pub fn heaplake() -> Command {
+    let mut command = Command::new(binary());
     for name in ["CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "GITHUB_STEP_SUMMARY", "HEAPLAKE_PYTHON", "NO_COLOR"] {
         command.env_remove(name);
     }
     command
 }
 
+/// Standard output of a command that must succeed.
+pub fn said(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The same, as JSON.
+pub fn answer(command: &mut Command) -> Value {
+    serde_json::from_str(&said(command)).unwrap()
+}
+
+/// A document in JSON, such as `run.json`.
+pub fn read_json<T: DeserializeOwned>(path: impl AsRef<Path>) -> T {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
 /// Runs a command that must fail with this exit code and print only one line of cause and one of advice; returns both.
-pub(crate) fn diagnostic(command: &mut Command, code: i32) -> (String, String) {
+pub fn diagnostic(command: &mut Command, code: i32) -> (String, String) {
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{text}");
@@ -31,47 +57,55 @@ pub(crate) fn diagnostic(command: &mut Command, code: i32) -> (String, String) {
     (cause.to_owned(), advice.to_owned())
 }
 
-pub(crate) struct Lake {
+pub struct Lake {
     folder: TempDir,
 }
 
 impl Lake {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self { folder: fast_folder() }
     }
 
+    /// A lake with one run, and that run.
+    pub fn of(input: impl AsRef<Path>, options: &[&str]) -> (Self, PathBuf) {
+        let lake = Self::new();
+        lake.analyze(input).args(options).assert().success();
+        let run = lake.run();
+        (lake, run)
+    }
+
     /// The folder of the lake and of the test's own files.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    pub(crate) fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.folder().join("lake")
     }
 
     /// Writes an input file beside the lake.
-    pub(crate) fn input(&self, name: &str, bytes: &[u8]) -> PathBuf {
+    pub fn input(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.folder().join(name);
         fs::write(&path, bytes).unwrap();
         path
     }
 
     /// `heaplake analyze INPUT --out LAKE --quiet`, ready for further options.
-    pub(crate) fn analyze(&self, input: impl AsRef<Path>) -> Command {
+    pub fn analyze(&self, input: impl AsRef<Path>) -> Command {
         let mut command = heaplake();
         command.arg("analyze").arg(input.as_ref()).arg("--out").arg(self.path()).arg("--quiet");
         command
     }
 
     /// Asserts that the lake has no run, partial run, scratch or empty folder.
-    pub(crate) fn assert_empty(&self) {
+    pub fn assert_empty(&self) {
         let left: Vec<PathBuf> =
             fs::read_dir(self.path()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         assert!(left.is_empty(), "{left:?} {:?}", self.leftovers());
     }
 
     /// The folders of all runs, sorted.
-    pub(crate) fn runs(&self) -> Vec<PathBuf> {
+    pub fn runs(&self) -> Vec<PathBuf> {
         let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         let mut runs: Vec<PathBuf> =
             list(self.path()).flat_map(list).filter(|path| path.join("run.json").exists()).collect();
@@ -79,14 +113,14 @@ impl Lake {
         runs
     }
 
-    pub(crate) fn run(&self) -> PathBuf {
+    pub fn run(&self) -> PathBuf {
         let mut runs = self.runs();
         assert_eq!(runs.len(), 1, "{runs:?}");
         runs.remove(0)
     }
 
     /// Everything below the lake outside of runs: must be empty after any command.
-    pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
+    pub fn leftovers(&self) -> Vec<PathBuf> {
         let runs = self.runs();
         let mut left = Vec::new();
         walk(&self.path(), &mut |path| {

@@ -5,7 +5,7 @@ use heaplake_oracle::{Layout, Snapshot};
 
 /// Leaks: the growing part of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Leak {
+pub enum Leak {
     Sessions,
     Orders,
     /// A log of events behind another global object.
@@ -16,10 +16,10 @@ pub(crate) enum Leak {
 }
 
 impl Leak {
-    pub(crate) const ALL: [Self; 5] = [Self::Sessions, Self::Orders, Self::Events, Self::Cache, Self::Callbacks];
+    pub const ALL: [Self; 5] = [Self::Sessions, Self::Orders, Self::Events, Self::Cache, Self::Callbacks];
 
     /// Path of the leaking container.
-    pub(crate) fn path(self) -> &'static str {
+    pub fn path(self) -> &'static str {
         match self {
             Self::Sessions => "Object.sessions",
             Self::Orders => "Object.pending",
@@ -59,7 +59,7 @@ fn cache(heap: &mut Snapshot, app: usize, count: usize) {
 }
 
 /// A snapshot; each seed is another host at another time.
-pub(crate) fn snapshot(leak: Option<Leak>, seed: u64) -> Vec<u8> {
+pub fn snapshot(leak: Option<Leak>, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let mut between = |low: usize, high: usize| low + (rng.draw() % (high - low) as u64) as usize;
     let heap = &mut Snapshot::new();

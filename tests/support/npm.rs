@@ -5,6 +5,7 @@
 //! complete, so a killed npm leaves nothing that looks installed. A list of files and lengths lies beside the packages:
 //! if a file is missing or shorter, the whole set is installed again.
 
+use crate::lake::binary;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -22,7 +23,7 @@ const OPTIONS: [&str; 5] =
     ["--no-fund", "--no-audit", "--prefer-offline", "--fetch-retries=1", "--fetch-timeout=60000"];
 
 /// A set of packages.
-pub(crate) struct Packages {
+pub struct Packages {
     pub name: &'static str,
     /// `package.json`, and `package-lock.json` if versions are locked: name and content.
     pub files: Vec<(&'static str, Vec<u8>)>,
@@ -35,8 +36,8 @@ pub(crate) struct Packages {
 
 impl Packages {
     /// A set that the search path's npm installs into `target/npm`.
-    pub(crate) fn new(name: &'static str, files: Vec<(&'static str, Vec<u8>)>, words: &[&'static str]) -> Self {
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../npm");
+    pub fn new(name: &'static str, files: Vec<(&'static str, Vec<u8>)>, words: &[&'static str]) -> Self {
+        let place = binary().with_file_name("../npm");
         Self { name, files, words: words.to_vec(), npm: PathBuf::from("npm"), place }
     }
 
@@ -44,7 +45,7 @@ impl Packages {
     ///
     /// # Panics
     /// If the lock file does not fit, or a package is not the locked one: the fault is in the repository.
-    pub(crate) fn install(&self) -> Result<PathBuf, String> {
+    pub fn install(&self) -> Result<PathBuf, String> {
         static FAILED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
         fs::create_dir_all(&self.place).unwrap();
         let folder = self.place.canonicalize().unwrap().join(format!("{}-{:016x}", self.name, self.hash()));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The owners table: count, shallow, retained and freed size of each owner.
-pub(crate) fn owners(run: &Path) -> BTreeMap<String, (u64, u64, u64, Option<u64>)> {
+pub fn owners(run: &Path) -> BTreeMap<String, (u64, u64, u64, Option<u64>)> {
     let table = Table::read(run, "owners.parquet");
     let [count, shallow, retained, freed] =
         ["count", "shallow_bytes", "retained_bytes", "freed_bytes"].map(|column| table.u64s(column));
@@ -19,7 +19,7 @@ pub(crate) fn owners(run: &Path) -> BTreeMap<String, (u64, u64, u64, Option<u64>
 }
 
 /// Every byte belongs to one owner, in shallow as in retained size.
-pub(crate) fn check_owner_sums(run: &Path) {
+pub fn check_owner_sums(run: &Path) {
     let (shares, nodes) = (owners(run), Table::read(run, "nodes.parquet"));
     let sizes: Vec<u64> = nodes.u64s("shallow_bytes").into_iter().map(Option::unwrap).collect();
     let heap: u64 = sizes.iter().sum();

@@ -8,19 +8,19 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// A realistic mixture of about `bytes` bytes.
-pub(crate) fn realistic(seed: u64, bytes: u64) -> Plan {
+pub fn realistic(seed: u64, bytes: u64) -> Plan {
     file::plan(seed, Shape::Realistic, Target::Bytes(bytes))
 }
 
 /// Writes the planned file into a folder.
-pub(crate) fn write(plan: &Plan, folder: &Path) -> PathBuf {
+pub fn write(plan: &Plan, folder: &Path) -> PathBuf {
     let path = folder.join("planted.heapsnapshot");
     file::write(plan, BufWriter::new(File::create(&path).unwrap())).unwrap();
     path
 }
 
 /// Compares every planted answer with a run's tables.
-pub(crate) fn compare(plan: &Plan, run: &Path) {
+pub fn compare(plan: &Plan, run: &Path) {
     let answers = file::answers(plan);
 
     let nodes = Table::read(run, "nodes.parquet");

@@ -8,15 +8,15 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Timeout, above any wait on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Sends a signal, such as `-TERM`.
-pub(crate) fn signal(child: &Child, name: &str) {
+pub fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").arg(name).arg(child.id().to_string()).status().unwrap().success());
 }
 
-/// Polls until `look` returns a value; panics after two minutes.
-pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+/// Polls until `look` returns a value; panics after ten minutes.
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
         if let Some(found) = look() {
@@ -28,7 +28,7 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
 }
 
 /// Waits for the end of a process; kills it after the timeout.
-pub(crate) fn end(child: &mut Child) -> ExitStatus {
+pub fn end(child: &mut Child) -> ExitStatus {
     let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -49,7 +49,7 @@ fn status(child: &Child, key: &str) -> Option<String> {
 }
 
 /// Waits until a process handles SIGTERM (and the signals that it handles from the same moment on), or has ended.
-pub(crate) fn wait_until_it_hears(child: &mut Child) {
+pub fn wait_until_it_hears(child: &mut Child) {
     const TERM: u64 = 1 << (15 - 1);
     wait_for("it handles no signals", || {
         let handled = status(child, "SigCgt:").and_then(|mask| u64::from_str_radix(&mask, 16).ok()).unwrap_or(0);
@@ -58,7 +58,7 @@ pub(crate) fn wait_until_it_hears(child: &mut Child) {
 }
 
 /// Waits until a process has stopped itself; returns false if it has ended instead.
-pub(crate) fn wait_until_it_stops(child: &mut Child) -> bool {
+pub fn wait_until_it_stops(child: &mut Child) -> bool {
     wait_for("it does not stop", || match child.try_wait().unwrap() {
         Some(_) => Some(false),
         None => status(child, "State:").is_some_and(|state| state.starts_with('T')).then_some(true),
@@ -66,7 +66,7 @@ pub(crate) fn wait_until_it_stops(child: &mut Child) -> bool {
 }
 
 /// CPU time of a process and its threads so far.
-pub(crate) fn processor_time(child: &Child) -> Duration {
+pub fn processor_time(child: &Child) -> Duration {
     let text = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
     // After the name, which may contain anything: the state is first, user and system time are twelfth and thirteenth.
     let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);

@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use std::path::Path;
 
 /// `heaplake replay TRACE --out LAKE --quiet`, ready for further options.
-pub(crate) fn replay(lake: &Lake, trace: impl AsRef<Path>) -> Command {
+pub fn replay(lake: &Lake, trace: impl AsRef<Path>) -> Command {
     let mut command = heaplake();
     command.arg("replay").arg(trace.as_ref()).arg("--out").arg(lake.path()).arg("--quiet");
     command

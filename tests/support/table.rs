@@ -9,11 +9,11 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
 use std::path::Path;
 
-pub(crate) struct Table(pub RecordBatch);
+pub struct Table(pub RecordBatch);
 
 impl Table {
     /// Reads `RUN/FILE`.
-    pub(crate) fn read(run: &Path, file: &str) -> Self {
+    pub fn read(run: &Path, file: &str) -> Self {
         let file = File::open(run.join(file)).unwrap();
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
         let schema = reader.schema().clone();
@@ -22,12 +22,12 @@ impl Table {
     }
 
     /// The rows with this text in a column; for comparisons `measure`.
-    pub(crate) fn only(&self, column: &str, text: &str) -> Self {
+    pub fn only(&self, column: &str, text: &str) -> Self {
         let is_wanted: Vec<bool> = self.texts(column).iter().map(|found| found.as_deref() == Some(text)).collect();
         Self(filter_record_batch(&self.0, &BooleanArray::from(is_wanted)).unwrap())
     }
 
-    pub(crate) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.0.num_rows()
     }
 
@@ -36,7 +36,7 @@ impl Table {
     }
 
     /// A column of ids, addresses, sizes or counts.
-    pub(crate) fn u64s(&self, name: &str) -> Vec<Option<u64>> {
+    pub fn u64s(&self, name: &str) -> Vec<Option<u64>> {
         match self.0.column_by_name(name).map(|column| column.data_type()) {
             Some(DataType::UInt64) => self.column::<UInt64Type>(name),
             _ => self
@@ -48,36 +48,41 @@ impl Table {
     }
 
     /// A column of differences.
-    pub(crate) fn i64s(&self, name: &str) -> Vec<Option<i64>> {
+    pub fn i64s(&self, name: &str) -> Vec<Option<i64>> {
         self.column::<Int64Type>(name)
     }
 
     /// A column of statistics.
-    pub(crate) fn f64s(&self, name: &str) -> Vec<Option<f64>> {
+    pub fn f64s(&self, name: &str) -> Vec<Option<f64>> {
         self.column::<Float64Type>(name)
     }
 
     /// A column of ordinals.
-    pub(crate) fn u32s(&self, name: &str) -> Vec<Option<u32>> {
+    pub fn u32s(&self, name: &str) -> Vec<Option<u32>> {
         self.column::<UInt32Type>(name)
     }
 
     /// A column of distances.
-    pub(crate) fn i32s(&self, name: &str) -> Vec<Option<i32>> {
+    pub fn i32s(&self, name: &str) -> Vec<Option<i32>> {
         self.column::<Int32Type>(name)
     }
 
     /// A column of small numbers.
-    pub(crate) fn u8s(&self, name: &str) -> Vec<Option<u8>> {
+    pub fn u8s(&self, name: &str) -> Vec<Option<u8>> {
         self.column::<UInt8Type>(name)
     }
 
     /// A column of flags.
-    pub(crate) fn bools(&self, name: &str) -> Vec<Option<bool>> {
+    pub fn bools(&self, name: &str) -> Vec<Option<bool>> {
         self.0.column_by_name(name).unwrap().as_boolean().iter().collect()
     }
 
-    pub(crate) fn texts(&self, name: &str) -> Vec<Option<String>> {
+    /// A column of texts; missing ones are empty.
+    pub fn strings(&self, name: &str) -> Vec<String> {
+        self.texts(name).into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    pub fn texts(&self, name: &str) -> Vec<Option<String>> {
         let column = self.0.column_by_name(name).unwrap();
         assert_eq!(column.data_type(), &DataType::Utf8);
         column.as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect()

@@ -19,9 +19,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A reference chain: edge and class of each element, instances, bytes.
-pub(crate) type Chain = (Vec<(&'static str, &'static str)>, i64, i64);
+pub type Chain = (Vec<(&'static str, &'static str)>, i64, i64);
 
-pub(crate) struct Class {
+pub struct Class {
     pub name: String,
     pub count: i64,
     pub shallow: i64,
@@ -32,18 +32,18 @@ pub(crate) struct Class {
 
 impl Class {
     /// A class without chains with 16 bytes per instance.
-    pub(crate) fn plain(name: impl Into<String>, count: i64, retained: i64) -> Self {
+    pub fn plain(name: impl Into<String>, count: i64, retained: i64) -> Self {
         Self { name: name.into(), count, shallow: 16 * count, retained, chains: Vec::new() }
     }
 }
 
 /// Writes a run into a lake: the tables `classes` and `chains` of a V8 snapshot.
-pub(crate) fn write(lake: &Path, run: (&str, &str, Option<&str>), classes: &[Class]) -> Result<(), StageError> {
+pub fn write(lake: &Path, run: (&str, &str, Option<&str>), classes: &[Class]) -> Result<(), StageError> {
     write_as("v8-heapsnapshot", lake, run, classes)
 }
 
 /// The same with another input format.
-pub(crate) fn write_as(
+pub fn write_as(
     format: &str,
     lake: &Path,
     (release, snapshot, host): (&str, &str, Option<&str>),

@@ -6,7 +6,6 @@ use crate::machine;
 use crate::report::{Section, megabytes, number, ratio};
 use anyhow::Result;
 use clap::Args;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Options of `before-after`.
@@ -63,11 +62,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn entry(binary: &Path, input: &str, threads: u32) -> Result<Entry> {
     let (verb, file) = input.strip_prefix("replay:").map_or(("analyze", input), |file| ("replay", file));
     let lake = files::work()?.join("before-after");
-    let mut command: Vec<OsString> =
-        [binary.as_os_str(), verb.as_ref(), file.as_ref(), "--out".as_ref()].map(Into::into).to_vec();
-    command.push(lake.clone().into());
-    command.extend(["--quiet", "--threads", &threads.to_string()].map(Into::into));
-    Ok(Entry { name: format!("{} {input}, {threads}", binary.display()), command, leaves: Some(lake) })
+    let (name, line) =
+        (format!("{} {input}, {threads}", binary.display()), format!("@ {verb} @ --out @ --quiet --threads {threads}"));
+    Ok(Entry::new(&name, &line, &[binary, Path::new(file), &lake], Some(&lake)))
 }
 
 fn row(input: &str, threads: u32, outcomes: &[Outcome]) -> [String; 9] {

@@ -2,14 +2,13 @@
 
 use crate::contest::{self, Entry, Outcome};
 use crate::files::{self, Snapshot};
-use crate::goals::{self, Goal, Measured};
+use crate::goals::{self, Goal, Measured, goal};
 use crate::lakes::{self, CLASSES};
-use crate::machine;
 use crate::report::{Section, megabytes, number};
+use crate::settings::Measuring;
 use crate::simulate;
 use anyhow::Result;
 use clap::Args;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const DIFF: &str = "heaplake diff --memory 512MiB";
@@ -21,21 +20,13 @@ const ANALYSIS: &str = "heaplake analyze";
 const RUNS: usize = 1000;
 
 const GOALS: [Goal; 3] = [
-    Goal {
-        text: "2 x 1,000 runs of 10,000 classes: seconds at most 12",
-        bound: 12.0,
-        measure: |on| on.of(DIFF, Outcome::wall),
-    },
-    Goal {
-        text: "2 x 1,000 runs of 10,000 classes: peak memory in MiB at most 512",
-        bound: 512.0,
-        measure: |on| on.of(DIFF, Outcome::rss).map(|bytes| bytes / f64::from(1 << 20)),
-    },
-    Goal {
-        text: "object by object: time at most that of one analysis",
-        bound: 1.0,
-        measure: |on| crate::report::ratio(on.of(OBJECTS, Outcome::wall), on.of(ANALYSIS, Outcome::wall)),
-    },
+    goal("2 x 1,000 runs of 10,000 classes: seconds at most 12", 12.0, |on| on.of(DIFF, Outcome::wall)),
+    goal("2 x 1,000 runs of 10,000 classes: peak memory in MiB at most 512", 512.0, |on| {
+        on.of(DIFF, Outcome::rss).map(|bytes| bytes / f64::from(1 << 20))
+    }),
+    goal("object by object: time at most that of one analysis", 1.0, |on| {
+        crate::report::ratio(on.of(OBJECTS, Outcome::wall), on.of(ANALYSIS, Outcome::wall))
+    }),
 ];
 
 /// Options of `comparison`.
@@ -54,39 +45,31 @@ pub(crate) struct Options {
     /// Runs of each release
     #[arg(long, value_name = "N", default_value_t = RUNS)]
     fleet: usize,
-    /// How often each setting runs
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
-    runs: u16,
-    /// The engine's binary
-    #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
-    heaplake: PathBuf,
-    /// Put the result into benches/RESULTS.md
-    #[arg(long)]
-    save: bool,
+    #[command(flatten)]
+    measuring: Measuring,
 }
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.simulate {
-        return simulate::run(options.save, &machine::describe(&options.heaplake)?);
+        return simulate::run(&options.measuring.engine);
     }
-    let mut section = Section::new("comparison", &machine::describe(&options.heaplake)?);
-    section.say(&format!("Medians of {} interleaved runs.", options.runs));
+    let mut section = options.measuring.section("comparison")?;
     let fleet = lakes::two_releases(options.fleet)?;
-    let outcomes = contest::hold(&of_fleet(options, &fleet)?, options.runs.into(), None)?;
+    let outcomes = contest::hold(&of_fleet(options, &fleet)?, options.measuring.runs.into(), None)?;
     let name = format!("2 x {} runs of {CLASSES} classes", options.fleet);
     tell(&mut section, &name, &outcomes);
     let mut results = vec![(name, lakes::table_bytes(&fleet)?, outcomes)];
     if let [base, target] = options.snapshots.as_slice() {
         let snapshot = Snapshot::given(target)?;
-        let outcomes = contest::hold(&of_objects(options, base, target)?, options.runs.into(), None)?;
+        let outcomes = contest::hold(&of_objects(options, base, target)?, options.measuring.runs.into(), None)?;
         tell(&mut section, &format!("objects of {}", snapshot.name), &outcomes);
         results.push((snapshot.name.clone(), snapshot.bytes, outcomes));
     }
     let measured: Vec<_> =
         results.iter().map(|(name, bytes, outcomes)| Measured { file: name, bytes: *bytes, outcomes }).collect();
     goals::report(&mut section, &GOALS, &measured);
-    section.end(options.save)
+    section.end(options.measuring.engine.save)
 }
 
 /// Adds the time and memory of every entry.
@@ -103,36 +86,30 @@ pub(crate) fn tell(section: &mut Section, name: &str, outcomes: &[Outcome]) {
 
 fn of_fleet(options: &Options, lake: &Path) -> Result<Vec<Entry>> {
     let out = files::work()?.join("comparison");
-    let entry = |name: &str, more: &[&str]| {
-        let mut command: Vec<OsString> = vec![options.heaplake.clone().into(), "diff".into()];
-        command.extend(["release=1", "release=2", "--quiet", "--memory", "512MiB", "--lake"].map(OsString::from));
-        command.extend([lake.into(), "--out".into(), out.clone().into()]);
-        command.extend(more.iter().map(OsString::from));
-        Entry { name: name.to_owned(), command, leaves: Some(out.clone()) }
+    let entry = |name: &str, more: &str| {
+        let line = format!("@ diff release=1 release=2 --quiet --memory 512MiB --lake @ --out @{more}");
+        Entry::new(name, &line, &[&options.measuring.engine.heaplake, lake, &out], Some(&out))
     };
-    Ok(vec![entry(DIFF, &[]), entry(DIFF_ONE_THREAD, &["--threads", "1"])])
+    Ok(vec![entry(DIFF, ""), entry(DIFF_ONE_THREAD, " --threads 1")])
 }
 
 /// Analyses both snapshots first, into a lake that is kept.
 fn of_objects(options: &Options, base: &Path, target: &Path) -> Result<Vec<Entry>> {
-    let work = files::work()?;
+    let (work, heaplake) = (files::work()?, &options.measuring.engine.heaplake);
     let lake = work.join("objects-lake");
-    let analyse = |snapshot: &Path, lake: &Path, name: &str| -> Vec<OsString> {
-        let mut command: Vec<OsString> = vec![options.heaplake.clone().into(), "analyze".into(), snapshot.into()];
-        command.extend(["--quiet", "--snapshot", name, "--out"].map(OsString::from));
-        command.push(lake.into());
-        command
+    let analyse = |snapshot: &Path, lake: &Path, name: &str| {
+        Entry::new(
+            ANALYSIS,
+            &format!("@ analyze @ --quiet --snapshot {name} --out @"),
+            &[heaplake, snapshot, lake],
+            Some(lake),
+        )
     };
     for (snapshot, name) in [(base, "base"), (target, "target")] {
-        crate::measure::command(None, &analyse(snapshot, &lake, name))?;
+        crate::measure::command(None, &analyse(snapshot, &lake, name).command)?;
     }
     let (out, other) = (work.join("comparison"), work.join("analysis"));
-    let mut command: Vec<OsString> = vec![options.heaplake.clone().into(), "diff".into()];
-    command.extend(["base", "target"].map(|name| lake.join(format!("release=none/snapshot={name}")).into()));
-    command.extend(["--objects", "--quiet", "--memory", "512MiB", "--out"].map(OsString::from));
-    command.push(out.clone().into());
-    Ok(vec![
-        Entry { name: OBJECTS.to_owned(), command, leaves: Some(out) },
-        Entry { name: ANALYSIS.to_owned(), command: analyse(target, &other, "target"), leaves: Some(other) },
-    ])
+    let [base, next] = ["base", "target"].map(|name| lake.join(format!("release=none/snapshot={name}")));
+    let line = "@ diff @ @ --objects --quiet --memory 512MiB --out @";
+    Ok(vec![Entry::new(OBJECTS, line, &[heaplake, &base, &next, &out], Some(&out)), analyse(target, &other, "target")])
 }

@@ -2,7 +2,9 @@
 //! reported as medians.
 
 use crate::measure::{self, Cost, Run};
+use crate::settings::FLOOR;
 use anyhow::Result;
+use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,28 @@ pub(crate) struct Entry {
     pub command: Vec<OsString>,
     /// Output removed after every run.
     pub leaves: Option<PathBuf>,
+}
+
+impl Entry {
+    /// A command that leaves an output; see [`words`].
+    pub(crate) fn new(name: &str, line: &str, paths: &[&Path], leaves: Option<&Path>) -> Self {
+        Self { name: name.to_owned(), command: words(line, paths), leaves: leaves.map(Path::to_owned) }
+    }
+
+    /// The floor: reading a file.
+    pub(crate) fn floor(file: &Path) -> Result<Self> {
+        Ok(Self::new(FLOOR, "@ read @", &[&env::current_exe()?, file], None))
+    }
+}
+
+/// The words of a command line, with the next path for each `@`.
+pub(crate) fn words(line: &str, paths: &[&Path]) -> Vec<OsString> {
+    let mut paths = paths.iter();
+    let path_or_word = |word| match word {
+        "@" => paths.next().map(OsString::from).unwrap_or_default(),
+        word => word.into(),
+    };
+    line.split(' ').map(path_or_word).collect()
 }
 
 /// Result of an entry.

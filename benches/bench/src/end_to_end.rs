@@ -2,16 +2,13 @@
 
 use crate::contest::{self, Entry, Outcome, median};
 use crate::files::{self, Snapshot};
-use crate::goals::{self, Measured};
-use crate::machine;
+use crate::goals::{self, Goal};
 use crate::peers;
 use crate::report::{NONE, Section, megabytes, number, ratio};
-use crate::settings::{FLOOR, ONE_THREAD, SIZES_ONLY, SMALL_MEMORY, TWO_THREADS};
+use crate::settings::{FLOOR, Measuring, ONE_THREAD, SIZES_ONLY, SMALL_MEMORY, TWO_THREADS};
 use anyhow::Result;
 use clap::Args;
 use heaplake::memory::Size;
-use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Options of `end-to-end`.
@@ -26,41 +23,41 @@ pub(crate) struct Options {
     /// Sizes of generated snapshots; `--sizes ''` for none
     #[arg(long, value_name = "SIZE,...", default_value = "100MB,600MB,800MB")]
     sizes: String,
-    /// How often each program runs
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
-    runs: u16,
     /// Measure the other programs too (install them with benches/peers/install.sh)
     #[arg(long)]
     peers: bool,
-    /// The engine's binary
-    #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
-    heaplake: PathBuf,
-    /// Put the result into benches/RESULTS.md
-    #[arg(long)]
-    save: bool,
+    #[command(flatten)]
+    measuring: Measuring,
 }
 
 /// Measures and reports. A program that fails on a file is a result, not an error.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let snapshots = snapshots(options)?;
     let name = if options.peers { "peers" } else { "end-to-end" };
-    let mut section = Section::new(name, &machine::describe(&options.heaplake)?);
-    section.say(&format!("Medians of {} interleaved runs.", options.runs));
+    let mut section = options.measuring.section(name)?;
+    measure(&mut section, &options.measuring, &snapshots, |snapshot| entries(options, snapshot), &goals::SNAPSHOTS)?;
+    section.end(options.measuring.engine.save)
+}
+
+/// Measures the entries of every snapshot, and judges the goals.
+pub(crate) fn measure(
+    section: &mut Section,
+    measuring: &Measuring,
+    snapshots: &[Snapshot],
+    entries: impl Fn(&Snapshot) -> Result<Vec<Entry>>,
+    goals: &[Goal],
+) -> Result<()> {
     let mut results = Vec::new();
-    for snapshot in &snapshots {
+    for snapshot in snapshots {
         eprintln!("{}", snapshot.name);
-        let outcomes = contest::hold(&entries(options, snapshot)?, options.runs.into(), None)?;
+        let outcomes = contest::hold(&entries(snapshot)?, measuring.runs.into(), None)?;
         section.say(&format!("### {} ({} MB)", snapshot.name, megabytes(Some(snapshot.bytes as f64))));
-        costs(&mut section, &outcomes);
-        stages(&mut section, &outcomes);
+        costs(section, &outcomes);
+        stages(section, &outcomes);
         results.push((snapshot, outcomes));
     }
-    let measured: Vec<_> = results
-        .iter()
-        .map(|(snapshot, outcomes)| Measured { file: &snapshot.name, bytes: snapshot.bytes, outcomes })
-        .collect();
-    goals::report(&mut section, &goals::SNAPSHOTS, &measured);
-    section.end(options.save)
+    goals::report(section, goals, &goals::measured(results.iter().map(|(snapshot, outcomes)| (*snapshot, outcomes))));
+    Ok(())
 }
 
 fn snapshots(options: &Options) -> Result<Vec<Snapshot>> {
@@ -71,26 +68,27 @@ fn snapshots(options: &Options) -> Result<Vec<Snapshot>> {
 }
 
 fn entries(options: &Options, snapshot: &Snapshot) -> Result<Vec<Entry>> {
-    let floor = [env::current_exe()?.into(), OsString::from("read"), snapshot.path.clone().into()];
-    let mut entries = vec![Entry { name: FLOOR.to_owned(), command: floor.to_vec(), leaves: None }];
-    // These row names are also the command-line arguments.
-    for name in [ONE_THREAD, TWO_THREADS, SMALL_MEMORY, SIZES_ONLY] {
-        let extra: Vec<&str> = name.split(' ').skip(1).collect();
-        entries.push(analysis(&options.heaplake, snapshot, name, &extra)?);
-    }
+    let names = [ONE_THREAD, TWO_THREADS, SMALL_MEMORY, SIZES_ONLY];
+    let mut entries = settings(&options.measuring.engine.heaplake, snapshot, &names)?;
     if options.peers {
         entries.extend(peers::entries(&snapshot.path)?);
     }
     Ok(entries)
 }
 
+/// The floor, and an analysis in each setting; the names are also the command-line arguments.
+pub(crate) fn settings(heaplake: &Path, snapshot: &Snapshot, names: &[&str]) -> Result<Vec<Entry>> {
+    let mut entries = vec![Entry::floor(&snapshot.path)?];
+    for name in names {
+        entries.push(analysis(heaplake, snapshot, name, name.trim_start_matches("heaplake"))?);
+    }
+    Ok(entries)
+}
+
 /// An analysis into an empty lake.
-pub(crate) fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &[&str]) -> Result<Entry> {
+pub(crate) fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &str) -> Result<Entry> {
     let lake = files::work()?.join("lake");
-    let command = [heaplake.as_os_str(), "analyze".as_ref(), snapshot.path.as_os_str(), "--out".as_ref()];
-    let command = command.into_iter().chain([lake.as_os_str()]).map(OsString::from);
-    let command = command.chain(extra.iter().map(OsString::from)).collect();
-    Ok(Entry { name: name.to_owned(), command, leaves: Some(lake) })
+    Ok(Entry::new(name, &format!("@ analyze @ --out @{extra}"), &[heaplake, &snapshot.path, &lake], Some(&lake)))
 }
 
 /// Adds a table of each program's costs.

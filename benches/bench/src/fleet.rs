@@ -2,15 +2,15 @@
 
 use crate::comparison::tell;
 use crate::contest::{self, Entry, Outcome};
-use crate::goals::{self, Goal, Measured};
+use crate::files;
+use crate::goals::{self, Goal, Measured, goal};
 use crate::lakes::{self, CLASSES};
 use crate::measure;
-use crate::report::{Section, number};
-use crate::{files, machine};
+use crate::report::number;
+use crate::settings::Measuring;
 use anyhow::{Context, Result};
 use clap::Args;
 use heaplake_generator::rng::Rng;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,18 +29,14 @@ const BY_RELEASE: &str =
     "SELECT release, count(*) AS classes, avg(retained_bytes) AS bytes FROM classes GROUP BY release";
 
 const GOALS: [Goal; 4] = [
-    Goal { text: "rollup: seconds at most 60", bound: 60.0, measure: |on| on.of(ROLLUP, Outcome::wall) },
-    Goal {
-        text: "rollup: peak memory in MiB at most 512",
-        bound: 512.0,
-        measure: |on| on.of(ROLLUP, Outcome::rss).map(|bytes| bytes / f64::from(1 << 20)),
-    },
-    Goal { text: "sql by class: seconds at most 5", bound: 5.0, measure: |on| on.of(GROUPS, Outcome::wall) },
-    Goal {
-        text: "sql by class: peak memory in MiB at most 512",
-        bound: 512.0,
-        measure: |on| on.of(GROUPS, Outcome::rss).map(|bytes| bytes / f64::from(1 << 20)),
-    },
+    goal("rollup: seconds at most 60", 60.0, |on| on.of(ROLLUP, Outcome::wall)),
+    goal("rollup: peak memory in MiB at most 512", 512.0, |on| {
+        on.of(ROLLUP, Outcome::rss).map(|bytes| bytes / f64::from(1 << 20))
+    }),
+    goal("sql by class: seconds at most 5", 5.0, |on| on.of(GROUPS, Outcome::wall)),
+    goal("sql by class: peak memory in MiB at most 512", 512.0, |on| {
+        on.of(GROUPS, Outcome::rss).map(|bytes| bytes / f64::from(1 << 20))
+    }),
 ];
 
 /// Options of `fleet`.
@@ -50,39 +46,26 @@ pub(crate) struct Options {
     /// Runs of each of two releases
     #[arg(long, value_name = "N", default_value_t = RUNS)]
     fleet: usize,
-    /// How often each setting runs
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
-    runs: u16,
-    /// The engine's binary
-    #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
-    heaplake: PathBuf,
     /// A binary with the feature sql [default: none, and no SQL]
     #[arg(long, value_name = "PATH")]
     sql: Option<PathBuf>,
-    /// Put the result into benches/RESULTS.md
-    #[arg(long)]
-    save: bool,
+    #[command(flatten)]
+    measuring: Measuring,
 }
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut section = Section::new("fleet", &machine::describe(&options.heaplake)?);
-    section.say(&format!("Medians of {} interleaved runs.", options.runs));
+    let mut section = options.measuring.section("fleet")?;
     let lake = lakes::two_releases(options.fleet)?;
     let out = files::work()?.join("rollup");
-    let mut entries = vec![Entry {
-        name: ROLLUP.to_owned(),
-        command: rollup(&options.heaplake, &lake, &out),
-        leaves: Some(out.clone()),
-    }];
+    let mut entries = vec![rollup(options, &lake, &out)];
     if let Some(sql) = &options.sql {
         for (name, statement) in [(GROUPS, BY_CLASS), (RELEASES, BY_RELEASE)] {
-            let mut command: Vec<OsString> = vec![sql.into(), "sql".into(), statement.into(), "--lake".into()];
-            command.extend([lake.clone().into(), "--memory".into(), "512MiB".into()]);
-            entries.push(Entry { name: name.to_owned(), command, leaves: None });
+            let paths: [&Path; 3] = [sql, Path::new(statement), &lake];
+            entries.push(Entry::new(name, "@ sql @ --lake @ --memory 512MiB", &paths, None));
         }
     }
-    let outcomes = contest::hold(&entries, options.runs.into(), None)?;
+    let outcomes = contest::hold(&entries, options.measuring.runs.into(), None)?;
     let name = format!("{} runs of {CLASSES} classes", 2 * options.fleet);
     tell(&mut section, &name, &outcomes);
     let bytes = lakes::table_bytes(&lake)?;
@@ -95,19 +78,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         number(Some(read as f64 / 1e6)),
     ));
     goals::report(&mut section, &GOALS, &[Measured { file: &name, bytes, outcomes: &outcomes }]);
-    section.end(options.save)
+    section.end(options.measuring.engine.save)
 }
 
-fn rollup(heaplake: &Path, lake: &Path, out: &Path) -> Vec<OsString> {
-    let mut command: Vec<OsString> = vec![heaplake.into(), "fleet".into(), "rollup".into(), lake.into()];
-    command.extend(["--quiet", "--memory", "512MiB", "--out"].map(OsString::from));
-    command.push(out.into());
-    command
+fn rollup(options: &Options, lake: &Path, out: &Path) -> Entry {
+    let line = "@ fleet rollup @ --quiet --memory 512MiB --out @";
+    Entry::new(ROLLUP, line, &[&options.measuring.engine.heaplake, lake, out], Some(out))
 }
 
 /// Adds a run to a rolled-up lake and removes it again: bytes read and seconds of the second rollup.
 fn one_more(options: &Options, lake: &Path, out: &Path) -> Result<(u64, f64)> {
-    let command = rollup(&options.heaplake, lake, out);
+    let command = rollup(options, lake, out).command;
     measure::command(None, &command)?;
     let added = lake.join("release=2").join("snapshot=run9999");
     lakes::one_run(lake, "2", 9999, &mut Rng::new(9))?;

@@ -1,6 +1,7 @@
 //! The project's performance goals and their check against measurements.
 
 use crate::contest::Outcome;
+use crate::files::Snapshot;
 use crate::peers;
 use crate::report::{NONE, Section, number, ratio};
 use crate::settings::{ONE_THREAD, SIZES_ONLY, SMALL_MEMORY, TWO_THREADS};
@@ -39,39 +40,28 @@ pub(crate) struct Goal {
     pub measure: fn(&Measured<'_>) -> Option<f64>,
 }
 
+pub(crate) const fn goal(text: &'static str, bound: f64, measure: fn(&Measured<'_>) -> Option<f64>) -> Goal {
+    Goal { text, bound, measure }
+}
+
 /// Goals for V8 snapshots.
 pub(crate) const SNAPSHOTS: [Goal; 6] = [
-    Goal {
-        text: "processor time at most 1/2 of v8-heap-parser's",
-        bound: 0.5,
-        measure: |on| on.cpu_ratio(ONE_THREAD, peers::PARSER),
-    },
-    Goal {
-        text: "the same for sizes and classes only",
-        bound: 0.5,
-        measure: |on| on.cpu_ratio(SIZES_ONLY, peers::PARSER),
-    },
-    Goal {
-        text: "processor time at most 1/6 of DevTools' worker's",
-        bound: 1.0 / 6.0,
-        measure: |on| on.cpu_ratio(ONE_THREAD, peers::DEVTOOLS),
-    },
-    Goal {
-        text: "the same for sizes and classes only",
-        bound: 1.0 / 6.0,
-        measure: |on| on.cpu_ratio(SIZES_ONLY, peers::DEVTOOLS),
-    },
-    Goal {
-        text: "peak memory in MB at most 400 on 800 MB or more with `--memory 256MiB`",
-        bound: 400.0,
-        measure: |on| on.of(SMALL_MEMORY, Outcome::rss).filter(|_| on.bytes >= LARGE).map(|bytes| bytes / 1e6),
-    },
-    Goal {
-        text: "time with two threads at most 0.65 of that with one",
-        bound: 0.65,
-        measure: |on| ratio(on.of(TWO_THREADS, Outcome::wall), on.of(ONE_THREAD, Outcome::wall)),
-    },
+    goal("processor time at most 1/2 of v8-heap-parser's", 0.5, |on| on.cpu_ratio(ONE_THREAD, peers::PARSER)),
+    goal("the same for sizes and classes only", 0.5, |on| on.cpu_ratio(SIZES_ONLY, peers::PARSER)),
+    goal("processor time at most 1/6 of DevTools' worker's", 1.0 / 6.0, |on| on.cpu_ratio(ONE_THREAD, peers::DEVTOOLS)),
+    goal("the same for sizes and classes only", 1.0 / 6.0, |on| on.cpu_ratio(SIZES_ONLY, peers::DEVTOOLS)),
+    goal("peak memory in MB at most 400 on 800 MB or more with `--memory 256MiB`", 400.0, |on| {
+        on.of(SMALL_MEMORY, Outcome::rss).filter(|_| on.bytes >= LARGE).map(|bytes| bytes / 1e6)
+    }),
+    goal("time with two threads at most 0.65 of that with one", 0.65, |on| {
+        ratio(on.of(TWO_THREADS, Outcome::wall), on.of(ONE_THREAD, Outcome::wall))
+    }),
 ];
+
+/// The measurements of some files.
+pub(crate) fn measured<'a>(results: impl Iterator<Item = (&'a Snapshot, &'a Vec<Outcome>)>) -> Vec<Measured<'a>> {
+    results.map(|(on, outcomes)| Measured { file: &on.name, bytes: on.bytes, outcomes }).collect()
+}
 
 /// Adds a table of all goals, each judged on every applicable file of at least `SMALLEST` bytes.
 pub(crate) fn report(section: &mut Section, goals: &[Goal], measured: &[Measured<'_>]) {

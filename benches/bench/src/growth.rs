@@ -6,9 +6,9 @@ use crate::group::Group;
 use crate::measure::{self, Cost};
 use crate::report::{Section, megabytes, number};
 use anyhow::{Context, Result, bail, ensure};
-use std::ffi::OsString;
+use heaplake_generator::shapes::{Shape, find};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Largest allowed growth of a doubling beyond n log n.
@@ -17,18 +17,6 @@ pub(crate) const MOST_GROWTH: f64 = 1.3;
 /// Seconds ignored: fixed costs and the noise of short runs.
 const NOISE: f64 = 0.25;
 
-type WriteShape = dyn Fn(u64, &mut dyn Write) -> io::Result<()>;
-
-/// A shape, and the engine's subcommand and options for it.
-pub(crate) struct Shape {
-    pub name: &'static str,
-    pub says: &'static str,
-    pub ending: &'static str,
-    pub command: &'static str,
-    pub options: Vec<String>,
-    pub write: Box<WriteShape>,
-}
-
 /// Settings of all shapes.
 pub(crate) struct Settings<'a> {
     pub heaplake: &'a Path,
@@ -36,6 +24,8 @@ pub(crate) struct Settings<'a> {
     /// How often each file is read; the fastest counts.
     pub runs: u16,
     pub group: Option<&'a Group>,
+    /// The engine's options for a shape.
+    pub words: &'a dyn Fn(&Shape) -> String,
 }
 
 /// Sizes that are measured.
@@ -44,19 +34,15 @@ pub(crate) fn sizes(smallest: u64) -> [u64; 3] {
 }
 
 /// The shapes of these names; all if there are none.
-pub(crate) fn chosen<S>(
-    names: &[String],
-    all: &'static [S],
-    find: fn(&str) -> Option<&'static S>,
-) -> Result<Vec<&'static S>> {
+pub(crate) fn chosen(names: &[String], all: &'static [Shape]) -> Result<Vec<&'static Shape>> {
     if names.is_empty() {
         return Ok(all.iter().collect());
     }
-    names.iter().map(|name| find(name).with_context(|| format!("there is no shape {name}"))).collect()
+    names.iter().map(|name| find(all, name).with_context(|| format!("there is no shape {name}"))).collect()
 }
 
 /// Measures shapes and ends the section; a shape that grows too fast is an error.
-pub(crate) fn report(mut section: Section, save: bool, shapes: &[Shape], settings: &Settings<'_>) -> Result<()> {
+pub(crate) fn report(mut section: Section, save: bool, shapes: &[&Shape], settings: &Settings<'_>) -> Result<()> {
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     for shape in shapes {
         eprintln!("{}: {}", shape.name, shape.says);
@@ -91,7 +77,7 @@ fn cost(shape: &Shape, size: u64, settings: &Settings<'_>) -> Result<Cost> {
     let (input, lake) = (work.join(format!("shape.{}", shape.ending)), work.join("lake"));
     let write = || {
         let mut to = BufWriter::with_capacity(1 << 20, File::create(&input)?);
-        (shape.write)(size, &mut to).and_then(|()| to.flush())
+        shape.write(size, &mut to).and_then(|()| to.flush())
     };
     write().with_context(|| input.display().to_string())?;
     let mut best: Option<Cost> = None;
@@ -104,9 +90,8 @@ fn cost(shape: &Shape, size: u64, settings: &Settings<'_>) -> Result<Cost> {
 }
 
 fn once((input, lake): (&Path, &Path), shape: &Shape, settings: &Settings<'_>) -> Result<Cost> {
-    let mut command: Vec<OsString> = vec![settings.heaplake.into(), shape.command.into(), input.into()];
-    command.extend(["--out".into(), lake.into(), "--snapshot".into(), "bench".into()]);
-    command.extend(shape.options.iter().map(OsString::from));
+    let line = format!("@ {} @ --out @ --snapshot bench {}", shape.command, (settings.words)(shape));
+    let command = contest::words(&line, &[settings.heaplake, input, lake]);
     let run = measure::command(settings.group.map(Group::folder), &command)?;
     // A leftover makes the next run fail with a clear error.
     let _ = fs::remove_dir_all(lake);

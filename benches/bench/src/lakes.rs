@@ -1,10 +1,10 @@
 //! Writes lakes of many small runs.
 
 use crate::files;
-use crate::written::{Class, write};
 use anyhow::{Context, Result};
 use heaplake_generator::rng::Rng;
 use heaplake_lake::selection;
+use heaplake_support::written::{Class, write};
 use std::fs;
 use std::path::{Path, PathBuf};
 

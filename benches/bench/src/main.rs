@@ -30,10 +30,7 @@ mod scale;
 mod settings;
 mod shapes;
 mod simulate;
-mod trace_shapes;
 mod well_formed;
-#[path = "../../../tests/support/written.rs"]
-mod written;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -79,9 +76,9 @@ enum Command {
     /// Replays of generated traces: allocations per second, memory, and correctness of the answers
     Replay(replay::Options),
     /// Traces and Java dumps of extreme shapes: time and memory as they grow
-    TraceShapes(trace_shapes::Options),
+    TraceShapes(shapes::Traces),
     /// Heaps of extreme shapes: time for a million nodes as they grow, which must not rise
-    Shapes(shapes::Options),
+    Shapes(shapes::Heaps),
     /// Inner loops against the best known implementation of each
     Kernels(kernels::Options),
     /// Read a file once through a small buffer: the floor of every analysis
@@ -100,8 +97,8 @@ fn main() -> ExitCode {
         Command::Comparison(options) => comparison::run(&options),
         Command::Fleet(options) => fleet::run(&options),
         Command::Replay(options) => replay::run(&options),
-        Command::TraceShapes(options) => trace_shapes::run(&options),
-        Command::Shapes(options) => shapes::run(&options),
+        Command::TraceShapes(options) => shapes::traces(&options),
+        Command::Shapes(options) => shapes::heaps(&options),
         Command::Kernels(options) => kernels::run(&options),
         Command::Read(options) => files::read(&options),
     };

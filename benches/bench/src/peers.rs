@@ -2,7 +2,6 @@
 
 use crate::contest::Entry;
 use anyhow::{Result, ensure};
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -28,7 +27,7 @@ const PARSE: &str = "ParseHeapDump.sh";
 /// Timeout in seconds: some peers never end on some files.
 const PATIENCE: &str = "900";
 /// Heap limit for Node.js peers, far above their need, so that garbage collection does not dominate.
-const NODE: [&str; 2] = ["node", "--max-old-space-size=8000"];
+const NODE: &str = "node --max-old-space-size=8000";
 
 /// The peers' commands for one file; fails if one is not installed.
 pub(crate) fn entries(file: &Path) -> Result<Vec<Entry>> {
@@ -39,9 +38,9 @@ pub(crate) fn entries(file: &Path) -> Result<Vec<Entry>> {
         ensure!(Path::new(needed).exists(), "no {needed}: run benches/peers/install.sh first");
     }
     Ok(vec![
-        entry(file, PARSER, &[parser]),
-        entry(file, DEVTOOLS, &[NODE[0], NODE[1], devtools, "--measure"]),
-        entry(file, MEMLAB, &[NODE[0], NODE[1], memlab]),
+        entry(file, PARSER, parser),
+        entry(file, DEVTOOLS, &format!("{NODE} {devtools} --measure")),
+        entry(file, MEMLAB, &format!("{NODE} {memlab}")),
     ])
 }
 
@@ -51,14 +50,13 @@ pub(crate) fn of_dumps(file: &Path) -> Result<Vec<Entry>> {
     for needed in [&analyzer, &slurp] {
         ensure!(Path::new(needed).exists(), "no {needed}: run benches/peers/install.sh first");
     }
-    let mut entries = vec![entry(file, ANALYZER, &[&analyzer]), entry(file, SLURP, &[&slurp])];
+    let mut entries = vec![entry(file, ANALYZER, &analyzer), entry(file, SLURP, &slurp)];
     if Command::new("sh").args(["-c", &format!("command -v {PARSE} >/dev/null")]).status()?.success() {
-        entries.push(entry(file, MAT, &["benches/peers/mat.sh"]));
+        entries.push(entry(file, MAT, "benches/peers/mat.sh"));
     }
     Ok(entries)
 }
 
-fn entry(file: &Path, name: &str, words: &[&str]) -> Entry {
-    let words = ["timeout", PATIENCE].iter().chain(words).map(OsString::from);
-    Entry { name: name.to_owned(), command: words.chain([file.as_os_str().to_owned()]).collect(), leaves: None }
+fn entry(file: &Path, name: &str, command: &str) -> Entry {
+    Entry::new(name, &format!("timeout {PATIENCE} {command} @"), &[file], None)
 }

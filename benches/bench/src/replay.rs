@@ -3,11 +3,10 @@
 use crate::contest::{self, Entry, Outcome};
 use crate::end_to_end;
 use crate::files::{self, Snapshot};
-use crate::goals::{self, Goal, Measured};
-use crate::machine;
+use crate::goals::{self, Goal, goal};
 use crate::measure;
 use crate::report::{Section, megabytes, number, ratio};
-use crate::settings::FLOOR;
+use crate::settings::{FLOOR, Measuring};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use heaplake::memory::Size;
@@ -16,11 +15,9 @@ use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::{allocation_types, collections};
 use std::collections::BTreeMap;
-use std::env;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Row names: the options measured.
 const EVERY: &str = "heaplake --sample-interval 1";
@@ -36,16 +33,14 @@ const LARGE: u64 = 9_800_000_000;
 const BYTES_OF_ONE: u64 = 42;
 
 const GOALS: [Goal; 2] = [
-    Goal {
-        text: "processor seconds for a million allocations at most 1/3, each with its stack, followed to its death",
-        bound: 1.0 / 3.0,
-        measure: |on| ratio(on.of(EVERY, Outcome::cpu), on.of(EVERY, millions)),
-    },
-    Goal {
-        text: "peak memory in MB at most 640 on 10 GB with `--memory 512MiB`",
-        bound: 640.0,
-        measure: |on| on.of(SMALL_MEMORY, Outcome::rss).filter(|_| on.bytes >= LARGE).map(|bytes| bytes / 1e6),
-    },
+    goal(
+        "processor seconds for a million allocations at most 1/3, each with its stack, followed to its death",
+        1.0 / 3.0,
+        |on| ratio(on.of(EVERY, Outcome::cpu), on.of(EVERY, millions)),
+    ),
+    goal("peak memory in MB at most 640 on 10 GB with `--memory 512MiB`", 640.0, |on| {
+        on.of(SMALL_MEMORY, Outcome::rss).filter(|_| on.bytes >= LARGE).map(|bytes| bytes / 1e6)
+    }),
 ];
 
 /// Options of `replay`.
@@ -57,21 +52,13 @@ pub(crate) struct Options {
     /// Sizes of generated traces
     #[arg(long, value_name = "SIZE,...", default_value = "200MB,1GB", value_delimiter = ',')]
     sizes: Vec<Size>,
-    /// How often each setting runs
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
-    runs: u16,
-    /// The engine's binary
-    #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
-    heaplake: PathBuf,
-    /// Put the result into benches/RESULTS.md
-    #[arg(long)]
-    save: bool,
+    #[command(flatten)]
+    measuring: Measuring,
 }
 
 /// Measures and reports; wrong answers are an error.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut section = Section::new("replay", &machine::describe(&options.heaplake)?);
-    section.say(&format!("Medians of {} interleaved runs.", options.runs));
+    let mut section = options.measuring.section("replay")?;
     let mut results = Vec::new();
     let narrow = options.sizes.iter().map(|size| (size.0, Plan::default().types_of_stack));
     let wide = options.sizes.first().map(|size| (size.0, Plan::default().types));
@@ -79,17 +66,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let (trace, answers) = generated(size, types_of_stack)?;
         eprintln!("{}", trace.name);
         check(options, &trace, &answers)?;
-        let outcomes = contest::hold(&entries(options, &trace)?, options.runs.into(), None)?;
+        let outcomes = contest::hold(&entries(options, &trace)?, options.measuring.runs.into(), None)?;
         let (size, events) = (megabytes(Some(trace.bytes as f64)), answers.types.values().map(|of| of.0).sum::<u64>());
         section.say(&format!("### {} ({size} MB, {events} allocations)", trace.name));
         costs(&mut section, &outcomes);
         section.say("Types, objects that live and die in each collection: all as planted.");
         results.push((trace, outcomes));
     }
-    let measured: Vec<_> =
-        results.iter().map(|(trace, outcomes)| Measured { file: &trace.name, bytes: trace.bytes, outcomes }).collect();
-    goals::report(&mut section, &GOALS, &measured);
-    section.end(options.save)
+    goals::report(&mut section, &GOALS, &goals::measured(results.iter().map(|(trace, outcomes)| (trace, outcomes))));
+    section.end(options.measuring.engine.save)
 }
 
 /// The generated trace of about this size and its planted answers.
@@ -112,8 +97,7 @@ fn generated(size: u64, types_of_stack: u32) -> Result<(Snapshot, Answers)> {
 }
 
 fn entries(options: &Options, trace: &Snapshot) -> Result<Vec<Entry>> {
-    let floor = [env::current_exe()?.into(), OsString::from("read"), trace.path.clone().into()];
-    let mut entries = vec![Entry { name: FLOOR.to_owned(), command: floor.to_vec(), leaves: None }];
+    let mut entries = vec![Entry::floor(&trace.path)?];
     for name in [EVERY, TENTH, CREATION, SMALL_MEMORY] {
         entries.push(entry(options, trace, name)?);
     }
@@ -123,10 +107,8 @@ fn entries(options: &Options, trace: &Snapshot) -> Result<Vec<Entry>> {
 /// A replay into an empty lake.
 fn entry(options: &Options, trace: &Snapshot, name: &str) -> Result<Entry> {
     let lake = files::work()?.join("lake");
-    let command = [options.heaplake.as_os_str(), "replay".as_ref(), trace.path.as_os_str(), "--out".as_ref()];
-    let command = command.into_iter().chain([lake.as_os_str(), "--snapshot".as_ref(), "bench".as_ref()]);
-    let extra = name.split(' ').skip(1).map(OsString::from);
-    Ok(Entry { name: name.to_owned(), command: command.map(OsString::from).chain(extra).collect(), leaves: Some(lake) })
+    let line = format!("@ replay @ --out @ --snapshot bench{}", name.trim_start_matches("heaplake"));
+    Ok(Entry::new(name, &line, &[&options.measuring.engine.heaplake, &trace.path, &lake], Some(&lake)))
 }
 
 /// Replays once and checks the answers.

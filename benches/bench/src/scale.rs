@@ -1,22 +1,20 @@
 //! Measures files much larger than memory: growth of time and memory with the input, and correctness of the answers.
 
 use crate::answers::{self, Verdict};
-use crate::contest::failure;
+use crate::contest::{Entry, failure};
 use crate::end_to_end::analysis;
 use crate::files::{self, Snapshot};
 use crate::group::Group;
-use crate::machine;
 use crate::measure::{self, Cost, Run};
 use crate::report::{self, NONE, Section, megabytes, number, ratio};
-use crate::settings::FLOOR;
+use crate::settings::{Engine, FLOOR};
 use anyhow::{Context, Result};
 use clap::Args;
 use heaplake::memory::Size;
 use heaplake_schemas::run;
-use std::ffi::OsString;
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 /// Options of `scale`.
@@ -32,12 +30,8 @@ pub(crate) struct Options {
     /// to run in, where permitted
     #[arg(long, value_name = "LIMIT,...", default_value = "none,512MiB/640MiB", value_delimiter = ',')]
     limits: Vec<Limit>,
-    /// The engine's binary
-    #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
-    heaplake: PathBuf,
-    /// Put the result into benches/RESULTS.md
-    #[arg(long)]
-    save: bool,
+    #[command(flatten)]
+    engine: Engine,
 }
 
 /// Memory limits of a run.
@@ -82,7 +76,7 @@ struct Point {
 /// Measures and reports; wrong answers are an error.
 pub(crate) fn run(options: &Options) -> Result<()> {
     files::work()?;
-    let mut section = Section::new("scale", &machine::describe(&options.heaplake)?);
+    let mut section = options.engine.section("scale")?;
     let mut points = Vec::new();
     for size in &options.sizes {
         for limit in &options.limits {
@@ -92,7 +86,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     table(&mut section, &points);
     growth(&mut section, &points);
     let wrong = verdicts(&mut section, &points);
-    section.end(options.save)?;
+    section.end(options.engine.save)?;
     anyhow::ensure!(wrong == 0, "{wrong} answers are wrong");
     Ok(())
 }
@@ -115,13 +109,11 @@ fn point(options: &Options, size: u64, limit: &Limit, section: &mut Section) -> 
     let mut limit = limit.clone();
     let group = enter(&mut limit, section);
     let group = group.as_ref().map(Group::folder);
-    let read = [std::env::current_exe()?.into(), OsString::from("read"), snapshot.path.clone().into()];
     eprintln!("{}: {FLOOR}", snapshot.name);
-    let floor = measure::command(group, &read)?.cost;
+    let floor = measure::command(group, &Entry::floor(&snapshot.path)?.command)?.cost;
     eprintln!("{}: heaplake, budget {limit}", snapshot.name);
-    let memory = limit.memory.map(|memory| format!("--memory={memory}"));
-    let words: Vec<&str> = ["--snapshot", "scale"].into_iter().chain(memory.as_deref()).collect();
-    let entry = analysis(&options.heaplake, &snapshot, "heaplake", &words)?;
+    let memory = limit.memory.map_or_else(String::new, |memory| format!(" --memory={memory}"));
+    let entry = analysis(&options.engine.heaplake, &snapshot, "heaplake", &format!(" --snapshot scale{memory}"))?;
     let run = measure::command(group, &entry.command)?;
     let lake = entry.leaves.context("an analysis leaves a lake")?;
     let outcome = judge(&run, &lake.join("release=none/snapshot=scale"), &snapshot)?;

@@ -6,6 +6,7 @@
 //! such a threshold. Where the best of them finds the growth in 95 of 100 draws, the comparison must find it in 90.
 
 use crate::report::Section;
+use crate::settings::Engine;
 use anyhow::Result;
 use heaplake_compare::diff::{Question, test};
 use heaplake_compare::statistics::{Counts, corrected, fisher, paired, rank_sum};
@@ -272,12 +273,12 @@ fn few(section: &mut Section) {
 }
 
 /// Runs all simulations.
-pub(crate) fn run(save: bool, machine: &str) -> Result<()> {
-    let mut section = Section::new("comparison-simulated", machine);
+pub(crate) fn run(engine: &Engine) -> Result<()> {
+    let mut section = engine.section("comparison-simulated")?;
     section.say("The bytes of each host are drawn from one of five distributions. On 3 to 100 % of the hosts they grow by 0.5 to 100 units. A unit is about the width of the distribution; for pairs, it is about the variation of one host.");
     power(&mut section, false);
     power(&mut section, true);
     null(&mut section);
     few(&mut section);
-    section.end(save)
+    section.end(engine.save)
 }

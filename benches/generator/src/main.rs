@@ -87,7 +87,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    if let Some(shape) = options.extreme.as_deref().and_then(shapes::find) {
+    if let Some(shape) = options.extreme.as_deref().and_then(|name| shapes::find(SHAPES, name)) {
         return extreme(shape, options);
     }
     let start = Instant::now();

@@ -4,23 +4,8 @@
 //! logarithm.
 
 use crate::hprof::{Dump, ROOT_STICKY};
+use crate::shapes::{Shape, other};
 use std::io::{self, Write};
-
-pub struct Shape {
-    pub name: &'static str,
-    pub says: &'static str,
-    pub ending: &'static str,
-    /// Subcommand that reads it.
-    pub command: &'static str,
-    write: fn(u64, &mut dyn Write) -> io::Result<()>,
-}
-
-impl Shape {
-    /// Writes a file of this shape with `n` extreme elements.
-    pub fn write(&self, n: u64, out: &mut dyn Write) -> io::Result<()> {
-        (self.write)(n, out)
-    }
-}
 
 pub const SHAPES: &[Shape] = &[
     log("stacks", "n functions, stacks and allocations", stacks),
@@ -36,22 +21,18 @@ pub const SHAPES: &[Shape] = &[
     dump("java-classes", "n classes, an object of each", classes),
 ];
 
-pub fn find(name: &str) -> Option<&'static Shape> {
-    SHAPES.iter().find(|shape| shape.name == name)
-}
-
 type Writes = fn(u64, &mut dyn Write) -> io::Result<()>;
 
 const fn log(name: &'static str, says: &'static str, write: Writes) -> Shape {
-    Shape { name, says, ending: "log", command: "replay", write }
+    other(name, says, ["log", "replay"], write)
 }
 
 const fn profile(name: &'static str, says: &'static str, write: Writes) -> Shape {
-    Shape { name, says, ending: "heapprofile", command: "replay", write }
+    other(name, says, ["heapprofile", "replay"], write)
 }
 
 const fn dump(name: &'static str, says: &'static str, write: Writes) -> Shape {
-    Shape { name, says, ending: "hprof", command: "analyze", write }
+    other(name, says, ["hprof", "analyze"], write)
 }
 
 fn begin(out: &mut dyn Write) -> io::Result<()> {

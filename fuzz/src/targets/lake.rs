@@ -6,8 +6,7 @@
 use crate::analysis::{folder, told};
 use crate::seeds;
 use crate::subject::Target;
-use clap::Parser;
-use heaplake::commands::{Cli, Command, diff, dominators, lake, report, show, top, track, trend, why};
+use heaplake::commands;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -101,19 +100,7 @@ fn questions(run: &Path, whole: &Path, lake: &Path, folder: &Path) -> Vec<Vec<St
 }
 
 fn asked(words: &[String]) -> String {
-    let command = Cli::try_parse_from(std::iter::once("heaplake".to_owned()).chain(words.iter().cloned()));
-    let done = match command.unwrap_or_else(|error| panic!("{words:?}: {error}")).command {
-        Command::Ls(arguments) => lake::ls::run(&arguments),
-        Command::Lake(arguments) => lake::run(&arguments),
-        Command::Show(arguments) => show::run(&arguments),
-        Command::Report(arguments) => report::run(&arguments),
-        Command::Top(arguments) => top::run(&arguments),
-        Command::Why(arguments) => why::run(&arguments),
-        Command::Dominators(arguments) => dominators::run(&arguments),
-        Command::Track(arguments) => track::run(&arguments),
-        Command::Diff(arguments) => diff::run(&arguments),
-        Command::Trend(arguments) => trend::run(&arguments),
-        other => panic!("{other:?}"),
-    };
+    let line = std::iter::once("heaplake").chain(words.iter().map(String::as_str));
+    let done = commands::carry_out_line(line).unwrap_or_else(|error| panic!("{words:?}: {error}"));
     done.map_or_else(|diagnostic| told(&diagnostic).chars().take(40).collect(), |code| code.to_string())
 }

@@ -153,6 +153,12 @@ fn run(cli: Cli, quiet: bool) -> ExitCode {
     ExitCode::from(code.max(stdout::exit_code()))
 }
 
+/// Parses a command line, the program's name first, and carries it out in this process, without its set-up of signals
+/// and logs. The outer error is that of the parser.
+pub fn carry_out_line<'a>(words: impl Iterator<Item = &'a str>) -> Result<Done, clap::Error> {
+    Ok(carry_out(Cli::try_parse_from(words)?.command))
+}
+
 fn carry_out(command: Command) -> Done {
     match command {
         Command::Analyze(arguments) => analyze::run(&arguments),

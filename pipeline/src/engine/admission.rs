@@ -84,25 +84,27 @@ mod tests {
     #[test]
     fn stages_share_what_there_is() {
         let budget = Budget::new(64 << 20);
-        let grant = |stage, budget, alone, others, size| grant(&Wish::of(stage, size), budget, alone, others);
+        let grant = |stage: &Stage, budget: &Budget, alone, others: &[u64], size| {
+            super::grant(&Wish::of(stage, size), budget, alone, others)
+        };
         let fits = (1 << 20, 0);
-        assert_eq!(grant(&HALF, &budget, true, &[][..], fits), Some(64 << 20));
-        assert_eq!(grant(&HALF, &budget, true, &[wanted(&HALF, fits)][..], fits), Some(32 << 20));
-        assert_eq!(grant(&HALF, &budget, true, &[64 << 20][..], fits), Some((9 << 20) + (9 << 16)));
-        assert_eq!(grant(&HALF, &budget, true, &[1 << 20][..], (1 << 23, 0)), Some(64 << 20), "it pages, alone");
-        assert_eq!(grant(&HALF, &budget, false, &[][..], (1 << 23, 0)), None);
+        assert_eq!(grant(&HALF, &budget, true, &[], fits), Some(64 << 20));
+        assert_eq!(grant(&HALF, &budget, true, &[wanted(&HALF, fits)], fits), Some(32 << 20));
+        assert_eq!(grant(&HALF, &budget, true, &[64 << 20], fits), Some((9 << 20) + (9 << 16)));
+        assert_eq!(grant(&HALF, &budget, true, &[1 << 20], (1 << 23, 0)), Some(64 << 20), "it pages, alone");
+        assert_eq!(grant(&HALF, &budget, false, &[], (1 << 23, 0)), None);
         let shares = Stage { shares: true, ..HALF };
-        assert_eq!(grant(&shares, &budget, true, &[][..], (1 << 23, 0)), Some(64 << 20), "nothing else is ready");
+        assert_eq!(grant(&shares, &budget, true, &[], (1 << 23, 0)), Some(64 << 20), "nothing else is ready");
         assert_eq!(
-            grant(&shares, &budget, true, &[1 << 20][..], (1 << 23, 0)),
+            grant(&shares, &budget, true, &[1 << 20], (1 << 23, 0)),
             Some(63 << 20),
             "the other one needs little"
         );
-        assert_eq!(grant(&shares, &budget, true, &[60 << 20][..], (1 << 23, 0)), Some(32 << 20));
+        assert_eq!(grant(&shares, &budget, true, &[60 << 20], (1 << 23, 0)), Some(32 << 20));
         let other = budget.reserve("another stage", 32 << 20).unwrap();
-        assert_eq!(grant(&shares, &budget, false, &[][..], (1 << 23, 0)), Some(32 << 20));
-        assert_eq!(grant(&shares, &budget, false, &[][..], (5 << 20, 0)), None, "it fits when the other one has ended");
-        assert_eq!(grant(&HALF, &budget, false, &[][..], (1 << 23, 0)), None);
+        assert_eq!(grant(&shares, &budget, false, &[], (1 << 23, 0)), Some(32 << 20));
+        assert_eq!(grant(&shares, &budget, false, &[], (5 << 20, 0)), None, "it fits when the other one has ended");
+        assert_eq!(grant(&HALF, &budget, false, &[], (1 << 23, 0)), None);
         drop(other);
     }
 }

@@ -52,7 +52,7 @@ impl OriginWriter {
         (0..more).try_for_each(|_| self.of_class.push(NONE))?;
         finish_all((self.of_class, self.rows))?;
         self.nodes.sort_unstable();
-        ColumnWriter::write_all(scratch, columns::ORIGIN_NODE, self.nodes.iter().map(|&(node, _)| node))?;
-        ColumnWriter::write_all(scratch, columns::ORIGIN_OF_NODE, self.nodes.iter().map(|&(_, row)| row)).map(drop)
+        ColumnWriter::write_each(scratch, columns::ORIGIN_NODE, self.nodes.iter().map(|&(node, _)| node))?;
+        ColumnWriter::write_each(scratch, columns::ORIGIN_OF_NODE, self.nodes.iter().map(|&(_, row)| row)).map(drop)
     }
 }

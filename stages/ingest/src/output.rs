@@ -100,7 +100,7 @@ impl EdgeCounts {
         edge_kinds: Vec<EdgeKind>,
         scratch: &Scratch,
     ) -> Result<(), StageError> {
-        ColumnWriter::write_all(scratch, columns::DISTANCE_SEED, [metadata.root])?;
+        ColumnWriter::write_each(scratch, columns::DISTANCE_SEED, [metadata.root])?;
         metadata.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
         (metadata.edge_count, metadata.essential_edge_count) = (self.all, self.essential);
         metadata.node_kinds = node_kinds.iter().map(|&name| name.to_owned()).collect();

@@ -1,8 +1,8 @@
 //! Names of a leak in one run.
 
-use crate::chain_paths::paths;
-use crate::table::Table;
 use arrow::array::{Array, AsArray};
+use heaplake_support::chain_paths::paths;
+use heaplake_support::table::Table;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,11 +2,11 @@
 
 use crate::contest::median;
 use crate::files;
+use crate::settings::Engine;
 use anyhow::Result;
 use clap::Args;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, Scratch};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use tempfile::TempDir;
@@ -23,12 +23,8 @@ pub(crate) struct Options {
     /// Divide the work by this
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) shrink: u32,
-    /// The engine's binary, for its version
-    #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
-    pub(super) heaplake: PathBuf,
-    /// Put the result into benches/RESULTS.md
-    #[arg(long)]
-    pub(super) save: bool,
+    #[command(flatten)]
+    pub(super) engine: Engine,
 }
 
 impl Options {

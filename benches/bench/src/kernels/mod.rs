@@ -10,7 +10,6 @@ mod parquet;
 mod tokenise;
 
 use crate::files;
-use crate::machine;
 use crate::report::{Section, number, ratio};
 use anyhow::Result;
 use bench::Timed;
@@ -20,7 +19,7 @@ pub(crate) use bench::Options;
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result<()> {
     files::work()?;
-    let mut section = Section::new("kernels", &machine::describe(&options.heaplake)?);
+    let mut section = options.engine.section("kernels")?;
     section.say(&format!("Medians of {} runs, one thread.", options.runs));
     if options.shrink > 1 {
         section.say(&format!("**Only 1/{} of the usual work.**", options.shrink));
@@ -29,7 +28,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     report(&mut section, "Pairs into groups by key", "million pairs/s", &grouping::run(options)?);
     report(&mut section, "From essential edges to dominators", "million nodes/s", &graph::run(options)?);
     report(&mut section, "Columns to a file, synced", "MB/s", &parquet::run(options)?);
-    section.end(options.save)
+    section.end(options.engine.save)
 }
 
 /// Adds the table of one kernel.

@@ -4,7 +4,9 @@
 //! of time and memory. The shape and that number determine the heap.
 //!
 //! ```
-//! let shape = heaplake_generator::shapes::find("star").unwrap();
+//! use heaplake_generator::shapes::{SHAPES, find};
+//!
+//! let shape = find(SHAPES, "star").unwrap();
 //! let mut bytes = Vec::new();
 //! shape.write(1000, &mut bytes).unwrap();
 //! assert!(bytes.starts_with(b"{\"snapshot\":"));
@@ -23,6 +25,8 @@ pub struct Shape {
     pub name: &'static str,
     pub says: &'static str,
     pub ending: &'static str,
+    /// Subcommand that reads its files.
+    pub command: &'static str,
     write: Writer,
 }
 
@@ -30,14 +34,25 @@ pub struct Shape {
 enum Writer {
     V8(fn(u64) -> v8::Heap),
     Java(fn(u64, &mut Dump<'_>) -> io::Result<()>),
+    Other(fn(u64, &mut dyn Write) -> io::Result<()>),
 }
 
 const fn v8(name: &'static str, says: &'static str, heap: fn(u64) -> v8::Heap) -> Shape {
-    Shape { name, says, ending: "heapsnapshot", write: Writer::V8(heap) }
+    Shape { name, says, ending: "heapsnapshot", command: "analyze", write: Writer::V8(heap) }
+}
+
+/// A shape of traces or dumps; `reads` has the ending of its files and the subcommand.
+pub(crate) const fn other(
+    name: &'static str,
+    says: &'static str,
+    reads: [&'static str; 2],
+    write: fn(u64, &mut dyn Write) -> io::Result<()>,
+) -> Shape {
+    Shape { name, says, ending: reads[0], command: reads[1], write: Writer::Other(write) }
 }
 
 const fn java(name: &'static str, says: &'static str, write: fn(u64, &mut Dump<'_>) -> io::Result<()>) -> Shape {
-    Shape { name, says, ending: "hprof", write: Writer::Java(write) }
+    Shape { name, says, ending: "hprof", command: "analyze", write: Writer::Java(write) }
 }
 
 pub const SHAPES: &[Shape] = &[
@@ -67,16 +82,17 @@ pub const SHAPES: &[Shape] = &[
     java("java-classes", "each object has a class of its own", java::classes),
 ];
 
-pub fn find(name: &str) -> Option<&'static Shape> {
-    SHAPES.iter().find(|shape| shape.name == name)
+pub fn find(shapes: &'static [Shape], name: &str) -> Option<&'static Shape> {
+    shapes.iter().find(|shape| shape.name == name)
 }
 
 impl Shape {
-    /// Writes a heap of this shape and about this size.
-    pub fn write(&self, size: u64, out: &mut impl Write) -> io::Result<()> {
+    /// Writes a heap or trace of this shape and about this size.
+    pub fn write(&self, size: u64, mut out: &mut dyn Write) -> io::Result<()> {
         match self.write {
-            Writer::V8(heap) => v8::write(&heap(size.max(LEAST)), out),
-            Writer::Java(write) => java::write(size.max(LEAST), write, out),
+            Writer::V8(heap) => v8::write(&heap(size.max(LEAST)), &mut out),
+            Writer::Java(write) => java::write(size.max(LEAST), write, &mut out),
+            Writer::Other(write) => write(size, out),
         }
     }
 }

@@ -53,8 +53,8 @@ impl<T: Pod> ColumnWriter<T> {
         }
     }
 
-    /// Writes a whole column; returns the number of its elements.
-    pub fn write_all(
+    /// Writes a whole column element by element; returns its length.
+    pub fn write_each(
         scratch: &Scratch,
         column: Column<T>,
         elements: impl IntoIterator<Item = T>,

@@ -171,7 +171,7 @@ fn join_with<D: WriteAt<u8>>(
     joiner.objects(job)?;
     let Joiner { output, referred, root_count, lost, .. } = joiner;
     let edges = output.finish(scratch)?;
-    ColumnWriter::write_all(scratch, columns::NODE_NAME, (0..metadata.node_count).map(|_| StringId::NONE))?;
+    ColumnWriter::write_each(scratch, columns::NODE_NAME, (0..metadata.node_count).map(|_| StringId::NONE))?;
     let orphans = write_orphans(metadata, &referred, scratch)?;
     metadata.string_count = StringTable::open(scratch, STRINGS)?.len() as u64;
     metadata.root_count = root_count;
@@ -265,13 +265,13 @@ impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
 fn write_orphans(metadata: &Metadata, referred: &Bitset, scratch: &Scratch) -> Result<u64, StageError> {
     let nodes = (0..metadata.node_count as u32).map(NodeId);
     let orphans = nodes.filter(|&node| node != metadata.root && !referred.contains(node.index()));
-    ColumnWriter::write_all(scratch, columns::ESSENTIAL_ORPHAN, orphans)
+    ColumnWriter::write_each(scratch, columns::ESSENTIAL_ORPHAN, orphans)
 }
 
 /// Writes the labels of references and dependent handles; labels of roots come with the edges.
 fn write_labels(names: &mut NameWriter, classes: u64, scratch: &Scratch) -> Result<(), StageError> {
-    ColumnWriter::write_all(scratch, columns::CLASS_LABEL_START, (0..=classes).map(|_| 0))?;
+    ColumnWriter::write_each(scratch, columns::CLASS_LABEL_START, (0..=classes).map(|_| 0))?;
     // The label before the slots is for the class of an object, which has no edge here.
     let labels = [StringId::NONE, StringId::NONE, names.intern(b"<dependent>")?];
-    ColumnWriter::write_all(scratch, columns::CLASS_LABEL, labels).map(drop)
+    ColumnWriter::write_each(scratch, columns::CLASS_LABEL, labels).map(drop)
 }

@@ -43,7 +43,7 @@ impl UnlistedWriter {
         if !job.setting.duplicates() {
             return Ok(Self(None));
         }
-        ColumnWriter::write_all(job.scratch, ROOTED, rooted.iter().map(|&rooted| rooted.into()))?;
+        ColumnWriter::write_each(job.scratch, ROOTED, rooted.iter().map(|&rooted| rooted.into()))?;
         ColumnWriter::create(job.scratch, UNLISTED).map(|column| Self(Some(column)))
     }
 

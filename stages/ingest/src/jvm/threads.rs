@@ -49,6 +49,6 @@ pub(crate) fn write(
         }
         frame_count.push((frames.len() - before) as u32)?;
     }
-    ColumnWriter::write_all(scratch, THREAD_STRING, thread_names.iter().copied())?;
+    ColumnWriter::write_each(scratch, THREAD_STRING, thread_names.iter().copied())?;
     finish_all((node, locals, frame_count, frames))
 }

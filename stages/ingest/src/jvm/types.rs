@@ -168,9 +168,9 @@ impl TypeWriter {
                 None => names.intern(format!("(unnamed class {:#x})", class.id).as_bytes())?,
             };
         }
-        ColumnWriter::write_all(scratch, DESCRIPTORS, self.descriptors.iter().copied())?;
-        ColumnWriter::write_all(scratch, FIELDS, self.fields.iter().copied())?;
-        ColumnWriter::write_all(scratch, STATICS, self.statics.iter().copied())?;
+        ColumnWriter::write_each(scratch, DESCRIPTORS, self.descriptors.iter().copied())?;
+        ColumnWriter::write_each(scratch, FIELDS, self.fields.iter().copied())?;
+        ColumnWriter::write_each(scratch, STATICS, self.statics.iter().copied())?;
         Ok(loaded)
     }
 }

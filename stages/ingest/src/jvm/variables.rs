@@ -114,7 +114,7 @@ impl Variables {
             let namespace = target(&self.namespaces, namespace);
             [node, target(&self.symbols, namespace), target(&self.symbols, symbol)]
         });
-        ColumnWriter::write_all(scratch, VARIABLE_STRINGS, strings).map(drop)
+        ColumnWriter::write_each(scratch, VARIABLE_STRINGS, strings).map(drop)
     }
 }
 

@@ -98,5 +98,5 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 fn write_orphans(header: &Header, held: &Bitset, nodes: usize, scratch: &Scratch) -> Result<(), StageError> {
     let orphans = (0..nodes).filter(|&node| !held.contains(node) && node as u64 != header.root);
     let orphans = orphans.map(|node| NodeId(node as u32));
-    ColumnWriter::write_all(scratch, columns::ESSENTIAL_ORPHAN, orphans).map(drop)
+    ColumnWriter::write_each(scratch, columns::ESSENTIAL_ORPHAN, orphans).map(drop)
 }

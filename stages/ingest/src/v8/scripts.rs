@@ -336,7 +336,7 @@ impl Scripts {
             loader: NOWHERE,
             platform: 0,
         };
-        ColumnWriter::write_all(scratch, columns::ORIGIN, paths.into_iter().zip(packages).map(origin))
+        ColumnWriter::write_each(scratch, columns::ORIGIN, paths.into_iter().zip(packages).map(origin))
     }
 }
 
