@@ -69,19 +69,27 @@ impl Crowd {
         self.sampled += 1;
     }
 
+    /// The shortest paths from `place` down to the samples, without the samples themselves.
+    fn paths(&self, place: u32, heap: &Heap) -> Vec<Vec<u32>> {
+        let Some(tree) = &heap.tree else { return Vec::new() };
+        let above = |&at: &u32| tree.parent(at).get().filter(|_| at != place);
+        let up = |&sample: &u32| std::iter::successors(Some(sample), above).take(STEPS).skip(1);
+        let samples = self.samples[..self.sampled].iter();
+        samples.map(|sample| up(sample).collect::<Vec<u32>>().into_iter().rev().collect()).collect()
+    }
+
+    /// Whether the objects are a linked list: one of them is reached through at least `least` others.
+    pub(super) fn is_list(&self, place: u32, class: u32, least: usize, heap: &Heap) -> bool {
+        let is_like = |&&node: &&u32| heap.nodes.class.at(node as usize).0 == class;
+        self.paths(place, heap).iter().any(|path| path.iter().filter(is_like).count() >= least)
+    }
+
     /// Returns the last object below `place` common to the shortest paths to more than half of the samples.
     pub(super) fn in_common(&self, place: u32, heap: &Heap) -> u32 {
-        let Some(tree) = &heap.tree else { return place };
-        let above = |&at: &u32| tree.parent(at).get().filter(|_| at != place);
-        // From the place down, without the sample itself.
-        let paths: Vec<Vec<u32>> = self.samples[..self.sampled]
-            .iter()
-            .map(|&sample| {
-                let mut path: Vec<u32> = std::iter::successors(Some(sample), above).take(STEPS).skip(1).collect();
-                path.reverse();
-                path
-            })
-            .collect();
+        let paths = self.paths(place, heap);
+        if paths.is_empty() {
+            return place;
+        }
         let mut last = place;
         for depth in 0.. {
             let mut next = Majority { value: place, votes: 0, example: 0 };

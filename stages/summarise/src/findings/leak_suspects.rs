@@ -45,7 +45,7 @@ const PLACES: usize = 64;
 const CROWD: u64 = 20;
 /// Minimum number of objects in a growing collection.
 const MANY: u64 = 50;
-/// Minimum length of a list of objects of one class, each dominated by the next: a tree is not so deep.
+/// Minimum length of a list of objects of one class, each reached through the one before: a tree is not so deep.
 const LIST: usize = 40;
 /// Number of dominators searched for the previous element.
 const BETWEEN: usize = 6;
@@ -143,7 +143,7 @@ fn without_details(found: Vec<Finding>, heap: &Heap) -> Vec<Finding> {
 }
 
 /// Finding about many objects of one class under one holder. One collection that refers to most of them, without a
-/// dominant one, grows. Otherwise they are a structure: the working memory of a compiler, or a service that was never
+/// dominant one, grows, and so does a linked list. Otherwise they are a structure: the working memory of a compiler, or a service that was never
 /// closed.
 fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Finding> {
     let collection = crowd.collection().map(|node| heap.whole(node));
@@ -160,7 +160,8 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
         return constant(heap.owner(place).unwrap_or(place), heap.nodes.retained.at(place as usize), heap);
     }
     // A node of a tree has a few children.
-    let grows = collection.is_some() && crowd.largest < crowd.bytes / 4 && crowd.count >= MANY;
+    let is_open = collection.is_some() || crowd.is_list(place, class, LIST, heap);
+    let grows = is_open && crowd.largest < crowd.bytes / 4 && crowd.count >= MANY;
     let subject = collection.unwrap_or_else(|| heap.owner(place).unwrap_or(place));
     if heap.is_register(subject) {
         return None;

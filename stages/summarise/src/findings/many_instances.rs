@@ -26,8 +26,9 @@ pub(super) const RULE: Rule = Rule {
 const NAME: &str = "many-instances";
 /// [`NAME`] for classes of the platform, or of unknown origin.
 const PLATFORM: &str = "many-platform-instances";
-/// Minimum percent of the heap of a high (never), medium, low finding.
-const PERCENT: [u64; 3] = [101, 25, 12];
+/// Minimum percent of the heap of a high, medium, low finding. High is most of the heap: without a holder, less may be
+/// a program's usual state.
+const PERCENT: [u64; 3] = [50, 25, 12];
 /// Minimum number of objects.
 const MANY: u64 = 10;
 /// Maximum number of classes.
@@ -99,8 +100,15 @@ fn finding(row: &ClassRow, is_program: bool, heap: &Heap) -> Option<Finding> {
 }
 
 /// Drops findings that a leak suspect covers with more evidence. Ranks objects of the platform behind a suspect of at
-/// least half their size: the suspect names the holder.
+/// least half their size: the suspect names the holder. Beside a mistake of high severity the others are medium: the
+/// mistake may be their cause.
 fn suppress(findings: &mut Vec<Finding>) {
+    let names_no_mistake = [NAME, PLATFORM, leak_suspects::NAME];
+    let is_mistake = |finding: &Finding| !names_no_mistake.contains(&finding.rule.as_str());
+    let most = match findings.iter().any(|finding| finding.severity == Severity::High && is_mistake(finding)) {
+        true => Severity::Medium,
+        false => Severity::High,
+    };
     let suspects: Vec<(Option<u32>, u64, Severity)> = findings
         .iter()
         .filter(|finding| finding.rule == leak_suspects::NAME || finding.rule == closure_caches::NAME)
@@ -108,6 +116,9 @@ fn suppress(findings: &mut Vec<Finding>) {
         .collect();
     findings.retain_mut(|finding| {
         let (class, half) = (finding.class_id, finding.bytes / 2);
+        if finding.rule == NAME || finding.rule == PLATFORM {
+            finding.severity = finding.severity.max(most);
+        }
         if finding.rule == PLATFORM
             && suspects.iter().any(|&(_, bytes, severity)| severity < Severity::Low && bytes >= half)
         {
