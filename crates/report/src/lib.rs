@@ -9,12 +9,13 @@
 //! of allocations, [`holders`] the holder trees, [`old_objects`] those of a recording; the document combines them.
 //! [`texts`] escapes and bounds names from the snapshot; [`page`] embeds the document in HTML. [`comparison`],
 //! [`trend`] and [`mod@fleet`] do the same for comparisons, trends and rollups; the first two read their tables through
-//! `subjects`.
+//! `subjects`, and all three have `contents` in common.
 
 pub mod alive;
 pub mod allocations;
 pub mod calls;
 pub mod comparison;
+mod contents;
 mod document;
 mod findings;
 pub mod fleet;

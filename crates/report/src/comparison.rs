@@ -1,19 +1,77 @@
-//! A table on a comparison's page: the first subjects, and sums of the others.
+//! A comparison as one HTML page.
+//!
+//! * Computes: only sums over the rows that are not shown; everything else is in the tables.
+//! * Resident memory: the rows that are shown, a few megabytes, and a batch of numbers of the others.
+//! * Passes over disk: the first rows of each table of the comparison, and three columns of the others.
+//! * Worst case: linear.
+//! * Fails when: a table is damaged or of an older version, the disk is full.
+//! * Determinism: same comparison in the same place, same bytes.
+//! * Reference: none needed.
 
-use crate::subjects::{self, Hosts, Rest, Subject, Subjects, id, real, text, whole};
+use crate::contents::{self, Origin, Tables};
+use crate::page;
+use crate::sides::{Side, side};
+use crate::subjects::{Hosts, Rest, Subject, Subjects, Table, id, real, text, whole};
 use crate::texts::Texts;
 use heaplake_kit::{Context, StageError};
 use heaplake_lake::reader::{Batch, value};
-use heaplake_schemas::diff::DiffTable;
+use heaplake_schemas::comparison::{self, Comparison};
+use heaplake_schemas::diff::{self, DiffTable};
 use serde::Serialize;
 use std::path::Path;
 
-/// A table.
-pub(crate) type Table = subjects::Table<Row>;
+/// Default file name of the page inside a comparison.
+pub const FILE: &str = "diff.html";
+
+/// Maximum memory for making the page: its texts and rows are bounded.
+const BYTES: u64 = 24 << 20;
+/// Maximum subjects of each table.
+const SUBJECTS: [u64; 8] = [1500, 1500, 300, 400, 300, 600, 600, 300];
+
+/// All data of the page, as read by its script.
+#[derive(Serialize)]
+struct Document {
+    comparison: Brief,
+    texts: Vec<String>,
+    #[serde(flatten)]
+    tables: Tables<Row>,
+}
+
+/// Contents of `diff.json`.
+#[derive(Serialize)]
+struct Brief {
+    base: Side,
+    target: Side,
+    #[serde(flatten)]
+    origin: Origin,
+}
+
+/// Makes the page of the comparison in `folder`, in the file `to`, from `diff.json` and the tables present. On error
+/// there is no page.
+pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
+    let _bytes = context.budget.reserve("the page of a comparison", BYTES)?;
+    let path = folder.join(comparison::FILE);
+    let of: Comparison = contents::description(&path, |of: &Comparison| (of.schema_version, &of.heaplake_version))?;
+    let mut texts = Texts::default();
+    let (base, target) = (side(&of.base, 1000, &mut texts), side(&of.target, 1000, &mut texts));
+    let versions = (&*of.format, &*of.heaplake_version);
+    let origin = Origin::of(versions, &of.remarks, &of.tables, folder, &mut texts);
+    let formats = of.format.contains(", ");
+    let read = |table, most| read(folder, table, (most, formats), &mut texts, context);
+    let tables = Tables::read(diff::TABLES, SUBJECTS, read)?;
+    let mapped = [&tables.classes, &tables.types];
+    let has_map = mapped.into_iter().flatten().any(|table| !table.rows.is_empty());
+    let comparison = Brief { base, target, origin };
+    let document = Document { comparison, texts: texts.into_list(), tables };
+    let text = |at: u32| document.texts.get(at as usize).map_or("", String::as_str);
+    let Brief { base, target, .. } = &document.comparison;
+    let title = format!("{} → {}", text(base.selection), text(target.selection));
+    contents::write(&document, folder, to, |json| page::of_comparison(&title, json, has_map), context)
+}
 
 /// A subject. Numbers are of the ranking measure.
 #[derive(Serialize)]
-pub(crate) struct Row {
+struct Row {
     #[serde(flatten)]
     subject: Subject,
     status: u32,
@@ -82,13 +140,13 @@ const COLUMNS: [&str; 27] = [
 
 /// Reads a table: the first subjects (maximum number, and whether with formats), and sums of the others. `None` if the
 /// comparison lacks it.
-pub(crate) fn read(
+fn read(
     folder: &Path,
     table: &DiffTable,
     shown: (u64, bool),
     texts: &mut Texts,
     context: &Context<'_>,
-) -> Result<Option<Table>, StageError> {
+) -> Result<Option<Table<Row>>, StageError> {
     let Some(subjects) = Subjects::open(folder, table.table.file, (table, 1), shown)? else { return Ok(None) };
     let mut found = subjects.table(&COLUMNS, context, |batch, at| {
         let subject = subjects.subject(batch, at, texts)?;

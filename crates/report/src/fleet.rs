@@ -1,11 +1,30 @@
-//! Data of a fleet's page, as read by its script.
+//! A rollup as one HTML page: the fleet at a glance.
+//!
+//! * Computes: nothing; everything is in `rollup.json`.
+//! * Resident memory: that file, and the rows and runs that are shown, a few megabytes.
+//! * Passes over disk: that file once.
+//! * Worst case: linear in the runs of the lake.
+//! * Fails when: the file is damaged or of an older version, the disk is full.
+//! * Determinism: same rollup, same runs with pages, same bytes.
+//! * Reference: none needed.
 
+use crate::contents;
+use crate::page;
 use crate::sides::median;
 use crate::texts::Texts;
-use heaplake_schemas::rollup::{Brief, Cluster, Group, RolledRun, Rollup, TABLES};
+use heaplake_kit::{Context, StageError};
+use heaplake_schemas::rollup::{self, Brief, Cluster, Group, RolledRun, Rollup, TABLES};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Default file name of the page inside a rollup.
+pub const FILE: &str = "fleet.html";
+
+/// Maximum memory for making the page, besides `rollup.json`: its texts, rows and runs are bounded.
+const BYTES: u64 = 16 << 20;
+/// Bytes of memory per byte of `rollup.json`.
+const READ: u64 = 3;
 
 /// Maximum runs shown, the largest first.
 const RUNS: usize = 1000;
@@ -15,14 +34,23 @@ const CLUSTERS: usize = 100;
 const HOSTS: usize = 200;
 /// Maximum rows shown per table.
 const ROWS: usize = 200;
-/// Maximum remarks shown.
-const REMARKS: usize = 50;
 /// File name of a run's page.
 const PAGE: &str = crate::FILE;
 
+/// Makes the page of the rollup in `folder`, in the file `to`, from `rollup.json`. On error there is no page.
+pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
+    let path = folder.join(rollup::FILE);
+    let size = std::fs::metadata(&path).map_err(|error| StageError::io(&path, "read", error))?.len();
+    let _bytes = context.budget.reserve("the page of a fleet", BYTES + READ * size)?;
+    let rollup: Rollup = contents::description(&path, |of: &Rollup| (of.schema_version, &of.heaplake_version))?;
+    let document = Document::of(&rollup, folder, to);
+    let title = format!("Fleet of {} runs", document.fleet.runs);
+    contents::write(&document, folder, to, |json| page::of_fleet(&title, json), context)
+}
+
 /// All data of the page.
 #[derive(Serialize)]
-pub(crate) struct Document {
+struct Document {
     fleet: Fleet,
     texts: Vec<String>,
     groups: Vec<OneGroup>,
@@ -110,7 +138,7 @@ struct OneRun {
 /// Location of the lake, seen from the page.
 struct Links<'a> {
     /// The lake itself.
-    lake: std::path::PathBuf,
+    lake: PathBuf,
     /// Link prefix; `None` if the page is outside the rollup's folder and the lake's path is relative.
     begin: Option<&'a str>,
 }
@@ -133,7 +161,7 @@ fn encoded(path: &str) -> String {
 
 impl Document {
     /// Data of the rollup in `folder`, for a page `to`.
-    pub(crate) fn of(rollup: &Rollup, folder: &Path, to: &Path) -> Self {
+    fn of(rollup: &Rollup, folder: &Path, to: &Path) -> Self {
         let mut texts = Texts::default();
         let beside = to.parent() == Some(folder);
         let links = Links {
@@ -150,14 +178,9 @@ impl Document {
             runs: rollup.groups.iter().map(|group| group.runs.len()).sum(),
             hosts: hosts(rollup.groups.iter().flat_map(|group| &group.runs)),
             clusters: rollup.clusters.len(),
-            remarks: rollup.remarks.iter().take(REMARKS).map(|remark| texts.add_within(remark, 1000)).collect(),
+            remarks: contents::remarks(&rollup.remarks, &mut texts),
         };
         Self { fleet, texts: texts.into_list(), groups, clusters, tables, runs }
-    }
-
-    /// Title.
-    pub(crate) fn title(&self) -> String {
-        format!("Fleet of {} runs", self.fleet.runs)
     }
 }
 
@@ -213,7 +236,7 @@ fn table(name: &'static str, rollup: &Rollup, links: &Links<'_>, texts: &mut Tex
         (b.sum, b.max, &a.signature, at).cmp(&(a.sum, a.max, &b.signature, other))
     });
     rows.truncate(ROWS);
-    let row = |(at, brief, row): (usize, &Brief, &heaplake_schemas::rollup::TopRow)| {
+    let row = |(at, brief, row): (usize, &Brief, &rollup::TopRow)| {
         let worst = rollup.groups[at].runs.get(row.worst);
         Row {
             signature: texts.add_within(&row.signature, 600),
