@@ -10,6 +10,7 @@ pub mod plan;
 pub mod replay_summary;
 pub mod rollup;
 pub mod stdout;
+mod subjects;
 pub mod summary;
 pub mod terminal;
 pub mod trend;

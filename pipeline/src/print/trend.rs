@@ -1,16 +1,14 @@
 //! Text of a trend: growing rows, the start of growth, and their series.
 
+use super::subjects::{Lines, NAME};
 use super::terminal::Look;
-use heaplake_compare::trend::{Answer, InBrief, TopRow};
+use heaplake_compare::trend::{Answer, TopRow};
 use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::comparison::Side;
 use heaplake_schemas::diff::is_size;
-use std::fmt::Write;
 
 /// Rows of a table.
 const ROWS: usize = 8;
-/// Maximum characters of a name in a line of any length.
-const NAME: usize = 100;
 /// Maximum characters of a series: a longer one is sampled.
 const SERIES: usize = 24;
 /// Characters of a sparkline, the lowest level first.
@@ -18,21 +16,23 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 
 /// Text of the trend.
 pub fn text(answer: &Answer, look: &Look) -> String {
-    let mut out = String::new();
+    let mut lines = Lines::new(look);
     let steps = &answer.series.steps;
     let runs: usize = steps.iter().map(|step| step.runs.len()).sum();
     let (first, last) = (steps.first().map(name), steps.last().map(name));
     let ends = visible(&format!("{} to {}", first.unwrap_or_default(), last.unwrap_or_default()));
-    // Writing into a string cannot fail.
-    let _ = writeln!(out, "{} steps by {}, {runs} runs: {ends}", steps.len(), answer.series.by);
+    lines.line(&format!("{} steps by {}, {runs} runs: {ends}", steps.len(), answer.series.by));
     for table in &answer.followed {
         let format = answer.series.format.contains(", ").then_some(table.format.as_str());
-        let _ = brief((table, format), steps, look, &mut out);
+        let shapes: Vec<String> =
+            table.shapes.iter().map(|(shape, rows)| format!("{} {shape}", count(*rows))).collect();
+        lines.line(&format!("\n{}: {}", lines.heading(table.table, format, table.measure), shapes.join(", ")));
+        let shown = table.top.iter().filter(|row| row.shape != "none").take(ROWS);
+        let is_size = is_size(table.table, table.measure);
+        shown.for_each(|row| subject(row, is_size, steps, &mut lines));
     }
-    for remark in &answer.series.remarks {
-        let _ = writeln!(out, "\n{}", look.wrap(remark, 0, 0));
-    }
-    out
+    lines.remarks(&answer.series.remarks);
+    lines.out
 }
 
 /// Name of a step: its run, or the selection of its runs.
@@ -43,42 +43,25 @@ fn name(step: &Side) -> String {
     }
 }
 
-/// Writes a table, with its format if the runs have several.
-fn brief((table, format): (&InBrief, Option<&str>), steps: &[Side], look: &Look, out: &mut String) -> std::fmt::Result {
-    let what = table.table.trim_start_matches("trend_").replace('_', " ");
-    let shapes: Vec<String> = table.shapes.iter().map(|(shape, rows)| format!("{} {shape}", count(*rows))).collect();
-    let of = format.map_or_else(String::new, |format| format!(" of {}", visible(format)));
-    writeln!(out, "\n{}{of} by {}: {}", look.painted(&what, "1"), table.measure, shapes.join(", "))?;
-    let is_size = is_size(table.table, table.measure);
-    for row in table.top.iter().filter(|row| row.shape != "none").take(ROWS) {
-        line(row, is_size, steps, look, out)?;
-    }
-    Ok(())
-}
-
-fn line(row: &TopRow, is_size: bool, steps: &[Side], look: &Look, out: &mut String) -> std::fmt::Result {
+fn subject(row: &TopRow, is_size: bool, steps: &[Side], lines: &mut Lines<'_>) {
     let amount = |number: f64| match is_size {
         true => size(number.abs().round() as u64),
         false => format!("{:.1}", number.abs()),
     };
     let signed = |number: f64| format!("{}{}", if number < 0.0 { '-' } else { '+' }, amount(number));
-    let growing = row.shape == "growing" || row.shape == "leaks_on_some";
-    let slope = look.painted(&format!("{:>11}", signed(row.slope)), if growing { "31" } else { "2" });
+    let on_some = row.shape == "leaks_on_some";
+    let growing = row.shape == "growing" || on_some;
     let since = row.first_growth.and_then(|step| steps.get(step)).filter(|_| growing);
     let since = since.map_or_else(String::new, |step| format!(" since {}", visible(&name(step))));
     let interval =
         row.slope_interval.map_or_else(String::new, |[low, high]| format!(", {} to {}", signed(low), signed(high)));
-    let on = match row.shape {
-        "leaks_on_some" => format!(" ({} hosts)", row.grown_on),
-        _ => String::new(),
-    };
+    let on = if on_some { format!(" ({} hosts)", row.grown_on) } else { String::new() };
     let ending = format!("  {}{on}{since}{interval}", row.shape);
-    let series = sparkline(&row.levels);
-    let used = 2 + 11 + 2 + series.chars().count() + 2 + ending.chars().count();
-    writeln!(out, "  {slope}  {series}  {}{ending}", look.fit(&row.signature, used, NAME))?;
-    match row.grown_on_names.as_ref().filter(|_| row.shape == "leaks_on_some") {
-        Some(names) => writeln!(out, "    on {}", look.fit(names, 7, NAME)),
-        None => Ok(()),
+    let series = format!("{}  ", sparkline(&row.levels));
+    let code = if growing { "31" } else { "2" };
+    lines.subject((&signed(row.slope), Some(code)), &series, &row.signature, &ending);
+    if let Some(names) = row.grown_on_names.as_ref().filter(|_| on_some) {
+        lines.line(&format!("    on {}", lines.look.fit(names, 7, NAME)));
     }
 }
 
