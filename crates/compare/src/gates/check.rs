@@ -10,7 +10,6 @@
 //! * Determinism: same tables, same bytes.
 
 use super::columns::Column;
-use super::expression::Row;
 use super::parts::Gate;
 use super::rows::{Bound, Shown};
 use super::verdict::{MatchedRow, Outcome, Sensitivity, Side, Verdict, Verdicts};
@@ -147,7 +146,7 @@ impl<'a> Check<'a> {
     fn batch(&mut self, batch: &Batch) -> Result<(), StageError> {
         let columns = &self.gate.lowered.columns;
         let measures = self.gate.of.measures.len();
-        let bound = Bound::of(columns, measures, batch)?;
+        let bound = Bound::of(columns, batch)?;
         let [effects, on_tenth] = EFFECTS.map(|name| batch.f64s(name));
         let (effects, on_tenth) = (effects?, on_tenth?);
         let rules = if self.gate.clusters { Some(batch.texts(RULE)?) } else { None };
@@ -155,10 +154,10 @@ impl<'a> Check<'a> {
             if rules.is_some_and(|rules| OF_WASTE.contains(&rules.value(first))) {
                 continue;
             }
-            let row = bound.subject(first);
-            let is_watched = self.gate.chooses.iter().all(|part| part.of(&row) == Some(true));
-            let value_of_row = self.gate.lowered.condition.of(&row);
-            let lacks = |(at, column): (usize, &Column)| column.is_statistic() && row.number(at).is_none();
+            let row = |column: usize| bound.value(first, column);
+            let is_watched = self.gate.chooses.iter().all(|part| part.holds(&row) == Some(true));
+            let value_of_row = self.gate.lowered.condition.holds(&row);
+            let lacks = |(at, column): (usize, &Column)| column.is_statistic() && row(at).is_none();
             let is_undecided = is_watched && value_of_row.is_none();
             self.verdict.rows += 1;
             self.verdict.watched += u64::from(is_watched);

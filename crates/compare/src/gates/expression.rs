@@ -7,31 +7,30 @@
 use regex::Regex;
 use std::cmp::Ordering;
 
-/// A row for evaluation; columns are positions in [`Expression::columns`](super::lower::Lowered).
-pub(crate) trait Row {
-    fn number(&self, column: usize) -> Option<Amount>;
-    fn text(&self, column: usize) -> Option<&str>;
-    fn truth(&self, column: usize) -> Option<bool>;
-}
-
+/// A value; null is `None` of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Amount {
+pub(crate) enum Scalar<'a> {
+    Truth(bool),
     Whole(i128),
     Real(f64),
+    Text(&'a str),
 }
 
-impl Amount {
-    pub(crate) fn real(self) -> f64 {
+impl Scalar<'_> {
+    fn real(self) -> Option<f64> {
         match self {
-            Self::Whole(whole) => whole as f64,
-            Self::Real(real) => real,
+            Self::Whole(whole) => Some(whole as f64),
+            Self::Real(real) => Some(real),
+            Self::Truth(_) | Self::Text(_) => None,
         }
     }
 
     fn order(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Whole(a), Self::Whole(b)) => Some(a.cmp(&b)),
-            (a, b) => a.real().partial_cmp(&b.real()),
+            (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
+            (Self::Truth(a), Self::Truth(b)) => Some(a.cmp(&b)),
+            (a, b) => a.real()?.partial_cmp(&b.real()?),
         }
     }
 }
@@ -60,31 +59,6 @@ impl Relation {
     }
 }
 
-/// An expression that is true, false or null.
-#[derive(Clone, Debug)]
-pub(crate) enum Condition {
-    Constant(bool),
-    Column(usize),
-    Not(Box<Self>),
-    And(Box<Self>, Box<Self>),
-    Or(Box<Self>, Box<Self>),
-    Numbers(Relation, Box<Number>, Box<Number>),
-    Texts(Relation, Text, Text),
-    /// Both true or both false.
-    Alike(Box<Self>, Box<Self>),
-    Matches(Text, Box<Regex>),
-    IsNull(Box<Value>),
-}
-
-/// A number or null.
-#[derive(Clone, Debug)]
-pub(crate) enum Number {
-    Constant(Amount),
-    Column(usize),
-    Negative(Box<Self>),
-    Computed(Operation, Box<Self>, Box<Self>),
-}
-
 /// An arithmetic operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
@@ -95,103 +69,9 @@ pub(crate) enum Operation {
     Modulo,
 }
 
-/// A text or null.
-#[derive(Clone, Debug)]
-pub(crate) enum Text {
-    Constant(String),
-    Column(usize),
-}
-
-/// An expression of any type.
-#[derive(Clone, Debug)]
-pub(crate) enum Value {
-    Condition(Condition),
-    Number(Number),
-    Text(Text),
-}
-
-impl Condition {
-    /// Evaluates on a row; `None` is null.
-    pub(crate) fn of(&self, row: &impl Row) -> Option<bool> {
-        match self {
-            Self::Constant(value) => Some(*value),
-            Self::Column(column) => row.truth(*column),
-            Self::Not(condition) => condition.of(row).map(|value| !value),
-            Self::And(a, b) => match (a.of(row), b.of(row)) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (a, b) => Some(a? && b?),
-            },
-            Self::Or(a, b) => match (a.of(row), b.of(row)) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (a, b) => Some(a? || b?),
-            },
-            Self::Numbers(relation, a, b) => Some(relation.holds(a.of(row)?.order(b.of(row)?)?)),
-            Self::Texts(relation, a, b) => Some(relation.holds(a.of(row)?.cmp(b.of(row)?))),
-            Self::Alike(a, b) => Some(a.of(row)? == b.of(row)?),
-            Self::Matches(text, pattern) => Some(pattern.is_match(text.of(row)?)),
-            Self::IsNull(value) => Some(value.is_null(row)),
-        }
-    }
-
-    /// Operands of the top-level conjunction.
-    pub(crate) fn parts(&self) -> Vec<&Self> {
-        match self {
-            Self::And(a, b) => [a.parts(), b.parts()].concat(),
-            other => vec![other],
-        }
-    }
-
-    /// Calls `seen` for each column read.
-    pub(crate) fn columns(&self, seen: &mut impl FnMut(usize)) {
-        match self {
-            Self::Constant(_) => {}
-            Self::Column(column) => seen(*column),
-            Self::Not(condition) => condition.columns(seen),
-            Self::And(a, b) | Self::Or(a, b) | Self::Alike(a, b) => {
-                a.columns(seen);
-                b.columns(seen);
-            }
-            Self::Numbers(_, a, b) => {
-                a.columns(seen);
-                b.columns(seen);
-            }
-            Self::Texts(_, a, b) => [a, b].into_iter().for_each(|text| text.columns(seen)),
-            Self::Matches(text, _) => text.columns(seen),
-            Self::IsNull(value) => match &**value {
-                Value::Condition(condition) => condition.columns(seen),
-                Value::Number(number) => number.columns(seen),
-                Value::Text(text) => text.columns(seen),
-            },
-        }
-    }
-}
-
-impl Number {
-    fn of(&self, row: &impl Row) -> Option<Amount> {
-        match self {
-            Self::Constant(amount) => Some(*amount),
-            Self::Column(column) => row.number(*column),
-            Self::Negative(number) => Operation::Minus.of(Amount::Whole(0), number.of(row)?),
-            Self::Computed(operation, a, b) => operation.of(a.of(row)?, b.of(row)?),
-        }
-    }
-
-    fn columns(&self, seen: &mut impl FnMut(usize)) {
-        match self {
-            Self::Constant(_) => {}
-            Self::Column(column) => seen(*column),
-            Self::Negative(number) => number.columns(seen),
-            Self::Computed(_, a, b) => {
-                a.columns(seen);
-                b.columns(seen);
-            }
-        }
-    }
-}
-
 impl Operation {
-    fn of(self, a: Amount, b: Amount) -> Option<Amount> {
-        if let (Amount::Whole(a), Amount::Whole(b)) = (a, b) {
+    fn of<'a>(self, a: Scalar<'a>, b: Scalar<'a>) -> Option<Scalar<'a>> {
+        if let (Scalar::Whole(a), Scalar::Whole(b)) = (a, b) {
             let whole = match self {
                 Self::Plus => a.checked_add(b),
                 Self::Minus => a.checked_sub(b),
@@ -200,10 +80,10 @@ impl Operation {
                 Self::Divide => None,
             };
             if let Some(whole) = whole {
-                return Some(Amount::Whole(whole));
+                return Some(Scalar::Whole(whole));
             }
         }
-        let (a, b) = (a.real(), b.real());
+        let (a, b) = (a.real()?, b.real()?);
         let real = match self {
             Self::Plus => a + b,
             Self::Minus => a - b,
@@ -212,31 +92,84 @@ impl Operation {
             Self::Divide => a / b,
             Self::Modulo => a % b,
         };
-        Some(Amount::Real(real))
+        Some(Scalar::Real(real))
     }
 }
 
-impl Text {
-    fn of<'a>(&'a self, row: &'a impl Row) -> Option<&'a str> {
+/// An operator, applied to one or two operands of its types.
+#[derive(Clone, Debug)]
+pub(crate) enum Operator {
+    Not,
+    Negative,
+    And,
+    Or,
+    Compare(Relation),
+    Compute(Operation),
+    Matches(Box<Regex>),
+    IsNull,
+}
+
+/// An expression whose types are [checked](super::lower).
+#[derive(Clone, Debug)]
+pub(crate) enum Expression {
+    Constant(Scalar<'static>),
+    Text(String),
+    Column(usize),
+    Applied(Operator, Vec<Self>),
+}
+
+impl Expression {
+    /// Evaluates on a row, which returns the values of columns.
+    pub(crate) fn of<'r>(&'r self, row: &impl Fn(usize) -> Option<Scalar<'r>>) -> Option<Scalar<'r>> {
         match self {
-            Self::Constant(text) => Some(text),
-            Self::Column(column) => row.text(*column),
+            Self::Constant(value) => Some(*value),
+            Self::Text(text) => Some(Scalar::Text(text)),
+            Self::Column(column) => row(*column),
+            Self::Applied(operator, operands) => operator.of(operands, row),
         }
     }
 
-    fn columns(&self, seen: &mut impl FnMut(usize)) {
-        if let Self::Column(column) = self {
-            seen(*column);
+    /// Evaluates a condition.
+    pub(crate) fn holds<'r>(&'r self, row: &impl Fn(usize) -> Option<Scalar<'r>>) -> Option<bool> {
+        if let Scalar::Truth(truth) = self.of(row)? { Some(truth) } else { None }
+    }
+
+    /// Operands of the top-level conjunction.
+    pub(crate) fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Applied(Operator::And, operands) => operands.iter().flat_map(Self::parts).collect(),
+            other => vec![other],
+        }
+    }
+
+    /// Columns that it reads.
+    pub(crate) fn columns(&self) -> Vec<usize> {
+        match self {
+            Self::Constant(_) | Self::Text(_) => Vec::new(),
+            Self::Column(column) => vec![*column],
+            Self::Applied(_, operands) => operands.iter().flat_map(Self::columns).collect(),
         }
     }
 }
 
-impl Value {
-    fn is_null(&self, row: &impl Row) -> bool {
-        match self {
-            Self::Condition(condition) => condition.of(row).is_none(),
-            Self::Number(number) => number.of(row).is_none(),
-            Self::Text(text) => text.of(row).is_none(),
-        }
+impl Operator {
+    fn of<'r>(&self, operands: &'r [Expression], row: &impl Fn(usize) -> Option<Scalar<'r>>) -> Option<Scalar<'r>> {
+        let value = |at: usize| operands.get(at)?.of(row);
+        let truth = |at: usize| operands.get(at)?.holds(row);
+        let is = match self {
+            Self::Negative => return Operation::Minus.of(Scalar::Whole(0), value(0)?),
+            Self::Compute(operation) => return operation.of(value(0)?, value(1)?),
+            Self::Not => !truth(0)?,
+            Self::And | Self::Or => {
+                // An operand with this value decides alone.
+                let decides = matches!(self, Self::Or);
+                let (a, b) = (truth(0), truth(1));
+                if a == Some(decides) || b == Some(decides) { decides } else { a.and(b).map(|_| !decides)? }
+            }
+            Self::Compare(relation) => relation.holds(value(0)?.order(value(1)?)?),
+            Self::Matches(pattern) => matches!(value(0)?, Scalar::Text(text) if pattern.is_match(text)),
+            Self::IsNull => value(0).is_none(),
+        };
+        Some(Scalar::Truth(is))
     }
 }

@@ -2,10 +2,10 @@
 
 use super::columns::{self, Column, Kind};
 use super::error::{Place, Wrong};
-use super::expression::{Amount, Condition, Number, Operation, Relation, Text, Value};
+use super::expression::{Expression, Operation, Operator, Relation, Scalar};
 use super::syntax::place;
 use heaplake_schemas::diff::DiffTable;
-use regex::{Regex, RegexBuilder};
+use regex::RegexBuilder;
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Spanned, UnaryOperator, Value as Literal};
 
 /// Maximum size of a compiled regular expression in bytes.
@@ -14,7 +14,7 @@ const PATTERN: usize = 256 << 10;
 /// A typed expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Lowered {
-    pub condition: Condition,
+    pub condition: Expression,
     /// Columns that it reads, by the positions used in the condition.
     pub columns: Vec<Column>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Lowered {
 /// Types the parser's tree.
 pub(crate) fn lower(table: &DiffTable, tree: &Expr) -> Result<Lowered, Wrong> {
     let mut lowering = Lowering { table, columns: Vec::new() };
-    let condition = lowering.condition(tree)?;
+    let condition = lowering.of(Kind::Truth, tree)?;
     Ok(Lowered { condition, columns: lowering.columns })
 }
 
@@ -31,65 +31,66 @@ struct Lowering<'a> {
     columns: Vec<Column>,
 }
 
+/// An expression with its type.
+struct Typed {
+    kind: Kind,
+    expression: Expression,
+}
+
+impl Typed {
+    fn condition(operator: Operator, operands: Vec<Expression>) -> Self {
+        Self { kind: Kind::Truth, expression: Expression::Applied(operator, operands) }
+    }
+
+    fn negated_if(self, negated: bool) -> Self {
+        if negated { Self::condition(Operator::Not, vec![self.expression]) } else { self }
+    }
+}
+
 impl Lowering<'_> {
-    fn value(&mut self, tree: &Expr) -> Result<Value, Wrong> {
+    fn typed(&mut self, tree: &Expr) -> Result<Typed, Wrong> {
         match tree {
-            Expr::Nested(inner) => self.value(inner),
+            Expr::Nested(inner) => self.typed(inner),
             Expr::Identifier(name) => self.column(std::slice::from_ref(name)),
             Expr::CompoundIdentifier(names) => self.column(names),
             Expr::Value(literal) => constant(&literal.value, tree),
             Expr::UnaryOp { op, expr } => self.unary(*op, expr, tree),
             Expr::BinaryOp { left, op, right } => self.binary(left, op, right, tree),
-            Expr::IsNull(inner) => Ok(Value::Condition(self.is_null(inner)?)),
-            Expr::IsNotNull(inner) => Ok(Value::Condition(not(self.is_null(inner)?))),
+            Expr::IsNull(inner) => self.is_null(inner),
+            Expr::IsNotNull(inner) => Ok(self.is_null(inner)?.negated_if(true)),
             Expr::Between { expr, negated, low, high } => {
                 self.plain(expr)?;
-                let low = self.compare(Relation::AtLeast, expr, low)?;
-                let high = self.compare(Relation::AtMost, expr, high)?;
-                Ok(Value::Condition(not_if(*negated, Condition::And(Box::new(low), Box::new(high)))))
+                let low = self.compare(Relation::AtLeast, expr, low)?.expression;
+                let high = self.compare(Relation::AtMost, expr, high)?.expression;
+                Ok(Typed::condition(Operator::And, vec![low, high]).negated_if(*negated))
             }
             Expr::InList { expr, list, negated } => {
                 self.plain(expr)?;
-                let mut any = Condition::Constant(false);
+                let mut any = Typed { kind: Kind::Truth, expression: Expression::Constant(Scalar::Truth(false)) };
                 for item in list {
-                    let same = self.compare(Relation::Equal, expr, item)?;
-                    any = Condition::Or(Box::new(any), Box::new(same));
+                    let same = self.compare(Relation::Equal, expr, item)?.expression;
+                    any = Typed::condition(Operator::Or, vec![any.expression, same]);
                 }
-                Ok(Value::Condition(not_if(*negated, any)))
+                Ok(any.negated_if(*negated))
             }
             Expr::Like { negated, any: false, expr, pattern, escape_char: None } => {
-                Ok(Value::Condition(not_if(*negated, self.like(expr, pattern, false)?)))
+                Ok(self.like(expr, pattern, false)?.negated_if(*negated))
             }
             Expr::ILike { negated, any: false, expr, pattern, escape_char: None } => {
-                Ok(Value::Condition(not_if(*negated, self.like(expr, pattern, true)?)))
+                Ok(self.like(expr, pattern, true)?.negated_if(*negated))
             }
             Expr::Function(_) => Err(wrong(tree, "expressions have no functions", OPERATORS)),
             _ => Err(wrong(tree, "this is no part of an expression", OPERATORS)),
         }
     }
 
-    fn condition(&mut self, tree: &Expr) -> Result<Condition, Wrong> {
-        match self.value(tree)? {
-            Value::Condition(condition) => Ok(condition),
-            other => Err(mistyped(tree, Kind::Truth, &other)),
-        }
+    /// Lowers an expression of this type.
+    fn of(&mut self, wanted: Kind, tree: &Expr) -> Result<Expression, Wrong> {
+        let Typed { kind, expression } = self.typed(tree)?;
+        if kind == wanted { Ok(expression) } else { Err(mistyped(tree, wanted, kind)) }
     }
 
-    fn number(&mut self, tree: &Expr) -> Result<Number, Wrong> {
-        match self.value(tree)? {
-            Value::Number(number) => Ok(number),
-            other => Err(mistyped(tree, Kind::Number, &other)),
-        }
-    }
-
-    fn text(&mut self, tree: &Expr) -> Result<Text, Wrong> {
-        match self.value(tree)? {
-            Value::Text(text) => Ok(text),
-            other => Err(mistyped(tree, Kind::Text, &other)),
-        }
-    }
-
-    fn column(&mut self, names: &[Ident]) -> Result<Value, Wrong> {
+    fn column(&mut self, names: &[Ident]) -> Result<Typed, Wrong> {
         let name: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();
         let column = columns::find(self.table, &name).map_err(|(problem, advice)| {
             let last = names.last().map_or_else(Place::default, |name| place(name.span));
@@ -102,81 +103,72 @@ impl Lowering<'_> {
             self.columns.push(column);
             self.columns.len() - 1
         });
-        Ok(match column.kind {
-            Kind::Number => Value::Number(Number::Column(at)),
-            Kind::Text => Value::Text(Text::Column(at)),
-            Kind::Truth => Value::Condition(Condition::Column(at)),
-        })
+        Ok(Typed { kind: column.kind, expression: Expression::Column(at) })
     }
 
-    fn unary(&mut self, operator: UnaryOperator, operand: &Expr, tree: &Expr) -> Result<Value, Wrong> {
+    fn unary(&mut self, operator: UnaryOperator, operand: &Expr, tree: &Expr) -> Result<Typed, Wrong> {
+        let number = |expression| Typed { kind: Kind::Number, expression };
         match operator {
-            UnaryOperator::Not => Ok(Value::Condition(not(self.condition(operand)?))),
-            UnaryOperator::Minus => Ok(Value::Number(Number::Negative(Box::new(self.number(operand)?)))),
-            UnaryOperator::Plus => Ok(Value::Number(self.number(operand)?)),
+            UnaryOperator::Not => Ok(Typed::condition(Operator::Not, vec![self.of(Kind::Truth, operand)?])),
+            UnaryOperator::Minus => {
+                Ok(number(Expression::Applied(Operator::Negative, vec![self.of(Kind::Number, operand)?])))
+            }
+            UnaryOperator::Plus => Ok(number(self.of(Kind::Number, operand)?)),
             _ => Err(wrong(tree, "this operator needs something before it", OPERATORS)),
         }
     }
 
-    fn binary(&mut self, a: &Expr, operator: &BinaryOperator, b: &Expr, tree: &Expr) -> Result<Value, Wrong> {
+    fn binary(&mut self, a: &Expr, operator: &BinaryOperator, b: &Expr, tree: &Expr) -> Result<Typed, Wrong> {
         if let Some(operation) = operation(operator) {
-            let (a, b) = (Box::new(self.number(a)?), Box::new(self.number(b)?));
-            return Ok(Value::Number(Number::Computed(operation, a, b)));
+            let operands = vec![self.of(Kind::Number, a)?, self.of(Kind::Number, b)?];
+            let expression = Expression::Applied(Operator::Compute(operation), operands);
+            return Ok(Typed { kind: Kind::Number, expression });
         }
         if let Some(relation) = relation(operator) {
-            return Ok(Value::Condition(self.compare(relation, a, b)?));
+            return self.compare(relation, a, b);
         }
-        let condition = match operator {
-            BinaryOperator::And => Condition::And(Box::new(self.condition(a)?), Box::new(self.condition(b)?)),
-            BinaryOperator::Or => Condition::Or(Box::new(self.condition(a)?), Box::new(self.condition(b)?)),
-            BinaryOperator::PGRegexMatch => self.matches(a, b, false)?,
-            BinaryOperator::PGRegexNotMatch => not(self.matches(a, b, false)?),
-            BinaryOperator::PGRegexIMatch => self.matches(a, b, true)?,
-            BinaryOperator::PGRegexNotIMatch => not(self.matches(a, b, true)?),
+        let operator = match operator {
+            BinaryOperator::And => Operator::And,
+            BinaryOperator::Or => Operator::Or,
+            BinaryOperator::PGRegexMatch => return self.matches(a, b, false),
+            BinaryOperator::PGRegexNotMatch => return Ok(self.matches(a, b, false)?.negated_if(true)),
+            BinaryOperator::PGRegexIMatch => return self.matches(a, b, true),
+            BinaryOperator::PGRegexNotIMatch => return Ok(self.matches(a, b, true)?.negated_if(true)),
             other => return Err(wrong(tree, &format!("there is no operator {other}"), OPERATORS)),
         };
-        Ok(Value::Condition(condition))
+        Ok(Typed::condition(operator, vec![self.of(Kind::Truth, a)?, self.of(Kind::Truth, b)?]))
     }
 
-    fn compare(&mut self, relation: Relation, a: &Expr, b: &Expr) -> Result<Condition, Wrong> {
-        let (first, second) = (self.value(a)?, self.value(b)?);
-        match (first, second) {
-            (Value::Number(a), Value::Number(b)) => Ok(Condition::Numbers(relation, Box::new(a), Box::new(b))),
-            (Value::Text(a), Value::Text(b)) => Ok(Condition::Texts(relation, a, b)),
-            (Value::Condition(a), Value::Condition(c)) => {
-                let alike = Condition::Alike(Box::new(a), Box::new(c));
-                match relation {
-                    Relation::Equal => Ok(alike),
-                    Relation::Different => Ok(not(alike)),
-                    _ => Err(wrong(b, "conditions have no order", "write a comparison on both sides of and")),
-                }
-            }
-            (first, second) => Err(mistyped(b, kind(&first), &second)),
+    fn compare(&mut self, relation: Relation, a: &Expr, b: &Expr) -> Result<Typed, Wrong> {
+        let (first, second) = (self.typed(a)?, self.typed(b)?);
+        if first.kind != second.kind {
+            return Err(mistyped(b, first.kind, second.kind));
         }
+        if first.kind == Kind::Truth && !matches!(relation, Relation::Equal | Relation::Different) {
+            return Err(wrong(b, "conditions have no order", "write a comparison on both sides of and"));
+        }
+        Ok(Typed::condition(Operator::Compare(relation), vec![first.expression, second.expression]))
     }
 
-    fn matches(&mut self, text: &Expr, pattern: &Expr, any_case: bool) -> Result<Condition, Wrong> {
-        let text = self.text(text)?;
-        let Text::Constant(written) = self.text(pattern)? else {
+    fn matches(&mut self, text: &Expr, pattern: &Expr, any_case: bool) -> Result<Typed, Wrong> {
+        let text = self.of(Kind::Text, text)?;
+        let Expression::Text(written) = self.of(Kind::Text, pattern)? else {
             return Err(wrong(pattern, "expected a regular expression in quotes, found a column", OPERATORS));
         };
-        let regex: Result<Regex, _> =
-            RegexBuilder::new(&written).case_insensitive(any_case).size_limit(PATTERN).build();
-        match regex {
-            Ok(regex) => Ok(Condition::Matches(text, Box::new(regex))),
-            Err(error) => {
-                let said = error.to_string();
-                let last = said.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                let advice = "the syntax is that of https://docs.rs/regex; a \\ before a sign takes away its meaning";
-                Err(wrong(pattern, &format!("expected a regular expression: {last}"), advice))
-            }
-        }
+        let regex = RegexBuilder::new(&written).case_insensitive(any_case).size_limit(PATTERN).build();
+        let regex = regex.map_err(|error| {
+            let said = error.to_string();
+            let last = said.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            let advice = "the syntax is that of https://docs.rs/regex; a \\ before a sign takes away its meaning";
+            wrong(pattern, &format!("expected a regular expression: {last}"), advice)
+        })?;
+        Ok(Typed::condition(Operator::Matches(Box::new(regex)), vec![text]))
     }
 
     /// `%` matches any text, `_` any character.
-    fn like(&mut self, text: &Expr, pattern: &Expr, any_case: bool) -> Result<Condition, Wrong> {
-        let text = self.text(text)?;
-        let Text::Constant(written) = self.text(pattern)? else {
+    fn like(&mut self, text: &Expr, pattern: &Expr, any_case: bool) -> Result<Typed, Wrong> {
+        let text = self.of(Kind::Text, text)?;
+        let Expression::Text(written) = self.of(Kind::Text, pattern)? else {
             return Err(wrong(pattern, "expected a pattern in quotes, found a column", OPERATORS));
         };
         let sign = |c: char| match c {
@@ -188,42 +180,43 @@ impl Lowering<'_> {
         let mut builder = RegexBuilder::new(&format!("^{written}$"));
         let regex = builder.case_insensitive(any_case).dot_matches_new_line(true).size_limit(PATTERN).build();
         let regex = regex.map_err(|_| wrong(pattern, "expected a shorter pattern", OPERATORS))?;
-        Ok(Condition::Matches(text, Box::new(regex)))
+        Ok(Typed::condition(Operator::Matches(Box::new(regex)), vec![text]))
     }
 
     /// The operand of `in` and `between` is copied for each of their values. Conditions there could nest, and the
     /// expression would grow without bound.
     fn plain(&mut self, tree: &Expr) -> Result<(), Wrong> {
-        match self.value(tree)? {
-            Value::Condition(_) => Err(wrong(tree, "expected a number or a text, found a condition", OPERATORS)),
-            Value::Number(_) | Value::Text(_) => Ok(()),
+        match self.typed(tree)?.kind {
+            Kind::Truth => Err(wrong(tree, "expected a number or a text, found a condition", OPERATORS)),
+            Kind::Number | Kind::Text => Ok(()),
         }
     }
 
-    fn is_null(&mut self, tree: &Expr) -> Result<Condition, Wrong> {
-        Ok(Condition::IsNull(Box::new(self.value(tree)?)))
+    fn is_null(&mut self, tree: &Expr) -> Result<Typed, Wrong> {
+        Ok(Typed::condition(Operator::IsNull, vec![self.typed(tree)?.expression]))
     }
 }
 
 const OPERATORS: &str = "there are and, or, not, = != < <= > >=, ~ and !~ with a regular expression, like, + - * / %, \
                          in (…), between … and …, is null, is not null";
 
-fn constant(literal: &Literal, tree: &Expr) -> Result<Value, Wrong> {
-    match literal {
-        Literal::Boolean(value) => Ok(Value::Condition(Condition::Constant(*value))),
+fn constant(literal: &Literal, tree: &Expr) -> Result<Typed, Wrong> {
+    let (kind, expression) = match literal {
+        Literal::Boolean(value) => (Kind::Truth, Expression::Constant(Scalar::Truth(*value))),
         Literal::SingleQuotedString(text) | Literal::DoubleQuotedString(text) => {
-            Ok(Value::Text(Text::Constant(text.clone())))
+            (Kind::Text, Expression::Text(text.clone()))
         }
         Literal::Number(digits, _) => {
-            let whole = digits.parse().ok().map(Amount::Whole);
-            let real = || digits.parse().ok().filter(|real: &f64| real.is_finite()).map(Amount::Real);
-            let amount = whole.or_else(real);
-            let amount = amount.ok_or_else(|| wrong(tree, "expected a number", "numbers go up to 1e308"))?;
-            Ok(Value::Number(Number::Constant(amount)))
+            let whole = digits.parse().ok().map(Scalar::Whole);
+            let real = || digits.parse().ok().filter(|real: &f64| real.is_finite()).map(Scalar::Real);
+            let number = whole.or_else(real);
+            let number = number.ok_or_else(|| wrong(tree, "expected a number", "numbers go up to 1e308"))?;
+            (Kind::Number, Expression::Constant(number))
         }
-        Literal::Null => Err(wrong(tree, "nothing equals null", "write is null, or is not null")),
-        _ => Err(wrong(tree, "this is no number, no text and no condition", OPERATORS)),
-    }
+        Literal::Null => return Err(wrong(tree, "nothing equals null", "write is null, or is not null")),
+        _ => return Err(wrong(tree, "this is no number, no text and no condition", OPERATORS)),
+    };
+    Ok(Typed { kind, expression })
 }
 
 fn operation(operator: &BinaryOperator) -> Option<Operation> {
@@ -249,24 +242,8 @@ fn relation(operator: &BinaryOperator) -> Option<Relation> {
     })
 }
 
-fn not(condition: Condition) -> Condition {
-    Condition::Not(Box::new(condition))
-}
-
-fn not_if(negated: bool, condition: Condition) -> Condition {
-    if negated { not(condition) } else { condition }
-}
-
-fn kind(value: &Value) -> Kind {
-    match value {
-        Value::Condition(_) => Kind::Truth,
-        Value::Number(_) => Kind::Number,
-        Value::Text(_) => Kind::Text,
-    }
-}
-
-fn mistyped(tree: &Expr, wanted: Kind, found: &Value) -> Wrong {
-    let problem = format!("expected {}, found {}", wanted.name(), kind(found).name());
+fn mistyped(tree: &Expr, wanted: Kind, found: Kind) -> Wrong {
+    let problem = format!("expected {}, found {}", wanted.name(), found.name());
     wrong(
         tree,
         &problem,

@@ -2,7 +2,7 @@
 
 use super::columns::{self, About};
 use super::error::GateError;
-use super::expression::Condition;
+use super::expression::Expression;
 use super::lower::{Lowered, lower};
 use super::syntax;
 use heaplake_kit::text::shorten;
@@ -27,7 +27,7 @@ pub struct Gate {
     pub(crate) clusters: bool,
     pub(crate) lowered: Lowered,
     /// Conjuncts of the condition that select rows by identity; together they define the watched rows.
-    pub(crate) chooses: Vec<Condition>,
+    pub(crate) chooses: Vec<Expression>,
     /// First measure in the expression, or else the ranking measure.
     pub(crate) measure: &'static str,
 }
@@ -71,13 +71,10 @@ impl Gate {
 }
 
 /// Whether a conjunct reads only columns that identify rows.
-fn chooses(table: &DiffTable, lowered: &Lowered, part: &Condition) -> bool {
-    let (mut any, mut all) = (false, true);
-    part.columns(&mut |column| {
-        any = true;
-        all &= columns::says_what_a_row_is(table, lowered.columns[column].name);
-    });
-    any && all
+fn chooses(table: &DiffTable, lowered: &Lowered, part: &Expression) -> bool {
+    let columns = part.columns();
+    let identifies = |column: usize| columns::says_what_a_row_is(table, lowered.columns[column].name);
+    !columns.is_empty() && columns.into_iter().all(identifies)
 }
 
 /// Whether the text before a colon can be a table name; a colon may also be part of a string literal.

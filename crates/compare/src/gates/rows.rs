@@ -1,9 +1,9 @@
 //! Rows of a batch, for expressions and verdicts.
 
 use super::columns::{Column, Kind};
-use super::expression::{Amount, Row};
+use super::expression::Scalar;
 use super::verdict::MatchedRow;
-use arrow::array::{Array, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
+use arrow::array::{BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
 use heaplake_kit::StageError;
 use heaplake_kit::text::shorten;
 use heaplake_lake::reader::{Batch, value};
@@ -12,80 +12,45 @@ use heaplake_schemas::diff::DiffTable;
 /// Maximum characters of a text in a verdict.
 const LONGEST: usize = 400;
 
+/// Columns of an expression, bound to a batch: each with the row offset within the subject.
+pub(crate) struct Bound<'a>(Vec<(Values<'a>, usize)>);
+
 /// A column of a batch.
-#[derive(Clone)]
-enum Values {
-    Whole(Int64Array),
-    Real(Float64Array),
-    Ids(UInt64Array),
-    Texts(StringArray),
-    Truths(BooleanArray),
+enum Values<'a> {
+    Whole(&'a Int64Array),
+    Real(&'a Float64Array),
+    Ids(&'a UInt64Array),
+    Texts(&'a StringArray),
+    Truths(&'a BooleanArray),
 }
 
-/// Columns of an expression, bound to a batch.
-pub(crate) struct Bound {
-    /// Each with the row offset within the subject.
-    columns: Vec<(Values, usize)>,
-    /// Rows per subject.
-    measures: usize,
-}
-
-impl Bound {
-    /// Binds columns to a batch with `measures` rows per subject, without copying.
-    pub(crate) fn of(columns: &[Column], measures: usize, batch: &Batch) -> Result<Self, StageError> {
+impl<'a> Bound<'a> {
+    /// Binds columns to a batch.
+    pub(crate) fn of(columns: &[Column], batch: &'a Batch) -> Result<Self, StageError> {
         let find = |column: &Column| {
             let values = match column.kind {
-                Kind::Text => Values::Texts(batch.texts(column.name)?.clone()),
-                Kind::Truth => Values::Truths(batch.flags(column.name)?.clone()),
-                Kind::Number if column.is_id => Values::Ids(batch.u64s(column.name)?.clone()),
-                Kind::Number if column.is_real => Values::Real(batch.f64s(column.name)?.clone()),
-                Kind::Number => Values::Whole(batch.i64s(column.name)?.clone()),
+                Kind::Text => Values::Texts(batch.texts(column.name)?),
+                Kind::Truth => Values::Truths(batch.flags(column.name)?),
+                Kind::Number if column.is_id => Values::Ids(batch.u64s(column.name)?),
+                Kind::Number if column.is_real => Values::Real(batch.f64s(column.name)?),
+                Kind::Number => Values::Whole(batch.i64s(column.name)?),
             };
-            Ok::<_, StageError>((values, column.measure))
+            Ok((values, column.measure))
         };
-        Ok(Self { columns: columns.iter().map(find).collect::<Result<_, _>>()?, measures })
+        columns.iter().map(find).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns the subject with first row `first`.
-    pub(crate) fn subject(&self, first: usize) -> BoundRow<'_> {
-        debug_assert!(first.is_multiple_of(self.measures), "subjects are whole");
-        BoundRow { columns: &self.columns, first }
-    }
-}
-
-/// A subject of a batch.
-pub(crate) struct BoundRow<'a> {
-    columns: &'a [(Values, usize)],
-    first: usize,
-}
-
-impl Row for BoundRow<'_> {
-    fn number(&self, column: usize) -> Option<Amount> {
-        let (values, measure) = &self.columns[column];
-        let at = self.first + measure;
-        match values {
-            Values::Whole(values) => value(values, at).map(|whole| Amount::Whole(whole.into())),
-            Values::Real(values) => value(values, at).map(Amount::Real),
-            Values::Ids(values) => value(values, at).map(|id| Amount::Whole(id.into())),
-            Values::Texts(_) | Values::Truths(_) => None,
-        }
-    }
-
-    fn text(&self, column: usize) -> Option<&str> {
-        let (values, measure) = &self.columns[column];
-        let at = self.first + measure;
-        match values {
-            Values::Texts(values) => values.is_valid(at).then(|| values.value(at)),
-            _ => None,
-        }
-    }
-
-    fn truth(&self, column: usize) -> Option<bool> {
-        let (values, measure) = &self.columns[column];
-        match values {
-            Values::Truths(values) => value(values, self.first + measure),
-            _ => None,
-        }
+    /// Returns a column of the subject with first row `first`.
+    pub(crate) fn value(&self, first: usize, column: usize) -> Option<Scalar<'a>> {
+        let (values, measure) = &self.0[column];
+        let at = first + measure;
+        Some(match values {
+            Values::Whole(values) => Scalar::Whole(value(*values, at)?.into()),
+            Values::Real(values) => Scalar::Real(value(*values, at)?),
+            Values::Ids(values) => Scalar::Whole(value(*values, at)?.into()),
+            Values::Texts(values) => Scalar::Text(value(*values, at)?),
+            Values::Truths(values) => Scalar::Truth(value(*values, at)?),
+        })
     }
 }
 
