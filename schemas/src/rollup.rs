@@ -21,6 +21,8 @@ pub struct RollupTable {
     pub table: TableSchema,
     /// The table that compares the same rows between two sides.
     pub rows: &'static DiffTable,
+    /// File beside the table, with the rows of each run.
+    pub kept: &'static str,
 }
 
 /// All tables of rollups.
@@ -191,6 +193,7 @@ macro_rules! rollup_table {
                 ..table!($name)
             },
             rows: &diff::$constant,
+            kept: concat!("rows_", $of, ".parquet"),
         };
     };
 }

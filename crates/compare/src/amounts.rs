@@ -1,6 +1,5 @@
-//! A measure over several runs: sum, mean, median, 90 % quantile, maximum.
+//! A measure over several runs: runs and hosts, sum, mean, median, 90 % quantile, maximum.
 
-use crate::cells::Cell;
 use crate::statistics::{median, quantile};
 use bytemuck::{Pod, Zeroable};
 
@@ -8,8 +7,10 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Amounts {
-    /// Number of runs that report the measure; the other numbers are 0 if there is none.
-    pub told: u64,
+    /// Number of runs and of hosts with the row.
+    pub with: [u32; 2],
+    /// Number of runs that report the measure; the numbers below are 0 if there is none.
+    pub reported: u64,
     /// Sum.
     pub sum: i64,
     /// Mean, rounded.
@@ -24,12 +25,13 @@ pub struct Amounts {
 
 impl Amounts {
     /// Summary of sorted values.
-    pub fn of(sorted: &[i64]) -> Self {
-        let Some(&max) = sorted.last() else { return Self::default() };
+    pub fn of(sorted: &[i64], with: [u32; 2]) -> Self {
+        let Some(&max) = sorted.last() else { return Self { with, ..Self::default() } };
         let sum: i128 = sorted.iter().map(|&value| i128::from(value)).sum();
         let mean = (sum as f64 / sorted.len() as f64).round() as i64;
         Self {
-            told: sorted.len() as u64,
+            with,
+            reported: sorted.len() as u64,
             sum: sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64,
             mean: if sorted.len() == 1 { max } else { mean },
             median: median(sorted),
@@ -39,18 +41,13 @@ impl Amounts {
     }
 
     /// Whether any run reports the measure.
-    pub fn is_told(&self) -> bool {
-        self.told > 0
+    pub fn is_reported(&self) -> bool {
+        self.reported > 0
     }
 
     /// Returns `number`, or `None` if no run reports the measure.
-    pub fn told(&self, number: i64) -> Option<i64> {
-        self.is_told().then_some(number)
-    }
-
-    /// Cells of its columns: sum, mean, median, 90 % quantile, maximum.
-    pub fn cells(&self) -> [Cell; 5] {
-        [self.sum, self.mean, self.median, self.p90, self.max].map(|number| Cell::Number(self.told(number)))
+    pub fn if_reported(&self, number: i64) -> Option<i64> {
+        self.is_reported().then_some(number)
     }
 }
 
@@ -60,10 +57,11 @@ mod tests {
 
     #[test]
     fn values_are_summed_up() {
-        assert!(!Amounts::of(&[]).is_told());
-        assert_eq!(Amounts::of(&[1, 2, 10]), Amounts { told: 3, sum: 13, mean: 4, median: 2, p90: 8, max: 10 });
-        let large = Amounts::of(&[i64::MAX, i64::MAX]);
+        assert!(!Amounts::of(&[], [0, 0]).is_reported());
+        let expected = Amounts { with: [2, 1], reported: 3, sum: 13, mean: 4, median: 2, p90: 8, max: 10 };
+        assert_eq!(Amounts::of(&[1, 2, 10], [2, 1]), expected);
+        let large = Amounts::of(&[i64::MAX, i64::MAX], [2, 2]);
         assert_eq!((large.sum, large.mean, large.median), (i64::MAX, i64::MAX, i64::MAX));
-        assert_eq!(Amounts::of(&[(1 << 60) + 1]).mean, (1 << 60) + 1, "one value is exact");
+        assert_eq!(Amounts::of(&[(1 << 60) + 1], [1, 1]).mean, (1 << 60) + 1, "one value is exact");
     }
 }

@@ -2,6 +2,8 @@
 
 use heaplake_schemas::diff::TABLES;
 use heaplake_schemas::run::{self, Run};
+use std::fmt;
+use std::str::FromStr;
 
 /// Label for the host.
 const HOST: &str = "host";
@@ -26,13 +28,42 @@ pub fn has_table(run: &Run, file: &str) -> bool {
     run.tables.iter().any(|table: &run::Table| table.file == file)
 }
 
-/// Joins the names of hosts or runs with commas, each once; `None` if there are none.
-pub(crate) fn names_of(named: &[u32], names: &[String]) -> Option<String> {
-    let mut of: Vec<&str> = Vec::new();
-    for name in named.iter().filter_map(|&run| names.get(run as usize)) {
-        if !of.contains(&name.as_str()) {
-            of.push(name);
+/// A key by which runs are divided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Release of the run.
+    Release,
+    /// Value of a label.
+    Label(String),
+}
+
+impl Key {
+    /// Value of the key for a run.
+    pub(crate) fn of<'a>(&self, run: &'a Run) -> Option<&'a str> {
+        match self {
+            Self::Release => Some(&run.release),
+            Self::Label(name) => run.options.labels().get(name).map(String::as_str),
         }
     }
-    (!of.is_empty()).then(|| of.join(", "))
+}
+
+impl FromStr for Key {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.strip_prefix("label.")) {
+            ("release", _) => Ok(Self::Release),
+            (_, Some(name)) if !name.is_empty() => Ok(Self::Label(name.to_owned())),
+            _ => Err("use release or label.NAME".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Release => f.write_str("release"),
+            Self::Label(name) => write!(f, "label.{name}"),
+        }
+    }
 }

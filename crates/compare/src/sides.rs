@@ -1,7 +1,7 @@
 //! Selects the runs of each side of a comparison.
 
 use crate::error::CompareError;
-pub use crate::run_metadata::{format, has_table, host, is_compared};
+pub use crate::run_metadata::{Key, format, has_table, host, is_compared};
 use heaplake_kit::{Context, StageError, storage};
 use heaplake_lake::nearest::{self, clause};
 use heaplake_lake::selection::{self, FoundRun, Selection};
@@ -70,12 +70,8 @@ pub struct Side {
 pub struct Sides {
     /// Sides in the order given.
     pub sides: Vec<Side>,
-    /// Remarks, one sentence each.
-    pub remarks: Vec<String>,
-    /// Runs selected, certainly or possibly, but not seen.
-    pub missed: Vec<Missed>,
-    /// Runs that lack files of compared tables, even if the user skips them.
-    pub half_deleted: Vec<PathBuf>,
+    /// Remarks and missed runs. The half-deleted ones are there even if the user skips them.
+    pub notes: Notes,
 }
 
 impl Sides {
@@ -103,8 +99,7 @@ impl Sides {
         };
         notes.remarks.extend(sides.iter().flat_map(|side| side.runs.iter().filter_map(partial)));
         notes.remarks.extend(other_names(&sides));
-        let Notes { remarks, missed, half_deleted } = notes.finished(skip_damaged);
-        Ok(Self { sides, remarks, missed, half_deleted })
+        Ok(Self { sides, notes: notes.finished(skip_damaged) })
     }
 
     /// Splits the runs by format; formats that fewer than `fewest` sides have are not compared, because classes of
@@ -200,37 +195,25 @@ impl Formats {
     }
 }
 
-impl AsRef<Self> for Sides {
-    fn as_ref(&self) -> &Self {
-        self
-    }
-}
-
-impl AsMut<Self> for Sides {
-    fn as_mut(&mut self) -> &mut Self {
-        self
-    }
-}
-
 /// Runs `work` on sides. If runs were replaced or dropped meanwhile, so that it may have mixed old and new tables,
 /// finds the sides again and retries.
 ///
 /// # Errors
 /// Also if runs were replaced during each attempt.
-pub fn steadily<S: AsRef<Sides> + AsMut<Sides>, T, E: From<CompareError>>(
-    first: &S,
-    find: impl Fn() -> Result<S, E>,
-    mut work: impl FnMut(&S) -> Result<T, E>,
+pub fn steadily<T, E: From<CompareError>>(
+    first: &Sides,
+    find: impl Fn() -> Result<Sides, E>,
+    mut work: impl FnMut(&Sides) -> Result<T, E>,
 ) -> Result<T, E> {
-    let mut again: Option<S> = None;
+    let mut again: Option<Sides> = None;
     for _ in 0..BEGINNINGS {
         let sides = again.as_ref().unwrap_or(first);
         let done = work(sides);
-        if sides.as_ref().stand() {
+        if sides.stand() {
             return done;
         }
         let mut found = find()?;
-        tell_of_dropped(sides.as_ref(), found.as_mut());
+        note_dropped(sides, &mut found);
         again = Some(found);
     }
     let refused = CompareError::Stage(StageError::Refused {
@@ -241,13 +224,13 @@ pub fn steadily<S: AsRef<Sides> + AsMut<Sides>, T, E: From<CompareError>>(
 }
 
 /// Adds remarks on runs that the sides had before.
-fn tell_of_dropped(before: &Sides, now: &mut Sides) {
+fn note_dropped(before: &Sides, now: &mut Sides) {
     let places: BTreeSet<&Path> = now.runs().map(|(_, found)| found.place.as_path()).collect();
     let mut notes = Notes::default();
     before.runs().filter(|(_, found)| !places.contains(found.place.as_path())).for_each(|(_, found)| {
         notes.dropped(&found.place);
     });
-    now.remarks.extend(notes.finished(true).remarks);
+    now.notes.remarks.extend(notes.finished(true).remarks);
 }
 
 /// Runs of a side as found.

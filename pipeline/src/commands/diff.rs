@@ -2,25 +2,22 @@
 
 use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
+use super::comparing::{Files, Folders, rules};
 use super::gates::GateArguments;
 use super::missed::{self, Skipping};
 use super::outputs;
 use crate::diagnostic::{Diagnostic, Done, Exit};
-use crate::engine::workplace;
 use crate::print::terminal::Look;
 use crate::print::{self, comparison as text};
 use crate::progress::{Display, Mode};
 use clap::Args;
-use heaplake_compare::diff::{self, Answer, Rules};
+use heaplake_compare::diff::{self, Answer};
 use heaplake_compare::gates::{Gates, Verdicts};
 use heaplake_compare::objects::{self, Question};
-use heaplake_compare::sides::{Formats, Sides, steadily};
+use heaplake_compare::sides::{Sides, steadily};
+use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Context, StageError, fs};
-use heaplake_lake::files::NewFiles;
-use heaplake_lake::hidden::Hidden;
 use heaplake_lake::output_file;
-use heaplake_names::Normaliser;
 use heaplake_schemas::comparison;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -45,6 +42,10 @@ Rows of both sides are compared by fingerprint, so classes and chains are found 
  changed if all runs of one side lie far above all of the other. Rows are ranked by what all runs together have more.
 
 Ends with 4 if a gate fails, and with 1 if a run that a side names cannot be read.";
+
+/// Files of a comparison.
+const FILES: Files =
+    Files { description: comparison::FILE, is_table: |name| name.starts_with("diff_") && name.ends_with(".parquet") };
 
 /// Arguments of `diff`.
 #[derive(Args, Clone, Debug)]
@@ -151,7 +152,7 @@ impl Arguments {
 
 /// Result of the command.
 #[derive(Serialize)]
-struct Told {
+struct Compared {
     #[serde(flatten)]
     answer: Answer,
     /// Objects, if requested.
@@ -169,53 +170,41 @@ pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "diff");
     let context = arguments.resources.effort.context(&display, &cancel);
-    let told = compared(arguments, &gates, &context).inspect_err(|failure| {
+    let compared = compared(arguments, &gates, &context).inspect_err(|failure| {
         arguments.gates.write_failure([&arguments.base, &arguments.target], failure, &cancel);
     })?;
-    tell(arguments, &told)
+    report(arguments, &compared)
 }
 
 /// Compares, and writes the tables if requested.
-fn compared(arguments: &Arguments, gates: &Gates, context: &Context<'_>) -> Result<Told, Diagnostic> {
+fn compared(arguments: &Arguments, gates: &Gates, context: &Context<'_>) -> Result<Compared, Diagnostic> {
     let sides = arguments.sides(context)?;
-    let scratch = scratch(arguments)?;
-    let Some(folder) = &arguments.out else {
-        return work(arguments, (&sides, gates), (scratch.path(), scratch.path()), context);
-    };
-    let new = NewFiles::create(folder, comparison::FILE, is_table).map_err(Diagnostic::of_usage)?;
-    let told = work(arguments, (&sides, gates), (new.hidden(), scratch.path()), context)?;
-    new.commit()?;
-    Ok(told)
+    FILES.make(arguments.out.as_ref(), &arguments.resources, |folders| work(arguments, &sides, gates, folders, context))
 }
 
-/// Executes the request in `folder`.
+/// Executes the request in `folders`.
 fn work(
     arguments: &Arguments,
-    (sides, gates): (&Sides, &Gates),
-    (folder, scratch): (&Path, &Path),
+    sides: &Sides,
+    gates: &Gates,
+    folders: Folders<'_>,
     context: &Context<'_>,
-) -> Result<Told, Diagnostic> {
+) -> Result<Compared, Diagnostic> {
     arguments.gates.check_files()?;
     arguments.report.iter().try_for_each(|page| output_file::check(page)).map_err(Diagnostic::of_usage)?;
-    let mut answer = steadily(
-        sides,
-        || arguments.sides(context),
-        |sides| {
-            clear(folder, "diff_")?;
-            compare(arguments, sides, folder, scratch, context)
-        },
-    )?;
+    let folder = folders.tables;
+    let mut answer = steadily(sides, || arguments.sides(context), |sides| compare(arguments, sides, folders, context))?;
     let objects = arguments.objects.then(|| objects_of(arguments, sides, folder, context)).transpose()?;
     if let Some(objects) = &objects {
         answer.comparison.tables.extend(objects.tables.iter().cloned());
         answer.comparison.remarks.extend(objects.remarks.iter().cloned());
     }
-    describe(&answer, folder)?;
+    FILES.describe(&answer.comparison, folder)?;
     if let Some(page) = &arguments.report {
         heaplake_report::diff_page(folder, page, context)?;
     }
     let gates = arguments.gates.wants_verdicts().then(|| arguments.gates.check(gates, folder, context)).transpose()?;
-    Ok(Told { answer, objects, gates })
+    Ok(Compared { answer, objects, gates })
 }
 
 fn objects_of(
@@ -241,20 +230,20 @@ fn objects_of(
 }
 
 /// Prints the result; returns the exit code.
-fn tell(arguments: &Arguments, told: &Told) -> Done {
-    let failed = told.gates.as_ref().is_some_and(Verdicts::fail);
-    let code = missed::tell(&told.answer.comparison.missed).max(if failed { Exit::Gate as u8 } else { 0 });
+fn report(arguments: &Arguments, compared: &Compared) -> Done {
+    let failed = compared.gates.as_ref().is_some_and(Verdicts::fail);
+    let code = missed::tell(&compared.answer.comparison.missed).max(if failed { Exit::Gate as u8 } else { 0 });
     if arguments.json {
-        print::json(told)?;
+        print::json(compared)?;
         return Ok(code);
     }
     let look = Look::stdout();
     if !arguments.quiet {
-        print::text(&text::text(&told.answer, told.objects.as_ref(), &look));
+        print::text(&text::text(&compared.answer, compared.objects.as_ref(), &look));
     }
     // A failed gate is reported even with --quiet.
     let wanted = |verdicts: &&Verdicts| !verdicts.gates.is_empty() && (!verdicts.pass() || !arguments.quiet);
-    if let Some(verdicts) = told.gates.as_ref().filter(wanted) {
+    if let Some(verdicts) = compared.gates.as_ref().filter(wanted) {
         print::text(&format!("\n{}", print::gates::verdicts(verdicts, &look)));
     }
     if let Some(folder) = arguments.out.as_ref().filter(|_| !arguments.quiet) {
@@ -266,48 +255,12 @@ fn tell(arguments: &Arguments, told: &Told) -> Done {
 fn compare(
     arguments: &Arguments,
     sides: &Sides,
-    folder: &Path,
-    scratch: &Path,
+    folders: Folders<'_>,
     context: &Context<'_>,
 ) -> Result<Answer, Diagnostic> {
+    FILES.clear(folders.tables)?;
     let formats = sides.by_format(diff::BOTH)?;
-    let names = names_of(&formats, &arguments.naming)?;
-    let pair = arguments.pair.0.as_deref();
-    let rules = names.iter().map(|(names, own_names)| Rules { names, own_names: *own_names, pair, scratch });
-    let output = Output { folder: folder.to_owned(), ..Output::default() };
-    Ok(diff::compare(sides, &formats, &rules.collect::<Vec<_>>(), &output, context)?)
-}
-
-/// Rules of names for each format, and whether they include the user's.
-pub fn names_of(formats: &Formats, naming: &Naming) -> Result<Vec<(Normaliser, bool)>, Diagnostic> {
-    formats.parts.iter().map(|part| naming.names(&part.format)).collect()
-}
-
-/// Whether a name matches the tables of comparisons.
-fn is_table(name: &str) -> bool {
-    name.starts_with("diff_") && name.ends_with(".parquet")
-}
-
-/// Removes the tables that an attempt left in a folder of this command's own.
-pub fn clear(folder: &Path, prefix: &str) -> Result<(), StageError> {
-    let io = |error| StageError::io(folder, "clear", error);
-    for entry in fs::read_dir(folder).map_err(io)?.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(prefix) {
-            fs::remove_file(entry.path()).map_err(io)?;
-        }
-    }
-    Ok(())
-}
-
-/// Folder for files that are removed when the command ends.
-fn scratch(arguments: &Arguments) -> Result<Hidden, Diagnostic> {
-    workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)
-}
-
-/// Writes the description of the comparison.
-fn describe(answer: &Answer, folder: &Path) -> Result<(), Diagnostic> {
-    let path = folder.join(comparison::FILE);
-    let text = serde_json::to_vec_pretty(&answer.comparison)
-        .map_err(|error| Diagnostic::failed(error.to_string(), "report this as a bug"))?;
-    fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error).into())
+    let rules = rules(&formats, &arguments.naming, arguments.pair.0.as_deref(), folders.scratch)?;
+    let output = Output { folder: folders.tables.to_owned(), ..Output::default() };
+    Ok(diff::compare(sides, &formats, &rules, &output, context)?)
 }

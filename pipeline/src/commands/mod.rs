@@ -4,6 +4,7 @@ mod analyze;
 mod batch;
 mod batch_scheduler;
 mod choices;
+mod comparing;
 mod completions;
 pub mod diff;
 mod dominators;

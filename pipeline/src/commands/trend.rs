@@ -2,22 +2,19 @@
 
 use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
-use super::diff::{clear, names_of};
+use super::comparing::{Files, Folders, rules};
 use super::missed::{self, Skipping};
 use crate::diagnostic::{Diagnostic, Done};
-use crate::engine::workplace;
 use crate::print::{self, trend as text};
 use crate::progress::{Display, Mode};
 use clap::Args;
-use heaplake_compare::diff::Rules;
-use heaplake_compare::sides::steadily;
-use heaplake_compare::trend::steps::{By, FEWEST, Steps};
+use heaplake_compare::sides::{Sides, steadily};
+use heaplake_compare::trend::steps::{self, By, FEWEST};
 use heaplake_compare::trend::{self, Answer};
+use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Context, StageError, fs};
-use heaplake_lake::files::NewFiles;
 use heaplake_schemas::series;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const MORE: &str = "\
 Examples:
@@ -34,6 +31,10 @@ A row is what has the same fingerprint in every run. It is growing if it rises a
  a plateau if it has grown and its last steps are flat; a sawtooth if it climbs and falls again and again. Where steps \
  have several runs, their medians count, and differences within the noise of the runs do not. Its slope is the growth per \
  step, of Theil and Sen, with its 95 % interval.";
+
+/// Files of a trend.
+const FILES: Files =
+    Files { description: series::FILE, is_table: |name| name.starts_with("trend_") && name.ends_with(".parquet") };
 
 /// Arguments of `trend`.
 #[derive(Args, Clone, Debug)]
@@ -76,17 +77,10 @@ pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "trend");
     let context = arguments.resources.effort.context(&display, &cancel);
-    let steps = arguments.steps(&context)?;
-    let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
-    let answer = match &arguments.out {
-        Some(folder) => {
-            let new = NewFiles::create(folder, series::FILE, is_table).map_err(Diagnostic::of_usage)?;
-            let answer = follow(arguments, &steps, new.hidden(), scratch.path(), &context)?;
-            new.commit()?;
-            answer
-        }
-        None => follow(arguments, &steps, scratch.path(), scratch.path(), &context)?,
-    };
+    let by = By::of(&arguments.selections, arguments.by.clone())?;
+    let sides = arguments.steps(&by, &context)?;
+    let work = |folders: Folders<'_>| follow(arguments, &by, &sides, folders, &context);
+    let answer = FILES.make(arguments.out.as_ref(), &arguments.resources, work)?;
     let code = missed::tell(&answer.series.missed);
     if arguments.json {
         print::json(&answer)?;
@@ -102,44 +96,30 @@ pub fn run(arguments: &Arguments) -> Done {
 }
 
 impl Arguments {
-    fn steps(&self, context: &Context<'_>) -> Result<Steps, Diagnostic> {
-        let (lake, by) = (self.lake.as_deref(), self.by.clone());
-        let steps = Steps::find(&self.selections, lake, by, self.skipping.skip_damaged, context)?;
+    fn steps(&self, by: &By, context: &Context<'_>) -> Result<Sides, Diagnostic> {
+        let sides = steps::find(&self.selections, self.lake.as_deref(), by, self.skipping.skip_damaged, context)?;
         // Refuses an unusable series before any folder is made.
-        steps.sides.by_format(FEWEST)?;
-        Ok(steps)
+        sides.by_format(FEWEST)?;
+        Ok(sides)
     }
 }
 
-/// Whether a name matches the tables of trends.
-fn is_table(name: &str) -> bool {
-    name.starts_with("trend_") && name.ends_with(".parquet")
-}
-
-/// Writes the tables, and the description of the series, into `folder`.
+/// Writes the tables, and the description of the series.
 fn follow(
     arguments: &Arguments,
-    steps: &Steps,
-    folder: &Path,
-    scratch: &Path,
+    by: &By,
+    sides: &Sides,
+    folders: Folders<'_>,
     context: &Context<'_>,
 ) -> Result<Answer, Diagnostic> {
-    let output = Output { folder: folder.to_owned(), ..Output::default() };
-    let answer = steadily(
-        steps,
-        || arguments.steps(context),
-        |steps| {
-            clear(folder, "trend_")?;
-            let formats = steps.sides.by_format(FEWEST)?;
-            let names = names_of(&formats, &arguments.naming)?;
-            let rules =
-                names.iter().map(|(names, own_names)| Rules { names, own_names: *own_names, pair: None, scratch });
-            Ok::<_, Diagnostic>(trend::follow(steps, &formats, &rules.collect::<Vec<_>>(), &output, context)?)
-        },
-    )?;
-    let path = folder.join(series::FILE);
-    let text = serde_json::to_vec_pretty(&answer.series)
-        .map_err(|error| Diagnostic::failed(error.to_string(), "report this as a bug"))?;
-    fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error))?;
+    let output = Output { folder: folders.tables.to_owned(), ..Output::default() };
+    let work = |sides: &Sides| {
+        FILES.clear(folders.tables)?;
+        let formats = sides.by_format(FEWEST)?;
+        let rules = rules(&formats, &arguments.naming, None, folders.scratch)?;
+        Ok::<_, Diagnostic>(trend::follow(sides, by, &formats, &rules, &output, context)?)
+    };
+    let answer = steadily(sides, || arguments.steps(by, context), work)?;
+    FILES.describe(&answer.series, folders.tables)?;
     Ok(answer)
 }

@@ -1,10 +1,11 @@
 //! Summary of a comparison, for people.
 
-use super::holders::Holders;
-use super::row::NO_ONE;
+use super::row::Measure;
 use super::sides::{BASE, TARGET};
+use super::status::Decision;
 use super::table::{Compared, SIGNIFICANT};
-use super::write::Told;
+use crate::ranked::write::Subject;
+use crate::rows::NO_ONE;
 use heaplake_schemas::comparison::Comparison;
 use heaplake_schemas::diff::Status;
 use serde::Serialize;
@@ -86,7 +87,7 @@ pub struct TopRow {
     /// Names of the hosts on which it changed most.
     pub changed_on_names: Option<String>,
     /// Chain through which a class grew most.
-    pub grew_through: Option<Through>,
+    pub grew_through: Option<GrewThrough>,
     /// Share of a chain in the growth of its class.
     pub share: Option<f64>,
 }
@@ -104,7 +105,7 @@ pub struct Amount {
 
 /// A chain through which a class grew.
 #[derive(Debug, Serialize)]
-pub struct Through {
+pub struct GrewThrough {
     /// Chain as text.
     pub text: String,
     /// Mean growth per run, in bytes.
@@ -115,69 +116,68 @@ pub struct Through {
 
 impl InBrief {
     /// Creates the summary, without subjects.
-    pub fn of(compared: &Compared<'_>, format: &str) -> Self {
+    pub(super) fn of(compared: &Compared, format: &str) -> Self {
+        let table = compared.ranked.table;
+        let [smallest_effect, smallest_effect_on_tenth] = compared.smallest_effects;
         Self {
-            table: compared.table.table.name,
+            table: table.table.name,
             format: format.to_owned(),
-            measure: compared.table.measures[0],
-            rows: compared.order.len() as u64,
+            measure: table.measures[0],
+            rows: compared.ranked.order.len() as u64,
             statuses: BTreeMap::new(),
-            significant: compared.has_statistics().then_some(0),
+            significant: compared.has_statistics.then_some(0),
             pairs: compared.pairs,
-            smallest_effect: None,
-            smallest_effect_on_tenth: None,
+            smallest_effect,
+            smallest_effect_on_tenth,
             top: Vec::new(),
         }
     }
 
     /// Adds the next subject.
-    pub fn take(&mut self, told: &Told, compared: &Compared<'_>, holders: &Holders) {
-        *self.statuses.entry(told.verdict.status.name()).or_default() += 1;
-        let significant = told.q[0].is_some_and(|q| q < SIGNIFICANT);
+    pub(super) fn take(&mut self, subject: &Subject<Measure, Decision>, compared: &Compared) {
+        let Decision { verdict, q, .. } = &subject.decision;
+        *self.statuses.entry(verdict.status.name()).or_default() += 1;
+        let significant = q[0].is_some_and(|q| q < SIGNIFICANT);
         self.significant = self.significant.map(|rows| rows + u64::from(significant));
-        let is_possible = told.is_possible(compared.table.compared.name);
-        let is_told = told.part_of.is_none() && told.verdict.status != Status::Same && !is_possible;
-        if self.top.len() < TOP && is_told {
-            self.top.push(top_row(told, compared, holders));
+        let is_possible = subject.labels.is_possible(compared.ranked.table);
+        if self.top.len() < TOP && subject.part_of.is_none() && verdict.status != Status::Same && !is_possible {
+            self.top.push(top_row(subject, compared));
         }
     }
 }
 
-fn top_row(told: &Told, compared: &Compared<'_>, holders: &Holders) -> TopRow {
-    let Told { row, texts, verdict, q, .. } = told;
-    let (main, head) = (&row.measures[0], &row.head);
-    let delta = main.delta_mean();
-    let grew = compared.table.compared.name == "classes" && delta.is_some_and(|delta| delta > 0);
-    let through = holders.through(head.fingerprint).filter(|_| grew);
-    let kind = texts.first().and_then(Option::as_deref).unwrap_or_default();
+fn top_row(subject: &Subject<Measure, Decision>, compared: &Compared) -> TopRow {
+    let Subject { row, labels, changed_on, decision, .. } = subject;
+    let Decision { verdict, q, through, share } = decision;
+    let (main, ranked) = (&row.values[0], &compared.ranked);
     let amount = |side: usize| {
         let of = main.sides[side];
-        of.is_told().then_some(Amount { sum: of.sum, mean: of.mean, median: of.median })
+        of.is_reported().then_some(Amount { sum: of.sum, mean: of.mean, median: of.median })
     };
-    let is_chains = compared.table.compared.name == "chains";
+    let [base_with, target_with] = main.sides.map(|side| side.with);
     TopRow {
-        signature: texts.last().cloned().flatten().unwrap_or_default(),
-        keys: compared.table.keys.iter().copied().zip(texts.iter().cloned()).collect(),
+        signature: labels.signature.clone(),
+        keys: ranked.table.keys.iter().copied().zip(labels.keys.iter().cloned()).collect(),
         status: verdict.status.name(),
         evidence: verdict.evidence.name(),
         base: amount(BASE),
         target: amount(TARGET),
         delta_sum: main.delta_sum(),
         percent_sum: main.percent_sum(),
-        delta_mean: delta,
+        delta_mean: main.delta_mean(),
         shift: Some(main.tests.shift_interval).filter(|ends| ends.iter().all(|end| !end.is_nan())),
         q: q[0],
-        base_runs_with: head.runs_with[BASE],
-        target_runs_with: head.runs_with[TARGET],
-        target_hosts_with: Some(head.hosts_with[TARGET]).filter(|&hosts| hosts != NO_ONE),
-        changed_on: head.changed_on,
-        of: compared.hosts[TARGET].unwrap_or(compared.runs[TARGET]),
-        changed_on_names: compared.changed_on(row),
-        grew_through: through.map(|through| Through {
+        base_runs_with: base_with[0],
+        target_runs_with: target_with[0],
+        target_hosts_with: Some(target_with[1]).filter(|&hosts| hosts != NO_ONE),
+        changed_on: row.head.changed_on,
+        of: ranked.sides[TARGET].hosts.unwrap_or(ranked.sides[TARGET].runs),
+        changed_on_names: changed_on.clone(),
+        grew_through: through.as_ref().map(|through| GrewThrough {
             text: through.text.clone(),
             bytes: through.bytes,
             new: through.new,
         }),
-        share: if is_chains { holders.share(head.class, kind, delta) } else { None },
+        share: *share,
     }
 }

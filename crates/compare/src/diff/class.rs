@@ -2,7 +2,7 @@
 
 /// The chain through which a class grew most.
 #[derive(Clone, Debug)]
-pub struct Through {
+pub(super) struct Through {
     /// Signature.
     pub signature: String,
     /// Chain as text.

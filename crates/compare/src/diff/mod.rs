@@ -12,22 +12,21 @@ mod answer;
 mod class;
 mod holders;
 mod pairs;
-pub(crate) mod parts;
-pub(crate) mod row;
-pub(crate) mod sides;
+mod row;
+mod sides;
 mod status;
 mod table;
 mod tests;
-pub(crate) mod untold;
 mod write;
 
-pub use answer::{Amount, Answer, InBrief, Through, TopRow};
-pub(crate) use table::POSSIBLE;
-pub use table::{Rules, SIGNIFICANT};
+pub use answer::{Amount, Answer, GrewThrough, InBrief, TopRow};
+pub use table::SIGNIFICANT;
 pub use tests::{Question, Tests, test};
 
 use crate::error::CompareError;
-use crate::sides::{Formats, OfFormat, Sides};
+use crate::ranked;
+use crate::rows::Rules;
+use crate::sides::{Formats, OfFormat, Side, Sides, has_table};
 use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
 use heaplake_lake::selection::FoundRun;
@@ -40,6 +39,8 @@ use write::Around;
 
 /// Number of sides that must have a format for it to be compared.
 pub const BOTH: usize = 2;
+/// Subjects per row group.
+const BATCH: usize = 1 << 14;
 
 /// Compares the tables that both sides have, per format, and writes them into the folder of `output`. `rules` has one
 /// entry per format.
@@ -50,46 +51,29 @@ pub fn compare(
     output: &Output,
     context: &Context<'_>,
 ) -> Result<Answer, CompareError> {
-    let parts: Vec<(&OfFormat, Rules<'_>)> = formats.parts.iter().zip(rules.iter().copied()).collect();
+    let parts: Vec<(&OfFormat, &Rules<'_>)> = formats.parts.iter().zip(rules).collect();
     let mut comparison = described(sides, formats);
-    let (mut arounds, mut firsts) = (Vec::new(), Vec::new());
-    for (part, rules) in &parts {
-        let (around, first) = around(&part.sides, *rules, context)?;
-        arounds.push(around);
-        firsts.push(first);
-    }
+    let around = |(part, rules): &(&OfFormat, &Rules<'_>)| around(&part.sides, rules, context);
+    let mut firsts = parts.iter().map(around).collect::<Result<Vec<_>, _>>()?;
     let mut in_brief = Vec::new();
     for table in TABLES {
         let mut compared = Vec::new();
-        for (at, (part, rules)) in parts.iter().enumerate() {
-            let first = &mut firsts[at];
-            let of_part = match first.iter().position(|compared| compared.table.table.name == table.table.name) {
-                Some(place) => Some(first.swap_remove(place)),
-                None if [CLASSES, CHAINS].iter().any(|other| other.table.name == table.table.name) => None,
-                None => table::compare(&part.sides, table, *rules, context)?,
+        for ((part, rules), (around, first)) in parts.iter().zip(&mut firsts) {
+            let of_part = match [&CLASSES, &CHAINS].iter().position(|other| other.table.name == table.table.name) {
+                Some(place) => first[place].take(),
+                None => table::compare(&part.sides, table, rules, context)?,
             };
-            match of_part {
-                Some(of_part) => {
-                    compared.push(write::OfFormat { format: &part.format, compared: of_part, around: &arounds[at] });
-                }
-                None => comparison.remarks.extend(lacking(&part.sides, table)),
-            }
+            let Some(of_part) = of_part else {
+                comparison.remarks.extend(lacking(&part.sides, table));
+                continue;
+            };
+            let brief = InBrief::of(&of_part, &part.format);
+            compared.push(write::OfFormat { compared: of_part, around, brief });
         }
-        if compared.is_empty() {
-            continue;
+        if !compared.is_empty() {
+            comparison.tables.push(ranked::write::write(&table.table, &mut compared, BATCH, output, context)?);
+            in_brief.extend(compared.into_iter().map(|of_format| of_format.brief));
         }
-        let mut briefs = Vec::with_capacity(compared.len());
-        for write::OfFormat { format, compared, .. } in &compared {
-            let mut brief = InBrief::of(compared, format);
-            [brief.smallest_effect, brief.smallest_effect_on_tenth] = smallest_effects(compared)?;
-            briefs.push(brief);
-        }
-        let take = |at: usize, told: &write::Told| {
-            let write::OfFormat { compared, around, .. } = &compared[at];
-            briefs[at].take(told, compared, &around.holders);
-        };
-        comparison.tables.push(write::write(&table.table, &compared, output, context, take)?);
-        in_brief.append(&mut briefs);
     }
     if in_brief.is_empty() {
         let cause = "the sides have no table in common that can be compared";
@@ -108,8 +92,8 @@ fn described(sides: &Sides, formats: &Formats) -> Comparison {
         base: sides.sides[sides::BASE].described(),
         target: sides.sides[sides::TARGET].described(),
         tables: Vec::new(),
-        remarks: [sides.remarks.as_slice(), formats.remarks.as_slice()].concat(),
-        missed: sides.missed.clone(),
+        remarks: [sides.notes.remarks.as_slice(), formats.remarks.as_slice()].concat(),
+        missed: sides.notes.missed.clone(),
         lacking: formats.parts.iter().flat_map(lack).collect(),
     };
     comparison.remarks.extend(comparison.lacking.iter().map(in_words));
@@ -125,8 +109,8 @@ fn one_sided(formats: &Formats) -> Vec<Lacking> {
         return Vec::new();
     }
     let of_table = |part: &OfFormat, table: &DiffTable| {
-        let has = |found: &FoundRun| crate::sides::has_table(&found.run, table.compared.file);
-        let both = part.sides.sides.iter().all(|side| side.runs.iter().any(has));
+        let has = |found: &FoundRun| has_table(&found.run, table.compared.file);
+        let both = part.sides.sides.iter().all(|side| side_has(side, table));
         let runs: Vec<PathBuf> =
             part.sides.runs().filter(|(_, found)| !both && has(found)).map(|(_, found)| found.place.clone()).collect();
         let lacking = Lacking { table: of(table), runs, format: Some(part.format.clone()) };
@@ -141,11 +125,11 @@ fn of(table: &DiffTable) -> String {
 }
 
 /// Compares classes and chains, which need each other's results.
-fn around<'a>(
+fn around(
     sides: &Sides,
-    rules: Rules<'a>,
+    rules: &Rules<'_>,
     context: &Context<'_>,
-) -> Result<(Around, Vec<Compared<'a>>), CompareError> {
+) -> Result<(Around, [Option<Compared>; 2]), CompareError> {
     let mut around = Around::default();
     let classes = table::compare(sides, &CLASSES, rules, context)?;
     if let Some(classes) = &classes {
@@ -155,16 +139,16 @@ fn around<'a>(
     if let Some(chains) = &chains {
         around.holders = holders::find(chains, &around.classes)?;
     }
-    Ok((around, classes.into_iter().chain(chains).collect()))
+    Ok((around, [classes, chains]))
+}
+
+fn side_has(side: &Side, table: &DiffTable) -> bool {
+    side.runs.iter().any(|found| has_table(&found.run, table.compared.file))
 }
 
 /// Message for a table that one side lacks.
 fn lacking(sides: &Sides, table: &DiffTable) -> Option<String> {
-    let has = |side: usize| {
-        let side = &sides.sides[side];
-        side.runs.iter().any(|found| crate::sides::has_table(&found.run, table.compared.file))
-    };
-    let lacks = match (has(sides::BASE), has(sides::TARGET)) {
+    let lacks = match (side_has(&sides.sides[sides::BASE], table), side_has(&sides.sides[sides::TARGET], table)) {
         (true, false) => "target",
         (false, true) => "base",
         _ => return None,
@@ -174,11 +158,12 @@ fn lacking(sides: &Sides, table: &DiffTable) -> Option<String> {
 
 /// Runs without a table that others of their side have; `None` if a whole side lacks it.
 fn some_lack(sides: &Sides, table: &DiffTable) -> Option<Lacking> {
-    let has = |found: &FoundRun| crate::sides::has_table(&found.run, table.compared.file);
-    let compared = sides.sides.iter().all(|side| side.runs.iter().any(has));
+    let compared = sides.sides.iter().all(|side| side_has(side, table));
     // Runs with half-deleted folders are reported elsewhere.
-    let is_told = |found: &FoundRun| sides.half_deleted.contains(&found.place);
-    let lack = sides.runs().map(|(_, found)| found).filter(|found| !has(found) && !is_told(found));
+    let lacks = |found: &FoundRun| {
+        !has_table(&found.run, table.compared.file) && !sides.notes.half_deleted.contains(&found.place)
+    };
+    let lack = sides.runs().map(|(_, found)| found).filter(|found| lacks(found));
     let runs: Vec<PathBuf> = lack.filter(|_| compared).map(|found| found.place.clone()).collect();
     (!runs.is_empty()).then(|| Lacking { table: of(table), runs, format: None })
 }
@@ -189,20 +174,4 @@ fn in_words(Lacking { table, runs, .. }: &Lacking) -> String {
         1 => format!("{first} has no table {table}: it is compared without this run."),
         more => format!("{more} runs, {first} the first of them, have no table {table}: it is compared without them."),
     }
-}
-
-/// Medians of the smallest effects of all subjects: on all runs, and on a tenth of the runs.
-fn smallest_effects(compared: &Compared<'_>) -> Result<[Option<f64>; 2], CompareError> {
-    let mut effects = [Vec::new(), Vec::new()];
-    for &number in &compared.order {
-        let tests = compared.row(number)?.measures[0].tests;
-        effects[0].push(tests.smallest_effect);
-        effects[1].push(tests.smallest_on_tenth);
-    }
-    Ok(effects.map(|mut effects| {
-        effects.retain(|effect| !effect.is_nan());
-        effects.sort_unstable_by(f64::total_cmp);
-        // Upper median: at least half of the subjects show this effect.
-        effects.get(effects.len() / 2).copied()
-    }))
 }

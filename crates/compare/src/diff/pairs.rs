@@ -14,7 +14,8 @@ const FEWEST: usize = 6;
 pub(crate) struct Pairs {
     /// Pair of each run of the table.
     of_run: Vec<Option<u32>>,
-    count: usize,
+    /// Number of pairs.
+    pub count: usize,
 }
 
 impl Pairs {
@@ -48,15 +49,12 @@ impl Pairs {
         Collected { pairs: self, sums: vec![[(0, 0); 2]; self.count] }
     }
 
-    /// Number of pairs.
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
     /// Target runs on whose host the difference is beyond the thresholds of the tests, with the difference.
     pub(crate) fn changed(&self, group: &Group<'_>, tests: &Tests, of_target: &[(i64, u32)]) -> Vec<(i64, u32)> {
         let mut collected = self.begin();
-        group.each_value(0, |run, side, value| collected.take(run, side, value));
+        for seen in group.runs() {
+            seen.value(0).into_iter().for_each(|value| collected.take(seen.run, seen.side, value));
+        }
         let grew = tests.changed() == Some(true);
         let changed = |&(_, run): &(i64, u32)| {
             let difference = collected.difference(self.of_run[run as usize]? as usize)?;

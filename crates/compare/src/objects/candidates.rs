@@ -6,7 +6,7 @@
 
 use super::chains::Chains;
 use super::class_list::ClassList;
-use super::join::{Node, Nodes};
+use super::join::Node;
 use super::node_rows::Snapshot;
 use super::object_rows::{BATCH, take};
 use super::question::{CandidateGroup, Candidates, MOST_CLASSES};
@@ -79,7 +79,7 @@ const TOO_LARGE: StageError = StageError::Overflow("the size of the candidates")
 /// Selects the nodes of the third snapshot with ids in `fresh`, which is ascending.
 pub(super) fn find<'a>(
     mut fresh: ColumnReader<u64>,
-    mut last: impl Nodes,
+    mut last: Sorted<'_, Node>,
     (classes, node_count): (&ClassList, u64),
     budget: &'a Budget,
     scratch: &'a Scratch,
@@ -91,7 +91,7 @@ pub(super) fn find<'a>(
     let mut nodes = Bitset::new(budget, "nodes that are candidates", count)?;
     let heads = Bitset::new(budget, "candidates that no other one dominates", count)?;
     let (mut shallow, mut id) = (0u64, None);
-    while let Some(Node { id: wanted, class, node, kind, shallow: bytes, retained, .. }) = last.next()? {
+    while let Some(Node { id: wanted, class, node, kind, shallow: bytes, retained, .. }) = last.pop()? {
         while id.is_none_or(|id| id < wanted) && fresh.remaining() > 0 {
             id = Some(fresh.next()?);
         }

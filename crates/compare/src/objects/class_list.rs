@@ -1,10 +1,11 @@
 //! The classes of all compared snapshots, each once.
 
 use super::side::Side;
+use crate::scripts::Scripts;
 use heaplake_kit::{Budget, Reservation, StageError};
 use heaplake_lake::reader::{Batch, damaged, value};
 use heaplake_names::fingerprint;
-use heaplake_schemas::{classes, scripts};
+use heaplake_schemas::classes;
 use rustc_hash::FxHashMap;
 
 /// Classes, numbered from 0 as added.
@@ -70,7 +71,7 @@ impl ClassList {
         let signed = reader.has("signature");
         let mut columns = vec!["class_id", "class", "class_key"];
         columns.extend(signed.then_some("signature"));
-        let scripts = Scripts::of(side, budget)?;
+        let scripts = Scripts::read(&side.found.place, budget)?;
         let mut of_run = ClassesOfRun {
             numbers: FxHashMap::default(),
             scripts,
@@ -101,7 +102,7 @@ impl ClassList {
                 })?;
             if run.numbers.insert(ids.value(row), number).is_some() {
                 let problem = format!("class_id {} is there twice", ids.value(row));
-                return Err(damaged(&side.folder.join(classes::TABLE.file), problem));
+                return Err(damaged(&side.found.place.join(classes::TABLE.file), problem));
             }
         }
         Ok(())
@@ -132,37 +133,5 @@ impl ClassesOfRun {
         self.held.grow(ENTRY_BYTES)?;
         self.numbers.insert(class_id, number);
         Ok(())
-    }
-}
-
-/// Script URLs by id, for signatures.
-struct Scripts {
-    urls: FxHashMap<u32, Box<str>>,
-    _held: Reservation,
-}
-
-impl Scripts {
-    fn of(side: &Side, budget: &Budget) -> Result<Self, StageError> {
-        let mut urls = FxHashMap::default();
-        let mut held = budget.reserve("scripts of a snapshot", 0)?;
-        if let Some(reader) = side.reader_if_any(scripts::TABLE.file)? {
-            let mut batches = reader.columns(&["script_id", "url"])?;
-            while let Some(batch) = batches.batch()? {
-                let (ids, texts) = (batch.u32s("script_id")?, batch.texts("url")?);
-                for row in 0..batch.len() {
-                    if let Some(url) = value(texts, row) {
-                        held.grow(2 * ENTRY_BYTES + url.len() as u64)?;
-                        urls.insert(ids.value(row), url.into());
-                    }
-                }
-            }
-        }
-        Ok(Self { urls, _held: held })
-    }
-
-    /// URL of the script whose id starts a class key.
-    fn of_class(&self, key: &str) -> Option<&str> {
-        let id = key.split(',').next()?.parse().ok()?;
-        self.urls.get(&id).map(|url| &**url)
     }
 }

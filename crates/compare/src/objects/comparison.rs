@@ -23,22 +23,17 @@ use std::path::Path;
 /// Scratch folder inside the folder of tables.
 const SCRATCH: &str = ".heaplake-objects";
 
-/// Column names of a snapshot's sorters.
-macro_rules! columns {
-    ($name:literal) => {
-        [
-            [Column::new(concat!("objects.", $name)), Column::new(concat!("objects.", $name, "_merged"))],
-            [
-                Column::new(concat!("objects.", $name, "_known")),
-                Column::new(concat!("objects.", $name, "_known_merged")),
-            ],
-        ]
-    };
-}
 /// Columns of the snapshots' sorters, by address and by identity.
-const BASE: [Columns; 2] = columns!("base");
-const TARGET: [Columns; 2] = columns!("target");
-const LAST: [Columns; 2] = columns!("last");
+const BASE: [Columns; 2] =
+    columns(["objects.base", "objects.base_merged", "objects.base_known", "objects.base_known_merged"]);
+const TARGET: [Columns; 2] =
+    columns(["objects.target", "objects.target_merged", "objects.target_known", "objects.target_known_merged"]);
+const LAST: [Columns; 2] =
+    columns(["objects.last", "objects.last_merged", "objects.last_known", "objects.last_known_merged"]);
+
+const fn columns([address, merged, known, known_merged]: [&'static str; 4]) -> [Columns; 2] {
+    [[Column::new(address), Column::new(merged)], [Column::new(known), Column::new(known_merged)]]
+}
 
 /// Ids that the target has and the base lacks.
 const FRESH: Column<u64> = Column::new("objects.fresh");
@@ -168,7 +163,7 @@ impl<'a> Comparison<'a> {
         if unknown > 0 {
             self.answer.remarks.push(format!(
                 "{}: {} objects are left out: the trace has no allocation of them, so they have no identity.",
-                snapshot.side.folder.display(),
+                snapshot.side.found.place.display(),
                 count(unknown)
             ));
         }

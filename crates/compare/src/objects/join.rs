@@ -30,18 +30,6 @@ impl Node {
     }
 }
 
-/// A sorted stream of nodes.
-pub(super) trait Nodes {
-    /// Returns the next node.
-    fn next(&mut self) -> Result<Option<Node>, StageError>;
-}
-
-impl Nodes for Sorted<'_, Node> {
-    fn next(&mut self) -> Result<Option<Node>, StageError> {
-        self.pop()
-    }
-}
-
 /// A result of the join; at least one node is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Joined {
@@ -54,22 +42,22 @@ pub(super) struct Joined {
 }
 
 /// One input: the next node, and the id of the last one.
-struct Cursor<N> {
-    nodes: N,
+struct Cursor<'a> {
+    nodes: Sorted<'a, Node>,
     next: Option<Node>,
     last: Option<u64>,
 }
 
-impl<N: Nodes> Cursor<N> {
-    fn new(mut nodes: N) -> Result<Self, StageError> {
-        let next = nodes.next()?;
+impl<'a> Cursor<'a> {
+    fn new(mut nodes: Sorted<'a, Node>) -> Result<Self, StageError> {
+        let next = nodes.pop()?;
         Ok(Self { nodes, next, last: None })
     }
 
     fn take(&mut self) -> Result<Option<Node>, StageError> {
         let taken = self.next;
         self.last = taken.map(|node| node.id);
-        self.next = self.nodes.next()?;
+        self.next = self.nodes.pop()?;
         Ok(taken)
     }
 
@@ -81,8 +69,8 @@ impl<N: Nodes> Cursor<N> {
 
 /// Passes all nodes to `each`, pairing those with equal id and class. Duplicates within a side pair up in order.
 pub(super) fn join(
-    base: impl Nodes,
-    target: impl Nodes,
+    base: Sorted<'_, Node>,
+    target: Sorted<'_, Node>,
     mut each: impl FnMut(Joined) -> Result<(), StageError>,
 ) -> Result<(), StageError> {
     let (mut base, mut target) = (Cursor::new(base)?, Cursor::new(target)?);

@@ -7,7 +7,6 @@ use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{Context, Scratch, StageError};
 use heaplake_lake::reader::{Batch, Batches, Reader, damaged, value};
 use heaplake_lake::selection::{self, FoundRun};
-use heaplake_schemas::run::Run;
 use heaplake_schemas::walk_objects;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,10 +15,7 @@ const REPLAY: &str = "replay the trace with heaplake replay TRACE --tracks, and 
 
 /// Run of a replay, with the objects of each walk.
 pub(super) struct Tracks {
-    folder: PathBuf,
-    run: Run,
-    /// Keeps the tables open.
-    _held: FoundRun,
+    found: FoundRun,
     /// Garbage collections that ended with a heap walk, ascending.
     walks: Vec<u32>,
 }
@@ -27,10 +23,9 @@ pub(super) struct Tracks {
 impl Tracks {
     /// Opens the run.
     pub(super) fn open(folder: &Path) -> Result<Self, StageError> {
-        let held = selection::hold(folder)?.filter(|found| found.run.replay.is_some());
-        let held = held.ok_or_else(|| refused(folder, "there is no run of a replay", REPLAY))?;
-        let run = held.run.clone();
-        let mut tracks = Self { folder: folder.to_owned(), run, _held: held, walks: Vec::new() };
+        let found = selection::hold(folder)?.filter(|found| found.run.replay.is_some());
+        let found = found.ok_or_else(|| refused(folder, "there is no run of a replay", REPLAY))?;
+        let mut tracks = Self { found, walks: Vec::new() };
         let mut walks = BTreeSet::new();
         let mut batches = tracks.reader()?.columns(&["gc"])?;
         while let Some(batch) = batches.batch()? {
@@ -41,26 +36,26 @@ impl Tracks {
     }
 
     fn reader(&self) -> Result<Reader, StageError> {
-        let reader = Reader::open_if_present(&self.folder.join(walk_objects::TABLE.file))?;
+        let reader = Reader::open_if_present(&self.found.place.join(walk_objects::TABLE.file))?;
         reader.ok_or_else(|| {
-            refused(&self.folder, "the run has no table walk_objects, by which objects are identified", REPLAY)
+            refused(&self.found.place, "the run has no table walk_objects, by which objects are identified", REPLAY)
         })
     }
 
     /// Returns the garbage collection that ended with the run's walk.
     pub(super) fn walk_of(&self, side: &Side) -> Result<u32, StageError> {
-        if side.run.input_hash != self.run.input_hash {
-            let problem = format!("it is no walk of the trace that was replayed into {}", self.folder.display());
-            return Err(refused(&side.folder, &problem, REPLAY));
+        if side.found.run.input_hash != self.found.run.input_hash {
+            let problem = format!("it is no walk of the trace that was replayed into {}", self.found.place.display());
+            return Err(refused(&side.found.place, &problem, REPLAY));
         }
-        let wanted = side.run.options.analysis_or_default().walk;
+        let wanted = side.found.run.options.analysis_or_default().walk;
         let found = match wanted {
             Some(number) => (number as usize).checked_sub(1).and_then(|at| self.walks.get(at)),
             None => self.walks.last(),
         };
         found.copied().ok_or_else(|| {
             let problem = format!("{} walks of the heap are in the replay, and not this one", self.walks.len());
-            refused(&side.folder, &problem, "replay and analyse the trace again, with --force")
+            refused(&side.found.place, &problem, "replay and analyse the trace again, with --force")
         })
     }
 }
@@ -102,7 +97,7 @@ impl Walk {
     fn of(tracks: &Tracks, gc: u32) -> Result<Self, StageError> {
         let mut batches = tracks.reader()?.columns(&["gc", "address", "object"])?;
         let batch = batches.batch()?;
-        let path = tracks.folder.join(walk_objects::TABLE.file);
+        let path = tracks.found.place.join(walk_objects::TABLE.file);
         Ok(Self { path, batches, batch, row: 0, gc, last: 0 })
     }
 

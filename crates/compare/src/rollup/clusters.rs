@@ -5,7 +5,6 @@
 //! ignored. A run is dominated by the finding with the most bytes left, if these are at least 1 / [`SHARE`] of its
 //! heap. Runs dominated by the same finding form a cluster.
 
-use super::write::kept_file;
 use crate::statistics::{median, quantile};
 use heaplake_kit::{Context, StageError};
 use heaplake_lake::reader::{Reader, value};
@@ -55,7 +54,7 @@ pub(super) fn find(
     context: &Context<'_>,
 ) -> Result<Vec<Cluster>, StageError> {
     let mut formats: BTreeMap<&str, Format<'_>> = BTreeMap::new();
-    let rows = |group: &Group| group.tables.iter().find(|table| table.file == kept_file(&FINDINGS)).map(|of| of.rows);
+    let rows = |group: &Group| group.tables.iter().find(|table| table.file == FINDINGS.kept).map(|of| of.rows);
     let total: u64 = groups.iter().filter_map(rows).sum();
     let _room = context.budget.reserve("clusters: findings of all runs", total * OF_FINDING)?;
     for group in groups.iter().filter(|group| rows(group).is_some()) {
@@ -73,8 +72,7 @@ impl<'a> Format<'a> {
     fn read(&mut self, group: &'a Group, folder: &Path) -> Result<(), StageError> {
         let first = self.runs.len();
         self.runs.extend(&group.runs);
-        let mut batches =
-            Reader::open(&folder.join(kept_file(&FINDINGS)))?.columns(&["fingerprint", "run", "bytes"])?;
+        let mut batches = Reader::open(&folder.join(FINDINGS.kept))?.columns(&["fingerprint", "run", "bytes"])?;
         while let Some(batch) = batches.batch()? {
             let (prints, runs, bytes) = (batch.u64s("fingerprint")?, batch.u32s("run")?, batch.i64s("bytes")?);
             for row in 0..batch.len() {

@@ -1,7 +1,7 @@
 //! Groups the runs of a lake.
 
 use crate::error::{CompareError, no_label};
-use crate::sides::{Notes, Side, Sides, format, host, settle};
+use crate::sides::{Key, Notes, Side, Sides, format, host, settle};
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection;
@@ -12,42 +12,11 @@ use heaplake_schemas::rollup::{Group, RolledRun, Rollup};
 use heaplake_schemas::run::Run;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// First schema version with fingerprints.
 const WITH_FINGERPRINTS: u32 = 3;
-
-/// A grouping key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Key {
-    /// Release of the run.
-    Release,
-    /// Value of a label.
-    Label(String),
-}
-
-impl std::str::FromStr for Key {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.strip_prefix("label.")) {
-            ("release", _) => Ok(Self::Release),
-            (_, Some(name)) if !name.is_empty() => Ok(Self::Label(name.to_owned())),
-            _ => Err("use release or label.NAME".to_owned()),
-        }
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Release => f.write_str("release"),
-            Self::Label(name) => write!(f, "label.{name}"),
-        }
-    }
-}
 
 /// A group before summing.
 pub(super) struct UnsummedGroup {
@@ -65,8 +34,20 @@ pub(super) struct Groups {
     pub notes: Notes,
 }
 
-/// Grouping key values: format, release, labels.
-type Common = (String, Option<String>, BTreeMap<String, String>);
+/// Values of the grouping keys.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Common {
+    format: String,
+    release: Option<String>,
+    labels: BTreeMap<String, String>,
+}
+
+/// Runs of a group.
+#[derive(Default)]
+struct Found {
+    runs: Vec<RolledRun>,
+    founds: Vec<selection::FoundRun>,
+}
 
 /// Groups the runs of a lake, except known damaged ones. Runs described by an earlier rollup are not read again.
 ///
@@ -74,7 +55,7 @@ type Common = (String, Option<String>, BTreeMap<String, String>);
 /// [`CompareError`] also if no run can be summed up.
 pub(super) fn find(
     lake: &Path,
-    by: &[String],
+    by: &[Key],
     earlier: &Rollup,
     known_damaged: &BTreeMap<PathBuf, String>,
 ) -> Result<Groups, CompareError> {
@@ -84,7 +65,7 @@ pub(super) fn find(
     let mut notes = Notes::default();
     damaged.iter().for_each(|(path, problem)| notes.miss(path, problem));
     gone.iter().for_each(|path| notes.dropped(path));
-    let mut groups: BTreeMap<Common, (Vec<RolledRun>, Vec<selection::FoundRun>)> = BTreeMap::new();
+    let mut groups: BTreeMap<Common, Found> = BTreeMap::new();
     for found in found {
         if let Some(problem) = known_damaged.get(&found.place) {
             notes.miss(&found.place, problem);
@@ -105,9 +86,9 @@ pub(super) fn find(
             Some(rolled) => (*rolled).clone(),
             None => rolled(&found, path, hash)?,
         };
-        let (runs, founds) = groups.entry(common(&found.run, by)).or_default();
-        runs.push(rolled);
-        founds.push(found);
+        let group = groups.entry(common(&found.run, by)).or_default();
+        group.runs.push(rolled);
+        group.founds.push(found);
     }
     if groups.is_empty() {
         return Err(match notes.missed.first() {
@@ -120,7 +101,7 @@ pub(super) fn find(
         });
     }
     refuse_unknown_label(by, &groups, &notes)?;
-    Ok(Groups { groups: groups.into_iter().map(|(common, runs)| group(common, runs)).collect(), notes })
+    Ok(Groups { groups: groups.into_iter().map(|(common, found)| group(common, found)).collect(), notes })
 }
 
 /// Refuses a lake without any run, damaged or not, before a folder for its rollup is created.
@@ -135,15 +116,14 @@ fn nothing(lake: &Path) -> CompareError {
 }
 
 /// Refuses a label that no run has, unless a run was missed.
-fn refuse_unknown_label(
-    by: &[String],
-    groups: &BTreeMap<Common, (Vec<RolledRun>, Vec<selection::FoundRun>)>,
-    notes: &Notes,
-) -> Result<(), CompareError> {
-    let names = by.iter().filter_map(|key| key.strip_prefix("label."));
-    let has = |name: &str| groups.keys().any(|(_, _, labels)| labels.contains_key(name));
-    match names.into_iter().find(|name| notes.missed.is_empty() && !has(name)) {
-        Some(name) => Err(no_label(name, groups.values().flat_map(|(_, founds)| founds))),
+fn refuse_unknown_label(by: &[Key], groups: &BTreeMap<Common, Found>, notes: &Notes) -> Result<(), CompareError> {
+    let has = |name: &str| groups.keys().any(|common| common.labels.contains_key(name));
+    let unknown = by.iter().find_map(|key| match key {
+        Key::Label(name) if notes.missed.is_empty() && !has(name) => Some(name),
+        _ => None,
+    });
+    match unknown {
+        Some(name) => Err(no_label(name, groups.values().flat_map(|found| &found.founds))),
         None => Ok(()),
     }
 }
@@ -153,23 +133,20 @@ pub(super) fn same_key(one: &Group, other: &Group) -> bool {
     (&one.format, &one.release, &one.labels) == (&other.format, &other.release, &other.labels)
 }
 
-fn common(run: &Run, by: &[String]) -> Common {
-    let labels = run.options.labels();
-    let label = |key: &String| {
-        let name = key.strip_prefix("label.")?;
-        Some((name.to_owned(), labels.get(name)?.clone()))
+fn common(run: &Run, by: &[Key]) -> Common {
+    let label = |key: &Key| match key {
+        Key::Label(name) => Some((name.clone(), key.of(run)?.to_owned())),
+        Key::Release => None,
     };
-    let release = by.iter().any(|key| key == "release").then(|| run.release.clone());
-    (format(run).to_owned(), release, by.iter().filter_map(label).collect())
+    let release = by.contains(&Key::Release).then(|| run.release.clone());
+    Common { format: format(run).to_owned(), release, labels: by.iter().filter_map(label).collect() }
 }
 
-fn group(common: Common, (runs, founds): (Vec<RolledRun>, Vec<selection::FoundRun>)) -> UnsummedGroup {
-    let (format, release, labels) = common;
+fn group(Common { format, release, labels }: Common, Found { runs, founds }: Found) -> UnsummedGroup {
     let mut identity = format!("{SCHEMA_VERSION}\n{format}\n{release:?}\n{labels:?}\n");
     runs.iter().for_each(|run| identity.push_str(&format!("{}\t{}\n", run.path, run.hash)));
     let folder = format!("group-{:016x}", xxh3_64(identity.as_bytes()));
-    let side = Side { selection: folder.clone(), runs: founds };
-    let sides = Sides { sides: vec![side], remarks: Vec::new(), missed: Vec::new(), half_deleted: Vec::new() };
+    let sides = Sides { sides: vec![Side { selection: folder.clone(), runs: founds }], notes: Notes::default() };
     UnsummedGroup { group: Group { folder, format, release, labels, runs, ..Group::default() }, sides }
 }
 

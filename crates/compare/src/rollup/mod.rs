@@ -13,7 +13,6 @@
 //! * Reference: the contract of [`heaplake_schemas::rollup`].
 
 mod answer;
-mod brief;
 mod clusters;
 mod groups;
 mod place;
@@ -24,10 +23,9 @@ mod write;
 
 pub use answer::Answer;
 pub(crate) use clusters::OF_WASTE;
-pub use groups::Key;
 
 use crate::error::CompareError;
-use crate::sides::{Notes, is_compared};
+use crate::sides::{Key, Notes, is_compared};
 use groups::UnsummedGroup;
 use heaplake_kit::Context;
 use heaplake_lake::selection::FoundRun as Run;
@@ -41,22 +39,32 @@ use std::path::{Path, PathBuf};
 /// Maximum number of restarts because of replaced runs; finished groups are kept.
 const BEGINNINGS: u32 = 50;
 
-/// Sums up the runs of `lake` into `folder`, with scratch files in `scratch`. Reports unreadable runs as missed unless
-/// `skip_damaged`.
-pub fn roll(
-    (lake, by, skip_damaged): (&Path, &[Key], bool),
-    folder: &Path,
-    scratch: &Path,
-    context: &Context<'_>,
-) -> Result<Answer, CompareError> {
+/// A rollup to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The lake.
+    pub lake: &'a Path,
+    /// Keys by which its runs are grouped.
+    pub by: &'a [Key],
+    /// Whether unreadable runs may be missed.
+    pub skip_damaged: bool,
+    /// Folder of the rollup.
+    pub folder: &'a Path,
+    /// Folder for scratch files.
+    pub scratch: &'a Path,
+}
+
+/// Sums up the runs of a lake.
+pub fn roll(request: &Request<'_>, context: &Context<'_>) -> Result<Answer, CompareError> {
+    let lake = request.lake;
     nearest::check_lake(lake).map_err(|(cause, advice)| CompareError::refused(cause, advice))?;
     groups::refuse_empty(lake)?;
-    let place = Place::open(folder)?;
-    let by: Vec<String> = by.iter().map(ToString::to_string).collect();
+    let place = Place::open(request.folder)?;
+    let by: Vec<String> = request.by.iter().map(ToString::to_string).collect();
     let (earlier, made, damaged) = (place.earlier(&by), BTreeMap::new(), BTreeMap::new());
-    let mut writer = Writer { earlier, place: &place, scratch, made, damaged };
-    let (groups, notes) = writer.groups(lake, &by, context)?;
-    let Notes { remarks, missed, .. } = notes.finished(skip_damaged);
+    let mut writer = Writer { request, earlier, place: &place, made, damaged };
+    let (groups, notes) = writer.groups(context)?;
+    let Notes { remarks, missed, .. } = notes.finished(request.skip_damaged);
     let updated = groups.iter().filter(|group| writer.made.contains_key(&group.folder)).count();
     let mut rollup = Rollup {
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
@@ -75,9 +83,9 @@ pub fn roll(
 
 /// State of a rollup in progress.
 struct Writer<'a> {
+    request: &'a Request<'a>,
     earlier: Rollup,
     place: &'a Place,
-    scratch: &'a Path,
     /// Finished groups by folder; the folder's name determines the runs.
     made: BTreeMap<String, Group>,
     /// Runs with a table that differs from the listed one, with the problem.
@@ -87,12 +95,8 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Computes the groups of the lake. Restarts if a run is replaced meanwhile or found damaged, because grouping
     /// depends on all runs.
-    fn groups(
-        &mut self,
-        lake: &Path,
-        by: &[String],
-        context: &Context<'_>,
-    ) -> Result<(Vec<Group>, Notes), CompareError> {
+    fn groups(&mut self, context: &Context<'_>) -> Result<(Vec<Group>, Notes), CompareError> {
+        let Request { lake, by, .. } = *self.request;
         let mut beginnings = 0;
         while beginnings < BEGINNINGS {
             let known = self.damaged.len();
@@ -120,7 +124,7 @@ impl Writer<'_> {
             if !found.sides.stand() || self.has_damaged(&found, context)? {
                 return Ok(None);
             }
-            let group = rolled(&found, &self.earlier, self.place, self.scratch, context);
+            let group = self.rolled(&found, context);
             if !found.sides.stand() {
                 return Ok(None);
             }
@@ -130,13 +134,11 @@ impl Writer<'_> {
         }
         Ok(Some(groups))
     }
-}
 
-impl Writer<'_> {
     /// Whether a group has runs with damaged tables. Runs with rows kept by an earlier rollup are not read here;
     /// opening them compares lengths.
     fn has_damaged(&mut self, found: &UnsummedGroup, context: &Context<'_>) -> Result<bool, CompareError> {
-        let before = self.earlier.groups.iter().find(|before| groups::same_key(before, &found.group));
+        let before = self.before(&found.group);
         let known: BTreeSet<(&str, &str)> =
             before.iter().flat_map(|group| &group.runs).map(|run| (&*run.path, &*run.hash)).collect();
         let all = found.group.runs.iter().zip(found.sides.runs());
@@ -148,25 +150,24 @@ impl Writer<'_> {
         self.damaged.extend(damaged);
         Ok(self.damaged.len() > before)
     }
-}
 
-/// Computes the tables of a group.
-fn rolled(
-    found: &UnsummedGroup,
-    earlier: &Rollup,
-    place: &Place,
-    scratch: &Path,
-    context: &Context<'_>,
-) -> Result<Group, CompareError> {
-    let (mut group, sides) = (found.group.clone(), &found.sides);
-    let output = place.create_group(&group.folder)?;
-    let before = earlier.groups.iter().find(|before| groups::same_key(before, &group));
-    for table in TABLES {
-        let before = before.map(|before| (before, place.committed(&before.folder)));
-        let work = table::Work { group: &group, sides, before, scratch };
-        let tables = work.roll(table, &output, context)?;
-        group.tables.extend(tables);
+    /// Computes the tables of a group.
+    fn rolled(&self, found: &UnsummedGroup, context: &Context<'_>) -> Result<Group, CompareError> {
+        let (mut group, sides, scratch) = (found.group.clone(), &found.sides, self.request.scratch);
+        let output = self.place.create_group(&group.folder)?;
+        for table in TABLES {
+            let before = self.before(&group).map(|before| (before, self.place.committed(&before.folder)));
+            let work = table::Work { group: &group, sides, before, scratch };
+            if let Some((tables, brief)) = work.roll(table, &output, context)? {
+                group.tables.extend(tables);
+                group.brief.push(brief);
+            }
+        }
+        Ok(group)
     }
-    group.brief = brief::of(&group, &output.folder)?;
-    Ok(group)
+
+    /// Earlier state of a group.
+    fn before(&self, group: &Group) -> Option<&Group> {
+        self.earlier.groups.iter().find(|before| groups::same_key(before, group))
+    }
 }

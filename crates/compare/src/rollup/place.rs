@@ -3,7 +3,6 @@
 //! Other files stay: only groups that one of heaplake's `rollup.json` names are removed or replaced, and within their
 //! folders only tables.
 
-use super::write::kept_file;
 use crate::error::CompareError;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{StageError, fs, storage};
@@ -162,7 +161,7 @@ fn is_group(name: &str) -> bool {
 
 /// Whether a name is that of a table of a group.
 fn is_table(name: &str) -> bool {
-    rollup::TABLES.iter().any(|table| name == table.table.file || name == kept_file(table))
+    rollup::TABLES.iter().any(|table| name == table.table.file || name == table.kept)
 }
 
 /// Files in the folder of a group that heaplake did not write.
@@ -181,7 +180,7 @@ fn remove(folder: &Path) -> Result<(), StageError> {
     if !symlink_metadata(folder).is_ok_and(|there| there.is_dir()) {
         return Ok(());
     }
-    let files = rollup::TABLES.iter().flat_map(|table| [table.table.file, kept_file(table)]);
+    let files = rollup::TABLES.iter().flat_map(|table| [table.table.file, table.kept]);
     for path in files.map(|file| folder.join(file)) {
         if symlink_metadata(&path).is_ok_and(|there| there.is_file()) {
             fs::remove_file(&path).map_err(|error| StageError::io(&path, "remove", error))?;

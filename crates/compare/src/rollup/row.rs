@@ -1,7 +1,7 @@
 //! A row of a rollup: a fingerprint over the runs of a group.
 
 use crate::amounts::Amounts;
-use crate::rows::{Gathered, Group};
+use crate::rows::Group;
 use crate::statistics::quantile;
 
 /// Summary of a measure.
@@ -9,10 +9,10 @@ use crate::statistics::quantile;
 pub(super) struct Summed {
     /// Amounts over the runs with the row.
     pub amounts: Amounts,
-    /// Minimum.
-    pub min: i64,
-    /// 99 % quantile.
-    pub p99: i64,
+    /// Minimum; `None` if no run reports the measure.
+    pub min: Option<i64>,
+    /// 99 % quantile; `None` too.
+    pub p99: Option<i64>,
 }
 
 /// A row of a rollup.
@@ -20,10 +20,6 @@ pub(super) struct Summed {
 pub(super) struct Row {
     /// Fingerprint.
     pub fingerprint: u64,
-    /// Number of runs with the row.
-    pub runs_with: usize,
-    /// Number of hosts with the row; `None` if no run of the table has a host.
-    pub hosts_with: Option<usize>,
     /// First and last capture time of a run with the row.
     pub seen: Option<(i64, i64)>,
     /// Run with the largest value of the first measure.
@@ -37,21 +33,24 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Computes the row of a group; `captured` has the capture time of each run.
-    pub(super) fn of(group: &Group<'_>, gathered: &Gathered<'_>, captured: &[Option<i64>]) -> Self {
-        let count = gathered.table.measures.len();
+    /// Computes the row of a group, with `count` measures; `captured` has the capture time of each run.
+    pub(super) fn of(group: &Group<'_>, count: usize, captured: &[Option<i64>]) -> Self {
         let (mut runs, mut values) = (Vec::new(), Vec::new());
-        for ((run, _), measures) in group.rows() {
-            runs.push(run);
-            let number = |at| measures.get(at).map(|value| i64::try_from(value).unwrap_or(i64::MAX));
-            values.extend((0..count).map(number));
+        for record in &group.records {
+            runs.push(record.head.run);
+            values.extend((0..count).map(|at| record.value(at)));
         }
+        let with = group.with()[0];
         let mut sorted = Vec::with_capacity(runs.len());
         let mut measure = |at: usize| {
             sorted.clear();
             sorted.extend(values.iter().skip(at).step_by(count).flatten().copied());
             sorted.sort_unstable();
-            summed(&sorted)
+            Summed {
+                amounts: Amounts::of(&sorted, with),
+                min: sorted.first().copied(),
+                p99: (!sorted.is_empty()).then(|| quantile(&sorted, 99)),
+            }
         };
         let measures = (0..count).map(&mut measure).collect();
         let times = runs.iter().filter_map(|&run| captured[run as usize]);
@@ -59,9 +58,7 @@ impl Row {
             Some(seen.map_or((time, time), |(first, last)| (first.min(time), last.max(time))))
         });
         Self {
-            fingerprint: group.fingerprint(),
-            runs_with: runs.len(),
-            hosts_with: group.hosts_with(0),
+            fingerprint: group.head().fingerprint,
             seen,
             worst: worst(&runs, &values, count),
             measures,
@@ -81,11 +78,6 @@ fn worst(runs: &[u32], values: &[Option<i64>], count: usize) -> u32 {
         }
     }
     worst.1
-}
-
-/// Summarises sorted values.
-fn summed(sorted: &[i64]) -> Summed {
-    Summed { amounts: Amounts::of(sorted), min: sorted.first().copied().unwrap_or(0), p99: quantile(sorted, 99) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Signatures of the rows of a group: reused from the earlier table; only new ones are read from the tables of runs.
 
-use crate::rows::texts::{self, Texts};
+use crate::rows::labels::{self, LabelFile};
 use crate::rows::{Gathered, Group};
 use heaplake_kit::{Context, StageError};
 use heaplake_lake::reader::{Batch, Batches, Reader};
@@ -13,7 +13,7 @@ pub(super) struct Signatures {
     new: Vec<u64>,
     /// Index of the next new fingerprint.
     next: usize,
-    texts: Texts,
+    labels: LabelFile,
 }
 
 impl Signatures {
@@ -21,21 +21,20 @@ impl Signatures {
     pub(super) fn find(
         gathered: &Gathered<'_>,
         before: Option<&Path>,
-        scratch: &Path,
         context: &Context<'_>,
     ) -> Result<Self, StageError> {
         let mut earlier = Earlier::open(before, false)?;
         let (mut new, mut examples) = (Vec::new(), Vec::new());
-        let first = |group: &Group<'_>| (group.fingerprint(), group.rows().next().map(|(place, _)| place));
-        gathered.each(context, first, |(print, place)| {
-            if !earlier.has(print)? {
-                new.push(print);
-                examples.extend(place);
+        let first = |group: &Group<'_>| *group.head();
+        gathered.each(context, first, |head| {
+            if !earlier.has(head.fingerprint)? {
+                new.push(head.fingerprint);
+                examples.push([head.run, head.row]);
             }
             Ok(())
         })?;
-        let texts = texts::read(gathered, &examples, scratch, context)?;
-        Ok(Self { earlier: Earlier::open(before, true)?, new, next: 0, texts })
+        let labels = labels::read(gathered, &examples, context)?;
+        Ok(Self { earlier: Earlier::open(before, true)?, new, next: 0, labels })
     }
 
     /// Returns the signature of a fingerprint; fingerprints must ascend between calls.
@@ -44,7 +43,7 @@ impl Signatures {
             return Ok(self.earlier.signature(print)?.unwrap_or_default());
         }
         self.next += 1;
-        Ok(self.texts.of(self.next - 1)?.pop().flatten().unwrap_or_default())
+        Ok(self.labels.of(self.next - 1)?.signature)
     }
 }
 

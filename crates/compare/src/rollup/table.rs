@@ -2,14 +2,14 @@
 
 use super::row::Row;
 use super::signatures::Signatures;
-use super::write::{Made, kept_file};
+use super::write::Made;
 use crate::rows;
 use crate::rows::kept::Kept;
 use crate::sides::{Sides, has_table};
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError};
 use heaplake_schemas::diff::DiffTable;
-use heaplake_schemas::rollup::{Group, RolledRun, RollupTable};
+use heaplake_schemas::rollup::{Brief, Group, RolledRun, RollupTable};
 use heaplake_schemas::run;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -27,13 +27,13 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Sums up a table: writes it and its file of rows; returns both, or an empty list if no run has the table.
+    /// Sums up a table: writes it and its file of rows; returns both and a summary, or `None` if no run has the table.
     pub(super) fn roll(
         &self,
         table: &'static RollupTable,
         output: &Output,
         context: &Context<'_>,
-    ) -> Result<Vec<run::Table>, StageError> {
+    ) -> Result<Option<(Vec<run::Table>, Brief)>, StageError> {
         // Without keys: they may differ between runs; signatures do not.
         let rows = DiffTable { keys: &[], ..*table.rows };
         let with_table = self.with_table(&rows);
@@ -41,14 +41,21 @@ impl Work<'_> {
         let kept = path.as_ref().map(|path| Kept { path, runs: &numbers });
         let gathered = rows::gather_with(self.sides, &rows, kept.as_ref(), self.scratch, context)?;
         if gathered.runs.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let before = self.before.as_ref().map(|(_, folder)| folder.join(table.table.file));
-        let signatures = Signatures::find(&gathered, before.as_deref(), self.scratch, context)?;
-        let mut made = Made::create((table, &rows), (self.group, with_table), &gathered, signatures, output)?;
-        let captured = made.captured();
-        gathered.each(context, |group| Row::of(group, &gathered, &captured), |row| made.take(row))?;
-        made.finish()
+        let mut signatures = Signatures::find(&gathered, before.as_deref(), context)?;
+        let mut made = Made::create(table, self.group, with_table, &gathered, output)?;
+        let (captured, measures) = (made.captured(), rows.measures.len());
+        gathered.each(
+            context,
+            |group| Row::of(group, measures, &captured),
+            |row| {
+                let signature = signatures.of(row.fingerprint)?;
+                made.take(row, signature)
+            },
+        )?;
+        made.finish().map(Some)
     }
 
     /// Indices, within the group, of the runs with the table.
@@ -60,8 +67,8 @@ impl Work<'_> {
     /// The earlier file of rows, and the new number of each run in it, among runs with the table.
     fn kept(&self, table: &RollupTable, with_table: &[u32]) -> (Option<PathBuf>, FxHashMap<u32, u32>) {
         let Some((before, folder)) = &self.before else { return (None, FxHashMap::default()) };
-        let path = folder.join(kept_file(table));
-        if !before.tables.iter().any(|listed| listed.file == kept_file(table)) {
+        let path = folder.join(table.kept);
+        if !before.tables.iter().any(|listed| listed.file == table.kept) {
             return (None, FxHashMap::default());
         }
         let known = |run: &RolledRun| (run.path.clone(), run.hash.clone());

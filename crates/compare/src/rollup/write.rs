@@ -1,75 +1,60 @@
 //! Writes one table of a group, and its file of rows.
 
-use super::row::{Row, Summed};
-use super::signatures::Signatures;
-use crate::rows::Gathered;
+use super::row::Row;
+use crate::columns::Columns;
 use crate::rows::kept::Writer;
-use arrow::array::{
-    ArrayRef, Int64Array, MapBuilder, MapFieldNames, StringArray, StringBuilder, TimestampMicrosecondArray, UInt64Array,
-};
+use crate::rows::{Gathered, OfSide};
+use arrow::array::{ArrayRef, MapBuilder, MapFieldNames, StringBuilder, TimestampMicrosecondArray};
 use heaplake_kit::StageError;
 use heaplake_kit::stage::Output;
 use heaplake_lake::table::Table;
-use heaplake_schemas::diff::DiffTable;
-use heaplake_schemas::rollup::{Group, RolledRun, RollupTable};
+use heaplake_schemas::rollup::{Brief, Group, RolledRun, RollupTable, TopRow};
 use heaplake_schemas::run;
-use std::iter::repeat_n;
 use std::sync::Arc;
 
 /// Rows per row group.
 const BATCH: usize = 1 << 14;
-
-/// Name of the file of rows.
-pub(super) fn kept_file(table: &RollupTable) -> &'static str {
-    match table.rows.compared.name {
-        "classes" => "rows_classes.parquet",
-        "chains" => "rows_chains.parquet",
-        "owners" => "rows_owners.parquet",
-        "duplicate_sets" => "rows_duplicate_sets.parquet",
-        "findings" => "rows_findings.parquet",
-        "allocation_types" => "rows_allocation_types.parquet",
-        "allocation_functions" => "rows_allocation_functions.parquet",
-        _ => "rows_object_lifetimes.parquet",
-    }
-}
+/// Maximum rows in the summary of a table.
+const TOP: usize = 20;
 
 /// A table being written.
 pub(super) struct Made<'a> {
     group: &'a Group,
     /// Indices, within the group, of the runs with the table.
     numbers: Vec<u32>,
-    /// Number of distinct `host` labels; `None` if there is none.
-    hosts: Option<i64>,
-    signatures: Signatures,
-    rows: Vec<Row>,
-    texts: Vec<String>,
+    /// Runs and hosts with the table.
+    side: OfSide,
+    /// Rows with their signatures.
+    rows: Vec<(Row, String)>,
     measures: &'static [&'static str],
+    brief: Brief,
+    /// Rows of the summary with their sums, largest first.
+    largest: Vec<(Option<i64>, TopRow)>,
     table: Table,
     kept: Writer,
 }
 
 impl<'a> Made<'a> {
-    /// Creates a table of `group` from the runs that have `rows`.
+    /// Creates a table of `group`; `numbers` has the runs with the rows.
     pub(super) fn create(
-        (table, rows): (&RollupTable, &DiffTable),
-        (group, numbers): (&'a Group, Vec<u32>),
+        of: &RollupTable,
+        group: &'a Group,
+        numbers: Vec<u32>,
         gathered: &Gathered<'_>,
-        signatures: Signatures,
         output: &Output,
     ) -> Result<Self, StageError> {
-        let mut hosts: Vec<u32> = gathered.runs.iter().filter_map(|run| run.host).collect();
-        hosts.sort_unstable();
-        hosts.dedup();
+        let measures = of.rows.measures;
+        let (table, measure) = (of.table.name.to_owned(), measures[0].to_owned());
         Ok(Self {
             group,
             numbers,
-            hosts: (!hosts.is_empty()).then_some(hosts.len() as i64),
-            signatures,
+            side: gathered.of_sides()[0],
             rows: Vec::new(),
-            texts: Vec::new(),
-            measures: rows.measures,
-            table: Table::create(output, table.table.file, table.table.schema())?,
-            kept: Writer::create(output, kept_file(table), rows)?,
+            measures,
+            brief: Brief { table, measure, ..Brief::default() },
+            largest: Vec::new(),
+            table: Table::create(output, of.table.file, of.table.schema())?,
+            kept: Writer::create(output, of)?,
         })
     }
 
@@ -79,19 +64,46 @@ impl<'a> Made<'a> {
     }
 
     /// Appends a row; rows must ascend by fingerprint.
-    pub(super) fn take(&mut self, row: Row) -> Result<(), StageError> {
+    pub(super) fn take(&mut self, row: Row, signature: String) -> Result<(), StageError> {
         for (&run, values) in row.runs.iter().zip(row.values.chunks(self.measures.len())) {
             self.kept.row(row.fingerprint, self.numbers[run as usize], values)?;
         }
-        self.texts.push(self.signatures.of(row.fingerprint)?);
-        self.rows.push(Row { runs: Vec::new(), values: Vec::new(), ..row });
+        self.rank(&row, &signature);
+        self.rows.push((Row { runs: Vec::new(), values: Vec::new(), ..row }, signature));
         if self.rows.len() < BATCH { Ok(()) } else { self.flush() }
     }
 
-    /// Finishes both files.
-    pub(super) fn finish(mut self) -> Result<Vec<run::Table>, StageError> {
+    /// Adds a row to the summary, if its sum is among the largest.
+    fn rank(&mut self, row: &Row, signature: &str) {
+        self.brief.rows += 1;
+        let of = &row.measures[0].amounts;
+        let sum = of.if_reported(of.sum);
+        let place = self.largest.partition_point(|(larger, _)| *larger >= sum);
+        if place == TOP {
+            return;
+        }
+        let worst = self.run(row.worst);
+        let is_worst = |run: &RolledRun| (&run.release, &run.snapshot) == (&worst.release, &worst.snapshot);
+        let top = TopRow {
+            signature: signature.to_owned(),
+            runs_with: of.with[0].into(),
+            hosts_with: self.side.hosts.map(|_| of.with[1].into()),
+            p50: of.median,
+            sum: of.sum,
+            max: of.max,
+            worst: self.group.runs.iter().position(is_worst).unwrap_or(0),
+        };
+        self.largest.insert(place, (sum, top));
+        self.largest.truncate(TOP);
+        self.brief.runs = self.side.runs as i64;
+    }
+
+    /// Finishes both files; also returns the summary.
+    pub(super) fn finish(mut self) -> Result<(Vec<run::Table>, Brief), StageError> {
         self.flush()?;
-        Ok(vec![self.table.finish()?, self.kept.finish()?])
+        let mut top: Vec<TopRow> = self.largest.into_iter().map(|(_, row)| row).collect();
+        top.sort_by(|a, b| b.sum.cmp(&a.sum).then(b.max.cmp(&a.max)).then_with(|| a.signature.cmp(&b.signature)));
+        Ok((vec![self.table.finish()?, self.kept.finish()?], Brief { top, ..self.brief }))
     }
 
     fn run(&self, run: u32) -> &'a RolledRun {
@@ -99,46 +111,27 @@ impl<'a> Made<'a> {
     }
 
     fn flush(&mut self) -> Result<(), StageError> {
-        let texts = std::mem::take(&mut self.texts);
+        let made = std::mem::take(&mut self.rows);
         // One row per measure.
-        let count = self.rows.len() * self.measures.len();
-        let each = || self.rows.iter().flat_map(|row| row.measures.iter().zip(self.measures).map(move |of| (row, of)));
-        let worst = |text: fn(&RolledRun) -> &str| -> ArrayRef {
-            Arc::new(each().map(|(row, _)| Some(text(self.run(row.worst)))).collect::<StringArray>())
-        };
-        let numbers = |of: &dyn Fn(&Row, &Summed) -> Option<i64>| -> ArrayRef {
-            Arc::new(each().map(|(row, (summed, _))| of(row, summed)).collect::<Int64Array>())
-        };
-        let told = |of: fn(&Summed) -> i64| numbers(&move |_, summed| summed.amounts.told(of(summed)));
-        let times = |of: fn((i64, i64)) -> i64| -> ArrayRef {
-            let times = each().map(|(row, _)| row.seen.map(of));
-            Arc::new(times.collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
-        };
-        let texts = texts.iter().flat_map(|text| repeat_n(text, self.measures.len()));
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(StringArray::from_iter_values(repeat_n(&self.group.format, count))),
-            Arc::new(repeat_n(self.group.release.as_deref(), count).collect::<StringArray>()),
-            self.labels(count),
-            Arc::new(texts.map(Some).collect::<StringArray>()),
-            Arc::new(each().map(|(row, _)| Some(row.fingerprint)).collect::<UInt64Array>()),
-            Arc::new(each().map(|(_, (_, name))| Some(*name)).collect::<StringArray>()),
-            numbers(&|_, _| Some(self.numbers.len() as i64)),
-            numbers(&|row, _| Some(row.runs_with as i64)),
-            numbers(&|_, _| self.hosts),
-            numbers(&|row, _| row.hosts_with.map(|hosts| hosts as i64)),
-            told(|summed| summed.amounts.sum),
-            told(|summed| summed.amounts.mean),
-            told(|summed| summed.amounts.median),
-            told(|summed| summed.amounts.p90),
-            told(|summed| summed.amounts.max),
-            told(|summed| summed.min),
-            told(|summed| summed.p99),
-            times(|(first, _)| first),
-            times(|(_, last)| last),
-            worst(|run| &run.release),
-            worst(|run| &run.snapshot),
-        ];
-        self.rows.clear();
+        let rows: Vec<(&(Row, String), usize)> =
+            made.iter().flat_map(|row| (0..self.measures.len()).map(move |measure| (row, measure))).collect();
+        let mut columns = Columns::of(&rows);
+        columns.text(|_| Some(&self.group.format));
+        columns.text(|_| self.group.release.as_ref());
+        columns.arrays.push(self.labels(rows.len()));
+        columns.text(|((_, signature), _)| Some(signature));
+        columns.fingerprint(|((row, _), _)| Some(row.fingerprint));
+        columns.text(|(_, measure)| self.measures.get(*measure));
+        columns.amounts(|_| self.side, |((row, _), measure)| &row.measures[*measure].amounts);
+        columns.number(|((row, _), measure)| row.measures[*measure].min);
+        columns.number(|((row, _), measure)| row.measures[*measure].p99);
+        for of in [|(first, _): (i64, i64)| first, |(_, last)| last] {
+            let times: TimestampMicrosecondArray = rows.iter().map(|((row, _), _)| row.seen.map(of)).collect();
+            columns.arrays.push(Arc::new(times.with_timezone("UTC")));
+        }
+        columns.text(|((row, _), _)| Some(&self.run(row.worst).release));
+        columns.text(|((row, _), _)| Some(&self.run(row.worst).snapshot));
+        let columns = columns.arrays;
         self.table.write(&columns)
     }
 

@@ -3,7 +3,7 @@
 //! A record: a byte of flags, the key, run and row, fingerprint (unless equal to the key), class fingerprint (unless
 //! 0), a bit set of null measures (unless empty), and the measures. Numbers are varints, hashes take 8 bytes.
 
-use super::read::{HEAD, place};
+use super::record::{HEAD, Head, Record};
 use std::io::{self, Read};
 
 /// The fingerprint equals the key.
@@ -24,16 +24,15 @@ pub(super) fn most_bytes(width: usize) -> usize {
 }
 
 /// Appends a record.
-pub(super) fn encode(record: &[u64], out: &mut Vec<u8>) {
-    let [key, _, print, class, nulls] = [0, 1, 2, 3, HEAD - 1].map(|at| record[at]);
+pub(super) fn encode(record: Record<'_>, out: &mut Vec<u8>) {
+    let Head { key, run, row, fingerprint, class, nulls } = *record.head;
     let flag = |is: bool, flag: u8| if is { flag } else { 0 };
-    out.push(flag(print == key, IS_KEY) | flag(class == 0, NO_CLASS) | flag(nulls == 0, NO_NULLS));
+    out.push(flag(fingerprint == key, IS_KEY) | flag(class == 0, NO_CLASS) | flag(nulls == 0, NO_NULLS));
     out.extend(key.to_le_bytes());
-    let (run, row) = place(record);
     varint(run.into(), out);
     varint(row.into(), out);
-    if print != key {
-        out.extend(print.to_le_bytes());
+    if fingerprint != key {
+        out.extend(fingerprint.to_le_bytes());
     }
     if class != 0 {
         out.extend(class.to_le_bytes());
@@ -41,7 +40,7 @@ pub(super) fn encode(record: &[u64], out: &mut Vec<u8>) {
     if nulls != 0 {
         varint(nulls, out);
     }
-    record[HEAD..].iter().for_each(|&value| varint(value, out));
+    record.measures.iter().for_each(|&value| varint(value, out));
 }
 
 fn varint(mut value: u64, out: &mut Vec<u8>) {
@@ -85,11 +84,11 @@ impl Bytes<'_> {
     fn record(&mut self, width: usize, words: &mut Vec<u64>) -> Option<()> {
         let flags = self.byte()?;
         let key = self.word()?;
-        let place = self.varint()? << 32 | self.varint()?;
-        let print = if flags & IS_KEY == 0 { self.word()? } else { key };
+        let (run, row) = (self.varint()? as u32, self.varint()? as u32);
+        let fingerprint = if flags & IS_KEY == 0 { self.word()? } else { key };
         let class = if flags & NO_CLASS == 0 { self.word()? } else { 0 };
         let nulls = if flags & NO_NULLS == 0 { self.varint()? } else { 0 };
-        words.extend([key, place, print, class, nulls]);
+        words.extend_from_slice(bytemuck::cast_slice(&[Head { key, run, row, fingerprint, class, nulls }]));
         for _ in HEAD..width {
             words.push(self.varint()?);
         }
@@ -138,7 +137,7 @@ mod tests {
                 records.extend(values.iter().map(|value| value.rotate_left(key as u32)));
             }
             let mut bytes = Vec::new();
-            records.chunks_exact(HEAD + 3).for_each(|record| encode(record, &mut bytes));
+            Record::all(&records, HEAD + 3).for_each(|record| encode(record, &mut bytes));
             let count = (records.len() / (HEAD + 3)) as u64;
             prop_assert!(bytes.len() <= count as usize * most_bytes(HEAD + 3));
             let mut found = Vec::new();

@@ -4,7 +4,7 @@
 //! compress to almost nothing, unlike in each run's own table; and the file is merged sequentially with the partitions
 //! of new rows, so its rows take no scratch.
 
-use super::read::HEAD;
+use super::record::{HEAD, Head, Record, push};
 use arrow::array::{ArrayRef, Int64Array, UInt32Array, UInt64Array};
 use arrow::datatypes::{DataType, Field, Fields, Schema};
 use heaplake_kit::StageError;
@@ -12,6 +12,7 @@ use heaplake_kit::stage::Output;
 use heaplake_lake::reader::{Batches, Reader, damaged, value};
 use heaplake_lake::table::Table;
 use heaplake_schemas::diff::DiffTable;
+use heaplake_schemas::rollup::RollupTable;
 use heaplake_schemas::run;
 use rustc_hash::FxHashMap;
 use std::path::Path;
@@ -66,8 +67,8 @@ impl Records<'_> {
         let width = HEAD + self.measures.len();
         loop {
             let rest = &self.ahead[self.at..];
-            let beyond = |record: &[u64]| end.is_some_and(|end| record[0] >= end);
-            let count = rest.chunks_exact(width).position(beyond).unwrap_or(rest.len() / width);
+            let beyond = |record: Record<'_>| end.is_some_and(|end| record.head.key >= end);
+            let count = Record::all(rest, width).position(beyond).unwrap_or(rest.len() / width);
             take(&rest[..count * width])?;
             self.at += count * width;
             if self.at < self.ahead.len() || !self.read()? {
@@ -89,14 +90,9 @@ impl Records<'_> {
                 return Err(damaged(self.kept.path, "its rows are not sorted by fingerprint"));
             }
             self.last = print;
-            let Some(run) = self.kept.runs.get(&runs.value(row)) else { continue };
-            let nulls = self.ahead.len() + HEAD - 1;
-            self.ahead.extend([print, u64::from(*run) << 32, print, 0, 0]);
-            for (at, measure) in measures.iter().enumerate() {
-                let number = value(measure, row);
-                self.ahead[nulls] |= u64::from(number.is_none()) << at;
-                self.ahead.push(number.unwrap_or(0));
-            }
+            let Some(&run) = self.kept.runs.get(&runs.value(row)) else { continue };
+            let head = Head { key: print, run, row: 0, fingerprint: print, class: 0, nulls: 0 };
+            push(&mut self.ahead, head, measures.iter().map(|measure| value(measure, row)));
         }
         Ok(true)
     }
@@ -111,14 +107,14 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Creates the file for rows of a table.
-    pub(crate) fn create(output: &Output, file: &'static str, table: &DiffTable) -> Result<Self, StageError> {
+    /// Creates the file of rows beside a table.
+    pub(crate) fn create(output: &Output, of: &RollupTable) -> Result<Self, StageError> {
         let own = [("fingerprint", DataType::UInt64), ("run", DataType::UInt32)];
         let own = own.into_iter().map(|(name, of)| Field::new(name, of, false));
-        let measures = table.measures.iter().map(|name| Field::new(*name, DataType::Int64, true));
+        let measures = of.rows.measures.iter().map(|name| Field::new(*name, DataType::Int64, true));
         let schema = Arc::new(Schema::new(own.chain(measures).collect::<Fields>()));
-        let measures = vec![Vec::new(); table.measures.len()];
-        Ok(Self { table: Table::create(output, file, schema)?, prints: Vec::new(), runs: Vec::new(), measures })
+        let measures = vec![Vec::new(); of.rows.measures.len()];
+        Ok(Self { table: Table::create(output, of.kept, schema)?, prints: Vec::new(), runs: Vec::new(), measures })
     }
 
     /// Appends a row; rows must ascend by fingerprint and run.

@@ -11,19 +11,23 @@
 
 mod codec;
 pub(crate) mod kept;
+pub(crate) mod labels;
 mod read;
+pub(crate) mod record;
 pub(crate) mod signatures;
 mod spill;
-pub(crate) mod texts;
+pub(crate) mod unreported;
 
 use crate::sides::{Sides, has_table, host};
 use heaplake_kit::{Context, Reservation, StageError, threads};
 use heaplake_lake::reader::Reader;
+use heaplake_lake::selection::FoundRun;
 use heaplake_names::Normaliser;
 use heaplake_schemas::diff::DiffTable;
 use heaplake_schemas::run::Table;
 use kept::Kept;
-use read::{Buffers, HEAD, Reading, common_keys, place};
+use read::{Buffers, Reading, common_keys};
+use record::{Head, Record};
 use rustc_hash::{FxHashMap, FxHashSet};
 use signatures::{FINGERPRINT, Source};
 use spill::{Loaded, Spill};
@@ -33,6 +37,32 @@ use std::sync::{Mutex, PoisonError};
 
 /// Maximum groups per thread and round.
 const CHUNK: usize = 1 << 10;
+/// Null sentinel for numbers of hosts and runs.
+pub(crate) const NO_ONE: u32 = u32::MAX;
+
+/// Options of a comparison of tables.
+pub struct Rules<'a> {
+    /// Name rules, for runs without signatures in their tables.
+    pub names: Normaliser,
+    /// Whether the user gave name rules, so that signatures of tables are ignored.
+    pub own_names: bool,
+    /// Label that names hosts, for pairing; `None` disables pairing.
+    pub pair: Option<&'a str>,
+    /// Folder for scratch files.
+    pub scratch: &'a Path,
+}
+
+impl Rules<'_> {
+    /// Source of a table's signatures: its columns, if all runs have them and the user gave no rules.
+    fn source(&self, sides: &Sides, table: &DiffTable) -> Result<Source<'_>, StageError> {
+        for (_, found) in sides.runs().filter(|(_, found)| has_table(&found.run, table.compared.file)) {
+            if self.own_names || !Reader::open(&found.place.join(table.compared.file))?.has(FINGERPRINT) {
+                return Ok(Source::Made(&self.names));
+            }
+        }
+        Ok(Source::Stored)
+    }
+}
 
 /// A run that has the table.
 #[derive(Clone, Debug)]
@@ -48,7 +78,16 @@ pub(crate) struct OfTable {
     /// Rows of its table.
     rows: u64,
     /// Bit set of the measures that it reports.
-    tells: u64,
+    reports: u64,
+}
+
+/// Number of runs and hosts of a side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfSide {
+    /// Runs.
+    pub runs: usize,
+    /// Hosts; `None` if no run has a host.
+    pub hosts: Option<usize>,
 }
 
 /// Rows of a table over all runs.
@@ -60,7 +99,9 @@ pub(crate) struct Gathered<'a> {
     /// Source of signatures.
     pub source: Source<'a>,
     /// By class fingerprint: runs that do not report rows of the class.
-    pub untold: FxHashMap<u64, Vec<u32>>,
+    pub unreported: FxHashMap<u64, Vec<u32>>,
+    /// Number of sides.
+    sides: usize,
     /// Number of hosts; 0 if no label names them.
     hosts: usize,
     /// Subjects of the runs read now.
@@ -75,71 +116,52 @@ pub(crate) struct Gathered<'a> {
 /// of subjects is known before grouping.
 #[derive(Default)]
 pub(crate) struct Subjects {
-    keys: FxHashSet<u64>,
+    /// Keys.
+    pub keys: FxHashSet<u64>,
     /// Class fingerprints; 0 if none.
     pub classes: FxHashSet<u64>,
-    room: Option<Reservation>,
+    grant: Option<Reservation>,
 }
 
 /// Bytes per key in a half-empty table.
 const KEY: u64 = 24;
 
 impl Subjects {
-    /// Number of subjects.
-    pub(crate) fn count(&self) -> usize {
-        self.keys.len()
-    }
-
     fn take(&mut self, records: &[u64], width: usize, context: &Context<'_>) -> Result<(), StageError> {
-        for record in records.chunks_exact(width) {
-            self.keys.insert(record[0]);
-            self.classes.insert(record[3]);
+        for Record { head, .. } in Record::all(records, width) {
+            self.keys.insert(head.key);
+            self.classes.insert(head.class);
         }
         let bytes = (self.keys.capacity() + self.classes.capacity()) as u64 * KEY;
-        match &mut self.room {
-            Some(room) => room.grow(bytes.saturating_sub(room.bytes())),
+        match &mut self.grant {
+            Some(grant) => grant.grow(bytes.saturating_sub(grant.bytes())),
             None => {
-                self.room = Some(context.budget.reserve("comparison: subjects", bytes)?);
+                self.grant = Some(context.budget.reserve("comparison: subjects", bytes)?);
                 Ok(())
             }
         }
     }
 }
 
-/// Source of a table's signatures: its columns, if all runs have them and no other rules are given.
-pub(crate) fn source<'a>(
-    sides: &Sides,
-    table: &DiffTable,
-    names: &'a Normaliser,
-    other_rules: bool,
-) -> Result<Source<'a>, StageError> {
-    for (_, found) in sides.runs().filter(|(_, found)| has_table(&found.run, table.compared.file)) {
-        if other_rules || !Reader::open(&found.place.join(table.compared.file))?.has(FINGERPRINT) {
-            return Ok(Source::Made(names));
-        }
-    }
-    Ok(Source::Stored)
-}
-
-/// Gathers the rows of a table from all runs that have it; scratch files go to `folder`. With `by_key`, classes with
-/// equal keys on both sides are matched by key, not by fingerprint.
+/// Gathers the rows of a table from all runs that have it. With `by_key`, classes with equal keys on both sides are
+/// matched by key, not by fingerprint.
 pub(crate) fn gather<'a>(
     sides: &Sides,
     table: &'a DiffTable,
-    source: Source<'a>,
+    rules: &'a Rules<'_>,
     by_key: bool,
-    folder: &Path,
     context: &Context<'_>,
 ) -> Result<Gathered<'a>, StageError> {
     let runs = of_table(sides, table);
-    let keys = match by_key && table.keys.contains(&"class_key") && table.compared.name == "classes" {
+    let source = rules.source(sides, table)?;
+    let keys = match by_key && table.compared.name == "classes" {
         true => {
             let folders: Vec<&Path> = runs.iter().map(|run| run.folder.as_path()).collect();
             common_keys(&folders, table, context)?
         }
         false => FxHashSet::default(),
     };
-    collect(runs, (table, source), &keys, None, folder, context)
+    collect(runs, sides.sides.len(), &Reading { table, source, keys: &keys }, None, rules.scratch, context)
 }
 
 /// Like [`gather`], for tables with signatures; rows of known runs come from `kept`.
@@ -147,49 +169,51 @@ pub(crate) fn gather_with<'a>(
     sides: &Sides,
     table: &'a DiffTable,
     kept: Option<&'a Kept<'a>>,
-    folder: &Path,
+    scratch: &Path,
     context: &Context<'_>,
 ) -> Result<Gathered<'a>, StageError> {
-    collect(of_table(sides, table), (table, Source::Stored), &FxHashSet::default(), kept, folder, context)
+    let reading = Reading { table, source: Source::Stored, keys: &FxHashSet::default() };
+    collect(of_table(sides, table), sides.sides.len(), &reading, kept, scratch, context)
 }
 
 fn collect<'a>(
     mut runs: Vec<OfTable>,
-    (table, source): (&'a DiffTable, Source<'a>),
-    keys: &FxHashSet<u64>,
+    sides: usize,
+    reading: &Reading<'a, '_>,
     kept: Option<&'a Kept<'a>>,
-    folder: &Path,
+    scratch: &Path,
     context: &Context<'_>,
 ) -> Result<Gathered<'a>, StageError> {
-    let reading = Reading { table, source, keys };
     let total = runs.iter().map(|run| run.rows).sum();
-    let spill = Spill::create(folder, reading.width(), total, context)?;
+    let spill = Spill::create(scratch, reading.width(), total, context)?;
     let unread: Vec<u32> = (0..runs.len() as u32).filter(|run| !kept.is_some_and(|kept| kept.has(*run))).collect();
-    context.progress.begin(table.table.name, unread.len() as u64);
+    context.progress.begin(reading.table.table.name, unread.len() as u64);
     // With kept rows, subjects are not needed.
     let subjects = if kept.is_none() { Some(Mutex::default()) } else { None };
-    for (run, tells) in read_all(&runs, &unread, &reading, (&spill, subjects.as_ref()), context)? {
-        runs[run as usize].tells = tells;
+    for (run, reports) in read_all(&runs, &unread, reading, (&spill, subjects.as_ref()), context)? {
+        runs[run as usize].reports = reports;
     }
     context.progress.end();
     let subjects = subjects.map(|subjects| subjects.into_inner().unwrap_or_else(PoisonError::into_inner));
     let subjects = subjects.unwrap_or_default();
     let hosts = runs.iter().filter_map(|run| run.host).max().map_or(0, |last| last as usize + 1);
-    Ok(Gathered { table, runs, source, untold: FxHashMap::default(), hosts, subjects, kept, spill })
+    let Reading { table, source, .. } = *reading;
+    Ok(Gathered { table, runs, source, unreported: FxHashMap::default(), sides, hosts, subjects, kept, spill })
 }
 
 fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
     let mut hosts = FxHashMap::default();
     let with_table = sides.runs().filter(|(_, found)| has_table(&found.run, table.compared.file));
-    let run = |(side, found): (usize, &heaplake_lake::selection::FoundRun)| {
-        let host = host(&found.run).map(|host| {
+    let run = |(side, found): (usize, &FoundRun)| {
+        let named = host(&found.run);
+        let host = named.map(|host| {
             let next = hosts.len() as u32;
             *hosts.entry(host.to_owned()).or_insert(next)
         });
         let of_file = |listed: &&Table| listed.file == table.compared.file;
         let rows = found.run.tables.iter().find(of_file).map_or(0, |listed| listed.rows);
-        let name = crate::sides::host(&found.run).unwrap_or(&found.run.snapshot).to_owned();
-        OfTable { folder: found.place.clone(), side, host, name, rows, tells: 0 }
+        let name = named.unwrap_or(&found.run.snapshot).to_owned();
+        OfTable { folder: found.place.clone(), side, host, name, rows, reports: 0 }
     };
     with_table.map(run).collect()
 }
@@ -198,7 +222,7 @@ fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
 fn read_all(
     runs: &[OfTable],
     unread: &[u32],
-    reading: &Reading<'_>,
+    reading: &Reading<'_, '_>,
     (spill, subjects): (&Spill, Option<&Mutex<Subjects>>),
     context: &Context<'_>,
 ) -> Result<Vec<(u32, u64)>, StageError> {
@@ -209,7 +233,7 @@ fn read_all(
             return Ok(None);
         }
         let rows = reading.rows(&runs[run as usize].folder, run, buffers, context);
-        let read = rows.and_then(|tells| {
+        let read = rows.and_then(|reports| {
             let records = &buffers.records;
             spill.append(records)?;
             if let Some(subjects) = subjects {
@@ -217,7 +241,7 @@ fn read_all(
                 subjects.take(records, reading.width(), context)?;
             }
             context.step(1)?;
-            Ok(Some((run, tells)))
+            Ok(Some((run, reports)))
         });
         if read.is_err() {
             failed.fetch_min(run, Ordering::Relaxed);
@@ -230,21 +254,31 @@ fn read_all(
 }
 
 /// Rows of all runs with one key.
-pub struct Group<'a> {
+pub(crate) struct Group<'a> {
     gathered: &'a Gathered<'a>,
-    records: Vec<&'a [u64]>,
+    /// Records in the order of the runs.
+    pub records: Vec<Record<'a>>,
 }
 
-/// Measures of a row.
+/// A run, seen from a group.
 #[derive(Clone, Copy)]
-pub struct Measures<'a> {
-    record: &'a [u64],
+pub(crate) struct Seen<'a> {
+    /// Run number.
+    pub run: u32,
+    /// Side of the run.
+    pub side: usize,
+    record: Option<Record<'a>>,
+    /// Bit set of the measures that are 0 if the run has no record.
+    zeros: u64,
 }
 
-impl Measures<'_> {
-    /// Returns a measure by position in the table; `None` if null.
-    pub fn get(&self, measure: usize) -> Option<u64> {
-        (self.record[HEAD - 1] >> measure & 1 == 0).then_some(self.record[HEAD + measure])
+impl Seen<'_> {
+    /// Value of a measure: 0 for a run without the row; `None` if the run does not report it.
+    pub(crate) fn value(&self, measure: usize) -> Option<i64> {
+        match self.record {
+            Some(record) => record.value(measure),
+            None => (self.zeros >> measure & 1 == 1).then_some(0),
+        }
     }
 }
 
@@ -297,115 +331,75 @@ impl Gathered<'_> {
         Ok(())
     }
 
-    /// Number of runs of a side with the table.
-    pub(crate) fn runs_of(&self, side: usize) -> usize {
-        self.runs.iter().filter(|run| run.side == side).count()
+    /// Folder of its scratch files.
+    pub(crate) fn scratch(&self) -> &Path {
+        &self.spill.folder
     }
 
-    /// Number of hosts among the runs of a side with the table; `None` if no run of the table has a host.
-    pub(crate) fn hosts_of(&self, side: usize) -> Option<usize> {
-        self.hosts(self.runs.iter().filter(|run| run.side == side))
+    /// Number of runs and hosts of each side with the table.
+    pub(crate) fn of_sides(&self) -> Vec<OfSide> {
+        let with = self.with(self.runs.iter());
+        let of_side = |[runs, hosts]: [u32; 2]| OfSide {
+            runs: runs as usize,
+            hosts: Some(hosts as usize).filter(|_| hosts != NO_ONE),
+        };
+        with.into_iter().map(of_side).collect()
     }
 
-    fn hosts<'r>(&self, runs: impl Iterator<Item = &'r OfTable>) -> Option<usize> {
-        if self.runs.iter().all(|run| run.host.is_none()) {
-            return None;
+    /// Number of runs and hosts of each side, among some runs; [`NO_ONE`] hosts if no run of the table has a host.
+    fn with<'r>(&self, runs: impl Iterator<Item = &'r OfTable>) -> Vec<[u32; 2]> {
+        let mut with = vec![[0, if self.hosts == 0 { NO_ONE } else { 0 }]; self.sides];
+        let mut seen = vec![false; self.hosts * self.sides];
+        for run in runs {
+            with[run.side][0] += 1;
+            let Some(host) = run.host else { continue };
+            let seen = &mut seen[run.side * self.hosts + host as usize];
+            with[run.side][1] += u32::from(!*seen);
+            *seen = true;
         }
-        let mut hosts: Vec<u32> = runs.filter_map(|run| run.host).collect();
-        hosts.sort_unstable();
-        hosts.dedup();
-        Some(hosts.len())
+        with
     }
 }
 
 impl Group<'_> {
-    /// Key of its rows: fingerprint, or hash of the class key.
-    pub fn key(&self) -> u64 {
-        self.records[0][0]
-    }
-
-    /// Fingerprint of its rows.
-    pub fn fingerprint(&self) -> u64 {
-        self.records[0][2]
-    }
-
-    /// Fingerprint of the class that the rows lead to; 0 if none.
-    pub fn class(&self) -> u64 {
-        self.records[0][3]
+    /// Its first record.
+    pub(crate) fn head(&self) -> &Head {
+        self.records[0].head
     }
 
     /// Run and row of an example: in the last run of the last side with the row.
-    pub fn example(&self) -> (u32, u32) {
-        let side = |record: &&&[u64]| (self.run(record).side, place(record).0);
-        self.records.iter().max_by_key(side).map_or((0, 0), |record| place(record))
+    pub(crate) fn example(&self) -> [u32; 2] {
+        let last = self.records.iter().map(|record| record.head).max_by_key(|head| (self.run(head.run).side, head.run));
+        last.map_or([0, 0], |head| [head.run, head.row])
     }
 
-    /// Rows by run: run number, row number, measures.
-    pub fn rows(&self) -> impl Iterator<Item = ((u32, u32), Measures<'_>)> {
-        self.records.iter().map(|record| (place(record), Measures { record }))
-    }
-
-    /// Number of runs of a side with the row.
-    pub fn runs_with(&self, side: usize) -> usize {
-        self.records.iter().filter(|record| self.run(record).side == side).count()
-    }
-
-    /// Number of hosts of a side with the row; `None` if no run of the table has a host.
-    pub fn hosts_with(&self, side: usize) -> Option<usize> {
-        self.gathered.hosts(self.records.iter().map(|record| self.run(record)).filter(|run| run.side == side))
+    /// Number of runs and hosts with the row, per side; [`NO_ONE`] hosts if no run of the table has a host.
+    pub(crate) fn with(&self) -> Vec<[u32; 2]> {
+        self.gathered.with(self.records.iter().map(|record| self.run(record.head.run)))
     }
 
     /// Number of hosts of some runs, or the number of runs if no label names hosts.
-    pub fn hosts_of(&self, runs: impl Iterator<Item = u32> + Clone) -> usize {
-        let of = |run: u32| &self.gathered.runs[run as usize];
-        self.gathered.hosts(runs.clone().map(of)).unwrap_or_else(|| runs.count())
-    }
-
-    /// Calls `take` with run, side and value of a measure: 0 for a run without the row; skips runs that do not report
-    /// it.
-    pub fn each_value(&self, measure: usize, mut take: impl FnMut(u32, usize, i64)) {
-        let untold = self.gathered.untold.get(&self.class()).map_or(&[][..], Vec::as_slice);
-        let tells = |number: u32, run: &OfTable| run.tells >> measure & 1 == 1 && !untold.contains(&number);
-        let mut rows = self.records.iter().peekable();
-        for (number, run) in (0..).zip(&self.gathered.runs) {
-            let record = rows.next_if(|record| place(record).0 == number);
-            match record {
-                Some(record) => {
-                    if let Some(value) = (Measures { record }).get(measure) {
-                        take(number, run.side, i64::try_from(value).unwrap_or(i64::MAX));
-                    }
-                }
-                None if tells(number, run) => take(number, run.side, 0),
-                None => {}
-            }
+    pub(crate) fn hosts_of(&self, runs: impl ExactSizeIterator<Item = u32>) -> usize {
+        if self.gathered.hosts == 0 {
+            return runs.len();
         }
+        let mut seen = vec![false; self.gathered.hosts];
+        runs.filter_map(|run| self.run(run).host).for_each(|host| seen[host as usize] = true);
+        seen.into_iter().filter(|seen| *seen).count()
     }
 
-    /// Calls `take` for each run, in order: number, side, host, measures of its row if any, and, for a run without the
-    /// row, a bit set of the measures with value 0.
-    pub fn each_run(&self, mut take: impl FnMut(u32, usize, Option<u32>, Option<Measures<'_>>, u64)) {
-        let untold = self.gathered.untold.get(&self.class()).map_or(&[][..], Vec::as_slice);
-        let mut rows = self.records.iter().map(|record| (place(record).0, record)).peekable();
-        for (number, run) in (0..).zip(&self.gathered.runs) {
-            match rows.next_if(|(of, _)| *of == number) {
-                Some((_, record)) => take(number, run.side, run.host, Some(Measures { record }), 0),
-                None if untold.contains(&number) => take(number, run.side, run.host, None, 0),
-                None => take(number, run.side, run.host, None, run.tells),
-            }
-        }
+    /// All runs with the table, in order.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Seen<'_>> {
+        let unreported = self.gathered.unreported.get(&self.head().class).map_or(&[][..], Vec::as_slice);
+        let mut records = self.records.iter().map(|record| (record.head.run, *record)).peekable();
+        (0..).zip(&self.gathered.runs).map(move |(run, of)| {
+            let record = records.next_if(|(number, _)| *number == run).map(|(_, record)| record);
+            let zeros = if record.is_none() && unreported.contains(&run) { 0 } else { of.reports };
+            Seen { run, side: of.side, record, zeros }
+        })
     }
 
-    /// Number of hosts (host numbers are below it); 0 if no label names them.
-    pub fn all_hosts(&self) -> usize {
-        self.gathered.hosts
-    }
-
-    /// Side of each run with the row, in the order of runs.
-    pub fn sides(&self) -> impl Iterator<Item = usize> {
-        self.records.iter().map(|record| self.run(record).side)
-    }
-
-    fn run(&self, record: &[u64]) -> &OfTable {
-        &self.gathered.runs[place(record).0 as usize]
+    fn run(&self, run: u32) -> &OfTable {
+        &self.gathered.runs[run as usize]
     }
 }

@@ -1,5 +1,6 @@
 //! Reads the rows of one run's table as records.
 
+use super::record::{HEAD, Head, Record, head_mut, push};
 use super::signatures::{self, FINGERPRINT, OfRun, Source};
 use arrow::array::{Array, PrimitiveArray};
 use arrow::datatypes::UInt64Type;
@@ -10,19 +11,16 @@ use heaplake_schemas::diff::DiffTable;
 use rustc_hash::FxHashSet;
 use std::path::Path;
 
-/// Words of a record before its values: key, place, fingerprint, class fingerprint, null bits.
-pub(super) const HEAD: usize = 5;
-
 /// Converts rows of a table into records.
 #[derive(Clone, Copy)]
-pub(super) struct Reading<'a> {
+pub(super) struct Reading<'a, 'k> {
     /// Table.
     pub table: &'a DiffTable,
     /// Source of signatures.
     pub source: Source<'a>,
     /// Hashes of class keys on both sides, for matching by key. Empty for tables without class keys and for sides of
     /// several runs.
-    pub keys: &'a FxHashSet<u64>,
+    pub keys: &'k FxHashSet<u64>,
 }
 
 /// Buffers that a thread reuses from run to run.
@@ -36,12 +34,7 @@ pub(super) struct Buffers {
     order: Vec<(u64, u32)>,
 }
 
-/// Run and row of a record.
-pub(super) fn place(record: &[u64]) -> (u32, u32) {
-    ((record[1] >> 32) as u32, record[1] as u32)
-}
-
-impl Reading<'_> {
+impl Reading<'_, '_> {
     /// Words of a record.
     pub(super) fn width(&self) -> usize {
         HEAD + self.table.measures.len()
@@ -59,15 +52,15 @@ impl Reading<'_> {
         // An empty table needs no texts of other tables.
         let of_run = match reader.rows() {
             0 => OfRun::default(),
-            _ => OfRun::read(folder, self.table, self.source)?,
+            _ => OfRun::read(folder, self.table, self.source, &context.budget)?,
         };
         let bytes = reader.rows() * (self.width() as u64 * 16 + 16);
-        let _room = context.budget.reserve("comparison: rows of a run", bytes)?;
+        let _grant = context.budget.reserve("comparison: rows of a run", bytes)?;
         let measures: Vec<Option<&str>> =
             self.table.measures.iter().map(|&measure| reader.has(measure).then_some(measure)).collect();
         let mut columns: Vec<&str> = measures.iter().flatten().copied().collect();
         columns.extend(self.columns().into_iter().filter(|column| reader.has(column)));
-        let mut tells = match reader.rows() {
+        let mut reports = match reader.rows() {
             0 => measures.iter().enumerate().fold(0, |bits, (at, measure)| bits | u64::from(measure.is_some()) << at),
             _ => 0,
         };
@@ -79,12 +72,12 @@ impl Reading<'_> {
             let values = measures.iter().map(|measure| measure.map(|name| batch.sizes(name)).transpose());
             let values = values.collect::<Result<Vec<_>, _>>()?;
             for (at, column) in values.iter().enumerate() {
-                tells |= u64::from(column.as_ref().is_some_and(|column| column.null_count() < column.len())) << at;
+                reports |= u64::from(column.as_ref().is_some_and(|column| column.null_count() < column.len())) << at;
             }
             self.batch(&mut buffers.unsorted, &batch, (run, &of_run), &values)?;
         }
         merge(buffers, self.width());
-        Ok(tells)
+        Ok(reports)
     }
 
     fn columns(&self) -> Vec<&'static str> {
@@ -122,15 +115,15 @@ impl Reading<'_> {
                 None => fingerprint(&signatures::of(self.table, (batch, row), self.source, of_run)?),
             };
             let own = keys.map(|keys| fingerprint(keys.value(row))).filter(|own| self.keys.contains(own));
-            let class = classes.map_or(0, |classes| of_run.fingerprint(classes.value(row)));
-            let place = u64::from(run) << 32 | (batch.first_row() + row as u64);
-            let at = records.len();
-            records.extend([own.unwrap_or(print), place, print, class, 0]);
-            for (measure, column) in values.iter().enumerate() {
-                let number = column.as_ref().and_then(|column| value(column, row));
-                records[at + HEAD - 1] |= u64::from(number.is_none()) << measure;
-                records.push(number.unwrap_or(0));
-            }
+            let head = Head {
+                key: own.unwrap_or(print),
+                run,
+                row: (batch.first_row() + row as u64) as u32,
+                fingerprint: print,
+                class: classes.map_or(0, |classes| of_run.fingerprint(classes.value(row))),
+                nulls: 0,
+            };
+            push(records, head, values.iter().map(|column| column.as_ref().and_then(|column| value(column, row))));
         }
         Ok(())
     }
@@ -150,20 +143,23 @@ pub(super) fn class_keys(folder: &Path, file: &str, context: &Context<'_>) -> Re
 /// Sorts records by key and merges those with equal keys: sums of measures, null only if all are; the first place.
 fn merge(Buffers { records, unsorted, order }: &mut Buffers, width: usize) {
     order.clear();
-    order.extend(unsorted.chunks_exact(width).zip(0..).map(|(record, at)| (record[0], at)));
+    order.extend(Record::all(unsorted, width).zip(0..).map(|(record, at)| (record.head.key, at)));
     // Records are in the order of their places.
     order.sort_unstable();
     records.clear();
     records.reserve(unsorted.len());
-    for (key, at) in order {
-        let record = &unsorted[*at as usize * width..][..width];
-        match records.len().checked_sub(width).filter(|&last| records[last] == *key) {
-            None => records.extend_from_slice(record),
-            Some(last) => {
-                records[last + HEAD - 1] &= record[HEAD - 1];
-                let sums = records[last + HEAD..].iter_mut().zip(&record[HEAD..]);
-                sums.for_each(|(sum, value)| *sum = sum.saturating_add(*value));
+    for group in order.chunk_by(|(a, _), (b, _)| a == b) {
+        let start = records.len();
+        for (_, at) in group {
+            let words = &unsorted[*at as usize * width..][..width];
+            if records.len() == start {
+                records.extend_from_slice(words);
+                continue;
             }
+            let record = Record::of(words);
+            head_mut(&mut records[start..]).nulls &= record.head.nulls;
+            let sums = records[start + HEAD..].iter_mut().zip(record.measures);
+            sums.for_each(|(sum, value)| *sum = sum.saturating_add(*value));
         }
     }
 }

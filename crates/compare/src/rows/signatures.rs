@@ -2,11 +2,12 @@
 //!
 //! Chains of older runs name classes without their scripts. Both sides are then computed alike, and agree.
 
-use heaplake_kit::StageError;
+use crate::scripts::Scripts;
+use heaplake_kit::{Budget, StageError};
 use heaplake_lake::reader::{Batch, Reader, value};
 use heaplake_names::{Normaliser, fingerprint};
+use heaplake_schemas::classes;
 use heaplake_schemas::diff::DiffTable;
-use heaplake_schemas::{classes, scripts};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
@@ -31,13 +32,17 @@ pub(crate) struct OfRun {
     classes: FxHashMap<u32, String>,
     /// Class fingerprints by id.
     fingerprints: FxHashMap<u32, u64>,
-    /// Script URLs by id.
-    scripts: FxHashMap<u32, String>,
+    scripts: Scripts,
 }
 
 impl OfRun {
     /// Reads the data that rows of `table` refer to.
-    pub(crate) fn read(place: &Path, table: &DiffTable, source: Source<'_>) -> Result<Self, StageError> {
+    pub(crate) fn read(
+        place: &Path,
+        table: &DiffTable,
+        source: Source<'_>,
+        budget: &Budget,
+    ) -> Result<Self, StageError> {
         let mut of_run = Self::default();
         let needs_classes = match table.compared.name {
             "chains" => true,
@@ -45,23 +50,12 @@ impl OfRun {
             _ => false,
         };
         if matches!(source, Source::Made(_)) && (needs_classes || table.compared.name == "classes") {
-            of_run.read_scripts(place)?;
+            of_run.scripts = Scripts::read(place, budget)?;
         }
         if needs_classes {
             of_run.read_classes(place, source)?;
         }
         Ok(of_run)
-    }
-
-    fn read_scripts(&mut self, place: &Path) -> Result<(), StageError> {
-        let Some(reader) = Reader::open_if_present(&place.join(scripts::TABLE.file))? else { return Ok(()) };
-        let mut batches = reader.columns(&["script_id", "url"])?;
-        while let Some(batch) = batches.batch()? {
-            let (ids, urls) = (batch.u32s("script_id")?, batch.texts("url")?);
-            let named = (0..batch.len()).filter_map(|row| Some((ids.value(row), value(urls, row)?.to_owned())));
-            self.scripts.extend(named);
-        }
-        Ok(())
     }
 
     fn read_classes(&mut self, place: &Path, source: Source<'_>) -> Result<(), StageError> {
@@ -94,8 +88,7 @@ impl OfRun {
 
     /// Signature of a class key; V8 keys begin with a script id.
     fn class(&self, names: &Normaliser, key: &str) -> String {
-        let script = key.split_once(',').and_then(|(number, _)| self.scripts.get(&number.parse().ok()?));
-        names.class(key, script.map(String::as_str))
+        names.class(key, self.scripts.of_class(key))
     }
 
     /// Fingerprint of a class; 0 if unknown.

@@ -1,10 +1,11 @@
 //! Spills fixed-width records to disk, in partitions that fit the budget.
 //!
-//! A record is a number of 64-bit words; the highest bits of the first, its key, choose the partition. Threads append
-//! whole batches; readers sort, so batches may arrive in any order. Files store [encoded](super::codec) records.
+//! The highest bits of a [record's](super::record) key choose the partition. Threads append whole batches; readers sort,
+//! so batches may arrive in any order. Files store [encoded](super::codec) records.
 
 use super::codec;
 use super::kept::Records;
+use super::record::Record;
 use heaplake_kit::{Context, Reservation, StageError};
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -19,11 +20,12 @@ const MOST: u64 = 256;
 const ORDER: u64 = 16;
 
 /// Name of the memory grant.
-const ROOM: &str = "comparison: rows of all runs";
+const GRANT: &str = "comparison: rows of all runs";
 
 /// Records on disk, by partition.
 pub(super) struct Spill {
-    folder: PathBuf,
+    /// Folder of its files.
+    pub folder: PathBuf,
     width: usize,
     /// Their number is a power of two.
     partitions: Vec<Mutex<Partition>>,
@@ -50,7 +52,7 @@ struct Memory {
     /// Key, then run and record index, sorted. Keys are copied here because the records are in run order; finding group
     /// ends does not touch them.
     order: Vec<(u64, u64)>,
-    room: Reservation,
+    grant: Reservation,
 }
 
 impl Spill {
@@ -80,7 +82,7 @@ impl Spill {
     /// Appends records, concatenated and sorted by key.
     pub(super) fn append(&self, records: &[u64]) -> Result<(), StageError> {
         let shift = 64 - self.partitions.len().trailing_zeros();
-        let partition = |record: &[u64]| record[0].checked_shr(shift).unwrap_or(0) as usize;
+        let partition = |record: &[u64]| Record::of(record).head.key.checked_shr(shift).unwrap_or(0) as usize;
         let mut rest = records;
         while let Some(first) = rest.get(..self.width) {
             let number = partition(first);
@@ -119,8 +121,8 @@ impl Spill {
         }
         let Memory { words, order, .. } = &mut memory;
         // A run has one record per key.
-        let keyed = |(record, at): (&[u64], u64)| (record[0], record[1] & !u64::from(u32::MAX) | at);
-        order.extend(words.chunks_exact(self.width).zip(0..).map(keyed));
+        let keyed = |(Record { head, .. }, at): (Record<'_>, u64)| (head.key, u64::from(head.run) << 32 | at);
+        order.extend(Record::all(words, self.width).zip(0..).map(keyed));
         order.sort_unstable();
         Ok(Loaded { memory, spill: self })
     }
@@ -136,8 +138,8 @@ impl Spill {
         let mut memory = match spare {
             Some(spare) => spare,
             None => {
-                let room = context.budget.reserve(ROOM, 0)?;
-                Memory { words: Vec::new(), order: Vec::new(), room }
+                let grant = context.budget.reserve(GRANT, 0)?;
+                Memory { words: Vec::new(), order: Vec::new(), grant }
             }
         };
         memory.words.clear();
@@ -161,7 +163,7 @@ impl Memory {
     /// Grows the capacity to `records`.
     fn grow(&mut self, records: u64, width: usize) -> Result<(), StageError> {
         let bytes = records * (bytes_of(width) + ORDER);
-        self.room.grow(bytes.saturating_sub(self.room.bytes()))?;
+        self.grant.grow(bytes.saturating_sub(self.grant.bytes()))?;
         let records = records as usize;
         self.words.reserve_exact((records * width).saturating_sub(self.words.len()));
         self.order.reserve_exact(records.saturating_sub(self.order.len()));
@@ -171,7 +173,7 @@ impl Memory {
 
 impl Partition {
     fn append(&mut self, records: &[u64], width: usize) -> io::Result<()> {
-        for record in records.chunks_exact(width) {
+        for record in Record::all(records, width) {
             codec::encode(record, &mut self.buffer);
             if self.buffer.len() >= BUFFER {
                 self.file.write_all(&self.buffer)?;
@@ -192,7 +194,7 @@ impl Partition {
 
 impl Loaded<'_> {
     /// Groups of records with equal keys, by key; within a group by run.
-    pub(super) fn groups(&self) -> impl Iterator<Item = Vec<&[u64]>> {
+    pub(super) fn groups(&self) -> impl Iterator<Item = Vec<Record<'_>>> {
         let groups = self.memory.order.chunk_by(|(a, _), (b, _)| a == b);
         groups.map(|group| group.iter().map(|&(_, at)| self.record(at as u32)).collect())
     }
@@ -202,16 +204,16 @@ impl Loaded<'_> {
         self.memory.order.chunk_by(|(a, _), (b, _)| a == b).count()
     }
 
-    fn record(&self, at: u32) -> &[u64] {
-        &self.memory.words[at as usize * self.spill.width..][..self.spill.width]
+    fn record(&self, at: u32) -> Record<'_> {
+        Record::of(&self.memory.words[at as usize * self.spill.width..][..self.spill.width])
     }
 }
 
 impl Drop for Loaded<'_> {
     fn drop(&mut self) {
-        let Memory { words, order, room } = &mut self.memory;
+        let Memory { words, order, grant } = &mut self.memory;
         let memory =
-            Memory { words: std::mem::take(words), order: std::mem::take(order), room: room.split(ROOM, u64::MAX) };
+            Memory { words: std::mem::take(words), order: std::mem::take(order), grant: grant.split(GRANT, u64::MAX) };
         self.spill.spare.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
     }
 }
@@ -220,10 +222,11 @@ impl Drop for Loaded<'_> {
 mod tests {
     use super::*;
     use crate::rows::kept::{Kept, Writer};
-    use crate::rows::read::HEAD;
+    use crate::rows::record::{HEAD, head_mut};
     use heaplake_kit::Budget;
     use heaplake_kit::stage::{Output, Silent};
     use heaplake_schemas::diff::OWNERS;
+    use heaplake_schemas::rollup;
     use rustc_hash::FxHashMap;
     use std::sync::atomic::AtomicBool;
 
@@ -243,7 +246,7 @@ mod tests {
     /// A file of such rows; measures are derived from key and run.
     fn written(folder: &Path, rows: &[(u64, u32)]) -> PathBuf {
         let output = Output { folder: folder.to_owned(), ..Output::default() };
-        let mut writer = Writer::create(&output, "rows_owners.parquet", &OWNERS).unwrap();
+        let mut writer = Writer::create(&output, &rollup::OWNERS).unwrap();
         for &(key, run) in rows {
             let measure = |at: usize| (at != 1).then_some((key >> 40) as i64 + i64::from(run));
             let measures: Vec<Option<i64>> = (0..OWNERS.measures.len()).map(measure).collect();
@@ -265,7 +268,12 @@ mod tests {
         let mut all = Vec::new();
         for number in 0..spill.partitions() {
             let loaded = spill.load(number, kept.as_mut(), context)?;
-            all.extend(loaded.groups().flatten().map(<[u64]>::to_vec));
+            all.extend(
+                loaded
+                    .groups()
+                    .flatten()
+                    .map(|record| [bytemuck::cast_slice(&[*record.head]), record.measures].concat()),
+            );
         }
         Ok(all)
     }
@@ -290,7 +298,7 @@ mod tests {
         };
         assert_eq!(before.len(), rows().len() / 3 * 2);
         let mut new: Vec<Vec<u64>> = before.iter().step_by(5).cloned().collect();
-        new.iter_mut().for_each(|record| record[1] = 1 << 32);
+        new.iter_mut().for_each(|record| head_mut(record).run = 1);
         let apart = spill(folder.path(), &[&new], &context);
         let merged = loaded(&apart, Some(&kept), &context).unwrap();
         let in_scratch: u64 = apart.partitions.iter().map(|partition| partition.lock().unwrap().records).sum();

@@ -5,11 +5,6 @@ use std::f64::consts::PI;
 /// Upper limit of each p: one test that contradicts the others by chance must not silence them.
 const HIGHEST: f64 = 0.9;
 
-/// [`weighted`] with equal weights.
-pub fn combined(p: &[f64]) -> f64 {
-    weighted(&p.iter().map(|&p| (p, 1.0)).collect::<Vec<_>>())
-}
-
 /// Liu and Xie (2020), "Cauchy combination test": under the null hypothesis the weighted mean of tan((1/2 - p) pi) has
 /// the tail of a Cauchy distribution, however the tests depend on each other. `tests` are pairs of p and weight; NaN is
 /// skipped; the result is NaN if all are. It is at most each p divided by its share of the weights.
@@ -28,8 +23,12 @@ pub fn weighted(tests: &[(f64, f64)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::combined;
+    use super::weighted;
     use proptest::prelude::*;
+
+    fn combined(p: &[f64]) -> f64 {
+        weighted(&p.iter().map(|&p| (p, 1.0)).collect::<Vec<_>>())
+    }
 
     #[test]
     fn tests_that_agree_are_one() {

@@ -11,7 +11,7 @@
 //! | do more runs have it at all? | Fisher's exact test | [`fisher()`] |
 //! | do some runs have far more? | Fisher's exact test of the upper tail | [`tail()`] |
 //! | do the same hosts have more? | signed-rank and sign test | [`paired()`] |
-//! | is it real, by all of these tests? | Cauchy combination | [`combined()`] |
+//! | is it real, by all of these tests? | Cauchy combination | [`weighted()`] |
 //! | how much more on all hosts together? | interval of the means | [`interval`] |
 //! | is it real, in a table of many rows? | Benjamini-Hochberg q | [`corrected`] |
 //! | which growth would go unnoticed? | least shift with a power of 80 % | [`smallest_effect`] |
@@ -35,13 +35,15 @@ mod quantiles;
 mod rank_sum;
 mod shift;
 #[cfg(test)]
+#[path = "tests/simulated.rs"]
 pub(crate) mod simulated;
 #[cfg(test)]
+#[path = "tests/simulation.rs"]
 mod simulation;
 mod slope;
 mod tail;
 
-pub use combined::{combined, weighted};
+pub use combined::weighted;
 pub use false_discovery::corrected;
 pub use fisher::{Counts, fisher};
 pub use paired::{Paired, paired};

@@ -1,9 +1,9 @@
 //! Summary of a trend, for people.
 
-use super::row::{Measure, Row};
+use super::row::Step;
 use super::shape::Shape;
-use crate::amounts::Amounts;
-use crate::diff::POSSIBLE;
+use crate::ranked::write::Subject;
+use heaplake_schemas::diff::DiffTable;
 use heaplake_schemas::series::Series;
 use heaplake_schemas::trend::TrendTable;
 use serde::Serialize;
@@ -68,48 +68,37 @@ pub struct TopRow {
 
 impl InBrief {
     /// Creates the summary, without rows.
-    pub fn of(table: &TrendTable, format: &str) -> Self {
+    pub(super) fn of(table: &TrendTable, format: &str) -> Self {
         let (table, measure) = (table.table.name, table.rows.measures[0]);
         Self { table, format: format.to_owned(), measure, rows: 0, shapes: BTreeMap::new(), top: Vec::new() }
     }
 
-    /// Adds the next subject: its texts, the names of hosts on which it has grown, and whether it is a part of an
-    /// earlier one.
-    pub fn take(
-        &mut self,
-        table: &TrendTable,
-        row: &Row,
-        texts: &[Option<String>],
-        named: Option<String>,
-        is_part: bool,
-    ) {
-        let Measure { steps, series } = &row.measures[0];
+    /// Adds the next subject, with the number of steps.
+    pub(super) fn take(&mut self, subject: &Subject<Step, ()>, table: &DiffTable, steps: usize) {
+        let Subject { row, labels, changed_on, part_of, .. } = subject;
+        let (series, steps) = (&row.values[0].series, &row.values[..steps]);
         let shape = series.shape();
         self.rows += 1;
         *self.shapes.entry(shape.name()).or_default() += 1;
         // Possible duplicates appear in the table only.
-        let first = texts.first().and_then(Option::as_deref).unwrap_or_default();
-        let last = texts.last().and_then(Option::as_deref).unwrap_or_default();
-        let is_possible = match table.rows.compared.name {
-            "findings" => first.starts_with(POSSIBLE),
-            "duplicate_sets" => last.starts_with("possible "),
-            _ => false,
-        };
-        let is_shown = self.top.len() < TOP && !is_part && !is_possible;
+        let is_shown = self.top.len() < TOP && part_of.is_none() && !labels.is_possible(table);
         let Some(slope) = series.slope().filter(|slope| slope.slope > 0.0 && is_shown) else { return };
-        let level = |step: &Amounts| if shape == Shape::LeaksOnSome { step.mean } else { step.median };
+        let level = |Step { amounts, .. }: &Step| {
+            amounts.if_reported(if shape == Shape::LeaksOnSome { amounts.mean } else { amounts.median })
+        };
+        let runs_with = || steps.iter().map(|step| step.amounts.with[0]);
         self.top.push(TopRow {
-            signature: texts.last().cloned().flatten().unwrap_or_default(),
-            keys: table.rows.keys.iter().copied().zip(texts.iter().cloned()).collect(),
+            signature: labels.signature.clone(),
+            keys: table.keys.iter().copied().zip(labels.keys.iter().cloned()).collect(),
             shape: shape.name(),
-            levels: steps.iter().map(|step| step.told(level(step))).collect(),
+            levels: steps.iter().map(level).collect(),
             slope: slope.slope,
             slope_interval: (slope.low.is_finite() && slope.high.is_finite()).then_some([slope.low, slope.high]),
             first_growth: series.first_growth(),
-            steps_with: row.head.steps_with,
-            runs_with: row.head.runs_with,
-            grown_on: row.head.grown_on,
-            grown_on_names: named,
+            steps_with: runs_with().filter(|&runs| runs > 0).count() as u32,
+            runs_with: runs_with().sum(),
+            grown_on: row.head.changed_on,
+            grown_on_names: changed_on.clone(),
         });
     }
 }

@@ -18,43 +18,47 @@ mod versions;
 
 pub use answer::{Answer, InBrief, TopRow};
 
-use crate::diff::Rules;
 use crate::error::CompareError;
-use crate::sides::{Formats, OfFormat, Sides, has_table};
+use crate::ranked;
+use crate::rows::Rules;
+use crate::sides::{Formats, OfFormat, Side, Sides, has_table};
 use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
 use heaplake_schemas::series::Series;
 use heaplake_schemas::trend::{CHAINS, TABLES, TrendTable};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
-use steps::Steps;
+use steps::By;
 
-/// Follows the tables of the steps, per format, and writes the results into the folder of `output`. `rules` has one
+/// Approximate rows per row group.
+const BATCH: usize = 1 << 14;
+
+/// Follows the tables of steps, formed by a key, per format, and writes the results into the folder of `output`. `rules` has one
 /// entry per format.
 pub fn follow(
-    steps: &Steps,
+    sides: &Sides,
+    by: &By,
     formats: &Formats,
     rules: &[Rules<'_>],
     output: &Output,
     context: &Context<'_>,
 ) -> Result<Answer, CompareError> {
-    let sides = &steps.sides;
-    let parts: Vec<(&OfFormat, Rules<'_>)> = formats.parts.iter().zip(rules.iter().copied()).collect();
+    let parts: Vec<(&OfFormat, &Rules<'_>)> = formats.parts.iter().zip(rules).collect();
     let mut series = Series {
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
         format: formats.names(),
-        by: steps.by.to_string(),
-        steps: sides.sides.iter().map(crate::sides::Side::described).collect(),
+        by: by.to_string(),
+        steps: sides.sides.iter().map(Side::described).collect(),
         tables: Vec::new(),
-        remarks: [sides.remarks.as_slice(), formats.remarks.as_slice()].concat(),
-        missed: sides.missed.clone(),
+        remarks: [sides.notes.remarks.as_slice(), formats.remarks.as_slice()].concat(),
+        missed: sides.notes.missed.clone(),
     };
     let mut in_brief = Vec::new();
     // Chains first: they locate the growth of classes.
     let (mut chains, mut paths) = (Vec::new(), Vec::new());
     for (part, rules) in &parts {
-        let of_part = table::follow(&part.sides, &CHAINS, *rules, context)?;
-        paths.push(of_part.as_ref().map(table::Followed::paths).transpose()?.unwrap_or_default());
+        let of_part = table::follow(&part.sides, CHAINS.rows, rules, context)?;
+        paths.push(of_part.as_ref().map(table::paths).transpose()?.unwrap_or_default());
         chains.push(of_part);
     }
     for table in TABLES {
@@ -62,20 +66,18 @@ pub fn follow(
         for (at, (part, rules)) in parts.iter().enumerate() {
             let of_part = match table.table.name == CHAINS.table.name {
                 true => chains[at].take(),
-                false => table::follow(&part.sides, table, *rules, context)?,
+                false => table::follow(&part.sides, table.rows, rules, context)?,
             };
             let Some(of_part) = of_part else { continue };
             series.remarks.extend(lacking(&part.sides, table));
-            followed.push(table::OfFormat { format: &part.format, followed: of_part, paths: &paths[at] });
+            let brief = InBrief::of(table, &part.format);
+            followed.push(table::OfFormat { followed: of_part, paths: &paths[at], brief });
         }
-        if followed.is_empty() {
-            continue;
+        if !followed.is_empty() {
+            let batch = (BATCH / (sides.sides.len() * table.rows.measures.len())).max(1);
+            series.tables.push(ranked::write::write(&table.table, &mut followed, batch, output, context)?);
+            in_brief.extend(followed.into_iter().map(|of_format| of_format.brief));
         }
-        let mut briefs: Vec<InBrief> = followed.iter().map(|of| InBrief::of(table, of.format)).collect();
-        series.tables.push(table::write(table, &followed, output, context, |at, row, texts, named, is_part| {
-            briefs[at].take(table, row, texts, named, is_part);
-        })?);
-        in_brief.append(&mut briefs);
     }
     if in_brief.is_empty() {
         let cause = "the runs have no table that can be followed";
@@ -88,9 +90,7 @@ pub fn follow(
 fn lacking(sides: &Sides, table: &TrendTable) -> Option<String> {
     let file = table.rows.compared.file;
     // A step without runs of the format lacks no table.
-    let lacks = |side: &&crate::sides::Side| {
-        !side.runs.is_empty() && !side.runs.iter().any(|found| has_table(&found.run, file))
-    };
+    let lacks = |side: &&Side| !side.runs.is_empty() && !side.runs.iter().any(|found| has_table(&found.run, file));
     let count = sides.sides.iter().filter(lacks).count();
     let steps = if count == 1 { "1 step has".to_owned() } else { format!("{count} steps have") };
     (count > 0).then(|| format!("{steps} no table {}.", table.rows.compared.name))

@@ -71,7 +71,7 @@ impl Shape {
 /// Summary of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trend {
-    /// Amounts per step.
+    /// Amounts per step, without the numbers of runs and hosts.
     pub steps: Vec<Amounts>,
     /// Shape.
     pub shape: Shape,
@@ -85,13 +85,6 @@ pub struct Trend {
     pub above: Option<i64>,
 }
 
-impl Trend {
-    /// Median of each step; `None` if no run reports the measure.
-    pub fn medians(&self) -> Vec<Option<i64>> {
-        self.steps.iter().map(|step| step.told(step.median)).collect()
-    }
-}
-
 /// Computes the trend of the values of each step.
 pub fn trend(steps: &[Vec<i64>]) -> Trend {
     let sorted = |step: &Vec<i64>| {
@@ -100,8 +93,8 @@ pub fn trend(steps: &[Vec<i64>]) -> Trend {
         step
     };
     let steps: Vec<Vec<i64>> = steps.iter().map(sorted).collect();
-    let of_steps: Vec<Amounts> = steps.iter().map(|step| Amounts::of(step)).collect();
-    let known: Vec<usize> = (0..steps.len()).filter(|&step| of_steps[step].is_told()).collect();
+    let of_steps: Vec<Amounts> = steps.iter().map(|step| Amounts::of(step, [0, 0])).collect();
+    let known: Vec<usize> = (0..steps.len()).filter(|&step| of_steps[step].is_reported()).collect();
     let levels = |of: fn(&Amounts) -> i64| known.iter().map(|&step| of(&of_steps[step]) as f64).collect::<Vec<f64>>();
     let series = Series { levels: levels(|step| step.median), noise: noise(&steps) };
     let (shape, first) = series.shape(|from| {
@@ -125,7 +118,7 @@ pub fn trend(steps: &[Vec<i64>]) -> Trend {
             let tail = tail(&before, &last);
             if tail.p < NO_CHANCE && tail.counts[1] > 0 {
                 let means: Vec<Vec<i64>> =
-                    of_steps.iter().map(|step| step.told(step.mean).into_iter().collect()).collect();
+                    of_steps.iter().map(|step| step.if_reported(step.mean).into_iter().collect()).collect();
                 trend.shape = Shape::LeaksOnSome;
                 trend.slope = slope(&means, CONFIDENCE);
                 trend.first_growth = Some(known[first]);
@@ -326,7 +319,8 @@ mod tests {
         let steps = [vec![], vec![10], vec![], vec![30], vec![40], vec![]];
         let found = trend(&steps);
         assert_eq!((found.shape, found.first_growth), (Shape::Growing, Some(3)));
-        assert_eq!(found.medians(), [None, Some(10), None, Some(30), Some(40), None]);
+        let medians: Vec<_> = found.steps.iter().map(|step| step.if_reported(step.median)).collect();
+        assert_eq!(medians, [None, Some(10), None, Some(30), Some(40), None]);
         assert_eq!(found.slope.map(|slope| slope.slope), Some(10.0));
     }
 

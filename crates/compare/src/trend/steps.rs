@@ -2,12 +2,13 @@
 
 use super::versions;
 use crate::error::{CompareError, no_label};
-use crate::sides::{Side, Sides};
+use crate::sides::{Key, Side, Sides};
 use heaplake_kit::Context;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection::FoundRun;
 use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
 /// Minimum number of steps for a trend.
 pub const FEWEST: usize = 3;
@@ -21,23 +22,34 @@ pub enum By {
     Order,
     /// One per run, by capture time.
     Captured,
-    /// One per release.
-    Release,
-    /// One per value of a label.
-    Label(String),
+    /// One per value of a key.
+    Key(Key),
 }
 
-impl std::str::FromStr for By {
+impl By {
+    /// Several selections are steps in the order given; a single one is divided, by default by capture time.
+    ///
+    /// # Errors
+    /// If several selections are to be divided.
+    pub fn of(named: &[String], by: Option<Self>) -> Result<Self, CompareError> {
+        match (named.len(), by) {
+            (1, by) => Ok(by.unwrap_or(Self::Captured)),
+            (_, None) => Ok(Self::Order),
+            (_, Some(by)) => {
+                let cause = format!("--by {by} divides one selection, but {} are named", named.len());
+                Err(CompareError::refused(cause, "leave --by out: each selection is a step"))
+            }
+        }
+    }
+}
+
+impl FromStr for By {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "captured" => Ok(Self::Captured),
-            "release" => Ok(Self::Release),
-            other => match other.strip_prefix("label.").filter(|name| !name.is_empty()) {
-                Some(name) => Ok(Self::Label(name.to_owned())),
-                None => Err("use captured, release or label.NAME".to_owned()),
-            },
+            other => other.parse().map(Self::Key).map_err(|_| "use captured, release or label.NAME".to_owned()),
         }
     }
 }
@@ -47,70 +59,37 @@ impl fmt::Display for By {
         match self {
             Self::Order => f.write_str("order"),
             Self::Captured => f.write_str("captured"),
-            Self::Release => f.write_str("release"),
-            Self::Label(name) => write!(f, "label.{name}"),
+            Self::Key(key) => key.fmt(f),
         }
     }
 }
 
-/// A series.
-#[derive(Clone, Debug)]
-pub struct Steps {
-    /// Steps as sides.
-    pub sides: Sides,
-    /// How they were formed.
-    pub by: By,
-}
-
-impl Steps {
-    /// Finds the runs, see [`Sides::find`]. Several selections are steps in the order given; a single one is divided
-    /// `by` a key, by default by capture time.
-    ///
-    /// # Errors
-    /// [`CompareError`] also if there are too few or too many steps.
-    pub fn find(
-        named: &[String],
-        lake: Option<&Path>,
-        by: Option<By>,
-        skip_damaged: bool,
-        context: &Context<'_>,
-    ) -> Result<Self, CompareError> {
-        let by = match (named.len(), by) {
-            (1, by) => by.unwrap_or(By::Captured),
-            (_, None) => By::Order,
-            (_, Some(by)) => {
-                let cause = format!("--by {by} divides one selection, but {} are named", named.len());
-                return Err(CompareError::refused(cause, "leave --by out: each selection is a step"));
-            }
-        };
-        let mut sides = Sides::find(named, lake, skip_damaged, context)?;
-        if by != By::Order
-            && let Some(side) = sides.sides.pop()
-        {
-            divide(side, &by, &mut sides)?;
-        }
-        let count = sides.sides.len();
-        if (FEWEST..=MOST).contains(&count) {
-            return Ok(Self { sides, by });
-        }
-        let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
-        Err(CompareError::refused(
-            format!("{}: {steps}, but a trend has {FEWEST} to {MOST}", named.join(" ")),
-            "name more runs, or another --by; heaplake diff compares two sides",
-        ))
+/// Finds the runs of each step, see [`Sides::find`].
+///
+/// # Errors
+/// [`CompareError`] also if there are too few or too many steps.
+pub fn find(
+    named: &[String],
+    lake: Option<&Path>,
+    by: &By,
+    skip_damaged: bool,
+    context: &Context<'_>,
+) -> Result<Sides, CompareError> {
+    let mut sides = Sides::find(named, lake, skip_damaged, context)?;
+    if *by != By::Order
+        && let Some(side) = sides.sides.pop()
+    {
+        divide(side, by, &mut sides)?;
     }
-}
-
-impl AsRef<Sides> for Steps {
-    fn as_ref(&self) -> &Sides {
-        &self.sides
+    let count = sides.sides.len();
+    if (FEWEST..=MOST).contains(&count) {
+        return Ok(sides);
     }
-}
-
-impl AsMut<Sides> for Steps {
-    fn as_mut(&mut self) -> &mut Sides {
-        &mut self.sides
-    }
+    let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+    Err(CompareError::refused(
+        format!("{}: {steps}, but a trend has {FEWEST} to {MOST}", named.join(" ")),
+        "name more runs, or another --by; heaplake diff compares two sides",
+    ))
 }
 
 /// Divides the runs of a side into steps.
@@ -124,19 +103,20 @@ fn divide(side: Side, by: &By, sides: &mut Sides) -> Result<(), CompareError> {
             }
             let unknown = runs.iter().filter(|(captured, _)| captured.is_none()).count();
             if unknown > 0 && unknown < runs.len() {
-                sides.remarks.push(format!("{unknown} runs do not say when they were captured: they come last."));
+                sides.notes.remarks.push(format!("{unknown} runs do not say when they were captured: they come last."));
             }
             runs.sort_by_key(|(captured, found)| (captured.is_none(), *captured, name(found)));
             let step =
                 |(_, found): (_, FoundRun)| Side { selection: found.place.display().to_string(), runs: vec![found] };
             sides.sides.extend(runs.into_iter().map(step));
         }
-        By::Release => group(side, by, |found| Some(found.run.release.clone()), sides),
-        By::Label(label) => {
-            if !side.runs.iter().any(|found| found.run.options.labels().contains_key(label)) {
+        By::Key(key) => {
+            if let Key::Label(label) = key
+                && !side.runs.iter().any(|found| key.of(&found.run).is_some())
+            {
                 return Err(no_label(label, side.runs.iter()));
             }
-            group(side, by, |found| found.run.options.labels().get(label).cloned(), sides);
+            group(side, key, sides);
         }
     }
     Ok(())
@@ -147,12 +127,12 @@ fn name(found: &FoundRun) -> (String, String) {
 }
 
 /// Forms one step per value; runs without a value are left out.
-fn group(side: Side, by: &By, value: impl Fn(&FoundRun) -> Option<String>, sides: &mut Sides) {
+fn group(side: Side, by: &Key, sides: &mut Sides) {
     let all = side.runs.len();
     let mut valued: Vec<(String, FoundRun)> =
-        side.runs.into_iter().filter_map(|found| Some((value(&found)?, found))).collect();
+        side.runs.into_iter().filter_map(|found| Some((by.of(&found.run)?.to_owned(), found))).collect();
     if valued.len() < all {
-        sides.remarks.push(format!("{} runs have no {by}: they are left out.", all - valued.len()));
+        sides.notes.remarks.push(format!("{} runs have no {by}: they are left out.", all - valued.len()));
     }
     valued.sort_by(|(a, run), (b, other)| versions::compare(a, b).then_with(|| name(run).cmp(&name(other))));
     for (value, found) in valued {

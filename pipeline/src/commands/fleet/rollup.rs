@@ -10,7 +10,8 @@ use crate::metrics;
 use crate::print::{self, rollup as text};
 use crate::progress::{Display, Mode};
 use clap::Args;
-use heaplake_compare::rollup::{self, Key};
+use heaplake_compare::rollup::{self, Request};
+use heaplake_compare::sides::Key;
 use heaplake_kit::storage;
 use heaplake_lake::output_file;
 use std::path::PathBuf;
@@ -83,8 +84,14 @@ pub fn run(arguments: &Arguments) -> Done {
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
     let context = arguments.resources.effort.context(&display, &cancel);
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
-    let skip_damaged = arguments.skipping.skip_damaged;
-    let answer = rollup::roll((&arguments.lake, &arguments.by, skip_damaged), &folder, scratch.path(), &context)?;
+    let request = Request {
+        lake: &arguments.lake,
+        by: &arguments.by,
+        skip_damaged: arguments.skipping.skip_damaged,
+        folder: &folder,
+        scratch: scratch.path(),
+    };
+    let answer = rollup::roll(&request, &context)?;
     if let Some(path) = &arguments.metrics {
         metrics::write(path, &cancel, |now| metrics::fleet::text(&answer.rollup, now))?;
     }

@@ -1,24 +1,21 @@
 //! Chains are computed for big classes only: if a class is not big in a run, its chains there are unknown.
 
-use crate::rows::Gathered;
-use crate::rows::signatures::OfRun;
+use super::Gathered;
+use super::signatures::OfRun;
 use heaplake_kit::{Context, StageError};
 use heaplake_lake::reader::Reader;
 use heaplake_schemas::classes;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-/// For each class fingerprint of `of`: the runs that have the class but no chains of it, ascending.
-pub(crate) fn find(
-    gathered: &Gathered<'_>,
-    of: &FxHashSet<u64>,
-    context: &Context<'_>,
-) -> Result<FxHashMap<u64, Vec<u32>>, StageError> {
-    let mut untold: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+/// For each class fingerprint of gathered chains: the runs that have the class but no chains of it, ascending.
+pub(crate) fn find(gathered: &Gathered<'_>, context: &Context<'_>) -> Result<FxHashMap<u64, Vec<u32>>, StageError> {
+    let of = &gathered.subjects.classes;
+    let mut unreported: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
     // Without chains no run is read.
     let runs = if of.is_empty() { &[][..] } else { &gathered.runs };
     for (number, run) in (0..).zip(runs) {
         context.check()?;
-        let of_run = OfRun::read(&run.folder, gathered.table, gathered.source)?;
+        let of_run = OfRun::read(&run.folder, gathered.table, gathered.source, &context.budget)?;
         let Some(reader) = Reader::open_if_present(&run.folder.join(classes::TABLE.file))? else { continue };
         let mut big_of: FxHashMap<u64, bool> = FxHashMap::default();
         let mut batches = reader.columns(&["class_id", "big"])?;
@@ -32,8 +29,8 @@ pub(crate) fn find(
             }
         }
         for (class, _) in big_of.into_iter().filter(|(_, big)| !big) {
-            untold.entry(class).or_default().push(number);
+            unreported.entry(class).or_default().push(number);
         }
     }
-    Ok(untold)
+    Ok(unreported)
 }
