@@ -313,7 +313,7 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// What a rule found: how many objects, and their bytes.
+/// Objects that a rule found: their number and bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Found<'a> {
     pub rule: &'a str,
