@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the programs of this folder and keeps their heap dumps: make.sh OUT [NAME ...], without names all. Packages come from
-# npm, and jars of Java from /usr/share/java (Debian: those that the second line of java/*/run names). A program whose
-# packages are missing is named and left out.
+# npm, those of node-older in the versions that have the fault, and jars of Java from /usr/share/java (Debian: those that the
+# second line of java/*/run names). A program whose packages are missing is named and left out.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
@@ -9,9 +9,12 @@ out=$(cd "$1" && pwd)
 shift
 work=$out/work
 mkdir -p "$work"
-cp -r "$here/node" "$here/java" "$work/"
-[ -d "$work/node/node_modules" ] || (cd "$work/node" && npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1)
-[ $# -gt 0 ] || set -- $(cd "$here" && ls node/*.[cm]js java/*/run | sed -E 's|^node/(.*)\.[cm]js$|\1|; s|^java/(.*)/run$|\1|')
+cp -r "$here/node" "$here/node-older" "$here/java" "$work/"
+cp -r "$here/node/lib" "$work/node-older/"
+for folder in "$work/node" "$work/node-older"; do
+    [ -d "$folder/node_modules" ] || (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1)
+done
+[ $# -gt 0 ] || set -- $(cd "$here" && ls node*/*.[cm]js java/*/run | sed -E 's|^node[^/]*/(.*)\.[cm]js$|\1|; s|^java/(.*)/run$|\1|')
 
 java_dump() {
     local run=$work/java/$1/run classes=$work/classes/$1 path jar
@@ -30,9 +33,9 @@ java_dump() {
 }
 
 node_dump() {
-    local program=$1.cjs
-    [ -f "$work/node/$program" ] || program=$1.mjs
-    (cd "$work/node" && SNAP=$2 timeout 240 node --expose-gc "$program")
+    local program
+    program=$(ls "$work"/node*/"$1".[cm]js)
+    (cd "$(dirname "$program")" && SNAP=$2 timeout 240 node --expose-gc "$(basename "$program")")
 }
 
 for name in "$@"; do
