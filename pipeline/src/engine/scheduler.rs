@@ -75,7 +75,7 @@ pub fn run<'scope, J: Jobs<'scope>>(jobs: &mut J, budget: &Budget, threads: usiz
             return;
         }
         let (job, outcome) = next(jobs, &ends);
-        let had_all = scheduler.running.remove(&job).is_none_or(|(_, is_whole)| is_whole);
+        let had_all = scheduler.running.remove(&job).is_none_or(|running| running.is_whole);
         if !had_all && J::lacks_memory(&outcome) {
             scheduler.alone.insert(job);
             jobs.take_back(job);
@@ -95,12 +95,18 @@ fn next<'scope, J: Jobs<'scope>>(jobs: &mut J, ends: &Receiver<(usize, J::Outcom
     }
 }
 
+struct Running {
+    threads: usize,
+    is_whole: bool,
+    /// Held until the scheduler has seen the end, so that the next job does not take more than this one leaves.
+    _budget: Budget,
+}
+
 struct Scheduler<'a, 'scope> {
     budget: &'a Budget,
     threads: usize,
     scope: Option<&'a Tasks<'scope>>,
-    /// Threads of each running job, and whether it has the whole budget.
-    running: BTreeMap<usize, (usize, bool)>,
+    running: BTreeMap<usize, Running>,
     /// Jobs that ran out of their grant.
     alone: BTreeSet<usize>,
 }
@@ -116,7 +122,7 @@ impl<'scope> Scheduler<'_, 'scope> {
             return;
         }
         for (nth, &job) in ready.iter().enumerate() {
-            let idle = self.threads.saturating_sub(self.running.values().map(|(threads, _)| threads).sum());
+            let idle = self.threads.saturating_sub(self.running.values().map(|running| running.threads).sum());
             let places = if self.scope.is_some() { idle } else { usize::from(self.running.is_empty()) };
             if places == 0 {
                 return;
@@ -125,7 +131,8 @@ impl<'scope> Scheduler<'_, 'scope> {
             // Jobs that want everything take no share.
             let others: Vec<u64> = others.filter(|&wanted| wanted < u64::MAX).collect();
             let Some(grant) = self.grant(jobs, job, &others, idle) else { continue };
-            self.running.insert(job, (grant.threads, grant.is_whole));
+            let Grant { threads, is_whole, .. } = grant;
+            self.running.insert(job, Running { threads, is_whole, _budget: grant.budget.clone() });
             let (scope, ended) = (self.scope.filter(|_| !grant.is_inline), ended.clone());
             let work = jobs.start(job, grant);
             // The scheduler waits for every job that it started.
