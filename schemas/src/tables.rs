@@ -10,7 +10,7 @@
 //! ```
 
 use crate::table::TableSchema;
-use crate::{diff, rollup, trend};
+use crate::{diff, rollup_tables as rollup, trend};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

@@ -20,17 +20,14 @@ mod comparison;
 mod interfaces;
 mod join;
 #[cfg(test)]
-#[path = "tests/made.rs"]
 mod made;
 mod node_rows;
 mod object_rows;
 mod plain_objects;
 #[cfg(test)]
-#[path = "tests/properties.rs"]
 mod properties;
 pub mod question;
 #[cfg(test)]
-#[path = "tests/refusals.rs"]
 mod refusals;
 mod side;
 mod slices;
