@@ -286,7 +286,7 @@ impl Cutter {
             return Ok(());
         }
         let start = scanner.offset() - self.carry.len() as u64;
-        Err(scanner.error(start, &format!("{} numbers within {most} bytes", self.width), quote(&self.carry)))
+        Err(scanner.error(start, format!("{} numbers within {most} bytes", self.width), quote(&self.carry)))
     }
 
     /// Error at the end of the input, or in the incomplete last row.

@@ -234,7 +234,7 @@ impl<T: Pod> SharedLookup<T> {
         match self {
             Self::Mapped(map) => Ok(map[i]),
             // A panic leaves the page frames consistent.
-            Self::Paged(paged) => locked(&paged).get(i),
+            Self::Paged(paged) => locked(paged).get(i),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The columns of some findings, with their numbers from `first` on, their signatures and fingerprints.
-pub fn columns(first: u32, findings: &[Finding], signatures: &[String], fingerprints: Vec<u64>) -> Vec<ArrayRef> {
+pub fn columns(first: u32, findings: &[Finding], signatures: &[String], fingerprints: &[u64]) -> Vec<ArrayRef> {
     let text = |of: fn(&Finding) -> &str| Arc::new(StringArray::from_iter_values(findings.iter().map(of)));
     let known = |of: fn(&Finding) -> Option<&str>| Arc::new(StringArray::from_iter(findings.iter().map(of)));
     let id = |of: fn(&Finding) -> Option<u32>| Arc::new(UInt32Array::from_iter(findings.iter().map(of)));
@@ -38,7 +38,7 @@ pub fn columns(first: u32, findings: &[Finding], signatures: &[String], fingerpr
             "class_key" => known(|finding| finding.class_key.as_deref()),
             "stable_path" => lists(findings, |finding| &finding.stable_path),
             "signature" => Arc::new(StringArray::from_iter_values(signatures)),
-            "fingerprint" => Arc::new(UInt64Array::from(fingerprints.clone())),
+            "fingerprint" => Arc::new(UInt64Array::from(fingerprints.to_vec())),
             _ => new_null_array(&column.data_type.arrow(), findings.len()),
         }
     };
@@ -74,7 +74,7 @@ impl Findings {
     }
 
     /// Returns the next findings; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Vec<Finding>>, StageError> {
+    pub fn batch(&mut self) -> Result<Option<Vec<Finding>>, StageError> {
         let Some(rows) = self.batches.batch()? else { return Ok(None) };
         (0..rows.len()).map(|at| self.finding(&rows, at)).collect::<Result<_, _>>().map(Some)
     }

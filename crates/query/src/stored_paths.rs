@@ -26,7 +26,7 @@ pub(crate) fn stored_path(asked: &Asked, node: u32) -> Result<Option<StoredPath>
         return Ok(None);
     }
     let mut of_holder = None;
-    while let Some(rows) = findings.next()? {
+    while let Some(rows) = findings.batch()? {
         for finding in rows {
             if finding.node == Some(node) {
                 return Ok(Some(StoredPath { steps: finding.path, ends_at: None }));

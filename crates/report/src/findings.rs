@@ -110,7 +110,7 @@ pub(crate) type Found = Option<(Shown<Finding>, Shown<Possible>)>;
 pub(crate) fn read(folder: &Path, texts: &mut Texts) -> Result<Found, StageError> {
     let Some(mut table) = Findings::open(folder)? else { return Ok(None) };
     let (mut findings, mut classes) = (Shown { of: 0, rows: Vec::new() }, Shown { of: 0, rows: Vec::new() });
-    while let Some(rows) = table.next()? {
+    while let Some(rows) = table.batch()? {
         for finding in rows {
             if finding.rule == possible_duplicates::RULE {
                 add(&mut classes, CLASSES, || Possible::of(&finding, texts));

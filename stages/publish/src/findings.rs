@@ -58,8 +58,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut first = 0;
     for batch in findings.chunks(BATCH) {
         let signatures = signatures(job, batch)?;
-        let fingerprints = signatures.iter().map(|signature| fingerprint(signature)).collect();
-        table.write(&columns(first, batch, &signatures, fingerprints))?;
+        let fingerprints: Vec<u64> = signatures.iter().map(|signature| fingerprint(signature)).collect();
+        table.write(&columns(first, batch, &signatures, &fingerprints))?;
         first += batch.len() as u32;
         job.context.step(batch.len() as u64)?;
     }

@@ -134,7 +134,7 @@ fn positions<const N: usize>(json: &mut Bytes<'_>, wanted: [&str; N]) -> Result<
     let mut first = true;
     while json.next_element(&mut first)? {
         if names.len() == MOST {
-            return Err(json.unexpected(&format!("at most {MOST} fields")));
+            return Err(json.unexpected(format!("at most {MOST} fields")));
         }
         names.push(json.short_string(MOST_KEY)?);
     }

@@ -40,7 +40,7 @@ impl Bytes<'_> {
         let mut short = Short(Vec::new(), 0, most);
         self.string_body(&mut short)?;
         if short.1 > most {
-            return Err(self.error(offset, &format!("at most {most} bytes"), format!("{} bytes", short.1)));
+            return Err(self.error(offset, format!("at most {most} bytes"), format!("{} bytes", short.1)));
         }
         Ok(short.0)
     }

@@ -49,7 +49,7 @@ impl<T: Pod> ColumnPoints<T> {
         };
         let count = match &from {
             From::Map(map) => map.len(),
-            From::Packed(last) => locked(&last).blocks.packed().len() as usize,
+            From::Packed(last) => locked(last).blocks.packed().len() as usize,
         };
         Ok(Self { scratch: scratch.clone(), count, from })
     }
@@ -70,7 +70,7 @@ impl<T: Pod> ColumnPoints<T> {
             From::Map(map) => map.get(i).copied(),
             From::Packed(_) if i >= self.count => None,
             From::Packed(last) => {
-                let mut last = locked(&last);
+                let mut last = locked(last);
                 Some(last.get(i, self.count).unwrap_or_else(|error| {
                     self.scratch.note_damage(error);
                     T::zeroed()

@@ -143,7 +143,7 @@ fn outside(header: &Header) -> Option<String> {
 
 /// Returns the error of a snapshot without this section.
 fn missing(section: &str, scanner: &Bytes<'_>) -> StageError {
-    scanner.error(scanner.offset(), &format!("\"{section}\" somewhere before the end"), "none".to_owned())
+    scanner.error(scanner.offset(), format!("\"{section}\" somewhere before the end"), "none".to_owned())
 }
 
 /// Returns the metadata known so far.

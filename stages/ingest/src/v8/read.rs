@@ -349,7 +349,7 @@ impl Reader<'_> {
         }
         if header.node_count == 0 || self.parts.damage.is_some() {
             if rows > MAX_NODES {
-                return Err(scanner.unexpected(&format!("at most {MAX_NODES} nodes")));
+                return Err(scanner.unexpected(format!("at most {MAX_NODES} nodes")));
             }
             (self.admit)(rows)?;
         }
