@@ -29,7 +29,7 @@ pub const FROM_PDB: u32 = 1;
 
 rows! {
     TABLE from Column::new("replay.function");
-    /// A row as the replay writes it. Texts are ids of [`STRINGS`](crate::replay::FUNCTION_STRINGS), `u32::MAX` for null;
+    /// A row as the replay writes it. Texts are ids of the string table of functions, `u32::MAX` for null;
     /// [`ABSENT`](crate::replay::ABSENT) means null in optional numbers.
     #[derive(Eq)]
     pub struct FunctionRow {

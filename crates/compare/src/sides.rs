@@ -76,7 +76,7 @@ pub struct Sides {
 
 impl Sides {
     /// Finds the runs. A side is a run folder, a folder of runs, or a selection from `lake`. Runs that are unreadable
-    /// or have compared tables other than those listed are [missed](Self::missed) unless `skip_damaged`.
+    /// or have compared tables other than those listed are missed unless `skip_damaged`.
     ///
     /// # Errors
     /// [`CompareError`] also if a side is none of these or has no runs.

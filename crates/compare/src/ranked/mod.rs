@@ -1,7 +1,7 @@
 //! Ranked subjects of a table: what diff and trend have in common.
 //!
 //! [`table::Ranked`] computes a row for each subject from the rows of all runs, keeps the rows in a scratch file, and
-//! ranks them. [`write`] writes the subjects of one or more formats in the order of their ranks, growth folded by
+//! ranks them. [`mod@write`] writes the subjects of one or more formats in the order of their ranks, growth folded by
 //! [`parts`].
 
 pub(crate) mod parts;
