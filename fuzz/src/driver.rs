@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// An input may take this much CPU time, and this much time in all.
 const HANGS: Duration = Duration::from_secs(10);
-const SLEEPS: Duration = Duration::from_secs(600);
+const SLEEPS: Duration = Duration::from_secs(120);
 
 /// Polling interval.
 const LOOK: Duration = Duration::from_millis(20);

@@ -1,7 +1,8 @@
 //! The binary: command line, engine, output for people. The only crate that knows every stage.
 //!
 //! [`commands`] implements the command line for `main`; [`engine`] takes one input through all stages; [`mod@print`]
-//! writes to standard output, [`log`] and [`progress`] to standard error; [`diagnostic`] turns failures into diagnostics and exit codes.
+//! writes to standard output, [`log`] and [`progress`] to standard error; [`diagnostic`] turns failures into diagnostics
+//! and exit codes.
 
 pub mod commands;
 pub mod diagnostic;

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 #: Columns of series that say something of a step.
 OF_STEP = ("runs", "runs_with", "hosts", "hosts_with", "sum", "mean", "median", "p90", "max")
 
+#: Columns of series that are equal in all rows of a subject: they keep their names.
+_OF_SUBJECT = {"grown_on", "grown_on_names"}
+
 #: What tells subjects apart; of rollups the columns of the group, too.
 _SUBJECT = ("format", "release", "labels", "fingerprint")
 
@@ -25,7 +28,7 @@ def wide(frame: pl.LazyFrame, measures: Sequence[str], fields: Sequence[str] | N
     by_step = OF_STEP if "step" in names else ()
     subject = [name for name in _SUBJECT if name in names]
     first = pl.col("measure") == pl.col("measure").first()
-    numbers = of_measure()
+    numbers = of_measure() - _OF_SUBJECT
     columns = []
     for name in names:
         if name in numbers and (fields is None or name in fields):

@@ -220,7 +220,7 @@ class Run:
 
 
 def _shown(run: Run) -> str:
-    """A run: what it is, its findings, its largest classes."""
+    """A run: its description, findings and largest classes."""
     summary = run.metadata["summary"]
     parts = [
         f"<h4 style='margin:4px 0'>{_html.name(run.snapshot)}</h4>",

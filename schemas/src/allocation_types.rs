@@ -44,7 +44,7 @@ rows! {
         live_count: u64 => count("Objects alive at the end; null if deaths are unknown").or_null();
         live_bytes: u64
             => bytes("Their sizes; null too").or_null()
-            | also(few("interval", |row: &TypeRow| row.interval, "Mean number of objects per sampled object, for \
+            | also(count_u32("interval", |row: &TypeRow| row.interval, "Mean number of objects per sampled object, for \
                  frequent types; null if the trace is a sample").or_null())
             | computed(column::SIGNATURE)
             | computed(column::FINGERPRINT);

@@ -22,7 +22,7 @@ rows! {
         class_id: u32
             => id("Class number, as in `nodes`")
             | computed(column::text("class", "Name; not unique"))
-            | text_of("class_key", CLASS_KEYS, "Name with source location, class loader or module");
+            | text(CLASS_KEYS, "Name with source location, class loader or module").named("class_key");
         distance: i32;
         count: u64 => count("Instances");
         self_bytes: u64 => bytes("Their `self_bytes`");

@@ -150,7 +150,7 @@ kinds! {
     /// A number of things.
     count: Int64, Count;
     /// A number of things in 32 bits.
-    few: UInt32, Count;
+    count_u32: UInt32, Count;
     /// A size.
     bytes: Int64, Bytes;
     /// A duration.
@@ -195,7 +195,7 @@ pub const fn joined<const N: usize>(lists: &[&[ColumnSchema]]) -> [ColumnSchema;
         }
         list += 1;
     }
-    assert!(next == N, "there are as many columns as is said");
+    assert!(next == N, "N is the number of columns");
     all
 }
 
@@ -232,7 +232,7 @@ pub enum Type {
     Utf8,
     /// Microseconds since 1970, UTC.
     Timestamp,
-    /// Texts by text.
+    /// Map from text to text.
     Map,
     /// Values of one type.
     List(&'static Type),

@@ -26,19 +26,13 @@ pub struct DiffTable {
     pub measures: &'static [&'static str],
 }
 
-impl DiffTable {
-    /// Unit of a measure.
-    pub fn unit(&self, measure: &str) -> Option<Unit> {
-        self.compared.column(measure).map(|column| column.unit)
-    }
-}
-
-/// Whether a measure of a table in long form is a size, by their names: `diff_classes`, `trend_classes` and
+/// True if a measure of a table of `diff`, `trend` or `rollup` is in bytes: `diff_classes`, `trend_classes` and
 /// `rollup_classes` have the same measures.
 pub fn is_size(table: &str, measure: &str) -> bool {
-    let rows = |table: &str| table.split_once('_').map(|(_, rows)| rows.to_owned());
-    let of = TABLES.iter().find(|of| rows(of.table.name) == rows(table));
-    of.and_then(|of| of.unit(measure)) == Some(Unit::Bytes)
+    let rows = |table: &'static str| table.split_once('_').map(|(_, rows)| rows);
+    let asked = table.split_once('_').map(|(_, rows)| rows);
+    let of = TABLES.iter().find(|of| rows(of.table.name) == asked);
+    of.and_then(|of| of.compared.column(measure)).is_some_and(|column| column.unit == Unit::Bytes)
 }
 
 /// All tables of comparisons of tables.

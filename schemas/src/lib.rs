@@ -51,7 +51,7 @@ pub mod resources;
 pub mod retainer_trees;
 pub mod roles;
 pub mod rollup;
-pub mod rollup_tables;
+mod rollup_tables;
 pub mod row;
 pub mod run;
 pub mod samples;

@@ -25,7 +25,7 @@ rows! {
         function: u32 => text(FUNCTION_STRINGS, "Name");
         type_id: u32
             => id("Type")
-            | text_of("type", TYPE_NAMES, "Name");
+            | text(TYPE_NAMES, "Name").named("type");
         generation: u32 => name(&GENERATIONS, "As in `object_lifetimes`");
         count: u64 => count("Objects");
         bytes: u64 => bytes("Their sizes");

@@ -25,7 +25,7 @@ rows! {
         counted_at_us: i64 => time("When; null if not recorded").named("counted_at").or_null();
         type_id: u32
             => id("Numbered as in `allocation_types`")
-            | text_of("type", TYPE_NAMES, "Name");
+            | text(TYPE_NAMES, "Name").named("type");
         padding: u32;
         count: u64 => count("Live objects");
         bytes: u64 => bytes("Their sizes");

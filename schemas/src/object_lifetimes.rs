@@ -27,7 +27,7 @@ rows! {
     pub struct LifetimeRow {
         type_id: u32
             => id("Type")
-            | text_of("type", TYPE_NAMES, "Name");
+            | text(TYPE_NAMES, "Name").named("type");
         generation: u32
             => name(&GENERATIONS, "Generation that reclaimed them: `0`, `1`, `2`, `large`, `pinned`; or `alive`");
         count: u64 => count("Objects, exact");

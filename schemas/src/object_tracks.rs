@@ -27,7 +27,7 @@ rows! {
         stack: u32 => id("Its stack: `node` of `allocation_callees`; null without one").or_null();
         first_address: u64 => address("Address at allocation");
         last_address: u64 => address("Address at death or at the end; null if an anomaly lost it").or_null();
-        moves: u32 => count32("Address changes");
+        moves: u32 => count_from_u32("Address changes");
         died_at_gc: u32 => id("Collection that reclaimed it; null if alive or lost").or_null();
         generation: u32
             => name(&GENERATIONS, "Generation that reclaimed it; null too").named("died_in_generation").or_null();

@@ -24,7 +24,7 @@ rows! {
         step: u32 => steps("0 for the sampled object, increasing towards the root");
         type_id: u32
             => id("Numbered as in `allocation_types`")
-            | text_of("type", TYPE_NAMES, "Name");
+            | text(TYPE_NAMES, "Name").named("type");
         padding: u32;
         address: u64 => address("Its address; null if not recorded").or_null();
         description: u32 => text(RECORDING_TEXTS, "The runtime's description; null if none").or_null();
@@ -36,7 +36,7 @@ rows! {
                  field").or_null());
         array_size: u64
             => count("Length of the array; null too").or_null()
-            | also(count32("skipped", |row: &OldObjectChainRow| row.skipped, "Omitted objects since the previous \
+            | also(count_from_u32("skipped", |row: &OldObjectChainRow| row.skipped, "Omitted objects since the previous \
                  step"));
     }
 }

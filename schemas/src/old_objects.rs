@@ -24,7 +24,7 @@ rows! {
         sample: u32 => id("Sample number, in order of recording");
         type_id: u32
             => id("Numbered as in `allocation_types`")
-            | text_of("type", TYPE_NAMES, "Name");
+            | text(TYPE_NAMES, "Name").named("type");
         address: u64 => address("Its address; null without a chain").or_null();
         allocated_at_us: i64 => time("Allocation time; null if not recorded").named("allocated_at").or_null();
         age_seconds: f64 => seconds("Age when the sample was written; null too").or_null();
@@ -41,7 +41,7 @@ rows! {
         root_type: u32 => text(RECORDING_TEXTS, "Kind of the root; null too").or_null();
         root_description: u32 => text(RECORDING_TEXTS, "The runtime's description; null if none").or_null();
         path: u32 => text(RECORDING_TEXTS, "Path in classes and fields; null without a chain").or_null();
-        chain_length: u32 => count32("Objects of the chain");
+        chain_length: u32 => count_from_u32("Objects of the chain");
         chain_cut: u32 => flag("Whether the chain is cut");
     }
 }

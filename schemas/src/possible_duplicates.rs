@@ -28,7 +28,7 @@ rows! {
             => also(id("class_id", |row: &PossibleRow| row.class.0, "Class"))
             | computed(column::text("class", "Name"))
             | also(text("class_key", |row: &PossibleRow| row.class.0, CLASS_KEYS, "Its `class_key`"));
-        sets: u32 => few("Possible sets of the class");
+        sets: u32 => count_u32("Possible sets of the class");
         largest: SetId => also(id("set", |row: &PossibleRow| row.largest.0, "The one with most of `bytes`"));
         unused: u32;
         /// Members of sets whose references were not fully compared.

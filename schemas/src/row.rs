@@ -9,7 +9,7 @@
 //!         padding: u32;
 //!         address: u64 => address("Address then; `id` in the `nodes` of the walk");
 //!         object: u32 => id("Object, as in `object_tracks`; null if not in the trace").or_null();
-//!         type_id: u32 => id("Type; null too").or_null() | text_of("type", TYPE_NAMES, "Its name");
+//!         type_id: u32 => id("Type; null too").or_null() | text(TYPE_NAMES, "Its name").named("type");
 //!         bytes: u64 => bytes("Size; null too").or_null();
 //!     }
 //! }
@@ -17,7 +17,7 @@
 //!
 //! A field yields columns, in order: none, one of its name, or several, separated by `|`. [`kinds`] has the kinds of
 //! columns. Null is `u32::MAX`, [`ABSENT`](crate::replay::ABSENT), `i32::MIN`, `i64::MIN` or NaN. The struct is stored
-//! as it is, so the order of its fields is that of the table, and padding is a field.
+//! as it is, with padding as a field. Columns have the order of the fields; `also` puts a column elsewhere.
 
 use crate::column::ColumnSchema;
 use crate::scratch_column::{Column, StringColumns};
@@ -112,15 +112,15 @@ pub mod kinds {
     }
 
     stored! {
-        U32(u32): id few steps from_zero from_one flag code;
+        U32(u32): id count_u32 steps from_zero from_one flag code;
         U64(u64): address count bytes;
         I32(i32): edges;
         I64(i64): time;
         F64(f64): seconds;
     }
 
-    /// A count kept in 32 bits.
-    pub const fn count32<R>(name: &'static str, of: fn(&R) -> u32, meaning: &'static str) -> RowColumn<R> {
+    /// A count kept in 32 bits, in a column of 64.
+    pub const fn count_from_u32<R>(name: &'static str, of: fn(&R) -> u32, meaning: &'static str) -> RowColumn<R> {
         RowColumn { schema: column::count(name, meaning), value: Value::U32(of) }
     }
 
@@ -149,17 +149,6 @@ pub mod kinds {
         RowColumn { schema: column::text(name, meaning), value: Value::Text(texts, of) }
     }
 
-    /// The same in a column of another name than the field.
-    pub const fn text_of<R>(
-        _: &str,
-        of: fn(&R) -> u32,
-        name: &'static str,
-        texts: StringColumns,
-        meaning: &'static str,
-    ) -> RowColumn<R> {
-        text(name, of, texts, meaning)
-    }
-
     /// The name whose position among these is in the field.
     pub const fn name<R>(
         name: &'static str,
@@ -180,7 +169,7 @@ pub mod kinds {
         RowColumn { schema, value: Value::Computed }
     }
 
-    /// A column whose values are those of another field, or made of the row.
+    /// A column computed from the row by a function of its own, whatever the field.
     pub const fn also<R, T>(_: &str, _: fn(&R) -> T, column: RowColumn<R>) -> RowColumn<R> {
         column
     }

@@ -42,7 +42,7 @@ pub const TABLE: TableSchema = TableSchema {
         )
         .or_null(),
         flag("partial", "Whether the input is damaged and covered only in part (`--salvage`)"),
-        text("partial_reason", "What is left out; null if not partial").or_null(),
+        text("partial_reason", "Left-out parts of the input; null if not partial").or_null(),
         column("labels", Type::Map, Unit::Text, "Command-line labels"),
         text("options", "Options that shaped the result, JSON"),
         text("heaplake_version", "heaplake version"),

@@ -75,6 +75,18 @@ fn realms_whose_functions_are_compiled_are_found() {
     says(finding, &["11 V8 contexts", "11 of them are held by one Array", "callbacks"]);
 }
 
+/// The head dominates all elements, and none of them refers to many: what grows is the list.
+#[test]
+fn a_circular_list_is_of_high_severity() {
+    let lake = Lake::new();
+    let Some((run, findings)) = found(&lake, "ring") else { return };
+    let first = &findings[0];
+    assert!(first["rule"] == "leak-suspect" && first["severity"] == "high", "{findings:#?}");
+    assert_eq!(first["count"], 3_000, "{first}");
+    says(first, &["One Handle @", "3,000 Handle objects", "handles"]);
+    assert!(first["bytes"].as_u64().unwrap() > retained(&run, "Report"), "{first}");
+}
+
 #[test]
 fn timers_that_are_never_cleared_are_found() {
     let lake = Lake::new();

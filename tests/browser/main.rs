@@ -58,7 +58,7 @@ fn leaking(lake: &Lake) -> PathBuf {
 
 /// The page of a snapshot with class names that try to be markup, or are a megabyte long.
 fn hostile(lake: &Lake) -> PathBuf {
-    let text = heaplake_support::fixtures::text("v8/node24_app.heapsnapshot");
+    let text = fixtures::text("v8/node24_app.heapsnapshot");
     // DevTools cuts names that begin like a tag.
     let markup = r#""x</script><img src=x onerror=window.hacked=1><b onclick=\"a\">'\u202e\u2028{{data}}","#;
     let (customer, order) = ("\"Customer\",", "\"Order\",");

@@ -187,9 +187,6 @@ fn a_pipe_is_written_through_to_its_reader() {
     assert_eq!(made.names(), ["pipe", "read"]);
 }
 
-/// Tries to hear a signal in time, on a machine that others keep busy.
-const TRIES: usize = 3;
-
 #[test]
 fn a_pipe_without_a_reader_hears_signals_and_ends() {
     let made = Made::new();
@@ -200,24 +197,20 @@ fn a_pipe_without_a_reader_hears_signals_and_ends() {
     };
     // The wait does not depend on the command, so one of each kind.
     for with in ["--report", "--metrics"] {
-        // It ends within two seconds of a signal; a machine that is too busy for that gets other tries.
-        let soon = || {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
-            let mut child = command.args(words(with).unwrap()).stderr(Stdio::null()).spawn().unwrap();
-            wait_until_it_hears(&mut child);
-            std::thread::sleep(Duration::from_millis(1000));
-            assert!(child.try_wait().unwrap().is_none(), "{with}: it did not wait");
-            let signalled = Instant::now();
-            signal(&child, "-TERM");
-            assert_eq!(child.wait().unwrap().code(), Some(130), "{with}");
-            signalled.elapsed() < Duration::from_secs(2)
-        };
-        assert!((0..TRIES).any(|_| soon()), "{with}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+        let mut child = command.args(words(with).unwrap()).stderr(Stdio::null()).spawn().unwrap();
+        wait_until_it_hears(&mut child);
+        std::thread::sleep(Duration::from_millis(1000));
+        assert!(child.try_wait().unwrap().is_none(), "{with}: it did not wait");
+        signal(&child, "-TERM");
+        let signalled = Instant::now();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{with}");
+        assert!(signalled.elapsed() < Duration::from_secs(2), "{with}");
     }
     let started = Instant::now();
     let (cause, _) = diagnostic(heaplake().args(words("--junit").unwrap()), 1);
     assert!(cause.ends_with("pipe: cannot write: nobody reads from this pipe"), "{cause}");
-    assert!(started.elapsed() < Duration::from_secs(600));
+    assert!(started.elapsed() < Duration::from_secs(30));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 // What nobody ends: one kind of it, all kinds, or none:
-// node resources.js realms|timers|listeners|targets|promises|thens|memo|wasm|all|healthy OUT.heapsnapshot
+// node resources.js realms|timers|listeners|targets|promises|thens|memo|wasm|ring|all|healthy OUT.heapsnapshot
 "use strict";
 const { EventEmitter } = require("node:events");
 const v8 = require("node:v8");
@@ -69,6 +69,18 @@ const memoize = (compute) => {
 const reportOf = memoize((id) => new Report(id));
 const instances = [];
 
+// A circular list with links both ways, as a runtime registers its handles: the head alone dominates every element.
+class Handle {
+  constructor(report) { this.report = report; this.next = this.previous = this; }
+  insert(other) {
+    other.next = this.next;
+    other.previous = this;
+    this.next.previous = other;
+    this.next = other;
+  }
+}
+const handles = new Handle(null);
+
 const sins = {
   realms: () => { for (let id = 0; id < 11; id += 1) callbacks.push(runTestFile(id)); },
   timers: () => { for (let id = 0; id < many; id += 1) new Poller(id).start(); },
@@ -78,6 +90,7 @@ const sins = {
   thens: () => { for (let id = 0; id < many; id += 1) chained(id); },
   memo: () => { for (let id = 0; id < (all ? 1000 : many); id += 1) reportOf("report " + id); },
   wasm: () => { for (let id = 0; id < 6; id += 1) instances.push(new WebAssembly.Memory({ initial: 32 })); },
+  ring: () => { for (let id = 0; id < many; id += 1) handles.insert(new Handle(new Report(id))); },
   // The same, ended in time: one of each is left.
   healthy: () => {
     runTestFile(0)();
@@ -96,10 +109,10 @@ const sins = {
   },
 };
 sins.all = () => {
-  const { healthy: _, all: __, ...rest } = sins;
+  const { healthy: _, all: __, ring: ___, ...rest } = sins;
   Object.values(rest).forEach((sin) => sin());
 };
 sins[process.argv[2]]();
-global.program = { bus, target, gate, open, reportOf, instances };
+global.program = { bus, target, gate, open, reportOf, instances, handles };
 v8.writeHeapSnapshot(process.argv[3]);
 process.exit(0);

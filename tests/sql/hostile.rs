@@ -7,7 +7,7 @@ use heaplake_support::processes::{end, signal, wait_until_it_hears};
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A join that takes hours, in an operator that never yields.
 const ENDLESS: &str = "SELECT a.node FROM nodes a CROSS JOIN nodes b CROSS JOIN nodes c ORDER BY random() LIMIT 5";
@@ -22,7 +22,9 @@ fn a_signal_ends_any_statement() {
         wait_until_it_hears(&mut child);
         std::thread::sleep(Duration::from_secs(3));
         signal(&child, name);
+        let signalled = Instant::now();
         assert_eq!(end(&mut child).code(), Some(130), "{name}");
+        assert!(signalled.elapsed() < Duration::from_secs(20), "{name}");
     }
 }
 

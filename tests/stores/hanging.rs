@@ -22,7 +22,7 @@ fn interrupted(world: &World, signal: &str, words: &[&str], hangs: fn(&Asked) ->
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
     command.envs(world.environment()).args(words).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    reached.recv_timeout(Duration::from_secs(600)).unwrap();
+    reached.recv_timeout(Duration::from_secs(60)).unwrap();
     let begun = Instant::now();
     Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     let code = child.wait().unwrap().code();
@@ -54,13 +54,10 @@ fn signals_are_heard_while_a_store_does_not_answer() {
         ("lists", "-TERM", &["lake", "verify", &lake], |asked| asked.path.contains("list-type=2")),
     ];
     for (at, signal, words, hangs) in cases {
-        // A second is promised; a machine that is too busy for that gets other tries.
-        let soon = || {
-            let (code, took) = interrupted(&world, signal, words, hangs);
-            assert_eq!(code, Some(130), "{at}");
-            took < Duration::from_secs(5)
-        };
-        assert!((0..3).any(|_| soon()), "{at}");
+        let (code, took) = interrupted(&world, signal, words, hangs);
+        assert_eq!(code, Some(130), "{at}");
+        // A second is promised; tests share their processor with others.
+        assert!(took < Duration::from_secs(5), "{at}: {took:?}");
     }
     assert_eq!(world.verified("after all"), ["snapshot=there"]);
 }

@@ -8,14 +8,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Timeout, above any wait on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Sends a signal, such as `-TERM`.
 pub fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").arg(name).arg(child.id().to_string()).status().unwrap().success());
 }
 
-/// Polls until `look` returns a value; panics after ten minutes.
+/// Polls until `look` returns a value; panics after two minutes.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {

@@ -25,7 +25,7 @@ impl Measuring {
     }
 }
 
-/// What is measured, and where the result goes.
+/// The measured binary and the destination of the result.
 #[derive(Args)]
 pub(crate) struct Engine {
     /// The engine's binary

@@ -38,7 +38,7 @@ impl Expansion {
         Self { stored, lifted, content: 0 }
     }
 
-    /// Checks the next piece of the content; fails as [`refused`].
+    /// Checks the next piece of the content; fails with [`refused`].
     pub(crate) fn check(&mut self, piece: &[u8]) -> io::Result<()> {
         if self.content == 0
             && let Some(name) = compression(piece)
@@ -57,7 +57,7 @@ impl Expansion {
         Err(refused(
             format!("a content at most {MOST_RATIO} times as large as its compressed file"),
             format!("{} bytes from {stored}", self.content),
-            "a file that grows so much may fill the disk: give --allow-bomb if it really is a snapshot",
+            "a file that expands this far may fill the disk: give --allow-bomb if it really is a snapshot",
         ))
     }
 }

@@ -41,7 +41,7 @@ pub trait WriteAt<T>: ReadAt<T> {
     }
 }
 
-/// One value for every element, in place of a column that the input lacks.
+/// One value for every index, in place of a column that the input lacks. Its count is 0.
 pub struct Constant<T>(pub T);
 
 impl<T: Copy> ReadAt<T> for Constant<T> {

@@ -12,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Small allocations beside declared arrays: 1/16 of these.
+/// Margin of a memory grant for small allocations: 1/16 of the declared arrays.
 const MARGIN: u64 = 16;
 
 /// A memory grant for arrays of `bytes`.

@@ -190,13 +190,22 @@ impl<'a> Job<'a> {
         Ok(ColumnReader::open(self.scratch, CLASS_NAME)?.remaining() as usize)
     }
 
-    /// Passes each row of a column to `visit`, none without the column; checks for cancellation.
+    /// As [`Self::each_row`], for a column that some runs lack.
+    pub fn each_row_if_any<T: Pod>(
+        &self,
+        column: Column<T>,
+        visit: impl FnMut(T) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        if Scratch::has(self.scratch, column) { self.each_row(column, visit) } else { Ok(()) }
+    }
+
+    /// Calls `visit` for each row of a column; checks for cancellation.
     pub fn each_row<T: Pod>(
         &self,
         column: Column<T>,
         mut visit: impl FnMut(T) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
-        let Some(mut rows) = ColumnReader::if_any(self.scratch, column)? else { return Ok(()) };
+        let mut rows = ColumnReader::open(self.scratch, column)?;
         while rows.remaining() > 0 {
             self.context.check_every(1 << 12, rows.remaining())?;
             visit(rows.next()?)?;
@@ -221,7 +230,7 @@ pub trait Progress: Sync {
     fn begin(&self, stage: &'static str, total: u64);
     /// `units` were done since the last call.
     fn advance(&self, units: u64);
-    /// The stage has ended.
+    /// The stage has ended. Called by whoever runs it.
     fn end(&self);
 }
 
@@ -263,18 +272,18 @@ impl Context<'_> {
     /// [`Self::check`] if `number`, which counts the turns of a loop, is a multiple of `stride`.
     #[inline]
     pub fn check_every(&self, stride: u64, number: impl TryInto<u64>) -> Result<(), StageError> {
-        if is_multiple(number, stride).is_some() { self.check() } else { Ok(()) }
+        if multiple(number, stride).is_some() { self.check() } else { Ok(()) }
     }
 
     /// [`Self::step`] of `stride` units if `number`, which counts them, is a multiple of it, but not 0.
     #[inline]
     pub fn step_every(&self, stride: u64, number: impl TryInto<u64>) -> Result<(), StageError> {
-        if is_multiple(number, stride).is_some_and(|number| number > 0) { self.step(stride) } else { Ok(()) }
+        if multiple(number, stride).is_some_and(|number| number > 0) { self.step(stride) } else { Ok(()) }
     }
 }
 
-/// Returns a number that is a multiple of `stride`.
+/// Returns `number` if it is a multiple of `stride`.
 #[inline]
-fn is_multiple(number: impl TryInto<u64>, stride: u64) -> Option<u64> {
+fn multiple(number: impl TryInto<u64>, stride: u64) -> Option<u64> {
     number.try_into().ok().filter(|number: &u64| number.is_multiple_of(stride))
 }

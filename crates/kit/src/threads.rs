@@ -94,20 +94,21 @@ pub fn is_inside() -> bool {
 /// # Panics
 /// Before [`start`] has succeeded.
 pub fn scope<'scope, R>(work: impl FnOnce(&Tasks<'scope>) -> R) -> R {
+    assert!(is_inside() || POOL.get().is_some(), "the pool is started first");
     let tasks = Tasks { live: Arc::default(), scope: PhantomData };
     let result = {
         // Waits also if `work` panics.
         let _wait = Wait(&tasks.live);
         work(&tasks)
     };
-    let panic = locked(&tasks.live.state).take();
+    let panic = locked(&tasks.live.panic).take();
     panic.map_or(result, |cause| panic::resume_unwind(cause))
 }
 
 /// Handle of a [`scope`], to spawn tasks.
 pub struct Tasks<'scope> {
     live: Arc<Live>,
-    /// Invariant: tasks may borrow what lives as long as the scope, and no less.
+    /// Makes it invariant in `'scope`, as `std::thread::Scope` is.
     scope: PhantomData<&'scope mut &'scope ()>,
 }
 
@@ -141,13 +142,13 @@ fn queue(task: impl FnOnce() + Send + 'static) {
 struct Live {
     count: AtomicUsize,
     /// The first panic of a task.
-    state: Mutex<Option<Box<dyn Any + Send>>>,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
     none: Condvar,
 }
 
 impl Live {
     fn end(&self, panic: Option<Box<dyn Any + Send>>) {
-        let mut first = locked(&self.state);
+        let mut first = locked(&self.panic);
         if first.is_none() {
             *first = panic;
         }
@@ -157,12 +158,13 @@ impl Live {
     }
 }
 
-/// Waits for zero tasks when dropped; meanwhile runs tasks of this thread that have not started. Rayon's scopes would steal others.
+/// On drop waits until no task is left. Meanwhile runs queued tasks of this thread only; rayon's scopes would steal
+/// others.
 struct Wait<'a>(&'a Live);
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        let Live { count, state, none } = self.0;
+        let Live { count, panic, none } = self.0;
         let mut spins = 0;
         while count.load(Ordering::Acquire) > 0 {
             if let Some(Yield::Executed) = rayon::yield_local() {
@@ -173,7 +175,7 @@ impl Drop for Wait<'_> {
                 hint::spin_loop();
                 continue;
             }
-            let guard = locked(state);
+            let guard = locked(panic);
             if count.load(Ordering::Acquire) > 0 {
                 drop(none.wait_timeout(guard, LOOK));
             }

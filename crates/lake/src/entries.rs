@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Folders with such names, and what is wrong with other entries.
+/// Entries with the name of a release or a run: folders, and others with their problem.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The folders.

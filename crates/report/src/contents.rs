@@ -1,4 +1,4 @@
-//! What the pages of comparisons, trends and fleets have in common: description, tables, and the way to the file.
+//! Shared by the pages of comparisons, trends and fleets: reads descriptions and tables, writes the page.
 
 use crate::subjects::{Table, check_version};
 use crate::texts::Texts;

@@ -131,6 +131,7 @@ impl Parameter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::{Path, PathBuf};
 
     #[test]
     fn every_query_says_what_it_answers_and_what_it_takes() {
@@ -144,6 +145,18 @@ mod tests {
                 assert!(!parameter.meaning.is_empty());
             }
         }
+    }
+
+    /// Spark and notebooks read the folder, this crate the list.
+    #[test]
+    fn every_file_is_in_the_list() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/heaplake/queries");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let sql = files.filter(|path| path.extension().is_some_and(|extension| extension == "sql"));
+        let mut names: Vec<String> = sql.map(stem).collect();
+        names.sort_unstable();
+        assert_eq!(names, FILES.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What `diff` and `trend` have in common: folders, rules, and the description of the tables.
+//! Shared by `diff` and `trend`: folders, rules, and the description of the tables.
 
 use super::choices::{Naming, Resources};
 use crate::diagnostic::Diagnostic;

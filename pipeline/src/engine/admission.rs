@@ -31,7 +31,7 @@ pub fn smallest_budget() -> u64 {
 pub struct Wish {
     /// Name of the reservation.
     pub who: &'static str,
-    /// Memory with which it pages nothing, bytes; `u64::MAX`: all that there is.
+    /// Memory with which all its arrays are resident, bytes; `u64::MAX`: the whole budget.
     pub wanted: u64,
     /// Memory that it must have, bytes.
     pub least: u64,

@@ -27,7 +27,7 @@ pub struct Work<'a> {
     pub columns: Columns,
     /// Threads, at least 1.
     pub threads: usize,
-    /// Whether steps run in the queue's own thread, which cannot poll for cancellation meanwhile: for one thread and a
+    /// Whether steps run in the scheduler's thread, which cannot poll for cancellation meanwhile: for one thread and a
     /// tiny input.
     pub is_short: bool,
     /// Setting of the run.
@@ -333,7 +333,7 @@ fn damage(scratch: &Scratch, lengths: &[(String, u64)]) -> Option<StageError> {
     let paths = lengths.iter().map(|(name, _)| scratch.file(name)).filter(|path| path.exists());
     let mut known = paths.filter_map(|path| Some((scratch.sum(&path)?, path)));
     let (_, path) = known.find(|(sum, path)| sum.is_of(path, &never).is_ok_and(|is| !is))?;
-    Some(StageError::scratch(&path, "it does not hold what was written to it"))
+    Some(StageError::scratch(&path, "its checksum does not match"))
 }
 
 /// Runs one step on its view of scratch.

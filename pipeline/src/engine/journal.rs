@@ -178,7 +178,7 @@ impl Journal {
             return Ok(());
         };
         let Some(sum) = scratch.sum(&path) else {
-            return Err(StageError::scratch(&path, "nobody knows what was written to it"));
+            return Err(StageError::scratch(&path, "it has no checksum"));
         };
         if sum.length() != there {
             return Err(StageError::cut_off(&path, sum.length(), there));

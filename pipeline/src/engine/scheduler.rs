@@ -153,7 +153,8 @@ impl<'scope> Scheduler<'_, 'scope> {
             false => admission::grant(&wish, budget, nothing_runs, others)?,
         };
         let is_whole = is_alone || (nothing_runs && bytes == budget.free() && !jobs.holds_memory());
-        let mut rest = budget.free().saturating_sub(wish.wanted);
+        // A job that runs alone leaves nothing to others.
+        let mut rest = budget.free().saturating_sub(if is_alone { bytes } else { wish.wanted });
         let beside = others.iter().take_while(|&&wanted| {
             let fits = wanted <= rest;
             rest = rest.saturating_sub(wanted);
@@ -245,5 +246,9 @@ mod tests {
         let granted = granted(100, 4, 1, true);
         assert_eq!(granted.len(), 5);
         assert!(granted.contains(&(1, 250, 4)) && granted.contains(&(1, WHOLE, 16)));
+        // Others that wait meanwhile take no threads from it.
+        let granted = self::granted(100, 40, 1, true);
+        assert_eq!(granted.len(), 41);
+        assert!(granted.contains(&(1, WHOLE, 16)), "{granted:?}");
     }
 }

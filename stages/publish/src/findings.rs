@@ -7,17 +7,20 @@
 //! * Determinism: order of the findings.
 //! * Reference: the contract of [`heaplake_schemas::findings`].
 
-use crate::signature_columns::names;
+use crate::signature_columns::{names, signed_rows};
 use crate::writer;
+use arrow::array::{ArrayRef, ListBuilder, StringArray, StringBuilder, UInt32Array};
+use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable};
-use heaplake_lake::findings::columns;
-use heaplake_names::fingerprint;
+use heaplake_lake::source::{array, sizes};
 use heaplake_paths::chains::cut;
+use heaplake_schemas::column::{ColumnSchema, Type, element};
 use heaplake_schemas::findings::{Finding, TABLE};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{self, FUNCTION_SIGNATURES, FUNCTIONS, TYPE_SIGNATURES};
 use heaplake_schemas::scratch::{CLASS_SIGNATURES, documents};
+use std::sync::Arc;
 
 /// The stage's declaration.
 pub(crate) const STAGE: Stage = Stage {
@@ -57,9 +60,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut table = writer::create(job, &TABLE)?;
     let mut first = 0;
     for batch in findings.chunks(BATCH) {
-        let signatures = signatures(job, batch)?;
-        let fingerprints: Vec<u64> = signatures.iter().map(|signature| fingerprint(signature)).collect();
-        table.write(&columns(first, batch, &signatures, &fingerprints))?;
+        table.write(&columns(first, batch, &signatures(job, batch)?))?;
         first += batch.len() as u32;
         job.context.step(batch.len() as u64)?;
     }
@@ -105,4 +106,50 @@ fn subjects_of_trace(scratch: &Scratch, findings: &[Finding]) -> Result<Vec<Opti
         }
     }
     Ok(subjects)
+}
+
+/// The columns of some findings, numbered from `first` on.
+fn columns(first: u32, findings: &[Finding], signatures: &[String]) -> Vec<ArrayRef> {
+    let [signature, fingerprint] = signed_rows(signatures);
+    let text = |of: fn(&Finding) -> &str| Arc::new(StringArray::from_iter_values(findings.iter().map(of)));
+    let known = |of: fn(&Finding) -> Option<&str>| Arc::new(StringArray::from_iter(findings.iter().map(of)));
+    let id = |of: fn(&Finding) -> Option<u32>| Arc::new(UInt32Array::from_iter(findings.iter().map(of)));
+    let column = |column: &ColumnSchema| -> ArrayRef {
+        match column.name {
+            "finding" => array::<UInt32Type>((first..first + findings.len() as u32).collect()),
+            "rule" => text(|finding| &finding.rule),
+            "severity" => text(|finding| finding.severity.name()),
+            "scope" => text(|finding| finding.scope.name()),
+            "subject" => text(|finding| &finding.subject),
+            "class_id" => id(|finding| finding.class_id),
+            "set" => id(|finding| finding.set),
+            "node" => id(|finding| finding.node),
+            "type_id" => id(|finding| finding.type_id),
+            "function_id" => id(|finding| finding.function_id),
+            "count" => sizes(findings.iter().map(|finding| finding.count).collect()),
+            "bytes" => sizes(findings.iter().map(|finding| finding.bytes).collect()),
+            "message" => text(|finding| &finding.message),
+            "next_step" => text(|finding| &finding.next_step),
+            "path" => lists(findings, |finding| &finding.path),
+            "holder_node" => id(|finding| finding.holder_node),
+            "owner" => known(|finding| finding.owner.as_deref()),
+            "place" => known(|finding| finding.place.as_deref()),
+            "class_key" => known(|finding| finding.class_key.as_deref()),
+            "stable_path" => lists(findings, |finding| &finding.stable_path),
+            "signature" => signature.clone(),
+            "fingerprint" => fingerprint.clone(),
+            // The schema is a constant: every test that writes findings would end here.
+            name => unreachable!("no values for column {name}"),
+        }
+    };
+    TABLE.columns.iter().map(column).collect()
+}
+
+fn lists(findings: &[Finding], of: fn(&Finding) -> &[String]) -> ArrayRef {
+    let mut lists = ListBuilder::new(StringBuilder::new()).with_field(element(&Type::Utf8, false));
+    for finding in findings {
+        of(finding).iter().for_each(|text| lists.values().append_value(text));
+        lists.append(true);
+    }
+    Arc::new(lists.finish())
 }

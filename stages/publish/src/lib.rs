@@ -1,9 +1,8 @@
 //! The tables of a run: each stage is one file, each table one line of [`TABLES`].
 //!
-//! The struct of a scratch row declares the columns of its table, and one generic stage writes all such tables. Other
-//! stages give each column a [`Source`](heaplake_lake::source::Source), and the
-//! [`Table`](heaplake_lake::table::Table) of the lake writes them into the folder of the run. [`collapsed`] and [`pprof`] write the call trees of a replay for other
-//! programs.
+//! A table with a scratch row is declared by the row's struct; one generic stage writes all of them. Other stages give
+//! each column a [`Source`](heaplake_lake::source::Source). [`Table`](heaplake_lake::table::Table) writes both into the
+//! run's folder. [`collapsed`] and [`pprof`] write the call trees of a replay for other programs.
 //!
 //! [`summary`] and [`replay_summary`] write no table: they write the summary of the run for `run.json`. [`totals`]
 //! computes sums over all nodes if no table of nodes is written. [`snapshot`] is not a stage, since it reports on all

@@ -90,7 +90,7 @@ impl Reverse {
                     links.push(link)?;
                     last = link;
                 }
-                let node = links.len() as u32 - 1;
+                let node = u32::try_from(links.len() - 1).map_err(|_| StageError::Overflow("the number of callers"))?;
                 ends.set(cell as usize, node)?;
                 if caller != EMPTY {
                     let Link { parent, function } = calls.tree.links.get(caller as usize)?;

@@ -12,7 +12,7 @@ use heaplake_schemas::scratch::Column;
 const MOST_IN_MEMORY: usize = 1 << 21;
 
 /// Items between two checks for cancellation.
-const CHECKED: usize = 1 << 14;
+const CHECKED: u64 = 1 << 14;
 
 /// Scratch and context of the work at the end of a replay.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ impl<'a> Space<'a> {
     /// Checks for cancellation now and then, given the number of each item.
     #[inline]
     pub fn check(&self, number: usize) -> Result<(), StageError> {
-        if number.is_multiple_of(CHECKED) { self.context.check() } else { Ok(()) }
+        self.context.check_every(CHECKED, number)
     }
 }
 

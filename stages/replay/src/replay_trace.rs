@@ -35,7 +35,7 @@ use crate::output;
 use crate::replay::{Anomalies, Replay};
 use crate::symbolize::Sources;
 use crate::tracetree;
-use heaplake_input::bytes::{Bytes, HINT};
+use heaplake_input::bytes::Bytes;
 use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, texts};
@@ -177,12 +177,10 @@ fn read(
         }
     };
     bytes.drain()?;
-    let (name, bytes, identity) = (bytes.name().to_owned(), bytes.offset(), bytes.identity().cloned());
-    let Some(identity) = identity.filter(|identity| !identity.hash.is_empty()) else {
-        let (expected, found) = ("the end of the trace".to_owned(), "more".to_owned());
-        return Err(InputError { file: name, offset: bytes, expected, found, hint: HINT }.into());
+    let Some(identity) = bytes.identity().filter(|identity| !identity.hash.is_empty()).cloned() else {
+        return Err(bytes.error(bytes.offset(), "the end of the trace", "more"));
     };
-    Ok((Content { version, bytes, identity }, recorded))
+    Ok((Content { version, bytes: bytes.offset(), identity }, recorded))
 }
 
 fn metadata(format: Format, replay: &Replay, totals: &output::Totals, recorded: jfr::Outcome) -> Metadata {

@@ -27,7 +27,7 @@ use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: NAME,
-    version: 2,
+    version: 3,
     when: |setting| {
         let tables = [
             TableName::AllocationTypes,

@@ -5,8 +5,9 @@ use heaplake_kit::{ColumnReader, Job, ReverseReader, StageError, WriteAt};
 use heaplake_schemas::ids::Preorder;
 use heaplake_schemas::scratch as columns;
 
-/// Passes the position of each node in the graph's preorder, its place in the tree's, and the size of its subtree to
-/// `placed`, in the order of positions. `end` is 1 for each position; it becomes the end of its interval.
+/// Numbers the dominator tree in preorder. Calls `placed(position, place, size)` in the graph's preorder: `place` is the
+/// node's number in the tree, `size` that of its subtree. `end` starts as all ones and becomes the exclusive ends of the
+/// subtrees.
 ///
 /// Dominators come first in the graph's preorder. So one sweep backwards computes the sizes of the subtrees, and one
 /// forwards assigns every node the next free place inside its dominator's interval. Cost: linear.
@@ -19,6 +20,7 @@ pub(crate) fn lay_out(
     let mut backwards = ReverseReader::open(job.scratch, columns::PREORDER_DOMINATOR)?;
     let mut position = nodes;
     while position > 1 {
+        job.context.check()?;
         for dominator in backwards.next_slice(position - 1)?.iter().rev() {
             position -= 1;
             let below = end.get(position)?;

@@ -28,6 +28,7 @@ use std::cmp::Reverse;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: NAME,
+    version: 2,
     when: |setting| {
         let tables = [TableName::AllocationTypes, TableName::LiveAllocations, TableName::Samples];
         tables.into_iter().any(|table| setting.has(table))

@@ -35,7 +35,7 @@ pub(crate) struct Layout {
 }
 
 impl<V: Pod + Send, R: Ord> Ranked<V, R> {
-    /// Computes the row of each group, and passes it to `take`. The ranks are [yet to come](Self::rank).
+    /// Computes the row of each group, and passes it to `take`. Unordered until [`Self::rank`] is called.
     pub(crate) fn of(
         table: &'static DiffTable,
         mut gathered: Gathered<'_>,

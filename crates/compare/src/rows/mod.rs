@@ -260,7 +260,7 @@ pub(crate) struct Group<'a> {
     pub records: Vec<Record<'a>>,
 }
 
-/// A run, seen from a group.
+/// A run of the table, with its record in the group, if any.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     /// Run number.

@@ -188,7 +188,7 @@ impl Packed {
 
     pub(super) fn unpack(&self, block: Option<&[u8]>, elements: &mut [u8]) -> Result<(), StageError> {
         let unpacked = block.and_then(|block| self.width.unpack(block, elements));
-        unpacked.ok_or_else(|| StageError::scratch(&self.path, "a block of it is not what was packed"))
+        unpacked.ok_or_else(|| StageError::scratch(&self.path, "a block of it does not unpack"))
     }
 
     /// End of the groups in the file.

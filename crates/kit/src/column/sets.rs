@@ -17,7 +17,7 @@ pub trait Columns {
     fn create(self, scratch: &Scratch) -> Result<Self::Writers, StageError>;
 }
 
-/// A writer, one that not every run has, or a tuple of such.
+/// A writer, an optional writer, or a tuple of these.
 pub trait Writers {
     /// See [`finish_all`].
     fn finish(self) -> Result<(), StageError>;

@@ -31,6 +31,7 @@ use heaplake_schemas::values::{MOST_OF_A_NODE, VALUE_DEGREE, VALUE_ROW, VALUE_TE
 /// Declaration of the stage.
 pub(crate) const STAGE: Stage = Stage {
     name: "values of objects",
+    version: 2,
     when: |setting| setting.has(TableName::Values),
     reads: &[
         document(documents::METADATA),

@@ -27,6 +27,7 @@ use heaplake_schemas::values::{MOST_OF_A_NODE, VALUE_DEGREE, VALUE_ROW, VALUE_TE
 /// Declaration of the stage.
 pub const STAGE: Stage = Stage {
     name: "values",
+    version: 2,
     when: |setting| setting.has(TableName::Values),
     reads: &[
         document(DOCUMENT),

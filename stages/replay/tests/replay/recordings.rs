@@ -103,7 +103,7 @@ fn truncated_anywhere() {
 }
 
 /// What goes on forever takes longer, on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(100);
 
 /// Bytes changed at random: an error or some answer, soon, within the budget.
 #[test]

@@ -78,7 +78,7 @@ pub(super) fn read(job: &Job<'_>) -> Result<OldObjects, StageError> {
     let mut groups: BTreeMap<(u32, String), Sums> = BTreeMap::new();
     let mut sites: BTreeMap<(u32, u32), Sums> = BTreeMap::new();
     let (mut held, mut without_chain, mut oldest) = (0, 0, 0.0_f64);
-    job.each_row(OLD_OBJECTS, |row| {
+    job.each_row_if_any(OLD_OBJECTS, |row| {
         oldest = oldest.max(row.age_seconds);
         if row.path == NONE {
             without_chain += 1;

@@ -99,13 +99,13 @@ impl Trace {
     /// Reads deaths, if the trace has them.
     fn deaths(&mut self, job: &Job<'_>) -> Result<(), StageError> {
         let types: FxHashSet<u32> = self.types.iter().map(|row| row.type_id).collect();
-        job.each_row(LIFETIMES, |row| {
+        job.each_row_if_any(LIFETIMES, |row| {
             if types.contains(&row.type_id) {
                 self.lifetimes.insert((row.type_id, row.generation), row);
             }
             Ok(())
         })?;
-        job.each_row(SITES, |row| {
+        job.each_row_if_any(SITES, |row| {
             if types.contains(&row.type_id) {
                 most(&mut self.makers, (row.type_id, row.generation), row.function_id, row.bytes);
             }

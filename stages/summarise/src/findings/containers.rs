@@ -102,7 +102,7 @@ impl Judge {
     fn crowds(&self, heap: &Heap) -> Result<BTreeMap<(u32, Holder), Crowd>, StageError> {
         let mut nodes = Nodes::open(heap)?;
         let mut crowds: BTreeMap<(u32, Holder), Crowd> = BTreeMap::new();
-        heap.job.each_row(columns::CONTAINER_ROW, |row| {
+        heap.job.each_row_if_any(columns::CONTAINER_ROW, |row| {
             let node = row.node;
             let bytes = (self.bytes)(&nodes.container(row)?);
             let Some(bytes) = bytes.filter(|_| !heap.is_garbage(node)) else { return Ok(()) };

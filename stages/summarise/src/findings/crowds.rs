@@ -78,10 +78,10 @@ impl Crowd {
         samples.map(|sample| up(sample).collect::<Vec<u32>>().into_iter().rev().collect()).collect()
     }
 
-    /// Whether the objects are a linked list: one of them is reached through at least `least` others.
+    /// Whether the objects form a linked list: the shortest path to a sample passes at least `least` objects of `class`.
     pub(super) fn is_list(&self, place: u32, class: u32, least: usize, heap: &Heap) -> bool {
-        let is_like = |&&node: &&u32| heap.nodes.class.at(node as usize).0 == class;
-        self.paths(place, heap).iter().any(|path| path.iter().filter(is_like).count() >= least)
+        let is_of_class = |&&node: &&u32| heap.nodes.class.at(node as usize).0 == class;
+        self.paths(place, heap).iter().any(|path| path.iter().filter(is_of_class).count() >= least)
     }
 
     /// Returns the last object below `place` common to the shortest paths to more than half of the samples.

@@ -105,7 +105,7 @@ impl Detector for DirectBuffers {
         let mut paths = Paths::new(heap.metadata.root.0);
         let rows = ColumnReader::open(heap.job.scratch, DIRECT_BUFFER)?.remaining();
         let (are_few, mut few) = (rows <= VISITED as u64, Vec::new());
-        heap.job.each_row(DIRECT_BUFFER, |row| {
+        heap.job.each_row_if_any(DIRECT_BUFFER, |row| {
             match row.has_cleaner {
                 _ if are_few => few.push(row),
                 0 => {}

@@ -47,7 +47,7 @@ pub(super) fn each_set(
     mut visit: impl FnMut(u32, &SetRow) -> Result<(), StageError>,
 ) -> Result<(), StageError> {
     let mut set = 0;
-    heap.job.each_row(columns::SET_ROW, |row| {
+    heap.job.each_row_if_any(columns::SET_ROW, |row| {
         set += 1;
         visit(set - 1, &row)
     })

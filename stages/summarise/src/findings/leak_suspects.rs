@@ -142,9 +142,9 @@ fn without_details(found: Vec<Finding>, heap: &Heap) -> Vec<Finding> {
     found.into_iter().zip(details).filter(|(_, is_detail)| !is_detail).map(|(finding, _)| finding).collect()
 }
 
-/// Finding about many objects of one class under one holder. One collection that refers to most of them, without a
-/// dominant one, grows, and so does a linked list. Otherwise they are a structure: the working memory of a compiler, or a service that was never
-/// closed.
+/// Finding about many objects of one class under one holder. They grow if one collection refers to most of them, none of
+/// them dominant, or if they form a linked list. Otherwise they are a structure: a compiler's working memory, or a
+/// service that was never closed.
 fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Finding> {
     let collection = crowd.collection().map(|node| heap.whole(node));
     if collection.is_none() && (heap.is_top(heap.whole(place)) || heap.is_code(crowd.alike.example)) {

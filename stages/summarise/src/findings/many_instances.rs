@@ -26,8 +26,8 @@ pub(super) const RULE: Rule = Rule {
 const NAME: &str = "many-instances";
 /// [`NAME`] for classes of the platform, or of unknown origin.
 const PLATFORM: &str = "many-platform-instances";
-/// Minimum percent of the heap of a high, medium, low finding. High is most of the heap: without a holder, less may be
-/// a program's usual state.
+/// Minimum percent of the heap of a high, medium, low finding. High from half of the heap on: without a
+/// holder, a smaller part may be normal.
 const PERCENT: [u64; 3] = [50, 25, 12];
 /// Minimum number of objects.
 const MANY: u64 = 10;
@@ -100,12 +100,12 @@ fn finding(row: &ClassRow, is_program: bool, heap: &Heap) -> Option<Finding> {
 }
 
 /// Drops findings that a leak suspect covers with more evidence. Ranks objects of the platform behind a suspect of at
-/// least half their size: the suspect names the holder. Beside a mistake of high severity the others are medium: the
-/// mistake may be their cause.
+/// least half their size: the suspect names the holder. If another rule has a finding of high severity, caps these at
+/// medium: that finding may be their cause.
 fn suppress(findings: &mut Vec<Finding>) {
-    let names_no_mistake = [NAME, PLATFORM, leak_suspects::NAME];
-    let is_mistake = |finding: &Finding| !names_no_mistake.contains(&finding.rule.as_str());
-    let most = match findings.iter().any(|finding| finding.severity == Severity::High && is_mistake(finding)) {
+    let names_of_size = [NAME, PLATFORM, leak_suspects::NAME];
+    let is_of_other_rule = |finding: &Finding| !names_of_size.contains(&finding.rule.as_str());
+    let most = match findings.iter().any(|finding| finding.severity == Severity::High && is_of_other_rule(finding)) {
         true => Severity::Medium,
         false => Severity::High,
     };
@@ -127,4 +127,37 @@ fn suppress(findings: &mut Vec<Finding>) {
         let is_said = suspects.iter().any(|&(of, bytes, _)| of == class && bytes >= half);
         (finding.rule != NAME && finding.rule != PLATFORM) || !is_said
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_schemas::findings::Scope;
+
+    fn finding(rule: &str, severity: Severity, bytes: u64) -> Finding {
+        Found { rule, severity, count: 1, bytes }.about(Scope::Class, "Session")
+    }
+
+    fn severities(others: &[Finding]) -> Vec<Severity> {
+        let mut findings = vec![finding(NAME, Severity::High, 60)];
+        findings[0].class_id = Some(7);
+        findings.extend_from_slice(others);
+        suppress(&mut findings);
+        findings.iter().filter(|finding| finding.rule == NAME).map(|finding| finding.severity).collect()
+    }
+
+    #[test]
+    fn another_finding_of_high_severity_caps_them() {
+        assert_eq!(severities(&[]), [Severity::High]);
+        assert_eq!(severities(&[finding(leak_suspects::NAME, Severity::High, 20)]), [Severity::High]);
+        assert_eq!(severities(&[finding("class-loaders", Severity::Medium, 20)]), [Severity::High]);
+        assert_eq!(severities(&[finding("class-loaders", Severity::High, 20)]), [Severity::Medium]);
+    }
+
+    #[test]
+    fn a_suspect_of_the_class_replaces_them() {
+        let suspect = |bytes| Finding { class_id: Some(7), ..finding(leak_suspects::NAME, Severity::High, bytes) };
+        assert_eq!(severities(&[suspect(30)]), []);
+        assert_eq!(severities(&[suspect(29)]), [Severity::High]);
+    }
 }

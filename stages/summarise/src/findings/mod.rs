@@ -122,7 +122,7 @@ const RULES: &[Rule] = &[
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings",
-    version: 7,
+    version: 8,
     when: |setting| setting.findings(),
     reads: &READS,
     writes: &[document(documents::FINDINGS)],

@@ -123,7 +123,7 @@ impl Detector for Native {
 /// Returns the data of memories of WebAssembly.
 fn memories_of_programs(heap: &Heap) -> Result<BTreeSet<u32>, StageError> {
     let mut found = BTreeSet::new();
-    heap.job.each_row(RESOURCE_ROW, |row| {
+    heap.job.each_row_if_any(RESOURCE_ROW, |row| {
         if row.kind == kind::MEMORY && found.len() < MOST {
             found.insert(row.holder);
         }

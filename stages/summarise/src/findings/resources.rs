@@ -137,7 +137,7 @@ impl Judge {
         mut show: impl FnMut(&ResourceRow) -> Result<(), StageError>,
     ) -> Result<u64, StageError> {
         let mut count = 0;
-        heap.job.each_row(RESOURCE_ROW, |row| {
+        heap.job.each_row_if_any(RESOURCE_ROW, |row| {
             if !self.kinds.contains(&row.kind) {
                 return Ok(());
             }

@@ -67,7 +67,7 @@ impl SparseArrays {
         let nodes = if kinds.any() { metadata.node_count as usize } else { 0 };
         let mut stores = Bitset::new(&job.context.budget, "findings: arrays of containers", nodes)?;
         if nodes > 0 {
-            job.each_row(columns::CONTAINER_ROW, |row| {
+            job.each_row_if_any(columns::CONTAINER_ROW, |row| {
                 if (row.store as usize) < nodes {
                     stores.insert(row.store as usize);
                 }

@@ -31,7 +31,7 @@ impl Sweep {
             edges: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
             dominator: ColumnReader::open(scratch, columns::NODE_DOMINATOR)?,
             shallow: ColumnReader::open(scratch, columns::NODE_SHALLOW)?,
-            native: ColumnReader::if_any(scratch, columns::NODE_NATIVE)?.filter(|_| metadata.has_native),
+            native: metadata.has_native.then(|| ColumnReader::open(scratch, columns::NODE_NATIVE)).transpose()?,
             retained: ColumnReader::open(scratch, columns::NODE_RETAINED)?,
             preorder: (metadata.keeps_garbage || metadata.lists_survivors)
                 .then(|| ColumnReader::open(scratch, columns::NODE_PREORDER))

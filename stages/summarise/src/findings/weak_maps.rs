@@ -77,7 +77,7 @@ impl Detector for WeakMaps {
 fn entries(heap: &Heap) -> Result<BudgetVec<WeakEntryRow>, StageError> {
     let budget = &heap.job.context.budget;
     let mut entries = budget.growing("findings: entries of weak maps");
-    heap.job.each_row(columns::WEAK_ENTRY_ROW, |entry| entries.push(entry))?;
+    heap.job.each_row_if_any(columns::WEAK_ENTRY_ROW, |entry| entries.push(entry))?;
     entries.sort_unstable_by_key(|entry: &WeakEntryRow| (entry.value, entry.key, entry.table));
     let mut kept = budget.growing("findings: entries of weak maps");
     for same in entries.chunk_by(|a, b| a.value == b.value) {
