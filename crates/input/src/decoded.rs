@@ -6,11 +6,12 @@
 use crate::content::Content;
 use crate::expansion::Expansion;
 use crate::stored::{Identity, fill};
+use heaplake_kit::threads::locked;
 use heaplake_kit::{Context, StageError, threads};
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Blocks in flight between reader and consumer.
@@ -171,7 +172,7 @@ impl Decoded {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
     /// Body of the readahead task: decodes until [`AHEAD`] blocks are ready, also if the consumer is gone.

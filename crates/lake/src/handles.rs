@@ -11,6 +11,7 @@
 
 use crate::listed::{self, Listed, Unlisted};
 use heaplake_kit::fs::File;
+use heaplake_kit::threads::locked;
 use heaplake_kit::{Context, StageError};
 use heaplake_schemas::run::{Run, Table};
 use rustix::io::Errno;
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Maximum open files requested from the system.
 const WANTED: u64 = 16 << 10;
@@ -53,7 +54,7 @@ static HELD: Mutex<BTreeMap<PathBuf, Weak<Handles>>> = Mutex::new(BTreeMap::new(
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn held<T>(with: impl FnOnce(&mut BTreeMap<PathBuf, Weak<Handles>>) -> T) -> T {
-    with(&mut HELD.lock().unwrap_or_else(PoisonError::into_inner))
+    with(&mut locked(&HELD))
 }
 
 /// Handles counted against the limit.

@@ -17,13 +17,14 @@ use crate::attempt::{MARK, is_folder};
 use crate::checksum::{self, Content, Failure};
 use crate::handles;
 use heaplake_kit::storage::{self, Object, Stored};
+use heaplake_kit::threads::locked;
 use heaplake_kit::{StageError, fs};
 use heaplake_schemas::run;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Location of a run's tables, from its description.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -72,7 +73,7 @@ const SHORT: u64 = 256 << 10;
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
 fn known<T>(with: impl FnOnce(&mut Known) -> T) -> T {
-    with(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+    with(locked(&KNOWN).get_or_insert_default())
 }
 
 /// Opens a file of a run.

@@ -8,10 +8,11 @@
 
 use bytes::Bytes;
 use heaplake_kit::storage::{self, Failure, Fetch, Object};
+use heaplake_kit::threads::locked;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Window at the end of a file, for its footer, bytes.
 const END: u64 = 64 << 10;
@@ -46,7 +47,7 @@ impl Windows {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
     /// Announces ranges that will be read sequentially, sorted by start.

@@ -85,7 +85,7 @@ impl<'a> Library<'a> {
         Ok(names.unwrap_or_else(|| vec![None; tokens.len()]))
     }
 
-    /// Works on an assembly; `None` for native code, and for a damaged file, which is remarked.
+    /// Applies `work` to an assembly; `None` for native code, and, with a remark, for a damaged file.
     fn assembly<T>(
         &mut self,
         file: &SymbolFile,

@@ -28,7 +28,7 @@ pub trait Jobs<'scope> {
     /// Memory and threads that a job wants.
     fn wish(&self, job: usize) -> Wish;
 
-    /// Called while nothing runs, before a ready job starts; false if none can. `alone`: it gets the whole budget.
+    /// Called before `job` starts while nothing runs; `alone` if it gets the whole budget. False if no job can start.
     fn make_room(&mut self, _job: usize, _alone: bool) -> bool {
         true
     }

@@ -6,12 +6,13 @@
 //!
 //! Resident memory: [`Passes::bytes`]. Cost: linear.
 
+use heaplake_kit::threads::locked;
 use heaplake_kit::{ColumnMap, Context, OrderedPool, Reservation, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch as columns;
 use std::mem;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Maximum number of edges of a block.
 const BLOCK_EDGES: usize = 1 << 15;
@@ -130,7 +131,7 @@ impl<'a> Passes<'a> {
             let next = |range: &mut usize| Ok(ranges.next().map(|next| *range = next).is_some());
             let apply = || {
                 |range: &mut usize| {
-                    let mut part = parts[*range].lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut part = locked(&parts[*range]);
                     for block in &round {
                         let (targets, sources) = block.range(*range);
                         work(&mut part, targets, sources);

@@ -92,7 +92,7 @@ pub(crate) struct EdgeCounts {
 }
 
 impl EdgeCounts {
-    /// Sets the metadata of a heap below one synthetic root of the first kind, and writes its distance seed.
+    /// Sets the metadata of a heap with one synthetic root, of node kind 0, and writes its distance seed.
     pub(crate) fn complete(
         self,
         metadata: &mut Metadata,

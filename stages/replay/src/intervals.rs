@@ -1,4 +1,4 @@
-//! Disjoint ranges of addresses, each with a value; a later range lies over earlier ones.
+//! Disjoint ranges of addresses, each with a value; a later range replaces the parts of earlier ones that it overlaps.
 //!
 //! [`Places`] has the generation of each address, from the reports during a concurrent collection. A background
 //! collection sweeps while the program and collections inside it go on: regions change their generation, are emptied

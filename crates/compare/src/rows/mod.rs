@@ -19,6 +19,7 @@ mod spill;
 pub(crate) mod unreported;
 
 use crate::sides::{Sides, has_table, host};
+use heaplake_kit::threads::locked;
 use heaplake_kit::{Context, Reservation, StageError, threads};
 use heaplake_lake::reader::Reader;
 use heaplake_lake::selection::FoundRun;
@@ -237,7 +238,7 @@ fn read_all(
             let records = &buffers.records;
             spill.append(records)?;
             if let Some(subjects) = subjects {
-                let mut subjects = subjects.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut subjects = locked(subjects);
                 subjects.take(records, reading.width(), context)?;
             }
             context.step(1)?;

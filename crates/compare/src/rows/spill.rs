@@ -6,11 +6,12 @@
 use super::codec;
 use super::kept::Records;
 use super::record::Record;
+use heaplake_kit::threads::locked;
 use heaplake_kit::{Context, Reservation, StageError};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Bytes buffered per partition before a write.
 const BUFFER: usize = 64 << 10;
@@ -88,7 +89,7 @@ impl Spill {
             let number = partition(first);
             let end = rest.chunks_exact(self.width).position(|record| partition(record) != number);
             let (run, others) = rest.split_at(end.map_or(rest.len(), |end| end * self.width));
-            let mut partition = self.partitions[number].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut partition = locked(&self.partitions[number]);
             partition.append(run, self.width).map_err(|error| StageError::io(&self.folder, "write to", error))?;
             rest = others;
         }
@@ -102,7 +103,7 @@ impl Spill {
         kept: Option<&mut Records<'_>>,
         context: &Context<'_>,
     ) -> Result<Loaded<'_>, StageError> {
-        let mut partition = self.partitions[number].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut partition = locked(&self.partitions[number]);
         let mut memory = self.memory(partition.records, context)?;
         let read = partition.load(self.width, &mut memory.words);
         read.map_err(|error| StageError::io(&self.folder, "read from", error))?;
@@ -129,12 +130,12 @@ impl Spill {
 
     /// Frees the free list.
     pub(super) fn release(&self) {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        locked(&self.spare).clear();
     }
 
     /// Takes a buffer from the free list, or creates one, with capacity for `records`.
     fn memory(&self, records: u64, context: &Context<'_>) -> Result<Memory, StageError> {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let spare = locked(&self.spare).pop();
         let mut memory = match spare {
             Some(spare) => spare,
             None => {
@@ -214,7 +215,7 @@ impl Drop for Loaded<'_> {
         let Memory { words, order, grant } = &mut self.memory;
         let memory =
             Memory { words: std::mem::take(words), order: std::mem::take(order), grant: grant.split(GRANT, u64::MAX) };
-        self.spill.spare.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+        locked(&self.spill.spare).push(memory);
     }
 }
 

@@ -60,7 +60,8 @@ pub(crate) struct Records<'a, const W: usize> {
     segment_end: u64,
     /// Heap dumps and segments so far.
     pub segments: u64,
-    /// Whether segments occurred without an end record after them.
+    /// Segments without an end record (0x2c) after them. Every writer of segments writes one, so such a dump was cut
+    /// between two; a single heap dump (0x0c) states its length and needs none.
     pub unended: bool,
     /// Offset of the last record.
     pub start: u64,

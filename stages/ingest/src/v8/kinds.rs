@@ -2,7 +2,7 @@
 
 use super::header::Header;
 
-/// See the module.
+/// Numbers of node and edge kinds.
 #[derive(Clone, Copy)]
 pub(super) struct Kinds {
     pub array: Option<u8>,

@@ -24,7 +24,7 @@ const LONGEST: usize = 4 << 10;
 /// Class and key of a constant.
 type Key = (u32, i64);
 
-/// The constants of a chunk, and what the resolved ones are in the recording.
+/// Constants of a chunk, and a cache of the resolved ones.
 pub(crate) struct Names<'a, 'r> {
     /// The constants.
     pub constants: Constants<'a>,

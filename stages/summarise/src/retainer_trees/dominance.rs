@@ -7,12 +7,13 @@ use crate::dominator_tree;
 use heaplake_kit::array::Array;
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::on_resident;
+use heaplake_kit::threads::locked;
 use heaplake_kit::{ArrayPlan, Job, Lookup, ReadAt, Reservation, StageError, WriteAt};
 use heaplake_paths::retainer_tree::Dominates;
 use heaplake_schemas::ids::Preorder;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The dominator tree is numbered once the steps reach one in this many nodes.
 const CLIMBS: usize = 4;
@@ -146,7 +147,7 @@ fn climb_in_order(
 impl Numbers {
     fn tree(&self) -> MutexGuard<'_, Tree> {
         // After a panic of another thread the tree is not used: the panic is passed on.
-        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.tree)
     }
 }
 
