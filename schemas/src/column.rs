@@ -61,6 +61,8 @@ pub enum Unit {
     Bytes,
     /// Seconds.
     Seconds,
+    /// Nanoseconds since 1970.
+    Nanoseconds,
     /// Garbage collections.
     Collections,
     /// Number of things.
@@ -103,6 +105,7 @@ impl Display for Unit {
             Self::Fields => "fields, see below",
             Self::Bytes => "bytes",
             Self::Seconds => "seconds",
+            Self::Nanoseconds => "nanoseconds since 1970",
             Self::Collections => "collections",
             Self::Count => "count",
             Self::Edges => "edges",

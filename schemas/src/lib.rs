@@ -9,6 +9,7 @@ pub mod allocation_callers;
 pub mod allocation_functions;
 pub mod allocation_types;
 mod big_classes;
+pub mod catalogue;
 pub mod chains;
 pub mod classes;
 pub mod collection_roots;

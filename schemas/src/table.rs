@@ -93,6 +93,8 @@ pub enum Runs {
     Trend,
     /// `heaplake fleet rollup`, likewise.
     Rollup,
+    /// None: the lake itself has the table.
+    Catalogue,
 }
 
 impl Runs {

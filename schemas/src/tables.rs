@@ -14,7 +14,8 @@ use crate::{diff, rollup_tables as rollup, trend};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// All tables, in the order of the documentation: snapshots, findings, traces, comparisons, trends and rollups.
+/// All tables, in the order of the documentation: snapshots, findings, traces, comparisons, trends,
+/// rollups and the catalogue.
 pub const ALL: &[TableSchema] = &[
     crate::snapshot::TABLE,
     crate::nodes::TABLE,
@@ -79,6 +80,8 @@ pub const ALL: &[TableSchema] = &[
     rollup::ALLOCATION_TYPES.table,
     rollup::ALLOCATION_FUNCTIONS.table,
     rollup::LIFETIMES.table,
+    crate::catalogue::RUNS,
+    crate::catalogue::TABLES,
 ];
 
 /// Defines an enum of table names: a line per table.

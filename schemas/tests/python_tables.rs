@@ -48,6 +48,7 @@ fn table(table: &TableSchema) -> String {
         Runs::Diff => "diff",
         Runs::Trend => "trend",
         Runs::Rollup => "rollup",
+        Runs::Catalogue => "catalogue",
     };
     let (name, row) = (quoted(table.name), quoted(table.row));
     let head = format!("{{\"name\": {name}, \"of\": \"{command}\", \"row\": {row}");

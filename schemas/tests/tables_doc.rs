@@ -88,6 +88,7 @@ fn render() -> String {
         ("Comparisons by `heaplake diff`", Runs::Diff),
         ("Series by `heaplake trend`", Runs::Trend),
         ("Rollups by `heaplake fleet rollup`", Runs::Rollup),
+        ("The catalogue of a lake", Runs::Catalogue),
     ];
     for (title, runs) in kinds {
         let _ = write!(page, "\n## {title}\n");

@@ -33,7 +33,7 @@ impl From<StageError> for CompareError {
 
 /// Refusal for a label that none of the runs has, with the nearest existing one.
 pub fn no_label<'a>(name: &str, runs: impl Iterator<Item = &'a FoundRun>) -> CompareError {
-    let labels = runs.flat_map(|found| found.run.options.labels().keys().cloned());
+    let labels = runs.flat_map(|found| found.run.labels.iter().map(|(name, _)| name.to_owned()));
     let near = clause(&nearest::nearest(name, labels));
     CompareError::refused(format!("no run has a label {name}{near}"), "heaplake show prints the labels of a run")
 }

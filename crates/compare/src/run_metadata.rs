@@ -1,7 +1,7 @@
 //! Metadata of a run, from its description.
 
+use heaplake_lake::entry::Entry;
 use heaplake_schemas::diff::TABLES;
-use heaplake_schemas::run::{self, Run};
 use std::fmt;
 use std::str::FromStr;
 
@@ -13,19 +13,14 @@ pub fn is_compared(file: &str) -> bool {
     TABLES.iter().any(|table| table.compared.file == file)
 }
 
-/// Input format of a run.
-pub fn format(run: &Run) -> &str {
-    run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.metadata.format)
-}
-
 /// Host of a run, from its label.
-pub fn host(run: &Run) -> Option<&str> {
-    run.options.labels().get(HOST).map(String::as_str)
+pub fn host(run: &Entry) -> Option<&str> {
+    run.labels.get(HOST)
 }
 
 /// Whether a run has a table.
-pub fn has_table(run: &Run, file: &str) -> bool {
-    run.tables.iter().any(|table: &run::Table| table.file == file)
+pub fn has_table(run: &Entry, file: &str) -> bool {
+    run.table(file).is_some()
 }
 
 /// A key by which runs are divided.
@@ -39,10 +34,10 @@ pub enum Key {
 
 impl Key {
     /// Value of the key for a run.
-    pub(crate) fn of<'a>(&self, run: &'a Run) -> Option<&'a str> {
+    pub(crate) fn of<'a>(&self, run: &'a Entry) -> Option<&'a str> {
         match self {
             Self::Release => Some(&run.release),
-            Self::Label(name) => run.options.labels().get(name).map(String::as_str),
+            Self::Label(name) => run.labels.get(name),
         }
     }
 }

@@ -1,15 +1,19 @@
 //! Selects the runs of each side of a comparison.
 
 use crate::error::CompareError;
-pub use crate::run_metadata::{Key, format, has_table, host, is_compared};
+pub use crate::run_metadata::{Key, has_table, host, is_compared};
 use heaplake_kit::{Context, StageError, storage};
+use heaplake_lake::catalogue::Wanted;
+use heaplake_lake::entry::Entry;
 use heaplake_lake::nearest::{self, clause};
 use heaplake_lake::selection::{self, FoundRun, Selection};
 use heaplake_lake::whole;
 use heaplake_schemas::comparison::{ComparedRun, Missed, Side as Described};
-use heaplake_schemas::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// What a comparison needs of each run.
+pub(crate) const COMPARED: Wanted<'static> = Wanted { tables: &is_compared, details: false };
 
 /// Maximum attempts to open a run that others replace meanwhile.
 const TRIES: u32 = 100;
@@ -94,7 +98,7 @@ impl Sides {
             sides.push(settled(chosen, few, lake, (&mut notes, context))?);
         }
         let partial = |found: &FoundRun| {
-            let leaves_out = found.run.summary.partial.as_ref()?;
+            let leaves_out = found.run.partial.as_ref()?;
             Some(format!("{} covers a part of its input only: {leaves_out}.", found.place.display()))
         };
         notes.remarks.extend(sides.iter().flat_map(|side| side.runs.iter().filter_map(partial)));
@@ -110,7 +114,7 @@ impl Sides {
     pub fn by_format(&self, fewest: usize) -> Result<Formats, CompareError> {
         let mut sides_with: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
         for (side, found) in self.runs() {
-            sides_with.entry(format(&found.run)).or_default().insert(side);
+            sides_with.entry(&*found.run.format).or_default().insert(side);
         }
         let (parts, others): (Vec<_>, Vec<_>) = sides_with.into_iter().partition(|(_, sides)| sides.len() >= fewest);
         if parts.is_empty() {
@@ -125,7 +129,7 @@ impl Sides {
     fn of_format(&self, wanted: &str) -> OfFormat {
         let side = |side: &Side| Side {
             selection: side.selection.clone(),
-            runs: side.runs.iter().filter(|found| format(&found.run) == wanted).cloned().collect(),
+            runs: side.runs.iter().filter(|found| &*found.run.format == wanted).cloned().collect(),
         };
         let sides = Self { sides: self.sides.iter().map(side).collect(), ..self.clone() };
         OfFormat { format: wanted.to_owned(), sides }
@@ -133,7 +137,7 @@ impl Sides {
 
     /// Remark on a format that is not compared.
     fn without(&self, wanted: &str, sides: &BTreeSet<usize>) -> String {
-        let runs = self.runs().filter(|(_, found)| format(&found.run) == wanted).count();
+        let runs = self.runs().filter(|(_, found)| &*found.run.format == wanted).count();
         let runs = if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") };
         let first = sides.first().and_then(|&side| self.sides.get(side)).map_or("", |side| &side.selection);
         match sides.len() {
@@ -146,10 +150,10 @@ impl Sides {
         let mut runs = self.runs().map(|(_, found)| found);
         let advice = "compare runs of one format: heaplake ls LAKE lists the runs";
         let Some(first) = runs.next() else { return CompareError::refused("there is nothing to compare", advice) };
-        let (one, format) = (first.place.display(), format(&first.run));
-        let cause = match runs.find(|other| self::format(&other.run) != format) {
+        let (one, format) = (first.place.display(), &first.run.format);
+        let cause = match runs.find(|other| other.run.format != *format) {
             Some(other) => {
-                format!("{one} is of format {format}, {} of format {}", other.place.display(), self::format(&other.run))
+                format!("{one} is of format {format}, {} of format {}", other.place.display(), other.run.format)
             }
             None => format!("{one} is of format {format}, which too few sides have"),
         };
@@ -250,11 +254,11 @@ fn choose(named: &str, lake: Option<&Path>, notes: &mut Notes) -> Result<Chosen,
         let missed = notes.missed.get(before).cloned();
         Chosen { named: named.to_owned(), runs, selection, missed }
     };
-    if let Some(found) = selection::open(path)? {
-        return Ok(chosen(vec![found], Selection::default(), notes));
+    if let Some(open) = selection::open(path)? {
+        return Ok(chosen(vec![open.found], Selection::default(), notes));
     }
     if storage::is_folder(path) {
-        let runs = selection::runs(path)?;
+        let runs = selection::runs_like(path, &Selection::default(), COMPARED)?;
         take_note(&runs, &Selection::default(), notes);
         return Ok(chosen(runs.found, Selection::default(), notes));
     }
@@ -272,9 +276,8 @@ fn choose(named: &str, lake: Option<&Path>, notes: &mut Notes) -> Result<Chosen,
         ));
     };
     nearest::check_lake(lake).map_err(|(cause, advice)| CompareError::refused(cause, advice))?;
-    let mut runs = selection::runs_like(lake, &selection)?;
+    let mut runs = selection::runs_like(lake, &selection, COMPARED)?;
     take_note(&runs, &selection, notes);
-    runs.found.retain(|found| selection.takes(&found.run));
     if runs.found.is_empty()
         && let Some(unmet) = selection::runs(lake)?.unmet(&selection)
     {
@@ -351,13 +354,13 @@ fn no_run(named: &str, problem: &str) -> CompareError {
 /// run was dropped, or replaced by one that `takes` rejects.
 pub fn settle(
     mut found: FoundRun,
-    takes: &dyn Fn(&Run) -> bool,
+    takes: &dyn Fn(&Entry) -> bool,
     wanted: Option<&dyn Fn(&str) -> bool>,
     notes: &mut Notes,
 ) -> Option<(FoundRun, Vec<String>)> {
     for _ in 0..TRIES {
         wanted.into_iter().for_each(|wanted| found.hold(wanted));
-        let missing: Vec<String> = found.missing().into_iter().map(|table| table.file).collect();
+        let missing: Vec<String> = found.missing().iter().map(|table| table.file.to_string()).collect();
         if found.stands() {
             forget(&mut found, &missing, notes);
             return Some((found, missing));
@@ -386,7 +389,7 @@ fn forget(found: &mut FoundRun, missing: &[String], notes: &mut Notes) {
         return;
     }
     let FoundRun { place, run, .. } = found;
-    run.tables.retain(|table| !missing.contains(&table.file));
+    run.tables.retain(|table| !missing.iter().any(|file| **file == *table.file));
     notes.remarks.push(format!("{} is half deleted, without {}.", place.display(), missing.join(", ")));
     let compared: Vec<&str> = missing.iter().map(String::as_str).filter(|file| is_compared(file)).collect();
     if !compared.is_empty() {
@@ -400,7 +403,7 @@ fn forget(found: &mut FoundRun, missing: &[String], notes: &mut Notes) {
 fn other_names(sides: &[Side]) -> Option<String> {
     let mut runs = sides.iter().flat_map(|side| &side.runs);
     let first = runs.next()?;
-    let other = runs.find(|other| other.run.options.names() != first.run.options.names())?;
+    let other = runs.find(|other| other.run.name_rules != first.run.name_rules)?;
     let (one, two) = (first.place.display(), other.place.display());
     Some(format!("{one} and {two} have signatures by different rules: give the rules for both with --names."))
 }
@@ -410,16 +413,13 @@ impl Side {
     pub fn described(&self) -> Described {
         let run = |found: &FoundRun| {
             let FoundRun { place, run, .. } = found;
-            let replayed =
-                run.replay.as_ref().map(|replay| (replay.metadata.allocated_bytes, replay.metadata.allocated_count));
-            let (bytes, objects) = replayed.unwrap_or((run.summary.shallow_bytes, run.summary.node_count));
             ComparedRun {
                 path: place.clone(),
-                release: run.release.clone(),
-                snapshot: run.snapshot.clone(),
+                release: run.release.to_string(),
+                snapshot: run.snapshot.to_string(),
                 host: host(run).map(str::to_owned),
-                bytes,
-                objects,
+                bytes: run.bytes,
+                objects: run.objects,
             }
         };
         Described { selection: self.selection.clone(), runs: self.runs.iter().map(run).collect() }

@@ -9,11 +9,12 @@
 //! A process has few handles. Runs beyond the limit are read by path, and the reader checks afterwards whether they
 //! were replaced ([`FoundRun::stands`](crate::selection::FoundRun::stands)).
 
+use crate::entry::{Entry, TableEntry};
 use crate::listed::{self, Listed, Unlisted};
 use heaplake_kit::fs::File;
 use heaplake_kit::threads::locked;
 use heaplake_kit::{Context, StageError};
-use heaplake_schemas::run::{Run, Table};
+use heaplake_schemas::run::Run;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
@@ -31,7 +32,9 @@ const USUAL: usize = 512;
 #[derive(Debug)]
 pub struct Handles {
     place: PathBuf,
-    run: Run,
+    entry: Entry,
+    /// The whole description, if it was read.
+    description: Option<Arc<Run>>,
     files: BTreeMap<String, Opened>,
     /// Wanted tables without a file.
     missing: Vec<String>,
@@ -93,27 +96,31 @@ fn most() -> usize {
 impl Handles {
     /// Opens the `wanted` tables of a run. One that cannot be opened is left to its readers, which get the error.
     /// `None` if too many files are open. The handles take effect with [`Self::register`].
-    pub fn open(place: &Path, run: &Run, wanted: &dyn Fn(&str) -> bool) -> Option<Self> {
-        let tables: Vec<&Table> =
-            run.tables.iter().filter(|table| is_name(&table.file) && wanted(&table.file)).collect();
+    pub fn open(
+        place: &Path,
+        (entry, description): (&Entry, Option<&Arc<Run>>),
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Option<Self> {
+        let tables: Vec<&TableEntry> =
+            entry.tables.iter().filter(|table| is_name(&table.file) && wanted(&table.file)).collect();
         let reserved = Reserved::take(tables.len())?;
         // A description without tables says nothing about missing ones.
-        let complete = !tables.is_empty() && tables.len() == run.tables.len();
+        let complete = !tables.is_empty() && tables.len() == entry.tables.len();
         let (mut files, mut missing) = (BTreeMap::new(), Vec::new());
         for table in tables {
-            let opened = match Listed::open(&place.join(&table.file), table) {
+            let opened = match Listed::open(&place.join(&*table.file), table) {
                 Ok(file) => Opened::Table(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    missing.push(table.file.clone());
+                    missing.push(table.file.to_string());
                     continue;
                 }
                 Err(error) if is_limit(&error) => return None,
                 Err(error) => Unlisted::of(&error).map_or(Opened::Unopened, |other| Opened::Other(other.clone())),
             };
-            files.insert(table.file.clone(), opened);
+            files.insert(table.file.to_string(), opened);
         }
-        let (place, run) = (place.to_owned(), run.clone());
-        Some(Self { place, run, files, missing, complete, _reserved: reserved })
+        let (place, entry, description) = (place.to_owned(), entry.clone(), description.cloned());
+        Some(Self { place, entry, description, files, missing, complete, _reserved: reserved })
     }
 
     /// Registers the handles of their place, unless it has some.
@@ -133,8 +140,13 @@ impl Handles {
     }
 
     /// The run.
-    pub fn run(&self) -> &Run {
-        &self.run
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// Its description, if it was read.
+    pub fn description(&self) -> Option<&Arc<Run>> {
+        self.description.as_ref()
     }
 
     /// Wanted tables without a file.

@@ -4,9 +4,11 @@
 //! versions have no checksum.
 
 use crate::checksum::{self, Failure};
+use crate::entry::TableEntry;
+use crate::seal::digits;
 use heaplake_kit::fs::File;
 use heaplake_kit::{Context, StageError};
-use heaplake_schemas::run::{self, Table};
+use heaplake_schemas::run;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -49,7 +51,7 @@ impl From<Unlisted> for io::Error {
 pub struct Listed {
     file: File,
     bytes: u64,
-    xxh3_64: Option<String>,
+    xxh3_64: Option<u64>,
     /// Cached result of the checksum comparison.
     content: OnceLock<Result<(), Unlisted>>,
 }
@@ -59,7 +61,7 @@ impl Listed {
     ///
     /// # Errors
     /// [`Unlisted`] for a link, an irregular file, or a file of another length.
-    pub fn open(path: &Path, table: &Table) -> io::Result<Self> {
+    pub fn open(path: &Path, table: &TableEntry) -> io::Result<Self> {
         let file = File::open_itself(path).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
                 Unlisted::new(&"a regular file", &error).into()
@@ -71,7 +73,7 @@ impl Listed {
             let in_bytes = |bytes: u64| format!("{bytes} bytes");
             return Err(Unlisted::new(&in_bytes(table.bytes), &in_bytes(found)).into());
         }
-        Ok(Self { file, bytes: found, xxh3_64: table.xxh3_64.clone(), content: OnceLock::new() })
+        Ok(Self { file, bytes: found, xxh3_64: table.xxh3_64, content: OnceLock::new() })
     }
 
     /// Verifies the content, once; calls `step` after each part read.
@@ -79,12 +81,12 @@ impl Listed {
     /// # Errors
     /// [`Unlisted`] if the checksum differs.
     pub fn check(&self, step: &dyn Fn() -> Result<(), StageError>) -> Result<(), Failure> {
-        let Some(expected) = &self.xxh3_64 else { return Ok(()) };
+        let Some(expected) = self.xxh3_64.map(digits) else { return Ok(()) };
         let content = match self.content.get() {
             Some(content) => content.clone(),
             None => {
                 let found = self.checksum(step)?;
-                let content = match found == *expected {
+                let content = match found == expected {
                     true => Ok(()),
                     false => Err(Unlisted::new(&format!("XXH3-64 {expected}"), &found)),
                 };
@@ -119,7 +121,7 @@ impl Listed {
 }
 
 /// Opens a table and verifies length and content; returns its defect as text.
-pub fn problem(path: &Path, table: &Table, context: &Context<'_>) -> Result<Option<String>, StageError> {
+pub fn problem(path: &Path, table: &TableEntry, context: &Context<'_>) -> Result<Option<String>, StageError> {
     let opened = Listed::open(path, table);
     in_words(opened.map_err(Failure::Io).and_then(|listed| listed.check(&|| context.check())))
 }
@@ -153,8 +155,11 @@ mod tests {
         symlink(at("table"), at("link")).unwrap();
         fs::create_dir(at("folder")).unwrap();
         let sum = crate::stored::checksum(&at("table"), &mut Vec::new(), |_| Ok(())).unwrap();
-        let table = |xxh3_64| Table { file: "table".to_owned(), rows: 1, bytes: sum.bytes, xxh3_64 };
-        let checked = |name: &str, xxh3_64| {
+        let table = |xxh3_64: Option<String>| {
+            let table = run::Table { file: "table".to_owned(), rows: 1, bytes: sum.bytes, xxh3_64 };
+            TableEntry::of(&table).unwrap()
+        };
+        let checked = |name: &str, xxh3_64: Option<String>| {
             Listed::open(&at(name), &table(xxh3_64)).and_then(|listed| listed.checked().map(drop))
         };
         checked("table", Some(sum.xxh3_64.clone())).unwrap();

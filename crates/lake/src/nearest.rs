@@ -1,6 +1,7 @@
 //! Suggests similar existing names in messages.
 
 use heaplake_kit::storage;
+use heaplake_schemas::catalogue;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -79,7 +80,9 @@ pub fn check_lake(lake: &Path) -> Result<(), (String, String)> {
 /// # Errors
 /// One line of cause, and one of advice.
 pub fn check_is_lake(lake: &Path) -> Result<(), (String, String)> {
-    let has_runs = |name: &str| ["release=", "snapshot=", ".heaplake-"].iter().any(|prefix| name.starts_with(prefix));
+    let has_runs = |name: &str| {
+        name == catalogue::FOLDER || ["release=", "snapshot=", ".heaplake-"].iter().any(|prefix| name.starts_with(prefix))
+    };
     let Ok(entries) = std::fs::read_dir(lake) else { return Ok(()) };
     let names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     if storage::is_url(lake) || names.is_empty() || names.iter().any(|name| has_runs(name)) {

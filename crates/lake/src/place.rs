@@ -15,14 +15,14 @@
 use crate::lock::Lock;
 use crate::{remote, run_files};
 use heaplake_kit::{StageError, fs, storage};
-use heaplake_schemas::run;
 use std::collections::BTreeSet;
 use std::fs::{Metadata, canonicalize, symlink_metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+
+pub use crate::standing::Standing;
 
 /// Folder of unfinished runs in a lake.
 pub const NEW: &str = ".heaplake-new";
@@ -53,45 +53,6 @@ pub fn parts(place: &Path) -> Option<Parts> {
     let release = place.parent()?;
     let lake = release.parent().filter(|lake| !lake.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Some(Parts { release: named(release, "release=")?, snapshot: named(place, "snapshot=")?, lake: lake.to_owned() })
-}
-
-/// Identity of the run at a place: device and inode of the folder, and inode, length and modification time of its
-/// `run.json`. In a store: a hash of the attempt that made the run, and the tag of its `run.json`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    folder: (u64, u64),
-    run: Option<(u64, u64, i64, i64)>,
-    tag: Option<String>,
-}
-
-impl Standing {
-    /// Returns the identity at a place; `None` if it is empty.
-    pub fn at(place: &Path) -> Result<Option<Self>, StageError> {
-        if storage::is_url(place) {
-            let of =
-                |there: remote::Standing| Self { folder: (u64::MAX, there.attempt), run: None, tag: Some(there.tag) };
-            return Ok(remote::standing(place)?.map(of));
-        }
-        let examined = |path: &Path| match symlink_metadata(path) {
-            Ok(there) => Ok(Some(there)),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => Err(StageError::io(path, "examine", error)),
-        };
-        let Some(folder) = examined(place)? else { return Ok(None) };
-        let run = examined(&place.join(run::FILE))?;
-        let of_run = |run: Metadata| (run.ino(), run.len(), run.mtime(), run.mtime_nsec());
-        Ok(Some(Self { folder: (folder.dev(), folder.ino()), run: run.map(of_run), tag: None }))
-    }
-
-    /// Tag of `run.json` in a store.
-    pub fn tag(&self) -> Option<&str> {
-        self.tag.as_deref()
-    }
-
-    /// Device and inode of the folder.
-    pub fn folder(&self) -> (u64, u64) {
-        self.folder
-    }
 }
 
 /// The place of a run, held by this process.

@@ -12,7 +12,7 @@ use crate::listed::Unlisted;
 use crate::parquet_file::ParquetFile;
 use crate::stored;
 use arrow::array::{
-    Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch,
+    Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, MapArray, PrimitiveArray, RecordBatch,
     RecordBatchOptions, StringArray,
 };
 use arrow::datatypes::{
@@ -100,6 +100,13 @@ impl Reader {
         }
         let builder = self.builder.with_batch_size(BATCH.max(size) / size * size);
         Ok(Self { builder, ..self })
+    }
+
+    /// Makes one batch of all rows, for a table that fits into memory.
+    #[must_use]
+    pub(crate) fn in_one_batch(self) -> Self {
+        let rows = usize::try_from(self.rows()).unwrap_or(usize::MAX);
+        Self { builder: self.builder.with_batch_size(rows.max(1)), ..self }
     }
 
     /// Restricts the reader to the first `most` rows.
@@ -275,6 +282,12 @@ impl Batch {
     pub fn flags(&self, name: &str) -> Result<&BooleanArray, StageError> {
         let column = self.column(name)?;
         column.as_boolean_opt().ok_or_else(|| self.mistyped(name, &DataType::Boolean, column))
+    }
+
+    /// A column of maps from text to text.
+    pub fn maps(&self, name: &str) -> Result<&MapArray, StageError> {
+        let column = self.column(name)?;
+        column.as_map_opt().ok_or_else(|| self.mistyped(name, &"a map", column))
     }
 
     /// Returns a row's list of texts; empty if null.

@@ -1,17 +1,23 @@
 //! Selects runs of a lake: a run, a folder of runs, or conditions such as `release=7.2,label.host=web*`.
 
+use crate::catalogue::{Catalogue, Wanted};
 use crate::entries;
+use crate::entry::Entry;
+use crate::handles;
 use crate::moment;
 use crate::nearest::{clause, nearest};
+use crate::standing::{Standing, Version};
 use crate::stored;
 use glob::Pattern;
-use heaplake_kit::StageError;
-use heaplake_schemas::run::Run;
+use heaplake_kit::{StageError, storage};
+use heaplake_kit::storage::Object;
+use heaplake_schemas::run;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 pub use crate::entries::Places;
-pub use crate::found::{FoundRun, find, hold, open};
+pub use crate::found::{FoundRun, OpenRun, find, hold, open};
 
 /// Fields of conditions, for messages.
 const FIELDS: &str = "release, snapshot, format, status, label.NAME, since, until or last";
@@ -127,7 +133,7 @@ impl Selection {
     }
 
     /// True if the run matches.
-    pub fn takes(&self, run: &Run) -> bool {
+    pub fn takes(&self, run: &Entry) -> bool {
         self.time.takes(run.captured_at_us) && self.holds(&|field| value(field, run), false)
     }
 
@@ -142,9 +148,9 @@ impl Selection {
         self.holds(&|field| named(field, path), true)
     }
 
-    fn holds(&self, value: &dyn Fn(&Field) -> Option<String>, if_unknown: bool) -> bool {
+    fn holds<'a>(&self, value: &dyn Fn(&Field) -> Option<&'a str>, if_unknown: bool) -> bool {
         self.conditions.iter().all(|(field, _)| match value(field) {
-            Some(value) => self.of_field(field).any(|pattern| pattern.matches(&value)),
+            Some(value) => self.of_field(field).any(|pattern| pattern.matches(value)),
             None => if_unknown,
         })
     }
@@ -155,10 +161,10 @@ impl Selection {
 
     /// Describes the first condition that no run of a lake meets, with the nearest existing values. `None` if each
     /// condition is met, or may be met by an unreadable run, or if the lake is empty.
-    pub fn unmet(&self, runs: &[&Run], damaged: &[PathBuf]) -> Option<String> {
+    pub fn unmet(&self, runs: &[&Entry], damaged: &[PathBuf]) -> Option<String> {
         let is_met = |field: &Field| {
-            let fits = |value: Option<String>, unknown: bool| {
-                value.map_or(unknown, |value| self.of_field(field).any(|pattern| pattern.matches(&value)))
+            let fits = |value: Option<&str>, unknown: bool| {
+                value.map_or(unknown, |value| self.of_field(field).any(|pattern| pattern.matches(value)))
             };
             runs.iter().any(|run| fits(value(field, run), false))
                 || damaged.iter().any(|path| fits(named(field, path), true))
@@ -167,14 +173,14 @@ impl Selection {
             return None;
         }
         let (field, pattern) = self.conditions.iter().find(|(field, _)| !is_met(field))?;
-        let values = || runs.iter().filter_map(|run| value(field, run));
+        let values = || runs.iter().filter_map(|run| value(field, run)).map(str::to_owned);
         let (problem, near) = match field {
             Field::Release => (format!("no run has the release {pattern}"), nearest(pattern.as_str(), values())),
             Field::Snapshot => (format!("no run has the name {pattern}"), nearest(pattern.as_str(), values())),
             Field::Format => (format!("no run has the format {pattern}"), nearest(pattern.as_str(), values())),
             Field::Status => (format!("no run has the status {pattern}"), nearest(pattern.as_str(), values())),
             Field::Label(name) if values().next().is_none() => {
-                let names = runs.iter().flat_map(|run| run.options.labels().keys().cloned());
+                let names = runs.iter().flat_map(|run| run.labels.iter().map(|(name, _)| name.to_owned()));
                 (format!("no run has a label {name}"), nearest(name, names))
             }
             Field::Label(name) => {
@@ -186,23 +192,21 @@ impl Selection {
 }
 
 /// Returns a field of a run.
-fn value(field: &Field, run: &Run) -> Option<String> {
+fn value<'a>(field: &Field, run: &'a Entry) -> Option<&'a str> {
     match field {
-        Field::Release => Some(run.release.clone()),
-        Field::Snapshot => Some(run.snapshot.clone()),
-        Field::Format => {
-            Some(run.replay.as_ref().map_or(&run.summary.format, |replay| &replay.metadata.format).clone())
-        }
-        Field::Status => Some(if run.summary.partial.is_some() { "partial" } else { "whole" }.to_owned()),
-        Field::Label(name) => run.options.labels().get(name).cloned(),
+        Field::Release => Some(&run.release),
+        Field::Snapshot => Some(&run.snapshot),
+        Field::Format => Some(&run.format),
+        Field::Status => Some(if run.partial.is_some() { "partial" } else { "whole" }),
+        Field::Label(name) => run.labels.get(name),
     }
 }
 
 /// Returns a field of the path of a run or of a release.
-fn named(field: &Field, path: &Path) -> Option<String> {
+fn named<'a>(field: &Field, path: &'a Path) -> Option<&'a str> {
     let part = |prefix: &str| {
         let mut parts = path.iter().rev().take(2);
-        parts.find_map(|part| part.to_str()?.strip_prefix(prefix).map(str::to_owned))
+        parts.find_map(|part| part.to_str()?.strip_prefix(prefix))
     };
     match field {
         Field::Release => part("release="),
@@ -225,32 +229,100 @@ pub struct Runs {
 impl Runs {
     /// Describes the first condition that no run meets; see [`Selection::unmet`].
     pub fn unmet(&self, selection: &Selection) -> Option<String> {
-        let runs: Vec<&Run> = self.found.iter().map(|found| &found.run).collect();
+        let runs: Vec<&Entry> = self.found.iter().map(|found| &found.run).collect();
         let damaged: Vec<PathBuf> = self.damaged.iter().map(|(path, _)| path.clone()).collect();
         selection.unmet(&runs, &damaged)
     }
 }
 
-/// Returns the runs of a lake, or of a folder `release=…` in one. Unreadable runs are part of the result.
+/// Returns the runs of a lake, or of a folder `release=…` in one, with all tables. Unreadable runs are part of the
+/// result.
 pub fn runs(folder: &Path) -> Result<Runs, StageError> {
-    runs_like(folder, &Selection::default())
+    runs_like(folder, &Selection::default(), Wanted::TABLES)
 }
 
-/// As [`runs`], but reads only descriptions of runs that may match by path.
-pub fn runs_like(folder: &Path, selection: &Selection) -> Result<Runs, StageError> {
-    let mut places = places(folder)?;
-    places.places.retain(|place| selection.may_take(place));
-    let mut runs = Runs { damaged: places.damaged, ..Runs::default() };
-    for place in places.places {
-        match find(&place) {
-            Ok(Some(found)) => runs.found.push(found),
-            Ok(None) => runs.gone.push(place),
-            Err(problem) => runs.damaged.push((place, problem)),
-        }
-    }
+/// As [`runs`], but only those that match, with what is `wanted` of each. Runs that the catalogue knows are not opened.
+pub fn runs_like(folder: &Path, selection: &Selection, wanted: Wanted<'_>) -> Result<Runs, StageError> {
+    let mut runs = Runs::default();
+    let damaged = each(folder, selection, wanted, |place, run| match run {
+        Ok(Some((found, _))) if selection.takes(&found.run) => runs.found.push(found),
+        Ok(Some(_)) => {}
+        Ok(None) => runs.gone.push(place),
+        Err(problem) => runs.damaged.push((place, problem)),
+    })?;
+    runs.damaged.extend(damaged);
     runs.found.sort_by(|a, b| (&a.run.release, &a.run.snapshot).cmp(&(&b.run.release, &b.run.snapshot)));
     runs.damaged.sort();
     Ok(runs)
+}
+
+/// A run, with the bytes of its files if the catalogue knows them; `None` if it was dropped; its problem.
+type Read = Result<Option<(FoundRun, Option<u64>)>, String>;
+
+/// Calls `take` for each run of a folder that may match by path. Returns entries that should be folders of runs.
+pub(crate) fn each(
+    folder: &Path,
+    selection: &Selection,
+    wanted: Wanted<'_>,
+    mut take: impl FnMut(PathBuf, Read),
+) -> Result<Vec<(PathBuf, String)>, StageError> {
+    let mut places = places(folder)?;
+    places.places.retain(|place| selection.may_take(place));
+    let catalogue = Catalogue::read(folder, wanted);
+    let versions = if catalogue.is_empty() { Versions::default() } else { Versions::of(folder) };
+    for place in places.places {
+        let read = match versions.of_run(&place, &catalogue) {
+            Some((found, bytes)) => Ok(Some((found, bytes))),
+            None => find(&place).map(|found| found.map(|found| (found, None))),
+        };
+        take(place, read);
+    }
+    Ok(places.damaged)
+}
+
+/// Versions of descriptions: of a store all at once, from one listing.
+#[derive(Default)]
+struct Versions {
+    of_store: BTreeMap<PathBuf, Version>,
+}
+
+impl Versions {
+    fn of(folder: &Path) -> Self {
+        let Some(url) = storage::url(folder) else { return Self::default() };
+        let objects = storage::store().and_then(|store| store.list(url)).unwrap_or_default().objects;
+        let version = |object: Object| {
+            let place = object.url.strip_suffix(run::FILE)?.strip_suffix('/')?;
+            let tag = Some(object.tag?.into());
+            Some((place.into(), Version { bytes: object.bytes, tag, ..Version::default() }))
+        };
+        Self { of_store: objects.into_iter().filter_map(version).collect() }
+    }
+
+    /// The run at a place as the catalogue has it, and the bytes of its files if none were added since; `None` if the
+    /// catalogue does not describe it.
+    fn of_run(&self, place: &Path, catalogue: &Catalogue) -> Option<(FoundRun, Option<u64>)> {
+        if catalogue.is_empty() {
+            return None;
+        }
+        let (standing, version) = match storage::is_url(place) {
+            true => (None, self.of_store.get(place)?.clone()),
+            false => {
+                // Held tables belong to the description with which they were opened.
+                if handles::of(place).is_some() {
+                    return None;
+                }
+                let (standing, version) = Standing::examined(place).ok()??;
+                (Some(standing), version?)
+            }
+        };
+        let known = catalogue.find(place, &version)?;
+        let entry = known.entry();
+        if storage::is_url(place) {
+            stored::remember(place, entry.folder.as_deref(), entry.tables.iter().map(|table| table.file.to_string()));
+        }
+        let bytes = known.is_complete.then(|| known.disk_bytes());
+        Some((FoundRun::catalogued(place.to_owned(), entry, standing, known.is_complete), bytes))
+    }
 }
 
 /// Returns the folders that should be runs in a lake, or in a folder `release=…` of one.
@@ -292,11 +364,10 @@ fn of_release(release: &Path) -> Result<Places, StageError> {
 mod tests {
     use super::*;
     use heaplake_schemas::options::{AnalysisOptions, Options};
-    use heaplake_schemas::run::Summary;
 
-    fn run(release: &str, host: &str) -> Run {
+    fn run(release: &str, host: &str) -> Entry {
         let labels = [("host".to_owned(), host.to_owned())].into();
-        Run {
+        let run = run::Run {
             seal: None,
             heaplake_version: String::new(),
             schema_version: 0,
@@ -309,9 +380,10 @@ mod tests {
             folder: None,
             options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),
             tables: Vec::new(),
-            summary: Summary::default(),
+            summary: run::Summary::default(),
             replay: None,
-        }
+        };
+        Entry::of(&run).unwrap()
     }
 
     #[test]
@@ -325,7 +397,7 @@ mod tests {
     #[test]
     fn times_are_bounds() {
         const DAY: i64 = 86_400_000_000;
-        let at = |day: i64| Run { captured_at_us: Some(day * DAY + 5), ..run("1", "a") };
+        let at = |day: i64| Entry { captured_at_us: Some(day * DAY + 5), ..run("1", "a") };
         let takes = |text: &str, day: i64| Selection::parse(text).unwrap().takes(&at(day));
         assert!(takes("since=1970-01-02", 1) && !takes("since=1970-01-03", 1));
         assert!(takes("until=1970-01-02", 1) && !takes("until=1970-01-01", 1));

@@ -234,6 +234,18 @@ pub fn files(place: &Path) -> Vec<(String, u64)> {
     objects.iter().filter_map(named).collect()
 }
 
+/// Total bytes of a run's files.
+pub fn disk_bytes(place: &Path) -> u64 {
+    files(place).into_iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// Remembers where the tables of a run in a store are, as its description says.
+pub(crate) fn remember(place: &Path, folder: Option<&str>, files: impl Iterator<Item = String>) {
+    let tables = files.map(|file| Named { file }).collect();
+    let folder = folder.filter(|folder| is_folder(folder)).map(str::to_owned);
+    known(|known| known.layouts.insert(place.to_owned(), Layout { folder, tables }));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

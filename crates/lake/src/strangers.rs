@@ -4,6 +4,7 @@
 //! lists it.
 
 use crate::attempt::{MARK, is_folder};
+use crate::catalogue;
 use crate::run_files::PAGE;
 use crate::stored::{self, Layout};
 use heaplake_kit::storage::{self, Level};
@@ -69,6 +70,7 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
         };
         let layout = layouts.get(Path::new(&place));
         let is_ours = match parts[2.min(parts.len())..] {
+            _ if catalogue::has(&parts) => true,
             _ if !is_place(&place) => false,
             // Unreadable description: any object may belong to the run.
             _ if layout.is_some_and(Option::is_none) => true,

@@ -3,12 +3,13 @@
 use crate::error::QueryError;
 use heaplake_kit::text::quoted;
 use heaplake_lake::reader::Reader;
-use heaplake_lake::selection::{self, FoundRun};
+use heaplake_lake::selection::{self, OpenRun};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Referents, TableName, Tables};
 use heaplake_schemas::run::Run;
 use heaplake_schemas::{edges, nodes};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// An object as users name it: row number in the table of nodes, or `@` and the format's own id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +38,9 @@ impl FromStr for Subject {
 /// A run to query.
 pub struct Asked {
     pub(crate) folder: PathBuf,
-    pub(crate) run: Run,
+    pub(crate) run: Arc<Run>,
     /// Keeps the tables open, so that all answers come from one version of the run.
-    _held: FoundRun,
+    _held: OpenRun,
 }
 
 impl Asked {
@@ -49,7 +50,7 @@ impl Asked {
     /// [`QueryError`] also if the run has no table of nodes.
     pub fn open(folder: &Path) -> Result<Self, QueryError> {
         let held = selection::hold(folder)?.ok_or_else(|| QueryError::no_run(folder))?;
-        let asked = Self { folder: folder.to_owned(), run: held.run.clone(), _held: held };
+        let asked = Self { folder: folder.to_owned(), run: Arc::clone(&held.run), _held: held };
         match asked.has(nodes::TABLE.file) {
             true => Ok(asked),
             false => Err(QueryError::usage(

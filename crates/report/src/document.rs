@@ -9,7 +9,7 @@ use crate::tables::{self, Chain, Class, Node, Owner, Set, Shown, Stage, shown_id
 use crate::texts::Texts;
 use crate::tree::{self, Above, Folded, Group, NONE, OTHERS};
 use heaplake_kit::{Context, Scratch, StageError};
-use heaplake_lake::captured::captured_at;
+use heaplake_lake::captured;
 use heaplake_schemas::replay::Metadata;
 use heaplake_schemas::run::{LargeObject, Run, Step};
 use rustc_hash::FxHashMap;
@@ -176,7 +176,7 @@ fn brief(run: &Run, folder: &Path, texts: &mut Texts) -> Result<Brief, StageErro
         partial: summary.partial.as_ref().map(|partial| texts.add_within(partial, 1000)),
         remarks: summary.remarks.iter().map(|remark| texts.add_within(remark, 1000)).collect(),
         place: texts.add_within(&folder.display().to_string(), 1000),
-        captured: captured_at(folder, run)?.map(|micros| micros.div_euclid(1000)),
+        captured: captured::of_run(folder, run)?.map(|micros| micros.div_euclid(1000)),
         input_bytes: run.input_bytes,
         nodes: summary.node_count,
         edges: summary.edge_count,

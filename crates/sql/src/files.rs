@@ -13,8 +13,8 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use heaplake_lake::checked::{Checked, Opened};
+use heaplake_lake::entry::TableEntry;
 use heaplake_lake::listed::Listed;
-use heaplake_schemas::run;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
@@ -59,26 +59,26 @@ impl std::error::Error for Damaged {}
 #[derive(Debug)]
 pub(crate) struct Table {
     path: PathBuf,
-    listed: run::Table,
+    listed: TableEntry,
     /// The open file of a local lake.
     opened: Option<Arc<Listed>>,
 }
 
 impl Table {
     /// A local file of the length in `run.json`. One that is missing, a link or of another length is [`Changed`].
-    pub(crate) fn of_folder(path: &Path, listed: &run::Table, at: usize) -> Result<Self> {
+    pub(crate) fn of_folder(path: &Path, listed: &TableEntry, at: usize) -> Result<Self> {
         let file = open(path, listed)?;
         let opened = (at < MOST_OPEN).then(|| Arc::new(file));
         Ok(Self { path: path.to_owned(), listed: listed.clone(), opened })
     }
 
     /// An object of a store, trusted to be the one in `run.json`.
-    pub(crate) fn of_store(path: &Path, listed: &run::Table) -> Self {
+    pub(crate) fn of_store(path: &Path, listed: &TableEntry) -> Self {
         Self { path: path.to_owned(), listed: listed.clone(), opened: None }
     }
 }
 
-fn open(path: &Path, listed: &run::Table) -> Result<Listed> {
+fn open(path: &Path, listed: &TableEntry) -> Result<Listed> {
     let problem = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
     Listed::open(path, listed).map_err(|error| match error.kind() {
         // A run that was replaced meanwhile has other tables.

@@ -10,11 +10,12 @@ use datafusion::common::ScalarValue;
 use heaplake_kit::storage;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::nearest;
-use heaplake_lake::selection::{self, FoundRun};
+use heaplake_lake::catalogue::Wanted;
+use heaplake_lake::entry::{Details, Entry};
+use heaplake_lake::selection::{self, FoundRun, Selection};
 use heaplake_lake::stored;
 use heaplake_schemas::column::Type;
-use heaplake_schemas::findings::Severity;
-use heaplake_schemas::run::{self, Run};
+use heaplake_schemas::run;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +26,9 @@ pub(crate) const RUN_COLUMNS: [(&str, Type); 4] =
 
 /// Name of the view with one row per run.
 pub(crate) const RUNS: &str = "runs";
+
+/// What the views need of each run.
+const WHOLE: Wanted<'static> = Wanted { tables: &|_| true, details: true };
 
 /// The runs of a lake.
 #[derive(Debug)]
@@ -50,7 +54,8 @@ impl Lake {
             true => folder.to_owned(),
             false => folder.canonicalize().map_err(|error| no_lake(folder, &error))?,
         };
-        let selection::Runs { found, mut damaged, .. } = selection::runs(&folder)?;
+        let all = Selection::default();
+        let selection::Runs { found, mut damaged, .. } = selection::runs_like(&folder, &all, WHOLE)?;
         if storage::is_url(&folder) && found.is_empty() && damaged.is_empty() {
             return Err(no_lake(&folder, &"there is no run"));
         }
@@ -75,8 +80,8 @@ impl Lake {
 
     fn of(runs: Vec<FoundRun>, damaged: Vec<(PathBuf, String)>, captured: Vec<Option<i64>>) -> Result<Self, SqlError> {
         let columns: Vec<ArrayRef> = vec![
-            Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &found.run.release))),
-            Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &found.run.snapshot))),
+            Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &*found.run.release))),
+            Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &*found.run.snapshot))),
             Arc::new(TimestampMicrosecondArray::from(captured).with_timezone("UTC")),
             labels(&runs)?,
         ];
@@ -100,40 +105,36 @@ impl Lake {
         self.columns.columns().iter().map(|column| ScalarValue::try_from_array(column, run)).collect()
     }
 
-    /// The view of runs: a row of `run.json` data for each.
+    /// The view of runs: a row for each.
     pub fn summary(&self) -> Result<RecordBatch, SqlError> {
         let runs = || self.runs.iter().map(|found| &found.run);
-        let text = |of: &dyn Fn(&FoundRun) -> Option<String>| -> ArrayRef {
-            Arc::new(self.runs.iter().map(of).collect::<StringArray>())
+        let text = |of: fn(&Entry) -> Option<&str>| -> ArrayRef { Arc::new(runs().map(of).collect::<StringArray>()) };
+        let detail = |of: fn(&Details) -> &str| -> ArrayRef {
+            Arc::new(runs().map(|run| run.details.as_deref().map(of)).collect::<StringArray>())
         };
-        let number = |of: &dyn Fn(&Run) -> Option<u64>| -> ArrayRef {
+        let number = |of: fn(&Entry) -> Option<u64>| -> ArrayRef {
             Arc::new(runs().map(|run| of(run).and_then(|n| i64::try_from(n).ok())).collect::<Int64Array>())
         };
-        let heap = |of: fn(&Run) -> u64| number(&move |run| run.replay.is_none().then(|| of(run)));
-        let findings = |severity: Severity| {
-            number(&move |run| {
-                Some(run.summary.findings.iter().filter(|finding| finding.severity == severity).count() as u64)
-            })
-        };
+        let paths = self.runs.iter().map(|found| Some(found.place.display().to_string()));
         let own: Vec<(&str, ArrayRef)> = vec![
-            ("path", text(&|found| Some(found.place.display().to_string()))),
-            ("source", text(&|found| Some(found.run.source.clone()))),
-            ("format", text(&|found| Some(format_of(&found.run)))),
-            ("replay", Arc::new(runs().map(|run| Some(run.replay.is_some())).collect::<BooleanArray>())),
-            ("input_bytes", number(&|run| Some(run.input_bytes))),
-            ("input_hash", text(&|found| Some(found.run.input_hash.clone()))),
-            ("table_bytes", number(&|run| Some(run.tables.iter().map(|table| table.bytes).sum()))),
-            ("node_count", heap(|run| run.summary.node_count)),
-            ("edge_count", heap(|run| run.summary.edge_count)),
-            ("shallow_bytes", heap(|run| run.summary.shallow_bytes)),
-            ("high_findings", findings(Severity::High)),
-            ("medium_findings", findings(Severity::Medium)),
-            ("low_findings", findings(Severity::Low)),
-            ("partial_reason", text(&|found| found.run.summary.partial.clone())),
-            ("heaplake_version", text(&|found| Some(found.run.heaplake_version.clone()))),
+            ("path", Arc::new(paths.collect::<StringArray>())),
+            ("source", detail(|details| &details.source)),
+            ("format", text(|run| Some(&run.format))),
+            ("replay", Arc::new(runs().map(|run| Some(run.is_replay)).collect::<BooleanArray>())),
+            ("input_bytes", number(|run| Some(run.input_bytes))),
+            ("input_hash", detail(|details| &details.input_hash)),
+            ("table_bytes", number(|run| run.details.as_ref().map(|details| details.table_bytes))),
+            ("node_count", number(|run| of_heap(run, run.objects))),
+            ("edge_count", number(|run| of_heap(run, run.details.as_ref()?.edges))),
+            ("shallow_bytes", number(|run| of_heap(run, run.bytes))),
+            ("high_findings", number(|run| Some(run.findings[0].into()))),
+            ("medium_findings", number(|run| Some(run.findings[1].into()))),
+            ("low_findings", number(|run| Some(run.findings[2].into()))),
+            ("partial_reason", text(|run| run.partial.as_deref())),
+            ("heaplake_version", detail(|details| &details.heaplake_version)),
             ("schema_version", Arc::new(runs().map(|run| Some(run.schema_version)).collect::<UInt32Array>())),
-            ("scratch_bytes", number(&|run| Some(run.summary.scratch_bytes))),
-            ("peak_rss_bytes", number(&|run| run.summary.peak_rss_bytes)),
+            ("scratch_bytes", number(|run| run.details.as_ref().map(|details| details.scratch_bytes))),
+            ("peak_rss_bytes", number(|run| run.details.as_ref()?.peak_rss_bytes)),
         ];
         let schema = self.columns.schema();
         let own_fields = own.iter().map(|(name, array)| Arc::new(Field::new(*name, array.data_type().clone(), true)));
@@ -141,6 +142,11 @@ impl Lake {
         let columns = self.columns.columns().iter().cloned().chain(own.iter().map(|(_, array)| Arc::clone(array)));
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.collect()).map_err(arrow)
     }
+}
+
+/// An amount of a heap; null for a replay.
+fn of_heap(run: &Entry, amount: u64) -> Option<u64> {
+    (!run.is_replay).then_some(amount)
 }
 
 /// The fields of [`RUN_COLUMNS`].
@@ -154,15 +160,11 @@ fn no_lake(folder: &Path, problem: &dyn Display) -> SqlError {
     SqlError::query(format!("{}: this is no lake: {problem}", folder.display()), "name the folder that --out named")
 }
 
-fn format_of(run: &Run) -> String {
-    run.replay.as_ref().map_or_else(|| run.summary.format.clone(), |replay| replay.metadata.format.clone())
-}
-
 fn labels(runs: &[FoundRun]) -> Result<ArrayRef, SqlError> {
     let names = MapFieldNames { entry: "entries".into(), key: "keys".into(), value: "values".into() };
     let mut map = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
     for found in runs {
-        for (key, value) in found.run.options.labels() {
+        for (key, value) in found.run.labels.iter() {
             map.keys().append_value(key);
             map.values().append_value(value);
         }

@@ -21,8 +21,8 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use heaplake_kit::storage;
+use heaplake_lake::entry::TableEntry;
 use heaplake_lake::stored;
-use heaplake_schemas::run::Table;
 use heaplake_schemas::table::TableSchema;
 use object_store::ObjectMeta;
 use object_store::path::Path as ObjectPath;
@@ -85,7 +85,7 @@ impl View {
         let (mut files, mut rows, mut bytes) = (Vec::new(), 0, 0);
         for &run in runs {
             let found = &self.lake.runs[run];
-            let Some(table) = found.run.tables.iter().find(|table| table.file == self.file) else { continue };
+            let Some(table) = found.run.table(self.file) else { continue };
             let path = found.place.join(self.file);
             let (meta, file) = described(&path, table, tables.len())?;
             tables.insert(meta.location.clone(), Arc::new(file));
@@ -123,7 +123,7 @@ fn bucket(url: &str) -> (&str, &str) {
 
 /// Describes a file for the engine's reader. An object is trusted to have the length in `run.json`: nobody writes to
 /// it, and a check would take a request for each.
-fn described(path: &Path, table: &Table, at: usize) -> Result<(ObjectMeta, TableFile)> {
+fn described(path: &Path, table: &TableEntry, at: usize) -> Result<(ObjectMeta, TableFile)> {
     let size = table.bytes;
     let of = |location| ObjectMeta { location, last_modified: Default::default(), size, e_tag: None, version: None };
     let wrong = |error: &dyn std::fmt::Display| {

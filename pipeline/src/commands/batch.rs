@@ -1,6 +1,7 @@
 //! Batch scheduler: each input becomes a run, and a failure does not stop the others.
 
 use super::batch_scheduler::{self, Concurrency, Requested};
+use super::cataloguing::Cataloguing;
 use super::choices::{Ending, Placement, Resources, Telling, Trust};
 use super::outputs;
 use super::pages;
@@ -87,7 +88,8 @@ impl Batch<'_> {
                 found.push(FindingsJson::new(name.to_owned(), outcome));
             }
         };
-        let code = work_through(requests.into_iter(), concurrency, make, (&cancel, &telling.ending), done)?;
+        let catalogue = Cataloguing::new(resources.scratch.as_deref());
+        let code = work_through(requests.into_iter(), concurrency, make, (&cancel, &telling.ending, catalogue), done)?;
         Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found, &cancel))))
     }
 }
@@ -131,7 +133,7 @@ pub(super) fn work_through(
     mut requests: impl ExactSizeIterator<Item = Requested>,
     concurrency: Concurrency,
     make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Diagnostic> + Sync,
-    (cancel, ending): (&AtomicBool, &Ending),
+    (cancel, ending, mut catalogue): (&AtomicBool, &Ending, Cataloguing<'_>),
     mut done: impl FnMut(&str, &Outcome),
 ) -> Done {
     let Ending { quiet, json, .. } = *ending;
@@ -144,12 +146,14 @@ pub(super) fn work_through(
     let tell = |name: String, result: Result<Outcome, Diagnostic>| {
         if let Ok(outcome) = &result {
             done(&name, outcome);
+            catalogue.add(outcome);
         }
         telling.add(name, result);
         bar.iter().for_each(|bar| bar.advance(1));
     };
     let not_started =
         batch_scheduler::work(&mut requests, concurrency, |request| make(request, mode_of_each, cancel), tell);
+    catalogue.write();
     drop(bar);
     telling.tally.not_started = not_started;
     telling.end(ending, cancel)

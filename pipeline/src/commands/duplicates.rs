@@ -3,6 +3,7 @@
 //! The tables of nodes and classes also depend on duplicates, so the input is read again, all tables are rewritten, and
 //! the run is replaced atomically.
 
+use super::cataloguing::Cataloguing;
 use super::batch::{make, prepare, stopped_by_signals, work_through};
 use super::batch_scheduler::{Concurrency, Requested};
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
@@ -103,7 +104,8 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     };
     let (memory, threads) = (arguments.resources.effort.memory(), arguments.resources.effort.threads());
     let concurrency = Concurrency { memory, threads, is_wanted: false };
-    work_through(requests, concurrency, make, (&cancel, &arguments.ending), |_, _| {})
+    let catalogue = Cataloguing::new(arguments.resources.scratch.as_deref());
+    work_through(requests, concurrency, make, (&cancel, &arguments.ending, catalogue), |_, _| {})
 }
 
 /// Request for a run or a snapshot.

@@ -3,6 +3,7 @@
 mod analyze;
 mod batch;
 mod batch_scheduler;
+mod cataloguing;
 mod choices;
 mod comparing;
 mod completions;

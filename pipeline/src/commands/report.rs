@@ -91,7 +91,7 @@ fn of_run(place: &Path, page: &Path, memory: u64, cancel: &AtomicBool) -> Result
         let found = selection::hold(place)?.ok_or_else(|| QueryError::no_run(place))?;
         let made = pages::put(page, None, |page| reports::make(&found.run, place, page, memory, cancel));
         tries += 1;
-        if made.is_ok() || tries >= TRIES || found.is_current() {
+        if made.is_ok() || tries >= TRIES || found.found.is_current() {
             return made;
         }
     }

@@ -7,6 +7,7 @@ use heaplake_lake::selection;
 use heaplake_query::QueryError;
 use heaplake_schemas::run::Run;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  heaplake show lake/release=none/snapshot=Heap-1f0c9a77")]
@@ -23,13 +24,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Done {
     let run = read(&arguments.run)?;
     if arguments.json {
-        print::json(&run)
+        print::json(&*run)
     } else {
-        print::answer(&run, false, |run, look| summary::text(run, &arguments.run, look))
+        print::answer(&*run, false, |run, look| summary::text(run, &arguments.run, look))
     }
 }
 
 /// Reads the description of a run.
-pub(crate) fn read(folder: &Path) -> Result<Run, Diagnostic> {
+pub(crate) fn read(folder: &Path) -> Result<Arc<Run>, Diagnostic> {
     Ok(selection::open(folder)?.ok_or_else(|| QueryError::no_run(folder))?.run)
 }

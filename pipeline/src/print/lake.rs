@@ -2,6 +2,7 @@
 
 use super::terminal::Look;
 use heaplake_kit::text::{count, size, visible};
+use heaplake_lake::catalogue::Indexed;
 use heaplake_lake::strangers::{Left, Strangers};
 use heaplake_lake::upkeep::drop::Plan;
 use heaplake_lake::upkeep::merge::{self, Merged};
@@ -46,6 +47,11 @@ pub fn verified(verified: &Verified, quiet: bool, look: &Look) -> String {
         let _ = writeln!(out, "{runs}, {tables}, {}{parts}", size(verified.bytes));
     }
     out
+}
+
+/// Text of an indexing: the number of runs in the catalogue.
+pub fn indexed(indexed: &Indexed, _: &Look) -> String {
+    format!("{} in the catalogue\n", number(indexed.runs, "run"))
 }
 
 /// Maximum lines of each kind about files of no run.

@@ -71,7 +71,7 @@ impl ClassList {
         let signed = reader.has("signature");
         let mut columns = vec!["class_id", "class", "class_key"];
         columns.extend(signed.then_some("signature"));
-        let scripts = Scripts::read(&side.found.place, budget)?;
+        let scripts = Scripts::read(side.found.place(), budget)?;
         let mut of_run = ClassesOfRun {
             numbers: FxHashMap::default(),
             scripts,
@@ -102,7 +102,7 @@ impl ClassList {
                 })?;
             if run.numbers.insert(ids.value(row), number).is_some() {
                 let problem = format!("class_id {} is there twice", ids.value(row));
-                return Err(damaged(&side.found.place.join(classes::TABLE.file), problem));
+                return Err(damaged(&side.found.place().join(classes::TABLE.file), problem));
             }
         }
         Ok(())

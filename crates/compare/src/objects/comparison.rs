@@ -163,7 +163,7 @@ impl<'a> Comparison<'a> {
         if unknown > 0 {
             self.answer.remarks.push(format!(
                 "{}: {} objects are left out: the trace has no allocation of them, so they have no identity.",
-                snapshot.side.found.place.display(),
+                snapshot.side.found.place().display(),
                 count(unknown)
             ));
         }

@@ -139,7 +139,7 @@ fn read_batch(
 
 /// Error for a damaged table of nodes.
 fn of_nodes(side: &Side, problem: String) -> StageError {
-    damaged(&side.found.place.join(nodes::TABLE.file), problem)
+    damaged(&side.found.place().join(nodes::TABLE.file), problem)
 }
 
 /// Reclassifies plain objects by the interfaces of another snapshot.

@@ -2,7 +2,7 @@
 
 use heaplake_kit::StageError;
 use heaplake_lake::reader::Reader;
-use heaplake_lake::selection::{self, FoundRun};
+use heaplake_lake::selection::{self, OpenRun};
 use heaplake_names::{Normaliser, Runtime};
 use heaplake_schemas::{classes, nodes};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 /// A run of a snapshot, with its tables held open.
 pub(super) struct Side {
     /// The run.
-    pub found: FoundRun,
+    pub found: OpenRun,
     /// Rules for signatures.
     pub names: Normaliser,
 }
@@ -47,13 +47,13 @@ impl Side {
         let table = file.trim_end_matches(".parquet");
         self.reader_if_any(file)?.ok_or_else(|| {
             let advice = format!("analyse the input again, with --force and {table} among --tables");
-            refused(&self.found.place, &format!("the run has no table {table}, by which objects are compared"), &advice)
+            refused(self.found.place(), &format!("the run has no table {table}, by which objects are compared"), &advice)
         })
     }
 
     /// Opens a table if the run has it.
     pub(super) fn reader_if_any(&self, file: &str) -> Result<Option<Reader>, StageError> {
-        Reader::open_if_present(&self.found.place.join(file))
+        Reader::open_if_present(&self.found.place().join(file))
     }
 
     /// How the format identifies objects.
@@ -79,18 +79,18 @@ pub(super) fn check_identity(sides: &[&Side], stable_ids: bool, tracked: bool) -
         let problem = format!(
             "its format is {}, and that of {} is {format}",
             other.found.run.summary.format,
-            first.found.place.display()
+            first.found.place().display()
         );
-        return Err(refused(&other.found.place, &problem, "give snapshots of one process"));
+        return Err(refused(other.found.place(), &problem, "give snapshots of one process"));
     }
     match first.format() {
         Format::Walk if !tracked => Err(refused(
-            &first.found.place,
+            first.found.place(),
             "objects of a .NET heap are identified by the replay of their trace, and none was given",
             "replay the trace with heaplake replay TRACE --tracks, and give its run with --tracks",
         )),
         Format::Addresses if !stable_ids => Err(refused(
-            &first.found.place,
+            first.found.place(),
             &format!(
                 "ids in {format} are addresses, which collections change: they do not tell whether two objects are one"
             ),

@@ -6,7 +6,7 @@ use super::side::{Side, refused};
 use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{Context, Scratch, StageError};
 use heaplake_lake::reader::{Batch, Batches, Reader, damaged, value};
-use heaplake_lake::selection::{self, FoundRun};
+use heaplake_lake::selection::{self, OpenRun};
 use heaplake_schemas::walk_objects;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const REPLAY: &str = "replay the trace with heaplake replay TRACE --tracks, and 
 
 /// Run of a replay, with the objects of each walk.
 pub(super) struct Tracks {
-    found: FoundRun,
+    found: OpenRun,
     /// Garbage collections that ended with a heap walk, ascending.
     walks: Vec<u32>,
 }
@@ -36,17 +36,17 @@ impl Tracks {
     }
 
     fn reader(&self) -> Result<Reader, StageError> {
-        let reader = Reader::open_if_present(&self.found.place.join(walk_objects::TABLE.file))?;
+        let reader = Reader::open_if_present(&self.found.place().join(walk_objects::TABLE.file))?;
         reader.ok_or_else(|| {
-            refused(&self.found.place, "the run has no table walk_objects, by which objects are identified", REPLAY)
+            refused(self.found.place(), "the run has no table walk_objects, by which objects are identified", REPLAY)
         })
     }
 
     /// Returns the garbage collection that ended with the run's walk.
     pub(super) fn walk_of(&self, side: &Side) -> Result<u32, StageError> {
         if side.found.run.input_hash != self.found.run.input_hash {
-            let problem = format!("it is no walk of the trace that was replayed into {}", self.found.place.display());
-            return Err(refused(&side.found.place, &problem, REPLAY));
+            let problem = format!("it is no walk of the trace that was replayed into {}", self.found.place().display());
+            return Err(refused(side.found.place(), &problem, REPLAY));
         }
         let wanted = side.found.run.options.analysis_or_default().walk;
         let found = match wanted {
@@ -55,7 +55,7 @@ impl Tracks {
         };
         found.copied().ok_or_else(|| {
             let problem = format!("{} walks of the heap are in the replay, and not this one", self.walks.len());
-            refused(&side.found.place, &problem, "replay and analyse the trace again, with --force")
+            refused(side.found.place(), &problem, "replay and analyse the trace again, with --force")
         })
     }
 }
@@ -97,7 +97,7 @@ impl Walk {
     fn of(tracks: &Tracks, gc: u32) -> Result<Self, StageError> {
         let mut batches = tracks.reader()?.columns(&["gc", "address", "object"])?;
         let batch = batches.batch()?;
-        let path = tracks.found.place.join(walk_objects::TABLE.file);
+        let path = tracks.found.place().join(walk_objects::TABLE.file);
         Ok(Self { path, batches, batch, row: 0, gc, last: 0 })
     }
 

@@ -1,19 +1,18 @@
 //! Groups the runs of a lake.
 
 use crate::error::{CompareError, no_label};
-use crate::sides::{Key, Notes, Side, Sides, format, host, settle};
+use crate::sides::{COMPARED, Key, Notes, Side, Sides, host, settle};
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
-use heaplake_lake::selection;
+use heaplake_lake::entry::Entry;
+use heaplake_lake::selection::{self, Selection};
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::comparison::Missed;
-use heaplake_schemas::findings::Severity;
 use heaplake_schemas::rollup::{Group, RolledRun, Rollup};
-use heaplake_schemas::run::Run;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// First schema version with fingerprints.
 const WITH_FINGERPRINTS: u32 = 3;
@@ -61,7 +60,7 @@ pub(super) fn find(
 ) -> Result<Groups, CompareError> {
     let known: FxHashMap<(&str, &str), &RolledRun> =
         earlier.groups.iter().flat_map(|group| &group.runs).map(|run| ((&*run.path, &*run.hash), run)).collect();
-    let selection::Runs { found, damaged, gone } = selection::runs(lake)?;
+    let selection::Runs { found, damaged, gone } = selection::runs_like(lake, &Selection::default(), COMPARED)?;
     let mut notes = Notes::default();
     damaged.iter().for_each(|(path, problem)| notes.miss(path, problem));
     gone.iter().for_each(|path| notes.dropped(path));
@@ -133,13 +132,13 @@ pub(super) fn same_key(one: &Group, other: &Group) -> bool {
     (&one.format, &one.release, &one.labels) == (&other.format, &other.release, &other.labels)
 }
 
-fn common(run: &Run, by: &[Key]) -> Common {
+fn common(run: &Entry, by: &[Key]) -> Common {
     let label = |key: &Key| match key {
         Key::Label(name) => Some((name.clone(), key.of(run)?.to_owned())),
         Key::Release => None,
     };
-    let release = by.contains(&Key::Release).then(|| run.release.clone());
-    Common { format: format(run).to_owned(), release, labels: by.iter().filter_map(label).collect() }
+    let release = by.contains(&Key::Release).then(|| run.release.to_string());
+    Common { format: run.format.to_string(), release, labels: by.iter().filter_map(label).collect() }
 }
 
 fn group(Common { format, release, labels }: Common, Found { runs, founds }: Found) -> UnsummedGroup {
@@ -152,27 +151,22 @@ fn group(Common { format, release, labels }: Common, Found { runs, founds }: Fou
 
 fn rolled(found: &selection::FoundRun, path: String, hash: String) -> Result<RolledRun, StageError> {
     let run = &found.run;
-    let of = |severity| run.summary.findings.iter().filter(|finding| finding.severity == severity).count() as u64;
     Ok(RolledRun {
         path,
-        release: run.release.clone(),
-        snapshot: run.snapshot.clone(),
+        release: run.release.to_string(),
+        snapshot: run.snapshot.to_string(),
         host: host(run).map(str::to_owned),
         captured_at_us: captured_at(&found.place, run)?,
-        bytes: run.replay.as_ref().map_or(run.summary.shallow_bytes, |replay| replay.metadata.allocated_bytes),
-        findings: [Severity::High, Severity::Medium, Severity::Low].map(of),
+        bytes: run.bytes,
+        findings: run.findings.map(u64::from),
         hash,
     })
 }
 
-/// Identity of a run: the seal of its description, or else a hash of it, and the list of missing tables.
-fn hash(run: &Run, missing: &[String]) -> String {
-    if !missing.is_empty() {
-        return format!("{} without {}", hash(run, &[]), missing.join(", "));
+/// Identity of a run with a list of missing tables.
+fn hash(run: &Entry, missing: &[String]) -> String {
+    match missing.is_empty() {
+        true => run.identity.to_string(),
+        false => format!("{} without {}", run.identity, missing.join(", ")),
     }
-    if let Some(seal) = &run.seal {
-        return seal.clone();
-    }
-    // A parsed description can always be serialised.
-    format!("{:032x}", xxh3_128(&serde_json::to_vec(run).unwrap_or_default()))
 }

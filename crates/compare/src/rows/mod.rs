@@ -25,7 +25,6 @@ use heaplake_lake::reader::Reader;
 use heaplake_lake::selection::FoundRun;
 use heaplake_names::Normaliser;
 use heaplake_schemas::diff::DiffTable;
-use heaplake_schemas::run::Table;
 use kept::Kept;
 use read::{Buffers, Reading, common_keys};
 use record::{Head, Record};
@@ -211,8 +210,7 @@ fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
             let next = hosts.len() as u32;
             *hosts.entry(host.to_owned()).or_insert(next)
         });
-        let of_file = |listed: &&Table| listed.file == table.compared.file;
-        let rows = found.run.tables.iter().find(of_file).map_or(0, |listed| listed.rows);
+        let rows = found.run.table(table.compared.file).map_or(0, |listed| listed.rows);
         let name = named.unwrap_or(&found.run.snapshot).to_owned();
         OfTable { folder: found.place.clone(), side, host, name, rows, reports: 0 }
     };

@@ -123,7 +123,7 @@ fn divide(side: Side, by: &By, sides: &mut Sides) -> Result<(), CompareError> {
 }
 
 fn name(found: &FoundRun) -> (String, String) {
-    (found.run.release.clone(), found.run.snapshot.clone())
+    (found.run.release.to_string(), found.run.snapshot.to_string())
 }
 
 /// Forms one step per value; runs without a value are left out.

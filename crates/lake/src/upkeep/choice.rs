@@ -1,12 +1,13 @@
 //! Selects runs of a lake by name, release, label and time.
 
 use crate::captured::captured_at;
+use crate::entry::Entry;
 use crate::selection::Selection;
 use crate::stored;
 use crate::{nearest, place};
 use glob::Pattern;
 use heaplake_kit::StageError;
-use heaplake_schemas::run::{self, Run};
+use heaplake_schemas::run;
 use std::path::Path;
 
 /// Conditions on runs, all of which must hold.
@@ -24,7 +25,7 @@ pub struct Choice {
 
 impl Choice {
     /// Whether a run matches. A run without capture time matches only if no time is given.
-    pub fn takes(&self, place: &Path, run: &Run) -> Result<bool, StageError> {
+    pub fn takes(&self, place: &Path, run: &Entry) -> Result<bool, StageError> {
         let takes = self.selection.takes(run) && self.takes_name(place);
         if !takes || (self.since.is_none() && self.before.is_none()) {
             return Ok(takes);

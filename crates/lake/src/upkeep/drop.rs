@@ -7,15 +7,15 @@
 use super::check::Description;
 use super::choice::{Choice, is_named};
 use super::keep::{Keep, are_last};
-use super::list::disk_bytes;
 use crate::captured::captured_at;
 use crate::moment;
 use crate::nearest::{clause, nearest};
 use crate::place::{self, Place, Standing};
+use crate::entry::Entry;
 use crate::selection;
+use crate::stored::disk_bytes;
 use glob::Pattern;
 use heaplake_kit::StageError;
-use heaplake_schemas::run::Run;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -101,8 +101,8 @@ pub fn plan(lake: &Path, wish: &Wish) -> Result<Plan, StageError> {
     for place in &places {
         let Some(description) = Description::read(place) else { continue };
         let chosen = chosen(place, description.standing.clone())?;
-        match description.intact() {
-            Some(run) => candidates.extend(candidate(chosen, run, wish, &mut plan)),
+        match description.intact().and_then(|run| Entry::of(run).ok()) {
+            Some(run) => candidates.extend(candidate(chosen, &run, wish, &mut plan)),
             None if wish.choice.takes_damaged(place) && !by_description => plan.runs.push(chosen),
             None => plan.kept_damaged.push(place.clone()),
         }
@@ -134,7 +134,7 @@ fn chosen(place: &Path, standing: Option<Standing>) -> Result<Chosen, StageError
 }
 
 /// Returns a matching run, or records in the plan why it stays.
-fn candidate(chosen: Chosen, run: &Run, wish: &Wish, plan: &mut Plan) -> Option<Candidate> {
+fn candidate(chosen: Chosen, run: &Entry, wish: &Wish, plan: &mut Plan) -> Option<Candidate> {
     let path = &chosen.path;
     let Ok((takes, captured)) = wish.choice.takes(path, run).and_then(|takes| Ok((takes, captured_at(path, run)?)))
     else {

@@ -1,6 +1,6 @@
 //! Finds the last runs of each release or label value.
 
-use heaplake_schemas::run::Run;
+use crate::entry::Entry;
 use std::collections::BTreeMap;
 
 /// Number of runs to keep per group.
@@ -24,10 +24,10 @@ pub enum Per {
 
 impl Per {
     /// Group of a run; `None` if it lacks the label.
-    pub fn group(&self, run: &Run) -> Option<String> {
+    pub fn group(&self, run: &Entry) -> Option<String> {
         match self {
-            Self::Release => Some(run.release.clone()),
-            Self::Label(name) => run.options.labels().get(name).cloned(),
+            Self::Release => Some(run.release.to_string()),
+            Self::Label(name) => run.labels.get(name).map(str::to_owned),
         }
     }
 }

@@ -1,18 +1,21 @@
 //! Lists the runs of a lake.
 //!
-//! Reads `run.json` and file sizes of each run. Broken runs are listed with their problem.
+//! Reads the catalogue, and `run.json` and file sizes of the runs that it does not describe. Broken runs are listed with
+//! their problem.
 
 use super::choice::Choice;
 use crate::captured::captured_at;
+use crate::catalogue::Wanted;
+use crate::entry::Entry;
 use crate::moment;
-use crate::selection::{self, FoundRun};
+use crate::selection::{self, FoundRun, Selection};
 use crate::stored;
 use heaplake_kit::StageError;
-use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::Run;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Maximum attempts to read a run that others replace meanwhile.
 const TRIES: u32 = 100;
@@ -61,8 +64,12 @@ pub struct Listed {
     /// Bytes of the run's files.
     pub disk_bytes: u64,
     /// Full description, if requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<Box<Run>>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "whole")]
+    pub description: Option<Arc<Run>>,
+}
+
+fn whole<S: Serializer>(run: &Option<Arc<Run>>, to: S) -> Result<S::Ok, S::Error> {
+    run.as_deref().serialize(to)
 }
 
 /// Numbers of findings.
@@ -88,16 +95,18 @@ pub struct Damaged {
 /// Lists the matching runs of a lake; with `described`, includes their descriptions. Unreadable runs are part of the
 /// answer, not errors.
 pub fn list(lake: &Path, choice: &Choice, described: bool) -> Result<Listing, StageError> {
-    let places = selection::places(lake)?;
-    let damaged = |(path, problem)| Damaged { path, problem };
-    let damaged = places.damaged.into_iter().map(damaged).collect();
-    let mut listing = Listing { runs: Vec::new(), damaged, unmet: None };
-    for place in places.places {
-        match one(&place, choice, described) {
-            Ok(run) => listing.runs.extend(run),
-            Err(problem) => listing.damaged.push(Damaged { path: place, problem }),
+    // Without descriptions, a run that the catalogue knows is not opened.
+    let wanted = Wanted::NO_TABLES;
+    let (mut runs, mut damaged) = (Vec::new(), Vec::new());
+    let others = selection::each(lake, &Selection::default(), wanted, |path, read| {
+        let listed = read.and_then(|read| read.map_or(Ok(None), |read| one(read, choice, described)));
+        match listed {
+            Ok(run) => runs.extend(run),
+            Err(problem) => damaged.push(Damaged { path, problem }),
         }
-    }
+    })?;
+    damaged.extend(others.into_iter().map(|(path, problem)| Damaged { path, problem }));
+    let mut listing = Listing { runs, damaged, unmet: None };
     listing.runs.sort_by(|a, b| (&a.release, &a.snapshot).cmp(&(&b.release, &b.snapshot)));
     listing.damaged.sort_by(|a, b| a.path.cmp(&b.path));
     if listing.runs.is_empty() && !choice.selection.is_empty() {
@@ -106,59 +115,52 @@ pub fn list(lake: &Path, choice: &Choice, described: bool) -> Result<Listing, St
     Ok(listing)
 }
 
-/// Lists a run if it exists and matches; retries if it is replaced meanwhile, so that the answer is consistent.
-fn one(place: &Path, choice: &Choice, described: bool) -> Result<Option<Listed>, String> {
+/// Lists a run if it matches; reads it again if it is replaced meanwhile, so that the answer is consistent.
+fn one((mut found, mut bytes): (FoundRun, Option<u64>), choice: &Choice, described: bool) -> Result<Option<Listed>, String> {
     let mut tries = 0;
     loop {
-        let Some(found) = selection::find(place)? else { return Ok(None) };
-        let listed = chosen(found.clone(), choice, described);
+        let listed = chosen(&found, bytes, choice, described);
         tries += 1;
-        if tries >= TRIES || found.stands() {
+        // A run of the catalogue was examined just now, and nothing more was read.
+        let is_read = bytes.is_none() || described;
+        if tries >= TRIES || !is_read || found.stands() {
             return listed.map_err(|error| error.to_string());
         }
+        let Some(again) = selection::find(&found.place)? else { return Ok(None) };
+        (found, bytes) = (again, None);
     }
 }
 
-/// Lists a run if it matches.
-fn chosen(
-    FoundRun { place, run, .. }: FoundRun,
-    choice: &Choice,
-    described: bool,
-) -> Result<Option<Listed>, StageError> {
-    if !choice.takes(&place, &run)? {
+/// Lists a run if it matches. `bytes` are those of its files, if known.
+fn chosen(found: &FoundRun, bytes: Option<u64>, choice: &Choice, described: bool) -> Result<Option<Listed>, StageError> {
+    let FoundRun { place, run, .. } = found;
+    if !choice.takes(place, run)? {
         return Ok(None);
     }
-    let captured = captured_at(&place, &run)?.map(moment::text);
-    let disk_bytes = disk_bytes(&place);
-    let description = described.then(|| Box::new(run.clone()));
-    Ok(Some(Listed { description, ..listed(place, run, captured, disk_bytes) }))
+    let captured = captured_at(place, run)?.map(moment::text);
+    let disk_bytes = bytes.unwrap_or_else(|| stored::disk_bytes(place));
+    let description = if described { selection::open(place)?.map(|open| open.run) } else { None };
+    Ok(Some(Listed { description, ..listed(place.clone(), run, captured, disk_bytes) }))
 }
 
-/// Total bytes of a run's files.
-pub fn disk_bytes(place: &Path) -> u64 {
-    stored::files(place).into_iter().map(|(_, bytes)| bytes).sum()
-}
-
-fn listed(path: PathBuf, run: Run, captured_at: Option<String>, disk_bytes: u64) -> Listed {
-    let labels = run.options.labels().clone();
-    let summary = run.summary;
-    let heap = run.replay.is_none();
-    let metadata = run.replay.as_ref().map(|replay| &replay.metadata);
-    let of = |severity| summary.findings.iter().filter(|finding| finding.severity == severity).count();
+fn listed(path: PathBuf, run: &Entry, captured_at: Option<String>, disk_bytes: u64) -> Listed {
+    let of_heap = |amount: u64| (!run.is_replay).then_some(amount);
+    let of_replay = |amount: u64| run.is_replay.then_some(amount);
+    let [high, medium, low] = run.findings.map(|findings| findings as usize);
     Listed {
         path,
-        release: run.release,
-        snapshot: run.snapshot,
+        release: run.release.to_string(),
+        snapshot: run.snapshot.to_string(),
         captured_at,
-        labels,
-        nodes: heap.then_some(summary.node_count),
-        heap_bytes: heap.then_some(summary.shallow_bytes),
-        allocations: metadata.map(|metadata| metadata.allocated_count),
-        allocated_bytes: metadata.map(|metadata| metadata.allocated_bytes),
-        format: metadata.map_or(summary.format, |metadata| metadata.format.clone()),
+        labels: run.labels.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        nodes: of_heap(run.objects),
+        heap_bytes: of_heap(run.bytes),
+        allocations: of_replay(run.objects),
+        allocated_bytes: of_replay(run.bytes),
+        format: run.format.to_string(),
         input_bytes: run.input_bytes,
-        findings: Findings { high: of(Severity::High), medium: of(Severity::Medium), low: of(Severity::Low) },
-        partial: summary.partial,
+        findings: Findings { high, medium, low },
+        partial: run.partial.as_deref().map(str::to_owned),
         disk_bytes,
         description: None,
     }

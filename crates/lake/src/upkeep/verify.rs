@@ -1,9 +1,14 @@
 //! Checks every file of every run of a lake.
 
 use super::check::{self, Described, Description, Problem};
+use crate::captured::captured_at;
+use crate::catalogue::{Catalogue, Wanted};
+use crate::entry::Entry;
+use crate::place::Standing;
 use crate::strangers::{self, Strangers};
 use crate::{place, selection};
 use heaplake_kit::{Context, StageError};
+use heaplake_schemas::run::Run;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -63,10 +68,13 @@ pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError
         verified.runs.push(Checked { path, status: Status::Damaged, problems: vec![problem] });
     }
     let (mut described, mut of_descriptions) = (Vec::new(), Vec::new());
+    let catalogue = Catalogue::read(lake, WHOLE);
+    verified.runs.extend(catalogue.damaged.iter().map(|(path, problem)| damaged_segment(path, problem)));
     for place in places.places {
         let Some(Description { standing, run, problem, .. }) = Description::read(&place) else { continue };
         match run {
             Some(run) => {
+                let problem = problem.or_else(|| differs(&place, &run, &catalogue));
                 described.push(Described::new(place, standing, &run));
                 of_descriptions.push(problem);
             }
@@ -91,6 +99,31 @@ pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError
     );
     verified.runs.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(verified)
+}
+
+/// All that the catalogue says of a run.
+const WHOLE: Wanted<'static> = Wanted { tables: &|_| true, details: true };
+
+const INDEX: &str = "heaplake lake index writes the catalogue anew";
+
+fn damaged_segment(path: &Path, problem: &str) -> Checked {
+    let (expected, found) = ("a segment of the catalogue".to_owned(), problem.to_owned());
+    let problem = Problem { path: path.to_owned(), expected, found, advice: INDEX.to_owned() };
+    Checked { path: path.to_owned(), status: Status::Damaged, problems: vec![problem] }
+}
+
+/// Compares what the catalogue says of a run, as far as it is of this version, with its description.
+fn differs(place: &Path, run: &Run, catalogue: &Catalogue) -> Option<Problem> {
+    let (_, version) = Standing::examined(place).ok()??;
+    let known = catalogue.find(place, &version?)?.entry();
+    let mut entry = Entry::of(run).ok()?;
+    entry.captured_at_us = captured_at(place, &entry).ok()?;
+    (known != entry).then(|| Problem {
+        path: place.to_owned(),
+        expected: "a catalogue that says the same as the description".to_owned(),
+        found: "one that says something else".to_owned(),
+        advice: INDEX.to_owned(),
+    })
 }
 
 fn checked(run: Described, problems: Vec<Problem>) -> Checked {

@@ -1,6 +1,7 @@
 //! `heaplake lake merge`: copies or moves runs of other lakes into a lake.
 
 use crate::commands::batch::{prepare, stopped_by_signals};
+use crate::commands::cataloguing::Cataloguing;
 use crate::commands::choices::Effort;
 use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
@@ -8,7 +9,7 @@ use crate::print::{self, lake as text};
 use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_kit::{Context, storage};
-use heaplake_lake::upkeep::merge::{self, Merged};
+use heaplake_lake::upkeep::merge::{self, Merged, Status};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -78,16 +79,24 @@ struct Report {
 /// Merges one run after the other. A failure of one run is reported; one that would hit all others ends the loop.
 fn all(places: &[PathBuf], arguments: &Arguments, context: &Context<'_>) -> (Vec<Merged>, Done) {
     let (mut merged, mut exit) = (Vec::new(), 0);
+    let mut catalogue = Cataloguing::new(None);
     for place in places {
         match merge::merge(place, &arguments.out, arguments.takes_away, context) {
             Ok(run) => {
                 if let (Some(problem), Some(advice)) = (&run.problem, &run.advice) {
                     exit = exit.max(Diagnostic::failed(problem, advice).tell());
                 }
+                if run.status == Status::Merged {
+                    catalogue.add_place(run.path.clone());
+                }
                 merged.push(run);
             }
-            Err(error) => return (merged, Err(error.into())),
+            Err(error) => {
+                catalogue.write();
+                return (merged, Err(error.into()));
+            }
         }
     }
+    catalogue.write();
     (merged, Ok(exit))
 }

@@ -2,6 +2,7 @@
 
 mod choosing;
 pub(super) mod drop;
+pub(super) mod index;
 pub(super) mod ls;
 pub(super) mod merge;
 pub(super) mod verify;
@@ -33,6 +34,8 @@ pub(crate) enum Verb {
     Drop(Box<drop::Arguments>),
     /// Merge the runs of other lakes
     Merge(merge::Arguments),
+    /// Write the catalogue of the runs anew
+    Index(index::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Done {
@@ -41,5 +44,6 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         Verb::Verify(arguments) => verify::run(arguments),
         Verb::Drop(arguments) => drop::run(arguments),
         Verb::Merge(arguments) => merge::run(arguments),
+        Verb::Index(arguments) => index::run(arguments),
     }
 }
